@@ -25,7 +25,7 @@
  * is stopped between the question and the step, only what the lock protects can refuse the step:
  * set `fencing` and pass it redlock_mutex_fence().
  *
- * Work: to wake the loop thread costs more than the lock. While calls come one by one, the calling
+ * Work: waking the loop thread costs more than the lock. While calls come one by one, the calling
  * thread therefore does the loop thread's work itself as long as it waits, for some milliseconds at
  * most: it reads and writes the client's sockets, also for other locks. Code of the program never
  * runs there: a client with a trace hook, a label function or an allocator, or with a mutex that
@@ -36,7 +36,7 @@
  *
  * Signals: the loop thread blocks all signals but those that a fault in the thread itself raises
  * (SIGSEGV and its like), so handlers of the program do not run there. A call is not ended by a
- * signal; a handler that runs in it for long may hold the client up. Cancellation: pthread_cancel()
+ * signal; a handler that runs in it for long may delay the client. Cancellation: pthread_cancel()
  * has no effect inside a call that waits.
  *
  * fork(): in the child every function returns REDLOCK_ERR_FORKED, or "nothing is held", and touches
@@ -149,7 +149,7 @@ typedef struct redlock_mutex_options {
     int64_t jitter_ms;       /* Default 100. */
     int64_t min_validity_ms; /* Default 1. */
 
-    /* Who locks:
+    /* The owner of a hold:
      *     REDLOCK_OWNER_THREAD      the thread that calls
      *     1 to REDLOCK_OWNER_MAX    the owner of that number, whichever thread calls: a task that
      *                               moves between threads. Mutex objects of one number and the same

@@ -6,12 +6,12 @@
  *     redlock_election_new() -> redlock_election_campaign() -> on_elected -> the leader's work
  *         -> on_lost (campaigns again by itself), or redlock_election_resign()
  *
- * Any number of processes, candidates or not, can be notified of who leads (on_leader).
+ * Any number of processes, candidates or not, can be notified of the leader (on_leader).
  *
  * The promise is the lock's (docs/guarantees.md): no two candidates are leader at one instant, if
  * each of them asks redlock_election_is_leader() right before it acts. A leader that was stopped
- * and goes on does not know better until it asks, or its loop runs again. The system it is about to
- * change then can refuse it, by redlock_election_fence().
+ * and goes on does not notice until it asks, or its loop runs again. The system that it is about to
+ * change can then refuse it, by redlock_election_fence().
  *
  * How long there is no leader: after a resignation about a round trip to the nodes and a few
  * milliseconds, since it is announced to the waiting candidates; after the leader's death until its
@@ -23,7 +23,7 @@
  * call that leads to them, and inside a callback every function may be called, freeing the election
  * and closing the client included. An election belongs to its client; once the client is being
  * closed every function that sends answers REDLOCK_ERR_CLOSED, no callback but that of a pending
- * resignation runs any more, and the election is gone when on_close has returned.
+ * resignation runs any more, and the election is freed when on_close has returned.
  */
 #ifndef REDLOCK_ELECTION_H
 #define REDLOCK_ELECTION_H
@@ -57,8 +57,8 @@ enum redlock_election_state {
     REDLOCK_ELECTION_RESIGNING    /* redlock_election_resign() is pending */
 };
 
-/* Begin with REDLOCK_ELECTION_OPTIONS_INIT. Everything is copied, and stays as it is as long as the
- * election lives. */
+/* Begin with REDLOCK_ELECTION_OPTIONS_INIT. Everything is copied, and does not change as long as
+ * the election exists. */
 typedef struct redlock_election_options {
     size_t size; /* set by the initializer */
 
@@ -67,21 +67,22 @@ typedef struct redlock_election_options {
     const void *name;
     size_t name_length;
 
-    /* Who we are, for on_leader of others: 1 to REDLOCK_CANDIDATE_MAX printable characters without
-     * spaces. The election is right even if it is not unique, but then the name does not say which
-     * candidate leads. NULL: host name and process id, "host:4711". Default NULL. */
+    /* The name of this candidate, for on_leader of others: 1 to REDLOCK_CANDIDATE_MAX printable
+     * characters without spaces. The election works even if the name is not unique, but then it
+     * does not say which candidate leads. NULL: host name and process id, "host:4711". Default
+     * NULL. */
     const char *candidate;
 
-    /* The life of the leader's key on each node, as ttl_ms of redlock_acquire_options: how long it
-     * takes at most until a dead leader is followed. Default 10000. */
+    /* The life of the leader's key on each node, as ttl_ms of redlock_acquire_options: the longest
+     * time until a dead leader is replaced. Default 10000. */
     int64_t ttl_ms;
 
-    /* After so much of its validity the leader renews, as renew_ms of redlock_acquire_options.
-     * Default REDLOCK_THIRD_OF_TTL. */
+    /* How much of its validity is used up when the leader renews, as renew_ms of
+     * redlock_acquire_options. Default REDLOCK_THIRD_OF_TTL. */
     int64_t renew_ms;
 
-    /* The pause between two queries of who leads, and between two attempts of a candidate that has
-     * received no notification, each with a jitter. 1 to REDLOCK_TTL_MS_MAX. Each candidate or
+    /* The pause between two queries for the leader, and between two attempts of a candidate that
+     * has received no notification, each with a jitter. 1 to REDLOCK_TTL_MS_MAX. Each candidate or
      * observer costs each node a handful of commands in this time. Default 500. */
     int64_t poll_ms;
 
@@ -92,17 +93,17 @@ typedef struct redlock_election_options {
      * each on_elected that was not followed by a resignation, no later than the end of validity.
      *     REDLOCK_ERR_EXPIRED   the keys could not be renewed in time
      *     REDLOCK_ERR_LOST      too many nodes no longer have the key
-     * It campaigns again by itself; resign in this callback if it shall not. And, without having
-     * been elected:
+     * It campaigns again automatically; to prevent that, resign in this callback. And, without
+     * having been elected:
      *     REDLOCK_ERR_SYSTEM    the operating system gave no random bytes for a token; the
      *                           campaign is over (idle)
      * Default NULL. */
     redlock_election_cb on_lost;
 
-    /* Who leads, whenever that has changed, from redlock_election_new() on and whether we are a
-     * candidate or not; the first time as soon as it is known. It does not run while too few nodes
-     * answer. The answer may be outdated when it arrives: never act as the leader because of it,
-     * act on on_elected. NULL: an election that is idle sends nothing. Default NULL. */
+    /* Runs whenever the leader has changed, from redlock_election_new() on, whether we are a
+     * candidate or not; the first time as soon as the leader is known. It does not run while too
+     * few nodes answer. The answer may be outdated when it arrives: never act as the leader because
+     * of it, act on on_elected. NULL: an idle election sends nothing. Default NULL. */
     redlock_leader_cb on_leader;
 
     void *data; /* of these three callbacks. Default NULL. */
@@ -151,9 +152,9 @@ REDLOCK_API int redlock_election_campaign(redlock_election *election);
 REDLOCK_API int redlock_election_resign(redlock_election *election, redlock_election_cb on_done,
                                         void *data);
 
-/* Gives the object up; it may not be used again by the caller. If it leads, it resigns in the
- * background; a pending resignation ends with REDLOCK_ERR_CANCELED (its callback still runs, and
- * may use the getters below). No other callback runs any more. NULL is ignored. Since 0.1. */
+/* Frees the object; the caller may not use it again. If it leads, it resigns in the background; a
+ * pending resignation ends with REDLOCK_ERR_CANCELED (its callback still runs, and may use the
+ * getters below). No other callback runs any more. NULL is ignored. Since 0.1. */
 REDLOCK_API void redlock_election_free(redlock_election *election);
 
 /* 1 if it leads and the validity has not ended by the clock now, else 0. Ask right before each
@@ -175,15 +176,15 @@ REDLOCK_API uint64_t redlock_election_fence(const redlock_election *election);
  * until the loop runs again. Since 0.1. */
 REDLOCK_API const char *redlock_election_token(const redlock_election *election);
 
-/* Who leads, as last reported to on_leader: NULL if there is no leader, or it is not known (yet).
+/* The leader, as last reported to on_leader: NULL if there is no leader, or it is not known (yet).
  * Known only while it campaigns, leads, or has on_leader. Valid until the loop runs again. Since
  * 0.1. */
 REDLOCK_API const char *redlock_election_leader(const redlock_election *election);
 
-/* Who we are. Valid as long as the election. Since 0.1. */
+/* The name of this candidate. Valid as long as the election. Since 0.1. */
 REDLOCK_API const char *redlock_election_candidate(const redlock_election *election);
 
-/* Where it is; REDLOCK_ELECTION_IDLE for NULL. Since 0.1. */
+/* The state of an election; REDLOCK_ELECTION_IDLE for NULL. Since 0.1. */
 REDLOCK_API enum redlock_election_state redlock_election_state(const redlock_election *election);
 
 /* "campaigning" and so on; "?" for a number that is no state. Static. Any thread. Since 0.1. */

@@ -1,11 +1,11 @@
 /* May a node vote that may have forgotten what it voted for? A node that restarted without its
- * data, or a replica that took its place, would grant a lock that is held, and two could hold it.
- * With a guard the client reads INFO of each node whenever it connects. A replica and a node that
- * is loading its data or may evict keys are not used at all. Nodes that report that they are the
- * same server have one vote together. A node that has changed is in quarantine for max_ttl_ms and
- * the drift allowance: it is asked for no vote to acquire until every lock is over that it may have
- * forgotten. It still takes releases, repairs and extensions, though its yes to an extension does
- * not count. What this assures, and what not: docs/guarantees.md.
+ * data, or a replica that took its place, would grant a lock that is held, and two clients could
+ * hold it. With a guard the client reads INFO of each node whenever it connects. A replica and a
+ * node that is loading its data or may evict keys are not used at all. Nodes that report that they
+ * are the same server have one vote together. A node that has changed is in quarantine for
+ * max_ttl_ms and the drift allowance: it is asked for no acquire votes until every lock that it may
+ * have forgotten is over. It still takes releases, repairs and extensions, though its yes to an
+ * extension does not count. docs/guarantees.md says what this ensures and what it does not.
  *
  * redlock.h includes this file. */
 #ifndef REDLOCK_GUARD_H
@@ -19,7 +19,7 @@ extern "C" {
 
 /* What counts as a change. */
 enum redlock_guard {
-    REDLOCK_GUARD_OFF = 0,  /* INFO is not read; it is up to operators, see docs/operations.md */
+    REDLOCK_GUARD_OFF = 0, /* INFO is not read; operators are responsible, see docs/operations.md */
     REDLOCK_GUARD_OBSERVED, /* changed: its run_id or replication ID, while this client is open */
     REDLOCK_GUARD_STRICT    /* and also, when first seen, a recently started node */
 };

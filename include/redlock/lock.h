@@ -19,7 +19,7 @@ typedef void (*redlock_lock_cb)(redlock_lock *lock, int status, void *data);
  * `owner` of redlock_acquire_options).
  *
  * Returns 0, REDLOCK_ERR_INVALID (an argument is NULL, length is 0 or above REDLOCK_RESOURCE_MAX,
- * or the resource begins with "libredlock:", where the nodes keep counters and who waits or reads),
+ * or the resource begins with "libredlock:", where the nodes keep counters, waiters and readers),
  * REDLOCK_ERR_CLOSED, REDLOCK_ERR_NOMEM; *lock is NULL then. Since 0.1. */
 REDLOCK_API int redlock_lock_new(redlock_client *client, const void *resource, size_t length,
                                  redlock_lock **lock);
@@ -30,14 +30,14 @@ typedef struct redlock_bytes {
     size_t length;
 } redlock_bytes;
 
-/* In which way a lock is held. */
+/* The mode in which a lock is held. */
 enum redlock_mode {
-    REDLOCK_EXCLUSIVE = 0, /* by one: a writer's, the way of all other Redlock libraries */
+    REDLOCK_EXCLUSIVE = 0, /* by one client: a writer, as in all other Redlock libraries */
     REDLOCK_SHARED = 1     /* by any number of readers, while nobody has it exclusively */
 };
 
-/* What a lock is of. Begin with REDLOCK_LOCK_OPTIONS_INIT. Everything is copied, and stays as it is
- * as long as the lock lives. */
+/* Options of a lock object. Begin with REDLOCK_LOCK_OPTIONS_INIT. Everything is copied, and does
+ * not change as long as the lock exists. */
 typedef struct redlock_lock_options {
     size_t size; /* set by the initializer */
 
@@ -52,20 +52,20 @@ typedef struct redlock_lock_options {
      * REDLOCK_HOLDER_MAX printable characters without spaces. NULL: none. Default NULL. */
     const char *holder;
 
-    /* REDLOCK_SHARED: a reader. Readers hold side by side; they exclude, and are excluded by, who
-     * has the resource exclusively, be it a lock of this library or of another. Each has a token, a
-     * ttl, a watchdog and a loss of its own: one that has crashed keeps others out until its own
-     * ttl ends. Readers and writers take turns: when a writer releases, all readers that wait are
-     * let in, and who comes later waits for the next writer. All resources of a lock are held in
-     * one mode. With `fencing` a reader's fence is not below that of any writer before it, and
-     * below that of each one after it; as a rule readers that follow the same writer have the same.
-     * Nodes keep readers under "libredlock:readers:{" resource "}". Default REDLOCK_EXCLUSIVE. */
+    /* REDLOCK_SHARED: a reader. Readers hold side by side; they exclude, and are excluded by, an
+     * exclusive holder, be it a lock of this library or of another. Each has its own token, ttl,
+     * watchdog and loss: a crashed reader keeps writers out until its own ttl ends. Readers and
+     * writers take turns: when a writer releases, all waiting readers are let in, and later readers
+     * wait for the next writer. All resources of a lock are held in one mode. With `fencing` a
+     * reader's fence is not below that of any writer before it, and below that of each one after
+     * it; as a rule readers that follow the same writer have the same. Nodes keep readers under
+     * "libredlock:readers:{" resource "}". Default REDLOCK_EXCLUSIVE. */
     enum redlock_mode mode;
 
     /* A semaphore of so many permits, see semaphore.h: up to REDLOCK_PERMITS_MAX, of one resource,
      * and REDLOCK_EXCLUSIVE. The lock holds `take` of them at once, or none: 1 to
-     * REDLOCK_TAKE_MAX, and no more than permits. 0: no semaphore, and take is not looked at.
-     * Default 0 and 1. */
+     * REDLOCK_TAKE_MAX, and no more than permits. 0: no semaphore, and take is ignored. Default 0
+     * and 1. */
     int32_t permits;
     int32_t take;
 } redlock_lock_options;
@@ -85,9 +85,9 @@ REDLOCK_API int redlock_lock_options_init(redlock_lock_options *options, size_t 
 REDLOCK_API int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *options,
                                       redlock_lock **lock, char *error, size_t error_size);
 
-/* Gives the object up; the caller may not use it again. What it holds is released in the
- * background, and a pending operation ends with REDLOCK_ERR_CANCELED (its callback still runs, and
- * may read the lock). In a child, after fork(), nothing is released. NULL is ignored. Since 0.1. */
+/* Frees the object; the caller may not use it again. What it holds is released in the background,
+ * and a pending operation ends with REDLOCK_ERR_CANCELED (its callback still runs, and may read the
+ * lock). In a child, after fork(), nothing is released. NULL is ignored. Since 0.1. */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 
 /* Options of one acquire. Begin with REDLOCK_ACQUIRE_OPTIONS_INIT; a 0 means 0. */
@@ -117,17 +117,17 @@ typedef struct redlock_acquire_options {
     int64_t jitter_ms;
 
     /* A lock with less validity left than this when the callback is about to run is not granted.
-     * Not looked at where the acquire joins a hold of its owner. If it is half of what a passed
-     * lock has at first or more (494 of 1 s), such a lock asks the nodes for its whole ttl, in one
-     * round trip more. Default 1. */
+     * Ignored if the acquire joins a hold of its owner. If it is at least half of what a passed
+     * lock has at first (494 of 1 s), such a lock asks the nodes for its whole ttl, in one more
+     * round trip. Default 1. */
     int64_t min_validity_ms;
 
     /* Runs once if the lock ends while it is held and neither released nor freed:
      *     REDLOCK_ERR_EXPIRED   validity is about to end; it was not extended in time
      *     REDLOCK_ERR_LOST      an extension found that too many nodes no longer have the token
      *     REDLOCK_ERR_MAX_HOLD  max_hold_ms is over
-     * Stop what the lock protects. The lock is not held any more; what is left of it on the nodes
-     * is being released, and it may be acquired again. Default NULL. */
+     * Stop the protected work. The lock is no longer held; what is left of it on the nodes is being
+     * released, and it may be acquired again. Default NULL. */
     redlock_lock_cb on_lost;
     void *lost_data;
 
@@ -151,17 +151,17 @@ typedef struct redlock_acquire_options {
     redlock_lock_cb on_renew;
     void *renew_data;
 
-    /* Who acquires, for reentrancy: a thread's or a task's number; 0 is no owner. If this client
-     * has a lock object of the same resources that is held for the same owner, the acquire succeeds
-     * at once and shares that hold: one token, one validity, one watchdog with the options of the
+    /* The owner, for reentrancy: a thread's or a task's number; 0 is no owner. If this client has a
+     * lock object of the same resources that is held for the same owner, the acquire succeeds at
+     * once and shares that hold: one token, one validity, one watchdog with the options of the
      * first acquire, and its fence (with `fencing`, a hold without one cannot be shared:
      * REDLOCK_ERR_ALREADY_HELD); on_lost and on_renew are each object's own. It may be the same
      * object: acquired n times, it is released n times. The owner's last release releases the lock.
      * An extension counts for all of them; cancelling, releasing or freeing one object ends no
      * operation of another. An owner that holds a part of the resources cannot acquire more of them
-     * (REDLOCK_ERR_PART_HELD): it would wait for itself. So would one that reads and would have it
-     * exclusively (REDLOCK_ERR_WOULD_DEADLOCK; see redlock_try_upgrade()); one that has it
-     * exclusively may read. Default 0. */
+     * (REDLOCK_ERR_PART_HELD): it would wait for itself. So would an owner that reads and wants to
+     * write (REDLOCK_ERR_WOULD_DEADLOCK; see redlock_try_upgrade()); an exclusive holder may read.
+     * Default 0. */
     uint64_t owner;
 
     /* 1: the grant has a fence, a number that is larger than those of all fenced grants of the
@@ -189,7 +189,7 @@ REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, s
  *
  * options: NULL for the defaults; copied. The callback's status:
  *     0                       the lock is held, redlock_lock_valid_until_ns() says how long
- *     REDLOCK_ERR_HELD        the tries are over; in the last one others held too many nodes
+ *     REDLOCK_ERR_HELD        the tries are over; in the last one other clients held too many nodes
  *     REDLOCK_ERR_NO_QUORUM   the tries are over; in the last one too many nodes failed
  *     REDLOCK_ERR_EXPIRED     the tries are over; in the last one a quorum granted too late
  *     REDLOCK_ERR_DEADLINE    wait_ms passed, or would pass before the next attempt;
@@ -236,8 +236,8 @@ REDLOCK_API int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_
 
 /* Makes a lock that is held exclusively a shared one, without a gap in which nobody holds it: an
  * extension to the ttl that it was acquired with, which lets other readers in on every node that
- * it reaches. The lock counts as shared from this call on, whatever the nodes answer. Of those that
- * did not answer, others may be kept out until the next extension, or the release. The callback's
+ * it reaches. The lock counts as shared from this call on, whatever the nodes answer. Nodes that
+ * did not answer may keep others out until the next extension, or the release. The callback's
  * status: as for redlock_extend().
  *
  * Returns as redlock_extend(); REDLOCK_ERR_INVALID also if it is shared already, REDLOCK_ERR_BUSY
@@ -246,7 +246,7 @@ REDLOCK_API int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, v
 
 /* Makes a lock that is held shared an exclusive one, if nobody else reads. It tries once and never
  * waits, since two readers that each waited for the other to end would do so for ever. A hold with
- * a fence has a new one then, larger than its own as a reader and than all before it: ask
+ * a fence then has a new one, larger than its reader's fence and all earlier ones: call
  * redlock_lock_fence() again. The callback's status:
  *     0                          held exclusively; validity is not shorter than before
  *     REDLOCK_ERR_HELD           others read, and it is held shared as before
@@ -257,8 +257,8 @@ REDLOCK_API int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, v
  *                                mode, which might run late; held shared as before
  *     REDLOCK_ERR_LOST, REDLOCK_ERR_EXPIRED, REDLOCK_ERR_CANCELED
  *                                as for redlock_extend()
- * Before a failure is reported an extension gives back what some nodes had granted. Of nodes that
- * did not answer that, others may be kept out until the next extension, or the release.
+ * Before a failure is reported an extension gives back what some nodes had granted. Nodes that did
+ * not answer that may keep others out until the next extension, or the release.
  *
  * Returns as redlock_downgrade(); REDLOCK_ERR_INVALID also if it is held exclusively already, or
  * was adopted. Since 0.1. */
@@ -302,7 +302,8 @@ REDLOCK_API int64_t redlock_lock_remaining_ms(const redlock_lock *lock);
  * Valid until the next attempt. Any party that knows the token can release the lock. Since 0.1. */
 REDLOCK_API const char *redlock_lock_token(const redlock_lock *lock);
 
-/* In which mode it is held; if it is not, was held last, or is to be held. Since 0.1. */
+/* The mode in which the lock is held; if it is not held, the last or the intended mode. Since
+ * 0.1. */
 REDLOCK_API enum redlock_mode redlock_lock_mode(const redlock_lock *lock);
 
 /* The fence of the last grant, also after the lock was lost or released; 0 while it is being
@@ -311,11 +312,12 @@ REDLOCK_API enum redlock_mode redlock_lock_mode(const redlock_lock *lock);
  * not. Since 0.1. */
 REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 
-/* The resource and its length, of several the first. Valid as long as the lock. Since 0.1. */
+/* The resource and its length; the first if there are several. Valid as long as the lock. Since
+ * 0.1. */
 REDLOCK_API const void *redlock_lock_resource(const redlock_lock *lock, size_t *length);
 
-/* A pointer of the caller's, for whatever a lock is of in the program; the library does not look at
- * it. NULL before the first redlock_lock_set_data(), and of a lock that is NULL. Since 0.1. */
+/* A pointer for the caller's own data; the library does not use it. NULL before the first
+ * redlock_lock_set_data(), and for a lock that is NULL. Since 0.1. */
 REDLOCK_API void redlock_lock_set_data(redlock_lock *lock, void *data);
 REDLOCK_API void *redlock_lock_data(const redlock_lock *lock);
 

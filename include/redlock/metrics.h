@@ -1,8 +1,8 @@
-/* Metrics of a client, as the text that Prometheus and its relatives read. redlock.h includes this
- * file.
+/* Metrics of a client, in the text format of Prometheus and compatible systems. redlock.h includes
+ * this file.
  *
- * The library has no HTTP server: the program answers with the text on a page of its own, or writes
- * it to a file. docs/operations.md, "Metrics and alerts", says what to alert on.
+ * The library has no HTTP server: the program serves the text on one of its own pages, or writes it
+ * to a file. docs/operations.md, "Metrics and alerts", says what to alert on.
  *
  * Counters and gauges are those of redlock_stats and redlock_node_info, and are always there.
  * Histograms (how long acquires waited, how long locks were held, how long each node took) are kept
@@ -10,12 +10,13 @@
  * with a label function), no memory and no system call for an event. Without it an event costs one
  * comparison.
  *
- * No name of a resource appears, as there may be any number of them; see redlock_metrics_label_cb
- * for labels of the program's own. Each sample has the label `client`, the client_name of the
- * options, so that a program with several clients can hand out the texts of all of them: give each
- * a name, and each text a page or file of its own, as a format is described once in a text.
+ * Names of resources do not appear, since there may be any number of them; see
+ * redlock_metrics_label_cb for the program's own labels. Each sample has the label `client`, the
+ * client_name of the options, so that a program with several clients can serve all of their texts:
+ * give each client a name, and each text its own page or file, since a text may describe a metric
+ * only once.
  *
- * How often one that waits was overtaken is not there: no client can see when another one came.
+ * There is no count of overtaken waiters: no client can see when another one came.
  */
 #ifndef REDLOCK_METRICS_H
 #define REDLOCK_METRICS_H
@@ -26,7 +27,7 @@
 extern "C" {
 #endif
 
-/* In which of the two formats. */
+/* The format of the text. */
 enum redlock_metrics_text {
     REDLOCK_METRICS_PROMETHEUS = 0, /* text/plain; version=0.0.4 */
     REDLOCK_METRICS_OPENMETRICS     /* application/openmetrics-text; version=1.0.0 */
@@ -34,7 +35,7 @@ enum redlock_metrics_text {
 
 /* Writes the metrics of a client, as they are now, into buffer, as snprintf() does: never more than
  * size bytes with the zero at their end, and the result is the length of the whole text without
- * that zero. If it is size or more, the text was cut and is of no use: take a larger buffer. With
+ * that zero. If it is size or more, the text was cut and is unusable: take a larger buffer. With
  * size 0, buffer may be NULL. The length may grow between two calls, with the numbers and labels in
  * it; it is below 32 KB for five nodes without labels, and below 512 KB always.
  *

@@ -21,17 +21,17 @@ extern "C" {
 REDLOCK_API const char *redlock_lock_message(const redlock_lock *lock, char *buffer, size_t size);
 
 /* The outcome of the last attempt of the last acquire (or adoption), which REDLOCK_ERR_DEADLINE
- * does not say: is the lock busy, or is it an outage?
+ * does not tell: is the lock busy, or is there an outage?
  *     0                       granted; or there was no attempt, or none has ended yet
- *     REDLOCK_ERR_HELD        others held too many nodes
+ *     REDLOCK_ERR_HELD        other clients held too many nodes
  *     REDLOCK_ERR_NO_QUORUM   too many nodes failed
  *     REDLOCK_ERR_EXPIRED     a quorum granted it too late
  *     REDLOCK_ERR_LOST        of an adoption: the token was not there
- * While an acquire is pending it is that of its last attempt that has ended. An attempt that
+ * While an acquire is pending this is the outcome of its last finished attempt. An attempt that
  * wait_ms cut short does not count, unless it was the first: then votes that had not arrived count
- * as failed. If wait_ms ended in line, so that there was no attempt, it says what held up the line:
- * HELD; or, behind another lock of this client whose attempts failed, the outcome of the last of
- * these. REDLOCK_ERR_INVALID for NULL. Since 0.1. */
+ * as failed. If wait_ms ended in line, before any attempt, this says what held up the line: HELD;
+ * or, behind another lock of this client whose attempts failed, the outcome of its last attempt.
+ * REDLOCK_ERR_INVALID for NULL. Since 0.1. */
 REDLOCK_API int redlock_lock_attempt_status(const redlock_lock *lock);
 
 /* How one node took part in a round. */
@@ -52,9 +52,9 @@ typedef struct redlock_node_outcome {
     const char *node;       /* "host:port" or the path; valid as long as the client */
     enum redlock_vote vote; /* see above */
     int reason; /* why a vote failed: REDLOCK_ERR_NODE_..., DUPLICATE, NOMEM, SYSTEM; else 0 */
-    uint32_t latency_us; /* 0 while pending. From when this node's request was written to when its
-                          * answer was read: it is the node's own, whichever node was written to
-                          * first. If no answer came, how long one was waited for */
+    uint32_t latency_us; /* 0 while pending. From writing this node's request to reading its
+                          * answer: the node's own time, whichever node was written to first.
+                          * Without an answer, the length of the wait */
     int64_t votes_in_ms; /* until the node votes, if it is in quarantine now; else 0 */
 } redlock_node_outcome;
 

@@ -18,14 +18,14 @@
  *   - on_lost of one lock runs before any later success of any lock is reported.
  *
  * Waiting: clients that want the same resource stand in a line, which one of the nodes keeps, and
- * get it in the order in which they came, whatever process or machine they are in. A client that
- * waits costs the nodes next to nothing: it listens. A release passes the lock to the next client,
- * in one round trip as a rule (see ttl_ms in lock.h). The locks of one client have one place in the
- * line, and only the first of them asks the nodes, so that a thousand waiters in one process cost
- * the nodes what one costs; the client hands the lock on inside the process while no other client
- * has waited for longer. docs/guarantees.md, "Whose turn it is", has what this promises and what it
+ * are served first come, first served, whatever process or machine they are in. A client that waits
+ * costs the nodes next to nothing: it listens. A release passes the lock to the next client, in one
+ * round trip as a rule (see ttl_ms in lock.h). The locks of one client have one place in the line,
+ * and only the first of them asks the nodes, so that a thousand waiters in one process cost the
+ * nodes as much as one; the client hands the lock on inside the process while no other client has
+ * waited for longer. docs/guarantees.md, "Whose turn it is", says what this promises and what it
  * rests on. A client that no node lets listen asks again after the pause between two attempts, and
- * is next by chance. Safety does not depend on any of it.
+ * is served in no order. Safety does not depend on any of this.
  *
  * Threads: a client, its locks and its loop belong to one thread, the one that runs the loop; once
  * it has run, nothing here may be called from another (a debug build of the library, one without
@@ -37,7 +37,8 @@
  * object or a pointer that it needs is NULL. One that frees ignores NULL, and returns 0 if it
  * returns something. A getter answers for NULL as for an object that has nothing: 0, "" if it
  * returns a text, NULL if it returns a pointer (a client, a resource, a leader's name). Callbacks,
- * their data, and what is said to be optional may be NULL. A buffer with size 0 is none.
+ * their data, and everything described as optional may be NULL. A buffer with size 0 counts as
+ * none.
  *
  * Messages, in every header: a function whose name ends in _message writes one human-readable
  * sentence into the caller's buffer and returns the buffer:
@@ -45,11 +46,10 @@
  *     char text[REDLOCK_MESSAGE_MAX];
  *     fprintf(stderr, "%s\n", redlock_lock_message(lock, text, sizeof text));
  *
- * The sentence is made for the call, of what is known at that moment, and the buffer is the
- * caller's: what is asked later does not change it. REDLOCK_MESSAGE_MAX is enough for all; a
- * sentence that is longer than that, or than the buffer, is cut, always ends in a zero, and, with
- * room for it, in "...". Without a buffer (NULL, or size 0) the answer is "". Passwords never
- * appear in it.
+ * The sentence describes the state at the time of the call, and the buffer is the caller's: later
+ * calls do not change it. REDLOCK_MESSAGE_MAX is always enough; a sentence that is longer than
+ * that, or than the buffer, is cut. It always ends in a zero, and a cut one, with room for it, in
+ * "...". Without a buffer (NULL, or size 0) the answer is "". Passwords never appear in it.
  *
  * Structs with a size: begin with their initializer, a macro, or the function that does the same
  * for other languages (REDLOCK_STATS_INIT, redlock_stats_init()). It sets `size` and the defaults.
@@ -128,9 +128,9 @@ typedef struct redlock_allocator {
     void *data;
 } redlock_allocator;
 
-/* Of which kind a lock's histograms are (metrics.h): maps a resource to one of few labels, such as
- * "invoice" or "cron". Called once for each lock, with its first resource, when it is made. It
- * returns a text of 1 to REDLOCK_METRICS_LABEL_MAX characters, which is copied; it must not call
+/* Chooses the label of a lock's histograms (metrics.h): maps a resource to one of a few labels,
+ * such as "invoice" or "cron". Called once for each lock, with its first resource, when it is made.
+ * It returns a text of 1 to REDLOCK_METRICS_LABEL_MAX characters, which is copied; it must not call
  * any function of this library. NULL, a text of another length, and every one beyond
  * REDLOCK_METRICS_LABELS_MAX - 1 different ones, is "other". */
 #define REDLOCK_METRICS_LABELS_MAX 16
@@ -158,7 +158,7 @@ typedef struct redlock_client_options {
      * Default 250. The library waits for a vote only if a quorum cannot be decided without it. A
      * node whose oldest request has waited longer is left out of new attempts until it answers.
      * After four times as long without any answer, or if that request is sixteen times as old, its
-     * connection is dropped and made anew. */
+     * connection is dropped, and the node is reconnected. */
     int64_t node_timeout_ms;
 
     /* The pause before a node is connected again doubles from the first to the second value, each
@@ -213,34 +213,34 @@ typedef struct redlock_client_options {
      * from an authority that is trusted here and be for the host of the URL (a name or an IP
      * address, in its subjectAltName). A node that does not fulfil this is not connected to; its
      * reason is REDLOCK_ERR_NODE_CERTIFICATE or REDLOCK_ERR_NODE_TLS, with a sentence. A URL may
-     * have options of its own, which win over these:
+     * have its own options, which take precedence over these:
      *     rediss://10.0.0.7:6380?tls_ca=/etc/redis/ca.pem&tls_server_name=redis-1.example
      * Files are read when the client opens, and not later. PEM. Setting one of these for nodes
      * without TLS is an error, so that a forgotten s in rediss:// is noticed. */
 
-    /* The authorities that are trusted: a file, or a folder, of which all certificates are read. An
-     * intermediate authority may be named, or the server's own certificate. NULL: the system's, as
-     * OpenSSL finds them (SSL_CERT_FILE, SSL_CERT_DIR). Default NULL. */
+    /* The trusted authorities: a file, or a folder whose certificates are all read. An intermediate
+     * authority may be named, or the server's own certificate. NULL: the system's, as OpenSSL finds
+     * them (SSL_CERT_FILE, SSL_CERT_DIR). Default NULL. */
     const char *tls_ca;
 
-    /* The client's own certificate (its chain behind it) and the key to it, without a passphrase,
-     * for servers that want one. Both or none. Default NULL. */
+    /* The client's own certificate (followed by its chain) and its key, without a passphrase, for
+     * servers that require one. Both or none. Default NULL. */
     const char *tls_cert;
     const char *tls_key;
 
-    /* The name to ask for (SNI) and to look for in the certificates, instead of the URL's host. At
-     * most 255 characters. Default NULL. */
+    /* The name to send (SNI) and to expect in the certificates, instead of the URL's host. At most
+     * 255 characters. Default NULL. */
     const char *tls_server_name;
 
-    /* 1: certificates are not looked at. Any machine on the way can be the server then, read the
+    /* 1: certificates are not checked. Any machine on the way can then pose as the server, read the
      * password and grant locks. Not together with tls_ca. Default 0. */
     int tls_insecure_skip_verify;
 
     /* 1: histograms are kept for redlock_metrics_format(), see metrics.h. Default 0. */
     int metrics;
 
-    /* With metrics: whose histograms those of a lock are. NULL: all locks of the client have the
-     * same, without a label. Default NULL. */
+    /* With metrics: the label of a lock's histograms. NULL: all locks of the client share one set,
+     * without a label. Default NULL. */
     redlock_metrics_label_cb metrics_label;
     void *metrics_label_data;
 } redlock_client_options;
@@ -260,13 +260,13 @@ REDLOCK_API int redlock_client_options_init(redlock_client_options *options, siz
 
 /* Opens a client on loop and begins to connect to all nodes.
  *
- * loop: must outlive the client; the caller runs it, or waits in a loop of its own for
- * uv_backend_fd() (examples/epoll.c). options: not NULL, copied. on_open: may be NULL; it runs
- * once, when a quorum of nodes is up and the grace period of 50 ms for the remaining nodes to
- * connect is over, or each node has succeeded or failed once, or connect_timeout_ms has passed:
+ * loop: must outlive the client; the caller runs it, or watches uv_backend_fd() in its own loop
+ * (examples/epoll.c). options: not NULL, copied. on_open: may be NULL; it runs once, when a quorum
+ * of nodes is up and the grace period of 50 ms for the remaining nodes to connect is over, or each
+ * node has succeeded or failed once, or connect_timeout_ms has passed:
  *     0                       a quorum of nodes is up and may vote
  *     REDLOCK_ERR_NO_QUORUM   it is not up, or may not vote (redlock_client_message() says why, and
- *                             until when). The client goes on connecting and may be used; it must
+ *                             until when). The client keeps connecting and may be used; it must
  *                             be closed in any case.
  *     REDLOCK_ERR_DUPLICATE   as NO_QUORUM, since two URLs lead to one server (with a guard)
  *     REDLOCK_ERR_CANCELED    the client was closed first
@@ -275,7 +275,7 @@ REDLOCK_API int redlock_client_options_init(redlock_client_options *options, siz
  *
  * Returns 0, or an error with *client set to NULL, nothing left behind, and an error text in
  * options->error:
- *     REDLOCK_ERR_INVALID     an option is out of range, or its size field unknown; a file of TLS
+ *     REDLOCK_ERR_INVALID     an option is out of range, or its size field unknown; a TLS file
  *                             cannot be used; loop, options or client is NULL
  *     REDLOCK_ERR_URL         a URL cannot be parsed: which part of it, and why
  *     REDLOCK_ERR_NO_TLS      a rediss:// URL, and the library was built without TLS
@@ -288,10 +288,10 @@ REDLOCK_API int redlock_client_open(redlock_client **client, struct uv_loop_s *l
                                     redlock_client_cb on_open, void *data);
 
 /* Closes a client. Pending operations end with REDLOCK_ERR_CANCELED. What its locks hold is
- * released, pending releases are sent, and the answers are waited for no longer than
+ * released, pending releases are sent, and the client waits for the answers no longer than
  * node_timeout_ms. Then the connections are closed and on_close runs with status 0 (after a pending
  * name lookup, which the system cannot cancel). Its locks may be used (each call answers
- * REDLOCK_ERR_CLOSED) until on_close has returned; then the client and its locks are gone, whether
+ * REDLOCK_ERR_CLOSED) until on_close has returned; then the client and its locks are freed, whether
  * or not redlock_lock_free() was called. on_lost does not run for locks that closing releases.
  *
  * Returns 0, REDLOCK_ERR_INVALID (client is NULL) or REDLOCK_ERR_CLOSED (called before). After

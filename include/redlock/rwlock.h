@@ -10,9 +10,9 @@
  * A mutex of the same resources, and a lock of another library, exclude readers and are excluded
  * by them as a writer is.
  *
- * Readers: each thread that reads has a token, a ttl, a renewal and a loss of its own. The loss of
- * one does not touch the others, and a process that dies keeps writers out for no longer than the
- * ttl of its readers.
+ * Readers: each thread that reads has its own token, ttl, renewal and loss. The loss of one does
+ * not affect the others, and a process that dies keeps writers out for no longer than the ttl of
+ * its readers.
  *
  * Order: readers and writers that wait take turns. When a writer unlocks, all readers that wait
  * are let in; readers that come after a writer has begun to wait are let in after it. So neither
@@ -39,8 +39,8 @@ extern "C" {
 typedef struct redlock_rwlock redlock_rwlock; /* opaque */
 
 /* Runs on the loop thread, once for each loss; what a redlock_mutex_cb may do with a mutex, it may
- * do with rwlock, whose token and fence are those that were lost: of several readers, they tell
- * which. */
+ * do with rwlock, whose token and fence are those that were lost: they tell which of several
+ * readers it was. */
 typedef void (*redlock_rwlock_cb)(redlock_rwlock *rwlock, int status, void *data);
 
 /* Options. Begin with REDLOCK_RWLOCK_OPTIONS_INIT, which carries the defaults, and set what
@@ -57,8 +57,8 @@ typedef struct redlock_rwlock_options {
     int64_t jitter_ms;       /* Default 100. */
     int64_t min_validity_ms; /* Default 1. */
 
-    /* Who locks. With a number, or REDLOCK_OWNER_OBJECT, threads that act for one owner are one
-     * reader, or one writer. Default REDLOCK_OWNER_THREAD. */
+    /* The owner of a hold. With a number, or REDLOCK_OWNER_OBJECT, threads that act for one owner
+     * are one reader, or one writer. Default REDLOCK_OWNER_THREAD. */
     uint64_t owner;
 
     /* Default NULL. */
@@ -161,7 +161,7 @@ REDLOCK_API int redlock_rwlock_attempt_status(const redlock_rwlock *rwlock);
  * false before that.
  *
  * Returns:
- *     0                         a quorum answered: who waits can be let in; or the owner has locked
+ *     0                         a quorum answered: waiters can be let in; or the owner has locked
  *                               it more than once and still holds it
  *     REDLOCK_ERR_LOST          it had been lost before: the work may have been unprotected. Once
  *                               for each lock.
@@ -246,8 +246,8 @@ REDLOCK_API int redlock_rwlock_token(redlock_rwlock *rwlock, char *buffer, size_
 /* The fence of what the caller holds, or of what it has lost and not unlocked, as
  * redlock_mutex_fence(). A writer's is larger than those of all fenced grants before it. A
  * reader's is not below that of any writer before it, and below that of each one after it; readers
- * that follow the same writer have the same. So what the lock protects can refuse who comes late:
- * a number smaller than the largest it has seen. Since 0.1. */
+ * that follow the same writer have the same. So the protected resource can refuse a late writer or
+ * reader: a number smaller than the largest it has seen. Since 0.1. */
 REDLOCK_API uint64_t redlock_rwlock_fence(redlock_rwlock *rwlock);
 
 /* The last failure on this object, of whichever thread, as redlock_mutex_message(). Since 0.1. */

@@ -1,16 +1,16 @@
-/* Semaphores: k permits of a resource, on a quorum of nodes. What holds for all of it (callbacks,
- * waiting, threads, NULL, messages, sizes, units) is said in redlock.h.
+/* Semaphores: k permits of a resource, on a quorum of nodes. redlock.h has the common rules
+ * (callbacks, waiting, threads, NULL, messages, sizes, units).
  *
  *     redlock_lock_new_with(), with options.permits = k -> redlock_acquire() -> work
  *         -> redlock_release()
  *
- * A lock object with `permits` is a holder of one permit, or of several (`take`). All that can be
- * done with a lock can be done with it: it waits in turn, is extended, is lost at the end of its
- * validity, has a fence, is adopted by its token. A program that wants several permits one by one
- * makes several lock objects.
+ * A lock object with `permits` is a holder of one permit, or of several (`take`). It supports
+ * everything that a lock does: it waits in turn, is extended, is lost at the end of its validity,
+ * has a fence, and is adopted by its token. A program that wants several permits one by one makes
+ * several lock objects.
  *
  * Each permit is a slot with a number from 0 to k - 1, which no other holder has at the same time:
- * a worker's id, a shard, a port. redlock_lock_slot() tells it.
+ * a worker's id, a shard, a port. redlock_lock_slot() returns it.
  *
  * At most k hold, by the same argument as for a lock: a slot is a lock (docs/guarantees.md).
  * Counting permits on each node would not do: five nodes that count two permits each have ten to
@@ -18,20 +18,20 @@
  *
  * An acquire asks one node, home, which slots are free, and then all nodes for these: two round
  * trips. If none is free it waits in turn with all clients that wait for permits of the resource.
- * Who wants several and cannot have them yet keeps those behind it waiting: else many who want one
- * would keep it waiting for ever.
+ * A client that waits for several permits blocks those behind it until they are free: otherwise
+ * clients that want one permit each could keep it waiting for ever.
  *
- * With a single try (tries = 1), REDLOCK_ERR_HELD says that home had not as many slots as the lock
- * takes, or that others wait for them, or that other nodes refused those that it named. A slot
- * counts as taken while home keeps it for a client that it has named it to, which has 250 ms to
- * take it, and may not. A release of this client's own, submitted before, counts: it is
- * waited for. One of another client's that has not reached home does not.
+ * With a single try (tries = 1), REDLOCK_ERR_HELD says that home had fewer free slots than the lock
+ * takes, or that others wait for them, or that other nodes refused the slots that home named. A
+ * slot counts as taken while home reserves it for another client to which it has named it, for 250
+ * ms, even if that client does not take it. The acquire waits for this client's own earlier
+ * releases, which therefore count; a release of another client that has not reached home does not.
  *
  * k is the same for all clients. The nodes keep it, for a day after the last acquire; while a
  * permit is in use an acquire with another k ends with REDLOCK_ERR_PERMITS, and its message has
  * both numbers: when so many nodes have another one that no quorum is left. (An extension does not
- * count as an acquire. Where all who hold have done so for longer than a day, another k is taken
- * over.) redlock_set_permits() changes it.
+ * count as an acquire. If all holders have held for longer than a day, another k is taken over.)
+ * redlock_set_permits() changes it.
  *
  * A resource's permits, and a lock of the same resource, have nothing to do with each other.
  */
@@ -49,48 +49,48 @@ extern "C" {
  * acquire failed, if there are not so many, and of a lock without `permits`. Since 0.1. */
 REDLOCK_API int32_t redlock_lock_slot(const redlock_lock *lock, size_t index);
 
-/* Names the slots that a token is of, before redlock_adopt() or redlock_release_token(): a token
- * alone does not say which of them it was granted. n: as many as the lock takes, each below its
- * permits, in any order, none twice.
+/* Names the slots of a token, before redlock_adopt() or redlock_release_token(): a token alone does
+ * not say which of them it was granted. n: as many as the lock takes, each below its permits, in
+ * any order, none twice.
  *
  * Returns 0, REDLOCK_ERR_INVALID (redlock_lock_message() says what is wrong; also of a lock without
  * `permits`), REDLOCK_ERR_BUSY, REDLOCK_ERR_ALREADY_HELD, REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED.
  * Since 0.1. */
 REDLOCK_API int redlock_lock_set_slots(redlock_lock *lock, const int32_t *slots, size_t n);
 
-/* How many permits a semaphore has from now on, for all clients: 1 to REDLOCK_PERMITS_MAX. Lock
+/* Sets the number of permits of a semaphore, for all clients: 1 to REDLOCK_PERMITS_MAX. Lock
  * objects keep their number, and their acquires end with REDLOCK_ERR_PERMITS while others hold
- * permits: make new ones. What is held stays held. Raised: the new slots are given at once, also to
- * those that wait and ask for as many. Lowered: the slots above are given no more, and until
- * their holders have released them more than k hold.
+ * permits: make new ones. Held permits stay held. If the number is raised, the new slots are
+ * available at once, also to waiting clients with the new number. If it is lowered, the slots above
+ * are no longer granted, and more than k are held until their holders have released them.
  *
- * The callback's status, as of a query: 0, a quorum of nodes has the new number, and one that has
- * not is passed over, and takes it over as soon as nobody has a permit there;
- * REDLOCK_ERR_NO_QUORUM, fewer answered (ask again: it may be done where no answer came);
- * REDLOCK_ERR_CANCELED, the client was closed. redlock_query_node() of the query tells each node's
- * status.
+ * The callback's status, as of a query: 0, a quorum of nodes has the new number, and a node that
+ * has not is skipped, and adopts it as soon as no permit is held there; REDLOCK_ERR_NO_QUORUM,
+ * fewer answered (call again: nodes without an answer may have changed it); REDLOCK_ERR_CANCELED,
+ * the client was closed. redlock_query_node() returns each node's status.
  *
  * Returns 0, REDLOCK_ERR_INVALID (an argument is NULL or out of range), REDLOCK_ERR_CLOSED,
  * REDLOCK_ERR_FORKED, REDLOCK_ERR_NOMEM. Since 0.1. */
 REDLOCK_API int redlock_set_permits(redlock_client *client, const void *resource, size_t length,
                                     int32_t permits, redlock_query_cb on_done, void *data);
 
-/* Asks every node who has the permits of a semaphore; changes nothing. max: slots 0 to max - 1 are
- * looked at, 1 to REDLOCK_PERMITS_MAX. The callback and its status: as for redlock_query_holder(),
- * and redlock_query_node() says which nodes have answered, of all their slots. After a node's first
- * answer these are asked for, for as long as an answer comes each node_timeout_ms, 16 times that at
- * most; a permit that changes hands meanwhile may be missing. Slots above a number of permits that
- * was lowered are found, too. While the query is pending it takes about half a kilobyte for each of
- * the max slots and each node. Where users are restricted by an ACL, this needs GET, EXISTS, PTTL,
- * GETRANGE and the keys "libredlock:permits:*", "libredlock:slot:*" in scripts.
+/* Asks every node for the holders of a semaphore's permits; changes nothing. max: slots 0 to max -
+ * 1 are queried, 1 to REDLOCK_PERMITS_MAX. The callback and its status: as for
+ * redlock_query_holder(), and redlock_query_node() says which nodes have answered, of all their
+ * slots. After a node's first answer these are asked for, for as long as an answer comes each
+ * node_timeout_ms, 16 times that at most; a permit that changes hands meanwhile may be missing.
+ * Slots above a number of permits that was lowered are found, too. While the query is pending it
+ * takes about half a kilobyte for each of the max slots and each node. Where users are restricted
+ * by an ACL, this needs GET, EXISTS, PTTL, GETRANGE and the keys "libredlock:permits:*",
+ * "libredlock:slot:*" in scripts.
  *
  * Returns as redlock_query_waiters(). Since 0.1. */
 REDLOCK_API int redlock_query_slots(redlock_client *client, const void *resource, size_t length,
                                     size_t max, redlock_query_cb on_done, void *data);
 
-/* How many permits there are as node number index keeps it; 0: it does not, or has not answered.
- * Nodes may disagree for a moment after redlock_set_permits(), or for longer if it did not reach
- * them. Since 0.1. */
+/* The number of permits that node number index keeps; 0: none, or it has not answered. Nodes may
+ * disagree for a moment after redlock_set_permits(), or for longer if it did not reach them. Since
+ * 0.1. */
 REDLOCK_API int32_t redlock_query_permits(const redlock_query *query, size_t index);
 
 /* A slot that is held or reserved. Begin with REDLOCK_SLOT_INIT. */
@@ -119,8 +119,8 @@ REDLOCK_API int redlock_slot_init(redlock_slot *slot, size_t size);
  * unknown). Since 0.1. */
 REDLOCK_API int redlock_query_slot(const redlock_query *query, size_t index, redlock_slot *slot);
 
-/* Asks every node who waits for permits, as redlock_query_waiters() does for a lock: the answers
- * are read by redlock_query_waiting() and redlock_query_waiter(), the next one first, and
+/* Asks every node for the waiters for permits, as redlock_query_waiters() does for a lock: the
+ * answers are read by redlock_query_waiting() and redlock_query_waiter(), the next one first, and
  * redlock_waiter.take says how many permits each wants. Since 0.1. */
 REDLOCK_API int redlock_query_permit_waiters(redlock_client *client, const void *resource,
                                              size_t length, size_t max, redlock_query_cb on_done,

@@ -14,8 +14,8 @@
  * REDLOCK_ERR_ALREADY_HELD: it would be a permit that nobody counts.
  *
  * A thread that holds permits through one object and waits for more through another can wait for
- * one that does the same, until timeout_ms is over: who needs several takes them at once, with
- * `take`.
+ * one that does the same, until timeout_ms is over: a holder that needs several takes them at once,
+ * with `take`.
  */
 #ifndef REDLOCK_SEMAPHORE_BLOCKING_H
 #define REDLOCK_SEMAPHORE_BLOCKING_H
@@ -100,7 +100,7 @@ REDLOCK_API int redlock_semaphore_new_with(redlock_blocking *blocking,
 REDLOCK_API int redlock_semaphore_free(redlock_semaphore *semaphore);
 
 /* Acquires its permit, or all that it takes, waiting up to timeout_ms: 0 for one attempt,
- * REDLOCK_NO_LIMIT for no limit, at most 4294967294. Who waits is served in turn.
+ * REDLOCK_NO_LIMIT for no limit, at most 4294967294. Waiting callers are served in turn.
  *
  * Returns:
  *     0                         held; redlock_semaphore_slot() has the number
@@ -133,7 +133,7 @@ REDLOCK_API int redlock_semaphore_attempt_status(const redlock_semaphore *semaph
  * a quorum of nodes has answered, no longer than node_timeout_ms.
  *
  * Returns:
- *     0                         a quorum answered: who waits can have it
+ *     0                         a quorum answered: a waiter can have it
  *     REDLOCK_ERR_LOST          it had been lost before: more than k may have worked. Once.
  *     REDLOCK_ERR_NO_QUORUM     fewer answered; the release is pending on the others, and is
  *                               retried until they answer or the ttl has ended

@@ -156,7 +156,7 @@ enum redlock_status { REDLOCK_STATUS_MAP(REDLOCK_STATUS_ENUM_) REDLOCK_STATUS_EN
  *     REDLOCK_ERR_HELD
  *         cause: other clients hold it on so many nodes that no quorum is left.
  *         remedy: wait for longer (wait_ms, timeout_ms), or do without. `redlock status KEY` shows
- *             who holds it and who waits.
+ *             its holder and its waiters.
  *     REDLOCK_ERR_NO_QUORUM
  *         cause: so many nodes failed, are down or may not vote that no quorum is left.
  *         remedy: the message says why, node by node; each reason is below. `redlock doctor`

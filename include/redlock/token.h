@@ -1,13 +1,13 @@
-/* Locks by their token: handed from one process to another, released by a script, looked at; and
- * who waits for them.
+/* Locks by their token: handed from one process to another, released by a script, queried; and
+ * their waiters.
  *
  * On the nodes a lock is its token. Any party that knows it can keep the lock held, or end it:
  *
  *     process A: redlock_acquire(), redlock_lock_token(), redlock_disown()
  *     process B: redlock_adopt() with that token, work, redlock_release()
  *
- * Failure modes: no process adopts, and the keys end by their ttl. Two processes adopt one token:
- * to the nodes they are one holder, and nothing keeps them apart; hand a token to one only.
+ * Failure modes: no process adopts, and the keys expire with their ttl. Two processes adopt one
+ * token: to the nodes they are one holder, and nothing keeps them apart; hand a token to one only.
  *
  * Threads, units and the callback contract: as in redlock.h.
  */
@@ -44,9 +44,9 @@ REDLOCK_API int redlock_adopt(redlock_lock *lock, const char *token,
  * any party that knows the token can adopt or release it. A pending extension ends with
  * REDLOCK_ERR_CANCELED. on_lost does not run.
  *
- * A grant is told with a majority's answers. A node that has not answered yet may be left without
- * the keys by this: it may need the script whole, or a repair. To hand over a lock that is on every
- * node that is up, wait until `outstanding` of redlock_client_node() is 0 for each, for
+ * A grant is reported after a majority's answers. A node that has not answered yet may therefore
+ * stay without the keys: it may need the whole script, or a repair. To hand over a lock that is on
+ * every node that is up, wait until `outstanding` of redlock_client_node() is 0 for each, for
  * node_timeout_ms at most.
  *
  * Returns 0, REDLOCK_ERR_NOT_HELD, REDLOCK_ERR_BUSY (acquired more than once, or shared by
@@ -54,11 +54,11 @@ REDLOCK_API int redlock_adopt(redlock_lock *lock, const char *token,
  * its mode), REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_disown(redlock_lock *lock);
 
-/* Releases by its token what this object does not hold, be it exclusive or shared: on every node
- * the keys are deleted if they have the token, and a reader's lease is. redlock_lock_outcome() says
- * for each node whether it was there. The callback's status and the errors: as for
- * redlock_release(), and REDLOCK_ERR_ALREADY_HELD, and REDLOCK_ERR_INVALID (token is not
- * REDLOCK_TOKEN_LENGTH hex digits). Since 0.1. */
+/* Releases a lock that this object does not hold, exclusive or shared, by its token: every node
+ * deletes the keys that have the token, and a reader's lease. redlock_lock_outcome() says for each
+ * node whether it was there. The callback's status and the errors: as for redlock_release(), and
+ * REDLOCK_ERR_ALREADY_HELD, and REDLOCK_ERR_INVALID (token is not REDLOCK_TOKEN_LENGTH hex digits).
+ * Since 0.1. */
 REDLOCK_API int redlock_release_token(redlock_lock *lock, const char *token,
                                       redlock_lock_cb on_done, void *data);
 
@@ -67,12 +67,12 @@ typedef struct redlock_node_holder {
     size_t size;      /* set by the initializer */
     const char *node; /* "host:port" or the path; valid as long as the client */
     int status;       /* 0: it answered; else why not, REDLOCK_ERR_NODE_... (or ERR_CANCELED) */
-    int is_held;      /* 1: the key exists, and is not reserved. It may have been passed to a client
-                        * that waits and does not know yet */
+    int is_held; /* 1: the key exists, and is not reserved. It may have been passed to a waiting
+                        * client that does not know yet */
     const char *token; /* "" if not held, or if the value is not of this library's kind */
 
-    /* The name behind the token, "" if none. Of a value that is not of this library's kind its
-     * beginning, in printable characters; "(empty string)", or of another type its name, "(list)".
+    /* The name after the token, "" if none. For a value that is not of this library's kind, its
+     * beginning in printable characters, or "(empty string)"; for another type its name, "(list)".
      */
     const char *holder;
 
@@ -84,8 +84,7 @@ typedef struct redlock_node_holder {
     int is_reserved;
 
     /* 1: readers hold it (REDLOCK_SHARED), any number of them: is_held is 1, token and holder are
-     * "", and remaining_ms is until the last of them ends. Who they are:
-     * redlock_query_readers(). */
+     * "", and remaining_ms is until the last of them ends. redlock_query_readers() lists them. */
     int is_shared;
 } redlock_node_holder;
 
@@ -100,8 +99,8 @@ typedef struct redlock_query redlock_query; /* opaque: the answers of the nodes 
 /* status: see redlock_query_holder(). query: valid during the call. */
 typedef void (*redlock_query_cb)(redlock_query *query, int status, void *data);
 
-/* Asks every node who holds a resource; changes nothing. The callback runs when all nodes that are
- * up have answered or node_timeout_ms has passed:
+/* Asks every node for the holder of a resource; changes nothing. The callback runs when all nodes
+ * that are up have answered or node_timeout_ms has passed:
  *     0                       a quorum answered
  *     REDLOCK_ERR_NO_QUORUM   fewer did; those that did can be read all the same
  *     REDLOCK_ERR_CANCELED    the client is closing
@@ -123,8 +122,8 @@ REDLOCK_API int redlock_query_node(const redlock_query *query, size_t index,
 
 /* The holder as reported by a quorum: if a quorum of all nodes has one token, sets what is not NULL
  * (the strings are valid during the callback; remaining_ms is until fewer than a quorum have it)
- * and returns 1. It also does if a quorum has one string that is not of this library's kind and has
- * a ttl, as a lock of another Redlock library has: then *token is "", and *holder the beginning of
+ * and returns 1. So it does if a quorum has one string that is not of this library's kind and has a
+ * ttl, as a lock of another Redlock library has: then *token is "", and *holder the beginning of
  * that string, as in redlock_node_holder. 0 if nothing has a quorum, or readers hold it. Since
  * 0.1. */
 REDLOCK_API int redlock_query_quorum(const redlock_query *query, const char **token,
@@ -132,19 +131,18 @@ REDLOCK_API int redlock_query_quorum(const redlock_query *query, const char **to
 
 #define REDLOCK_WAITERS_MAX 1024 /* that one query asks for */
 
-/* Asks every node who waits for a resource, and in which order; changes nothing. Only the node that
- * is the resource's home has lines, one of those who wait to have it exclusively, and one of
- * readers ("Whose turn it is" in docs/guarantees.md). max: how many of each at most, 1 to
- * REDLOCK_WAITERS_MAX; the others are counted. The callback and its status: as for
- * redlock_query_holder(), and redlock_query_node() says which nodes have answered; one that did not
- * may be the one that has the lines. After the first answer of a node that has one, the rest is
- * asked for, for node_timeout_ms once more.
+/* Asks every node for the waiters for a resource, in their order; changes nothing. Only the node
+ * that is the resource's home has lines, one for exclusive access, and one for readers ("Whose turn
+ * it is" in docs/guarantees.md). max: how many of each at most, 1 to REDLOCK_WAITERS_MAX; the
+ * others are counted. The callback and its status: as for redlock_query_holder(), and
+ * redlock_query_node() says which nodes have answered; one that did not may be the one that has the
+ * lines. After the first answer of a node that has a line, the rest is requested, for another
+ * node_timeout_ms.
  *
- * The line may move while it is asked for: then one that waits may be missing. A client has one
- * place in each, however many of its locks wait. Clients of other libraries, and those that wait
- * for nodes, stand in no line. Where users are restricted by an ACL, this needs ZRANGE, ZCARD, TIME
- * and the keys "libredlock:line:*" in scripts. Who waits for permits of a semaphore:
- * redlock_query_permit_waiters().
+ * The line may move during the query: then a waiter may be missing. A client has one place in each,
+ * however many of its locks wait. Clients of other libraries, and clients that wait for nodes,
+ * stand in no line. Where users are restricted by an ACL, this needs ZRANGE, ZCARD, TIME and the
+ * keys "libredlock:line:*" in scripts. For a semaphore's permits: redlock_query_permit_waiters().
  *
  * Returns as redlock_query_holder(); REDLOCK_ERR_INVALID also if max is out of range. Since 0.1. */
 REDLOCK_API int redlock_query_waiters(redlock_client *client, const void *resource, size_t length,
@@ -153,12 +151,12 @@ REDLOCK_API int redlock_query_waiters(redlock_client *client, const void *resour
 /* A client that waits. Begin with REDLOCK_WAITER_INIT. */
 typedef struct redlock_waiter {
     size_t size;        /* set by the initializer */
-    const char *node;   /* whose line it stands in; "host:port" or the path, as long as the client
+    const char *node;   /* the node of its line; "host:port" or the path, as long as the client
                          * lives */
     const char *client; /* 16 hex digits: the same as long as the client lives; "" if not known */
-    const char *holder; /* the name that its lock has (redlock_lock_options), "" if none */
+    const char *holder; /* its lock's holder's name (redlock_lock_options), "" if none */
     int64_t waited_ms;  /* for how long */
-    enum redlock_mode mode; /* in which it would hold it */
+    enum redlock_mode mode; /* the mode that it waits for */
     uint32_t take;          /* of a semaphore: how many permits it wants; else 0 */
 } redlock_waiter;
 
@@ -168,21 +166,21 @@ typedef struct redlock_waiter {
 /* REDLOCK_WAITER_INIT as a function, see redlock_client_options_init(). Since 0.1. */
 REDLOCK_API int redlock_waiter_init(redlock_waiter *waiter, size_t size);
 
-/* How many clients wait, also beyond max, by a query for waiters. Since 0.1. */
+/* The number of waiting clients, also beyond max, by a query for waiters. Since 0.1. */
 REDLOCK_API size_t redlock_query_waiting(const redlock_query *query);
 
-/* The waiter number index: those who wait to have it exclusively, or for permits, the next one
- * first, then the readers, who will have it together when it is their turn. Where several nodes
- * have a line, for instance because clients spell the nodes differently, the longest comes first,
- * and then those that stand in another one only. The strings are valid during the callback. Returns
- * 0, or REDLOCK_ERR_INVALID (NULL, there are not so many, size unknown). Since 0.1. */
+/* The waiter number index: first those that wait for exclusive access, or for permits, the next one
+ * first, then the readers, which will get it together in their turn. If several nodes have a line,
+ * for instance because clients spell the nodes differently, the longest comes first, then those
+ * that stand only in another one. The strings are valid during the callback. Returns 0, or
+ * REDLOCK_ERR_INVALID (NULL, there are not so many, size unknown). Since 0.1. */
 REDLOCK_API int redlock_query_waiter(const redlock_query *query, size_t index,
                                      redlock_waiter *waiter);
 
-/* Which node is the home of a resource, where clients that wait for it stand in line: its number in
- * the order of the options. usual 0: among the nodes that may vote now, as all clients choose it
- * that see the nodes as this one does; 1: among all nodes, which is where the line is while all may
- * vote. Changes nothing, and asks no node.
+/* The home of a resource, the node where clients wait for it in line: its number in the order of
+ * the options. usual 0: among the nodes that may vote now, as all clients choose it that see the
+ * nodes as this one does; 1: among all nodes, which is where the line is while all may vote.
+ * Changes nothing, and asks no node.
  *
  * Returns that number, REDLOCK_ERR_NO_QUORUM (none may vote, and usual is 0) or REDLOCK_ERR_INVALID
  * (an argument is NULL, the length out of range). Since 0.1. */
@@ -191,19 +189,19 @@ REDLOCK_API int redlock_client_home(const redlock_client *client, const void *re
 
 #define REDLOCK_READERS_MAX 1024 /* that one query asks for */
 
-/* Asks every node who reads a resource (REDLOCK_SHARED); changes nothing. max: how many of them at
- * most on each node, 1 to REDLOCK_READERS_MAX, those first whose ttl ends first; the others are
- * counted. The callback and its status: as for redlock_query_holder(), and redlock_query_node()
- * says which nodes have answered. After a node's first answer the rest is asked for, for
- * node_timeout_ms once more; a reader that renews meanwhile may be missing. Where users are
- * restricted by an ACL, this needs GET, TIME, ZRANGEBYSCORE, ZCOUNT and the keys
+/* Asks every node for the readers of a resource (REDLOCK_SHARED); changes nothing. max: how many
+ * readers per node at most, 1 to REDLOCK_READERS_MAX, in the order in which their ttls end; the
+ * others are counted. The callback and its status: as for redlock_query_holder(), and
+ * redlock_query_node() says which nodes have answered. After a node's first answer the rest is
+ * requested, for another node_timeout_ms; a reader that renews meanwhile may be missing. Where
+ * users are restricted by an ACL, this needs GET, TIME, ZRANGEBYSCORE, ZCOUNT and the keys
  * "libredlock:readers:*" in scripts.
  *
  * Returns as redlock_query_waiters(). Since 0.1. */
 REDLOCK_API int redlock_query_readers(redlock_client *client, const void *resource, size_t length,
                                       size_t max, redlock_query_cb on_done, void *data);
 
-/* Who reads. Begin with REDLOCK_READER_INIT. */
+/* A reader. Begin with REDLOCK_READER_INIT. */
 typedef struct redlock_reader {
     size_t size;          /* set by the initializer */
     const char *token;    /* "" if it is not of this library's kind */
@@ -218,8 +216,8 @@ typedef struct redlock_reader {
 /* REDLOCK_READER_INIT as a function, see redlock_client_options_init(). Since 0.1. */
 REDLOCK_API int redlock_reader_init(redlock_reader *reader, size_t size);
 
-/* How many read, also beyond max, by a query for readers: of the node that has the most. Since
- * 0.1. */
+/* The number of readers, also beyond max, by a query for readers: of the node that has the most.
+ * Since 0.1. */
 REDLOCK_API size_t redlock_query_reading(const redlock_query *query);
 
 /* The reader number index: those that a quorum has come first. The strings are valid during the

@@ -1,4 +1,4 @@
-/* What happens inside a client, event by event: for logs and tests.
+/* The events inside a client, for logs and tests.
  *
  * redlock_client_options.trace is called for each event, on the loop's thread. Without a hook an
  * event costs a comparison.
@@ -38,14 +38,14 @@ enum redlock_event_type {
     REDLOCK_EVENT_FENCE,            /* lock: counters differ, a round that raises them is sent */
     REDLOCK_EVENT_NODE_QUARANTINED, /* node, status, votes_in_ms: up, but may not vote yet */
     REDLOCK_EVENT_NODE_VOTES,       /* node: its quarantine is over */
-    REDLOCK_EVENT_JOIN,             /* lock, node: a place in the line at this node is asked for */
+    REDLOCK_EVENT_JOIN,             /* lock, node: a place in the line at this node is requested */
     REDLOCK_EVENT_TURN,             /* lock, node: it is this client's turn, as the node says; of a
                                      * lock that is passed the first node that says so */
     REDLOCK_EVENT_TAKE,             /* lock: in place of ATTEMPT, when it is this client's turn */
     REDLOCK_EVENT_LEAVE,            /* node: a place in the line at this node is given up */
     REDLOCK_EVENT_UPGRADE,          /* lock: a round that makes a reader the writer is sent */
     REDLOCK_EVENT_CREDENTIALS_ACCEPTED, /* node: newer credentials are in use, see credentials.h */
-    REDLOCK_EVENT_CREDENTIALS_REFUSED, /* node, status: it refuses them; those before stay in use */
+    REDLOCK_EVENT_CREDENTIALS_REFUSED, /* node, status: it refuses them; the old ones stay in use */
     REDLOCK_EVENT_SUBMITTED,           /* lock: an acquire, or an adoption, begins */
     REDLOCK_EVENT_WAITING, /* lock: it waits: behind another lock of this client, or in a line */
     REDLOCK_EVENT_PAUSE,   /* lock: it pauses between two attempts */
@@ -60,14 +60,14 @@ REDLOCK_API const char *redlock_event_name(enum redlock_event_type type);
 
 /* One event. What its type does not use is 0 or NULL.
  *
- * Spans: what belongs to one acquire, and to the hold that it came to, has one acquire_id:
+ * Spans: all events of one acquire, and of the resulting hold, have one acquire_id:
  *
  *     SUBMITTED -> WAITING, JOIN, PLACE, TURN, ... -> ACQUIRED, or FAILED
  *                                      ACQUIRED -> EXTEND, ... -> RELEASED, or LOST
  *
- * Each begins once and ends once, also where the lock is freed or the client closed before. An
- * acquire by an object that holds already (`owner`) begins no other: what is sent for it has the id
- * of the hold. examples/otel.c makes spans of OpenTelemetry from that. */
+ * Each begins once and ends once, even if the lock is freed or the client closed first. An acquire
+ * by an object that already holds (`owner`) begins no new span: its events have the id of the hold.
+ * examples/otel.c turns this into OpenTelemetry spans. */
 typedef struct redlock_event {
     enum redlock_event_type type;    /* which; the comments there say what it uses */
     int status;                      /* a REDLOCK_ code, 0 where none applies */
@@ -77,10 +77,10 @@ typedef struct redlock_event {
     uint32_t latency_us; /* of votes: from when this node's request was written to its answer; 0:
                           * it was not asked, as it passed the lock by itself */
     int64_t votes_in_ms; /* of NODE_QUARANTINED: for how long; else 0 */
-    const char *token;   /* of the RELEASE_ events of a node: whose keys; else NULL */
+    const char *token;   /* of the RELEASE_ events of a node: the keys' token; else NULL */
     uint64_t acquire_id; /* of the acquire that it belongs to, counted from 1 in each client; 0: of
                           * none, or of one that is over, as a late vote may be */
-    uint32_t rank;       /* of PLACE: so many are before it; else 0 */
+    uint32_t rank;       /* of PLACE: how many are ahead; else 0 */
 } redlock_event;
 
 /* Runs inside the library's own work: it must not call any function of this header that takes a

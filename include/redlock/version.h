@@ -12,7 +12,7 @@
 /* Three numbers as a text, "0.1.0". */
 #define REDLOCK_VERSION_TEXT(major, minor, patch) REDLOCK_VERSION_TEXT_(major, minor, patch)
 
-/* The version of the header that a program was compiled with; redlock_version() tells the
+/* The version of the header that a program was compiled with; redlock_version() returns the
  * library's. */
 #define REDLOCK_VERSION \
     REDLOCK_VERSION_TEXT(REDLOCK_VERSION_MAJOR, REDLOCK_VERSION_MINOR, REDLOCK_VERSION_PATCH)
