@@ -15,15 +15,15 @@ static void on_looked(struct rl_look *look, int status, void *data) {
     rl_session_done(data, status);
 }
 
-/* One look at one key, waited for. Returns the query's status. */
+/* Looks at one key and waits for the result. Returns the query's status. */
 static int look_at(struct rl_look *look, struct rl_session *session, redlock_bytes key) {
     int status = rl_look_at(look, session->client, session->args->nodes.n, key, on_looked, session);
     look->reads = session->args->shared;
     return status == 0 ? rl_session_wait(session) : status;
 }
 
-/* rl_look_say() of the first of the keys that has something to say. False: none has, or too few
- * nodes answer. */
+/* rl_look_say() for the first key that it can describe. False: there is none, or too few nodes
+ * answer. */
 static bool find_holder(struct rl_session *session, const char *keys_text,
                         char out[RL_LOOK_TEXT_MAX]) {
     struct rl_keys keys;
@@ -38,12 +38,12 @@ static bool find_holder(struct rl_session *session, const char *keys_text,
     return found;
 }
 
-/* Why it was that an acquire did not get through: RL_EXIT_HELD, RL_EXIT_NO_QUORUM,
- * or RL_EXIT_USAGE if the number of permits is not that of the others. */
+/* Why an acquire failed: RL_EXIT_HELD, RL_EXIT_NO_QUORUM, or RL_EXIT_USAGE if other clients use
+ * another number of permits. */
 static int why_not(const redlock_lock *lock, int status) {
     int why = status == REDLOCK_ERR_DEADLINE ? redlock_lock_attempt_status(lock) : status;
     if (why == REDLOCK_ERR_PERMITS) {
-        return RL_EXIT_USAGE; /* waiting is no remedy */
+        return RL_EXIT_USAGE; /* waiting does not help */
     }
     bool is_outage = why == REDLOCK_ERR_NO_QUORUM || why == REDLOCK_ERR_EXPIRED;
     return is_outage ? RL_EXIT_NO_QUORUM : RL_EXIT_HELD;

@@ -1,8 +1,8 @@
 /* One acquire, as the options ask for it: how it waits, how a signal interrupts it, and how a
  * failure is reported.
  *
- * Failure modes: another client has the lock, and is named; too few nodes answer; a signal
- * arrived, after which a lock that was granted is released. */
+ * Failure modes: another client has the lock: the message names it. Too few nodes answer. A signal
+ * arrived: a lock that was granted is released. */
 #ifndef RL_CLI_ACQUIRE_H
 #define RL_CLI_ACQUIRE_H
 
@@ -10,13 +10,13 @@
 
 #include "session.h"
 
-/* Acquires as --wait, --no-wait and --fence say. options: what differs from the defaults; ttl, wait
- * and fencing are filled in by this. Returns whether the lock is held; if not, why was said, and
- * *exit_status is what it means (which -E can make 0). */
+/* Acquires as --wait, --no-wait and --fence say. options: what differs from the defaults; this
+ * fills in ttl, wait and fencing. Returns whether the lock is held; if not, the reason was
+ * reported, and *exit_status is set (-E can make it 0). */
 bool rl_acquire(struct rl_session *session, redlock_lock *lock, const char *keys,
                 redlock_acquire_options *options, int *exit_status);
 
-/* A lock that was acquired while a signal came is released. Returns the exit status. */
+/* Releases a lock that was granted although a signal had arrived. Returns the exit status. */
 int rl_acquire_give_back(struct rl_session *session, redlock_lock *lock);
 
 #endif

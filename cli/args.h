@@ -51,7 +51,7 @@ struct rl_args {
 
     int64_t ttl_ms;
     int64_t max_ttl_ms;
-    int64_t wait_ms;  /* REDLOCK_NO_LIMIT: for ever */
+    int64_t wait_ms;  /* REDLOCK_NO_LIMIT: no limit */
     int64_t grace_ms; /* RL_ARGS_UNSET: derived from the ttl, see rl_args_grace_ms() */
     int64_t node_timeout_ms;
     int64_t connect_timeout_ms;
@@ -68,28 +68,28 @@ struct rl_args {
     const char *tls_key;
     const char *tls_server_name;
     bool tls_insecure;
-    bool read_only;      /* of that user: may look, and no more */
-    const char *acl;     /* of doctor: the user whose line is printed, and no more; or NULL */
+    bool read_only;      /* of that user: may only read */
+    const char *acl;     /* of doctor: print only this user's ACL line; or NULL */
     const char *prefix;  /* of the locks that are listed, or NULL: all */
     int64_t interval_ms; /* between two looks of top, or of watch */
-    int64_t keys_max;    /* that are read of each node */
+    int64_t keys_max;    /* read of each node */
     int sort;            /* enum rl_list_order */
     int guard;           /* enum redlock_guard */
     int on_lost;         /* enum rl_on_lost */
     bool fence;
     bool shared; /* as a reader */
     bool no_wait;
-    bool waiting; /* only what clients wait for is listed */
+    bool waiting; /* list only locks that clients wait for */
     bool is_repeated;
     bool json;
     bool verbose;
-    bool quiet;         /* nothing about waiting */
+    bool quiet;         /* report nothing about waiting */
     const char *reason; /* these of kick; NULL: none */
-    const char *token;  /* NULL: whoever holds it */
+    const char *token;  /* NULL: any holder */
     int64_t slot;       /* negative: it is a lock */
     bool yes;
     bool watch;
-    bool keeps_passwords; /* REDLOCK_NODES is for the command as it is */
+    bool keeps_passwords; /* hand REDLOCK_NODES to the command unchanged */
 
     char **words; /* what is neither an option nor the command to run */
     int n_words;
@@ -105,7 +105,7 @@ void rl_args_free(struct rl_args *args);
 
 const char *rl_args_command_text(enum rl_command_name command);
 
-/* Sets what is said of TLS. */
+/* Sets the TLS options. */
 void rl_args_tls(const struct rl_args *args, redlock_client_options *options);
 
 /* --grace, or what it is by default: a sixth of the ttl, at most 5 s. */

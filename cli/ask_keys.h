@@ -12,7 +12,7 @@
 #include "found.h"
 #include "session.h"
 
-/* Shows one. Returns its exit status; the largest of all is that of the command. */
+/* Shows one key. Returns its exit status; the command's is the largest of all. */
 typedef int (*rl_ask_keys_show)(struct rl_session *session, struct rl_found *found, bool is_first);
 
 /* Whether the words are keys: at least one, and no command behind them. Returns 0 or an exit

@@ -50,7 +50,7 @@ static void tie_to(pid_t parent, int gate) {
         fail(gate, errno);
     }
     if (getppid() != parent) {
-        _exit(RL_EXIT_SYSTEM); /* it was dead before we asked */
+        _exit(RL_EXIT_SYSTEM); /* it died before the prctl() */
     }
 }
 
@@ -76,7 +76,7 @@ static bool read_all(int gate, void *out, size_t size) {
     return true;
 }
 
-/* Waits until the gate is opened. What is read is not freed: it becomes the environment. */
+/* Waits until the gate is opened. The buffer is never freed: it becomes the environment. */
 static void wait_at(int gate) {
     struct go go;
     if (!read_all(gate, &go, sizeof go)) {
@@ -161,7 +161,7 @@ int rl_child_begin(struct rl_child *child, char *const *argv, bool dies_with_us)
     }
     int error = errno;
     if (pid > 0) {
-        setpgid(pid, pid); /* here too: the first of the two counts */
+        setpgid(pid, pid); /* here too: whichever process runs first does it */
     }
     sigprocmask(SIG_SETMASK, &mask, NULL);
     close(gate[1]);
@@ -175,7 +175,7 @@ int rl_child_begin(struct rl_child *child, char *const *argv, bool dies_with_us)
     return 0;
 }
 
-/* Of the child it is known that it ends. */
+/* The child is known to be ending. */
 static void wait_for_end(struct rl_child *child) {
     while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) {
     }

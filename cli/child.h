@@ -2,18 +2,18 @@
  *
  * Happy path: rl_child_begin() forks; the child leads a new process group and waits at a gate, a
  * socket to us, with the signals of a fresh program, all of them blocked. Meanwhile its guard
- * process is started (guard.h). rl_child_go() sends what the command finds in its environment,
- * which opens the gate: the child becomes the command. What the command starts belongs to its
- * group, so that all of it can be ended.
+ * process is started (guard.h). rl_child_go() sends the command's environment, which opens the
+ * gate: the child becomes the command. What the command starts belongs to its group, so that all of
+ * it can be ended.
  *
  * The child may wait at its gate for as long as redlock waits for a lock. Until then it is called
- * "lock-command", and has nothing open that the command will not have: a copy of a connection would
- * keep that alive for its node after redlock has closed it.
+ * "lock-command", and keeps only the descriptors that the command will have: a copy of a connection
+ * would keep the connection open after redlock has closed it.
  *
  * Failure modes: the command is not there (127) or cannot be run (126): execve's error comes back
- * through the gate, so that it is known before anything is waited for. One that ends or is stopped
- * at its gate is found by rl_child_is_waiting(), and dropped. What leaves the group
- * (setsid) is out of reach.
+ * through the gate, so that redlock knows of it before it waits for anything. rl_child_is_waiting()
+ * finds a child that ended or was stopped at its gate; that child is dropped. A process that leaves
+ * the group (setsid) is out of reach.
  *
  * Can the command run although redlock is dead?
  *   - killed before the gate is open: the child reads the end of the gate, and ends. (A guard that
@@ -21,11 +21,11 @@
  *     is stopped before that, the next line helps.)
  *   - killed later: the guard process ends the group. And the kernel kills the child itself, by its
  *     parent-death signal, which also works when the guard is killed at the same moment. It is set
- *     before the gate; a parent that was dead by then is noticed, since it is not the parent any
- *     more. The signal is SIGKILL, since a promise must not depend on what the command does with
- *     SIGTERM. So a command whose redlock is killed has no grace, its descendants do: they do not
- *     inherit the signal, and the guard gives them SIGTERM first. A program that gains privileges
- *     (set-user-ID, file capabilities) loses the signal; it has its guard only.
+ *     before the gate; the child notices a parent that had died by then, since getppid() has
+ *     changed. The signal is SIGKILL, since the guarantee must not depend on how the command
+ *     handles SIGTERM. So a command whose redlock is killed has no grace, its descendants do: they
+ *     do not inherit the signal, and the guard gives them SIGTERM first. A program that gains
+ *     privileges (set-user-ID, file capabilities) loses the signal; only the guard ends it.
  *
  * Can a signal hit an unrelated process? The group's number stays taken while its first process has
  * not been waited for or any member lives; after that rl_child_is_gone() is true and nothing is
@@ -46,21 +46,21 @@ struct rl_child {
 };
 
 /* argv ends with NULL. dies_with_us: the kernel kills the command's first process if we are gone.
- * Returns 0 with the child waiting, or the errno of why there is none. */
+ * Returns 0 with the child waiting, or the errno of the failure. */
 int rl_child_begin(struct rl_child *child, char *const *argv, bool dies_with_us);
 
 /* Whether it is at its gate, neither ended nor stopped. */
 bool rl_child_is_waiting(const struct rl_child *child);
 
 /* The child becomes the command. variables: "NAME=value", NULL at the end, over those of our own
- * environment. Returns 0, or an exit status after having said why; nobody of the group is left
+ * environment. Returns 0, or an exit status after reporting why; no process of the group is left
  * then. */
 int rl_child_go(struct rl_child *child, const char *const *variables);
 
 /* Says why there is no process. Returns the exit status. */
 int rl_child_none(int error);
 
-/* Instead: the child ends without having become the command. */
+/* Instead of rl_child_go(): the child ends without having become the command. */
 void rl_child_drop(struct rl_child *child);
 
 /* To every process of the group. */

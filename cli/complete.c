@@ -15,7 +15,7 @@
 #include "parse.h"
 #include "tool/utf8.h"
 
-#define KEYS_MAX 20000 /* that are read of each node: there is not much time */
+#define KEYS_MAX 20000 /* keys read of each node: there is not much time */
 #define SECONDS_MAX 2  /* one for a node that hangs, see scan/scan.h */
 #define CONNECT_TIMEOUT_MS 300
 
@@ -31,7 +31,7 @@ struct line {
     char **words;                /* [0] is the command */
     int n;                       /* without the last one */
     const char *typed;           /* of the last one, what candidates begin with */
-    int given;                   /* characters of it in front of that, which stay */
+    int given;                   /* characters of that word in front of the prefix; they stay */
 };
 
 /* -- What is offered -- */
@@ -103,14 +103,15 @@ static void offer_value(struct line *line, const struct tool_option *row) {
 
 /* -- Keys -- */
 
-/* Commas part keys; one that is in a key is written with a backslash. What cannot be typed is not
- * offered. */
+/* Commas separate keys; a comma within a key is escaped by a backslash. Keys that cannot be typed
+ * are not offered. */
 static void offer_key(void *data, const char *name, size_t length) {
     const struct line *line = data;
     char shown[REDLOCK_RESOURCE_MAX + 1], key[2 * REDLOCK_RESOURCE_MAX + 1];
     size_t used = 0;
     tool_utf8_clean(name, length, shown, sizeof shown);
-    bool is_option = line->given == 0 && length > 0 && name[0] == '-'; /* would be read as one */
+    bool is_option = line->given == 0 && length > 0 && name[0] == '-'; /* would be read as an
+                                                                        * option */
     if (is_option || strlen(shown) != length || memcmp(shown, name, length) != 0) {
         return;
     }

@@ -84,7 +84,8 @@ static void on_leader(redlock_election *election, const char *leader, void *data
 /* -- The command -- */
 
 static uint64_t valid_until_ns(const struct elect *elect) {
-    /* The clock first: if we are stopped between the two calls, the sum errs on the early side. */
+    /* Read the clock first: if we are stopped between the two calls, the sum is too early, which is
+     * safe. */
     uint64_t now_ns = redlock_now_ns();
     int64_t left_ms = redlock_election_remaining_ms(elect->election);
     return now_ns + (uint64_t)left_ms * NS_PER_MS;
@@ -132,7 +133,7 @@ static void on_end(struct rl_work *work, int status, void *data) {
         elect->is_kept = false;
         redlock_election_resign(elect->election, on_given_up, elect);
     } else if (redlock_election_is_leader(elect->election)) {
-        start(elect); /* elected again in the meantime */
+        start(elect); /* elected again meanwhile */
     }
 }
 

@@ -1,17 +1,17 @@
 /* redlock elect: one of several machines leads at a time.
  *
- * Happy path: campaign. Without a command, say who leads whenever that changes. With one, run it
+ * Happy path: campaign. Without a command, report the leader whenever it changes. With one, run it
  * while we lead (work.h); when it ends by itself, resign and end with its status, or, with
  * --repeat, campaign again after a pause.
  *
- * Failure modes: the leadership is lost, which ends the command, and the campaign goes on; a signal
- * resigns and ends with 128 + n, or is the command's if there is one; the command cannot be
- * started.
+ * Failure modes: the leadership is lost: the command is ended, and the campaign goes on. A signal
+ * arrives: it goes to the command if there is one; else redlock resigns and ends with 128 + n. The
+ * command cannot be started.
  *
  * Can two commands of one election run? Ours is gone before our validity ends, as under run. If we
  * are elected again while the last command is still being ended, the next one waits for its end. If
- * we lead on until it has ended (a renewal came late), we resign then, so that a leadership of
- * which we said that it was lost is over. */
+ * we still lead when it has ended (a renewal came late), we resign then, so that a leadership that
+ * was reported as lost is over. */
 #ifndef RL_CLI_ELECT_H
 #define RL_CLI_ELECT_H
 

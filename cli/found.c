@@ -34,7 +34,7 @@ const char *rl_look_state(const redlock_node_info *info, const char *voting,
     return out;
 }
 
-/* A node that did not answer may have gone down since; then that is the reason. */
+/* A node that did not answer may have gone down since; that is the reason then. */
 static void look_at_node(struct rl_look_node *node_holder, const redlock_client *client,
                          size_t index) {
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
@@ -196,7 +196,7 @@ static void take_place(struct rl_line_place *place, const redlock_waiter *waiter
     place->take = waiter->take;
 }
 
-/* Why the first of the nodes that did not answer a query did not. 0: all did. */
+/* Why the first node without an answer did not answer. 0: all answered. */
 static int refusal_of(const redlock_query *query, size_t n_nodes, uint32_t *unanswered) {
     int refused = 0;
     for (size_t i = 0; i < n_nodes; i++) {
@@ -230,7 +230,7 @@ static void on_line_listed(redlock_query *query, int status, void *data) {
     part_done(line->found);
 }
 
-/* Those that are not listed are of the kind whose list is full. */
+/* The clients that are not listed are of the kind whose list is full. */
 void rl_line_count(const struct rl_line *line, size_t *writing, size_t *reading) {
     const size_t more = line->waiting - line->n, listed = line->n - line->writing;
     const bool are_writers = line->writing == RL_LINE_MAX && listed < RL_LINE_MAX;
@@ -337,7 +337,7 @@ static void on_slots_listed(redlock_query *query, int status, void *data) {
 
 static void on_kicks_looked(redlock_query *query, int status, void *data) {
     struct rl_kick_look *look = data;
-    (void)status; /* what any node has will do */
+    (void)status; /* the value of any node will do */
     for (size_t i = 0; i < look->n_nodes; i++) {
         redlock_node_holder seen = REDLOCK_NODE_HOLDER_INIT;
         redlock_query_node(query, i, &seen);
@@ -363,7 +363,7 @@ static void on_kicks(struct rl_kick_look *look, void *data) {
     part_done(data);
 }
 
-/* Who waits for the key, or for permits of it. */
+/* The clients that wait for the key, or for permits of it. */
 static void ask_for_line(struct rl_found *found, struct rl_line *line, bool of_permits) {
     const redlock_bytes key = found->look.key;
     line->found = found;

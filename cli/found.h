@@ -1,11 +1,12 @@
-/* All that the nodes know of one key: who holds it, who reads it, who has which permit, who waits.
+/* All that the nodes know of one key: its holder, its readers, the owner of each permit, and the
+ * waiting clients.
  *
  * Happy path: rl_found_ask(); all queries go out at once; the one for readers follows if a node
  * reports any. The callback runs when all have been answered.
  *
- * Failure modes: `status` is that of the query for the holder. Each other part has a flag of its
- * own that says whether it is known; without memory for its query it is not. The parts are not of
- * one moment, and may be outdated when they are shown. */
+ * Failure modes: `status` is that of the query for the holder. Every other part has a flag that
+ * says whether it is known; it is not if there was no memory for its query. The parts are not a
+ * consistent snapshot, and may be outdated when they are shown. */
 #ifndef RL_CLI_FOUND_H
 #define RL_CLI_FOUND_H
 
@@ -32,7 +33,7 @@
 struct rl_look;
 typedef void (*rl_look_cb)(struct rl_look *look, int status, void *data);
 
-/* The nodes' strings are copies, since the query's own end with its callback. */
+/* The nodes' strings are copies, since the query frees its own after its callback. */
 struct rl_look {
     redlock_client *client;
     rl_look_cb on_done;
@@ -43,17 +44,18 @@ struct rl_look {
     bool is_held;             /* by a quorum */
     char token[RL_TOKEN_TEXT_MAX];
     char holder[RL_LOOK_VALUE_MAX];
-    bool is_foreign; /* held, by a client of another library: then holder is its value */
-    bool is_shared;  /* held, by readers: then there is no token and no holder */
-    bool reads;      /* set by the caller: who looks would be one more of them */
+    bool is_foreign; /* held by a client of another library: holder is its value */
+    bool is_shared;  /* held by readers: there is no token and no holder */
+    bool reads;      /* set by the caller, who would be one more reader */
     int64_t remaining_ms;
     struct rl_look_node {
         redlock_node_holder s;
         char token[REDLOCK_TOKEN_LENGTH + 1];
         char holder[RL_LOOK_VALUE_MAX];
         char why[RL_LOOK_WHY_MAX]; /* s.status is not 0 */
-        bool votes;                /* it may be asked to grant a lock */
-        int64_t votes_in_ms;       /* if not, because it may have forgotten some: until it may */
+        bool votes;                /* it may vote */
+        int64_t votes_in_ms;       /* if it may not, since it may have forgotten keys: the time
+                                    * until it may */
     } node_holders[REDLOCK_NODES_MAX];
 };
 
@@ -62,7 +64,7 @@ struct rl_look {
 int rl_look_at(struct rl_look *look, redlock_client *client, size_t n_nodes, redlock_bytes key,
                rl_look_cb on_done, void *data);
 
-/* Why a node is down or may not vote, with what it or the system said of it. Returns out. */
+/* Why a node is down or may not vote, with the node's or the system's error. Returns out. */
 const char *rl_look_why(const redlock_node_info *info, char out[RL_LOOK_WHY_MAX]);
 
 /* What became of a node: "went away: connection refused", "is up, and votes in 12 s". Of one that
@@ -76,23 +78,23 @@ bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_node *n
 /* Who holds it. Returns out. */
 const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]);
 
-/* Why a reader has to wait while others read, to be appended to "held by readers"; or "". */
+/* Why a reader must wait while others read: text behind "held by readers", or "". */
 const char *rl_look_next(const struct rl_look *look);
 
-/* "held by web1:4711 for another 25 s". A lock of another library is named by its value, readers
- * as "readers"; so is a key that is in the way and no lock. False: there is nothing to name. */
+/* "held by web1:4711 for another 25 s". A lock of another library is named by its value, readers as
+ * "readers"; so is a key that blocks the lock and is none. False: there is nothing to name. */
 bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]);
 
-/* Why `take` of so many permits are not to be had. The nodes are not asked who holds the slots
- * or who is first in line. Always true. */
+/* Why `take` of so many permits are not available. The nodes are not asked for the holders of the
+ * slots or the first client in line. Always true. */
 bool rl_look_say_permits(int64_t permits, int64_t take, char out[RL_LOOK_TEXT_MAX]);
 
 /* The clients that wait for a key, exclusively or to read it, or for permits of it, as the nodes
  * report them, the next one first.
  *
  * Failure modes: those of redlock_query_waiters() and redlock_query_permit_waiters(). A node that
- * forbids the commands of a line is named by `refused`. A line may have moved on when it is
- * shown. */
+ * forbids the commands of a line is named by `refused`. The line may have moved on by the time it
+ * is shown. */
 
 #define RL_LINE_WHO_MAX (RL_HOLDER_TEXT_MAX + 64)
 #define RL_LINE_MAX 200 /* clients of each kind that are listed; the others are counted */
@@ -103,10 +105,11 @@ enum rl_listens { RL_LISTENS_UNKNOWN, RL_LISTENS_NO, RL_LISTENS_YES };
 struct rl_found;
 
 struct rl_line {
-    struct rl_found *found; /* whose part it is */
+    struct rl_found *found; /* the owner of this part */
     bool is_known;          /* a quorum answered, or at least the node that has the line */
-    int refused;         /* why not: of the first node that did not answer, REDLOCK_ERR_NODE_... */
-    uint32_t unanswered; /* bits: the nodes that did not */
+    int refused;            /* if not, why: REDLOCK_ERR_NODE_... of the first node that did not
+                          * answer */
+    uint32_t unanswered;    /* bits: the nodes that did not */
     size_t waiting, n;
     size_t writing; /* of the n; the others would read, and are behind them */
     struct rl_line_place {
@@ -134,7 +137,7 @@ const char *rl_line_who(const struct rl_line_place *place, char out[RL_LINE_WHO_
 
 struct rl_readers {
     bool is_known; /* a quorum answered */
-    int refused;   /* why not: of the first node that did not answer, REDLOCK_ERR_NODE_... */
+    int refused;   /* if not, why: REDLOCK_ERR_NODE_... of the first node that did not answer */
     size_t reading, n;
     size_t holding; /* those that a quorum has */
     struct rl_reader {
@@ -154,7 +157,7 @@ struct rl_readers {
 struct rl_permits {
     bool is_known;   /* a quorum answered */
     size_t answered; /* so many nodes did, of all their slots */
-    int refused;     /* why not: of the first node that did not answer, REDLOCK_ERR_NODE_... */
+    int refused;     /* if not, why: REDLOCK_ERR_NODE_... of the first node that did not answer */
     int32_t permits; /* how many there are; 0: no node says */
     int32_t kept[REDLOCK_NODES_MAX]; /* what each node says; 0: nothing */
     size_t held, reserved, n;        /* slots that a quorum has; of the n in use */

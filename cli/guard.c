@@ -156,8 +156,8 @@ static void close_from(unsigned first) {
     }
 }
 
-/* Nothing of redlock's may be kept open by the guard, stdout least of all: another process may wait
- * for its end. stderr stays, for its sentences. Returns 0 or an errno. */
+/* The guard must keep none of redlock's descriptors open, least of all stdout: another process may
+ * wait for its end. stderr stays open, for messages. Returns 0 or an errno. */
 static int keep_only(int channel) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||

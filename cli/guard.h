@@ -5,38 +5,38 @@
  * descriptors, the group that it watches. Only then may the command begin. The guard sleeps. Each
  * renewal moves its two deadlines. When the group is empty rl_guard_stop() ends it.
  *
- * It may be started before the lock is there, while redlock waits for it, and so costs the one who
- * has it no time. Until rl_guard_move() brings a token it guards nothing: it has no deadlines, and
- * if the channel breaks it ends without a signal and without a word.
+ * It may be started while redlock still waits for the lock, so that it takes no time from the hold.
+ * Until rl_guard_move() brings a token it guards nothing: it has no deadlines, and if the channel
+ * breaks it ends silently, without sending a signal.
  *
  * Failure modes:
- *   - There is no process for it, or it does not become ready: rl_guard_start() says why, and the
- *     command is not started.
+ *   - No process is available, or the guard does not become ready: rl_guard_start() says why, and
+ *     the command is not started.
  *   - The channel to us breaks: redlock was killed. SIGTERM to the command's group, and SIGKILL at
- *     the end of the grace. Once no process of the group is left, and never before, the guard gives
- *     the lock back (orphan.h), so that the next holder need not wait for the rest of the ttl. A
- *     group that does not get empty keeps the lock until its ttl is over.
- *   - A deadline passes: redlock is stopped, or its thread does not get the processor. The same, by
- *     the deadlines. They are on the clock of the lock, which counts suspend.
+ *     the end of the grace. Once no process of the group is left, and never before, the guard
+ *     releases the lock (orphan.h), so that the next holder need not wait for the rest of the ttl.
+ *     A group that never gets empty keeps the lock until its ttl is over.
+ *   - A deadline passes: redlock is stopped, or its thread gets no CPU time. The guard sends the
+ *     same signals, at the deadlines. They are on the clock of the lock, which counts suspend.
  *   - The guard itself is killed or stopped: SIGCHLD says so, and work.h replaces it.
  *   - Both are killed: the command's first process has its parent-death signal (child.h).
- *   - Both are stopped: no process is left to answer that. The command may outlive the lock.
+ *   - Both are stopped: no process is left to react. The command may outlive the lock.
  *
  * When is there no guard? Until the group exists there is nothing to guard; from then on until the
  * guard is ready the child waits at its gate, which only redlock opens, and ends if redlock is
  * killed. If redlock is killed while the guard gets ready, the guard finds the channel broken as
- * soon as it is. Between the death of a guard and its replacement there are some milliseconds in
- * which redlock alone watches.
+ * soon as it is ready. Between the death of a guard and its replacement there are some milliseconds
+ * in which redlock alone watches.
  *
  * Can it release a lock that the command still uses, or that redlock does? It releases if the
  * channel is broken and the group is empty. redlock closes its end when it dies, and in
- * rl_guard_stop(), but there it has killed the guard before; SIGKILL does not come back. One that
- * was started before the grant has the token of this grant or none: each grant has its own guard.
+ * rl_guard_stop(), but it has killed the guard before that. A guard that was started before the
+ * grant has the token of this grant or none: each grant has its own guard.
  *
  * Can it signal an unrelated process? While redlock lives it ends the guard before it waits for the
- * command's last process, or finds the group empty and kills it at once; that it is waited for
- * later (rl_guard_kill(), rl_guard_stop()) gives it nothing more to do. After redlock's death the
- * guard acts at once and ends as soon as the group is empty. */
+ * command's last process, or finds the group empty and kills it at once; reaping it later
+ * (rl_guard_kill(), rl_guard_stop()) lets it do nothing more. After redlock's death the guard acts
+ * at once and ends as soon as the group is empty. */
 #ifndef RL_CLI_GUARD_H
 #define RL_CLI_GUARD_H
 
@@ -51,10 +51,10 @@
  * The guard process needs one of its own: `pkill -9 redlock` and `pkill -9 -f redlock` must not end
  * it along with redlock. (`killall /path/to/redlock` goes by the file that is executed, and does.)
  *
- * Failure modes: arguments that are not in one piece are left as they are. What is longer than they
- * were is cut. */
+ * Failure modes: arguments that are not contiguous are left as they are. A name longer than the
+ * arguments is cut. */
 
-/* To be called first, with what main() was given: where the arguments are. */
+/* Call this first, with the arguments of main(): it notes where they are. */
 void rl_title_open(int argc, char **argv);
 
 #define RL_GUARD_NEVER UINT64_MAX
@@ -84,15 +84,15 @@ struct rl_guard_plan {
 
 #define RL_GUARD_LAST_S 10
 
-/* Why there is none on a machine that is too busy: another time there may be one. */
+/* Why there is none on a machine that is too busy: a later attempt may succeed. */
 extern const char rl_guard_not_ready[];
 
 /* Waits until the guard is ready. Returns NULL, or why there is none: a clause. */
 const char *rl_guard_start(struct rl_guard *guard, const struct rl_guard_plan *plan,
                            const struct rl_guard_word *word);
-/* False: it did not get the message. If it is dead or stopped, SIGCHLD says so, too. */
+/* False: it did not get the message. If it is dead or stopped, SIGCHLD reports that, too. */
 bool rl_guard_move(const struct rl_guard *guard, const struct rl_guard_word *word);
-/* Whether it is there, neither ended nor stopped. */
+/* Whether it runs, neither ended nor stopped. */
 bool rl_guard_is_awake(const struct rl_guard *guard);
 /* The first half of rl_guard_stop(), which is still to be called: does not wait for its end. */
 void rl_guard_kill(const struct rl_guard *guard);

@@ -1,5 +1,5 @@
 /* The texts of --help. What each command is for and how it is used is written here; its options
- * come from the table, so that none can be forgotten. Each fits into 80 columns and 50 lines. */
+ * come from the table, so that none is forgotten. Each fits into 80 columns and 50 lines. */
 #ifndef RL_CLI_HELP_H
 #define RL_CLI_HELP_H
 

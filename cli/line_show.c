@@ -34,7 +34,7 @@ void rl_node_print_latency(const struct rl_look_node *node) {
     printf("\n");
 }
 
-/* Without a quorum of answers the head line has said so already. */
+/* Without a quorum of answers the first line has already said so. */
 static void print_unknown(const struct rl_line *line, const struct rl_look *look,
                           const char *what) {
     if (!line->is_known && look->answered >= look->n / 2 + 1) {
@@ -191,7 +191,7 @@ static void print_slots(const struct rl_permits *permits, const struct rl_look *
     }
 }
 
-/* What is odd about the number. */
+/* Reports oddities of the number of permits. */
 static void print_remarks(const struct rl_permits *permits, const struct rl_look *look) {
     size_t above = 0;
     char text[160];

@@ -1,8 +1,8 @@
 /* The lists of waiting clients that redlock status shows below the holder. The full table is
  * that of redlock queue (queue.h).
  *
- * Failure modes: clients that are not listed are counted. A client that waits at another node
- * than the first one has that node named. */
+ * Failure modes: clients that are not listed are counted. If a client waits at another node than
+ * the first one does, that node is named. */
 #ifndef RL_CLI_LINE_SHOW_H
 #define RL_CLI_LINE_SHOW_H
 
@@ -14,13 +14,13 @@ bool rl_node_print(const struct rl_look_node *node, int width);
 /* Ends it: how fast the node answered, and when it votes if it does not yet. */
 void rl_node_print_latency(const struct rl_look_node *node);
 
-/* The lists of status. look: of the same key. Nothing if nobody waits. */
+/* The lists of status. look: of the same key. Prints nothing if no client waits. */
 void rl_line_print(const struct rl_line *line, const struct rl_look *look);
 
 /* Members of the key's object in the JSON of status. */
 void rl_line_json(struct tool_json *json, const struct rl_line *line);
 
-/* What redlock status shows of a semaphore.
+/* What redlock status shows of a semaphore:
  *
  *     uploads: 2 of 5 permits held, 3 free (each on 3 of 5 nodes)
  *
@@ -34,13 +34,13 @@ void rl_line_json(struct tool_json *json, const struct rl_line *line);
  *       node            permits  latency
  *       127.0.0.1:7001  5        0.21 ms
  *
- * Failure modes: nodes that do not answer have their reason in the table; those that keep another
- * number of permits are named. Of more slots than are listed the rest is counted. */
+ * Failure modes: the table shows why a node did not answer; nodes that keep another number of
+ * permits are named. Slots that are not listed are counted. */
 
 #define RL_PERMITS_LISTED_MAX 200 /* on the screen; JSON has all */
 
-/* line: who waits for them. look: of the same key, for its nodes. has_nodes: the nodes' table is on
- * the screen already. */
+/* line: the clients that wait for them. look: of the same key, for its nodes. has_nodes: the nodes'
+ * table is on the screen already. */
 void rl_permits_print(const struct rl_permits *permits, const struct rl_line *line,
                       const struct rl_look *look, bool has_nodes);
 

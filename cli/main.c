@@ -1,8 +1,8 @@
 /* redlock(1): the command's name is looked up, its arguments are read, it runs.
  *
- * Failure modes: no command, or one that is not known, says so and ends with RL_EXIT_USAGE. Output
- * that cannot be written (a full disk, a closed pipe) ends with RL_EXIT_SYSTEM: a script must not
- * take an empty token for a lock. */
+ * Failure modes: no command or an unknown one: a sentence, and RL_EXIT_USAGE. Output that cannot be
+ * written (a full disk, a closed pipe) ends with RL_EXIT_SYSTEM: a script must not take an empty
+ * token for a lock. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ static int dispatch(int argc, char **argv) {
         printf("redlock %s%s\n", redlock_version(), redlock_has_tls() ? "" : " (without TLS)");
         return RL_EXIT_OK;
     }
-    if (strcmp(argv[1], "conform") == 0) { /* asks no nodes, so its options are its own */
+    if (strcmp(argv[1], "conform") == 0) { /* contacts no nodes, so it has its own options */
         return conform(argc - 1, argv + 1);
     }
     if (strcmp(argv[1], "complete") == 0) { /* for the shells */
@@ -137,7 +137,8 @@ int main(int argc, char **argv) {
     }
     int exit_status = dispatch(argc, argv);
     error = rl_output_close();
-    if (error != 0 && exit_status != RL_EXIT_SYSTEM) { /* who ends with that has said why */
+    if (error != 0 && exit_status != RL_EXIT_SYSTEM) { /* a command that ends with that status has
+                                                        * reported why */
         return rl_fail(RL_EXIT_SYSTEM, "cannot write the output: %s", strerror(error));
     }
     return exit_status;

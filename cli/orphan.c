@@ -66,8 +66,8 @@ void rl_orphan_release(const struct rl_guard_word *word, void *data) {
     args.verbose = false;
     rl_password_look(&args.password); /* this process has not looked since it began */
     int status = REDLOCK_ERR_SYSTEM;
-    /* All signals are ignored in this process, so the session watches none: libuv's descriptors for
-     * signals have been closed with the others. */
+    /* This process ignores all signals, so the session watches none: libuv's signal descriptors
+     * have been closed with the others. */
     if (rl_session_open(&session, &args) != 0) {
         explicit_bzero(&args.password, sizeof args.password);
         return;
@@ -86,5 +86,6 @@ void rl_orphan_release(const struct rl_guard_word *word, void *data) {
                             : redlock_strerror(status));
     }
     rl_session_close(&session);
-    explicit_bzero(&args.password, sizeof args.password); /* a copy: its path is the other's */
+    explicit_bzero(&args.password, sizeof args.password); /* a copy; the path belongs to the
+                                                           * original */
 }

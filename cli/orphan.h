@@ -1,14 +1,14 @@
-/* Releases the lock of a redlock that was killed: the guard process does it once it has ended
- * the command, so that the next holder need not wait for the ttl.
+/* Releases the lock of a redlock that was killed: the guard process does so once it has ended the
+ * command, so that the next holder need not wait for the ttl.
  *
- * Happy path: a new client on a new loop, since a client of before the fork() cannot be used; a
+ * Happy path: a new client on a new loop, since a client from before the fork() cannot be used; a
  * release by the token; one sentence.
  *
- * Failure modes: the nodes do not answer: the lock ends with its ttl, and the sentence says so. All
- * of it ends with the guard, see RL_GUARD_LAST_S.
+ * Failure modes: the nodes do not answer: the lock ends with its ttl, and the sentence says so. The
+ * guard ends in any case after RL_GUARD_LAST_S.
  *
- * Can it take the lock from another? No: the nodes delete what has this token, and the token is of
- * this grant alone. */
+ * Can it take the lock from another client? No: the nodes delete only keys with this token, and the
+ * token belongs to this grant alone. */
 #ifndef RL_CLI_ORPHAN_H
 #define RL_CLI_ORPHAN_H
 
@@ -18,7 +18,7 @@
 #include "guard.h"
 #include "token.h"
 
-/* Copied texts: by the time that they are needed argv is overwritten. */
+/* Copied texts: argv is overwritten by the time they are needed. */
 struct rl_orphan {
     const struct rl_args *args;
     char *keys; /* "KEY,KEY", or the name of an election; freed by rl_orphan_free() */

@@ -65,7 +65,8 @@ static void warn_of_password(const struct rl_args *args, FILE *file) {
     }
 }
 
-/* Sets what neither the command line nor the environment has set. Returns 0 or an exit status. */
+/* Sets the options that neither the command line nor the environment has set. Returns 0 or an exit
+ * status. */
 static int read_config(struct rl_args *args, struct tool_options *options) {
     int status = 0;
     FILE *file = open_file(args, options, &status);
@@ -191,8 +192,8 @@ static int check_ttl(const struct rl_args *args) {
                    ttl, max, max, ttl);
 }
 
-/* What a file or the environment says of TLS is for the nodes that have it: it is no error where
- * none has. What the command line says is. */
+/* TLS options from a file or the environment apply to the nodes that use TLS; it is no error if
+ * none does. With options from the command line it is. */
 static void drop_tls(struct rl_args *args, const struct tool_options *options) {
     const char **texts[] = {&args->tls_ca, &args->tls_cert, &args->tls_key, &args->tls_server_name};
     bool has_tls = false;
@@ -230,8 +231,8 @@ static int split_nodes(struct rl_args *args, const struct tool_options *options)
     return 0;
 }
 
-/* Last, when all else is right. What is given as a descriptor wins over a file of the environment
- * or of the configuration. */
+/* Last, when all else is right. A descriptor wins over a file named by the environment or the
+ * configuration. */
 static int read_password(struct rl_args *args) {
     const char *path = args->password_fd == RL_PASSWORD_NO_FD ? args->password_file : NULL;
     return args->acl != NULL

@@ -3,17 +3,16 @@
  * One table (args.h) describes every option: its name, what it takes, which commands know it, and
  * whether the configuration file may set it. tool/option.h reads it.
  *
- * What is given on the command line wins over the environment, and that over the file: the one
- * named by --config or REDLOCK_CONFIG, or the first that is there of
- * $XDG_CONFIG_HOME/redlock/redlock.conf (~/.config) and /etc/redlock.conf. tool/config.h reads it.
+ * The command line wins over the environment, and the environment over the file: the one named by
+ * --config or REDLOCK_CONFIG, or the first existing one of $XDG_CONFIG_HOME/redlock/redlock.conf
+ * (~/.config) and /etc/redlock.conf. tool/config.h reads it.
  *
- * Failure modes: a sentence on stderr that names the option, or file and line, and says what to
- * write instead; exit status RL_EXIT_USAGE, for a file RL_EXIT_CONFIG; nothing was done. A file
- * that was asked for must exist. A file with a password that others can read is used, with a
- * warning.
+ * Failure modes: a sentence on stderr names the option, or file and line, and says what to write
+ * instead; exit status RL_EXIT_USAGE, for a file RL_EXIT_CONFIG; nothing was done. A file that was
+ * named must exist. A file with a password that other users can read is used, with a warning.
  *
- * What follows "--" is the command to run, and is never looked at. What precedes it may have
- * options and words in any order. */
+ * Everything behind "--" is the command to run, and is not parsed. In front of it, options and
+ * words may come in any order. */
 #ifndef RL_CLI_PARSE_H
 #define RL_CLI_PARSE_H
 

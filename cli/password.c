@@ -93,8 +93,8 @@ static const char *who_can_read(const struct stat *file) {
     return is_ours ? "600" : "o-rwx";
 }
 
-/* flags: O_NONBLOCK, where waiting for a writer of a pipe would stop the watchdog. *mode: what to
- * give to chmod, or NULL. */
+/* flags: O_NONBLOCK, where waiting for a pipe's writer would stop the watchdog. *mode: the mode for
+ * chmod, or NULL. */
 static const char *read_file(struct rl_password *password, int flags, char why[WHY_MAX],
                              const char **mode) {
     struct stat file;
@@ -169,7 +169,7 @@ bool rl_password_look(struct rl_password *password) {
     const char *mode;
     struct stat file;
     if (!password->is_watched || stat(password->path, &file) != 0) {
-        return false; /* missing: just being replaced, or for good; keep the password */
+        return false; /* missing: just being replaced, or removed; keep the password */
     }
     bool is_same = file.st_dev == password->seen.device && file.st_ino == password->seen.inode &&
                    file.st_size == password->seen.size &&

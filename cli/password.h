@@ -1,18 +1,18 @@
-/* The password for the nodes from a file or a descriptor, so that it stands in no argument and in
- * no environment.
+/* The password for the nodes from a file or a descriptor, so that it is in no argument and no
+ * environment.
  *
  * Happy path: rl_password_read() when the arguments are known, rl_password_set() when there is a
- * client. A command that lasts looks at the file once a second (rl_password_look()), and what is
- * new in it is set in the client: a password is changed without a restart.
+ * client. A long-running command checks the file once a second (rl_password_look()) and sets a new
+ * password in the client: a password changes without a restart.
  *
  * Failure modes: the file cannot be read, is empty, too long or has more than one line: a sentence,
- * and RL_EXIT_CONFIG; while a command lasts, a sentence, and the password before stays. A file that
- * others can read: a sentence, and it is used. Half a password, since the file is just being
- * written: the nodes refuse it, the one before stays in use, and the rest is seen at the next look.
+ * and RL_EXIT_CONFIG; while a command runs, a sentence, and the old password stays. A file that
+ * other users can read: a sentence, and it is used. Half a password, since the file is just being
+ * written: the nodes refuse it, the old one stays in use, and the next look finds the rest.
  *
  * Can it stay in memory? It is read without stdio, into the one place where it is kept: a guard
  * process may need it after this one was killed. That place is wiped when a new one is read and
- * when redlock ends; what the library keeps, the library wipes. */
+ * when redlock ends; the library wipes its own copy. */
 #ifndef RL_CLI_PASSWORD_H
 #define RL_CLI_PASSWORD_H
 

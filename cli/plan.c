@@ -19,7 +19,7 @@
 #define NAME DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._"
 #define PORT_DIGITS_MAX 5
 
-/* host[:port][/db], with TLS also [?query], and nothing that could be a part of a password */
+/* host[:port][/db], with TLS also [?query], and nothing that could be part of a password */
 static bool is_address(const char *text, bool is_tls) {
     bool is_ipv6 = text[0] == '[';
     size_t host = strspn(text + is_ipv6, is_ipv6 ? DIGITS "abcdefABCDEF:." : NAME);
@@ -47,8 +47,8 @@ static bool is_path(const char *text) {
     return text[0] == '/' && *query == '\0';
 }
 
-/* Takes user and password out of a URL. Returns its new length; 0: it is not what redlock(1) calls
- * a URL, so it is unknown what is a password in it. */
+/* Takes user and password out of a URL. Returns its new length; 0: it is no URL that redlock(1)
+ * knows, so there is no telling where a password is. */
 static size_t hide_password(char *text) {
     bool is_unix = strncasecmp(text, "unix://", 7) == 0;
     bool is_tls = strncasecmp(text, "rediss://", 9) == 0;
@@ -65,7 +65,8 @@ static size_t hide_password(char *text) {
 }
 
 /* Takes users and passwords out of REDLOCK_NODES in our own environment, which is what the command
- * inherits; the whole variable if it cannot be read: nobody can tell where a password begins. */
+ * inherits; the whole variable if it cannot be parsed: there is no telling where a password
+ * begins. */
 static int hide_passwords(void) {
     const char *from = getenv("REDLOCK_NODES");
     if (from == NULL) {
@@ -98,7 +99,7 @@ static int hide_passwords(void) {
 }
 
 int rl_plan_begin(const struct rl_args *args, struct rl_orphan *orphan, bool is_name) {
-    unsetenv("REDLOCK_FENCE"); /* of a lock around this one: they are not this lock's */
+    unsetenv("REDLOCK_FENCE"); /* these belong to a lock around this one */
     unsetenv("REDLOCK_SLOT");
     rl_orphan_init(orphan, args, is_name);
     return args->keeps_passwords ? 0 : hide_passwords();

@@ -18,8 +18,8 @@ struct rl_variables {
 /* Whether the ttl leaves time to renew, and to end the command. Returns 0 or an exit status. */
 int rl_plan_check_ttl(const struct rl_args *args);
 
-/* Takes out of our environment, which the command inherits, what is of another lock, and of
- * REDLOCK_NODES the passwords, unless --keep-passwords is given; a list that cannot be read is not
+/* Removes from our environment, which the command inherits, the variables of another lock, and the
+ * passwords in REDLOCK_NODES unless --keep-passwords is given; a list that cannot be parsed is not
  * handed on at all. Fills in orphan, to be freed in any case. Returns 0 or an exit status. */
 int rl_plan_begin(const struct rl_args *args, struct rl_orphan *orphan, bool is_name);
 

@@ -16,14 +16,14 @@
 #include "tool/utf8.h"
 #include "wire/wire.h"
 
-/* -- Who still listens -- */
+/* -- Clients that still listen -- */
 
-/* Whether those who stand in a line still listen for their turn, asked of the node that has the
- * line, over a connection of its own: PUBSUB NUMSUB of each client's channel.
+/* Finds out whether the clients in a line still listen for their turn: asks the node that has the
+ * line, over a separate connection, for PUBSUB NUMSUB of each client's channel.
  *
- * Failure modes: the node does not answer, or forbids it: of its places it is not known. A process
- * that was stopped listens as before; one whose machine is gone does until the node's tcp-keepalive
- * finds out. */
+ * Failure modes: the node does not answer, or forbids it: its places stay unknown. A process that
+ * was stopped still listens; one whose machine is gone does until the node's tcp-keepalive finds
+ * out. */
 #define CHANNEL "libredlock:client:"
 #define CHANNEL_MAX (sizeof CHANNEL + 32)
 #define PLACES_MAX (2 * RL_LINE_MAX)

@@ -1,4 +1,4 @@
-/* redlock queue: who waits for a lock, or for permits of a semaphore, in which order.
+/* redlock queue: the clients that wait for a lock, or for permits of a semaphore, in order.
  *
  *     backup: held by vm:860 for another 27 s
  *       3 clients wait, in line at 127.0.0.1:7003
@@ -8,12 +8,12 @@
  *       2      exclusive  3.1 s    2026-11-23 02:31:16  web2:4148    gone
  *       -      to read    2.0 s    2026-11-23 02:31:17  web3:12
  *
- * Happy path: the nodes are asked for the line (found.h), and those that have one are asked
- * which of its clients still listen: a waiting client does, since its turn comes as a message.
+ * Happy path: the nodes are asked for the line (found.h), and each node that has one is asked which
+ * of its clients still listen: a waiting client does, since its turn comes as a message.
  *
  * Failure modes: the home of the line does not answer, or another node keeps it for now, or clients
  * stand in lines of several nodes: each has a sentence. Whether a place's client still listens may
- * not be known (a user who may not ask, a node that has gone since): then nothing is said of it.
+ * not be known (a user without the right, a node that has gone down since): then nothing is shown.
  * Fewer nodes answer than a quorum: RL_EXIT_NO_QUORUM. A client that was stopped still listens. */
 #ifndef RL_CLI_QUEUE_H
 #define RL_CLI_QUEUE_H

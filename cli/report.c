@@ -9,7 +9,7 @@
 #include "tool/json.h"
 #include "tool/utf8.h"
 
-/* Whether it was written: with --json alone. */
+/* Whether it was written: only with --json. */
 static bool put_event(const struct rl_report *report, const struct tool_json_member *members) {
     if (report->args->json) {
         tool_json_put_line(report->file, members);

@@ -25,21 +25,21 @@ const char *rl_report_slots(const struct rl_report *report, char out[RL_REPORT_S
 /* token may be NULL. fence: 0 for none. */
 void rl_report_acquired(const struct rl_report *report, const char *token, uint64_t fence,
                         int64_t valid_ms);
-/* With --json only: the terminal has it already. */
+/* With --json only: the terminal shows it already. */
 void rl_report_refused(const struct rl_report *report, int status, const char *message);
 void rl_report_renewed(const struct rl_report *report, int status, int64_t valid_ms);
-/* Why a lock that is still held was not renewed: message with that instead of its "success".
+/* Why a lock that is still held was not renewed: message, with this reason in place of "success".
  * Returns out. */
 const char *rl_report_not_renewed(const char *message, char out[RL_REPORT_MAX]);
-/* What is left of it behind "the lock was lost: ", if it begins so. */
+/* The text without "the lock was lost: ", if it begins so. */
 const char *rl_report_cause(const char *message);
 /* Always reported: with neither option as a text on stderr. */
 void rl_report_lost(const struct rl_report *report, int status, const char *message,
                     const char *then);
-/* It was lost because it was kicked: by whom and why. Always reported. */
+/* The lock was lost to a kick: by whom and why. Always reported. */
 void rl_report_kicked(const struct rl_report *report, const char *message);
-/* The guard process was "killed" or "stopped". why_no_other: NULL, there is another. Always
- * reported. */
+/* The guard process was "killed" or "stopped". why_no_other: NULL if another has replaced it.
+ * Always reported. */
 void rl_report_guard(const struct rl_report *report, const char *what, const char *why_no_other);
 void rl_report_ended(const struct rl_report *report, int exit_status);
 void rl_report_released(const struct rl_report *report, int status, const char *message);

@@ -63,13 +63,13 @@ static int check_words(const struct rl_args *args) {
 
 /* -- Was it kicked? -- */
 
-/* Whether a lock that was lost was kicked: said behind the loss, by run.
+/* Whether a lost lock was kicked: run reports it after the loss.
  *
- * Happy path: a look at the notes of each key (found.h); where there are any they are read, and the
- * one of this token is said, with --json as an event.
+ * Happy path: run asks for the notes of each key (found.h), reads them if there are any, and
+ * reports the one of this token, with --json as an event.
  *
- * Failure modes: the nodes do not answer, or there is no note of this token: nothing is said. It
- * takes the timeouts of a node at most, and comes when the command has ended. */
+ * Failure modes: the nodes do not answer, or there is no note of this token: nothing is reported.
+ * It takes at most the timeouts of a node, and begins when the command has ended. */
 static void on_looked(struct rl_kick_look *look, void *session) {
     (void)look;
     rl_session_done(session, 0);

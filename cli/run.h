@@ -1,8 +1,7 @@
 /* redlock run: a command that holds a lock while it runs.
  *
- * Happy path: acquire, start the command (work.h), renew by the library's watchdog, release
- * once the command's process group is empty, end with its status. With --repeat this goes
- * round.
+ * Happy path: acquire, start the command (work.h), renew by the library's watchdog, release once
+ * the command's process group is empty, end with its status. With --repeat all of this is repeated.
  *
  * Failure modes: not acquired (-E, or too few nodes); the command cannot be started; the lock
  * is lost, which ends the command; interrupted while waiting (128 + n). Each has its own exit

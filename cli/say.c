@@ -25,7 +25,7 @@ int64_t rl_when_now_ms(void) {
     return (int64_t)now.tv_sec * MS_PER_S + now.tv_nsec / 1000000;
 }
 
-/* parts: how the date and the time are parted. end: what follows the ms; NULL: no ms. */
+/* parts: what separates date and time. end: what follows the ms; NULL: no ms. */
 static const char *show(const struct tm *moment, char parts, int64_t at_ms, const char *end,
                         char out[RL_WHEN_MAX]) {
     size_t used = moment != NULL ? strftime(out, RL_WHEN_MAX, "%Y-%m-%d %H:%M:%S", moment) : 0;
@@ -57,7 +57,7 @@ const char *rl_when_utc(int64_t at_ms, char out[RL_WHEN_MAX]) {
 #define COLUMNS_MIN 40
 #define COLUMNS_MAX 120
 
-static bool has_line; /* one stands there, with the cursor at its beginning */
+static bool has_line; /* a line is shown, with the cursor at its beginning */
 
 bool rl_say_has_line(void) {
     const char *terminal = getenv("TERM");
@@ -129,7 +129,7 @@ void *rl_must_grow(void *items, size_t used, size_t *room, size_t size) {
 int rl_say_columns(const char *text) {
     int columns = 0;
     for (const char *c = text; *c != '\0'; c++) {
-        columns += ((unsigned char)*c & 0xc0) != 0x80; /* what continues a character takes none */
+        columns += ((unsigned char)*c & 0xc0) != 0x80; /* continuation bytes take no column */
     }
     return columns;
 }
@@ -235,7 +235,7 @@ int rl_output_flush(void) {
         first_error = errno;
     }
     if (ferror(stdout) && first_error == 0) {
-        first_error = EIO; /* more than the buffer was printed at once: the reason is gone */
+        first_error = EIO; /* a write larger than the buffer failed: its errno is lost */
     }
     return first_error;
 }

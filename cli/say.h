@@ -1,9 +1,9 @@
-/* What redlock(1) says to people: sentences on stderr, and text on stdout that cannot harm a
- * terminal.
+/* The human-readable output of redlock(1): sentences on stderr, and text on stdout that cannot harm
+ * a terminal.
  *
- * Failure modes: none of its own. What comes from a node, a file or an argument may contain escape
- * sequences: it goes through rl_say_wrapped() or tool_utf8_clean(), which show '?' for what is not
- * printable. Colours are for a terminal only, and NO_COLOR turns them off (no-color.org). */
+ * Failure modes: none of its own. Text from a node, a file or an argument may contain escape
+ * sequences: it goes through rl_say_wrapped() or tool_utf8_clean(), which show unprintable bytes as
+ * '?'. Colours are for a terminal only, and NO_COLOR turns them off (no-color.org). */
 #ifndef RL_CLI_SAY_H
 #define RL_CLI_SAY_H
 
@@ -12,10 +12,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Moments of the wall clock, as texts: for people in the machine's time zone, for machines in UTC.
+/* Times of the wall clock as text: human-readable in the machine's time zone, machine-readable in
+ * UTC.
  *
- * Failure modes: a moment that no calendar has (the clock of a machine, or a note, is far off) is
- * shown as "?". */
+ * Failure modes: a time outside of the calendar (a machine's clock, or a note, is far off) is shown
+ * as "?". */
 
 #define RL_WHEN_MAX 40
 
@@ -32,24 +33,24 @@ const char *rl_when_utc(int64_t at_ms, char out[RL_WHEN_MAX]);
 int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define rl_say(...) ((void)rl_fail(0, __VA_ARGS__))
 
-/* As calloc(); without memory it says so and ends the program with RL_EXIT_SYSTEM. A lock that is
- * held then does not stay: its guard process releases it, or it ends with its ttl. */
+/* As calloc(); without memory it says so and ends the program with RL_EXIT_SYSTEM. A lock held at
+ * that time does not stay: its guard process releases it, or its ttl ends it. */
 void *rl_must_alloc(size_t n, size_t size);
 /* As asprintf(), and returns the text; without memory as rl_must_alloc(). */
 char *rl_must_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Room for one item more behind those that are used: items, or what they have been moved to. */
+/* Makes room for one more item. Returns items, or their new address. */
 void *rl_must_grow(void *items, size_t used, size_t *room, size_t size);
 
-/* Whether a line that is kept up to date may stand on stderr: a terminal, and ours to write to. */
+/* Whether stderr can show a status line: it is a terminal, and we are in its foreground. */
 bool rl_say_has_line(void);
-/* Such a line instead of the one before, cut to the terminal's width; NULL: none any more.
- * rl_say() takes it away. Without a terminal nothing happens. */
+/* Shows this status line in place of the last one, cut to the terminal's width; NULL: clears it.
+ * rl_say() clears it, too. Without a terminal nothing happens. */
 void rl_say_line(const char *text);
 
-/* How many columns the text takes, as far as one column a character goes. */
+/* How many columns the text takes, if each character takes one. */
 int rl_say_columns(const char *text);
 
-/* How wide a column has to be for this text, too; not wider than max. */
+/* The width of a column that fits this text, too; at most max. */
 int rl_say_widen(int width, const char *text, int max);
 
 /* "s", unless the number is 1. */
@@ -73,26 +74,27 @@ const char *rl_say_duration(double ms, char *out, size_t size);
 /* The standard descriptors, and stdout in particular: a script must not take an empty token for a
  * lock.
  *
- * Happy path: rl_output_open() first of all; what is printed to stdout is buffered until
- * rl_output_flush(), so that the errno of a failure is there when it is looked at.
+ * Happy path: rl_output_open() first of all; stdout is buffered until rl_output_flush(), so that
+ * the errno of a failure is known there.
  *
  * Failure modes: stdout cannot be written (closed, a full disk): rl_output_flush() returns the
- * first errno, from then on. One of 0, 1, 2 is closed: whatever is opened next would get its
- * number; libuv aborts when it closes one of these, and what is meant for stderr would go to a
- * node. So each is kept open on /dev/null in the direction that it is not used in: its use fails
- * with EBADF as if it were closed. The command that redlock runs finds it closed. */
+ * first errno, from then on. One of 0, 1, 2 is closed: the next descriptor that is opened would get
+ * its number; libuv aborts when it closes one of these, and text meant for stderr would go to a
+ * node. So a closed one is opened on /dev/null in the direction in which it is not used: its use
+ * fails with EBADF, as if it were closed. The command that redlock runs finds it closed. */
 
 /* Returns 0 or an errno. */
 int rl_output_open(void);
 
-/* Writes what was printed to stdout. Returns 0, or the errno of the first failure. */
+/* Writes the buffered output to stdout. Returns 0, or the errno of the first failure. */
 int rl_output_flush(void);
 
-/* Whoever read stdout has gone, and that is no failure: what is printed from now on is dropped, and
- * so is what could not be written. */
+/* The reader of stdout has gone, which is no failure: drops later output, and what could not be
+ * written. */
 void rl_output_drop(void);
 
-/* As rl_output_flush(), and closes stdout, where a file server may say that its disk is full. */
+/* As rl_output_flush(), and closes stdout: a file server may report only then that its disk is
+ * full. */
 int rl_output_close(void);
 
 #endif

@@ -27,8 +27,8 @@ struct script {
 
 /* -- Arguments -- */
 
-/* A token of permits says which they are. How many there are only an extension needs to know, which
- * may have to take one anew on a node; a release goes by what the nodes keep. */
+/* A token of permits lists its slots. Only an extension needs the number of permits, since it may
+ * have to take one anew on a node; a release uses the number that the nodes keep. */
 static int check_slots(const struct script *script, struct rl_args *args) {
     const struct rl_token *token = &script->token;
     const char *command = rl_args_command_text(args->command);
@@ -142,7 +142,7 @@ static int release_own(struct script *script) {
                    strerror(rl_output_flush()));
 }
 
-/* Not granted, not renewed, or expired since because this process was stopped for too long. */
+/* Not granted, not renewed, or expired since then because this process was stopped for too long. */
 static int not_held(struct script *script, const struct rl_args *args, int status) {
     if (args->json) {
         print_json(script, status, NULL, NULL);
@@ -157,7 +157,7 @@ static void say_message(const struct script *script) {
     }
 }
 
-/* From now on the token alone knows of the lock. */
+/* From now on only the token gives access to the lock. */
 static int disown(struct script *script) {
     say_message(script);
     const int status = redlock_disown(script->lock);
@@ -180,7 +180,7 @@ static int acquire(struct script *script, struct rl_args *args) {
     if (!rl_acquire(&script->session, script->lock, script->keys, &options, &status)) {
         return not_acquired(script, args, status);
     }
-    /* Before anyone has the token, and may release with it. */
+    /* Before the token is printed: its reader may release the lock. */
     rl_session_settle(&script->session, script->lock);
     if (script->session.caught != 0) {
         return not_acquired(script, args, rl_acquire_give_back(&script->session, script->lock));
@@ -223,8 +223,8 @@ static int extend(struct script *script, struct rl_args *args) {
     return disown(script);
 }
 
-/* What is known of a release: 0: a quorum had the token; LOST: no quorum can have had it;
- * UNKNOWN: answers are missing that decide it. */
+/* The outcome of a release: 0: a quorum had the token; LOST: no quorum can have had it; UNKNOWN:
+ * the deciding answers are missing. */
 static int judge_release(struct script *script) {
     size_t n = script->session.args->nodes.n, quorum = n / 2 + 1;
     size_t deleted = 0, gone = 0;
@@ -244,7 +244,7 @@ static int release(struct script *script, struct rl_args *args) {
     status = status == 0 ? rl_session_wait(&script->session) : status;
     if (status == 0) {
         if (judge_release(script) == REDLOCK_ERR_UNKNOWN) {
-            rl_session_settle(&script->session, NULL); /* it may need one answer more */
+            rl_session_settle(&script->session, NULL); /* it may need one more answer */
         }
         status = judge_release(script) == REDLOCK_ERR_LOST ? REDLOCK_ERR_LOST : 0;
     }

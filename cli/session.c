@@ -59,7 +59,7 @@ void rl_session_pause(struct rl_session *session, int64_t ms) {
     uv_run(&session->loop, UV_RUN_NOWAIT);
 }
 
-/* -- Nodes that are late -- */
+/* -- Late nodes -- */
 
 typedef bool is_late_fn(const redlock_node_info *info);
 
@@ -115,7 +115,8 @@ static void wait_for_late(struct rl_session *session, is_late_fn *is_late, int64
     uv_timer_start(&timer, late_timeout, (uint64_t)limit_ms, 0);
     session->is_interruptible = is_interruptible;
     rl_session_wait(session);
-    session->is_interruptible = false; /* before the loop runs again, since nobody waits any more */
+    session->is_interruptible = false; /* before the loop runs again, since nothing waits for it any
+                                        * more */
     uv_close((uv_handle_t *)&check, NULL);
     uv_close((uv_handle_t *)&timer, NULL);
     uv_run(&session->loop, UV_RUN_NOWAIT);
@@ -144,14 +145,13 @@ static void on_signal(int signal_number, void *data) {
 
 /* -- A password that changes -- */
 
-/* A password that changes while a command lasts: the file of --password-file is looked at, and what
- * is new in it goes to the nodes. Each node's answer to a new one is reported: a refusal always,
- * acceptance with --verbose; of run and elect with --json both, as events on stderr. The first
- * password is set before the loop runs, so it is as one in the URLs: a node that refuses it stays
- * down.
+/* A password that changes while a command runs: the file of --password-file is checked, and a new
+ * password goes to the nodes. Each node's answer to a new one is reported: a refusal always,
+ * acceptance with --verbose; run and elect with --json report both, as events on stderr. The first
+ * password is set before the loop runs, like one in the URLs: a node that refuses it stays down.
  *
- * Why no signal? SIGHUP is the command's, and ends the waiting. And who changes a file, as the
- * mounted secrets of a container are changed, sends none. */
+ * Why no signal? SIGHUP goes to the command, and ends the waiting. And nothing sends a signal when
+ * a file changes, such as a container's mounted secret. */
 static void on_password_timer(uv_timer_t *timer) {
     struct rl_session *session = timer->data;
     if (rl_password_look(&session->args->password)) {

@@ -7,8 +7,8 @@
  *
  * Failure modes: the client cannot be opened (a bad URL: RL_EXIT_USAGE); too few nodes answer,
  * which is no error here: a client that waits for a lock waits for nodes as well. SIGINT, SIGTERM
- * or SIGHUP while an acquire is waited for cancel it, so that no key stays behind; session->caught
- * is the signal. */
+ * or SIGHUP during an acquire cancel it, so that no key stays behind; session->caught is the
+ * signal. */
 #ifndef RL_CLI_SESSION_H
 #define RL_CLI_SESSION_H
 
@@ -40,9 +40,9 @@ struct rl_session {
 };
 
 /* Returns 0 or an exit status. session->status is how the client opened: 0, or
- * REDLOCK_ERR_NO_QUORUM, which was reported on stderr. Nodes that are farther away than a quorum
- * have half of the node timeout to connect: who is not there when the command begins has no part
- * in its lock. */
+ * REDLOCK_ERR_NO_QUORUM, which was reported on stderr. Once a quorum is connected, the other nodes
+ * have half of the node timeout to connect: a node that is not connected when the command begins
+ * takes no part in its lock. */
 int rl_session_open(struct rl_session *session, struct rl_args *args);
 void rl_session_close(struct rl_session *session);
 
@@ -54,18 +54,18 @@ void rl_session_lock_cb(redlock_lock *lock, int status, void *session);
 /* Waits for so long, or until a signal comes. */
 void rl_session_pause(struct rl_session *session, int64_t ms);
 
-/* A command that ends now: waits until every node that is connected has answered, for at most the
- * node timeout. An acquire or an extension is over with a majority's answers; a node that does not
- * have the script yet needs it sent whole, and one that has lost the key gets it again, and for
- * both this process has to be there. Of a lock that is held it takes half of the validity that is
- * left, at most, and ends when a signal comes; without one (NULL: a release) it does not. */
+/* Before a command ends: waits until every connected node has answered, at most for the node
+ * timeout. An acquire or an extension is over with a majority's answers; a node without the script
+ * needs it sent whole, and a node that has lost the key gets it again; both need this process. With
+ * a held lock it takes at most half of the remaining validity, and a signal ends it; without a lock
+ * (NULL: a release) a signal does not. */
 void rl_session_settle(struct rl_session *session, const redlock_lock *lock);
 
 /* A lock of "KEY[,KEY...]", stored with the holder's name. Returns 0 or an exit status. */
 int rl_session_lock(struct rl_session *session, const char *keys, const char *holder,
                     redlock_lock **lock);
 
-/* Says that a call on a lock was refused, or how an operation ended. Returns the exit status. */
+/* Reports that a call on a lock was refused, or how an operation ended. Returns the exit status. */
 int rl_session_refused(redlock_lock *lock, const char *keys, int status);
 
 /* "host:number", the usual name of a holder. */

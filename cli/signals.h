@@ -3,8 +3,8 @@
  * A signal that was ignored when redlock began (nohup, a job in the background of a script) stays
  * ignored, here and in the command that is run.
  *
- * Failure modes: a handle that libuv cannot start is left out: the signal then does what it does to
- * any program. */
+ * Failure modes: a handle that libuv cannot start is left out: the signal then has its default
+ * action. */
 #ifndef RL_CLI_SIGNALS_H
 #define RL_CLI_SIGNALS_H
 

@@ -147,7 +147,7 @@ static void print_lock(const struct rl_found *found) {
     rl_line_print(&found->line, look);
 }
 
-/* A key may be a lock's and a semaphore's: these have nothing to do with each other. */
+/* A lock and a semaphore may have the same key: they are independent. */
 static void print_screen(const struct rl_found *found, const struct rl_kick_notes *kicks) {
     char said[RL_KICK_SAY_MAX];
     const struct rl_look *look = &found->look;

@@ -1,11 +1,10 @@
-/* redlock status: who holds a lock, or permits of a semaphore, node by node, and whether a holder
+/* redlock status: the holder of a lock, or of permits of a semaphore, node by node, and whether it
  * has a quorum.
  *
  * Happy path: every node is asked for every key; a table for each key, or one line of JSON.
  *
- * Failure modes: nodes that do not answer have their reason in the table; fewer answers than a
- * quorum end with RL_EXIT_NO_QUORUM, whatever those that answered say. What it shows may be
- * outdated by then. */
+ * Failure modes: the table shows why a node did not answer; fewer answers than a quorum end with
+ * RL_EXIT_NO_QUORUM, whatever the answers. The output may be outdated when it is shown. */
 #ifndef RL_CLI_STATUS_H
 #define RL_CLI_STATUS_H
 

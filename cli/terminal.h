@@ -1,13 +1,13 @@
-/* The terminal's foreground: which process group may read, and is hit by Ctrl-C.
+/* The terminal's foreground: the process group that may read, and that Ctrl-C hits.
  *
- * The command's group is not ours, so it begins in the background. It is given the foreground
- * when it asks for it: when it reads from the terminal, or sets it, the kernel stops it with
- * SIGTTIN or SIGTTOU. So a command that never reads leaves Ctrl-C to us (who pass it on, and
- * kill at the second), and `redlock run KEY -- make | less` leaves the terminal to less; an
- * editor or a shell gets it.
+ * The command's group is not ours, so it begins in the background. It is given the foreground when
+ * it asks for it: when it reads from the terminal, or sets it, the kernel stops it with SIGTTIN or
+ * SIGTTOU. So a command that never reads leaves Ctrl-C to us (we pass it on, and kill at the
+ * second), and `redlock run KEY -- make | less` leaves the terminal to less; an editor or a shell
+ * gets it.
  *
- * Failure modes: there is no terminal, or it is not ours to give (we are in the background):
- * then we stop as the command did, and the shell says so. */
+ * Failure modes: there is no terminal, or we cannot hand it over (we are in the background): then
+ * we stop as the command did, and the shell says so. */
 #ifndef RL_CLI_TERMINAL_H
 #define RL_CLI_TERMINAL_H
 
@@ -27,8 +27,8 @@ bool rl_terminal_give(struct rl_terminal *terminal, pid_t group);
 /* ... and us again, if the group is there. */
 void rl_terminal_take(struct rl_terminal *terminal, pid_t group);
 
-/* Stops this process as the signal (SIGTSTP, SIGTTIN, SIGTTOU) does by default, and returns when it
- * was continued. False: it was not stopped, because no shell would ever continue it. */
+/* Stops this process as the signal (SIGTSTP, SIGTTIN, SIGTTOU) does by default, and returns once it
+ * was continued. False: it was not stopped, because no shell would continue it. */
 bool rl_terminal_stop_self(int signal_number);
 
 #endif

@@ -37,7 +37,7 @@ static bool parse_slots(struct rl_token *token, const char *text, const char *en
 const char *rl_token_parse(struct rl_token *token, const char *text) {
     memset(token, 0, sizeof *token);
     const char *at = strchr(text, '@'), *colon = strchr(text, ':');
-    if (at != NULL && (colon == NULL || at < colon)) { /* a holder may have one, too */
+    if (at != NULL && (colon == NULL || at < colon)) { /* a holder's name may contain one, too */
         if (!parse_slots(token, text, at)) {
             return "what is before the @ is no list of slots; give what acquire printed";
         }

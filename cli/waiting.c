@@ -98,7 +98,7 @@ void rl_waiting_on_event(struct rl_waiting *waiting, const redlock_event *event)
 
 /* -- Who holds it -- */
 
-/* What the waiting is for. */
+/* What we wait for. */
 static void show_why(const struct rl_waiting *waiting, char *out, size_t size) {
     size_t votes = voting(waiting), quorum = quorum_of(waiting);
     char left[32];

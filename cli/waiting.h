@@ -1,16 +1,16 @@
-/* What redlock reports while it waits for a lock, so that it does not seem to hang.
+/* The reports of redlock while it waits for a lock, so that it does not seem to hang.
  *
  * Happy path: rl_waiting_begin() when an acquire begins. If it is not over after a moment, the
- * nodes are asked who holds the lock, and that is said once; on a terminal it is a line that is
- * kept up to date, and is gone when the waiting is over. Meanwhile each node that goes down or
+ * nodes are asked for the holder, which is reported once; on a terminal this is a status line that
+ * is kept up to date, and cleared when the waiting is over. Meanwhile each node that goes down or
  * comes back is reported, with how many can vote and how many are needed. With --json these are
  * events. --quiet silences all of it.
  *
- * Failure modes: too few nodes answer: that is what is said. stderr is a terminal that is too
+ * Failure modes: too few nodes answer: it reports that instead. stderr is a terminal that is too
  * narrow: the line is cut, it never wraps; resized: it is drawn anew. The cursor stands at its
  * beginning, so that what a terminal wraps when it gets narrower is behind the cursor, and cleared.
- * In the background there is no line, a sentence is said instead. Ctrl-Z takes the line away before
- * it stops us. */
+ * In the background a sentence replaces the status line. Ctrl-Z clears the line before it stops
+ * us. */
 #ifndef RL_CLI_WAITING_H
 #define RL_CLI_WAITING_H
 
@@ -36,7 +36,7 @@ struct rl_waiting {
     uint64_t began_ms;
     uint64_t held_until_ms; /* by the last look */
     char who[RL_LOOK_TEXT_MAX];
-    int states[REDLOCK_NODES_MAX]; /* of the nodes, as was said last */
+    int states[REDLOCK_NODES_MAX]; /* of the nodes, as last reported */
     bool is_waiting;
     bool is_looking;
     bool is_said;
@@ -47,7 +47,7 @@ struct rl_waiting {
 void rl_waiting_open(struct rl_waiting *waiting, uv_loop_t *loop, const struct rl_args *args);
 void rl_waiting_close(struct rl_waiting *waiting);
 
-/* keys: who holds them is asked; NULL: only nodes are reported. label lives on. */
+/* keys: their holders are reported; NULL: only nodes are. label must live on. */
 void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const char *label,
                       const char *keys);
 void rl_waiting_end(struct rl_waiting *waiting);

@@ -16,7 +16,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define POLL_MS 20 /* how often an emptying group is looked at */
 #define BRIEF_MS 1000
-#define BRIEF_GUARDS_MAX 5 /* how many guards may die sooner than that */
+#define BRIEF_GUARDS_MAX 5 /* this many guards may die sooner than that */
 
 static uint64_t before(uint64_t until_ns, int64_t ms) {
     uint64_t ns = (uint64_t)ms * NS_PER_MS;
@@ -152,7 +152,7 @@ static const char *start_guard(struct rl_work *work) {
     return why;
 }
 
-/* It was killed and reaped, or it is stopped, which is just as bad. */
+/* The guard was killed and reaped, or it is stopped, which is just as bad. */
 static void replace_guard(struct rl_work *work, bool is_stopped) {
     bool is_brief = redlock_now_ns() - work->guarded_ns < BRIEF_MS * NS_PER_MS;
     const char *why = "they keep dying";

@@ -1,14 +1,14 @@
-/* A command that runs under a lock, and not a moment longer.
+/* A command that runs under a lock, and not longer.
  *
  *     rl_work_start() -> rl_work_renewed() ... -> on_end, once no process of its group is left
  *                     \-> rl_work_lost(): SIGTERM, and SIGKILL at the end of the grace
  *         -> rl_work_close()
  *
- * rl_work_prepare(), while the lock is waited for, begins what does not need the lock: the child at
- * its gate, and the guard. The lock comes from one holder to the next faster than two processes can
- * be started. rl_work_start() takes both if they are still there, and starts them itself if not.
- * For the same reason on_end comes as soon as the group is empty, and rl_work_close(), which has
- * time until the release was sent, waits for the guard and takes the signals back.
+ * rl_work_prepare(), called while waiting for the lock, starts what does not need it: the child at
+ * its gate, and the guard. A hand-over of the lock is faster than the start of two processes.
+ * rl_work_start() uses both if they still run, and else starts them itself. For the same reason
+ * on_end comes as soon as the group is empty, and rl_work_close(), which is called after the
+ * release was sent, waits for the guard and stops watching the signals.
  *
  * What the lock protects is whatever the command has started, so the work ends when its process
  * group is empty, not when its first process has ended: a command that forks away keeps the
@@ -18,14 +18,14 @@
  * the terminal (Ctrl-Z) stops the command and then redlock itself; when the shell continues
  * redlock, the command goes on only if the lock is still valid.
  *
- * Failure modes: the command cannot be started (an exit status comes back, on_end does not
- * run); SIGTERM is ignored (SIGKILL); redlock is stopped or killed (guard.h); the guard process is
- * killed or stopped: another takes its place, and if there is none, or they die one after the
- * other, the command is terminated as for a loss. What was prepared cannot be, or is killed or
- * stopped meanwhile: rl_work_start() begins anew, and says what fails then.
+ * Failure modes: the command cannot be started (an exit status comes back, on_end does not run);
+ * SIGTERM is ignored (SIGKILL); redlock is stopped or killed (guard.h); the guard process is killed
+ * or stopped: another takes its place, and if there is none, or they die one after the other, the
+ * command is terminated as for a loss. Preparation fails, or a prepared process is killed or
+ * stopped meanwhile: rl_work_start() begins anew, and reports failures.
  *
  * Can the command begin without the lock, because it was prepared? No: only rl_work_start() opens
- * the child's gate, with the guard awake and told when the lock ends. rl_work_close() instead, or
+ * the child's gate, when the guard runs and knows when the lock ends. rl_work_close() instead, or
  * the death of redlock, ends the child at its gate, and the guard, which has no token.
  *
  * Can the command outlive the lock? SIGKILL goes out before valid_until in each case: by the
@@ -37,8 +37,8 @@
  * time, SIGTERM goes out by the timer here (on_due), and the lock is kept, and renewed if that is
  * possible after all, until the group is empty. It is not the library's on_lost that begins the
  * end: a lock whose loss is reported is released, and nodes that come back would grant it to the
- * next during the grace. on_lost comes after SIGKILL, or because a majority has forgotten the keys;
- * then nothing can keep others out. */
+ * next client during the grace. on_lost comes after SIGKILL, or because a majority has forgotten
+ * the keys; then nothing can keep others out. */
 #ifndef RL_CLI_WORK_H
 #define RL_CLI_WORK_H
 
@@ -103,12 +103,12 @@ struct rl_work {
  * happens. */
 void rl_work_prepare(struct rl_work *work, const struct rl_work_plan *plan);
 
-/* Whatever was prepared or has ended. Without that, or again, nothing happens. */
+/* Closes what was prepared or has ended. Without that, or called again, nothing happens. */
 void rl_work_close(struct rl_work *work);
 
 /* After rl_work_prepare() with the same, or without; work is zeroed before the first use. Returns 0
- * or an exit status. Nothing of plan but what it points to has to live on; argv and
- * variables need not. */
+ * or an exit status. plan itself need not live on; what it points to must, except argv and
+ * variables. */
 int rl_work_start(struct rl_work *work, const struct rl_work_plan *plan);
 
 /* The lock is valid until then. */

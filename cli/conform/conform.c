@@ -100,7 +100,7 @@ static bool has_no_errors_to_come(struct rl_stage *stage, void *player) {
     return uv_is_active((uv_handle_t *)&((struct rl_player *)player)->errors) == 0;
 }
 
-/* A client that does not get ready on five healthy nodes cannot be tried. */
+/* A client that does not become ready on five healthy nodes cannot be tested. */
 static void look_whether_it_starts(struct rl_stage *stage, const struct rl_story *story) {
     struct rl_player *player = &stage->players[0];
     struct rl_result *result = &stage->result;
@@ -185,7 +185,7 @@ static int finish(struct runs *runs, struct run *run) {
     return 0;
 }
 
-/* Waits until one of those that run has ended. */
+/* Waits until one of the running stories has ended. */
 static int await(struct runs *runs) {
     struct pollfd *polls = rl_must_alloc(runs->n, sizeof *polls);
     int exit_status = 0;
@@ -212,8 +212,8 @@ static int cannot_start(struct rl_result *result) {
     return result->exit_status;
 }
 
-/* In order. Returns 0, or an exit status: the client cannot start. Of one that could start in the
- * first story, a later start that fails is a finding. */
+/* In order. Returns 0, or an exit status if the client cannot start. If it started in the first
+ * story, a later failure to start is a finding. */
 static int show(struct runs *runs) {
     for (size_t i = 0; i < runs->n && runs->all[i].state >= DONE; i++) {
         struct run *run = &runs->all[i];

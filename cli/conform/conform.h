@@ -1,18 +1,18 @@
-/* redlock conform -- COMMAND: plays five nodes to a client that is not ours, and says, story by
- * story, what it does right and what it does wrong. The rules are those of docs/protocol.md.
+/* redlock conform -- COMMAND: plays five nodes to a client that is not ours, and reports, story by
+ * story, what it does right and wrong. The rules are those of docs/protocol.md.
  *
- * Happy path: for each story of stories_*.c a process of our own, with nodes on free loopback
- * ports, starts COMMAND, plays, and hands over its verdict; some run at a time. The verdicts are
- * shown in the order of the stories: a line each, and for what is not PASS the rule and a sentence;
+ * Happy path: for each story of stories_*.c a process of its own, with nodes on free loopback
+ * ports, starts COMMAND, plays, and hands over its verdict; several run at a time. The verdicts are
+ * shown in the order of the stories: one line each, with the rule and a sentence unless it is PASS;
  * or JSON. Exit status RL_EXIT_OK if none is FAIL, else RL_EXIT_HELD (1).
  *
- * Failure modes: wrong options and no COMMAND: RL_EXIT_USAGE. A COMMAND that cannot be started ends
- * the run: RL_EXIT_NOT_FOUND; so does one that is never ready in the first story, with its stderr:
- * RL_EXIT_SYSTEM. A process or a socket is unavailable: RL_EXIT_SYSTEM. Without Lua, when built, it
- * says so: clients bring scripts of their own.
+ * Failure modes: wrong options or no COMMAND: RL_EXIT_USAGE. COMMAND cannot be started: the run
+ * ends with RL_EXIT_NOT_FOUND. COMMAND never becomes ready in the first story: the run ends with
+ * RL_EXIT_SYSTEM and shows its stderr. A process or a socket is unavailable: RL_EXIT_SYSTEM. A
+ * build without Lua says so: clients bring scripts of their own.
  *
- * Can a story hit a node of the user's? No: COMMAND's REDLOCK_NODES are the played ones, other
- * variables REDLOCK_... are not handed on. */
+ * Can a story hit one of the user's nodes? No: COMMAND's REDLOCK_NODES names the played nodes;
+ * other REDLOCK_... variables are not handed on. */
 #ifndef RL_CLI_CONFORM_CONFORM_H
 #define RL_CLI_CONFORM_CONFORM_H
 

@@ -1,12 +1,12 @@
-/* The client that is tried: a process that acquires, extends and releases as requested, a line for
+/* The client under test: a process that acquires, extends and releases as requested, a line for
  * each. docs/protocol.md, "redlock conform", has its lines.
  *
  * Happy path: rl_player_start(); it says "ready"; rl_player_ask(), and the loop runs until
  * player->answered.
  *
  * Failure modes: it cannot be started, ends, or writes a line that is no answer: `problem` says so,
- * and nothing is asked of it any more. It leads a process
- * group of its own, which is killed at the end if it does not end by itself. */
+ * and it gets no more requests. It leads a process group of its own, which is killed if it does not
+ * end by itself. */
 #ifndef RL_CLI_CONFORM_PLAYER_H
 #define RL_CLI_CONFORM_PLAYER_H
 
@@ -38,7 +38,8 @@ struct rl_player {
     char problem[2 * RL_PLAYER_LINE_MAX];
 };
 
-/* nodes: for its REDLOCK_NODES; story: for its REDLOCK_CONFORM_STORY. shows: its stderr is ours. */
+/* nodes: for its REDLOCK_NODES; story: for its REDLOCK_CONFORM_STORY. shows: it inherits our
+ * stderr. */
 void rl_player_start(struct rl_player *player, uv_loop_t *loop, char *const *command,
                      const char *nodes, const char *story, bool shows);
 

@@ -25,7 +25,7 @@ extern const size_t rl_conform_table_size;
 const struct rl_story *rl_story(size_t i);
 const char *rl_conform_story(size_t i);
 
-/* True: *out is complete. False: end with *exit_status; --help was shown, or what is wrong. */
+/* True: *out is complete. False: end with *exit_status; --help or an error was shown. */
 bool rl_conform_read(struct rl_conform *out, int argc, char **argv, int *exit_status);
 
 #endif

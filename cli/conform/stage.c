@@ -201,7 +201,7 @@ void rl_stage_close(struct rl_stage *s) {
     for (int i = 0; i < RL_PLAYERS; i++) {
         rl_player_close(&s->players[i]);
     }
-    for (int i = RL_NODES - 1; i >= 0; i--) { /* those that share a server before its owner */
+    for (int i = RL_NODES - 1; i >= 0; i--) { /* nodes that share a server before its owner */
         fake_node_close(s->nodes[i]);
     }
     uv_close((uv_handle_t *)&s->tick, NULL);

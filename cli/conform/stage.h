@@ -1,16 +1,16 @@
 /* Where a story of `redlock conform` is played: five nodes on sockets of their own, clients, and
  * what the nodes have seen.
  *
- * Happy path: a story is a function that says what goes wrong, asks, and looks:
+ * Happy path: a story is a function that sets up faults, sends requests, and checks:
  *
  *     rl_stage_plant(s, 3, 2, OTHER, 5000);
  *     MUST(s, rl_stage_acquire(s, 0, KEY, 5000, 1), "A6", "two nodes of five refused, and ...");
  *
- * The first verdict that is not PASS stays, and MUST ends the story.
+ * The first verdict other than PASS stays, and MUST ends the story.
  *
- * Failure modes: a client that does not answer in time, ends, or says what is no answer, fails the
- * story by itself. Times are multiplied by s->scale, for slow machines and slow clients; nothing
- * here measures how fast a client is, but where a rule says so. */
+ * Failure modes: a client that does not answer in time, ends, or writes something else than an
+ * answer fails the story. Times are multiplied by s->scale, for slow machines and slow clients; a
+ * client's speed counts only where a rule says so. */
 #ifndef RL_CLI_CONFORM_STAGE_H
 #define RL_CLI_CONFORM_STAGE_H
 
@@ -37,7 +37,7 @@ enum rl_event_kind {
     RL_EVENT_CAME, /* a command: its shape, its value, and what was under the key then */
     RL_EVENT_SET,
     RL_EVENT_EXPIRY,
-    RL_EVENT_DELETED /* by a client; not when its life ended */
+    RL_EVENT_DELETED /* by a client; not by expiry */
 };
 
 struct rl_event {
@@ -52,8 +52,8 @@ struct rl_event {
     char held[RL_VALUE_MAX]; /* of CAME */
 };
 
-/* What a story ends with: its verdict, the rule of docs/protocol.md that it is about, and a
- * sentence. It crosses from the story's process to the one that reports, as bytes. */
+/* The result of a story: its verdict, the rule of docs/protocol.md that it tests, and a sentence.
+ * It crosses from the story's process to the one that reports, as bytes. */
 enum rl_verdict { RL_VERDICT_PASS, RL_VERDICT_FAIL, RL_VERDICT_NOTE, RL_VERDICTS };
 
 #define RL_VERDICT_RULE_MAX 8
@@ -74,7 +74,7 @@ struct rl_stage;
 /* Each is a function in one of the files stories_*.c, with a row at the end of it. */
 struct rl_story {
     const char *name; /* NULL behind the last one */
-    const char *what; /* is done, in a line */
+    const char *what; /* what it does, in one line */
     void (*play)(struct rl_stage *s);
     bool starts_itself; /* else client 0 has entered when it begins */
     const char *error;  /* that nodes answer */
@@ -98,8 +98,8 @@ struct rl_stage {
     char *const *command;
     const struct rl_story *story;
     bool shows_errors;
-    bool swaps;  /* a GET of the key, outside of a script, is the last that its holder sees of it */
-    int swapped; /* so often another holder has got it in this way */
+    bool swaps;  /* after a GET of the key outside of a script, the holder loses it */
+    int swapped; /* how often another holder has got it in this way */
     struct rl_result result;
     bool is_decided;
 };
@@ -107,7 +107,7 @@ struct rl_stage {
 void rl_stage_open(struct rl_stage *s);
 void rl_stage_close(struct rl_stage *s);
 
-/* The verdict, unless there is one. */
+/* Sets the verdict, unless there is one. */
 void rl_stage_decide(struct rl_stage *s, enum rl_verdict verdict, const char *rule,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
@@ -148,7 +148,7 @@ bool rl_stage_until(struct rl_stage *s, rl_stage_condition *condition, void *dat
 void rl_stage_enter(struct rl_stage *s, int who);
 void rl_stage_start(struct rl_stage *s, int who);
 
-/* Asks, and waits for the answer; true if it is granted, extended, released. false as well if
+/* Sends a request and waits for the answer: true if granted, extended or released. Also false if
  * the story is decided. The key is one word. */
 bool rl_stage_acquire(struct rl_stage *s, int who, const char *key, int64_t ttl_ms, int tries);
 bool rl_stage_extend(struct rl_stage *s, int who, const char *key, int64_t ttl_ms);
@@ -161,16 +161,17 @@ bool rl_stage_has_heard(const struct rl_stage *s, int who);
 
 const struct rl_answer *rl_stage_answer(const struct rl_stage *s, int who);
 
-/* What may be reported at most of a ttl after that much time: less the allowance for drift. */
+/* The most that may be reported of a ttl after that much time: the rest less the allowance for
+ * drift. */
 int64_t rl_stage_validity_ms(int64_t ttl_ms, int64_t elapsed_ms);
 
 /* -- The nodes: `count` of them from number `first` on -- */
 
-/* Another holder has the key, or nobody any more. */
+/* Gives the key to another holder, or to nobody. */
 void rl_stage_plant(struct rl_stage *s, int first, int count, const char *value, int64_t life_ms);
 void rl_stage_uproot(struct rl_stage *s, int first, int count);
 
-/* What a command with the key meets there, as often as `times` (0: always). */
+/* The fault that a command with the key meets there, `times` times (0: always). */
 void rl_stage_rule(struct rl_stage *s, int first, int count, struct fake_rule rule);
 void rl_stage_clear(struct rl_stage *s, int first, int count);
 
@@ -180,11 +181,10 @@ void rl_stage_forget_scripts(struct rl_stage *s);
 
 /* What is there: a value, or NULL. Of the key, until the loop turns. */
 const char *rl_stage_value(struct rl_stage *s, int node);
-/* On how many of them the value begins with this text; on how many there is any value. */
+/* On how many nodes the value begins with this text; on how many there is any value. */
 int rl_stage_count(struct rl_stage *s, int first, int count, const char *value);
 int rl_stage_any(struct rl_stage *s, int first, int count);
-/* Waits until nothing but the other holder's values is left. False: something is, after this
- * time. */
+/* Waits until only the other holder's values are left. False: others still are after this time. */
 bool rl_stage_cleans(struct rl_stage *s, int first, int count, int64_t ms);
 
 /* -- What they have seen -- */
@@ -194,7 +194,7 @@ const struct rl_event *rl_stage_next(const struct rl_stage *s, size_t *at, enum 
                                      int node);
 int rl_stage_seen(const struct rl_stage *s, enum rl_event_kind kind, int node);
 
-/* The attempts that a node has seen: commands with the key, of the shape that came there first.
+/* The attempts that a node has seen: commands with the key, of the shape that came first there.
  * Their number, and up to `max` of them. */
 int rl_stage_attempts(const struct rl_stage *s, int node, const struct rl_event **out, int max);
 

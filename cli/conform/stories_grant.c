@@ -237,7 +237,7 @@ static void play_token(struct rl_stage *s) {
          values[SAMPLES - 1], varying);
 }
 
-struct seen { /* waits until so many attempts have come there */
+struct seen { /* waits until so many attempts have arrived there */
     int node, attempts;
 };
 
@@ -324,7 +324,7 @@ static void play_pauses(struct rl_stage *s) {
     int n = rl_stage_attempts(s, 0, attempts, ATTEMPTS);
     n = n < ATTEMPTS ? n : ATTEMPTS;
     if (n < ATTEMPTS_MIN) {
-        return; /* it waits in another way than by polling */
+        return; /* it waits, but not by polling */
     }
     for (int i = 0; i + 1 < n; i++) {
         pauses_ms[i] = (double)(attempts[i + 1]->at_ns - attempts[i]->at_ns) / 1e6;
@@ -337,7 +337,7 @@ static void play_pauses(struct rl_stage *s) {
          "it tries again after %.1f ms: two clients that were refused meet again at once, and load "
          "the nodes",
          middle_ms);
-    /* A machine that stands still now and then makes some of them longer. */
+    /* A machine that stalls now and then makes some of them longer. */
     qsort(off_ms, (size_t)n - 1, sizeof *off_ms, compare);
     const double spread_ms = off_ms[n - 4];
     MUST(s, spread_ms >= middle_ms * 0.04, "A9",

@@ -30,7 +30,7 @@ struct wanted {
     int nodes;
 };
 
-/* The next event that gave the key another end: PEXPIRE and its like, or SET of what it had. */
+/* The next event that changed the key's expiry: PEXPIRE and the like, or SET of the same value. */
 static const struct rl_event *next_end(const struct rl_stage *s, size_t *at, int node) {
     const struct rl_event *event = NULL;
     while (*at < s->n_events && event == NULL) {

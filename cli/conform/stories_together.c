@@ -107,8 +107,8 @@ static bool either_has_heard(struct rl_stage *s, void *data) {
     return rl_stage_has_heard(s, 0) || rl_stage_has_heard(s, 1);
 }
 
-/* Both ask at once, as often as they like: the first is to get it, and the other when that one has
- * released it. */
+/* Both request it at once, as often as they like: the first one must get it, and the other one must
+ * get it after the first has released it. */
 static void play_round(struct rl_stage *s) {
     for (int who = 0; who < RL_PLAYERS; who++) {
         rl_stage_tell_acquire(s, who, KEY, TTL, 25);

@@ -63,22 +63,22 @@ static void read_info(struct rl_facts *facts, const char *info) {
 
 int64_t rl_doctor_quarantine_s(const struct rl_facts *facts) {
     const struct rl_args *args = facts->wire->args;
-    /* A second of the node's uptime may have only begun, so clients count one less. */
+    /* The last second of the node's uptime may have just begun, so clients count one less. */
     int64_t quarantine_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms);
     int64_t left_s = (quarantine_ms + 999) / 1000 + 1 - facts->uptime_s;
     return args->guard == REDLOCK_GUARD_STRICT && left_s > 0 ? left_s : 0;
 }
 
-/* What is behind a port that takes connections and does not speak Redis: TLS, or another server.
+/* Finds out what is behind a port that accepts connections but does not speak Redis: TLS, or
+ * another server.
  *
- * What it said first tells; if it said nothing, its answer to the beginning of a TLS handshake, on
- * a connection of its own.
+ * Its first bytes tell; if it sent none, its answer to a ClientHello on a separate connection does.
  *
- * Failure modes: what answers in another way is shown by its first bytes, as printable text. What
- * says nothing in either case stays unknown: it may well be Redis, and hang. */
+ * Failure modes: any other answer is shown by its first bytes, as printable text. A server that
+ * says nothing in either case stays unknown: it may be a Redis that hangs. */
 #define PROBE_MS 500
 
-/* A ClientHello of TLS 1.2 with no extension, for ciphers that most know. A server with others
+/* A ClientHello of TLS 1.2 with no extension, for widely known ciphers. A server with other ciphers
  * answers with an alert, which tells as much. */
 static const char client_hello[] =
     "\x16\x03\x01\x00\x33"             /* handshake, 51 bytes */

@@ -27,7 +27,7 @@ static const char commands[] =
     "+set +eval +evalsha +get +del +pttl +pexpire +exists "
     /* who holds it; releases that are announced */
     "+type +getrange +publish +subscribe +unsubscribe "
-    /* the line of those who wait, and TIME for doctor as well */
+    /* the line of waiting clients; doctor needs TIME, too */
     "+zadd +zrem +zrange +zrank +zcard +zpopmin +pubsub|numsub +time "
     /* readers, besides */
     "+zscore +zcount +zrangebyscore +zremrangebyscore +pexpireat "
@@ -83,8 +83,8 @@ static int print_acl(const struct rl_args *args) {
                        "--key-prefix: for an ACL it is printable characters without spaces and "
                        "quotes, not more than 100");
     }
-    /* All that the library keeps beside a resource has it between braces; but for its counter. The
-     * node's secret is of no resource. */
+    /* All keys that the library keeps beside a resource have its name in braces, except its
+     * counter. The node's secret belongs to no resource. */
     int length = prefix[0] == '\0'
                      ? snprintf(keys, sizeof keys, "~*")
                      : snprintf(keys, sizeof keys,

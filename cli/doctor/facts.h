@@ -11,7 +11,7 @@
 
 #define RL_FACT_MAX RL_WIRE_TEXT_MAX
 
-/* Our commands, as they are tried on a key of the doctor's own. */
+/* Our commands, as doctor tries them on a key of its own. */
 enum rl_trial {
     RL_TRIAL_SET,
     RL_TRIAL_EXTEND,
@@ -23,7 +23,7 @@ enum rl_trial {
     RL_TRIAL_LINE,       /* the scripts of a line */
     RL_TRIAL_READERS,    /* the scripts of readers */
     RL_TRIAL_PERMITS,    /* the scripts of semaphores */
-    RL_TRIAL_NUMSUB,     /* who of it is still there */
+    RL_TRIAL_NUMSUB,     /* which clients of the line are still there */
     RL_TRIAL_TURN,       /* PUBLISH to a client that waits */
     RL_TRIAL_TURN_HEARD, /* SUBSCRIBE, as one that waits does */
     RL_TRIAL_PUBLISH,    /* releases that are announced */
@@ -36,7 +36,7 @@ struct rl_facts {
 
     bool is_reachable; /* connected, authenticated, database selected, it answers */
     bool wants_tls;
-    char other[RL_FACT_MAX]; /* what is there if it is not Redis; "": it is, or says nothing */
+    char other[RL_FACT_MAX]; /* what is there instead of Redis; "": it is Redis, or says nothing */
 
     char no_info[RL_FACT_MAX]; /* why INFO is missing; "": it is there */
 

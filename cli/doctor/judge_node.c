@@ -15,7 +15,7 @@
 #include "say.h"
 #include "tool/number.h"
 
-#define CLOCK_MS_MAX 1000 /* clocks that NTP looks after are nearer */
+#define CLOCK_MS_MAX 1000 /* NTP keeps clocks closer than this */
 #define FULL_PERCENT 90
 
 #define ADD(level, remedy, ...) \
@@ -120,9 +120,9 @@ static void judge_role(struct rl_findings *findings, const struct rl_facts *fact
     }
 }
 
-/* What to do about a node that forgets with a restart. Clients with a strict guard do without:
- * they give it no vote until what it may have forgotten is over. Those with one that observes do
- * not see a restart before their own start. */
+/* What to do about a node that forgets its keys in a restart. Clients with a strict guard need
+ * nothing: they give it no vote until all that it may have forgotten has expired. Clients whose
+ * guard observes do not see a restart before their own start. */
 static const char *remedy_of_restart(const struct rl_facts *facts, char *out, size_t size) {
     char ttl[TOOL_DURATION_TEXT_MAX], max[TOOL_DURATION_TEXT_MAX];
     tool_duration_show(facts->wire->args->ttl_ms, ttl, sizeof ttl);
@@ -258,7 +258,7 @@ static const char *user_of(const struct rl_facts *facts) {
     return facts->wire->url.user[0] != '\0' ? facts->wire->url.user : "default";
 }
 
-/* Whether a trial of this check would only say again what another one has said. */
+/* Whether a trial of this check would only repeat what another one has reported. */
 static bool says_nothing(const struct rl_facts *facts, const char *check) {
     const bool is_released = facts->trials[RL_TRIAL_RELEASE][0] == '\0';
     return !is(check, "commands") &&
@@ -275,9 +275,9 @@ static bool says_nothing(const struct rl_facts *facts, const char *check) {
 
 #define FENCES "if you use fences, " /* left out with --fence */
 
-/* In the order of the checks. What is tried besides SET and its scripts, some clients do without.
- * The remedy is to allow it if that is what is missing (`allow`, the user, `right`, `then`), else
- * `otherwise`, if there is any. */
+/* In the order of the checks. Some clients need only SET and its scripts. The remedy is to allow
+ * the command if a right is missing (`allow`, the user, `right`, `then`), else `otherwise`, if
+ * there is any. */
 static const struct trial {
     enum rl_trial trial;
     enum rl_level level;

@@ -11,7 +11,7 @@
 #include "redlock/redlock.h"
 #include "say.h"
 
-/* A client would connect all the same. */
+/* A client would still connect. */
 void rl_doctor_judge_tls(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     static const char check[] = "tls";
     bool skips = facts->wire->tls.ca[0] != '\0' || facts->wire->tls.has_insecure
@@ -59,7 +59,7 @@ static void judge_identity(struct rl_findings *findings, const struct rl_facts *
     }
 }
 
-/* Whether nothing worse than a warning was found about it. */
+/* Whether no finding about it is worse than a warning. */
 static bool is_usable(const struct rl_findings *findings, size_t node) {
     for (size_t i = 0; i < findings->count; i++) {
         if (findings->items[i].node == (int)node && findings->items[i].level == RL_LEVEL_ERROR) {
@@ -70,7 +70,7 @@ static bool is_usable(const struct rl_findings *findings, size_t node) {
 }
 
 static int64_t judge_quorum(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
-    int64_t waits_s[REDLOCK_NODES_MAX]; /* of those that are usable, the shortest first */
+    int64_t waits_s[REDLOCK_NODES_MAX]; /* of the usable nodes, the shortest first */
     size_t usable = 0, quorum = n / 2 + 1;
     for (size_t i = 0; i < n; i++) {
         if (is_usable(findings, i)) {

@@ -6,7 +6,7 @@
 #include "doctor/ask.h"
 #include "doctor/show.h"
 
-/* Whether the certificate of a node is looked at; what is wrong with one is why it is not reachable
+/* Whether the certificate of a node is verified; a bad one makes the node unreachable
  * (judge_node.h). */
 
 /* Nothing, for a node without TLS. */

@@ -9,8 +9,7 @@
 
 #include "doctor/ask.h"
 
-/* What doctor has to say: one finding for each thing that was looked at, good or bad, with a
- * remedy. */
+/* What doctor reports: one finding for each thing that it checked, good or bad, with a remedy. */
 
 enum rl_level { RL_LEVEL_OK, RL_LEVEL_NOTE, RL_LEVEL_WARNING, RL_LEVEL_ERROR };
 

@@ -99,7 +99,7 @@ static void forget(struct trials *trials, const char *format) {
     freeReplyObject(reply);
 }
 
-/* A command, and what the node has to answer. */
+/* A command, and the answer that the node must give. */
 struct step {
     struct rl_command command;
     enum rl_verdict verdict;
@@ -139,9 +139,10 @@ static void make_token(const struct trials *trials, const char *number,
     (void)length;
 }
 
-/* Two read; neither can become the writer while the other reads, and the second is told that they
- * would wait for each other; a writer notes that it waits, and new readers are kept out; the one
- * that is left becomes the writer, another waits to read and leaves; it reads again, releases. */
+/* Two clients read; neither can become the writer while the other reads, and the second gets the
+ * reply that they would deadlock. A writer notes that it waits, which keeps new readers out. The
+ * remaining reader becomes the writer; another client waits to read and leaves. The writer reads
+ * again, and releases. */
 static void try_readers(struct trials *trials) {
     char other[RL_COMMAND_TOKEN_LEN + 1], waiter[RL_COMMAND_TOKEN_LEN + 1];
     if (!may_try(trials)) {
@@ -275,7 +276,7 @@ static void try_key(struct trials *trial) {
     }
 }
 
-/* A release by a command of the server's own. It works, or the server does not know it, or it is a
+/* A release by a native command of the server. It works, or the server does not know it, or it is a
  * finding. The key is gone by now. A client would try the same, by what INFO says. After all others
  * but SUBSCRIBE: what is between client and server may end the connection (lib/redis/native.h). */
 static void try_native(struct trials *trial) {
@@ -304,9 +305,9 @@ static void try_fence(struct trials *trial) {
     forget(trial, "DEL " RL_COMMAND_COUNTER_PREFIX "%s");
 }
 
-/* Two clients: the first has the turn, the second waits, leaves, waits again, is passed the lock,
- * is handed it, and is not there. So each command of the scripts is tried. Where a node cannot know
- * that it is not there it has the lock, for a moment. */
+/* Two clients: the first has the turn; the second waits, leaves, waits again, is passed the lock,
+ * is handed it, and is not there. This tries each command of the scripts. Where the node cannot
+ * know that the second client is gone, that client has the lock for a moment. */
 static void try_line(struct trials *trial) {
     char second[RL_COMMAND_TOKEN_LEN + 1];
     make_token(trial, "0123456789abcdef01234567", second);
@@ -326,7 +327,7 @@ static void try_line(struct trials *trial) {
          0},
     };
     if (play(trial, RL_TRIAL_LINE, steps, sizeof steps / sizeof steps[0])) {
-        /* The scripts do without it, in two round trips. */
+        /* Without it the scripts need two round trips. */
         note_type(trial, RL_TRIAL_LINE,
                   rl_wire_command(trial->facts->wire, "GET " RL_COMMAND_SECRET),
                   REDIS_REPLY_STRING);

@@ -38,7 +38,7 @@ static const char *shown_key(const struct kick *kick, char out[256]) {
     return tool_utf8_clean(key.data, key.length, out, 256);
 }
 
-/* Who is next, or NULL. */
+/* The first client in line, or NULL. */
 static const struct rl_line_place *next_of(const struct kick *kick) {
     const struct rl_line *line =
         kick->targets.items[0].slot >= 0 ? &kick->found.permits_line : &kick->found.line;
@@ -47,7 +47,7 @@ static const struct rl_line_place *next_of(const struct kick *kick) {
 
 /* -- Before -- */
 
-/* A holder loses it. */
+/* What a kick of a holder means. */
 static void say_cost(const struct kick *kick, const char *key, const char *who) {
     const struct rl_kick_targets *targets = &kick->targets;
     char left[32];
@@ -63,7 +63,7 @@ static void say_cost(const struct kick *kick, const char *key, const char *who) 
     rl_say("Can it be ended where it runs? Then do that instead: it releases the lock itself");
 }
 
-/* On stderr, before anything is done. */
+/* On stderr, before the kick. */
 static void show_meaning(const struct kick *kick) {
     char key[256], whom[RL_KICK_WHOM_MAX], next[RL_LINE_WHO_MAX];
     const struct rl_kick_targets *targets = &kick->targets;
@@ -232,7 +232,7 @@ static void put_name(char *out, size_t size, const char *name) {
     }
 }
 
-/* user@host; of one that became root by sudo, who that was. */
+/* user@host; under sudo, the user who called it. */
 static void set_by(char out[RL_KICK_BY_MAX]) {
     char user[NAME_MAX_BYTES], host[NAME_MAX_BYTES], name[256] = "";
     uv_passwd_t entry = {0};
@@ -309,7 +309,7 @@ static void on_found(struct rl_found *found, void *session) {
     rl_session_done(session, found->status);
 }
 
-/* Who has it. Returns 0 or an exit status. */
+/* Finds the holders. Returns 0 or an exit status. */
 static int look(struct kick *kick) {
     static const struct rl_found_parts all = {.line = true, .permits = true};
     struct rl_session *session = &kick->session;

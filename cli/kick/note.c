@@ -11,7 +11,7 @@
 
 #define VERSION "1"
 #define NONE "-"
-#define DIGITS_MAX 15 /* of the time; the year 33658 has 15 */
+#define DIGITS_MAX 15 /* digits of the time; the year 33658 needs 15 */
 
 size_t rl_kick_key(redlock_bytes name, char out[RL_KICK_KEY_MAX]) {
     const size_t prefix = sizeof RL_KICK_KEY_PREFIX - 1;
@@ -58,7 +58,8 @@ size_t rl_kick_note_format(const struct rl_kick_note *note, char out[RL_KICK_NOT
     return (size_t)length;
 }
 
-/* One field of printable ASCII and the space behind it, into out. Returns what follows, or NULL. */
+/* Copies one field of printable ASCII to out and skips the space behind it. Returns the rest, or
+ * NULL. */
 static const char *take_field(const char *text, char *out, size_t size) {
     size_t length = 0;
     while (text[length] > ' ' && text[length] <= '~') {

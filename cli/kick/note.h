@@ -1,4 +1,5 @@
-/* What redlock kick notes on the nodes, for a day: who took the lock from whom, when and why.
+/* What redlock kick notes on the nodes, for a day: who took the lock from which holder, when and
+ * why.
  *
  * The last five kicks of a name stand in a sorted set under "libredlock:kicks:{" name "}", with the
  * time as their score; the same bytes on all nodes. A name that begins with "libredlock:" cannot be
@@ -7,11 +8,11 @@
  *     1 AT_MS BY WHAT TOKEN HOLDER REASON
  *
  * the version of this; ms since 1970, by the clock of the machine that kicked; user@host; "lock",
- * "reader", "readers" (all of them), "slot:N" or "leftover" (no quorum had it); the token of whom
- * was kicked and its holder's name, or "-"; and the reason, which may have spaces.
+ * "reader", "readers" (all of them), "slot:N" or "leftover" (no quorum had it); the token and the
+ * name of the kicked holder, or "-"; and the reason, which may contain spaces.
  *
- * Failure modes: what stands there may be of another version, or put there by any party that uses
- * the nodes: rl_kick_note_parse() looks at every byte, and what is no note is none. A note is no
+ * Failure modes: a member may be of another version, or written by any client of the nodes:
+ * rl_kick_note_parse() checks every byte, and rejects anything else than a note. A note is no
  * proof. */
 #ifndef RL_CLI_KICK_NOTE_H
 #define RL_CLI_KICK_NOTE_H
@@ -44,7 +45,7 @@ struct rl_kick_note {
 /* The key of a name's notes. Returns its length. */
 size_t rl_kick_key(redlock_bytes name, char out[RL_KICK_KEY_MAX]);
 
-/* Returns NULL, or why a text can be no reason: a clause. */
+/* Returns NULL, or why a text cannot be a reason: a clause. */
 const char *rl_kick_note_check_reason(const char *reason);
 
 /* The bytes of a note. Returns their length. */

@@ -12,16 +12,16 @@
 #include "say.h"
 #include "wire/wire.h"
 
-#define ANSWER_MS_MIN 1000 /* as doctor has it: a node may be slow when one wants to kick */
+#define ANSWER_MS_MIN 1000 /* the same as doctor's: when a kick is needed, nodes may be slow */
 
 /* KEYS: the notes of a name. ARGV: the time, the note, how long it lives in ms, how many are kept.
- * Nothing but what a client's user may do in any case (cli/doctor/acl.c). */
+ * It uses only commands that a client's user may run in any case (cli/doctor/acl.c). */
 static const char add_script[] =
     "redis.call('zadd', KEYS[1], ARGV[1], ARGV[2])\n"
     "while redis.call('zcard', KEYS[1]) > tonumber(ARGV[4]) do redis.call('zpopmin', KEYS[1]) end\n"
     "return redis.call('pexpire', KEYS[1], ARGV[3])\n";
 
-/* What one node is asked: to add a note, to take it away, or which there are. */
+/* A request to one node: add a note, remove it, or list the notes. */
 struct errand {
     enum { ADD, WITHDRAW, READ } what;
     struct rl_wire *wire;
@@ -94,7 +94,7 @@ static void send_one(void *data) {
     rl_wire_disconnect(wire);
 }
 
-/* Sends it to every node, and puts together what they have. merged: NULL, it is not asked for. */
+/* Sends it to every node, and merges the nodes' notes. merged: NULL if they are not wanted. */
 static void send_all(const struct rl_args *args, redlock_bytes name, const struct errand *plan,
                      struct rl_kick_noted *noted, struct rl_kick_notes *merged) {
     char key[RL_KICK_KEY_MAX];

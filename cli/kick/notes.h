@@ -2,10 +2,10 @@
  * thread for each node. What a note is: note.h.
  *
  * Happy path: a script adds the note, drops all but the last five, and gives the key a day to live.
- * Reading puts the nodes' notes together, the newest first.
+ * Reading merges the nodes' notes, the newest first.
  *
- * Failure modes: a node that does not take the note says why; the others have it. A node that does
- * not answer costs the timeouts of the command line, and keeps no other waiting. */
+ * Failure modes: a node that does not take the note says why; the others take it. A node that does
+ * not answer costs the timeouts of the command line, and delays no other node. */
 #ifndef RL_CLI_KICK_NOTES_H
 #define RL_CLI_KICK_NOTES_H
 
@@ -24,7 +24,7 @@ struct rl_kick_noted {
 void rl_kick_notes_write(const struct rl_args *args, redlock_bytes name,
                          const struct rl_kick_note *note, struct rl_kick_noted *noted);
 
-/* Takes one away again: nothing was kicked. */
+/* Removes a note again, if nothing was kicked. */
 void rl_kick_notes_withdraw(const struct rl_args *args, redlock_bytes name,
                             const struct rl_kick_note *note);
 

@@ -42,7 +42,7 @@ redlock_node_outcome rl_kick_outcome(const struct rl_kick_targets *targets, size
     return all;
 }
 
-/* Behind that, of one target, and of all. */
+/* The continuation, for one target and for all. */
 static enum rl_kick_verdict verdict_of(const struct rl_kick_target *target, size_t n_nodes) {
     size_t deleted = 0, unknown = 0;
     for (size_t i = 0; i < n_nodes; i++) {
@@ -135,7 +135,8 @@ static const char *shown_key(const struct rl_found *found, char out[256]) {
     return tool_utf8_clean(found->look.key.data, found->look.key.length, out, 256);
 }
 
-/* text: a token as status shows it. Once each; what is no token of ours is left out. */
+/* text: a token as status shows it. Each token once; anything else than a token of ours is left
+ * out. */
 static void add(struct rl_kick_targets *targets, const char *text, size_t votes, int32_t slot) {
     struct rl_token token;
     if (targets->n == RL_KICK_TARGETS_MAX || rl_token_parse(&token, text) != NULL) {
@@ -148,7 +149,7 @@ static void add(struct rl_kick_targets *targets, const char *text, size_t votes,
             return;
         }
     }
-    token.n_slots = 0; /* of one with several, this one is meant */
+    token.n_slots = 0; /* of a holder of several slots, this one is meant */
     targets->items[targets->n++] =
         (struct rl_kick_target){.token = token, .votes = votes, .slot = slot};
 }
@@ -206,7 +207,7 @@ static void choose_slot(struct rl_kick_targets *targets, const struct rl_permits
     }
 }
 
-/* Only the one with this token stays. */
+/* Keeps only the target with this token. */
 static void keep(struct rl_kick_targets *targets, const char *digits) {
     size_t kept = 0;
     for (size_t i = 0; i < targets->n; i++) {

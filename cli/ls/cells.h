@@ -1,5 +1,5 @@
 /* A lock as text, cell by cell: what ls and top show in their columns. All of it is fit for a
- * terminal: what comes from a node is shown with '?' for what cannot be printed. */
+ * terminal: bytes from a node that cannot be printed are shown as '?'. */
 #ifndef RL_CLI_LS_CELLS_H
 #define RL_CLI_LS_CELLS_H
 
@@ -32,8 +32,8 @@ extern const char *const rl_cell_heads[RL_CELLS];
 /* nodes: how many there are. */
 void rl_cells_fill(struct rl_cells *cells, const struct rl_lock *lock, size_t nodes);
 
-/* Note number i of a kick of this name. False: it is a day old, or no note that this version of
- * redlock knows. */
+/* Note number i of a kick of this name. False: it is a day old, or this version of redlock does not
+ * know its format. */
 bool rl_cells_kick(const struct rl_lock *lock, size_t i, struct rl_kick_note *note);
 
 /* "exclusive", "shared" or "permits". */

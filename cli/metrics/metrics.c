@@ -21,7 +21,7 @@ static void describe(const char *name, const char *type, const char *help) {
     printf("# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* A label's value. What could end the line or the value cannot: INFO is any text. */
+/* A label's value. Escapes what could end the line or the value: INFO may contain any text. */
 static void print_label(const char *name, const char *value) {
     printf("%s=\"", name);
     for (const char *at = value; *at != '\0'; at++) {

@@ -86,7 +86,7 @@ static int64_t life_of(int64_t *lives, size_t votes, size_t quorum) {
 }
 
 static int64_t age_ms(const struct merging *m, uint64_t fence) {
-    /* It begins as the wall clock of the client, in us, and is counted up. */
+    /* A fence begins as the client's wall clock, in us, and is counted up. */
     int64_t age_us = fence < INT64_MAX ? m->wall_us - (int64_t)fence : -YEAR_US;
     return age_us > 10 * YEAR_US || age_us < -YEAR_US / 366 ? -1 : age_us > 0 ? age_us / 1000 : 0;
 }
@@ -127,7 +127,7 @@ static void add_holding(struct merging *m, const struct rl_holder_reply *held, i
     m->holdings[at] = holding;
 }
 
-/* Who has the key, or the slot, on how many nodes. */
+/* The holders of the key, or the slot, and on how many nodes. */
 static void count_votes(struct merging *m, const struct node_value *values, int slot) {
     for (size_t i = 0; i < m->n; i++) {
         int64_t lives[REDLOCK_NODES_MAX];
@@ -147,8 +147,8 @@ static void count_votes(struct merging *m, const struct node_value *values, int 
     }
 }
 
-/* What all nodes have under the key, or the slot. Returns on how many something is kept for one who
- * is next. */
+/* What all nodes have under the key, or the slot. Returns the number of nodes that keep it for the
+ * next client. */
 static size_t look(const struct merging *m, enum rl_key_kind kind, uint16_t slot,
                    struct node_value *values) {
     const enum rl_key_kind counter = kind == RL_KEY_SLOT ? RL_KEY_SLOT_FENCE : RL_KEY_FENCE;
@@ -209,7 +209,7 @@ static void count_reader(struct merging *m, const struct node_value *values, siz
     }
 }
 
-/* Returns how many readers hold by a quorum, as far as they can be told apart. */
+/* Returns how many readers hold by a quorum, as far as they can be distinguished. */
 static uint64_t count_readers(struct merging *m, const struct node_value *values) {
     uint64_t counts[REDLOCK_NODES_MAX], more = 0, with_quorum = 0;
     size_t n = 0;
@@ -225,7 +225,7 @@ static uint64_t count_readers(struct merging *m, const struct node_value *values
     for (size_t i = 0; i < m->n_holdings; i++) {
         with_quorum += m->holdings[i].has_quorum && m->holdings[i].token[0] != '\0';
     }
-    for (size_t i = 0; n >= m->quorum && i < n; i++) { /* the least is no overstatement */
+    for (size_t i = 0; n >= m->quorum && i < n; i++) { /* the least: it must not be overstated */
         more = i == 0 || counts[i] < more ? counts[i] : more;
     }
     return more > with_quorum ? more : with_quorum;
@@ -340,7 +340,7 @@ static bool merge_lock(struct merging *m, struct rl_lock *lock, size_t kicks) {
     count_votes(m, values, -1);
     bool has_quorum = m->n_holdings > 0 && m->holdings[0].has_quorum;
     if (has_quorum) {
-        m->n_holdings = 1; /* what others have besides is no lock */
+        m->n_holdings = 1; /* other values besides are no lock */
     }
     for (size_t i = 0; i < m->n_holdings; i++) {
         tokens += m->holdings[i].token[0] != '\0';
@@ -428,7 +428,7 @@ void rl_list_merge(struct rl_list *list, const struct rl_seen_node *nodes, size_
     for (size_t i = 0; i < n; i++) {
         list->whole += nodes[i].is_whole;
     }
-    for (;;) { /* the first name of those that are left */
+    for (;;) { /* the first of the remaining names */
         m->name = NULL;
         for (size_t i = 0; i < n; i++) {
             const struct rl_seen *seen = at[i] < nodes[i].n ? &nodes[i].seen[at[i]] : NULL;

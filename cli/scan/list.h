@@ -16,14 +16,14 @@ enum rl_lock_class {
     RL_LOCK_HELD,     /* by a quorum */
     RL_LOCK_FREE,     /* clients wait for it, or it is kept for one of them */
     RL_LOCK_LEFTOVER, /* tokens, or leases, without a quorum */
-    RL_LOCK_FOREIGN,  /* of another library; perhaps without a quorum */
+    RL_LOCK_FOREIGN,  /* of another library, possibly without a quorum */
     RL_LOCK_KICKED,   /* nothing but the note of a kick */
     RL_LOCK_CLASSES
 };
 
 enum rl_lock_mode { RL_LOCK_EXCLUSIVE, RL_LOCK_SHARED, RL_LOCK_PERMITS };
 
-/* One holder; or what is left of one. */
+/* One holder, or left-over tokens of one. */
 struct rl_holding {
     const char *token;  /* "": another library's */
     const char *holder; /* its name, "": none; or another library's value */
@@ -42,13 +42,13 @@ struct rl_lock {
     enum rl_lock_mode mode;
     const struct rl_holding *holdings; /* those with a quorum first */
     size_t n_holdings;
-    uint64_t holders;     /* with a quorum; of readers perhaps more than are listed */
+    uint64_t holders;     /* with a quorum; there may be more readers than are listed */
     uint32_t permits;     /* of a semaphore, as a node keeps it; 0: none does */
     uint32_t votes;       /* the fewest of those with a quorum; without: the most */
     int64_t remaining_ms; /* the longest of them; RL_SEEN_FOR_EVER; 0: there is none */
     uint64_t fence;
     int64_t age_ms;                   /* the longest of them; -1: not known */
-    uint64_t waiting, waiting_shared; /* clients, and those of them that would read */
+    uint64_t waiting, waiting_shared; /* clients, and how many of them want to read */
     int64_t waited_ms;                /* the longest */
     const char *next;                 /* the member of a line that has waited longest; "": none */
     const char *const *kicks;         /* the notes, oldest first; of the first lock of a name */
@@ -64,10 +64,11 @@ struct rl_list {
     size_t nodes, whole; /* all; those whose keys were read */
 };
 
-/* What was read of a node, in the order that rl_list_merge() needs. */
+/* Sorts what was read of a node into the order that rl_list_merge() needs. */
 void rl_list_prepare(struct rl_seen_node *node);
 
-/* list: freed, or zero. wall_us: now, by the wall clock. What nodes refer to has to live on. */
+/* list: freed, or zero. wall_us: now, by the wall clock. The data that nodes refer to must live
+ * on. */
 void rl_list_merge(struct rl_list *list, const struct rl_seen_node *nodes, size_t n,
                    int64_t wall_us);
 

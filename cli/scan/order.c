@@ -26,7 +26,7 @@ static const char *holder_of(const struct rl_lock *lock) {
     return lock->n_holdings > 0 ? lock->holdings[0].holder : "";
 }
 
-/* What never ends is last. */
+/* Locks that never end come last. */
 static int64_t left_of(const struct rl_lock *lock) {
     return lock->remaining_ms == RL_SEEN_FOR_EVER ? INT64_MAX : lock->remaining_ms;
 }

@@ -13,11 +13,11 @@ enum rl_list_order {
     RL_ORDER_AGE,     /* the longest first */
     RL_ORDER_LEFT,    /* the shortest first */
     RL_ORDER_WAITING, /* the most first */
-    RL_ORDER_LONGEST, /* whose first has waited longest, first */
+    RL_ORDER_LONGEST, /* the longest wait of a first client, first */
     RL_ORDERS
 };
 
-/* By class, then as it says, then by name. */
+/* By class, then by order, then by name. */
 void rl_list_sort(struct rl_list *list, enum rl_list_order order);
 
 #endif

@@ -134,7 +134,7 @@ static void ask_facts(struct rl_seen_node *node, int samples) {
 
 struct reading {
     struct rl_seen_node *node;
-    const char *prefix; /* of the resources' names; "": all */
+    const char *prefix; /* of the resource names; "": all */
     uint64_t keys_max;
     struct rl_slice slice;
 };
@@ -173,7 +173,7 @@ static bool read_named(struct reading *r, const redisReply *names) {
 
 /* -- SCAN -- */
 
-/* A pattern that matches all keys of such resources, and few others. */
+/* A pattern that matches all keys of resources with this prefix, and few others. */
 static void make_pattern(const char *prefix, char out[2 * PREFIX_MAX + 3]) {
     size_t used = 0;
     out[used++] = '*';
@@ -274,7 +274,7 @@ static void read_node(struct rl_seen_node *node, const struct rl_scan *opened) {
     node->took_ms = (double)(redlock_now_ns() - began_ns) / 1e6;
 }
 
-/* What a thread has. */
+/* The data of one thread. */
 struct reader {
     struct rl_seen_node *node;
     const struct rl_scan *scan;

@@ -22,12 +22,11 @@ void *rl_memory_take(struct rl_memory *memory, size_t size);
 char *rl_memory_text(struct rl_memory *memory, const char *bytes, size_t length);
 void rl_memory_free(struct rl_memory *memory);
 
-/* What a key on a node is, by its name alone: a lock's own, or what libredlock keeps beside it.
+/* What a key on a node is, by its name alone: a lock's own, or one that libredlock keeps beside it.
  *
- *     NAME                              the lock; also another library's, or no lock at all
- *     libredlock:fence:NAME             its counter
- *     libredlock:readers:{NAME}         who reads it
- *     libredlock:line:{NAME}            who waits for it; line:shared: to read it; line:permits:
+ *     NAME the lock; also another library's, or no lock at all libredlock:fence:NAME its counter
+ *     libredlock:readers:{NAME} who reads it libredlock:line:{NAME} who waits for it; line:shared:
+ *     to read it; line:permits:
  *                                       for permits of it
  *     libredlock:permits:{NAME}         how many permits there are
  *     libredlock:slot:I:{NAME}          permit number I, which has a counter as a lock has
@@ -36,7 +35,7 @@ void rl_memory_free(struct rl_memory *memory);
  *
  * No resource's name begins with "libredlock:" (lib/redis/command.h). Pure.
  *
- * Failure mode: a name that begins so and is none of these is RL_KEY_BESIDE, and is not read. */
+ * Failure mode: any other name that begins so is RL_KEY_BESIDE, and is not read. */
 enum rl_key_kind {
     RL_KEY_LOCK,
     RL_KEY_FENCE,
@@ -68,7 +67,7 @@ void rl_key_read(const char *name, size_t length, struct rl_key *key);
 /* A member of a sorted set. */
 struct rl_member {
     const char *text;
-    int64_t ms; /* a lease: how long it lives; a line: for how long it has waited */
+    int64_t ms; /* in a lease: the rest of its life; in a line: the time waited */
 };
 
 /* One key. What it refers to is in the node's memory. */
@@ -77,7 +76,7 @@ struct rl_seen {
     uint32_t length;
     uint16_t slot;
     uint8_t kind;              /* enum rl_key_kind */
-    bool is_gone;              /* it ended while it was read, or tells nothing */
+    bool is_gone;              /* it ended while it was read, or has no information */
     int64_t remaining_ms;      /* LOCK, SLOT */
     uint64_t number;           /* FENCE, PERMITS: the number; READERS, LINE: how many */
     const char *value;         /* LOCK, SLOT: its first 106 bytes; or the type, "(hash)" */
@@ -89,8 +88,8 @@ struct rl_seen {
 enum rl_seen_standing {
     RL_NODE_VOTES,
     RL_NODE_IN_QUARANTINE, /* votes_in_ms */
-    RL_NODE_UNFIT,         /* a replica, loading, or it may evict keys: why */
-    RL_NODE_UNKNOWN        /* it does not say: INFO is forbidden, or it is down */
+    RL_NODE_UNFIT,         /* why: it is a replica, loading, or may evict keys */
+    RL_NODE_UNKNOWN        /* not known: INFO is forbidden, or the node is down */
 };
 
 struct rl_seen_node {
@@ -105,9 +104,10 @@ struct rl_seen_node {
     size_t n, room;
 
     uint64_t keys;    /* that it named */
-    uint64_t others;  /* of these: strings that never end, and what is no lock by any library */
-    uint64_t refused; /* of these: that it did not let this user read, */
-    char refusal[RL_WIRE_TEXT_MAX]; /* as it says of the first */
+    uint64_t others;  /* of these: strings that never end, and keys that are no lock of any
+                       * library */
+    uint64_t refused; /* of these: keys that this user may not read, */
+    char refusal[RL_WIRE_TEXT_MAX]; /* the node's error for the first of them */
     uint64_t calls;                 /* of SCAN */
     int64_t asked;                  /* commands that this look has cost the node */
     double took_ms;
@@ -121,7 +121,7 @@ struct rl_seen_node {
     const char *unfit; /* "replica", "loading", "evicts" */
     int64_t votes_in_ms;
     int64_t uptime_s, clients, memory_bytes, memory_max_bytes, commands, commands_per_s;
-    int64_t turns;  /* ZPOPMIN: what hands a lock on to who is next, see list.h */
+    int64_t turns;  /* ZPOPMIN: the command that hands a lock to the next client, see list.h */
     int64_t stored; /* keys in this database, as it says; -1: it does not */
 };
 

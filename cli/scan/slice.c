@@ -90,7 +90,7 @@ static bool is_wrong_type(const redisReply *reply) {
     return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "WRONGTYPE", 9) == 0;
 }
 
-/* Drops the key. Any error but WRONGTYPE counts as a refusal. */
+/* Drops the key. Any error except WRONGTYPE counts as a refusal. */
 static void drop(struct rl_slice *s, struct rl_seen *seen, const redisReply *reply) {
     seen->is_gone = true;
     if (reply->type == REDIS_REPLY_ERROR && !is_wrong_type(reply)) {
@@ -116,7 +116,7 @@ static void take_value(struct rl_slice *s, struct rl_seen *seen, struct rl_asked
         struct rl_holder_reply held;
         tool_utf8_clean(value->str, value->len, text, sizeof text);
         rl_holder_value_parse(text, &held);
-        /* No lock of any library is empty, or for ever. */
+        /* No lock of any library is empty, or lives forever. */
         seen->is_gone = text[0] == '\0' || (held.is_foreign && seen->remaining_ms < 0);
         s->node->others += seen->is_gone;
         seen->value = rl_memory_text(&s->node->memory, text, strlen(text));
@@ -199,7 +199,7 @@ static bool take_key(struct rl_slice *s, size_t i) {
     return is_whole;
 }
 
-/* All numbers of a slice in one MGET, which costs the node a third of single reads. */
+/* Reads all numbers of a slice by one MGET, which costs the node a third of single reads. */
 static void ask_numbers(struct rl_slice *s) {
     const char *args[RL_SLICE_MAX + 1] = {"MGET"};
     size_t lengths[RL_SLICE_MAX + 1] = {4};

@@ -3,9 +3,9 @@
  *     rl_slice_add() for each key, rl_slice_end()
  *
  * Happy path: the commands are gathered until there are many, go out at once, and the answers are
- * read in their order. Of a value the first bytes are read, of a line its first, of readers those
- * who stay longest; numbers are read by one MGET, which costs the node a third of what each by
- * itself does.
+ * read in their order. It reads the first bytes of a value, the first client of a line, and the
+ * readers that stay longest; it reads numbers by one MGET, which costs the node a third of single
+ * reads.
  *
  * Failure modes: an answer that does not come in time: false, and node->why says so. A
  * key that may not be read is counted and left out; so is one that ended meanwhile. */
@@ -36,7 +36,7 @@ struct rl_slice {
 
 /* name, the whole key, lives until the slice ends. */
 bool rl_slice_add(struct rl_slice *s, const struct rl_key *key, const struct redisReply *name);
-/* Reads what is left. What tells nothing is dropped from node->seen. */
+/* Reads the remaining answers. Drops keys without information from node->seen. */
 bool rl_slice_end(struct rl_slice *s);
 
 #endif

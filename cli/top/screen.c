@@ -153,7 +153,7 @@ static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static struct termios before;
 static int flags_before;
 static volatile sig_atomic_t is_open;
-static bool is_stuck; /* the last write timed out: do not wait for the next one as well */
+static bool is_stuck; /* the last write timed out: the next one does not wait */
 
 static int64_t now_ms(void) {
     struct timespec now;
@@ -196,7 +196,7 @@ static void restore(void) {
 
 static void on_crash(int signal_number) {
     restore();
-    raise(signal_number); /* its handler is reset */
+    raise(signal_number); /* the handler has been reset */
 }
 
 static void watch_crashes(void) {

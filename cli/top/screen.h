@@ -1,15 +1,14 @@
-/* The terminal, while a full screen is shown on it: its modes, its size, and that it gets back what
- * it was.
+/* The terminal, while a full screen is shown on it: its modes, its size, and their restoration.
  *
  * Happy path: rl_screen_open() turns to the alternate screen, where keys come one by one and are
- * not echoed, and reads and writes do not block; rl_screen_close() turns back. O_NONBLOCK is set
- * for all who share the terminal with us: left behind, it would make the next cat(1) fail.
+ * not echoed, and reads and writes do not block; rl_screen_close() turns back. O_NONBLOCK applies
+ * to all processes that share the terminal: left behind, it would make the next cat(1) fail.
  *
  * Failure modes: stdin or stdout is no terminal, or one without sequences: false, and nothing was
- * changed. The program crashes (SIGSEGV, abort() and their like): the handlers of these turn back,
- * and the signal does what it would. Signals that end a program in good order are the caller's:
- * Ctrl-C and Ctrl-Z are signals still. SIGKILL: nobody can turn back; reset(1) does. The terminal
- * takes nothing: what is drawn is left out after 2 s, what turns it back after 0.5 s. */
+ * changed. The program crashes (SIGSEGV, abort() and the like): handlers restore the terminal, and
+ * the signal takes its default action. The caller handles the signals that end a program in good
+ * order: Ctrl-C and Ctrl-Z are still signals. SIGKILL: the terminal is not restored; reset(1) does
+ * it. The terminal accepts no output: drawing is given up after 2 s, restoring after 0.5 s. */
 #ifndef RL_CLI_TOP_SCREEN_H
 #define RL_CLI_TOP_SCREEN_H
 
@@ -17,9 +16,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* What was typed: single keys, and the sequences that arrows and their like send. Pure.
+/* Typed input: single keys, and the sequences of arrow keys and the like. Pure.
  *
- * Failure mode: a sequence that is not known is one RL_TYPED_NOTHING, all of it. */
+ * Failure mode: an unknown sequence is one RL_TYPED_NOTHING as a whole. */
 enum rl_typed {
     RL_TYPED_NOTHING = 256, /* below: the byte itself */
     RL_TYPED_UP,
@@ -30,17 +29,17 @@ enum rl_typed {
     RL_TYPED_END
 };
 
-/* The key that bytes (at least one) begin with; *used of them belong to it. */
+/* The key at the beginning of bytes (at least one); it takes *used of them. */
 int rl_typed_read(const char *bytes, size_t length, size_t *used);
 
 /* One screenful, made of texts at places, as the bytes that draw it on any terminal that knows
  * ANSI's sequences.
  *
  * Each text is put at a column of its own and cut to its width, so that a wide or an unknown
- * character in one shifts nothing in another. Rows that nothing was put into are empty.
+ * character in one does not shift another. Rows without text are empty.
  *
- * Why no curses? What it has more than this (a minimal update, windows, a database of terminals)
- * is not needed for a screen every other second, and the program stays one file. */
+ * Why no curses? Its additional features (minimal updates, windows, a database of terminals) are
+ * not needed for a screen every other second, and the program stays one file. */
 enum rl_style {
     RL_STYLE_PLAIN,
     RL_STYLE_BOLD,
@@ -65,7 +64,7 @@ void rl_frame_begin(struct rl_frame *frame, int columns, int rows);
 void rl_frame_put(struct rl_frame *frame, int row, int column, int width, const char *text,
                   enum rl_style style, bool is_right);
 
-/* A whole row of this style, for what is put on it afterwards. */
+/* Fills a row with this style; texts may be put on it afterwards. */
 void rl_frame_fill(struct rl_frame *frame, int row, enum rl_style style);
 
 /* How many columns the text takes on a terminal: two for an ideogram, none for an accent. */

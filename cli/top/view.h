@@ -1,8 +1,8 @@
 /* Draws the screen of redlock top into a frame: the summary, the nodes, the locks, the keys. It
  * does not touch the terminal.
  *
- * What does not fit is left out: of the columns fence and age first, of the nodes as many as leave
- * the locks half of the screen. */
+ * What does not fit is left out: the columns fence and age first; and so many nodes that the locks
+ * keep half of the screen. */
 #ifndef RL_CLI_TOP_VIEW_H
 #define RL_CLI_TOP_VIEW_H
 
@@ -10,14 +10,16 @@
 #include "scan/scan.h"
 #include "top/screen.h"
 
-/* What is seen only by comparing sweeps: how much the nodes do in a second (but for us), how many
- * locks are handed on, and how long answers take in the long run. Pure.
+/* Figures that need two or more sweeps: the nodes' commands per second (without ours), the number
+ * of hand-overs, and long-term latencies. Pure.
  *
- * Hand-overs are those that nodes have made of locks and to readers: the calls of ZPOPMIN, by which
- * home takes the first one out of the line. Those of semaphores are not counted, nor is a lock
- * passed to a waiter who is no longer the first. Other programs' ZPOPMIN on these nodes is.
+ * Hand-overs are those that nodes have made, of locks and to readers: the calls of ZPOPMIN, by
+ * which home takes the first client out of the line. It does not count those of semaphores, nor a
+ * lock passed to a waiter that is no longer the first. It does count ZPOPMIN by other programs on
+ * these nodes.
  *
- * Failure modes: a node restarted, or was not read: it has no rate until it was read twice more. */
+ * Failure modes: a node restarted, or was not read: it has no rate until it has been read twice
+ * more. */
 
 #define RL_RATES_LATENCIES 256 /* the last ones of each node */
 

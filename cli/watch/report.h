@@ -4,7 +4,7 @@
  *
  * and with --json an object each.
  *
- * Failure modes: stdout cannot be written: rl_output_flush() says so to whom asks next. */
+ * Failure modes: stdout cannot be written: the next rl_output_flush() reports it. */
 #ifndef RL_CLI_WATCH_REPORT_H
 #define RL_CLI_WATCH_REPORT_H
 
@@ -19,7 +19,7 @@ struct rl_watch_report {
 
 void rl_watch_report_change(const struct rl_watch_report *report, const struct rl_change *change);
 
-/* What there is when nobody holds it: at the beginning, and after what nobody could say. */
+/* The state when nobody holds it: at the beginning, and after an unknown state. */
 void rl_watch_report_free(const struct rl_watch_report *report, size_t left_over);
 /* Fewer nodes answer than a quorum. */
 void rl_watch_report_unknown(const struct rl_watch_report *report, size_t answered);

@@ -29,7 +29,8 @@ static const struct rl_item *find(const struct rl_snapshot *snapshot, const stru
     return NULL;
 }
 
-/* text may be a token with slots in front of it and a name behind: its digits are whose it is. */
+/* text may be a token with slots in front of it and a name behind: the digits identify the
+ * owner. */
 static void set_token(struct rl_item *item, const char *text) {
     const char *at = strchr(text, '@'), *colon = strchr(text, ':');
     const char *digits = at != NULL && (colon == NULL || at < colon) ? at + 1 : text;
@@ -37,7 +38,7 @@ static void set_token(struct rl_item *item, const char *text) {
     snprintf(item->id, sizeof item->id, "%.*s", REDLOCK_TOKEN_LENGTH, digits);
 }
 
-/* -- Who holds it -- */
+/* -- Holders -- */
 
 static void take_holder(struct rl_snapshot *snapshot, const struct rl_look *look) {
     if (!look->is_held || look->is_shared) {
@@ -85,7 +86,7 @@ static void take_slots(struct rl_snapshot *snapshot, const struct rl_permits *pe
     }
 }
 
-/* -- Who waits -- */
+/* -- Waiting clients -- */
 
 static void take_line(struct rl_snapshot *snapshot, const struct rl_line *line) {
     for (size_t i = 0; i < line->n; i++) {
@@ -153,9 +154,9 @@ static bool is_had(const struct rl_snapshot *snapshot, const struct rl_item *ite
     return false;
 }
 
-/* Whether a lock or a slot that somebody waited for is nobody's. The next one is out of the line by
- * then, and what is reserved for it may be over, or not yet seen: the nodes do not tell it from one
- * that is free. */
+/* Whether a lock or a slot with waiting clients has no holder. The next client has left the line by
+ * then, and its reservation may be over, or not yet seen: the nodes do not distinguish this from a
+ * free one. */
 static bool is_on_its_way(const struct rl_snapshot *snapshot, const struct rl_snapshot *old) {
     for (size_t i = 0; i < old->n; i++) {
         const struct rl_item *item = &old->items[i];
@@ -214,7 +215,7 @@ static bool is_holder(const struct rl_item *item) {
     return item->kind == RL_ITEM_LOCK || item->kind == RL_ITEM_READER || item->kind == RL_ITEM_SLOT;
 }
 
-/* Who has got what another had: of a lock, or of the same slot. Readers hold side by side. */
+/* Pairs new holders with old ones, of a lock or of the same slot. Readers hold side by side. */
 static const struct rl_item *heir_of(const struct rl_item *item, const struct rl_snapshot *old,
                                      const struct rl_snapshot *now) {
     for (size_t i = 0; i < now->n; i++) {
@@ -239,7 +240,7 @@ static const struct rl_item *had_by(const struct rl_item *item, const struct rl_
     return NULL;
 }
 
-/* Whether a waiter of before, by its name, is one of the new holders. */
+/* Whether a former waiter, by its name, is one of the new holders. */
 static bool has_got_it(const struct rl_item *item, const struct rl_snapshot *old,
                        const struct rl_snapshot *now) {
     for (size_t i = 0; i < now->n; i++) {

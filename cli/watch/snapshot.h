@@ -3,10 +3,10 @@
  *
  * Happy path: rl_snapshot_take() of what was found; rl_snapshot_free() in the end.
  *
- * Failure modes: what only a node that did not answer knows is taken over from the snapshot
- * before: a client has not left the line because its node is slow. A lock that is changing hands is
- * unsettled: no client has a quorum, and its keys are reserved or of several clients, or a client
- * was waiting for it. */
+ * Failure modes: entries known only to a node that did not answer are taken over from the previous
+ * snapshot: a client has not left the line because its node is slow. A lock that is changing hands
+ * is unsettled: no client has a quorum, and its keys are reserved or of several clients, or a
+ * client was waiting for it. */
 #ifndef RL_CLI_WATCH_SNAPSHOT_H
 #define RL_CLI_WATCH_SNAPSHOT_H
 
@@ -29,14 +29,14 @@ enum rl_item_kind {
 
 struct rl_item {
     enum rl_item_kind kind;
-    /* Whose it is: the token's digits, a client's number, or what another library has put there. */
+    /* The owner: the token's digits, a client's number, or another library's value. */
     char id[RL_ITEM_TEXT_MAX];
     char who[RL_ITEM_TEXT_MAX];    /* a name, fit for a terminal */
     char token[RL_TOKEN_TEXT_MAX]; /* of a holder of this library; else "" */
     uint32_t number;               /* a slot's number; how many permits are wanted */
     uint32_t votes;                /* of a holder */
     int64_t left_ms;               /* of a holder: until it ends unless it is renewed; -1: never */
-    int64_t waited_ms;             /* of one that waits */
+    int64_t waited_ms;             /* of a waiting client */
 };
 
 struct rl_snapshot {
@@ -51,29 +51,29 @@ void rl_snapshot_take(struct rl_snapshot *snapshot, const struct rl_found *found
                       const struct rl_snapshot *old);
 void rl_snapshot_free(struct rl_snapshot *snapshot);
 
-/* Whether one of a list is missing that was there before. One that renews, or moves up, while it is
- * asked for may be missing once. */
+/* Whether an entry of a list has disappeared. An entry that renews, or moves up, during the query
+ * may be missing once. */
 bool rl_snapshot_lacks(const struct rl_snapshot *snapshot, const struct rl_snapshot *old);
 
-/* What has changed between two snapshots of one key, as events in an order that reads well: who let
- * go, who has it now, who waits.
+/* What has changed between two snapshots of one key, as events in a readable order: former holders,
+ * new holders, waiting clients.
  *
- * Can a change be missed? Yes: what began and ended between two queries is in neither snapshot,
- * and a holder that released and acquired again is shown as handed over to itself. */
+ * Can a change be missed? Yes: a hold that began and ended between two queries is in neither
+ * snapshot, and a holder that released and acquired again appears as a hand-over to itself. */
 
 enum rl_change_type {
-    RL_CHANGE_RELEASED, /* before its time: by its holder, or another that knows the token */
-    RL_CHANGE_ENDED,    /* its time was over: it was not renewed, or released just then */
+    RL_CHANGE_RELEASED, /* before its end: by its holder, or any party that knows the token */
+    RL_CHANGE_ENDED,    /* it expired: it was not renewed, or was released just then */
     RL_CHANGE_HANDED_OVER,
     RL_CHANGE_HELD,
     RL_CHANGE_WAITS,
-    RL_CHANGE_LEFT /* it waits no longer, and has not got it */
+    RL_CHANGE_LEFT /* it no longer waits, and did not get it */
 };
 
 struct rl_change {
     enum rl_change_type type;
-    const struct rl_item *item; /* of HANDED_OVER who has it now */
-    const struct rl_item *from; /* HANDED_OVER: who had it */
+    const struct rl_item *item; /* of HANDED_OVER: the new holder */
+    const struct rl_item *from; /* HANDED_OVER: the former holder */
 };
 
 typedef void (*rl_change_cb)(const struct rl_change *change, void *data);

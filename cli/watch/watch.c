@@ -20,21 +20,21 @@
 
 #define SAME_MS 100 /* two looks at one end */
 
-/* Whether a holder that has gone was kicked: the notes of its key, when there is a new one.
+/* Whether a former holder was kicked: looks for new notes of its key.
  *
- * Happy path: look_for_kicks() asks the nodes, by a look at the key of the notes, whether
- * there are any and since when; only if there is one that is not known are they read
- * (kick/notes.h), on a thread of libuv's, and each new one is an event.
+ * Happy path: look_for_kicks() looks at the key of the notes to learn whether there are any and
+ * since when; only if there is a new one are they read (kick/notes.h), on a thread of libuv's, and
+ * each new one is an event.
  *
- * Failure modes: the nodes do not answer, or forbid it: no event. What was noted before the watch
- * began is not said. */
+ * Failure modes: the nodes do not answer, or forbid it: no event. Notes from before the watch are
+ * not reported. */
 struct kicks {
     struct rl_session *session;
     const struct rl_watch_report *report;
     struct rl_kick_look look;
     struct rl_kick_notes known;
     int64_t end_ms; /* of the notes that are known, by the loop's clock */
-    bool has_begun; /* the notes of before the watch are known */
+    bool has_begun; /* the notes from before the watch are known */
     bool is_busy, is_wanted, is_closed;
 };
 
@@ -129,8 +129,8 @@ static void close_kicks(struct kicks *kicks) {
 }
 
 #define UNSETTLED_MS 50 /* until a lock that changes hands is looked at again */
-#define UNSETTLED_MAX 8 /* so often; then it is shown as it is */
-#define MISSING_MAX 1   /* the same where one of a list is missing, see rl_snapshot_lacks() */
+#define UNSETTLED_MAX 8 /* this many times; then it is shown as it is */
+#define MISSING_MAX 1   /* the same if an entry of a list is missing, see rl_snapshot_lacks() */
 #define PERMITS_EVERY 16
 #define NODES_MS 200
 
@@ -142,7 +142,7 @@ struct watched {
     struct rl_watch_report report;
     uv_timer_t timer;
     struct rl_found found;
-    struct rl_snapshot seen; /* what was said last */
+    struct rl_snapshot seen; /* what was last reported */
     struct kicks kicks;
     uint64_t looked_ms;
     unsigned looks;

@@ -1,19 +1,19 @@
-/* redlock status --watch: what happens to some locks, a line for each event, until SIGINT, SIGTERM
- * or SIGHUP, which end it with status 0; so does the end of whoever reads its output.
+/* redlock status --watch: the events of some locks, one line each, until SIGINT, SIGTERM or SIGHUP,
+ * which end it with status 0; so does the end of the process that reads its output.
  *
- * Happy path: each key is looked at (found.h) every --interval, and what has changed since the look
- * before is said (snapshot.h). When a holder has gone, the nodes are asked whether it was kicked.
+ * Happy path: each key is looked at (found.h) every --interval, and changes since the last look are
+ * reported (snapshot.h). When a holder has gone, the nodes are asked whether it was kicked.
  *
- * Why looks, and no messages? A release is announced only to who waits or watches an election; a
- * look costs the nodes what it costs and no holder anything. What it costs a node: for each look
- * and key one script that reads the key, two for the lines, and one for each client listed in them;
- * of a semaphore one more, and one for each slot in use. (Whether a key is a semaphore is looked
- * for at first, and then once in 16 looks.) docs/operations.md has figures.
+ * Why polling, and no messages? A release is announced only to clients that wait or watch an
+ * election; polling costs the holders nothing. It costs a node, for each look and key, one script
+ * that reads the key, two for the lines, and one for each client listed in them; for a semaphore
+ * one more, and one for each slot in use. (Whether a key is a semaphore is looked for at first, and
+ * then once in 16 looks.) docs/operations.md has figures.
  *
- * Failure modes: a node that does not answer puts off what a look sees by --node-timeout, until it
- * counts as down; looks of the other keys go on meanwhile. Fewer nodes than a quorum: that is said,
- * and what there is when they are back. A lock that is just changing hands is looked at again,
- * sooner, and shown when it has. */
+ * Failure modes: a node that does not answer delays a look by --node-timeout, until it counts as
+ * down; looks at other keys go on meanwhile. Fewer nodes than a quorum: reported, and the state
+ * once they are back. A lock that is just changing hands is looked at again sooner, and shown
+ * afterwards. */
 #ifndef RL_CLI_WATCH_WATCH_H
 #define RL_CLI_WATCH_WATCH_H
 

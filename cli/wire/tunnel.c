@@ -43,12 +43,12 @@ struct rl_tunnel {
     bool is_up;
     bool is_over;
     bool wants_room;
-    int error; /* that the stream below ends with next, 0: none */
+    int error; /* the error that the stream below ends with next; 0: none */
     pthread_t thread;
-    bool is_tls_end; /* what why says is TLS's */
+    bool is_tls_end; /* why is about TLS */
     size_t from, to;
     char why[RL_TUNNEL_WHY_MAX];
-    char bytes[PIECE]; /* of the context, that are to be sent: from `from` to `to` */
+    char bytes[PIECE]; /* bytes of the context to be sent: from `from` to `to` */
 };
 
 static void *tunnel_malloc(size_t size, void *data) {
@@ -224,7 +224,7 @@ static void *carry_all(void *data) {
 }
 
 void rl_tunnel_end(struct rl_tunnel *t, char why[RL_TUNNEL_WHY_MAX]) {
-    pthread_join(t->thread, NULL); /* the context's end is closed: it does not wait any more */
+    pthread_join(t->thread, NULL); /* the context's end is closed: it waits no longer */
     if (t->is_tls_end) {
         snprintf(why, RL_TUNNEL_WHY_MAX, "%s", t->why);
     }

@@ -1,6 +1,6 @@
 /* TLS for hiredis's blocking contexts, which have none of their own in all versions: the library's
  * TLS (lib/tls) between the context's socket and one end of a pair, whose other end becomes the
- * context's. What is said about a certificate is what a client would say.
+ * context's. Messages about a certificate are those of a client.
  *
  * Happy path: rl_tunnel_open() shakes hands, a thread carries bytes until either end closes, and
  * rl_tunnel_end() waits for it.
@@ -31,8 +31,8 @@ int rl_tunnel_check_files(const struct rl_tls_settings *settings, const char *no
 struct rl_tunnel *rl_tunnel_open(struct redisContext *context, const struct rl_args *args,
                                  const struct rl_url_tls *tls, const char *host);
 
-/* When the context has been freed. why: unless TLS ended the connection, is left as it is. With TLS
- * 1.3 a server looks at the client's certificate when the handshake is over. */
+/* Call it when the context has been freed. why: unchanged unless TLS ended the connection. With TLS
+ * 1.3 a server verifies the client's certificate after the handshake. */
 void rl_tunnel_end(struct rl_tunnel *tunnel, char why[RL_TUNNEL_WHY_MAX]);
 
 #endif

@@ -86,7 +86,7 @@ static void break_off(redisContext *context, int error, const char *why) {
     snprintf(context->errstr, sizeof context->errstr, "%s", why);
 }
 
-/* Waits until the socket is readable. False: it is not before until_ns. */
+/* Waits until the socket is readable. False: it is not by until_ns. */
 static bool is_readable(redisContext *context, uint64_t until_ns) {
     struct pollfd polled = {.fd = context->fd, .events = POLLIN};
     for (;;) {
@@ -105,7 +105,7 @@ static bool is_readable(redisContext *context, uint64_t until_ns) {
     }
 }
 
-/* hiredis keeps nothing of an answer that it does not understand. */
+/* hiredis discards an answer that it does not understand. */
 static void note_first(struct rl_wire *wire) {
     if (wire->first_length == 0) {
         ssize_t got = recv(wire->context->fd, wire->first, sizeof wire->first, MSG_PEEK);
@@ -282,8 +282,8 @@ void rl_wire_info_server(const char *info, char server[RL_WIRE_TEXT_MAX],
     rl_wire_info_text(info, is_valkey ? "valkey_version" : "redis_version", version);
 }
 
-/* Of an answer, unless who asks sets others: an array of more is none, and INFO takes one or two
- * pieces. */
+/* Limits of an answer, unless the caller sets others: no longer array is expected, and INFO takes
+ * one or two pieces. */
 #define ELEMENTS_MAX 1024
 #define PIECES_MAX 256
 
@@ -316,8 +316,8 @@ static int parse(struct rl_wire *wire, const struct rl_args *args, const char *t
     return 0;
 }
 
-/* Whether what is set for TLS can be used, for all nodes. Returns 0, or says why not and returns
- * the exit status. */
+/* Whether the TLS options are usable, for all nodes. Returns 0, or says why not and returns the
+ * exit status. */
 static int check_tls(const struct rl_wire *wires, size_t n) {
     char error[REDLOCK_MESSAGE_MAX] = "";
     bool has_tls = false;

@@ -1,27 +1,27 @@
-/* The nodes, for commands that ask them themselves: one connection to each, hiredis's blocking
- * context, with an end to every question. None of the library's client is in it, so that what it
- * says is seen by a second pair of eyes.
+/* The nodes, for commands that query them directly: one connection to each, hiredis's blocking
+ * context, with a time limit for every question. It does not use the library's client, so that its
+ * findings are independent of it.
  *
  * Happy path: rl_wires_open() for all nodes; in a thread for each (rl_wires_each()), so that a slow
- * node keeps no other waiting, rl_wire_connect(), rl_wire_hello(), questions, rl_wire_disconnect().
+ * node delays no other, rl_wire_connect(), rl_wire_hello(), questions, rl_wire_disconnect().
  *
  *     redisReply *reply = rl_wire_command(wire, "TIME");      one question
  *     redisAppendCommand(wire->context, ...);                 several at once,
  *     redisReply *reply = rl_wire_reply(wire);                and an answer to each, in order
  *
- * Why not redisCommand()? It waits anew after each byte that comes: a server that sends one now and
- * then, or never stops, would hold the command for ever, and the second would fill the memory.
+ * Why not redisCommand()? Its timeout begins anew with each byte: a server that sends one now and
+ * then, or never stops, would block the command forever, and the latter would fill the memory.
  *
- * Failure modes: a URL, or what is set for TLS, is bad: rl_wires_open() says so. A thread cannot be
- * had: its node is asked when it is its turn. No connection, no TLS, a password that is refused:
- * wire->failed_at and wire->failure say so. The answer is not whole in time, or too long: no reply,
- * and the context has the error, so that nothing more is asked on it.
+ * Failure modes: a URL or a TLS option is bad: rl_wires_open() says so. A thread is unavailable:
+ * its node is asked in the caller's thread. No connection, no TLS, a refused password:
+ * wire->failed_at and wire->failure say so. The answer is incomplete in time, or too long: no
+ * reply, and the context has the error, so that no more is asked on it.
  *
- * Of the library's inside this folder knows: the grammar of URLs (redis/url.h, url_tls.h), how
- * other servers begin to speak (redis/reply.h), and TLS as clients have it (tls/context.h,
- * tls/peer.h, nodes/tls.h, and base/world.h, whose streams it is made of). A second
- * reader of its URLs, or a second opinion about a certificate, would one day be another one.
- * Nothing else in cli/ but this folder and doctor/ knows any of the library's inside. */
+ * This folder uses these internal headers of the library: the grammar of URLs (redis/url.h,
+ * url_tls.h), the first bytes of other servers (redis/reply.h), and the TLS of clients
+ * (tls/context.h, tls/peer.h, nodes/tls.h, and base/world.h, whose streams it is made of). A second
+ * parser of URLs, or a second verdict about a certificate, would one day differ. In cli/ only this
+ * folder and doctor/ use internal headers of the library. */
 #ifndef RL_CLI_WIRE_WIRE_H
 #define RL_CLI_WIRE_WIRE_H
 
@@ -42,7 +42,7 @@ struct redisReply;
 struct rl_wire {
     const char *text; /* the URL */
     struct rl_url url;
-    struct rl_url_tls tls; /* what it says of that */
+    struct rl_url_tls tls; /* its message about that */
     const struct rl_args *args;
 
     /* How long a whole answer may take, of how many elements an array may be (with hiredis 1.0 and
@@ -55,16 +55,16 @@ struct rl_wire {
     struct rl_tunnel *tunnel;     /* of that connection, or NULL */
     bool is_connected;            /* the port takes connections; TLS, if wanted, is there */
 
-    char first[RL_WIRE_FIRST_MAX]; /* what the server said first on this connection */
+    char first[RL_WIRE_FIRST_MAX]; /* the first bytes of the server on this connection */
     size_t first_length;
 
     const char *failed_at;          /* "connect", "TLS", "AUTH" or "SELECT", or NULL */
     char failure[RL_WIRE_TEXT_MAX]; /* why; or why the last answer was none, see below */
-    char tls_end[RL_WIRE_TEXT_MAX]; /* why TLS ended a connection that was there; "": it did not */
+    char tls_end[RL_WIRE_TEXT_MAX]; /* why TLS ended an open connection; "": it did not */
 };
 
 /* As redisConnectWithTimeout(), to what the URL names. One at a time. False: failed_at and failure
- * say why; rl_wire_disconnect() comes all the same. */
+ * say why; rl_wire_disconnect() is needed all the same. */
 bool rl_wire_connect(struct rl_wire *wire);
 
 /* As redisFree(), if there is a connection; wire->tls_end says afterwards whether TLS had ended
@@ -75,9 +75,9 @@ void rl_wire_disconnect(struct rl_wire *wire);
  * say why. */
 bool rl_wire_hello(struct rl_wire *wire);
 
-/* As redisCommand(), but the whole answer has to be there in time, and of a reasonable length. */
+/* As redisCommand(), but the whole answer must arrive in time, and have a reasonable length. */
 struct redisReply *rl_wire_command(struct rl_wire *wire, const char *format, ...);
-/* The same for what has been appended to the context. */
+/* The same for a command that was appended to the context. */
 struct redisReply *rl_wire_reply(struct rl_wire *wire);
 
 /* The reply; or NULL if it is none or an error, which is left in wire->failure. */
@@ -88,12 +88,11 @@ const char *rl_wire_error(const struct rl_wire *wire);
 
 /* A node's clock, and how long an answer takes.
  *
- * Each question is sent when the one before it has been answered, so that what is measured is the
- * node's own time and not that of a queue. The answer that came fastest tells the clock most
- * exactly.
+ * Each question is sent when the one before it has been answered, so that the node's own time is
+ * measured and not that of a queue. The fastest answer gives the clock most exactly.
  *
- * Failure mode: TIME is forbidden, or is not answered as Redis does: nothing is known, or no more
- * than before. */
+ * Failure mode: TIME is forbidden, or the answer is not Redis's: nothing is known, or no more than
+ * before. */
 #define RL_WIRE_SAMPLES 5
 
 struct rl_wire_clock {
@@ -108,8 +107,8 @@ struct rl_wire_clock {
 /* Asks n times, at most RL_WIRE_SAMPLES. */
 void rl_wire_clock(struct rl_wire *wire, int n, struct rl_wire_clock *clock);
 
-/* What INFO says, field by field: "name:value", read as the library reads it (redis/info.h). Of a
- * field that a server does not have the text is empty and the number 0. */
+/* INFO, field by field: "name:value", parsed as by the library (redis/info.h). A field that a
+ * server does not have is the empty text, or the number 0. */
 /* The first RL_WIRE_TEXT_MAX - 1 bytes, fit for a terminal. Returns out. */
 const char *rl_wire_info_text(const char *info, const char *name, char out[RL_WIRE_TEXT_MAX]);
 int64_t rl_wire_info_number(const char *info, const char *name);
@@ -123,7 +122,7 @@ void rl_wire_info_server(const char *info, char server[RL_WIRE_TEXT_MAX],
  * SIGPIPE is ignored: hiredis writes without MSG_NOSIGNAL. */
 int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms);
 
-/* How long a whole answer may take: a slow node is to be called slow, not dead. */
+/* How long a whole answer may take: a slow node must be reported as slow, not as dead. */
 int64_t rl_wires_answer_ms(const struct rl_args *args);
 
 /* Wipes the passwords. wires: NULL is fine. */
