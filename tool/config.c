@@ -14,7 +14,7 @@
 struct reader {
     struct tool_options *options;
     const char *path;
-    int first_line[TOOL_OPTIONS_MAX]; /* where the file set a row of the table, 0: nowhere */
+    int first_line[TOOL_OPTIONS_MAX]; /* the line that sets a row of the table, 0: none */
     int line;
 };
 

@@ -7,7 +7,7 @@
  * Happy path: each line sets one option, unless the command line or the environment has set it. A
  * list may be repeated, and adds up.
  *
- * Failure modes: each names file, line and remedy. What is not used is checked all the same. */
+ * Failure modes: each error names file, line and remedy. Unused values are checked all the same. */
 #ifndef TOOL_CONFIG_H
 #define TOOL_CONFIG_H
 
@@ -15,8 +15,8 @@
 
 #include "tool/options.h"
 
-/* path: of messages. Returns 0, or -1 with options->error. *text is what values point into: to be
- * freed when they are no longer needed, in both cases. */
+/* path: of messages. Returns 0, or -1 with options->error. Values point into *text: in both cases
+ * free it when they are no longer needed. */
 int tool_config_read(struct tool_options *options, FILE *file, const char *path, char **text);
 
 #endif

@@ -31,7 +31,7 @@ static void put_string(FILE *file, const char *text, size_t length) {
     fputc('"', file);
 }
 
-/* What stands before a value. */
+/* Writes what precedes a value: comma and key. */
 static void begin(struct tool_json *json, const char *name) {
     assert(json->file != NULL);
     if (json->needs_comma) {

@@ -1,13 +1,13 @@
-/* JSON, written as it goes: an object is a list of members.
+/* JSON, written as a stream: an object is a list of members.
  *
  *     tool_json_line(stdout, JSON_TEXT("key", "nightly"), JSON_INT("votes", 3),
  *                    JSON_IF(fence != 0, JSON_INT("fence", fence)));
  *
- * Failure modes: texts are any bytes; those that are no UTF-8 are written as U+FFFD, so that the
- * output is valid JSON in any case. Nesting is the caller's duty, and so is a flush.
+ * Failure modes: texts are any bytes; invalid UTF-8 is written as U+FFFD, so that the output is
+ * always valid JSON. The caller is responsible for nesting and flushing.
  *
- * Why not a library? Those that Debian has build a tree in memory and refuse text that is no UTF-8;
- * redlock(1) is copied to machines as one file; and this is a hundred lines. */
+ * Why not a library? Debian's libraries build a tree in memory and refuse invalid UTF-8; redlock(1)
+ * is copied to machines as one file; and this is a hundred lines. */
 #ifndef TOOL_JSON_H
 #define TOOL_JSON_H
 

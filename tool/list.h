@@ -1,8 +1,8 @@
-/* A list in one text, "URL,URL URL": parted by commas, spaces, or both.
+/* A list in one text, "URL,URL URL": separated by commas, spaces, or both.
  *
  * Happy path: tool_list_add() once or several times, then tool_list_split().
  *
- * Failure modes: nothing in it, or an empty place (a variable that is not set); too many. */
+ * Failure modes: no item, or an empty item (an unset variable); too many. */
 #ifndef TOOL_LIST_H
 #define TOOL_LIST_H
 
@@ -17,8 +17,8 @@ struct tool_list {
     const char *items[TOOL_LIST_MAX];
 };
 
-/* Adds what the text lists. list may be NULL: the text is only looked at. Returns NULL, or why not:
- * a clause. */
+/* Adds what the text lists. list may be NULL: the text is only checked. Returns NULL, or why not: a
+ * clause. */
 const char *tool_list_add(struct tool_list *list, const char *text);
 
 /* Cuts the text into items; once, when all has been added. Returns 0, or -1: more than

@@ -1,9 +1,9 @@
-/* Redis nodes of our own: see local_nodes.h for what it is for, how it is used and how it fails.
+/* Redis nodes of our own: see local_nodes.h for purpose, use and failure modes.
  *
  * All sets of nodes are on one list, so that a signal handler and exit() can stop them. The handler
  * uses only what is safe there: kill, waitpid, unlink, rmdir. The list and the process ids change
- * only while the handled signals are blocked, so that it never kills another process that was
- * given the id of one of ours. */
+ * only while the handled signals are blocked, so that it never kills another process that has
+ * reused an id of ours. */
 #include "tool/local_nodes.h"
 #include "tool/local_process.h"
 
@@ -36,7 +36,7 @@ static bool is_exit_registered;
 
 /* -- Stopping, whatever happens -- */
 
-/* All at once, then each is waited for. Safe in a signal handler. */
+/* Kills all at once, then reaps each. Safe in a signal handler. */
 static void kill_all(struct rl_local_nodes *nodes) {
     for (size_t i = 0; i < nodes->n; i++) {
         if (nodes->node[i].pid > 0) {
@@ -160,7 +160,7 @@ static int launch(struct rl_local_nodes *nodes, size_t i, char *error, size_t er
     return 0;
 }
 
-/* Waits for node i; launches it anew on another port if it ended, so often as is sensible. */
+/* Waits for node i; launches it anew on another port if it ended, a limited number of times. */
 static int settle(struct rl_local_nodes *nodes, size_t i, char *error, size_t error_size) {
     for (int tries = 1; !rl_local_process_wait_ready(&nodes->node[i]); tries++) {
         bool ended = nodes->node[i].pid == 0;
@@ -186,7 +186,7 @@ static int make_folder(struct rl_local_nodes *nodes) {
     return mkdtemp(nodes->setup.folder) != NULL ? 0 : -1;
 }
 
-/* An empty REDLOCK_SERVER is none. */
+/* An empty REDLOCK_SERVER counts as unset. */
 static const char *server_of(const struct rl_local_nodes_options *options) {
     const char *named = options->server != NULL ? options->server : getenv("REDLOCK_SERVER");
     return named != NULL && named[0] != '\0' ? named : RL_LOCAL_SERVER;
@@ -267,7 +267,7 @@ void rl_local_nodes_kill(struct rl_local_nodes *nodes, size_t i) {
     assert(nodes->node[i].pid == 0);
 }
 
-/* More may lie in the folder than the logs: the caller's arguments may ask for persistence. */
+/* The folder may hold more than the logs: the caller's arguments may enable persistence. */
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place) {
     (void)status, (void)type, (void)place;
     remove(path);

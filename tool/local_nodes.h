@@ -7,17 +7,17 @@
  * these processes and removes the folder.
  *
  * Failure modes: whatever fails while starting stops what was started, and says why in the caller's
- * buffer, with the last line of the server's log. A port that is taken between our choice and
- * the server's bind costs another try with another port. SIGINT, SIGTERM and SIGHUP stop the nodes
- * and remove the folder, then go to their previous handlers; so does exit(). If the process is
- * killed outright, the kernel kills the nodes (PR_SET_PDEATHSIG), and only the folder stays; it
- * also stays after a signal if options.args made the servers write more than their logs.
+ * buffer, with the last line of the server's log. If another program takes a port between our
+ * choice and the server's bind, the start is repeated with another port. SIGINT, SIGTERM and SIGHUP
+ * stop the nodes and remove the folder, then go to their previous handlers; so does exit(). If the
+ * process is killed outright, the kernel kills the nodes (PR_SET_PDEATHSIG), and only the folder
+ * stays; it also stays after a signal if options.args made the servers write more than their logs.
  *
- * Preconditions: Linux. The kernel counts the death of the *thread* that started a node as the
- * parent's: start nodes from a thread that lives as long as they shall. A child that the process
- * forks itself does not stop the nodes when it exits.
+ * Preconditions: Linux. The kernel takes the death of the *thread* that started a node for the
+ * parent's: start nodes from a thread that outlives them. A child that the process forks itself
+ * does not stop the nodes when it exits.
  *
- * What it is for: the embedded nodes of redlock-bench and of the live tests. */
+ * Used for the embedded nodes of redlock-bench and of the live tests. */
 #ifndef RL_LOCAL_NODES_H
 #define RL_LOCAL_NODES_H
 
@@ -31,7 +31,7 @@ struct rl_local_nodes_options {
     size_t n;                /* 1 to 64 */
     const char *server;      /* program; NULL: $REDLOCK_SERVER, or redis-server or
                               * valkey-server by PATH */
-    const char *const *args; /* more arguments for each node, they win over ours; NULL-terminated,
+    const char *const *args; /* more arguments for each node, which override ours; NULL-terminated,
                               * NULL for none; must live as long as the nodes. A node that wants a
                               * password counts as ready when it asks for it. */
 };
@@ -54,15 +54,14 @@ pid_t rl_local_nodes_pid(const struct rl_local_nodes *nodes, size_t i);
 int rl_local_nodes_port(const struct rl_local_nodes *nodes, size_t i);
 const char *rl_local_nodes_log(const struct rl_local_nodes *nodes, size_t i);
 
-/* Processor time that the running nodes have used so far, all together; 0 if the kernel does not
- * tell. */
+/* CPU time that all running nodes together have used so far; 0 if the kernel does not report it. */
 uint64_t rl_local_nodes_cpu_ns(const struct rl_local_nodes *nodes);
 
-/* SIGSTOP, returns once the process stands; SIGCONT. 0, or -1 if the node does not run. */
+/* SIGSTOP, returns once the process is stopped; SIGCONT. 0, or -1 if the node does not run. */
 int rl_local_nodes_pause(struct rl_local_nodes *nodes, size_t i);
 int rl_local_nodes_resume(struct rl_local_nodes *nodes, size_t i);
 
-/* SIGKILL, returns once the process is gone; nothing happens to one that is gone already. */
+/* SIGKILL, returns once the process is gone; no effect if it is gone already. */
 void rl_local_nodes_kill(struct rl_local_nodes *nodes, size_t i);
 
 /* Starts a killed node again, empty, on its old port. Returns as rl_local_nodes_start() does; the

@@ -1,14 +1,13 @@
-/* One redis-server process: see local_process.h for what it is for, how it is used and how it
- * fails.
+/* One redis-server process: see local_process.h for purpose, use and failure modes.
  *
- * Starting: bind port 0 to learn a free port, and keep that socket, which does not listen: what
- * connects is refused, and with SO_REUSEADDR on both sides redis-server binds the same port. Then
- * fork; the child asks to die with its parent, closes what it inherited and becomes redis-server.
- * A pipe that closes on exec tells the parent of a failed exec. Ready is a node whose INFO names
- * the process that we forked: a port answers also if another server has it.
+ * Starting: bind port 0 to learn a free port, and keep that socket, which does not listen:
+ * connections are refused, and with SO_REUSEADDR on both sides redis-server can bind the same port.
+ * Then fork; the child asks to die with its parent, closes what it inherited and becomes
+ * redis-server. A pipe that closes on exec reports a failed exec to the parent. A node is ready
+ * when its INFO names the process that we forked: another server on the port would answer, too.
  *
- * Can somebody else have the port of a node that is down? No: a connection that goes out is given
- * no port that is bound, nor is who binds port 0, and no other server is told of it. */
+ * Can another process get the port of a node that is down? No: the kernel assigns no bound port to
+ * outgoing connections or to a bind of port 0, and no other server is configured with it. */
 #include "tool/local_process.h"
 
 #include <arpa/inet.h>
@@ -30,7 +29,7 @@
 #define ARGS_MAX 64
 #define READY_MS_MAX 10000
 #define POLL_NS 2000000
-#define HIGH_FD 10 /* of the child: descriptors that it does not hand on are from here on */
+#define HIGH_FD 10 /* in the child: it closes the descriptors from this number on */
 
 const int rl_local_signals[RL_LOCAL_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -59,8 +58,8 @@ static int close_all(unsigned first, unsigned last) {
     return (int)syscall(SYS_close_range, first, last, 0U);
 }
 
-/* Only report_fd is left of what the parent had open; what the server prints goes to its log. 0, or
- * -1 with errno. */
+/* Closes all of the parent's descriptors except report_fd; the server's output goes to its log. 0,
+ * or -1 with errno. */
 static int replace_fds(const char *log, int report_fd) {
     int in = move_up(open("/dev/null", O_RDONLY));
     int out = move_up(open(log, O_WRONLY | O_CREAT | O_APPEND, 0600));

@@ -6,7 +6,7 @@
  * ended or did not answer in time. A process is never signalled after it was reaped, since pid is 0
  * from then on; pid changes only while the signals that local_nodes.c handles are blocked.
  *
- * What it is for: local_nodes.c; no other file includes it. */
+ * Used by local_nodes.c; no other file includes it. */
 #ifndef RL_LOCAL_PROCESS_H
 #define RL_LOCAL_PROCESS_H
 
@@ -18,8 +18,7 @@
 #define RL_LOCAL_LOG_MAX (RL_LOCAL_FOLDER_MAX + 32)
 #define RL_LOCAL_SIGNALS 3
 
-/* The server that is started where no other is named, and the one in its place where only that is
- * installed. */
+/* The default server, and its substitute where only that is installed. */
 #define RL_LOCAL_SERVER "redis-server"
 #define RL_LOCAL_OTHER_SERVER "valkey-server"
 
@@ -44,9 +43,9 @@ extern const int rl_local_signals[RL_LOCAL_SIGNALS];
 void rl_local_signals_block(sigset_t *old);
 void rl_local_signals_restore(const sigset_t *old);
 
-/* Finds a free loopback port, in place of the one that it has, and sets port, port_text and url.
- * The port is the node's until it is given back: nobody else is given it, connections that go out
- * included. 0, or -1 with errno. */
+/* Finds a free loopback port, in place of the current one, and sets port, port_text and url. The
+ * port is reserved for the node until it is given back: the kernel assigns it to no other socket,
+ * outgoing connections included. 0, or -1 with errno. */
 int rl_local_process_choose_port(struct rl_local_process *process);
 void rl_local_process_give_port_back(struct rl_local_process *process);
 

@@ -1,4 +1,4 @@
-/* Numbers as people write them: durations (500ms, 10s, 1.5m, 2h, 1d), seconds (0.5), whole numbers.
+/* Human-readable numbers: durations (500ms, 10s, 1.5m, 2h, 1d), seconds (0.5), whole numbers.
  *
  * Failure modes: a duration without a unit is refused, because it is unclear whether "10" is
  * seconds or milliseconds, and with a lock that is the difference between safe and not. Only 0
@@ -18,7 +18,7 @@ const char *tool_duration_parse(const char *text, int64_t *ms);
 /* As tool_duration_parse() would read it: "90s", "1500ms", "5m". */
 const char *tool_duration_show(int64_t ms, char *out, size_t size);
 
-/* Seconds without a unit, to the millisecond. False: it is no such number. */
+/* Seconds without a unit, in milliseconds. False: it is no such number. */
 bool tool_seconds_parse(const char *text, int64_t *ms);
 
 /* A whole number, 0 or more. False: it is none, or does not fit. */

@@ -10,14 +10,14 @@
 
 #define TOOL_WHY_MAX 256
 #define TOOL_EVERY 255u  /* use: all of them */
-#define TOOL_COMMON 254u /* of --help: the rows that are for every use */
+#define TOOL_COMMON 254u /* for --help: the rows that apply to every use */
 
-/* What the field at a row's place is, and what its text looks like. */
+/* The type of a row's field, and the syntax of its text. */
 enum tool_kind {
     TOOL_HEADING,  /* no option: `help` alone, a line of --help */
     TOOL_STOP,     /* no field: parsing ends here, for --help and --version */
     TOOL_FLAG,     /* bool */
-    TOOL_TEXT,     /* const char *: anything but nothing */
+    TOOL_TEXT,     /* const char *: any text but "" */
     TOOL_CHOICE,   /* int: which of `choices`, "a|b|c" */
     TOOL_WHOLE,    /* int64_t */
     TOOL_DURATION, /* int64_t, in ms: "10s" */
@@ -32,16 +32,16 @@ struct tool_option {
     size_t at;            /* offset in the target */
     int64_t min, max;     /* of numbers; of seconds in ms */
     const char *choices;  /* of TOOL_CHOICE */
-    bool is_optional;     /* --name alone leaves the field as it is: that it was given counts */
+    bool is_optional;     /* --name alone leaves the field unchanged: only its presence counts */
     bool in_config;       /* the file may set it */
     bool is_secret;       /* its text is not shown in errors */
     const char *variable; /* of the environment, NULL: none */
     unsigned uses;        /* bit set of those that know it, 0: all */
-    const char *value;    /* its name in --help, NULL if it takes none */
-    const char *help;     /* lines, parted by \n; NULL: it is not shown */
+    const char *value;    /* its value's name in --help, NULL if it takes none */
+    const char *help;     /* lines, separated by \n; NULL: it is not shown */
 };
 
-/* Sets the field of the row in target; with target NULL it is only looked whether it could be set.
+/* Sets the field of the row in target; with target NULL it only checks whether it could be set.
  * text: NULL if the option was given without one. Returns NULL, or why not: a clause, in why or
  * static. */
 const char *tool_option_set(const struct tool_option *row, void *target, const char *text,

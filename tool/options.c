@@ -68,7 +68,7 @@ static int argument_of(const struct tool_option *row) {
     return row->kind >= TOOL_TEXT ? required_argument : no_argument;
 }
 
-/* What getopt_long() wants to know. A heading has no name, and gets one that is never typed. */
+/* The table for getopt_long(). A heading has no name, and gets one that is never typed. */
 static void list_options(const struct tool_options *options, struct option *all, char *letters) {
     size_t used = 0;
     letters[used++] = ':';

@@ -11,17 +11,16 @@
  *     struct tool_options options = {.rows = rows, .count = 2, .target = &settings, ...};
  *     tool_options_parse() -> tool_options_environment() -> tool_config_read()
  *
- * Defaults are what the target has before. What comes first wins: the command line over the
- * environment, and that over the file. A row whose value is a list takes all that is given in one
- * place.
+ * Defaults are the target's initial values. The first source wins: the command line over the
+ * environment, and that over the file. A row whose value is a list takes all values of one source.
  *
  * Failure modes: a sentence in `error` that names the option (or the variable, or file and line)
- * and says what to write instead; what was set until then stays set.
+ * and says what to write instead; values set until then stay set.
  *
  * Texts are not copied: they live as long as argv, the environment and the file's text.
  *
- * Why not argp or popt? getopt_long() does the splitting here. What is left is the sentences, the
- * file and the environment, which neither of them has. */
+ * Why not argp or popt? getopt_long() does the splitting here. The rest is sentences, file and
+ * environment, which neither of them offers. */
 #ifndef TOOL_OPTIONS_H
 #define TOOL_OPTIONS_H
 
@@ -52,22 +51,23 @@ struct tool_options {
     char error[TOOL_ERROR_MAX];
 };
 
-/* Returns 0, or -1 with `error`. argv[0] is not looked at; getopt_long() may reorder the rest. */
+/* Returns 0, or -1 with `error`. argv[0] is ignored; getopt_long() may reorder the rest. */
 int tool_options_parse(struct tool_options *options, int argc, char **argv);
 
-/* The same for what was not given, by the rows' variables; an empty variable is none. */
+/* The same for options that were not given, from the rows' variables; an empty variable counts as
+ * unset. */
 int tool_options_environment(struct tool_options *options);
 
-/* Whether all that was given on the command line is for options->use; if not, -1, and the error
- * says that it "does not apply to" name. */
+/* Checks that all options of the command line apply to options->use; if not, -1, and the error says
+ * which one "does not apply to" name. */
 int tool_options_check(struct tool_options *options, const char *name);
 
 /* The row whose name was most likely meant, of those for options->use, or of those that the file
- * may set. NULL: none is like it. */
+ * may set. NULL: none is similar. */
 const struct tool_option *tool_options_nearest(const struct tool_options *options,
                                                const char *typed, bool in_config);
 
-/* Where the row at this offset, or of this name, has its value from. */
+/* The source of the value of the row at this offset, or of this name. */
 enum tool_source tool_options_from(const struct tool_options *options, size_t at);
 
 /* Writes `error`, returns -1. */

@@ -4,7 +4,7 @@
 
 #include "tool/options.h"
 
-/* Prints the rows that are for `use`, but not for every use: those are TOOL_COMMON. With TOOL_EVERY
+/* Prints the rows for `use`, except those for every use, which are TOOL_COMMON. With TOOL_EVERY
  * all. */
 void tool_options_help(const struct tool_options *options, unsigned use);
 

@@ -1,5 +1,5 @@
-/* Text that comes from outside (a node, a file, an argument) and may hold escape sequences or
- * broken UTF-8: what of it may be shown. */
+/* Text from outside (a node, a file, an argument), which may contain escape sequences or broken
+ * UTF-8: what may be shown of it. */
 #ifndef TOOL_UTF8_H
 #define TOOL_UTF8_H
 

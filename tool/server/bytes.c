@@ -1,5 +1,5 @@
-/* See bytes.h. Growth doubles; a failed allocation aborts. A zero stands behind what was appended,
- * for functions that read text. */
+/* See bytes.h. Growth doubles; a failed allocation aborts. A zero byte follows the data, for
+ * functions that read text. */
 #include "server/bytes.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* A growing row of bytes. Happy path: append, look at data and length, consume from the front,
- * free. Failure mode: out of memory ends the program, as a test may. */
+/* A growing array of bytes. Happy path: append, look at data and length, consume from the front,
+ * free. Failure mode: out of memory ends the program, which a test may do. */
 #ifndef SERVER_BYTES_H
 #define SERVER_BYTES_H
 
@@ -18,7 +18,7 @@ void bytes_append_number(struct bytes *bytes, char prefix, long long number);
 void bytes_append_format(struct bytes *bytes, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* These bytes alone, with a zero behind them that does not count. */
+/* Replaces the content by these bytes, with a zero behind them that does not count. */
 void bytes_set(struct bytes *bytes, const void *data, size_t length);
 
 /* Drops the first length bytes. */

@@ -1,12 +1,13 @@
 /* One connection of a fake node: bytes in, commands, answers out.
  *
  * Happy path: the socket is readable, the bytes are appended to the input, each complete command is
- * obeyed (its rule, or Redis), and what it leads to is queued as a chunk. Chunks leave in order:
- * each when its time has come, then its end, which may be the connection's.
+ * executed (by its rule, or as Redis does), and its output is queued as a chunk. Chunks leave in
+ * order: each at its time, then its end action, which may end the connection.
  *
- * Failure modes: the peer closes or resets (the connection ends; while the node is paused, what it
- * sent is kept and runs at the end of the pause); the peer does not read (the chunk waits until the
- * socket is writable); what comes in is not RESP (answered like Redis does, and closed). */
+ * Failure modes: the peer closes or resets (the connection ends; while the node is paused, the
+ * received commands are kept and run at the end of the pause); the peer does not read (the chunk
+ * waits until the socket is writable); the input is not RESP (answered as Redis does, and
+ * closed). */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include "server/fake_parts.h"
 
 #define READ_MAX 65536
-#define PUMP_MAX 262144 /* bytes written at once, so that nobody else starves */
+#define PUMP_MAX 262144 /* bytes written at once, so that other connections do not starve */
 
 enum end { END_NONE, END_CLOSE, END_RESET };
 
@@ -42,7 +43,7 @@ struct fake_conn {
     unsigned commands;
     bool ended;   /* a chunk that closes is queued: commands behind it do not run */
     bool eof;     /* the peer has finished sending */
-    bool blocked; /* the socket takes no more for now */
+    bool blocked; /* the socket is not writable for now */
     bool closing;
 };
 
@@ -194,7 +195,7 @@ static bool executes(enum fake_action action) {
            action != FAKE_RESET && action != FAKE_ENDLESS;
 }
 
-/* Queues what a rule makes of an answer. */
+/* Queues the answer as changed by a rule. */
 static void queue_answer(struct fake_conn *conn, const struct fake_rule *rule,
                          const struct bytes *answer, const struct bytes *bytes) {
     enum fake_action action = rule->action;

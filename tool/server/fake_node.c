@@ -2,8 +2,8 @@
  * connections. fake_conn.c has one connection, fake_rule.c the rules and the log.
  *
  * Happy path: bind, listen, accept; fake_node_pump() after everything that queues an answer.
- * Failure modes: what only the test's own machine can cause (no socket, no memory) ends the
- * program; out of descriptors in accept() is left for the next turn. */
+ * Failure modes: errors of the test's own machine (no socket, no memory) end the program; without a
+ * free descriptor accept() is retried in the next turn. */
 #include "server/fake_node.h"
 
 #include <arpa/inet.h>
@@ -423,7 +423,7 @@ static bool begins_with(const struct bytes *bytes, const char *word) {
     return bytes->length >= length && memcmp(bytes->data, word, length) == 0;
 }
 
-/* How many permits a semaphore has is kept for a day, and so is the node's secret. */
+/* A semaphore's number of permits and the node's secret live for a day. */
 static bool is_no_reservation(const struct server_key *key) {
     return key->is_line || (!begins_with(&key->value, "reserved") &&
                             !begins_with(&key->name, "libredlock:permits:") &&

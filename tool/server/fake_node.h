@@ -2,43 +2,36 @@
  *
  * A fake node listens on a loopback port that the system chose (or on a socket path), answers like
  * a small correct Redis (server/server.h says what it knows), and departs from that exactly where
- * the test tells it to. There is no thread and no process: the node acts when the loop runs, so a
- * test can look at it and change it between any two turns, and nothing of it needs a sleep.
+ * the test says so. There is no thread and no process: the node acts when the loop runs, so a test
+ * can inspect and change it between any two turns, and never needs to sleep.
  *
  *     struct fake_node *node = fake_node_start(loop);
  *     open a client on fake_node_url(node), uv_run() until something is true, assert
  *     fake_node_close(node);
  *     uv_run() to its end; then uv_loop_close() is 0
  *
- * What a node does with a command that came in:
- *   1. It counts it and writes it into its log, whatever happens next.
- *   2. The first rule that fits decides (fake_node_rule()); without one it runs and is answered.
- *   3. Answers leave in the order of the commands, each not before its time, whole or in pieces.
+ * What a node does with a command: 1. It counts it and writes it into its log, whatever happens
+ *   next. 2. The first rule that fits decides (fake_node_rule()); without one it runs and is
+ *   answered. 3. Answers leave in the order of the commands, each not before its time, whole or in
+ *   pieces.
  *
- * What goes wrong on a network or in a server, and how to say it:
+ * Faults of a network or a server, and how to cause them:
  *
- *     a node that is down                    fake_node_refuse(), then fake_node_drop()
- *     ... whose packets vanish               fake_node_vanish()
- *     ... that comes back                    fake_node_listen()
- *     ... that restarts empty                fake_node_restart()
- *     a stopped process (SIGSTOP)            fake_node_pause(), fake_node_resume()
- *     it accepts, reads, never answers       rule {.action = FAKE_IGNORE}
- *     it accepts and never reads             fake_node_set_deaf()
- *     a slow answer                          rule {.delay_ms = 50}
- *     the command ran, its answer is lost    rule {.command = "SET", .action = FAKE_EXECUTE_RESET}
- *     an error reply                         rule {.action = FAKE_INSTEAD, .bytes = "-OOM ...\r\n"}
- *     a wrong answer after the right deed    rule {.action = FAKE_REPLACE, .bytes = ":7\r\n"}
- *     a close at step 3 of the handshake     rule {.nth = 3, .action = FAKE_CLOSE}
- *     a reply without end                    rule {.action = FAKE_ENDLESS, .bytes = "$9000...\r\n"}
- *     something that nobody asked for        fake_node_send()
- *     not Redis at all                       fake_node_set_greeting()
- *     fragments                              fake_node_set_fragment()
- *     scripts forgotten (SCRIPT FLUSH)       server_forget_scripts(fake_node_server(node))
- *     a clock that steps                     fake_node_step_clock()
+ *     a node that is down fake_node_refuse(), then fake_node_drop() ... whose packets vanish
+ *     fake_node_vanish() ... that comes back fake_node_listen() ... that restarts empty
+ *     fake_node_restart() a stopped process (SIGSTOP) fake_node_pause(), fake_node_resume() it
+ *     accepts, reads, never answers rule {.action = FAKE_IGNORE} it accepts and never reads
+ *     fake_node_set_deaf() a slow answer rule {.delay_ms = 50} the command ran, its answer is lost
+ *     rule {.command = "SET", .action = FAKE_EXECUTE_RESET} an error reply rule {.action =
+ *     FAKE_INSTEAD, .bytes = "-OOM ...\r\n"} a wrong answer after the right action rule {.action =
+ *     FAKE_REPLACE, .bytes = ":7\r\n"} a close at step 3 of the handshake rule {.nth = 3, .action =
+ *     FAKE_CLOSE} a reply without end rule {.action = FAKE_ENDLESS, .bytes = "$9000...\r\n"}
+ *     unrequested bytes fake_node_send() not Redis at all fake_node_set_greeting() fragments
+ *     fake_node_set_fragment() scripts forgotten (SCRIPT FLUSH)
+ *     server_forget_scripts(fake_node_server(node)) a clock that steps fake_node_step_clock()
  *
- * Failure: a node that cannot do its part (no socket, no memory) ends the program with a message.
- * It never raises SIGPIPE and leaves that signal's action alone, so a test sees whether the client
- * does.
+ * Failure: a node that cannot work (no socket, no memory) ends the program with a message. It never
+ * raises SIGPIPE and leaves that signal's action alone, so a test sees whether the client does.
  *
  * Thread rules: everything on the loop's thread, never from inside the node itself (it has no
  * callbacks). */
@@ -62,8 +55,8 @@ struct fake_node *fake_node_start(uv_loop_t *loop);
 /* Starts a node on a socket path; it is removed at the end. */
 struct fake_node *fake_node_start_unix(uv_loop_t *loop, const char *path);
 
-/* Closes everything at once. The memory goes when the loop has run the last of its close callbacks;
- * node may not be used any more. */
+/* Closes everything at once. The memory is freed when the loop has run the last of its close
+ * callbacks; do not use node any more. */
 void fake_node_close(struct fake_node *node);
 
 /* "redis://127.0.0.1:PORT" or "unix://PATH"; valid as long as the node. */
@@ -75,8 +68,8 @@ const char *fake_node_name(const struct fake_node *node);
 /* The store: set a password, plant a key, read one, forget scripts. */
 struct server *fake_node_server(struct fake_node *node);
 
-/* The node answers for the server of another one, which must outlive it; its own is gone. Before
- * the first connection. */
+/* The node uses the server of another one, which must outlive it; its own is freed. Call this
+ * before the first connection. */
 void fake_node_share(struct fake_node *node, struct fake_node *other);
 
 /* -- Watching -- */
@@ -84,11 +77,11 @@ void fake_node_share(struct fake_node *node, struct fake_node *other);
 struct fake_watch { /* each function may be NULL */
     void *owner;
 
-    /* A command has come in, and is about to be obeyed, or not: a rule may be in its way. */
+    /* A command has arrived, and is about to run, unless a rule prevents it. */
     void (*came)(void *owner, const struct server_connection *connection,
                  const struct resp_command *command);
 
-    /* ... and has run, or what the rule has made of it is on its way. */
+    /* ... and has run, or its rule's answer is on its way. */
     void (*done)(void *owner, const struct resp_command *command);
 
     /* As `changed` of struct server_hooks. */
@@ -116,7 +109,7 @@ enum fake_action {
     FAKE_EXECUTE_RESET, /* execute, do not answer, close with a reset */
     FAKE_CUT,           /* execute, write the first half of the answer, close */
     FAKE_SPLIT,         /* execute, write the answer's first byte now, the others after delay_ms */
-    FAKE_ENDLESS        /* do not execute; write bytes and then 'x' for as long as anybody reads */
+    FAKE_ENDLESS        /* do not execute; write bytes and then 'x' as long as the peer reads */
 };
 
 struct fake_rule {
@@ -125,34 +118,35 @@ struct fake_rule {
                             command */
     const char *key;     /* only commands with this among their arguments; NULL: any. Not copied */
     unsigned nth;        /* only the nth command of its connection, from 1; 0: at any place */
-    unsigned skip;       /* so many commands that fit are let pass first */
-    unsigned times;      /* the rule is used up after so many; 0: never */
+    unsigned skip;       /* this many matching commands pass first */
+    unsigned times;      /* the rule is used up after this many; 0: never */
     enum fake_action action;
     const void *bytes; /* copied */
     size_t length;     /* of bytes; 0: they are a string */
-    uint64_t
-        delay_ms; /* what the rule writes, and its close, waits so long; so does all behind it */
+    uint64_t delay_ms; /* delay of the rule's bytes and close, and of all behind them */
 };
 
-/* Adds a rule behind the others. Of the rules that fit a command, the first one decides, alone. */
+/* Adds a rule behind the others. The first matching rule alone decides. */
 void fake_node_rule(struct fake_node *node, struct fake_rule rule);
 
-/* Removes all rules. What they have already put on its way goes on. */
+/* Removes all rules. Answers that they have already queued still leave. */
 void fake_node_clear_rules(struct fake_node *node);
 
 /* -- The whole node -- */
 
-/* Stops listening: new connections are refused. The port stays reserved. Those that are
- * established stay; fake_node_drop() ends them. */
+/* Stops listening: new connections are refused. The port stays reserved. Established connections
+ * stay; fake_node_drop() ends them. */
 void fake_node_refuse(struct fake_node *node);
 
-/* New connections neither succeed nor fail, like behind a firewall that drops. Only with TCP. */
+/* New connections neither succeed nor fail, as behind a firewall that drops packets. Only with
+ * TCP. */
 void fake_node_vanish(struct fake_node *node);
 
 /* Listens again, after fake_node_refuse() or fake_node_vanish(). */
 void fake_node_listen(struct fake_node *node);
 
-/* Closes all connections, with a reset if so wanted. Those on the way in are accepted later. */
+/* Closes all connections, with a reset if wanted. Connections not yet accepted are accepted
+ * later. */
 void fake_node_drop(struct fake_node *node, bool reset);
 
 /* Like a crash and a restart without persistence: connections are reset, keys and scripts are gone,
@@ -160,32 +154,32 @@ void fake_node_drop(struct fake_node *node, bool reset);
 void fake_node_restart(struct fake_node *node);
 
 /* Between the two, connections are accepted and bytes are taken, as the kernel does for a stopped
- * process, but no command runs. After resume all of them run, late, also those of connections that
- * the peer has closed meanwhile. */
+ * process, but no command runs. After resume all of them run, late, including those of connections
+ * that the peer has closed meanwhile. */
 void fake_node_pause(struct fake_node *node);
 void fake_node_resume(struct fake_node *node);
 
 /* While true, nothing is read from any connection, so that the peer's writes fill the buffers. */
 void fake_node_set_deaf(struct fake_node *node, bool deaf);
 
-/* Every answer leaves in pieces of so many bytes, one piece per turn of the loop, so that the peer
- * reads each by itself. 0: whole (the default). */
+/* Every answer leaves in pieces of this many bytes, one piece per turn of the loop, so that the
+ * peer reads each separately. 0: whole (the default). */
 void fake_node_set_fragment(struct fake_node *node, size_t bytes);
 
-/* Every connection is greeted with these bytes when it is accepted, and then closed if so wanted.
+/* Every connection is greeted with these bytes when it is accepted, and then closed if wanted.
  * NULL: not greeted (the default). */
 void fake_node_set_greeting(struct fake_node *node, const char *bytes, bool then_close);
 
-/* Writes bytes to every connection now, asked or not. */
+/* Writes bytes to every connection now, requested or not. */
 void fake_node_send(struct fake_node *node, const void *bytes, size_t length);
 
-/* The same for the connections that listen to some channel. */
+/* The same for the connections that listen to a channel. */
 void fake_node_send_listeners(struct fake_node *node, const void *bytes, size_t length);
 
-/* Ends the connections that listen to some channel. */
+/* Ends the connections that listen to a channel. */
 void fake_node_drop_listeners(struct fake_node *node, bool reset);
 
-/* Publishes a message, as another client would. Returns how many connections hear it. */
+/* Publishes a message, as another client would. Returns how many connections receive it. */
 size_t fake_node_publish(struct fake_node *node, const char *channel, const char *payload);
 
 /* As fake_node_send(), for a string repeated many times, e.g. "*1\r\n" 400,000 times. */
@@ -200,11 +194,17 @@ size_t fake_node_accepted(const struct fake_node *node);    /* connections since
 size_t fake_node_connections(const struct fake_node *node); /* open now */
 size_t fake_node_listeners(const struct fake_node *node,
                            const char *channel); /* ... that listen; NULL: to any channel */
-/* Alive now, in all databases; but for reservations, which are nobody's and end by themselves, and
- * what a node keeps of itself. */
+/* Alive now, in all databases; without reservations, which have no owner and expire by themselves,
+ * and without the node's own keys. */
 size_t fake_node_keys(const struct fake_node *node);
-size_t fake_node_lines(const struct fake_node *node); /* of them, lines: what a LEAVE that did not
-                                                         arrive has left in them ends by itself */
+size_t fake_node_lines(const struct fake_node *node); /* of them, lines: entries that a lost LEAVE
+                                                       *                                                          has
+                                                       *                                                          left
+                                                       *                                                          in
+                                                       *                                                          them
+                                                       *                                                          expire
+                                                       *                                                          by
+                                                       *                                                          themselves */
 
 /* The value of a key of database 0, or NULL. Valid until the loop runs. */
 const char *fake_node_get(const struct fake_node *node, const char *key);
@@ -213,7 +213,7 @@ const char *fake_node_get(const struct fake_node *node, const char *key);
 const char *fake_node_find(const struct fake_node *node, uint32_t db, const void *key,
                            size_t length);
 
-/* Plants a key into database 0, as if another client had set it. ttl_ms 0: for ever. */
+/* Plants a key into database 0, as if another client had set it. ttl_ms 0: no ttl. */
 void fake_node_put(struct fake_node *node, const char *key, const char *value, uint64_t ttl_ms);
 
 /* How many commands of this name came in (NULL: all), executed or not; or of this script. */
@@ -226,7 +226,7 @@ size_t fake_node_count(const struct fake_node *node, const char *command);
 #define FAKE_LOG_LINE 160
 const char *fake_node_log(const struct fake_node *node, size_t index);
 
-/* Bytes that the peers have taken over from this node, and that they sent. */
+/* Bytes that the peers have received from this node, and that they sent. */
 uint64_t fake_node_bytes_out(const struct fake_node *node);
 uint64_t fake_node_bytes_in(const struct fake_node *node);
 

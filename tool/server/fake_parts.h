@@ -57,7 +57,7 @@ struct fake_node {
     char name[128], url[160];
 };
 
-/* Prints and ends the program unless truth: for what a test cannot go on without. */
+/* Prints and ends the program unless truth: for conditions without which a test cannot go on. */
 void fake_demand(bool truth, const char *what);
 
 /* A handle of the node has been closed: the last one frees the node. */
@@ -75,7 +75,7 @@ void fake_rule_note(struct fake_node *node, const struct resp_command *command);
 
 /* -- fake_publish.c -- */
 
-/* What the server calls: a connection that listens was told something. */
+/* The server's hook: a listening connection was sent a message. */
 void fake_publish_told(void *owner, struct server_connection *connection);
 
 /* -- fake_conn.c -- */
@@ -86,13 +86,13 @@ void fake_conn_open(struct fake_node *node, int fd);
 /* Runs the commands that have come in, if the node is not paused. */
 void fake_conn_run(struct fake_conn *conn);
 
-/* Queues bytes behind what waits already. */
+/* Queues bytes behind the waiting ones. */
 void fake_conn_send(struct fake_conn *conn, const void *bytes, size_t length);
 
 /* Whether it listens to this channel; to any, if channel is NULL. */
 bool fake_conn_listens(const struct fake_conn *conn, const struct resp_arg *channel);
 
-/* Closes behind what waits already; commands that come in later do not run. */
+/* Closes behind the waiting bytes; later commands do not run. */
 void fake_conn_end(struct fake_conn *conn);
 
 /* Closes now. */
@@ -101,13 +101,13 @@ void fake_conn_close(struct fake_conn *conn, bool reset);
 /* The node's settings have changed: read or do not read. */
 void fake_conn_watch(struct fake_conn *conn);
 
-/* Writes what is due: all of it, or one piece if the node writes in pieces. Returns when it wants
- * to be called again: a time, 0 for the next turn, UINT64_MAX for not before something happens. */
+/* Writes the due bytes: all of them, or one piece if the node writes in pieces. Returns when to
+ * call it again: a time, 0 for the next turn, UINT64_MAX for not before something happens. */
 uint64_t fake_conn_pump(struct fake_conn *conn);
 
 struct fake_conn *fake_conn_next(const struct fake_conn *conn);
 
-/* Something was queued or has become due: sees to it that it is written. */
+/* Call this when something was queued or has become due: it arranges the writing. */
 void fake_node_pump(struct fake_node *node);
 
 #endif /* FAKE_PARTS_H */

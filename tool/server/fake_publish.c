@@ -1,5 +1,5 @@
-/* The connections of a fake node that listen to channels: who they are, and what they are told. See
- * fake_node.h. Failure mode: a connection that has ended is not in the node's list any more. */
+/* The connections of a fake node that listen to channels, and their messages. See fake_node.h.
+ * Failure mode: a connection that has ended is not in the node's list any more. */
 #include <string.h>
 
 #include "server/fake_parts.h"

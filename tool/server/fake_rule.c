@@ -1,7 +1,7 @@
 /* The rules, the counters and the log of a fake node.
  *
- * Happy path: fake_rule_note() writes each command down, fake_rule_take() finds the rule that it
- * falls under. Failure modes: more rules or names than there is room for end the program. */
+ * Happy path: fake_rule_note() logs each command, fake_rule_take() finds the rule that applies to
+ * it. Failure modes: more rules or names than there is room for end the program. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* See resp.h. A cursor walks over the input; when it would step past the end, the command is
- * incomplete. Lengths above the limits are no protocol: they are checked before they are used. */
+ * incomplete. Lengths above the limits are protocol errors: they are checked before they are
+ * used. */
 #include "server/resp.h"
 
 #include <assert.h>
@@ -10,7 +11,7 @@
 #include <strings.h>
 
 #define LINE_MAX_LENGTH 65536   /* of a count; more is refused */
-#define STRANGER_ARGS_MAX 10    /* of who has not authenticated */
+#define STRANGER_ARGS_MAX 10    /* of a client that has not authenticated */
 #define STRANGER_BULK_MAX 16384 /* the same */
 
 enum outcome { COMPLETE, INCOMPLETE, WRONG };
@@ -43,7 +44,7 @@ static enum outcome read_count(struct cursor *c, const char *too_long, const cha
     if (!resp_number(&digits, count)) {
         return wrong(c, no_number);
     }
-    c->at = stop + 2; /* whatever stands behind the '\r' */
+    c->at = stop + 2; /* whatever follows the '\r' */
     return COMPLETE;
 }
 
@@ -72,7 +73,7 @@ static enum outcome read_bulk(struct cursor *c, bool is_stranger, struct resp_ar
         return INCOMPLETE;
     }
     *arg = (struct resp_arg){c->at, (size_t)length};
-    c->at += length + 2; /* the two are not looked at */
+    c->at += length + 2; /* the two bytes are not checked */
     return COMPLETE;
 }
 

@@ -1,8 +1,8 @@
 /* The Redis protocol as a server reads it: arrays of bulk strings.
  *
  * Happy path: resp_parse() on what has been received so far, again and again, until it says that
- * the rest is not complete. Failure mode: anything that is not such an array; `error` says what
- * Redis says then, before it closes. The arguments point into the input. */
+ * the rest is not complete. Failure mode: anything other than such an array; `error` is Redis's
+ * error, after which it closes the connection. The arguments point into the input. */
 #ifndef SERVER_RESP_H
 #define SERVER_RESP_H
 
@@ -25,12 +25,12 @@ struct resp_command {
     char text[64];
 };
 
-/* Reads one command from the beginning of data. is_stranger: who has not authenticated may not send
- * much. Returns the bytes that it takes, 0 if it is not complete yet, -1 if this is not the
- * protocol. */
+/* Reads one command from the beginning of data. is_stranger: a client that has not authenticated,
+ * whose commands are limited in size. Returns the bytes that it takes, 0 if it is not complete yet,
+ * -1 if this is not the protocol. */
 ssize_t resp_parse(const char *data, size_t length, bool is_stranger, struct resp_command *command);
 
-/* True if the argument is this word, without regard to case. */
+/* True if the argument is this word, ignoring case. */
 bool resp_is(const struct resp_arg *arg, const char *word);
 
 /* True if the whole argument is a decimal number as Redis writes it: no sign but a minus, no zero

@@ -1,5 +1,5 @@
-/* See server.h. Connections are a list in the order of their coming, so that whatever goes through
- * all of them goes the same way each time. */
+/* See server.h. Connections are a list in order of arrival, so that every loop over them runs in
+ * the same order. */
 #include "server/server.h"
 
 #include <assert.h>
@@ -169,7 +169,7 @@ void server_disconnect(struct server_connection *connection) {
     free(connection);
 }
 
-/* Runs what is whole in these bytes. Returns how many are used up. */
+/* Runs the complete commands in these bytes. Returns how many bytes are used up. */
 static size_t run_whole(struct server_connection *connection, const char *bytes, size_t length,
                         uint64_t now_us) {
     struct resp_command command;
@@ -197,7 +197,7 @@ void server_receive(struct server_connection *connection, const void *bytes, siz
     if (connection->ended) {
         return;
     }
-    if (connection->input.length == 0) { /* mostly: nothing is copied */
+    if (connection->input.length == 0) { /* the common case: nothing is copied */
         size_t used = run_whole(connection, bytes, length, now_us);
         bytes_append(&connection->input, (const char *)bytes + used, length - used);
         return;

@@ -1,28 +1,26 @@
 /* A Redis server in memory: bytes of RESP in, bytes of RESP out.
  *
- * Happy path: server_new(), server_connect(), server_receive() with whatever bytes have come, in
- * any pieces; what the server says is then in the connection's `output`, and the caller takes it
- * from there. Fake nodes (test/fake) put it on sockets, the simulator (test/sim) on simulated
- * streams.
+ * Happy path: server_new(), server_connect(), server_receive() with the received bytes, in any
+ * pieces; the server's answers are then in the connection's `output`, from where the caller takes
+ * them. Fake nodes (test/fake) put it on sockets, the simulator (test/sim) on simulated streams.
  *
  * It has no clock, no socket and no random number of its own: time is an argument, the server's own
- * wall clock in microseconds since 1970, and the same calls always give the same bytes. What it
- * does for the commands that the library sends, and for those that its scripts call, is compared
- * with a real redis-server, byte for byte, by server/differential.
+ * wall clock in microseconds since 1970, and the same calls always give the same bytes.
+ * server/differential compares its replies to the commands that the library sends, and to those
+ * that its scripts call, byte for byte with a real redis-server.
  *
- * Keys are Redis's: an end of life is a whole millisecond, and the key is there while the clock, in
- * whole milliseconds, is not past it. Scripts run in Lua 5.1, the library's own and any other; all
- * servers of a process share one state of Lua, so they are in one thread.
+ * Keys are as in Redis: the time of expiry is a whole millisecond, and the key exists while the
+ * clock, in whole milliseconds, is not past it. Scripts run in Lua 5.1, the library's own and any
+ * other; all servers of a process share one state of Lua, so they are in one thread.
  *
  * Failure modes, each a field of struct server that may be set at any time: read-only (a replica),
- * loading, full, unable to persist, too few replicas, busy with a script. Users may be forbidden
- * commands, keys and channels. A restart (server_restart()) keeps what it is told to keep. Bytes
- * that are no RESP are answered as Redis answers them, and `ended` is set: the caller closes the
- * connection behind what is in the output. Inline commands are not known. Running out of memory
- * ends the program.
+ * loading, full, unable to persist, too few replicas, busy with a script. Commands, keys and
+ * channels may be forbidden to users. A restart (server_restart()) keeps the keys that it is given.
+ * Bytes that are no RESP are answered as Redis does, and `ended` is set: the caller closes the
+ * connection after the output. Inline commands are unknown. Running out of memory ends the program.
  *
- * Can a caller miss a message to a subscriber? No: every output that grows outside of its own
- * connection's turn is announced by the hook `told`. */
+ * Can a caller miss a message to a subscriber? No: if a connection's output grows outside of its
+ * own turn, the hook `told` is called. */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
 
@@ -40,7 +38,7 @@
 struct server;
 struct server_connection;
 
-/* Whose words: they differ for errors in scripts and for what is forbidden. */
+/* Which server's error texts: they differ for errors in scripts and for forbidden commands. */
 enum server_words {
     SERVER_REDIS_7, /* Redis 7.0 */
     SERVER_REDIS_8, /* Redis 7.2 and later */
@@ -57,7 +55,7 @@ enum server_native {
 /* -- Keys -- */
 
 struct server_key {
-    struct bytes name, value; /* value: without the zero that stands behind it */
+    struct bytes name, value; /* value: without the zero byte behind it */
     uint64_t expires_ms;      /* by the server's clock; SERVER_NEVER_MS: never */
     uint64_t writer;          /* the id of the connection that set it; 0: server_put() */
     uint64_t written_us;      /* by the server's clock: when it was set */
@@ -69,38 +67,37 @@ struct server_key {
     bool is_used;
 };
 
-/* All zero: none. Keys stand in a row that is never sorted; removed ones leave holes. */
+/* All zero: no keys. Keys are in an array that is never sorted; removed ones leave holes. */
 struct server_keys {
     struct server_key *row;
     uint32_t *buckets;
     uint32_t size; /* of the row */
     uint32_t mask; /* the number of buckets is a power of two; less one */
     uint32_t used;
-    uint32_t hole; /* the first place that was given back */
+    uint32_t hole; /* the first free place */
 };
 
-/* The key, or NULL. It is there until it is looked for after its end: see
- * server_has_expired(). Valid until the next command. */
+/* The key, or NULL. An expired key stays until a look-up removes it: see server_has_expired().
+ * Valid until the next command. */
 const struct server_key *server_keys_find(const struct server_keys *keys, uint32_t db,
                                           const void *name, size_t length);
 
 /* For each key, expired ones included: start with *at 0; NULL at the end. */
 const struct server_key *server_keys_next(const struct server_keys *keys, uint32_t *at);
 
-/* A copy of all keys: what a replica, or a disk, has. `to` is overwritten; its memory is used
- * again. */
+/* A copy of all keys, as on a replica or a disk. `to` is overwritten; its memory is reused. */
 void server_keys_copy(struct server_keys *to, const struct server_keys *from);
 void server_keys_clear(struct server_keys *keys);
 void server_keys_free(struct server_keys *keys);
 
-/* -- What a user of the server may watch and decide -- */
+/* -- What the caller may watch and decide -- */
 
 enum server_change { SERVER_SET, SERVER_EXPIRY, SERVER_DELETED, SERVER_EXPIRED, SERVER_EVICTED };
 
-struct server_ran { /* a command that has run, or was refused; valid within the hook */
+struct server_ran { /* a command that has run, or was refused; valid only in the hook */
     struct server_connection *connection;
     const struct resp_command *command;
-    const char *script; /* which of ours an EVAL or EVALSHA was of: "release"; else NULL */
+    const char *script; /* the library's script that an EVAL or EVALSHA ran: "release"; else NULL */
     const char *reply;  /* what was appended to the connection's output */
     size_t reply_length;
     uint64_t now_us;
@@ -108,8 +105,8 @@ struct server_ran { /* a command that has run, or was refused; valid within the 
 
 /* Each may be NULL. */
 struct server_hooks {
-    /* A key has just been set or given another end; or is about to go. by: NULL if the server did
-     * it by itself. */
+    /* A key has just been set, or got another time of expiry, or is about to be removed. by: NULL
+     * if the server did it by itself. */
     void (*changed)(void *owner, const struct server_key *key, enum server_change change,
                     const struct server_connection *by);
 
@@ -133,46 +130,46 @@ struct server {
     const struct server_hooks *hooks;
     void *owner;
 
-    /* What it is, as INFO tells. */
+    /* What it is, as in INFO. */
     char run_id[SERVER_ID_SIZE], replid[SERVER_ID_SIZE];
     uint64_t started_us; /* by its clock */
     uint64_t maxmemory;
     const char *policy; /* of maxmemory; "noeviction" */
     bool has_aof;
-    const struct server *twin; /* answers INFO in this one's place; NULL: itself */
+    const struct server *twin; /* answers INFO in its place; NULL: itself */
     enum server_words words;
     enum server_native native;
-    bool has_32_bits; /* as its INFO says */
+    bool has_32_bits; /* as in its INFO */
 
-    /* What is wrong with it. */
+    /* Its faults. */
     bool is_replica;  /* READONLY */
     bool is_loading;  /* LOADING; keys do not expire */
-    bool is_stale;    /* a replica without its primary, and not to be read: MASTERDOWN */
-    bool is_full;     /* OOM; or, with another policy than noeviction, each command that needs
-                          memory drives out a key first */
+    bool is_stale;    /* a replica without its primary that refuses reads: MASTERDOWN */
+    bool is_full;     /* OOM; or, unless the policy is noeviction, each command that needs memory
+                       *                           evicts a key first */
     bool cannot_save; /* MISCONF */
     bool is_alone;    /* NOREPLICAS */
     bool is_busy;     /* BUSY */
-    bool ends_early;  /* keys end with the millisecond that Redis still gives them; 7.2 and later
-                           * do so now and then, up to 1 ms before the ttl is over */
+    bool ends_early;  /* keys expire one millisecond earlier; 7.2 and later sometimes do so, up to 1
+                       * ms before the ttl is over */
     uint32_t max_clients; /* 0: any number */
 
     /* Rules broken on purpose: a bit for each of server_broken. */
     uint32_t broken;
-    uint32_t permits_broken; /* the same of server_permits_broken */
+    uint32_t permits_broken; /* the same for server_permits_broken */
 
     struct server_keys keys;
     struct server_user **users; /* the first is "default" */
     uint32_t n_users;
     struct bytes loaded; /* scripts, a byte each that is not 0 */
-    bool is_in_script;   /* what runs now was not sent by itself */
+    bool is_in_script;   /* a script runs: it sends the commands, not a client */
     struct server_info_line *info;
     uint32_t n_info;
-    struct server_connection *first, *last; /* in the order of their coming */
+    struct server_connection *first, *last; /* in order of arrival */
     uint32_t n_connections;
-    uint64_t connections; /* since it was made: ids count from 1 */
+    uint64_t connections; /* since its creation: ids count from 1 */
     uint64_t evicted;
-    uint64_t random; /* which key is driven out */
+    uint64_t random; /* selects the key to evict */
     struct bytes scratch;
 };
 
@@ -180,53 +177,55 @@ struct server {
  * tests. */
 enum server_broken {
     SERVER_BREAK_EXTEND_SHORTENS = 1 << 0, /* also to a shorter life */
-    SERVER_BREAK_BLIND_RELEASE = 1 << 1,   /* deletes whatever is there */
-    SERVER_BREAK_RAISE_BLIND = 1 << 2,     /* sets the counter without a look at token or counter */
-    SERVER_BREAK_RAISE_LARGER = 1 << 3,    /* says yes where the counter is above, and leaves it */
-    SERVER_BREAK_RAISE_ANYWHERE = 1 << 4,  /* raises where the token is not */
+    SERVER_BREAK_BLIND_RELEASE = 1 << 1,   /* deletes any value */
+    SERVER_BREAK_RAISE_BLIND = 1 << 2,     /* sets the counter without checking token or counter */
+    SERVER_BREAK_RAISE_LARGER = 1 << 3,    /* says yes although the counter is higher, and leaves
+                                            * it */
+    SERVER_BREAK_RAISE_ANYWHERE = 1 << 4,  /* raises without the token */
     SERVER_BREAK_COUNTER_TTL = 1 << 5,     /* the counter lives as long as the lock */
-    SERVER_BREAK_COUNTER_LEFT = 1 << 6,    /* an extension, or a turn's key, leaves it alone */
+    SERVER_BREAK_COUNTER_LEFT = 1 << 6,    /* an extension, or a turn's key, does not renew it */
     SERVER_BREAK_LATE_EXPIRY = 1 << 7,     /* a key lives 1 ms longer */
     SERVER_BREAK_PARTIAL_SET = 1 << 8,     /* of several keys, sets those that are free */
     SERVER_BREAK_LOADED_SCRIPTS = 1 << 9,  /* knows every script by its hash */
     SERVER_BREAK_ONE_DATABASE = 1 << 10,   /* SELECT selects nothing */
-    SERVER_BREAK_MESSAGES = 1 << 11,       /* nobody hears a message */
+    SERVER_BREAK_MESSAGES = 1 << 11,       /* messages are not delivered */
     SERVER_BREAK_TAKE_ANY = 1 << 12,       /* TAKE overwrites any key */
-    SERVER_BREAK_TAKE_SHORTENS = 1 << 13,  /* ... gives its own key the life that is asked for */
-    SERVER_BREAK_TAKE_KEEPS = 1 << 14,     /* ... leaves the life of what is there */
-    SERVER_BREAK_PASS_BLIND = 1 << 15,     /* a release passes on whatever is there */
-    SERVER_BREAK_PASS_TWICE = 1 << 16,     /* ... and tells its counter, not counted up */
-    SERVER_BREAK_SERVE_STAYS = 1 << 17,    /* who is served stays in the line */
-    SERVER_BREAK_HEIR_UNTOLD = 1 << 18,    /* who becomes first is not told */
-    SERVER_BREAK_LEAVE_BLIND = 1 << 19,    /* LEAVE deletes the key, whatever is there */
+    SERVER_BREAK_TAKE_SHORTENS = 1 << 13,  /* ... sets the requested ttl on its own key */
+    SERVER_BREAK_TAKE_KEEPS = 1 << 14,     /* ... leaves the ttl of an existing key */
+    SERVER_BREAK_PASS_BLIND = 1 << 15,     /* a release passes on any value */
+    SERVER_BREAK_PASS_TWICE = 1 << 16,     /* ... and reports its counter without incrementing it */
+    SERVER_BREAK_SERVE_STAYS = 1 << 17,    /* a served client stays in the line */
+    SERVER_BREAK_HEIR_UNTOLD = 1 << 18,    /* a client that becomes first is not notified */
+    SERVER_BREAK_LEAVE_BLIND = 1 << 19,    /* LEAVE deletes the key, whatever its value */
     SERVER_BREAK_JOIN_ANEW = 1 << 20,      /* JOIN again gives a waiter a new score */
-    SERVER_BREAK_JOIN_PASSES = 1 << 21,    /* JOIN says yes though others are before it */
-    SERVER_BREAK_JOIN_DEAD = 1 << 22,      /* JOIN drops nobody whose client is gone */
+    SERVER_BREAK_JOIN_PASSES = 1 << 21,    /* JOIN says yes although others are ahead */
+    SERVER_BREAK_JOIN_DEAD = 1 << 22,      /* JOIN does not drop dead waiters */
     SERVER_BREAK_SHARE_ANY = 1 << 23,      /* a reader overwrites any key */
     SERVER_BREAK_SHARE_SHORTENS = 1 << 24, /* ... and the key ends with its own lease */
-    SERVER_BREAK_SHARE_ENDS = 1 << 25,     /* its release gives up the key, whoever else reads */
-    SERVER_BREAK_UPGRADE_BLIND = 1 << 26,  /* an upgrade does not look who else reads */
+    SERVER_BREAK_SHARE_ENDS = 1 << 25,     /* its release deletes the key although others read */
+    SERVER_BREAK_UPGRADE_BLIND = 1 << 26,  /* an upgrade ignores other readers */
     SERVER_BREAK_EXTEND_CONVERTS = 1 << 27, /* each extension of a reader makes the key shared */
-    SERVER_BREAK_INTENT_UNHEARD = 1 << 28,  /* an intent keeps no reader out */
-    SERVER_BREAK_INTENT_SHORTENS = 1 << 29, /* an intent is noted anew for less time */
+    SERVER_BREAK_INTENT_UNHEARD = 1 << 28,  /* an intent does not keep readers out */
+    SERVER_BREAK_INTENT_SHORTENS = 1 << 29, /* renewing an intent shortens it */
     SERVER_BREAK_INTENT_STAYS = 1 << 30,    /* an intent never ends */
 
-    /* All but those of keys, connections and messages: a change of the scripts' texts. */
+    /* All of these except those of keys, connections and messages change the scripts' texts. */
     SERVER_BREAKS_SCRIPTS = 0x7fffffff & ~(SERVER_BREAK_LATE_EXPIRY | SERVER_BREAK_LOADED_SCRIPTS |
                                            SERVER_BREAK_ONE_DATABASE | SERVER_BREAK_MESSAGES),
 };
 
-/* The same of the scripts of a semaphore. */
+/* The same for the scripts of a semaphore. */
 enum server_permits_broken {
-    SERVER_PERMITS_COUNTED = 1 << 0, /* TAKE sets any slot that is free, if so many are */
-    SERVER_PERMITS_ABOVE = 1 << 1,   /* slots above a smaller number are given on */
-    SERVER_PERMITS_PASS = 1 << 2,    /* who wants several keeps nobody behind it waiting */
-    SERVER_PERMITS_TWICE = 1 << 3,   /* all who are served are told of the same slots */
-    SERVER_PERMITS_SERVED = 1 << 4,  /* who is told of slots is not given them */
-    SERVER_PERMITS_LIES = 1 << 5,    /* slots are named that there are not */
+    SERVER_PERMITS_COUNTED = 1 << 0, /* TAKE sets any free slots, if there are enough */
+    SERVER_PERMITS_ABOVE = 1 << 1,   /* slots above a lowered number are passed on */
+    SERVER_PERMITS_PASS = 1 << 2,    /* a client that wants several does not block those behind
+                                      * it */
+    SERVER_PERMITS_TWICE = 1 << 3,   /* all served clients are notified of the same slots */
+    SERVER_PERMITS_SERVED = 1 << 4,  /* a notified client does not get its slots */
+    SERVER_PERMITS_LIES = 1 << 5,    /* names slots that do not exist */
 };
 
-/* A server without keys, up since now. id: of its run and of its data, any number. */
+/* A server without keys, up since now. id: any number, for its run ID and replication ID. */
 struct server *server_new(uint64_t id, uint64_t now_us);
 
 /* As SCRIPT LOAD answers: 40 hex digits and a zero. */
@@ -238,9 +237,9 @@ void server_free(struct server *server);
 /* Writes 40 hex digits made of a number. */
 void server_make_id(char text[SERVER_ID_SIZE], uint64_t id);
 
-/* A new process: another run id, up since now, no scripts, and nobody subscribed; the connections
- * that are there have ended. kept: the keys that it has; &server->keys for all, NULL for none, or
- * those of some moment in the past. Who takes a stale replica's keys sets `replid` as well. */
+/* A new process: another run id, up since now, no scripts, and no subscriptions; existing
+ * connections have ended. kept: the keys that it keeps; &server->keys for all, NULL for none, or
+ * those of an earlier time. With a stale replica's keys, set `replid` as well. */
 void server_restart(struct server *server, uint64_t id, uint64_t now_us,
                     const struct server_keys *kept);
 
@@ -248,55 +247,56 @@ void server_restart(struct server *server, uint64_t id, uint64_t now_us,
 void server_forget_keys(struct server *server);
 void server_forget_scripts(struct server *server);
 
-/* Frees what all servers of the process share: Lua's state, and what the scripts were compiled to.
- * It is made again when it is needed. There is no server now. */
+/* Frees what all servers of the process share: Lua's state and the compiled scripts. They are made
+ * again when needed. No server may exist. */
 void server_forget_compiled(void);
 
-/* Whether a key's end has come. */
+/* Whether a key has expired. */
 bool server_has_expired(const struct server *server, const struct server_key *key, uint64_t now_us);
 
-/* A key that is there now, and NULL otherwise; a key planted as another client would. */
+/* Finds a live key, or NULL; plants a key as another client would. */
 const struct server_key *server_get(const struct server *server, uint32_t db, const void *name,
                                     size_t length, uint64_t now_us);
 void server_put(struct server *server, uint32_t db, const void *name, size_t length,
                 const void *value, size_t value_length, uint64_t expires_ms);
 void server_remove(struct server *server, uint32_t db, const void *name, size_t length);
 
-/* One who waits in a line. */
+/* A client in a line. */
 struct server_member {
     struct resp_arg name;
     double score;
 };
 
-/* Number `rank` of a line, from 0; false: there are not so many, or the key is NULL or no line.
- * Valid until the next command. The rank of a member; how many there are if it is not there. */
+/* Number `rank` of a line, from 0; false: the line is shorter, or the key is NULL or no line. Valid
+ * until the next command. The rank of a member, or the length of the line if it has no such
+ * member. */
 bool server_line_at(const struct server_key *key, uint32_t rank, struct server_member *out);
 uint32_t server_line_rank(const struct server_key *key, const struct resp_arg *name);
 
-/* Plants a member that is not there yet; makes the line, without an end, if there is none. */
+/* Plants a new member; creates the line, without a ttl, if there is none. */
 void server_put_member(struct server *server, uint32_t db, const void *key, size_t key_length,
                        const void *name, size_t length, double score);
 
-/* How many are there now, in all databases. */
+/* The number of live keys in all databases. */
 size_t server_count(const struct server *server, uint64_t now_us);
 
-/* Drives out a key, one that the policy lets go. False: there is none. */
+/* Evicts a key that the policy allows. False: there is none. */
 bool server_evict(struct server *server);
 
-/* From now on a line of INFO has this value, true or not; NULL: the true one again. A field that
- * Redis does not have comes last. */
+/* Sets the value of a line of INFO, true or not; NULL: the true one again. A field that Redis does
+ * not have comes last. */
 void server_set_info(struct server *server, const char *field, const char *value);
 
 /* -- Users -- */
 
-/* New connections must say AUTH password, or, with a user, AUTH user password: the default user is
- * off then. password NULL: nobody has to say anything. */
+/* New connections must send AUTH password, or, with a user, AUTH user password: the default user is
+ * off then. password NULL: no AUTH is needed. */
 void server_set_password(struct server *server, const char *user, const char *password);
 
-/* Makes a user who may do everything, or finds him. */
+/* Creates, or finds, a user with all rights. */
 struct server_user *server_add_user(struct server *server, const char *name, const char *password);
 
-/* Forbids a command ("get", "script|load"); all keys, and all channels, that do not begin so. */
+/* Forbids a command ("get", "script|load"); all keys, and all channels, without this prefix. */
 void server_deny(struct server_user *user, const char *command);
 void server_deny_keys(struct server_user *user, const char *but_with_prefix);
 void server_deny_channels(struct server_user *user, const char *but_with_prefix);
@@ -314,9 +314,9 @@ struct server_connection {
     struct server_connection *next, *previous;
     uint64_t id;
     struct bytes output; /* the caller consumes it */
-    bool ended;          /* to be closed once the output is out; nothing runs any more */
+    bool ended;          /* to be closed once the output is sent; no more commands run */
 
-    struct bytes input; /* what is not a whole command yet */
+    struct bytes input; /* an incomplete command */
     uint32_t db;
     struct server_user *user; /* NULL: not authenticated */
     struct bytes name;
@@ -324,11 +324,11 @@ struct server_connection {
     uint32_t n_channels, channels_size;
 };
 
-/* Where there are too many clients, the connection has ended, and its output says why. */
+/* If there are too many clients, the connection has ended, and its output says why. */
 struct server_connection *server_connect(struct server *server, void *owner);
 void server_disconnect(struct server_connection *connection);
 
-/* Runs the commands that are whole now. */
+/* Runs the commands that are complete. */
 void server_receive(struct server_connection *connection, const void *bytes, size_t length,
                     uint64_t now_us);
 
@@ -336,11 +336,11 @@ void server_receive(struct server_connection *connection, const void *bytes, siz
 void server_execute(struct server_connection *connection, const struct resp_command *command,
                     uint64_t now_us);
 
-/* Which script of the library's an EVAL or EVALSHA is of, loaded or not: "release"; NULL: none, or
+/* The library's script that an EVAL or EVALSHA runs, loaded or not: "release"; NULL: none, or
  * another command. */
 const char *server_script_of(const struct resp_command *command);
 
-/* Publishes as another client would. Returns how many connections are told. */
+/* Publishes as another client would. Returns how many connections receive it. */
 size_t server_publish(struct server *server, const void *channel, size_t length,
                       const void *payload, size_t payload_length);
 

@@ -1,8 +1,8 @@
-/* How the library's scripts are broken on purpose: for each way, what of a script's text is
- * replaced by what. It is the text on the wire, without comments and indentation.
+/* How the library's scripts are broken on purpose: for each way, a piece of a script's text and its
+ * replacement. The text is that on the wire, without comments and indentation.
  *
- * Failure mode: what is in no script any more ends the program, since a control would show
- * nothing. */
+ * Failure mode: a piece that no script contains any more ends the program, since its control would
+ * show nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 struct change {
     uint32_t broken, permits;
-    const char *script; /* as its name begins; NULL: any */
+    const char *script; /* prefix of its name; NULL: any */
     const char *from, *to;
 };
 

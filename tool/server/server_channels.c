@@ -1,5 +1,5 @@
-/* Subscribers and messages. Who listens to a channel is told in the order of the connections'
- * coming; what a connection is told stands in its output, behind what stood there. */
+/* Subscribers and messages. The listeners of a channel get a message in the order in which they
+ * connected; it is appended to the output of each. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void take_away(struct server_connection *connection, const struct resp_ar
     if (at < connection->n_channels) {
         struct server_channel gone = connection->channels[at];
         connection->channels[at] = connection->channels[--connection->n_channels];
-        connection->channels[connection->n_channels] = gone; /* its memory is used again */
+        connection->channels[connection->n_channels] = gone; /* its memory is reused */
     }
 }
 
@@ -136,7 +136,7 @@ void do_unsubscribe(struct call *call) {
     while (connection->n_channels > 0) {
         struct bytes *last = &connection->channels[connection->n_channels - 1].name;
         struct resp_arg name = {last->data, last->length};
-        connection->n_channels--; /* the name stays where it is */
+        connection->n_channels--; /* the name does not move */
         confirm(call, "unsubscribe", &name);
     }
 }

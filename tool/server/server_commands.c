@@ -1,7 +1,7 @@
-/* Which commands there are, who may run them when, and those that are about the connection alone.
+/* The table of commands, who may run them when, and the commands of the connection alone.
  *
- * Happy path: the command is in the table, nothing is against it, its function appends a reply.
- * Failure modes: what Redis refuses, in its order and its words; the first reason decides. */
+ * Happy path: the command is in the table, no check refuses it, its function appends a reply.
+ * Failure modes: Redis's refusals, in its order and its words; the first reason decides. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -109,7 +109,7 @@ static const struct rule rules[] = {
     {"select", 2, ALWAYS, 0, false, do_select},
     {"subscribe", -2, ALWAYS | CALL_LISTENER | APART, 0, false, do_subscribe},
     {"type", 2, 0, 1, false, do_type},
-    /* Of which the library's scripts alone send some, and clients of others the rest. */
+    /* The library's scripts send some of these, clients of other libraries the rest. */
     {"client|id", 2, ALWAYS | APART, 0, false, do_client_id},
     {"client|setinfo", 4, ALWAYS | APART, 0, false, do_ok},
     {"echo", 2, ALWAYS, 0, false, do_echo},
@@ -198,7 +198,7 @@ static const struct rule *find_subcommand(const struct rule *container,
     return find_rule(&arg);
 }
 
-/* -- What may be against it -- */
+/* -- Refusals -- */
 
 /* Of Redis 8: 8.0 is as Redis 7 is in what follows, 8.6 is not. */
 static bool is_redis_8_4(const struct server *server) {
@@ -227,7 +227,7 @@ static bool is_there(const struct server *server, const struct rule *rule) {
            (rule->run != do_delifeq || server->native == SERVER_DELIFEQ);
 }
 
-/* Whether it has as many arguments as it wants. */
+/* Whether its number of arguments is right. */
 static bool fits(const struct call *call, const struct rule *rule) {
     return rule->arity > 0 ? call->count == (size_t)rule->arity
                            : call->count >= (size_t)-rule->arity;
@@ -239,7 +239,7 @@ static const struct rule *look_up(struct call *call) {
     rule = rule != NULL && !is_there(call->server, rule) ? NULL : rule;
     bool is_for_strangers = rule != NULL && (rule->flags & CALL_STRANGER) != 0;
     if (call->server->words == SERVER_VALKEY && call->connection->user == NULL &&
-        !is_for_strangers) { /* who has not said who he is, learns nothing */
+        !is_for_strangers) { /* an unauthenticated client learns nothing */
         reply_error(call, "NOAUTH Authentication required.");
         return NULL;
     }
@@ -268,7 +268,7 @@ static const struct rule *look_up(struct call *call) {
     return rule;
 }
 
-/* The flags differ a little. */
+/* The flags differ slightly. */
 static uint32_t flags_of(const struct call *call, const struct rule *rule) {
     const enum server_words words = call->server->words;
     uint32_t more = 0;

@@ -1,5 +1,5 @@
-/* The commands on keys. A key whose end has come is gone for whoever
- * looks; the server removes it then, unless it is a replica, which waits for its primary. */
+/* The commands on keys. An expired key is gone for any command that looks it up; the server removes
+ * it then, unless it is a replica, which waits for its primary. */
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
@@ -280,8 +280,8 @@ void do_flushall(struct call *call) {
     reply_status(call, "OK");
 }
 
-/* Whether an option of PEXPIRE lets the key have this end; false as well where there is no such
- * option, and then the error is there. */
+/* Whether an option of PEXPIRE allows this time of expiry; also false if there is no such option,
+ * with the error as the reply. */
 static bool may_expire(struct call *call, const struct server_key *key, long long when_ms) {
     static const char *const options[] = {"NX", "XX", "GT", "LT"};
     const struct resp_arg *said = &call->args[3];

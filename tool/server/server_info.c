@@ -1,5 +1,5 @@
-/* INFO: what the library reads, where Redis has it, and some of what stands around it. A section
- * that is asked for by name comes alone. */
+/* INFO: the fields that the library reads, in the places where Redis has them, and some fields
+ * around them. A section that is requested by name comes alone. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,16 +7,16 @@
 
 #include "server/server_parts.h"
 
-struct server_info_line { /* what server_set_info() says */
+struct server_info_line { /* set by server_set_info() */
     char *field, *value;
 };
 
 struct info {
     const struct server *server; /* whose it is */
-    const struct server *host;   /* who answers, and says what a test has planted */
+    const struct server *host;   /* the server that answers, with values that a test has planted */
     struct bytes text;
     uint64_t now_us;
-    uint64_t planted; /* which lines of the host's have been said */
+    uint64_t planted; /* which lines of the host have been written */
 };
 
 static void line(struct info *info, const char *field, const char *value) {
@@ -90,7 +90,7 @@ static void put_cluster(struct info *info) {
     number(info, "cluster_enabled", 0);
 }
 
-/* Keys whose end has come count until they are looked at. */
+/* Expired keys count until they are looked up. */
 static void put_keyspace(struct info *info) {
     for (uint32_t db = 0; db < SERVER_DATABASES; db++) {
         long long keys = 0, expires = 0;

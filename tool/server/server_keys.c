@@ -1,6 +1,6 @@
-/* See server_keys.h. A row of places, and chains through it by hash. A place that is given back
- * keeps its memory, so that keys that come and go cost none. The order of the row depends on the
- * calls alone, never on an address. */
+/* See server_keys.h. An array of places, and chains through it by hash. A freed place keeps its
+ * memory, so that short-lived keys need no allocation. The order of the array depends only on the
+ * calls, never on an address. */
 #include "server/server_keys.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 #define NOBODY UINT32_MAX
 #define FIRST_SIZE 16
 
-/* As FNV-1a, but eight bytes at a time: names are long, and looked for all the time. */
+/* As FNV-1a, but eight bytes at a time: names are long, and looked up all the time. */
 static uint32_t hash_of(uint32_t db, const char *name, size_t length) {
     uint64_t hash = UINT64_C(14695981039346656037) ^ db ^ length << 8;
     for (size_t i = 0; i < length; i += 8) {

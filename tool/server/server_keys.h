@@ -1,5 +1,5 @@
-/* The keys of a server: see server.h for what they are. This is what only the server itself does
- * with them. Failure mode: out of memory ends the program. */
+/* The keys of a server: see server.h for what they are. These functions are for the server itself.
+ * Failure mode: out of memory ends the program. */
 #ifndef SERVER_SERVER_KEYS_H
 #define SERVER_SERVER_KEYS_H
 
@@ -9,8 +9,8 @@
 struct server_key *keys_find(const struct server_keys *keys, uint32_t db,
                              const struct resp_arg *name);
 
-/* The key with this name; a new one, with an empty value, if there is none. Others move: pointers
- * to keys are no good afterwards. */
+/* The key with this name; a new one, with an empty value, if there is none. Other keys may move:
+ * pointers to keys are invalid afterwards. */
 struct server_key *keys_put(struct server_keys *keys, uint32_t db, const struct resp_arg *name);
 
 void keys_remove(struct server_keys *keys, struct server_key *key);

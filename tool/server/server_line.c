@@ -1,5 +1,5 @@
-/* A line: see server_line.h. The members stand in the key's value, one behind the other and sorted:
- * score, length, bytes. So a copy of a key is a copy of its line. */
+/* A line: see server_line.h. The members are stored in the key's value, one behind the other and
+ * sorted: score, length, bytes. So a copy of a key is a copy of its line. */
 #include "server/server_line.h"
 
 #include <assert.h>

@@ -1,14 +1,14 @@
-/* A line of waiters, as a key has it: what a ZSET is to the library's scripts.
+/* A line of waiters, as stored in a key: a ZSET to the library's scripts.
  *
- * Happy path: members stand by their score, those of the same score by their bytes; the first has
- * rank 0. A key whose last member is removed has none, and is to be deleted by who removed it. */
+ * Happy path: members are ordered by score, then by their bytes; the first has rank 0. The caller
+ * that removes the last member must delete the key. */
 #ifndef SERVER_SERVER_LINE_H
 #define SERVER_SERVER_LINE_H
 
 #include "server/server.h"
 
-/* The member that begins at byte `at` of the line, which is there; returns where the next one does.
- * Valid until the line changes. */
+/* The member at byte `at` of the line, which must exist; returns the start of the next one. Valid
+ * until the line changes. */
 size_t line_read(const struct server_key *key, size_t at, struct server_member *out);
 
 /* The member's name does not lie in this line's memory. */

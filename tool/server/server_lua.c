@@ -1,14 +1,14 @@
 /* Lua 5.1, as Redis has it: one state for all servers of the process, which are in one thread.
  *
  * A script gets KEYS, ARGV, redis.call() and its like, and the libraries base, table, string and
- * math, without what would make two runs differ. A command that it calls runs on the server at
- * once, and its reply is pushed as Lua's value; what the script returns becomes its reply. An error
- * that redis.call() raises ends the script, and what it has done stays done; redis.pcall() returns
- * it.
+ * math, without functions that would make two runs differ. A command that it calls runs on the
+ * server at once, and its reply is pushed as Lua's value; what the script returns becomes its
+ * reply. An error that redis.call() raises ends the script, and what it has done stays done;
+ * redis.pcall() returns it.
  *
  * Failure modes: a script that cannot be compiled, or raises an error, is answered with that error,
- * in Redis's words. One that runs for ever does so. Out of memory ends the program. The libraries
- * cjson, cmsgpack, struct and bit are not there. */
+ * in Redis's words. A script that does not end is not stopped. Out of memory ends the program. The
+ * libraries cjson, cmsgpack, struct and bit are not there. */
 #include <assert.h>
 #include <lauxlib.h>
 #include <lua.h>
@@ -32,8 +32,8 @@ static struct {
 
 /* -- Memory -- */
 
-/* Small pieces come from blocks, and go back to a list for each size. Scripts make and drop strings
- * and tables all the time, on which the system's allocator would spend a tenth of a simulation. */
+/* Small pieces come from blocks, and return to a list for each size. Scripts make and drop strings
+ * and tables all the time: the system's allocator would take a tenth of a simulation's time. */
 #define PIECE 16
 #define SMALL 512 /* the largest, in bytes */
 #define BLOCK 65536
@@ -186,7 +186,7 @@ static void write_number(lua_State *lua, int at) {
     lua_replace(lua, at);
 }
 
-/* What is no command: an error, without '-', or NULL. */
+/* Reads the arguments of redis.call(). Returns NULL, or an error without '-'. */
 static const char *read_args(lua_State *lua, struct resp_arg *args, int count) {
     if (count == 0) {
         return "ERR Please specify at least one argument for this redis.call() call";
@@ -240,7 +240,7 @@ static int redis_pcall(lua_State *lua) {
 
 /* -- The rest of the table "redis" -- */
 
-/* Up to the first zero byte, and without line ends around what stands behind the first word. */
+/* Up to the first zero byte, and without line ends around the text behind the first word. */
 static int redis_error_reply(lua_State *lua) {
     const char *text = luaL_checkstring(lua, 1);
     text += text[0] == '-';
@@ -293,7 +293,7 @@ static int read_global(lua_State *lua) {
                       lua_tostring(lua, 2));
 }
 
-/* What was raised becomes a table, with the line that raised it. */
+/* Turns the raised value into a table, with the line that raised it. */
 static int handle_error(lua_State *lua) {
     lua_Debug at;
     bool is_there = lua_getstack(lua, 1, &at) != 0 && lua_getinfo(lua, "Sl", &at) != 0;
@@ -419,7 +419,7 @@ static void set_list(const char *name, const struct resp_arg *args, size_t count
     lua_rawset(machine, LUA_GLOBALSINDEX);
 }
 
-/* What handle_error() has made. */
+/* The table that handle_error() has made. */
 static void reply_raised(struct call *call, const struct script *script) {
     const bool is_valkey = call->server->words == SERVER_VALKEY;
     lua_getfield(machine, -1, "err");

@@ -1,18 +1,13 @@
 /* What the files of the server share. Others include server.h only.
  *
- *     server.c            a server and its connections: made, fed, restarted
- *     server_keys.c       the table of keys
- *     server_commands.c   which commands there are, who may run them when, and those on connections
- *     server_reply.c      what a command replies: bytes, or a value of Lua's
- *     server_data.c       the commands on keys
- *     server_plain.c      those that only clients of other libraries send, or scripts call
- *     server_zset.c       those on a ZSET; server_line.c is what it is in a key
- *     server_script.c     EVAL and its like, and which scripts there are
- *     server_lua.c        runs them
- *     server_broken.c     how the library's are broken on purpose
- *     server_channels.c   subscribers and messages
- *     server_users.c      AUTH and what users may do
- *     server_info.c       INFO */
+ *     server.c a server and its connections: made, fed, restarted server_keys.c the table of keys
+ *     server_commands.c the table of commands, who may run them when, and those on connections
+ *     server_reply.c what a command replies: bytes, or a value of Lua's server_data.c the commands
+ *     on keys server_plain.c those that only clients of other libraries send, or scripts call
+ *     server_zset.c those on a ZSET; server_line.c is what it is in a key server_script.c EVAL and
+ *     its like, and the known scripts server_lua.c runs them server_broken.c how the library's are
+ *     broken on purpose server_channels.c subscribers and messages server_users.c AUTH and what
+ *     users may do server_info.c INFO */
 #ifndef SERVER_SERVER_PARTS_H
 #define SERVER_SERVER_PARTS_H
 
@@ -41,14 +36,14 @@ struct call { /* what a command's function sees */
     size_t count;
     uint64_t now_ms;
     uint64_t now_us;
-    bool is_full;          /* nothing was driven out that would make room */
+    bool is_full;          /* no key was evicted that would make room */
     const char *script;    /* set by EVAL and EVALSHA: see struct server_ran */
     bool failed;           /* the reply is an error */
     struct lua_State *lua; /* of the script that has called it; NULL: a client has sent it */
     size_t missing;        /* values of the reply, an array; there are no arrays in arrays */
 };
 
-/* One of the kinds of command that there are, and its place in a mask of what a user may not do. */
+/* A kind of command; its index is its bit in a user's mask of forbidden commands. */
 struct rule {
     const char *name; /* "get", "script|load" */
     int arity;        /* with the name; -2: two or more */
@@ -69,7 +64,7 @@ static inline bool is_set(const struct server *server, enum server_broken broken
 const struct rule *rule_of(const char *name);
 uint32_t rule_index(const struct rule *rule);
 
-/* An error that keeps a command from running because of what the server is, without '-'; NULL:
+/* An error that keeps a command from running because of the server's state, without '-'; NULL:
  * none. */
 const char *write_refusal(const struct server *server);
 
@@ -87,7 +82,7 @@ void call_in_script(struct call *call, bool *has_written);
 void reply_bulk(struct call *call, const void *data, size_t length);
 void reply_nil(struct call *call);
 void reply_number(struct call *call, long long number);
-void reply_array(struct call *call, size_t count); /* so many follow */
+void reply_array(struct call *call, size_t count); /* this many follow */
 
 /* Never in an array. An error comes without '-'. */
 void reply_status(struct call *call, const char *text);
@@ -111,7 +106,7 @@ void expire_key(struct call *call, struct server_key *key, long long when_ms);
 void delete_key(struct call *call, struct server_key *key);
 long long pttl_of(const struct call *call, const struct server_key *key);
 
-/* The end of a life that SET or its like gives from now on. False: the call has failed. */
+/* The time of expiry that SET or the like sets. False: the call has failed. */
 bool read_ttl(struct call *call, const char *name, const struct resp_arg *text, long long unit,
               uint64_t *expires_ms);
 
@@ -206,7 +201,7 @@ enum denial { DENIED_NOTHING, DENIED_COMMAND, DENIED_KEY, DENIED_CHANNEL };
 void make_default_user(struct server *server);
 void free_users(struct server *server);
 
-/* Whom a new connection is without AUTH; NULL: nobody. */
+/* The user of a new connection without AUTH; NULL: none. */
 struct server_user *user_without_password(struct server *server);
 
 enum denial denial_of(const struct server_user *user, const struct rule *rule);
@@ -214,7 +209,7 @@ bool may_use_key(const struct server_user *user, const struct resp_arg *key);
 bool may_use_channel(const struct server_user *user, const struct resp_arg *channel);
 void reply_denial(struct call *call, enum denial denial, const char *name);
 
-/* What a script's call of a forbidden command is told, without '-'. */
+/* The error for a script's call of a forbidden command, without '-'. */
 const char *script_denial(const struct call *call, enum denial denial, const char *name,
                           char text[256]);
 void do_auth(struct call *call);

@@ -1,5 +1,5 @@
-/* What a command replies: RESP behind the connection's output, or, where a script has called it, a
- * value on Lua's stack, as Redis makes it of the reply. */
+/* A command's reply: RESP behind the connection's output, or, where a script has called it, a value
+ * on Lua's stack, as Redis makes it of the reply. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* EVAL, EVALSHA and SCRIPT: which scripts there are, and which of them a server knows.
+/* EVAL, EVALSHA and SCRIPT: the known scripts, and which of them a server has.
  *
  * Happy path: a script is found by its text or its hash, compiled once in this process, and run as
  * one step (server_lua.c). The library's own are there from the beginning and have names; those of
- * other clients are added as they come.
+ * other clients are added as they arrive.
  *
  * Failure modes: a script that the server was not sent (NOSCRIPT), and one that cannot be
  * compiled. */
@@ -161,7 +161,7 @@ static void run_script(struct call *call, size_t which) {
     call->server->is_in_script = false;
 }
 
-/* Whether the number of keys is one; if not, the reply is there. */
+/* Whether the number of keys is valid; if not, the error is the reply. */
 static bool counts_keys(struct call *call) {
     long long n = 0;
     if (!resp_number(&call->args[2], &n)) {

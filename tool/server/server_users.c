@@ -1,4 +1,4 @@
-/* Users, AUTH, and what an ACL forbids. Everybody may do everything until he is forbidden it. */
+/* Users, AUTH, and what an ACL forbids. A user has all rights except those that are forbidden. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

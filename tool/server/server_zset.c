@@ -1,5 +1,5 @@
-/* The commands on a ZSET that the library's scripts call, and of their options those that they use.
- * A ZSET whose last member is removed is gone. */
+/* The commands on a ZSET that the library's scripts call, with the options that they use. Removing
+ * the last member removes the ZSET. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
