@@ -111,7 +111,7 @@ static void offer_key(void *data, const char *name, size_t length) {
     size_t used = 0;
     tool_utf8_clean(name, length, shown, sizeof shown);
     bool is_option = line->given == 0 && length > 0 && name[0] == '-'; /* would be read as an
-                                                                        * option */
+                                                                          option */
     if (is_option || strlen(shown) != length || memcmp(shown, name, length) != 0) {
         return;
     }

@@ -9,11 +9,11 @@
 enum rl_exit {
     RL_EXIT_OK = 0,
     RL_EXIT_HELD = 1,       /* another client has it; -E changes this status. redlock status: it is
-                             * free */
+                               free */
     RL_EXIT_WARNINGS = 1,   /* doctor: also, too few nodes vote for strict clients yet */
     RL_EXIT_ERRORS = 2,     /* doctor */
     RL_EXIT_USAGE = 64,     /* a bad option, key, number, duration or URL; no nodes given; --permits
-                             * differs from the number in use */
+                               differs from the number in use */
     RL_EXIT_NO_QUORUM = 69, /* too few nodes answered */
     RL_EXIT_SYSTEM = 71,    /* no memory, no process, no random bytes */
     RL_EXIT_LOST = 75,      /* the lock was lost, or the token is not there any more */

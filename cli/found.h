@@ -55,7 +55,7 @@ struct rl_look {
         char why[RL_LOOK_WHY_MAX]; /* s.status is not 0 */
         bool votes;                /* it may vote */
         int64_t votes_in_ms;       /* if it may not, since it may have forgotten keys: the time
-                                    * until it may */
+                                      until it may */
     } node_holders[REDLOCK_NODES_MAX];
 };
 
@@ -108,7 +108,7 @@ struct rl_line {
     struct rl_found *found; /* the owner of this part */
     bool is_known;          /* a quorum answered, or at least the node that has the line */
     int refused;            /* if not, why: REDLOCK_ERR_NODE_... of the first node that did not
-                          * answer */
+                               answer */
     uint32_t unanswered;    /* bits: the nodes that did not */
     size_t waiting, n;
     size_t writing; /* of the n; the others would read, and are behind them */

@@ -138,7 +138,7 @@ int main(int argc, char **argv) {
     int exit_status = dispatch(argc, argv);
     error = rl_output_close();
     if (error != 0 && exit_status != RL_EXIT_SYSTEM) { /* a command that ends with that status has
-                                                        * reported why */
+                                                          reported why */
         return rl_fail(RL_EXIT_SYSTEM, "cannot write the output: %s", strerror(error));
     }
     return exit_status;

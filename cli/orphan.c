@@ -87,5 +87,5 @@ void rl_orphan_release(const struct rl_guard_word *word, void *data) {
     }
     rl_session_close(&session);
     explicit_bzero(&args.password, sizeof args.password); /* a copy; the path belongs to the
-                                                           * original */
+                                                             original */
 }

@@ -116,7 +116,7 @@ static void wait_for_late(struct rl_session *session, is_late_fn *is_late, int64
     session->is_interruptible = is_interruptible;
     rl_session_wait(session);
     session->is_interruptible = false; /* before the loop runs again, since nothing waits for it any
-                                        * more */
+                                          more */
     uv_close((uv_handle_t *)&check, NULL);
     uv_close((uv_handle_t *)&timer, NULL);
     uv_run(&session->loop, UV_RUN_NOWAIT);

@@ -30,10 +30,10 @@ struct rl_local_nodes;
 struct rl_local_nodes_options {
     size_t n;                /* 1 to 64 */
     const char *server;      /* program; NULL: $REDLOCK_SERVER, or redis-server or
-                              * valkey-server by PATH */
+                                valkey-server by PATH */
     const char *const *args; /* more arguments for each node, which override ours; NULL-terminated,
-                              * NULL for none; must live as long as the nodes. A node that wants a
-                              * password counts as ready when it asks for it. */
+                                NULL for none; must live as long as the nodes. A node that wants a
+                                password counts as ready when it asks for it. */
 };
 
 /* Returns 0, or -1 with *nodes NULL and a sentence in error (of error_size bytes, at least 1). */

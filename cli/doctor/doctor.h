@@ -1,7 +1,7 @@
 /* redlock doctor: what an operator must know about the nodes before trusting them with locks.
  *
- *     ask (ask.h) every node at once, a thread each: facts judge (judge_node.h, facts become
- *     findings: what was checked, how bad it is, and what
+ *     ask (ask.h)              every node at once, a thread each: facts
+ *     judge (judge_node.h,     facts become findings: what was checked, how bad it is, and what
  *            judge_nodes.h)    to do about it
  *     show (show.h)            findings, as a screen or as JSON; the worst is the exit status
  *

@@ -24,9 +24,10 @@ void rl_memory_free(struct rl_memory *memory);
 
 /* What a key on a node is, by its name alone: a lock's own, or one that libredlock keeps beside it.
  *
- *     NAME the lock; also another library's, or no lock at all libredlock:fence:NAME its counter
- *     libredlock:readers:{NAME} who reads it libredlock:line:{NAME} who waits for it; line:shared:
- *     to read it; line:permits:
+ *     NAME                              the lock; also another library's, or no lock at all
+ *     libredlock:fence:NAME             its counter
+ *     libredlock:readers:{NAME}         who reads it
+ *     libredlock:line:{NAME}            who waits for it; line:shared: to read it; line:permits:
  *                                       for permits of it
  *     libredlock:permits:{NAME}         how many permits there are
  *     libredlock:slot:I:{NAME}          permit number I, which has a counter as a lock has
@@ -105,7 +106,7 @@ struct rl_seen_node {
 
     uint64_t keys;    /* that it named */
     uint64_t others;  /* of these: strings that never end, and keys that are no lock of any
-                       * library */
+                         library */
     uint64_t refused; /* of these: keys that this user may not read, */
     char refusal[RL_WIRE_TEXT_MAX]; /* the node's error for the first of them */
     uint64_t calls;                 /* of SCAN */

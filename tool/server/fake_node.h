@@ -10,25 +10,31 @@
  *     fake_node_close(node);
  *     uv_run() to its end; then uv_loop_close() is 0
  *
- * What a node does with a command: 1. It counts it and writes it into its log, whatever happens
- *   next. 2. The first rule that fits decides (fake_node_rule()); without one it runs and is
- *   answered. 3. Answers leave in the order of the commands, each not before its time, whole or in
- *   pieces.
+ * What a node does with a command:
+ *   1. It counts it and writes it into its log, whatever happens next.
+ *   2. The first rule that fits decides (fake_node_rule()); without one it runs and is answered.
+ *   3. Answers leave in the order of the commands, each not before its time, whole or in pieces.
  *
  * Faults of a network or a server, and how to cause them:
  *
- *     a node that is down fake_node_refuse(), then fake_node_drop() ... whose packets vanish
- *     fake_node_vanish() ... that comes back fake_node_listen() ... that restarts empty
- *     fake_node_restart() a stopped process (SIGSTOP) fake_node_pause(), fake_node_resume() it
- *     accepts, reads, never answers rule {.action = FAKE_IGNORE} it accepts and never reads
- *     fake_node_set_deaf() a slow answer rule {.delay_ms = 50} the command ran, its answer is lost
- *     rule {.command = "SET", .action = FAKE_EXECUTE_RESET} an error reply rule {.action =
- *     FAKE_INSTEAD, .bytes = "-OOM ...\r\n"} a wrong answer after the right action rule {.action =
- *     FAKE_REPLACE, .bytes = ":7\r\n"} a close at step 3 of the handshake rule {.nth = 3, .action =
- *     FAKE_CLOSE} a reply without end rule {.action = FAKE_ENDLESS, .bytes = "$9000...\r\n"}
- *     unrequested bytes fake_node_send() not Redis at all fake_node_set_greeting() fragments
- *     fake_node_set_fragment() scripts forgotten (SCRIPT FLUSH)
- *     server_forget_scripts(fake_node_server(node)) a clock that steps fake_node_step_clock()
+ *     a node that is down                    fake_node_refuse(), then fake_node_drop()
+ *     ... whose packets vanish               fake_node_vanish()
+ *     ... that comes back                    fake_node_listen()
+ *     ... that restarts empty                fake_node_restart()
+ *     a stopped process (SIGSTOP)            fake_node_pause(), fake_node_resume()
+ *     it accepts, reads, never answers       rule {.action = FAKE_IGNORE}
+ *     it accepts and never reads             fake_node_set_deaf()
+ *     a slow answer                          rule {.delay_ms = 50}
+ *     the command ran, its answer is lost    rule {.command = "SET", .action = FAKE_EXECUTE_RESET}
+ *     an error reply                         rule {.action = FAKE_INSTEAD, .bytes = "-OOM ...\r\n"}
+ *     a wrong answer after the right action  rule {.action = FAKE_REPLACE, .bytes = ":7\r\n"}
+ *     a close at step 3 of the handshake     rule {.nth = 3, .action = FAKE_CLOSE}
+ *     a reply without end                    rule {.action = FAKE_ENDLESS, .bytes = "$9000...\r\n"}
+ *     unrequested bytes                      fake_node_send()
+ *     not Redis at all                       fake_node_set_greeting()
+ *     fragments                              fake_node_set_fragment()
+ *     scripts forgotten (SCRIPT FLUSH)       server_forget_scripts(fake_node_server(node))
+ *     a clock that steps                     fake_node_step_clock()
  *
  * Failure: a node that cannot work (no socket, no memory) ends the program with a message. It never
  * raises SIGPIPE and leaves that signal's action alone, so a test sees whether the client does.
@@ -198,13 +204,7 @@ size_t fake_node_listeners(const struct fake_node *node,
  * and without the node's own keys. */
 size_t fake_node_keys(const struct fake_node *node);
 size_t fake_node_lines(const struct fake_node *node); /* of them, lines: entries that a lost LEAVE
-                                                       *                                                          has
-                                                       *                                                          left
-                                                       *                                                          in
-                                                       *                                                          them
-                                                       *                                                          expire
-                                                       *                                                          by
-                                                       *                                                          themselves */
+                                                         has left in them expire by themselves */
 
 /* The value of a key of database 0, or NULL. Valid until the loop runs. */
 const char *fake_node_get(const struct fake_node *node, const char *key);

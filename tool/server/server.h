@@ -145,13 +145,13 @@ struct server {
     bool is_replica;  /* READONLY */
     bool is_loading;  /* LOADING; keys do not expire */
     bool is_stale;    /* a replica without its primary that refuses reads: MASTERDOWN */
-    bool is_full;     /* OOM; or, unless the policy is noeviction, each command that needs memory
-                       *                           evicts a key first */
+    bool is_full;     /* OOM; or, unless the policy is noeviction, each command that needs
+                         memory evicts a key first */
     bool cannot_save; /* MISCONF */
     bool is_alone;    /* NOREPLICAS */
     bool is_busy;     /* BUSY */
     bool ends_early;  /* keys expire one millisecond earlier; 7.2 and later sometimes do so, up to 1
-                       * ms before the ttl is over */
+                         ms before the ttl is over */
     uint32_t max_clients; /* 0: any number */
 
     /* Rules broken on purpose: a bit for each of server_broken. */
@@ -180,7 +180,7 @@ enum server_broken {
     SERVER_BREAK_BLIND_RELEASE = 1 << 1,   /* deletes any value */
     SERVER_BREAK_RAISE_BLIND = 1 << 2,     /* sets the counter without checking token or counter */
     SERVER_BREAK_RAISE_LARGER = 1 << 3,    /* says yes although the counter is higher, and leaves
-                                            * it */
+                                              it */
     SERVER_BREAK_RAISE_ANYWHERE = 1 << 4,  /* raises without the token */
     SERVER_BREAK_COUNTER_TTL = 1 << 5,     /* the counter lives as long as the lock */
     SERVER_BREAK_COUNTER_LEFT = 1 << 6,    /* an extension, or a turn's key, does not renew it */
@@ -219,7 +219,7 @@ enum server_permits_broken {
     SERVER_PERMITS_COUNTED = 1 << 0, /* TAKE sets any free slots, if there are enough */
     SERVER_PERMITS_ABOVE = 1 << 1,   /* slots above a lowered number are passed on */
     SERVER_PERMITS_PASS = 1 << 2,    /* a client that wants several does not block those behind
-                                      * it */
+                                        it */
     SERVER_PERMITS_TWICE = 1 << 3,   /* all served clients are notified of the same slots */
     SERVER_PERMITS_SERVED = 1 << 4,  /* a notified client does not get its slots */
     SERVER_PERMITS_LIES = 1 << 5,    /* names slots that do not exist */

@@ -1,13 +1,18 @@
 /* What the files of the server share. Others include server.h only.
  *
- *     server.c a server and its connections: made, fed, restarted server_keys.c the table of keys
- *     server_commands.c the table of commands, who may run them when, and those on connections
- *     server_reply.c what a command replies: bytes, or a value of Lua's server_data.c the commands
- *     on keys server_plain.c those that only clients of other libraries send, or scripts call
- *     server_zset.c those on a ZSET; server_line.c is what it is in a key server_script.c EVAL and
- *     its like, and the known scripts server_lua.c runs them server_broken.c how the library's are
- *     broken on purpose server_channels.c subscribers and messages server_users.c AUTH and what
- *     users may do server_info.c INFO */
+ *     server.c            a server and its connections: made, fed, restarted
+ *     server_keys.c       the table of keys
+ *     server_commands.c   the table of commands, who may run them when, and those on connections
+ *     server_reply.c      what a command replies: bytes, or a value of Lua's
+ *     server_data.c       the commands on keys
+ *     server_plain.c      those that only clients of other libraries send, or scripts call
+ *     server_zset.c       those on a ZSET; server_line.c is what it is in a key
+ *     server_script.c     EVAL and its like, and the known scripts
+ *     server_lua.c        runs them
+ *     server_broken.c     how the library's are broken on purpose
+ *     server_channels.c   subscribers and messages
+ *     server_users.c      AUTH and what users may do
+ *     server_info.c       INFO */
 #ifndef SERVER_SERVER_PARTS_H
 #define SERVER_SERVER_PARTS_H
 
