@@ -1,8 +1,8 @@
 """A backend: where the nodes run, and which faults can be done to them there.
 
-Happy path: check() says nothing, start() brings up the nodes, close() removes everything that
-start() made, also after a start that failed half way. Failure modes: check() and start() raise
-ChaosError that names what is missing and the remedy.
+Happy path: check() raises nothing, start() brings up the nodes, close() removes everything that
+start() made, even if it failed half way. Failure modes: check() and start() raise ChaosError that
+names what is missing and the remedy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CERTIFICATES_SH = Path(__file__).resolve().parent.parent / "certificates.sh"
 
 
 class Backend(ABC):
-    """cannot: faults that it cannot do, and why. with_tls: clients speak TLS to the nodes."""
+    """cannot: unsupported faults, and why. with_tls: clients speak TLS to the nodes."""
 
     name = ""
     cannot: dict[str, str] = {}
@@ -44,7 +44,7 @@ class Backend(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Removes what start() has made. Never raises for what is gone already."""
+        """Removes what start() has made. Never raises for things that are already gone."""
 
     def make_certificates(self, hosts: list[str]) -> None:
         """One for all nodes, with the addresses that clients know."""
@@ -62,7 +62,7 @@ class Backend(ABC):
         return f"rediss://{host}:{port}?tls_ca={quote(str(self.certificates / 'ca.crt'))}"
 
     def clock_environment(self, clock_file: Path) -> dict[str, str]:
-        """What makes a server look at this file for the time."""
+        """The environment that makes a server read the time from this file."""
         return {"LD_PRELOAD": str(self.clock_library), "REDLOCK_CLOCK_FILE": str(clock_file)}
 
 

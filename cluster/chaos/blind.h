@@ -1,9 +1,8 @@
 /* The negative control "blind-release": a plain DEL of a key on every node, by connections of its
- * own and without a look at whose key it is. It runs on a thread of libuv's pool, so that a node
- * that does not answer does not hold up the loop, and with it the other clients.
+ * own and without checking the owner of the key. It runs on a thread of libuv's pool, so that a
+ * node that does not answer does not block the loop, and with it the other clients.
  *
- * Failure modes: a node that cannot be reached in time is left out. done runs once in any case.
- */
+ * Failure modes: a node that cannot be reached in time is skipped. done runs once in any case. */
 #ifndef CHAOS_BLIND_H
 #define CHAOS_BLIND_H
 

@@ -44,7 +44,7 @@ def wait_summary(history):
 
 
 def broken_ns(history):
-    """For how long a grant may have suffered from a fault that breaks an assumption."""
+    """The time in which a fault that breaks an assumption may have affected a grant."""
     told = spans.union((fault.begin_ns, (fault.end_ns or history.end_ns) + history.ttl_ns)
                        for fault in history.faults if fault.breaks)
     return spans.total(spans.intersect(told, [(history.begin_ns, history.end_ns)]))
@@ -161,7 +161,7 @@ def judge(history, stall_s=None, starved_s=None):
 
 
 def plans(story):
-    """How each loss came about."""
+    """The cause of each loss."""
     losses = {}
     for _, status, plan in story.lost:
         on_purpose = plan == "outlast" and status in ("ERR_EXPIRED", "ERR_MAX_HOLD")

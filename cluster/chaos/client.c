@@ -5,12 +5,11 @@
  *
  * SIGUSR1: the process kills itself as soon as one of its clients has the turn in a line.
  *
- * What a client does is in life.h, what it writes down in journal.h.
+ * See life.h for a client's actions, and journal.h for its records.
  *
  * Failure modes: a bad option ends it with status 2; a record that cannot be written, or a handle
- * that is left over at the end, with 3. A process that is killed leaves its record as far as it
- * got: every line was a write of its own.
- */
+ * left open at the end, with 3. A killed process leaves its record up to its death: each line is a
+ * separate write. */
 #include <assert.h>
 #include <inttypes.h>
 #include <signal.h>

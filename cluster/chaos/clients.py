@@ -2,12 +2,12 @@
 permits, shells: "redlock run --permits", again and again, with redlock-chaos-client as the command.
 
 Happy path: Clients(...).start(), then faults by slot ("c2" is the second one), then finish(). A
-slot's process has a number of its own; the one that takes a killed one's place has the next number
-that nobody has had, so that no name is used twice in a history.
+slot's process has a number of its own; the successor of a killed process has the next unused
+number, so that no name is used twice in a history.
 
-Failure modes: a process that ends by itself, or that does not end when it is told to, raises
-ChaosError with what it wrote. One that was told to end before it could hear that, as one may that has
-just taken a killed one's place, is ended by the signal, and has done nothing.
+Failure modes: a process that ends by itself, or does not end on request, raises ChaosError with its
+output. A process that gets the signal before it handles it, such as one that has just replaced a
+killed one, dies of it, and has done nothing.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from pathlib import Path
 
 from server import ChaosError
 
-# Beyond the longest wait and work: a client finishes what it does when it is told to end.
+# Beyond the longest wait and work: a client finishes its work when it is told to end.
 FINISH_TIMEOUT_S = 20.0
 TURN_POLL_S = 0.001
 SHELL_TTL_MS = 1000  # a shorter one leaves no time to end the command
 NOT_READY = "cannot start a guard process: it does not become ready"
-# Of a shell that is told to end: what its command makes of that, or a lock that is lost meanwhile.
+# Exit statuses of a shell that is told to end: its command's, or that of a lock lost meanwhile.
 SHELL_ENDED = (0, 128 + signal.SIGTERM, 75)
 SHELL_BEGINS_S = 1.0  # its command writes no journal
 
 
 @dataclass(frozen=True)
 class Load:
-    """What every client process is told; see redlock-chaos-client --help."""
+    """The options of every client process; see redlock-chaos-client --help."""
 
     program: Path
     urls: list[str]
@@ -68,7 +68,7 @@ class Load:
             "workload": self.workload,
             "permits": self.permits,
             "guard": self.guard,
-            # It is ended by a signal; this is for the case that nobody sends it.
+            # A signal ends it; this is for the case that none is sent.
             "seconds": int(self.seconds) + 600,
         }
         if self.control is not None:
@@ -107,7 +107,7 @@ class _Process:
 
 
 class Clients:
-    """One thread a slot at a time; the sampler reads running() beside it."""
+    """One thread per slot at a time; the sampler reads running() concurrently."""
 
     def __init__(self, load: Load, processes: int, shells: int) -> None:
         self._load = load
@@ -161,8 +161,8 @@ class Clients:
         process.popen.wait()
 
     def kill_at_turn(self, slot: str, within_s: float, stop: threading.Event) -> str:
-        """The process kills itself when it has the turn; one that gets none meanwhile is killed, and a
-        shell, which does not tell, at once."""
+        """The process kills itself when it has the turn. It is killed if it gets none in time; so
+        is a shell, at once, since it does not report its turn."""
         process = self._slots[slot]
         if process.is_shell:
             self.kill(slot)
@@ -184,8 +184,8 @@ class Clients:
         self._spawn(slot)
 
     def check(self) -> None:
-        """Raises ChaosError if a process ended that nobody had ended. A shell that the machine was too
-        busy for, and that said so, is replaced."""
+        """Raises ChaosError if a process ended unexpectedly. A shell that reports that the machine
+        is too busy is replaced."""
         with self._lock:
             slots = list(self._slots.items())
         for slot, process in slots:
@@ -197,7 +197,7 @@ class Clients:
             self._spawn(slot)
 
     def finish(self) -> None:
-        """Tells all to end after their present work, and waits for it."""
+        """Tells all to end after their current work, and waits for it."""
         running = [one for one in self._slots.values() if one.popen.poll() is None]
         told_s = time.monotonic()
         for process in running:
@@ -216,14 +216,14 @@ class Clients:
                 raise self._failed(process, _ended(status))
 
     def close(self) -> None:
-        """Whatever still runs ends now."""
+        """Ends all processes that still run."""
         for process in self._slots.values():
             if process.popen.poll() is None:
                 process.popen.kill()
                 process.popen.wait()
 
     def _has_begun(self, process: _Process, told_s: float) -> bool:
-        """Whether it could hear a signal by then: a client writes something when it can."""
+        """Whether it handled signals by then: a client writes something when it does."""
         if process.is_shell:
             return told_s - process.started_s > SHELL_BEGINS_S
         journal = self._load.folder / "clients" / f"{process.number}.jsonl"

@@ -1,5 +1,5 @@
 /* A wall clock that a file moves: preloaded into one Redis server, so that chaos can step that
- * node's clock, or let it drift, while the machine's own clock stays what it is.
+ * node's clock, or let it drift, without changing the machine's own clock.
  *
  * Happy path: LD_PRELOAD names this library and REDLOCK_CLOCK_FILE a file of 64 bytes
  * (cluster/chaos/clock.py writes it). gettimeofday(), time() and clock_gettime() of the real-time
@@ -8,15 +8,15 @@
  *     real + offset_ns + (real - base_ns) * rate_ppm / 1000000
  *
  * Monotonic clocks are left alone: a stepped wall clock does not step them either. Redis decides by
- * the wall clock when a key expires, and that is what is to be broken.
+ * the wall clock when a key expires, and this is the fault to inject.
  *
- * The file holds two settings and the number of the one that counts. The writer fills the other one
- * and then changes the number, so a reader never mixes an old offset with a new rate. (A reader
- * that sleeps in the middle of reading while two changes are made could mix them once; changes are
+ * The file holds two settings and the number of the one in use. The writer fills the other one and
+ * then changes the number, so a reader never mixes an old offset with a new rate. (A reader that
+ * sleeps in the middle of reading while two changes are made could mix them once; changes are
  * seconds apart.)
  *
- * Failure modes: without the variable, or where the file is missing or too short, the process ends
- * at once with a sentence: a node that silently keeps good time would prove nothing. Time is read
+ * Failure modes: without the variable, or if the file is missing or too short, the process ends at
+ * once with a sentence: a node that silently keeps correct time would prove nothing. Time is read
  * by system call instead of through the C library's own function, since looking that one up
  * allocates memory, and jemalloc asks for the time while it starts: it would never return. */
 #include <fcntl.h>
@@ -50,7 +50,7 @@ _Static_assert(sizeof(struct clock_file) == 64, "clock.py writes this layout");
 static const struct clock_file *moved;
 
 static void refuse(const char *why, size_t length) {
-    /* Nothing can be done if this cannot be written either. */
+    /* There is no remedy if this write fails, too. */
     ssize_t written = write(STDERR_FILENO, why, length);
     (void)written;
     _exit(1);

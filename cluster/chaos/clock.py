@@ -42,7 +42,7 @@ class Clock:
         self._write()
 
     def drift(self, rate_ppm: int) -> None:
-        """From now on the clock gains (or loses) so many microseconds in each second. No jump."""
+        """From now on the clock gains (or loses) this many microseconds per second. No jump."""
         self._settle()
         self._rate_ppm = rate_ppm
         self._write()
@@ -55,7 +55,7 @@ class Clock:
         self._write()
 
     def _settle(self) -> None:
-        """Turns what has drifted so far into offset, so that a new rate starts from here."""
+        """Turns the drift so far into offset, so that a new rate starts from here."""
         now_ns = time.time_ns()
         self._offset_ns += (now_ns - self._base_ns) * self._rate_ppm // PPM
         self._base_ns = now_ns

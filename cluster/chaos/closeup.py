@@ -1,5 +1,5 @@
-"""A look from near at what a finding points to: all holds of that resource around that moment, with
-what was done to the nodes meanwhile."""
+"""A close-up of a finding: all holds of that resource around that time, with the faults of the
+nodes meanwhile."""
 import spans
 from svg import Scale, Svg, draw_axis, number
 
@@ -11,7 +11,7 @@ CLIENTS_MAX = 10
 
 def moments(history, verdict, most=6):
     """[(finding, t_ns, hold)] of findings that point to a hold, each kind in turn, violations
-    first, and none that would show the same again."""
+    first, and none that would repeat another one."""
     by_client = {}
     for hold in history.holds:
         by_client.setdefault(hold.client, []).append(hold)
@@ -36,7 +36,7 @@ def moments(history, verdict, most=6):
 
 
 def window_of(history, t_ns, holds):
-    """What to show: the holds that touch this moment, and some room."""
+    """What to show: the holds at this time, with some margin."""
     begin = min(hold.enter_ns for hold in holds)
     end = max(hold.window_end_ns for hold in holds)
     room = max((end - begin) // 6, history.ttl_ns // 50)
@@ -49,7 +49,7 @@ def draw(history, t_ns, hold):
     touching = [other for other in same if other.enter_ns <= t_ns <= other.window_end_ns]
     begin, end = window_of(history, t_ns, touching)
     shown = [other for other in same if other.enter_ns < end and other.window_end_ns > begin]
-    # Those that meet at this moment first, so that they are never left out.
+    # Those that meet at this time come first, so that they are never left out.
     nearest = sorted(shown, key=lambda other: (other not in touching, other.enter_ns))
     clients = list(dict.fromkeys(other.client for other in nearest))[:CLIENTS_MAX]
     faults = [fault for fault in history.faults if fault.client is None and

@@ -1,8 +1,8 @@
 """One fault from its beginning to its end, on a thread of its own, and its record.
 
 Happy path: begin (damage done), wait, heal, end. A stop of the run ends the wait early; the fault
-is healed then as at its time. Failure modes: whatever goes wrong is written as an error event and
-handed to the run, which ends: a fault that was half done proves nothing.
+is healed then as at its time. Failure modes: any error is written as an error event and passed to
+the run, which ends: a half-done fault proves nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AGAIN_S = 0.03
 
 
 class FaultThread(threading.Thread):
-    """breaks: whether an overlap may be laid to this fault. on_error is called from this thread with
+    """breaks: whether this fault may explain an overlap. on_error is called from this thread with
     one sentence."""
 
     def __init__(
@@ -98,7 +98,7 @@ class FaultThread(threading.Thread):
         begun_ns = now_ns()
         fault = self.step.fault
         if fault == "turn-kill":
-            # In the record it is the kill that it is, from the moment at which it has happened.
+            # The record shows it as a kill, from the time of the kill on.
             at_turn = clients.kill_at_turn(slot, self.step.for_ms / 1000, self._stop_run)
             fault, begun_ns = "client-kill", now_ns()
             heal, detail = clients.replace, f"replaced by a new process; {at_turn}"

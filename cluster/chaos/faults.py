@@ -1,8 +1,8 @@
-"""The catalogue of faults: what can be done to a node or to a client process.
+"""The catalogue of faults: of a node or of a client process.
 
-Each fault says what it does in one line (shown by --list), whether it breaks an assumption that
-Redlock stands on (and whether the clients' guard makes good for that), in which state a node counts while it lasts, and how long it lasts in units of
-the ttl. What a fault does to a node is in inject.py; which backend can do it, the backend says.
+Each fault has a description in one line (shown by --list), says whether it breaks an assumption of
+Redlock (and whether the clients' guard compensates), the state of the node while it lasts, and its
+duration in units of the ttl. inject.py implements it; each backend says which faults it supports.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Fault:
     guarded: bool = False
 
     def excuses(self, guard: str, faults: tuple[str, ...]) -> bool:
-        """Whether an overlap in a run of these faults may be laid to this one. A client that was
+        """Whether this fault may explain an overlap in a run of these faults. A client that was
         started in the middle of the run cannot know of a failover: its guard has seen nothing."""
         if not self.breaks or not self.guarded or guard != "strict":
             return self.breaks

@@ -1,14 +1,14 @@
-"""A finding: one kind of thing that was looked for, how often it was found, and examples."""
+"""A finding: one kind of defect, how often it was found, and examples."""
 
 EXAMPLES_MAX = 12
 
 # What a finding means for the verdict.
-VIOLATION = "violation"  # the lock broke its promise
-EXPLAINED = "explained"  # ... while something was broken that the promise rests on
+VIOLATION = "violation"  # the lock broke its guarantee
+EXPLAINED = "explained"  # ... while a precondition of the guarantee was broken
 APART = "apart"  # no lock can prevent it: the resource has to (a fencing token)
 NOTE = "note"
 
-# What a wrong lock is caught by.
+# The findings that reveal a wrong lock.
 SAFETY = ("overlap", "permits", "slots", "late-act", "validity", "token", "lost-update")
 CAUGHT = SAFETY + ("overtaken",)
 
@@ -18,11 +18,11 @@ class Finding:
         self.kind = kind
         self.weight = weight
         self.title = title  # "Two clients held one lock at once"
-        self.text = text  # what it means, or what the limit is
-        self.skipped = ""  # why it was not looked for, if it was not
+        self.text = text  # its meaning, or the limit
+        self.skipped = ""  # why it was not checked, if it was not
         self.count = 0
         self.examples = []
-        self.marks = []  # (t_ns, client or node, until_ns): where the report points to
+        self.marks = []  # (t_ns, client or node, until_ns): where it is in the report
 
     def add(self, example, t_ns=None, who=None, until_ns=None):
         self.count += 1

@@ -1,5 +1,5 @@
-"""The history of a chaos run: what was done to nodes and clients, and what the clients wrote down.
-See journal.h for their records; reading.py fills a History.
+"""The history of a chaos run: the faults of nodes and clients, and the records of the clients. See
+journal.h for their records; reading.py fills a History.
 """
 from pathlib import Path
 
@@ -14,7 +14,7 @@ class Unusable(Exception):
 
 
 class Hold:
-    """One hold of one lock by one client, as its client wrote it down."""
+    """One hold of one lock by one client, as the client recorded it."""
     __slots__ = ("client", "resource", "token", "sequence", "enter_ns", "valid_until_ns",
                  "renewals", "last_act_ns", "end_ns", "ended", "late_acts", "window_end_ns",
                  "reads", "slots", "permits", "granted_until_ns")
@@ -27,15 +27,15 @@ class Hold:
         self.sequence = sequence
         self.enter_ns = t_ns
         self.granted_until_ns = valid_until_ns
-        self.valid_until_ns = valid_until_ns  # the latest that was told
-        self.renewals = None  # [(when it was told, valid until)]
+        self.valid_until_ns = valid_until_ns  # the latest that was recorded
+        self.renewals = None  # [(when it was recorded, valid until)]
         self.last_act_ns = t_ns
         self.end_ns = None
         self.ended = None  # "exit", "lost", "killed", "stopped", "next" or "unknown"
         self.late_acts = None  # [(when, valid until)] of acts outside the validity
         self.window_end_ns = t_ns
         self.reads = reads  # beside others that do
-        # Of a semaphore: which slots it has, of how many by what it knew.
+        # Of a semaphore: its slots, and the number of permits that it knew.
         self.slots, self.permits = permits or ((), 0)
 
     def conflicts(self, other):
@@ -46,7 +46,7 @@ class Hold:
         return not (self.reads and other.reads)
 
     def valid_until_at(self, t_ns):
-        """How far its validity reached by what it knew at that time."""
+        """The end of its validity as known at that time."""
         if not self.renewals:
             return self.valid_until_ns
         known = self.renewals[0][1]
@@ -57,7 +57,7 @@ class Hold:
 
 
 class Fault:
-    """Something that was done to a node or to a client process on purpose."""
+    """A fault that was injected into a node or a client process."""
     __slots__ = ("name", "node", "client", "begin_ns", "end_ns", "breaks", "detail")
 
     def __init__(self, event):
@@ -75,7 +75,7 @@ BREAKING = ("sigkill-empty", "flushall", "failover", "evict", "clock-step", "clo
 
 
 def breaks_by_name(name):
-    """Does a fault of this name take away what Redlock assumes of its nodes?"""
+    """Does a fault of this name break an assumption of Redlock about its nodes?"""
     return any(part in name for part in BREAKING)
 
 
@@ -92,7 +92,7 @@ class History:
         self.run = {}
         self.holds = []  # in the order of the register
         self.late_landings = []  # (hold, when it looked, the other hold)
-        self.odd = {}  # what is wrong with the files -> how often
+        self.odd = {}  # defect of the files -> how often
         self.problems = []  # sentences: why the run cannot be judged
         self.lines = 0
         self.faults = []
@@ -119,7 +119,7 @@ class History:
         return self.run["ended_ns"]
 
     def seconds(self, t_ns):
-        """Since the run began, for people."""
+        """Time since the run began, human-readable."""
         return (t_ns - self.begin_ns) / 1e9
 
     def client_faults(self, process, *names):
@@ -137,7 +137,7 @@ class History:
                    default=None)
 
     def node_spans(self, node, *states):
-        """When the node was in one of these states; one that nothing is told of is up."""
+        """When the node was in one of these states; a node without records is up."""
         told = sorted(self.states.get(node, []))
         if not told or told[0][0] > self.begin_ns:
             told.insert(0, (self.begin_ns, "up"))
@@ -155,16 +155,16 @@ class History:
 
 
 class Story:
-    """What one client told of itself."""
+    """The records of one client."""
     __slots__ = ("waits", "reads", "permits", "moves", "turns", "grants", "denied", "lost",
                  "attempts", "released", "changes", "validities")
 
     def __init__(self):
         self.waits = []  # [(begin, end, granted, resource)]
-        self.reads = set()  # the begins of those that would read
-        self.permits = set()  # the begins of those that were for permits
-        self.moves = []  # [(t_ns, node)]: a place in its line was asked for; None: it was left
-        self.turns = []  # when it was told that it is its turn
+        self.reads = set()  # the begins of the waits for reading
+        self.permits = set()  # the begins of the waits for permits
+        self.moves = []  # [(t_ns, node)]: it requested a place in that line; None: it left
+        self.turns = []  # when it was notified of its turn
         self.grants = []  # [(t_ns, wait_us, plan)]
         self.validities = []  # [(t_ns, when the hold's and when this request was sent, until)]
         self.denied = {}  # status -> how often

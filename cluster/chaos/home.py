@@ -1,8 +1,8 @@
-"""The lines that the nodes keep: which of them has the longest; and what is wrong on purpose: a line
-that is turned round, readers that nobody sees.
+"""The lines on the nodes: finds the longest; and sabotages for the negative controls: a reversed
+line, invisible readers.
 
 A line is a ZSET, "libredlock:line:{RESOURCE}" (docs/protocol.md). Nodes are asked directly, not
-through what breaks their network. A node that does not answer at once has no line.
+through the faulty network. A node that does not answer at once counts as having no line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from resp import RedisError
 from server import ChaosError
 
 PATIENCE_S = 0.2
-# The first becomes the last. Scores stay near the clock, so that who comes is not before all.
+# Reverses the line. Scores stay near the clock, so that new clients are not ahead of all.
 REVERSE = """
 local all = redis.call('zrange', KEYS[1], 0, -1, 'withscores')
 for i = 1, #all, 2 do
@@ -45,12 +45,12 @@ def find(nodes: Sequence[Node], resource: str) -> str:
 
 
 def forget_readers(nodes: Sequence[Node], resource: str) -> None:
-    """Nodes that do not know that others read: for the control "unseen-readers"."""
+    """Makes nodes forget their readers: for the control "unseen-readers"."""
     for node in nodes:
         _ask(node, "EVAL", FORGET, 1, resource)
 
 
 def reverse(nodes: Sequence[Node], resource: str) -> None:
-    """Whoever came last is served first: for the control "reversed-line"."""
+    """The last client is served first: for the control "reversed-line"."""
     for node in nodes:
         _ask(node, "EVAL", REVERSE, 1, _name(resource))

@@ -1,10 +1,10 @@
-"""What each fault does to a node. The catalogue's words are in faults.py.
+"""The implementation of each fault. faults.py has the catalogue.
 
 Happy path: inject(step, node) is a generator. Up to its yield it does the damage; after it, it
-heals. What it yields says what was done, and maybe what is to be done again and again meanwhile.
+heals. It yields what was done, and optionally an action to repeat meanwhile.
 
-Failure modes: what cannot be done raises ChaosError, RedisError or OSError: the run proves nothing
-then.
+Failure modes: a fault that cannot be injected raises ChaosError, RedisError or OSError: the run
+proves nothing then.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _loss(node: Node, _step: Step, draw: random.Random) -> Injection:
 def _client_pause(node: Node, step: Step, draw: random.Random) -> Injection:
     node.server.call("CLIENT", "PAUSE", step.for_ms)
     yield Damage(f"{step.for_ms} ms")
-    node.server.wait_up()  # the pause ends by itself; until then this waits as any client does
+    node.server.wait_up()  # the pause ends by itself; until then this blocks like any client
 
 
 def _script_flush(node: Node, _step: Step, draw: random.Random) -> Injection:
@@ -109,7 +109,7 @@ def _flushall(node: Node, _step: Step, draw: random.Random) -> Injection:
 
 
 def _demote(node: Node, _step: Step, draw: random.Random) -> Injection:
-    # Of a primary that does not exist: it keeps its data and refuses writes.
+    # The primary does not exist: the node keeps its data and refuses writes.
     node.server.call("REPLICAOF", "127.0.0.1", 1)
     yield Damage()
     node.server.call("REPLICAOF", "NO", "ONE")
@@ -160,7 +160,7 @@ def _evict(node: Node, _step: Step, draw: random.Random) -> Injection:
 
 
 class _Filler:
-    """Somebody else's keys, more and more of them."""
+    """More and more keys of another client."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -176,7 +176,7 @@ class _Filler:
             with self._node.server.connect() as connection:
                 connection.pipeline(commands)
         except RedisError:
-            pass  # even evicting makes no room: full is what it should be
+            pass  # not even eviction makes room: the node is full, as intended
 
     def remove(self, connection: Connection) -> None:
         names = [f"{FILLER_PREFIX}{number + 1}" for number in range(self._written)]
@@ -193,7 +193,7 @@ def _setting(connection: Connection, name: str) -> str:
 _INJECTIONS: dict[str, Callable[[Node, Step, random.Random], Injection]] = {
     "sigkill": _sigkill,
     "sigkill-empty": _sigkill_empty,
-    "sigkill-late": _sigkill_empty,  # later, that is all
+    "sigkill-late": _sigkill_empty,  # only late
     "sigstop": _sigstop,
     "partition": _partition,
     "partition-in": _partition,

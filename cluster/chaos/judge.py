@@ -1,8 +1,7 @@
 """The end of a run: the checker's verdict, the report, and what is printed.
 
 Happy path: judge() lets checker.py read the history and report.py draw it. Failure modes: a run
-that the script itself could not finish is unusable (status 2), whatever the checker found before
-that.
+that the script could not finish is unusable (status 2), whatever the checker found.
 """
 
 from __future__ import annotations

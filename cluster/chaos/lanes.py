@@ -1,8 +1,8 @@
 """Which client is drawn in which lane.
 
-A process that takes the place of one that was killed goes on in its lanes, so that a long run needs
-no more lanes than there are clients at a time. If that are still too many, those that a violation
-points to come first.
+The successor of a killed process continues in its lanes, so that a long run needs no more lanes
+than there are clients at a time. If there are still too many, those that a violation points to come
+first.
 """
 from history import process_of
 
@@ -15,7 +15,7 @@ def name_key(client):
 
 
 def seats(history):
-    """Lists of processes that ran one after the other, and so do not need lanes of their own."""
+    """Lists of processes that ran one after the other, and so can share lanes."""
     result = []  # [(end of the last one, processes)]
     for process in sorted({process_of(client) for client in history.clients},
                           key=lambda name: (history.processes[name]["first"], name_key(name))):
@@ -31,8 +31,8 @@ def seats(history):
 
 
 def lanes(history, pointed):
-    """Groups of lanes; a lane is a list of clients, one after the other. Not more than LANES_MAX
-    lanes, those with one of the pointed clients first."""
+    """Groups of lanes; a lane is a list of clients, one after the other. At most LANES_MAX lanes,
+    those with one of the pointed clients first."""
     groups = []
     for processes in seats(history):
         rows = []

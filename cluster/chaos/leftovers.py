@@ -2,7 +2,7 @@
 and file descriptors that grow."""
 from findings import EXPLAINED, NOTE, VIOLATION, Finding
 
-JUDGED_AFTER_S = 60  # a process needs to have run so long for its growth to mean something
+JUDGED_AFTER_S = 60  # a process's growth is significant only after this time
 GROWTH_KB = 8192
 GROWTH_SHARE = 0.25
 GROWTH_FDS = 16

@@ -1,10 +1,9 @@
 /* See life.h.
  *
  * Failure modes: a client that opens without a quorum goes on, as the library lets it, and is
- * refused until the nodes come; a refused acquire is noted and tried again after a pause; a lost
- * lock is given up and another is waited for. A call that the library refuses at once is a mistake
- * of this program and ends it.
- */
+ * refused until the nodes come; a refused acquire is noted and retried after a pause; after a loss
+ * the client waits for another lock. A call that the library refuses at once is a defect of this
+ * program and ends it. */
 #include "life.h"
 
 #include <assert.h>
@@ -20,12 +19,12 @@
 
 #define RETRY_DELAY_MS 10
 #define RETRY_JITTER_MS 30
-#define KINDS 5                   /* rwlock: one of so many waits is a writer's */
-#define HOLDS_PER_CLIENT 1000000u /* sequences of two clients of one run do not meet */
+#define KINDS 5                   /* rwlock: one in this many waits is a writer's */
+#define HOLDS_PER_CLIENT 1000000u /* sequences of two clients of one run do not overlap */
 
 static void worker_wait(struct chaos_worker *worker);
 
-/* A call that cannot fail here did. */
+/* A call failed that cannot fail here. */
 static void must(const struct chaos_worker *worker, int status, const char *what) {
     if (status != 0) {
         fprintf(stderr, "redlock-chaos-client: %s: %s: %s\n", worker->name, what,
@@ -117,8 +116,8 @@ static void worked(struct chaos_worker *worker) {
     const struct chaos_settings *settings = &worker->process->settings;
     assert(!worker->is_working && worker->lock != NULL);
     if (settings->control == CHAOS_BLIND_RELEASE) {
-        /* The wrong way, as it is often written: a client that is done deletes the key, also one
-         * whose lock has run out in the meantime and who has tidied up first. */
+        /* The wrong way, as it is often written: a client deletes the key when it is done, even if
+         * its lock has expired meanwhile and it has cleaned up first. */
         uint64_t ms = worker->is_lost ? 1 + (uint64_t)settings->work_ms : 0;
         chaos_worker_after(worker, ms, delete_blindly);
     } else if (worker->is_lost || redlock_release(worker->lock, released_cb, worker) != 0) {
@@ -240,8 +239,8 @@ static void opened_cb(redlock_client *client, int status, void *data) {
     worker_wait(worker);
 }
 
-/* When it asks, for its validity; where it waits, and when it is its turn, for the order in which
- * clients are served. */
+/* Records when a request is sent, for the validity; and where a client waits and when it has its
+ * turn, for the order of service. */
 static void traced(const redlock_event *event, void *data) {
     struct chaos_worker *worker = data;
     struct chaos_journal *journal = &worker->process->journal;

@@ -1,7 +1,7 @@
-"""Liveness: while a quorum of nodes was up and somebody waited, were locks granted?
+"""Liveness: while a quorum of nodes was up and a client waited, were locks granted?
 
-Only such time counts in which a quorum was up without a break, so a fault that takes the quorum
-away starts the watch anew. A client is not waiting while its process is stopped.
+Only time in which a quorum was up without interruption counts, so a fault that breaks the quorum
+starts the watch anew. A client is not waiting while its process is stopped.
 """
 from bisect import bisect_left, bisect_right
 
@@ -11,16 +11,16 @@ from history import process_of
 
 
 def default_limits_s(history):
-    """(nobody gets a lock, one client gets none). Generous: orphans of one ttl, connections that
-    have to be made anew, guards that keep a restarted node out for a ttl; and a client that waits
-    among others has no place in a queue."""
+    """(nobody gets a lock, one client gets none). Generous: orphans of one ttl, new connections,
+    guards that keep a restarted node out for a ttl; and a waiting client has no place in a
+    queue."""
     ttl_s = history.ttl_ns / 1e9
     return 10 + 3 * ttl_s, max(60, 30 * ttl_s)
 
 
 def idle_limit_s(history):
-    """Where the line is what is looked at: a key whose holder was killed, a home that hangs and is
-    given up, and whoever asks then."""
+    """In scenarios about the line: a key whose holder was killed, a home that hangs and is given
+    up, and the next client then."""
     return 3 + 2 * history.ttl_ns / 1e9
 
 
@@ -35,7 +35,7 @@ def running_spans(history):
 
 
 def longest_dry(times, watched):
-    """The longest stretch of the watched spans without one of the times in it, or None."""
+    """The longest stretch of the watched spans without any of the times, or None."""
     times = sorted(times)
     best = None
     for begin, end in watched:

@@ -1,9 +1,9 @@
-"""The local backend: redis-server processes of this machine behind a proxy, without any rights.
+"""The local backend: redis-server processes of this machine behind a proxy, without privileges.
 
 Happy path: each server listens on a port that the system chose, clients know the proxy's port. So
-the proxy can cut, delay and reset, and can put a replica behind the same address. With TLS it leads to
-a second port of each server, which has a certificate for this address. Failure modes: a
-port that somebody else takes between choosing and listening makes start() try another one.
+the proxy can cut, delay and reset, and can put a replica behind the same address. With TLS it leads
+to a second port of each server, which has a certificate for this address. Failure modes: if another
+process takes a port between choosing and listening, start() tries another one.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class LocalBackend(Backend):
         raise ChaosError(f"{name}: no free port in {PORT_TRIES} tries")
 
     def forget(self, server: Server) -> None:
-        """Ends a server that is not needed any more."""
+        """Ends a server that is no longer needed."""
         assert isinstance(server, RedisProcess)
         server.kill()
         self._servers.remove(server)

@@ -1,8 +1,8 @@
 """chaos.sh: see options.py for what can be asked, run.py for what a run is.
 
 Exit status: 0 held, 1 violation, 2 the run proves nothing, 128 + n ended by signal n and held until
-then. Failure modes: every ChaosError is one sentence on stderr and status 2; whatever was started
-is ended in each case, also when a signal comes while nodes are starting.
+then. Failure modes: every ChaosError is one sentence on stderr and status 2; all processes are
+ended in each case, even when a signal comes while nodes are starting.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def settings(asked: Namespace, scenario: Scenario, steps: list[Step]) -> Setting
 
 
 def report_folder(asked: Namespace, work: Path) -> Path:
-    """The run's folder: new, or empty; inside the work folder if nobody wants to keep it."""
+    """The run's folder: new, or empty; inside the work folder unless it is to be kept."""
     if not asked.report:
         folder = work / "run"
         folder.mkdir()
@@ -129,7 +129,7 @@ def report_folder(asked: Namespace, work: Path) -> Path:
 
 
 def keep(folder: Path, work: Path) -> Path:
-    """Keeps the folder of a run that did not hold, which nobody had asked to keep."""
+    """Keeps the folder of a failed run, although that was not requested."""
     if folder.parent != work:
         return folder
     kept = Path(tempfile.mkdtemp(prefix="redlock-chaos-kept."))

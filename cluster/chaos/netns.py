@@ -1,9 +1,9 @@
 """The netns backend: each node in a network namespace of its own, so that packets really are lost.
 
 Happy path: for each node a namespace redlock-PID-nI and a pair of linked devices, rlPIDnIh here and
-rlPIDnI inside, with two addresses out of a /30 that is nobody's. The client's packets to the node
-cross that link; the kernel inside drops, resets and slows them. A replica runs on another port of
-the same namespace and takes over the primary's port. With TLS these are the ports with TLS.
+rlPIDnI inside, with two addresses out of an unused /30. The client's packets to the node cross that
+link; the kernel inside drops, resets and slows them. A replica runs on another port of the same
+namespace and takes over the primary's port. With TLS these are the ports with TLS.
 
 Failure modes: not root, no ip or iptables, or a kernel without them: check() says so. close()
 removes namespaces and devices by their names, which carry our pid, also after a start that failed
@@ -133,7 +133,7 @@ class NetnsBackend(Backend):
         return server
 
     def forget(self, server: Server) -> None:
-        """Ends a server that is not needed any more."""
+        """Ends a server that is no longer needed."""
         assert isinstance(server, RedisProcess)
         server.kill()
         self._servers.remove(server)
@@ -144,5 +144,5 @@ class NetnsBackend(Backend):
             server.kill()
         for space, outer in self._spaces:
             for command in (["ip", "link", "del", outer], ["ip", "netns", "del", space]):
-                # What a failed start did not make cannot be removed.
+                # A failed start may not have made everything.
                 subprocess.run(command, stderr=subprocess.DEVNULL, check=False)

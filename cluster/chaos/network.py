@@ -1,10 +1,10 @@
-"""What can be done to the way between the clients and one node.
+"""Faults of the network path between the clients and one node.
 
-Happy path: one of cut(), reset(), delay(), loss(); heal() undoes it. NamespaceNetwork does it with
-the kernel's own means inside the node's network namespace: iptables drops and resets, tc limits the
-rate. The local backend has ProxyNetwork (proxy_control.py) instead.
+Happy path: one of cut(), reset(), delay(), loss(); heal() undoes it. NamespaceNetwork uses the
+kernel inside the node's network namespace: iptables drops and resets, tc limits the rate. The local
+backend has ProxyNetwork (proxy_control.py) instead.
 
-Failure modes: a tool that is missing or refuses raises ChaosError with its own words.
+Failure modes: a tool that is missing or fails raises ChaosError with its message.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def run(*command: str) -> str:
 
 
 class Network(ABC):
-    """Each function gives a few words for the record of the run."""
+    """Each function returns a few words for the record of the run."""
 
     @abstractmethod
     def cut(self, to_node: bool, from_node: bool) -> str:
-        """Nothing passes in the directions that are true."""
+        """Blocks the directions that are true."""
 
     @abstractmethod
     def reset(self) -> str:
@@ -52,7 +52,7 @@ class Network(ABC):
 
     @abstractmethod
     def delay(self, delay_ms: int) -> str:
-        """What passes comes late."""
+        """Delays all traffic."""
 
     @abstractmethod
     def loss(self, share: float) -> str:
@@ -60,7 +60,7 @@ class Network(ABC):
 
     @abstractmethod
     def heal(self) -> None:
-        """Everything passes at once again."""
+        """Restores normal traffic."""
 
 
 class NamespaceNetwork(Network):

@@ -1,7 +1,7 @@
 """One node of the cluster: its server of the moment, its clock, its network.
 
 The server changes at a failover; the URL, which is all that clients know, does not. A backend
-derives its node from Node and says how a replica is made and how it takes over the address.
+derives its node from Node and implements making a replica and taking over the address.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from server import Server
 
 
 class Node(ABC):
-    """name: "n1" and so on. One fault at a time uses a node; the sampler reads pid() beside it."""
+    """name: "n1" and so on. One fault at a time uses a node; the sampler reads pid()
+    concurrently."""
 
     def __init__(self, name: str, url: str, server: Server, clock: Clock, network: Network) -> None:
         self.name = name
@@ -49,7 +50,7 @@ class Node(ABC):
         self.server = replica
 
     def heal(self) -> None:
-        """Whole again, whatever state a fault that was broken off has left it in."""
+        """Restores the node, whatever state an interrupted fault has left it in."""
         self.clock.reset()
         if self.server.pid() is None:
             self.server.launch()

@@ -1,23 +1,23 @@
-"""The order in which clients are served: who came later and was granted first.
+"""The order of service: clients that came later and were granted first.
 
 A wait *stands in the line* of a node from STANDS_NS after the first JOIN there that it wrote down
-until it left it. A wait that began after it stood in a line for the first time, was granted
-before it, and did so while nothing of the following was or had just been true, has overtaken it:
-  - a node was broken, or had been a moment ago: the line may have been on it, and who knows what of
-    it is not in the record;
-  - the process that waits, or the other one, was stopped.
-What pays for one place each, as the library promises it (docs/guarantees.md): the first release of
-a contention that nobody knew of; each turn that was missed, whoever's it was, because its client
-was not granted the lock within the grace (a busy machine is enough); and each turn that
-may have been missed, and each hold whose end nobody saw, while it waited: a process that was
-killed, stopped or went on, a lock that was lost.
-A writer is overtaken by writers, who waits for permits by those who were granted some before it had
-its turn. A reader, which holds beside others, is overtaken by each writer that was granted while it
-stood in line, but for two: the one that the lock was being passed to, and the one named after that.
-Order is promised in the line of the others. A client that a node did not answer in time stands in
-another one's for a while, and a busy machine is enough for that. Those who stayed do not overtake it.
-It may be first itself BY_THE_WAY times before it is back, and as often as it comes to that if the
-node was silent for it twice in a moment. That is told, and is no violation; more is.
+until it left it. A wait that began after it stood in a line for the first time, was granted before
+it, has overtaken it, unless one of the following was or had just been true:
+  - a node was faulty, or had just been: the line may have been on it, and the record does not show
+    who knew of it;
+  - the waiting process, or the other one, was stopped.
+Each of these excuses one place, as the library documents it (docs/guarantees.md): the first release
+of contention that no client had detected yet; each missed turn of any client that was not granted
+the lock within the grace (a busy machine is enough); and each turn that may have been missed, and
+each hold whose end no client saw, while it waited: a process that was killed, stopped or continued,
+a lock that was lost. A writer is overtaken by writers; a client that waits for permits, by clients
+that were granted some before it had its turn. A reader, which holds beside others, is overtaken by
+each writer that was granted while it stood in line, except for two: the one that the lock was being
+passed to, and the one named after that. Order is guaranteed in the line of the other clients. A
+client that gets no answer from a node in time stands in another node's line for a while, and a busy
+machine is enough for that. The clients that stayed do not overtake it. It may itself be first
+BY_THE_WAY times before it is back, and any number of times if the node was silent to it twice
+within a moment. That is reported, but is no violation; anything beyond is.
 """
 from bisect import bisect_left, bisect_right
 from itertools import groupby
@@ -28,7 +28,7 @@ from findings import NOTE, VIOLATION, Finding
 from history import process_of
 
 STANDS_NS = 100_000_000  # a JOIN has been answered by then
-AFTER_NS = 1_500_000_000  # so long after a node's fault clients still come back to it
+AFTER_NS = 1_500_000_000  # for this long after a node's fault clients still return to it
 GRACE_NS = 250_000_000  # a turn that is taken later may have cost a place
 READER_WAITS_FOR = 2  # writers
 BY_THE_WAY = 2  # it is back behind an answer to the first, or at the latest to the second
@@ -36,7 +36,7 @@ AGAIN_NS = 1_500_000_000  # a node that was silent twice in a second is passed o
 
 
 class Moves:
-    """Of one client, from line to line."""
+    """The stays of one client, line by line."""
     __slots__ = ("times", "nodes", "stays", "again", "grants")
 
     def __init__(self, story):
@@ -54,7 +54,7 @@ class Moves:
         self.grants = sorted(end for _, end, granted, _ in story.waits if granted)
 
     def within(self, begin_ns, end_ns):
-        """[(t_ns, node)], the first of those that follow each other and are the same."""
+        """[(t_ns, node)], the first of each run of equal nodes."""
         some = slice(bisect_left(self.times, begin_ns), bisect_right(self.times, end_ns))
         return [next(same) for _, same in
                 groupby(zip(self.times[some], self.nodes[some]), key=itemgetter(1))]
@@ -63,7 +63,8 @@ class Moves:
         return bisect_right(self.stays, t_ns) - 1
 
     def is_by_the_way(self, t_ns, other):
-        """Whether what it was granted then is excused to the other, who stood in another line."""
+        """Whether its grant at that time is excused towards the other client, which stood in
+        another line."""
         stay = self.stay_at(t_ns)
         begin_ns = self.stays[stay]
         return begin_ns <= other.stays[other.stay_at(t_ns)] or self.again[stay] or \
@@ -84,8 +85,8 @@ class Wait:
         self.lines = moves.within(begin_ns, end_ns)
         self.overtaken = 0
         self.paid = 1
-        # Permits that become free together are reserved for several at once: who of them is first to
-        # take its own is chance.
+        # Permits that become free together are reserved for several clients at once: which of them
+        # takes its own first is chance.
         self.turn_ns = end_ns
         if begin_ns in story.permits:
             self.turn_ns = next((t_ns for t_ns in story.turns if begin_ns <= t_ns <= end_ns), end_ns)
@@ -101,18 +102,18 @@ class Wait:
 
     @property
     def last_line(self):
-        """Where it stood last before it was granted the lock; None: in no line."""
+        """The last line before it was granted the lock; None: no line."""
         return next((node for _, node in reversed(self.lines) if node is not None), None)
 
 
 def disturbed(history):
-    """When no order is promised."""
+    """The times without a guarantee of order."""
     return spans.union((fault.begin_ns, (fault.end_ns or history.end_ns) + AFTER_NS)
                        for fault in history.faults if fault.node)
 
 
 def payments(history):
-    """The times of all that costs a place."""
+    """The times of all events that excuse a place."""
     times = []
     for fault in history.faults:
         if fault.client:
@@ -125,7 +126,7 @@ def payments(history):
 
 
 def missed(story):
-    """When a turn ended that was not taken."""
+    """The times at which an unused turn ended."""
     granted = sorted(end for _, end, is_granted, _ in story.waits if is_granted)
     return [t_ns + GRACE_NS for t_ns in story.turns
             if not between(granted, t_ns, t_ns + GRACE_NS)]
@@ -144,13 +145,13 @@ def of_resource(history, moves, resource):
 
 
 class Order:
-    """Of all resources: waits, those that were judged, and those of them that were overtaken."""
+    """Counts over all resources: waits, judged waits, and those of them that were overtaken."""
 
     def __init__(self, history):
         self.waits = 0
         self.judged = 0
         self.overtaken = []
-        self.apart = 0  # so often somebody of another line was first
+        self.apart = 0  # how often a client of another line was first
         quiet = spans.without([(history.begin_ns, history.end_ns)], disturbed(history))
         stops = {process: history.stops(process) for process in history.processes}
         times = payments(history)
@@ -178,7 +179,8 @@ class Order:
                     self.overtaken.append(wait)
 
     def of_its_line(self, wait, others):
-        """How many of those who were granted the lock must not have been first, while it stood."""
+        """How many of the clients that were granted the lock while it stood in line should not have
+        been first."""
         mine = 0
         for other in others:
             line = wait.line_at(other.end_ns)
@@ -209,7 +211,7 @@ def touched(stopped, wait):
 
 
 def find_overtaken(history, order):
-    """More than was paid for: a violation where the scenario is about that."""
+    """More than is excused: a violation if the scenario is about order."""
     weight = VIOLATION if history.run.get("order") else NOTE
     finding = Finding("overtaken", weight, "Who came later was granted the lock first",
                       "more often than missed turns and releases that nobody knew of pay for")

@@ -1,9 +1,9 @@
-"""Keys that a lock left behind: what is still on a node when every ttl is over.
+"""Keys that a lock left behind: keys that are still on a node when every ttl is over.
 
-Happy path: the clients have ended; settle() waits until the nodes have all that they sent, then one
-ttl and a little more, and scan() finds nothing. What it finds is written as an event; the checker
-judges. A key on a node whose clock was moved ends late for that reason, and the event says so.
-Failure modes: a node that does not answer raises, and so does one that acknowledges nothing.
+Happy path: the clients have ended; settle() waits until all sent commands have reached the nodes,
+then slightly more than one ttl, and scan() finds nothing. Its findings are written as events; the
+checker judges. A key on a node with a moved clock expires late for that reason, and the event says
+so. Failure modes: a node that does not answer raises, and so does one that acknowledges nothing.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from node import Node
 from record import Record, now_ns
 from server import ChaosError
 
-SLACK_S = 1.0  # releases that were owed to a node that was away
+SLACK_S = 1.0  # pending releases for a node that was away
 SENT_TIMEOUT_S = 150.0  # the kernel's pause between two tries grows to 120 s
 SENT_POLL_S = 0.05
 # FIN_WAIT1, LAST_ACK, CLOSING: the process is gone, and not all that it wrote has arrived.
 _CLOSING = ("04", "09", "0B")
-# Not locks, whatever they hold: lines, counters, who would upgrade.
+# Not locks, whatever their value: lines, counters, upgrade intents.
 _NOTES = "libredlock:"
-# What a lock's key holds. Other keys (fence counters, somebody's own) are not locks.
+# The value of a lock's key. Other keys (fence counters, other programs' keys) are not locks.
 _TOKEN = re.compile(r"([0-9a-f]{40}|redlock:shared)\Z")
 
 
 def unsent(urls: list[str]) -> int:
-    """How many connections to these nodes are closed, with something that has not arrived: a SET of
-    a killed client may be repeated by the kernel for seconds after its node can be reached again."""
+    """How many closed connections to these nodes have data that has not arrived: a SET of a killed
+    client may be repeated by the kernel for seconds after its node can be reached again."""
     addresses = set()
     for url in urls:
         parts = urlsplit(url)
@@ -55,7 +55,7 @@ def settle(ttl_ms: int, urls: list[str]) -> None:
 
 
 def scan(record: Record, nodes: list[Node]) -> int:
-    """How many there are."""
+    """The number of orphans."""
     found = 0
     for node in nodes:
         with node.server.connect() as connection:

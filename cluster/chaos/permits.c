@@ -9,7 +9,7 @@
 #include "redlock/semaphore.h"
 
 #define LOWERED_BY 2
-#define CHANGES 100 /* one of so many holds is followed by a change */
+#define CHANGES 100 /* one in this many holds is followed by a change */
 
 static int32_t permits_of(const struct chaos_worker *worker, bool is_low) {
     return (int32_t)worker->process->settings.permits - (is_low ? LOWERED_BY : 0);
@@ -46,7 +46,8 @@ void chaos_permits_granted(struct chaos_worker *worker) {
 
 void chaos_permits_denied(struct chaos_worker *worker, int status) {
     if (status == REDLOCK_ERR_PERMITS && worker->index > 0) {
-        /* Not the other one of now: another client of this process may have been told before. */
+        /* Not the opposite of the current number: another client of this process may have been
+         * notified before. */
         worker->process->is_low[worker->index] = worker->permits == permits_of(worker, false);
     }
 }

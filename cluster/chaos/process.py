@@ -1,11 +1,11 @@
 """One redis-server as a process of this machine, maybe inside a network namespace.
 
 Happy path: a folder with its configuration, data, log and socket; AOF on, noeviction, no snapshots,
-the clock preloaded. A crash (SIGKILL) loses nothing that was answered: the AOF is written before
-the answer goes out, only a crash of the whole machine could lose its last second.
+the clock preloaded. A crash (SIGKILL) loses no acknowledged write: the AOF is written before the
+answer is sent; only a crash of the whole machine could lose its last second.
 
-Failure modes: a missing redis-server raises ChaosError with the package's name. A port that
-somebody else took meanwhile is left to the caller (Server.wait_up shows the log).
+Failure modes: a missing redis-server raises ChaosError with the package's name. A port that another
+process took meanwhile is left to the caller (Server.wait_up shows the log).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What the terminal shows while a run runs.
+"""The progress of a run on the terminal.
 
-Happy path: on a terminal one line that is written anew each second; otherwise a line now and then,
-so that a log stays short. Counts come from the client processes' own records, read as they grow;
-the verdict does not use them. Failure modes: none of its own; a record that is not there yet counts
-as nothing.
+Happy path: on a terminal one line that is rewritten each second; otherwise a line now and then, so
+that a log stays short. Counts come from the client processes' own records, read as they grow; the
+verdict does not use them. Failure modes: none of its own; a record that is not there yet counts as
+nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Counter:
             with path.open("rb") as records:
                 records.seek(self._read.get(path, 0))
                 fresh = records.read()
-            # A line that is still being written waits for the next time.
+            # An incomplete line is left for the next time.
             whole = fresh[: fresh.rfind(b"\n") + 1]
             self._read[path] = self._read.get(path, 0) + len(whole)
             self.grants += whole.count(b'"grant"')
@@ -55,7 +55,7 @@ class Progress:
         print(text, file=self._out, flush=True)
 
     def show(self, elapsed_s: float, active: list[str]) -> None:
-        """active: the faults of the moment, as "sigstop n3"."""
+        """active: the current faults, as "sigstop n3"."""
         if not self._tty and elapsed_s < self._next_s:
             return
         self._next_s = elapsed_s + SPARSE_S

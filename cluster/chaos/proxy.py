@@ -1,5 +1,5 @@
-"""The way between clients and the nodes of the local backend: a process of its own, one port per
-node.
+"""The network path between clients and the nodes of the local backend: a separate process, one port
+per node.
 
 Happy path: started with one upstream per node (host:port), it prints one JSON line, the ports that
 it listens on; then it reads one JSON line per change from its standard input, applies it, and
@@ -12,8 +12,8 @@ answers "ok". It ends when its standard input does. The settings of one node's l
     waits for RETRANSMIT_S, as the kernel repeats a lost packet upstream             host:port of
     the server behind it, for new connections
 
-Failure modes: an upstream that refuses or closes costs the client its connection by a reset. A line
-that is not understood ends the process with a traceback; the script notices at the next change.
+Failure modes: an upstream that refuses or closes costs the client its connection by a reset. An
+invalid line ends the process with a traceback; the script notices at the next change.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PIECE_BYTES = 65536
 
 @dataclass
 class Link:
-    """The settings of the way to one node, and the connections on it."""
+    """The settings of the path to one node, and the connections on it."""
 
     upstream: str
     to_node: bool = True
@@ -51,7 +51,7 @@ class Link:
         if self.reset:
             for writer in list(self.writers):
                 abort(writer)
-        # Whoever waits looks again.
+        # Waiting tasks check again.
         self.changed.set()
         self.changed = asyncio.Event()
 

@@ -1,7 +1,7 @@
 """The script's side of proxy.py: starts it, changes its links, ends it.
 
 Happy path: Proxy({"n1": "127.0.0.1:6379"}) knows the ports; ProxyNetwork is one node's link.
-Failure modes: a proxy that does not start or has ended raises ChaosError with what it wrote.
+Failure modes: a proxy that does not start or has ended raises ChaosError with its output.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads a chaos run from its folder: see journal.h for what the clients write.
 
-The files are taken as they are after processes were killed: a last line may be torn, an enter may
-have no exit, an event no end. What cannot be read is counted, not guessed.
+The files are read as killed processes left them: a last line may be torn, an enter may have no
+exit, an event no end. Unreadable lines are counted, not guessed.
 """
 import json
 import re
@@ -70,7 +70,7 @@ def read_events(history):
 
 
 def records(history, path):
-    """Seven fields of each record; what is glued to the rest of a torn line is found again."""
+    """Seven fields of each record; a record glued to the rest of a torn line is recovered."""
     try:
         file = path.open(encoding="ascii", errors="replace")
     except OSError as error:
@@ -92,8 +92,8 @@ def records(history, path):
 
 
 def read_register(history):
-    present = {}  # client -> its hold that is not over
-    newest = {}  # (resource, does it read, slot) -> the hold whose enter is the latest line
+    present = {}  # client -> its current hold
+    newest = {}  # (resource, does it read, slot) -> the hold with the latest enter
     clocks = {}
     for t_ns, client, what, resource, token, valid, sequence, permits in records(
             history, history.folder / "register.log"):
@@ -127,7 +127,8 @@ def read_register(history):
 
 
 def places(hold, *kinds):
-    """Where its resource's holds of these kinds, readers or not, are known by, slot by slot."""
+    """The keys under which its resource's holds of these kinds, readers or not, are found, slot by
+    slot."""
     return [(hold.resource, kind, slot) for kind in kinds for slot in hold.slots or (None,)]
 
 
@@ -140,7 +141,7 @@ def newest_other(newest, hold):
 
 
 def converted(hold, what, t_ns, valid_until_ns):
-    """What a hold becomes: another one, of the other kind, from then on."""
+    """Converts a hold: from then on it is another hold, of the other kind."""
     hold.end_ns, hold.ended = t_ns, what
     return Hold(t_ns, hold.client, hold.resource, hold.token, valid_until_ns, hold.sequence,
                 what == "downgrade")
@@ -161,7 +162,7 @@ def follow(hold, what, t_ns, valid_until_ns):
 
 
 def close_windows(history):
-    """When each hold was over: see window_end()."""
+    """The end of each hold: see window_end()."""
     kills, stopped = {}, {}
     for hold in history.holds:
         process = process_of(hold.client)
@@ -241,8 +242,8 @@ def read_story(history, path):
 
 
 def read_sets(history):
-    """The lock-set workload: what was acknowledged, and what is there. RESOURCE.NUMBER is a part
-    of RESOURCE that was put aside."""
+    """The lock-set workload: the acknowledged numbers, and those in the files. RESOURCE.NUMBER is a
+    renamed part of RESOURCE."""
     if not (history.folder / "set-acks.log").exists():
         return
     for t_ns, client, _, resource, _, _, number, _ in records(history,
@@ -273,7 +274,7 @@ def read(folder):
         read_story(history, path)
     read_sets(history)
     if not history.run.get("ended_ns"):
-        # Broken off: it ended with the last thing that is known of it.
+        # Interrupted: it ended with its last known event.
         times = [hold.last_act_ns for hold in history.holds[-1000:]]
         times += [process["last"] for process in history.processes.values()]
         times += [told[-1][0] for told in history.states.values()]

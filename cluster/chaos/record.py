@@ -1,9 +1,10 @@
-"""What a run leaves behind: run.json, and events.jsonl with one object a line.
+"""The output of a run: run.json, and events.jsonl with one object per line.
 
-Happy path: Record(folder) opens the events; each is written whole and at once, so that a run that
-is broken off can still be read. Times are nanoseconds of CLOCK_BOOTTIME, the clock that the library
-measures validity on. Events are written when they are over, with the time when they began: the file
-is not quite in order of time. Failure modes: a full disk raises OSError and ends the run.
+Happy path: Record(folder) opens the events; each is written whole and at once, so that an
+interrupted run can still be read. Times are nanoseconds of CLOCK_BOOTTIME, the clock that the
+library measures validity on. Events are written when they end, with the time of their beginning:
+the file is not strictly in order of time. Failure modes: a full disk raises OSError and ends the
+run.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def now_ns() -> int:
 
 
 class Record:
-    """Any thread may write."""
+    """Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -30,7 +30,7 @@ def tag(name, text, kind=""):
 
 
 def table(heads, rows, numbers=(), kind=""):
-    """numbers: the columns that are figures. Cells are HTML already."""
+    """numbers: the numeric columns. Cells are already HTML."""
     kind = f' class="{kind}"' if kind else ""
 
     def row(cells, name):
@@ -86,7 +86,7 @@ def swatch(inner):
 
 
 def legend(verdict):
-    """Only what occurs."""
+    """Only the rows that occur."""
     states = {state for told in verdict["nodes"].values() for state, ms in told.items() if ms}
     entries = [(f'<rect y="1" width="26" height="12" class="{state}"/>', f"node {word}")
                for state, word in (("up", "up"), ("slow", "slow or unreliable"),

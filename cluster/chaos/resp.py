@@ -1,10 +1,10 @@
 """A small Redis client for the chaos script itself: over a node's unix socket, past the network.
 
 Happy path: Connection(path).call("PING") == "PONG". The script reaches a node by its socket in the
-file system, so that a node that is cut off from its clients can still be looked at and healed.
+file system, so that it can still inspect and heal a node that is cut off from its clients.
 
 Failure modes: an error reply raises RedisError; a node that is down, hangs or closes raises OSError
-(timeouts are OSError too), and the connection is of no use any more.
+(timeouts are OSError too), and the connection is unusable afterwards.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Happy path: execute() returns when the history is complete in the run's folder; judge.py judges it.
 Failure modes: ChaosError, OSError and RedisError end the run early and are recorded as an "error"
-event; a signal ends it early, with all faults healed. In each case close() ends what was started:
-the caller calls it in a finally.
+event; a signal ends it early, with all faults healed. In each case close() ends all started
+processes: the caller calls it in a finally.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from server import ChaosError
 TICK_S = 0.02
 SAMPLES_MAX = 720  # of each process: a long run is sampled less often
 HEAL_TIMEOUT_S = 60.0
-NOT_OF_CLIENTS = ("reversed-line", "unseen-readers")  # controls that are wrong in the nodes
+NOT_OF_CLIENTS = ("reversed-line", "unseen-readers")  # controls that sabotage the nodes
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is asked of a run, besides the backend."""
+    """The settings of a run, besides the backend."""
 
     seed: int
     seconds: float
@@ -59,7 +59,7 @@ class Settings:
 
     @property
     def max_hold_ms(self) -> int:
-        """So that it is what ends a hold that is extended often; 0: no limit."""
+        """Short enough to end a hold that is extended often; 0: no limit."""
         return self.ttl_ms * 9 // 5 if self.workload == "edge" else 0
 
 
@@ -121,7 +121,7 @@ class Run:
         orphans.scan(self.record, self.backend.nodes)
 
     def _timeline(self, clients: Clients) -> None:
-        """From the clients' start to the run's end, or until somebody stops it."""
+        """From the clients' start to the run's end, or until it is stopped."""
         asked = self.settings
         begun = time.monotonic()
         waiting = list(self.settings.steps)
@@ -156,7 +156,7 @@ class Run:
             step = replace(step, target=home.find(self.backend.nodes, "chaos-1"))
         target = clients if step.target[0] == "c" else self._node(step.target)
         for other in self._threads:
-            # The machine was too slow for the schedule: what is still healing goes first.
+            # The machine was too slow for the schedule: faults that are still healing go first.
             if other.step.target == step.target and other.is_alive():
                 other.join(HEAL_TIMEOUT_S)
         asked = self.settings

@@ -1,8 +1,8 @@
 """The named scenarios: which faults, on how many nodes at once, and what must hold meanwhile.
 
-A scenario is a set of faults and a number; schedule.py makes a run out of it. Where at_once is
-below a quorum, locks must go on being granted (liveness). A scenario that breaks a majority says
-so, and only safety is asked of it.
+A scenario is a set of faults and a number; schedule.py makes a run out of it. If at_once is below a
+quorum, locks must still be granted (liveness). A scenario that breaks a majority says so, and is
+judged for safety only.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ MAJORITY = "majority"  # a quorum of nodes is broken at the same instant, then a
 
 @dataclass(frozen=True)
 class Scenario:
-    """pace: longest pause between two faults, in units of the ttl. at_home: faults of nodes strike
-    the one that has the longest line just then, one at a time. order: who came later and was granted
-    first is counted and judged (order.py), for which faults leave calm stretches. workload: what the
-    clients do unless it is asked for."""
+    """pace: longest pause between two faults, in units of the ttl. at_home: faults strike the node
+    with the longest line at that time, one at a time. order: overtaking is counted and judged
+    (order.py); for this, faults leave calm stretches. workload: the clients' default workload."""
 
     name: str
     text: str
@@ -98,7 +97,7 @@ _ALL = (
         ("sigkill", "sigstop", "partition", "reset", "client-stop", "client-kill", "turn-kill"),
         workload="permits",
     ),
-    # What Redlock does not promise to survive, on as many nodes as it takes to see it.
+    # Faults that Redlock does not claim to survive, on as many nodes as it takes to show it.
     Scenario(
         "amnesia", "a majority crashes and comes back empty", ("sigkill-empty",), MAJORITY, 2.0
     ),

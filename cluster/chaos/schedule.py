@@ -1,15 +1,15 @@
-"""When which fault befalls whom: a pure function of the seed and the run's settings.
+"""The schedule of faults: a pure function of the seed and the run's settings.
 
 Happy path: plan() gives steps in order of time. The same arguments give the same steps on every
 machine and with every Python 3 (random.Random's generator and its randrange are stable), so a run
 is repeated by its seed. Times are in milliseconds since the clients were started.
 
-Where the order of the clients is judged, which takes a while without faults, they come in bouts,
-and a calm goes before each: ORDER_CALM_MS, in a short run a quarter of it.
+If the order of the clients is judged, which needs some time without faults, faults come in bouts,
+each after a calm: ORDER_CALM_MS, in a short run a quarter of it.
 
-What it keeps: never two faults on one node or one client process at the same time; in a scenario
-for a minority, at most N - quorum nodes are broken or still recovering; the last fault ends early
-enough for the cluster to be whole at the end. Failure modes: a run too short for any fault raises
+Invariants: never two faults on one node or one client process at the same time; in a scenario for a
+minority, at most N - quorum nodes are broken or still recovering; the last fault ends early enough
+for the cluster to be whole at the end. Failure modes: a run too short for any fault raises
 ValueError.
 """
 
@@ -37,7 +37,7 @@ class Step:
     fault: str
     target: str
     for_ms: int
-    seed: int  # of what the fault itself draws, such as a delay
+    seed: int  # seed for the fault's own random numbers, such as a delay
 
     def as_json(self) -> dict[str, object]:
         return asdict(self)
@@ -45,7 +45,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """What plan() needs to know of a run."""
+    """The input of plan()."""
 
     seed: int
     seconds: float
@@ -64,7 +64,7 @@ class _Planner:
         self.steps: list[Step] = []
 
     def add(self, at_ms: int, name: str, target: str, seed: int | None = None) -> bool:
-        """One fault from at_ms on; False if it would not end before the run does."""
+        """One fault from at_ms on; False if it would outlast the run."""
         shortest, longest = CATALOGUE[name].for_ttl
         ttl_ms = self.what.ttl_ms
         for_ms = self.random.randint(int(shortest * ttl_ms), int(longest * ttl_ms))
@@ -77,7 +77,7 @@ class _Planner:
         return True
 
     def pick(self, at_ms: int, name: str) -> str | None:
-        """Who is hit: someone who is whole, if one more may be broken."""
+        """The target: a healthy one, if one more may be broken."""
         if CATALOGUE[name].target == "client":
             targets = [f"c{number + 1}" for number in range(self.what.processes)]
             most = max(1, self.what.processes - 1)

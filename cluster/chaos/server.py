@@ -1,8 +1,7 @@
-"""One Redis server, whatever it runs in: what the process and the container have in common.
+"""One Redis server: the common part of process and container.
 
-Happy path: launch(), wait_up(), signals and kill(), launch() again. A server is known by its
-process id; it is looked up anew before each signal, so that an id which the system has given to
-someone else is left alone.
+Happy path: launch(), wait_up(), signals and kill(), launch() again. A server is identified by its
+process id; it is looked up anew before each signal, so that a reused id is left alone.
 
 Failure modes: a server that does not come up or does not end raises ChaosError with the end of its
 log.
@@ -26,7 +25,7 @@ POLL_S = 0.02
 
 
 class ChaosError(Exception):
-    """Something that the script needs did not work; the run proves nothing."""
+    """A requirement of the script failed; the run proves nothing."""
 
 
 class Server(ABC):
@@ -47,15 +46,15 @@ class Server(ABC):
 
     @abstractmethod
     def pid(self) -> int | None:
-        """Its process as this machine sees it, None if it does not run."""
+        """Its process id on this machine, None if it does not run."""
 
     @abstractmethod
     def reap(self) -> None:
-        """Takes note of its end after a kill: by the time it returns, launch() works again."""
+        """Reaps it after a kill: when it returns, launch() works again."""
 
     @abstractmethod
     def replication_address(self) -> tuple[str, int]:
-        """Where a replica reaches it."""
+        """The address for replicas."""
 
     def connect(self, timeout_s: float = 2.0) -> Connection:
         return Connection(self.socket, timeout_s)

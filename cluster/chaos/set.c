@@ -25,7 +25,7 @@ static void path_of(const struct chaos_worker *worker, char *path, const char *k
     }
 }
 
-/* Adds what fd holds to the end of the buffer. */
+/* Appends the content of fd to the buffer. */
 static void read_all(struct chaos_worker *worker, int fd, const char *path) {
     for (;;) {
         char part[8192];
@@ -126,7 +126,7 @@ int chaos_set_add(struct chaos_worker *worker,
     acknowledge(worker, redlock_now_ns());
     if (is_long) {
         write_file(temporary, NULL, 0, 0);
-        /* If the lock is gone by now, the next holder finds the long file and puts it aside. */
+        /* If the lock is lost by now, the next holder finds the long file and renames it. */
         (void)replace(worker, temporary, path, act);
     }
     return 1;

@@ -1,8 +1,7 @@
-/* The options of redlock-chaos-client: who the clients are, what they lock, what they do with it.
+/* The options of redlock-chaos-client: the clients, their resources and their workload.
  *
  * Every bad option ends the program with status 2 and a sentence that names it, before anything of
- * the run is touched. (A URL that the library refuses does so too, a little later.)
- */
+ * the run is touched. (A URL that the library refuses ends it too, slightly later.) */
 #ifndef CHAOS_SETTINGS_H
 #define CHAOS_SETTINGS_H
 
@@ -14,23 +13,23 @@
 #include "tool/list.h"
 
 enum chaos_workload {
-    CHAOS_REGISTER, /* a holder writes records, and nothing else */
+    CHAOS_REGISTER, /* a holder only writes records */
     CHAOS_LOCK_SET, /* ... and adds a number to a file: read all, pause, write all back */
-    CHAOS_RWLOCK,   /* writers write records; most clients are readers, beside each other */
+    CHAOS_RWLOCK,   /* writers write records; most clients are readers, which hold together */
     CHAOS_PERMITS,  /* holders of one to three of k permits write records under their slots */
     CHAOS_EDGE      /* a holder renews up to three times, and acts until its validity ends */
 };
 
-/* The negative controls: each is a lock that could have been written so, and each is wrong. */
+/* The negative controls: each is a plausible but wrong implementation of a lock. */
 #define CHAOS_CONTROLS "none|quorum1|blind-release|ignore-validity|from-reply|kept-slot"
 
 enum chaos_control {
     CHAOS_CORRECT,
     CHAOS_QUORUM1,         /* each client asks one node only, not all of them the same */
-    CHAOS_BLIND_RELEASE,   /* a holder deletes the key without looking whose it is */
+    CHAOS_BLIND_RELEASE,   /* a holder deletes the key without checking its owner */
     CHAOS_IGNORE_VALIDITY, /* a holder goes on after its validity has ended */
     CHAOS_FROM_REPLY,      /* it counts its validity from the answer, not from the sending */
-    CHAOS_KEPT_SLOT        /* permits: a client goes by the slots that it was given first */
+    CHAOS_KEPT_SLOT        /* permits: a client keeps using its first slots */
 };
 
 struct chaos_settings {

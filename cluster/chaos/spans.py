@@ -29,7 +29,7 @@ def intersect(one, other):
 
 
 def without(spans, holes):
-    """What is left of spans outside of holes."""
+    """The parts of spans outside of holes."""
     result = []
     j = 0
     for begin, end in spans:
@@ -56,7 +56,7 @@ def longest(spans):
 
 
 def at_least(lists, number):
-    """Where at least so many of the lists of spans have one."""
+    """Where at least this many of the lists of spans have one."""
     edges = sorted([(begin, 1) for spans in lists for begin, _ in spans] +
                    [(end, -1) for spans in lists for _, end in spans])
     result, depth, since = [], 0, None

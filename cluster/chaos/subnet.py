@@ -18,7 +18,8 @@ _TRIES = 4096
 
 
 def used_networks() -> list[ipaddress.IPv4Network]:
-    """What this machine has addresses in or routes to; the default route is no use of addresses."""
+    """The networks in which this machine has addresses or to which it has routes; the default route
+    does not count."""
     text = run("ip", "-4", "route", "show", "table", "all") + run("ip", "-4", "-o", "addr", "show")
     found = re.findall(r"\b\d+\.\d+\.\d+\.\d+(?:/\d+)?", text)
     networks = [ipaddress.IPv4Network(one, strict=False) for one in found]

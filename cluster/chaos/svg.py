@@ -55,7 +55,7 @@ class Scale:
 
 
 def ticks(seconds, most=10):
-    """(step, format) so that there are not more than so many steps in so many seconds."""
+    """(step, format) so that there are at most this many steps in this many seconds."""
     for step in (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120,
                  300, 600, 900, 1800, 3600, 7200, 14400, 43200):
         if seconds / step <= most:

@@ -1,5 +1,5 @@
 """The picture of a run: a lane for each node, a lane for each client, and below them, on the same
-axis, grants per second and how long was waited for them."""
+axis, grants per second and their waits."""
 from bisect import bisect_right
 from math import log10
 
@@ -66,7 +66,7 @@ class Timeline:
             told = history.node_spans(node, state)
             if not told:
                 continue
-            # A fault of a moment stays visible.
+            # A momentary fault stays visible.
             wide = [(begin, max(end, begin + int(1.5 * self.scale.ns_per_unit)))
                     for begin, end in told] if state != "up" else told
             svg.path(blocks(wide, self.scale, bar_y, NODE_BAR, 0.5), f"state {state}",
@@ -130,7 +130,7 @@ class Timeline:
         return lane_y
 
     def draw_process(self, process, after, y, height):
-        """after: the one that took its place, if there is one."""
+        """after: its successor, if there is one."""
         stops = self.history.stops(process)
         path = blocks(stops, self.scale, y - 2, height)
         if path:
@@ -179,7 +179,7 @@ class Timeline:
             svg.path(shape, "lost", f"{client}: lost a lock")
 
     def draw_marks(self, lane_y):
-        """Violations, and what was explained, on the lane where they showed."""
+        """Violations, and explained findings, on the lane where they occurred."""
         bottom = self.charts_y - 24
         for finding in self.verdict["findings"]:
             if finding["weight"] not in ("violation", "explained") or not finding["count"]:

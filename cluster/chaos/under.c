@@ -15,7 +15,7 @@
 #define SLOTS_SIZE 64
 #define STEP_MS 5
 #define NS_PER_MS UINT64_C(1000000)
-#define OUTLASTS 16 /* one of so many works is longer than the ttl */
+#define OUTLASTS 16 /* one in this many works is longer than the ttl */
 #define PIDS 1000000000u
 
 struct under {
@@ -32,7 +32,7 @@ static void end_cb(int number) {
     is_ended = 1;
 }
 
-/* What it writes is true for as long as it lives: until now, and a step from now. */
+/* The validity that it may record: as it lives, until now and one step from now. */
 static void note(struct under *under, const char *what) {
     under->record.t_ns = redlock_now_ns();
     under->record.valid_until_ns = under->record.t_ns + STEP_MS * NS_PER_MS;

@@ -1,7 +1,8 @@
 """The lock-set workload: numbers that were acknowledged and are not in the set.
 
-Whose write wiped a number out? One that was read before the number came in and written after it: a
-hold that had entered before the acknowledgement and acknowledged, or vanished, after it.
+Which write overwrote a number? One whose file was read before the number was added and written
+after it: a hold that had entered before the acknowledgement and acknowledged, or vanished, after
+it.
 """
 from findings import APART, EXPLAINED, VIOLATION, Finding
 from history import process_of
@@ -19,14 +20,14 @@ def culprits(history, resource, t_ns, holds):
 
 
 def stood_still(history, hold, t_ns):
-    """Was its process stopped between its entering and t_ns or later?"""
+    """Was its process stopped between its enter and t_ns, or later?"""
     return any(begin >= hold.enter_ns and end >= t_ns
                for begin, end in history.stops(process_of(hold.client)))
 
 
 def landed_late(history, hold):
-    """Was its number in the set only after its validity had ended? It looked before (late acts are a
-    violation of their own): it stood still between its look and its rename."""
+    """Was its number in the set only after its validity had ended? It checked before (late acts are
+    a separate violation): it stalled between its check and its rename."""
     written = history.acks[hold.resource].get(hold.sequence)
     return written is not None and written[0] > hold.valid_until_ns
 

@@ -1,13 +1,13 @@
 """Safety: did two clients ever hold one lock, and did a holder act outside its validity?
 
 A window is the time from a hold's enter to its end: while it was valid and not over, and in any
-case until it last acted as a holder. Windows of one resource must not overlap, but for those of two
+case until it last acted as a holder. Windows of one resource must not overlap, except those of two
 readers, and of two holders of permits that have no slot in common.
 
-An overlap is explained if a fault that takes away an assumption of Redlock can have taken a vote of
-the earlier hold: it was at work between the moment when that hold's validity was asked for (not
-later than a ttl before the validity ends) and the moment when the other one entered. The damage of
-such a fault may show up to one ttl after its end.
+An overlap is explained if a fault that breaks an assumption of Redlock can have cost the earlier
+hold a vote: it was active between the request for that hold's validity (at the latest a ttl before
+the validity ends) and the enter of the other one. The damage of such a fault may appear up to one
+ttl after its end.
 """
 from findings import APART, EXPLAINED, VIOLATION, Finding
 from history import process_of
@@ -56,7 +56,7 @@ def was_stopped(history, hold, t_ns, valid_until_ns):
 
 
 def find_overlaps(history):
-    """Also returns {(earlier, later): fault or None} for those who look for the consequences."""
+    """Also returns {(earlier, later): fault or None} for callers that check the consequences."""
     title = "Two clients held one lock at once"
     if any(hold.reads for hold in history.holds):
         title = "A writer and another client held one lock at once"
@@ -73,7 +73,8 @@ def find_overlaps(history):
         fault = None
         where = found
         if later.enter_ns >= min(earlier.valid_until_ns, earlier.end_ns):
-            # It overlaps only because the earlier one worked on: no fault of a node explains that.
+            # It overlaps only because the earlier holder worked on: no fault of a node explains
+            # that.
             if all(was_stopped(history, earlier, *late) for late in earlier.late_acts or [(0, 0)]):
                 where = paused
         else:
@@ -92,7 +93,8 @@ def find_overlaps(history):
 
 
 def find_late_acts(history):
-    """Acts after the end of validity. A process that was stopped in that time is counted apart."""
+    """Acts after the end of validity. Acts of a process that was stopped in that time are counted
+    separately."""
     found = Finding("late-act", VIOLATION, "A holder acted after its validity had ended")
     paused = Finding("late-act-paused", APART, "A stopped process acted late when it went on",
                      "no lock can stop a holder that is paused between its look and its act")
@@ -107,9 +109,9 @@ def find_late_acts(history):
 
 
 def find_late_landings(history):
-    """The order of the register's lines is the order in which the writes took place. A write that
-    lands behind the enter of the next holder, though its writer had looked before that: the writer
-    stood still between its look and its write."""
+    """The order of the register's lines is the order in which the writes took place. A write may
+    land behind the enter of the next holder although its writer had checked before that: the writer
+    stalled between its check and its write."""
     found = Finding("late-landing", APART, "A write landed after the next holder had begun",
                     "its process stood still between its look at the validity and its write")
     for hold, t_ns, other in history.late_landings:
@@ -120,8 +122,8 @@ def find_late_landings(history):
 
 
 def find_wrong_validity(history):
-    """It runs from the sending, to which the ttl is added less what clocks may differ by, and no
-    longer than a hold may be."""
+    """Validity runs from the time of sending, for the ttl less the allowance for clock drift, and
+    at most to the maximum hold."""
     found = Finding("validity", VIOLATION, "A lock was said to be valid for longer than its votes")
     validity_ns = history.ttl_ns - history.ttl_ns // 100 - 2_000_000
     hold_ns = history.run.get("max_hold_ms", 0) * 1_000_000 or float("inf")
@@ -167,7 +169,8 @@ def most_in_use(holds, overlaps):
 
 
 def find_permits(history, overlaps):
-    """Too many at once, counted as that; and slots that are none. overlaps: of find_overlaps()."""
+    """Too many permits at once, counted as such; and invalid slots. overlaps: of
+    find_overlaps()."""
     many = Finding("permits", VIOLATION, "More permits were in use than there are")
     bad = Finding("slots", VIOLATION, "A holder had a slot that is none, or one slot twice")
     by_resource = {}
@@ -187,7 +190,7 @@ def find_permits(history, overlaps):
 
 
 def count_handovers(history):
-    """How often a resource went from one client to another: what puts a lock to the test."""
+    """How often a resource went from one client to another, which is what tests a lock."""
     last, number = {}, 0
     for hold in history.holds:
         number += last.get(hold.resource, hold.client) != hold.client

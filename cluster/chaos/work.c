@@ -11,15 +11,15 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define SHORT_STEPS 3
-#define CONVERSIONS 4 /* rwlock: one of so many holds becomes the other kind */
-/* Of 128 works so many are extended, and so many outlast their lock; the others are short. */
+#define CONVERSIONS 4 /* rwlock: one in this many holds changes its kind */
+/* Of 128 works this many are extended, and this many outlast their lock; the others are short. */
 #define PLANS 128
 #define PLANS_EXTENDED 5
 #define PLANS_OUTLAST 3
-/* edge: extensions of one hold, and when it begins to act each millisecond. */
+/* edge: extensions of one hold, and when it begins to act every millisecond. */
 #define EDGE_RENEWALS 3
 #define EDGE_MS 20
-#define EDGE_STEPS 250 /* more than a hold takes whose validity ends it */
+#define EDGE_STEPS 250 /* more steps than a hold has that its validity ends */
 
 static const char *const plan_names[] = {"short", "extended", "outlast"};
 
@@ -148,8 +148,8 @@ void chaos_work_renewed(struct chaos_worker *worker, int status) {
     extended(worker, status);
 }
 
-/* What cannot be extended now is tried again at the next step; what cannot be extended at all is
- * found out there too. */
+/* An extension that cannot be sent now is retried at the next step, which also finds locks that
+ * cannot be extended at all. */
 static void extend_if_due(struct chaos_worker *worker) {
     if (worker->renewals_left > 0 && !worker->is_extending &&
         redlock_lock_remaining_ms(worker->lock) < worker->renew_at_ms &&
@@ -160,7 +160,7 @@ static void extend_if_due(struct chaos_worker *worker) {
 
 /* -- Changing between reader and writer -- */
 
-/* It holds it alone from here on, if it still does. */
+/* It holds the lock alone from here on, if it still does. */
 static void upgraded_cb(redlock_lock *lock, int status, void *data) {
     struct chaos_worker *worker = data;
     if (lock != worker->lock) {
@@ -173,11 +173,11 @@ static void upgraded_cb(redlock_lock *lock, int status, void *data) {
     if (worker->is_working && valid_until_ns > 0) {
         worker->reads = status != 0;
         worker->valid_until_ns = valid_until_ns;
-        note(worker, t_ns, status == 0 ? "upgrade" : "extend"); /* what was asked is taken back */
+        note(worker, t_ns, status == 0 ? "upgrade" : "extend"); /* the request is withdrawn */
     }
 }
 
-/* A writer is a reader before it asks: others may come in as soon as a node knows. */
+/* Becomes a reader before the request is sent: others may enter as soon as a node knows. */
 static void convert(struct chaos_worker *worker) {
     if (worker->is_extending || !redlock_lock_is_valid(worker->lock)) {
         return;

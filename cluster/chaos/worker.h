@@ -1,5 +1,5 @@
-/* One client of the chaos run, as data: what the workers of one process share, and what each has.
- * What it does is in life.h and work.h; here are its dice and its one timer. */
+/* One client of the chaos run, as data: the state that the workers of one process share, and that
+ * of each. Its actions are in life.h and work.h; here are its random numbers and its only timer. */
 #ifndef CHAOS_WORKER_H
 #define CHAOS_WORKER_H
 
@@ -11,13 +11,13 @@
 
 #define CHAOS_NAME_SIZE 32
 
-/* What the workers of one process share. */
+/* Shared by the workers of one process. */
 struct chaos_process {
     uv_loop_t loop;
     struct chaos_settings settings;
     struct chaos_journal journal;
     int is_stopping;
-    int dies_at_turn; /* the whole process, without a word: SIGUSR1 */
+    int dies_at_turn; /* ends the whole process silently: SIGUSR1 */
     int open;         /* workers that are not closed yet */
     void (*on_all_closed)(struct chaos_process *process);
     /* permits: the resources, by number, that have two less, as far as this process knows */
@@ -53,7 +53,7 @@ struct chaos_worker {
     enum chaos_plan plan;
     int steps_left;
     int renewals_left;   /* extensions that it still wants */
-    int64_t renew_at_ms; /* ... and asks for when so much of its validity is left */
+    int64_t renew_at_ms; /* ... and requests when this much of its validity is left */
     int convert_at; /* rwlock: with so many steps left it becomes the other kind; 0: it does not */
     uint64_t step_ms;
     int is_extending;
@@ -62,10 +62,11 @@ struct chaos_worker {
     uint64_t valid_until_ns; /* as last reported by the library while it was held */
     uint64_t sequence;
     char slots[CHAOS_SLOTS_SIZE];                /* as in the register */
-    char kept[CHAOS_TAKE_MAX][CHAOS_SLOTS_SIZE]; /* control kept-slot: the first of so many */
+    char kept[CHAOS_TAKE_MAX][CHAOS_SLOTS_SIZE]; /* control kept-slot: its first slots, of this
+                                                    number */
     char *set;                                   /* lock-set: what was read, owned */
     size_t set_length;
-    int is_changing; /* permits: a change of their number is under way */
+    int is_changing; /* permits: a change of their number is pending */
     void (*then_changed)(struct chaos_worker *worker);
     int is_closing;
 };
@@ -73,7 +74,7 @@ struct chaos_worker {
 /* 0 to below. */
 uint64_t chaos_worker_draw(struct chaos_worker *worker, uint64_t below);
 
-/* Calls then after a pause; replaces what was waited for. */
+/* Calls then after a pause, in place of a pending call. */
 void chaos_worker_after(struct chaos_worker *worker, uint64_t ms,
                         void (*then)(struct chaos_worker *worker));
 
