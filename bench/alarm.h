@@ -1,12 +1,12 @@
-/* An alarm on a libuv loop that rings within some microseconds, where libuv's timers count whole
- * milliseconds of a time that is rounded down: a hold of 1 ms would be one of 0 to 2.
+/* An alarm on a libuv loop that rings within some microseconds, unlike libuv's timers, which count
+ * whole milliseconds of a time that is rounded down: a hold of 1 ms would take 0 to 2.
  *
  * Happy path: open, set and clear as often as wanted, close; after rl_bench_alarm_close() the loop
  * must run once more. A time that has passed rings at once, from the loop.
  *
- * Failure modes: open() returns -1 if there is no descriptor left; it is not to be closed then.
+ * Failure modes: open() returns -1 if there is no descriptor left; do not close it then.
  *
- * What it is for: holds, and the distance of relay.h. Linux only, as local nodes are. */
+ * Used for holds, and the distance of relay.h. Linux only, as local nodes are. */
 #ifndef RL_BENCH_ALARM_H
 #define RL_BENCH_ALARM_H
 

@@ -1,16 +1,15 @@
-/* What the processes of the workload contend share: memory that they write their grants into, and
- * the pipes that start and end them.
+/* Shared by the processes of the workload contend: memory for their grants, and the pipes that
+ * start and end them.
  *
  * Happy path: the parent opens it and forks; each child claims a place for each grant by
- * rl_bench_arena_claim() and writes down in its own `process` what it has done so far. The parent
- * looks at the counters at any time, and at the waits after the children have ended.
+ * rl_bench_arena_claim() and keeps its counters in its own `process`. The parent reads the counters
+ * at any time, and the waits after the children have ended.
  *
- * Failure modes: open() answers -1 without memory or descriptors. Without a free place claim()
- * answers NULL, and the run fails: it was too long for this bench. Memory is taken from the system
- * as it is written to.
+ * Failure modes: open() returns -1 without memory or descriptors. Without a free place claim()
+ * returns NULL, and the run fails: it was too long for this bench. The system provides memory as it
+ * is written.
  *
- * All children read the ends of two pipes: that nobody writes to them any more says
- * go, and stop. */
+ * All children read two pipes: the end of file on them means go, and stop. */
 #ifndef RL_BENCH_ARENA_H
 #define RL_BENCH_ARENA_H
 
@@ -29,7 +28,7 @@ struct rl_bench_process {
     _Atomic uint64_t commands;
     _Atomic uint64_t fenced;
     _Atomic uint64_t raised;
-    _Atomic uint64_t failed;   /* acquires and releases that ended otherwise than they should */
+    _Atomic uint64_t failed;   /* acquires and releases that failed */
     struct rl_bench_hist late; /* of its relay */
     char error[512];           /* "": none */
 };

@@ -1,4 +1,4 @@
-/* The bare fan-out: see bare.h for what it is for, how it is used and how it fails. */
+/* The bare fan-out: see bare.h for purpose, use and failure modes. */
 #include "bare.h"
 
 #include <assert.h>
@@ -63,7 +63,7 @@ static void fail(struct rl_bench_bare *bare, const char *what, const char *why) 
 
 static void send_set(struct bare_worker *worker);
 
-/* xorshift64*: fresh tokens for next to nothing. */
+/* xorshift64*: fresh tokens at almost no cost. */
 static uint64_t next_random(struct rl_bench_bare *bare) {
     bare->random ^= bare->random >> 12;
     bare->random ^= bare->random << 25;

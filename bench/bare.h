@@ -4,18 +4,18 @@
  * script loaded on each. K workers each repeat: a fresh token, SET key token NX PX ttl to all N
  * nodes, wait for all N answers, EVALSHA compare-and-delete to all N, wait for all N.
  *
- * It is meant as a fair yardstick, what a competent engineer writes who needs no quorum: pipelined,
- * nothing allocated but by hiredis, a cheap generator for tokens, no deadlines, no retries, no
- * check of validity. The commands go out by the fastest way that hiredis has: formatted once per
+ * It is meant as a fair baseline, such as a competent engineer would write who needs no quorum:
+ * pipelined, no allocations except hiredis's, a cheap generator for tokens, no deadlines, no
+ * retries, no check of validity. It sends the commands in hiredis's fastest way: formatted once per
  * fan-out and given to redisAsyncFormattedCommand for each node. redisAsyncCommandArgv for each
  * node, the more usual way, took half as much CPU time again, and redisAsyncCommand, which parses a
  * format string each time, three times as much; so they would flatter us. The second way is there
  * for comparison (is_argv).
  *
- * Failure modes: it needs all nodes; one that cannot be reached or goes away, or an answer other
- * than OK, 1 or 0, fails the slice with a sentence in message.
+ * Failure modes: it needs all nodes; an unreachable or lost node, or an answer other than OK, 1 or
+ * 0, fails the slice with a sentence in message.
  *
- * What it is for: redlock-bench --baseline. */
+ * Used by redlock-bench --baseline. */
 #ifndef RL_BENCH_BARE_H
 #define RL_BENCH_BARE_H
 

@@ -1,5 +1,4 @@
-/* A hiredis connection from a node's URL: see bare_connect.h for what it is for, how it is used and
- * how it fails. */
+/* A hiredis connection from a node's URL: see bare_connect.h for purpose, use and failure modes. */
 #include "bare_connect.h"
 
 #include <assert.h>

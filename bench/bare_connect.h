@@ -4,10 +4,9 @@
  * unix:///path, connects, attaches the shipped libuv adapter and queues AUTH and SELECT.
  *
  * Failure modes: a URL with percent-encoding or TLS is refused with a sentence: the bare fan-out is
- * a yardstick and no client. What AUTH and SELECT come to is found out by the first command after
- * them.
+ * a baseline and no client. A failure of AUTH or SELECT shows at the first command after them.
  *
- * What it is for: bare.c. */
+ * Used by bare.c. */
 #ifndef RL_BENCH_BARE_CONNECT_H
 #define RL_BENCH_BARE_CONNECT_H
 

@@ -1,13 +1,13 @@
-/* What the workloads of redlock-bench share.
+/* Shared by the workloads of redlock-bench.
  *
  * Happy path: main.c parses the options, starts nodes if need be, makes the loop and calls one
  * workload; the workload opens its clients, measures its slices into the report and closes what it
  * opened.
  *
- * Failure modes: a workload that fails puts a sentence into error and returns -1; it has closed
- * what it opened all the same.
+ * Failure modes: a workload that fails puts a sentence into error and returns -1; it has still
+ * closed what it opened.
  *
- * What it is for: main.c and one file per workload. */
+ * Used by main.c and one file per workload. */
 #ifndef RL_BENCH_BENCH_H
 #define RL_BENCH_BENCH_H
 

@@ -31,7 +31,7 @@ struct contend {
     size_t n;
 };
 
-/* What is read at the borders of slices. */
+/* Counters read at the borders of slices. */
 struct border {
     uint64_t now_ns;
     uint64_t cpu_ns;
@@ -72,7 +72,7 @@ static int start(struct contend *contend) {
     return 0;
 }
 
-/* Notes those that have ended. -1 if one did that before its time, or by failing. */
+/* Notes the processes that have ended. -1 if one ended early or failed. */
 static int look_after(struct contend *contend, bool may_end, size_t *running) {
     struct rl_bench *bench = contend->bench;
     *running = 0;
@@ -120,7 +120,7 @@ static void ring_cb(uv_timer_t *timer) {
     uv_stop(timer->loop);
 }
 
-/* The loop of the parent has nothing to do but to say how far it is. */
+/* The parent's loop only shows progress. */
 static int rest(struct contend *contend, int64_t ms) {
     struct rl_bench *bench = contend->bench;
     size_t running;
@@ -130,7 +130,7 @@ static int rest(struct contend *contend, int64_t ms) {
     return look_after(contend, false, &running);
 }
 
-/* Those that are left are killed. */
+/* Kills the remaining processes. */
 static int stop(struct contend *contend) {
     uint64_t end_ns = rl_bench_now_ns() + END_S * UINT64_C(1000000000);
     size_t running = 1;

@@ -14,7 +14,7 @@
 #define SETTLE_MS 20000
 
 enum waiter_state {
-    OUT,     /* not yet, or not any more */
+    OUT,     /* not yet, or no longer */
     WAITING, /* acquire pending */
     HOLDING,
     BETWEEN /* the release is pending, or it thinks */
@@ -68,7 +68,7 @@ static void leave(struct waiter *waiter) {
     waiter->contender->active--;
 }
 
-/* A wait that is over, or was given up. */
+/* A wait has ended, or was given up. */
 static struct rl_bench_wait *note(struct waiter *waiter, uint64_t granted_ns) {
     struct contender *contender = waiter->contender;
     struct rl_bench_wait *wait = rl_bench_arena_claim(contender->arena);
@@ -180,7 +180,7 @@ static uint64_t slots_of(const struct contender *contender, const redlock_lock *
     return slots;
 }
 
-/* May free nothing: it runs in the library's callback. */
+/* Must not free anything: it runs in the library's callback. */
 static void acquire_cb(redlock_lock *lock, int status, void *data) {
     struct waiter *waiter = data;
     struct contender *contender = waiter->contender;
@@ -244,7 +244,7 @@ static void stop_cb(uv_poll_t *poll, int status, int events) {
     }
 }
 
-/* Once for each turn of the loop: no timer of the bench's wakes an idle waiter. */
+/* Once per turn of the loop: no timer of the bench wakes an idle waiter. */
 static void count_cb(uv_check_t *check) {
     struct contender *contender = check->data;
     struct rl_bench_counts counts = {.attempts = 0};
@@ -350,7 +350,7 @@ static int open_contender(struct contender *contender) {
         }
     }
     set_acquire(contender);
-    /* Where a thousand connect at the same time, some are too late at first. */
+    /* When a thousand connect at the same time, some are too late at first. */
     struct rl_bench_session *session = &contender->session;
     if (rl_bench_session_open(session, bench) != 0 &&
         (session->status != REDLOCK_ERR_NO_QUORUM ||
@@ -360,7 +360,7 @@ static int open_contender(struct contender *contender) {
     return open_polls(contender) == 0 ? open_waiters(contender) : -1;
 }
 
-/* The holder of --idle has the lock before the others ask. */
+/* The holder of --idle gets the lock before the others ask. */
 static void take_first(struct contender *contender) {
     begin(contender);
     while (contender->holder == NULL) {
@@ -398,5 +398,5 @@ int rl_bench_contender_run(const struct rl_bench *bench, struct rl_bench_arena *
         uv_run(&own->loop, UV_RUN_ONCE);
     }
     rl_bench_session_close(&contender.session);
-    return EXIT_SUCCESS; /* what is left goes with the process */
+    return EXIT_SUCCESS; /* the end of the process frees the rest */
 }

@@ -1,20 +1,20 @@
 /* One client of the workload contend: a process of its own, which is forked for it.
  *
- * Happy path: rl_bench_contender_run(), in the child, makes a loop, a client and its locks, says
- * that it is ready, and waits until it may go. From then on each of its waiters asks for the lock,
+ * Happy path: rl_bench_contender_run(), in the child, makes a loop, a client and its locks, reports
+ * that it is ready, and waits for the start. From then on each of its waiters asks for the lock,
  * holds it for --hold-ms, releases and asks again: greedy ones from the release's callback, or
- * without waiting for it (--again at-once), polite ones after --think-ms. When it is told to stop,
- * those who wait are cancelled, holders finish; then the client is closed.
+ * without waiting for it (--again at-once), polite ones after --think-ms. At the stop, waits are
+ * cancelled and holders finish; then the client is closed.
  *
  * With --idle the first process takes the lock before it is ready, and keeps it.
  *
- * Failure modes: what cannot be opened is a sentence in the process's `error`. An acquire that ends
- * in an error is counted as failed and repeated; a lock that is lost while held is counted as
- * failed, its hold has ended then.
+ * Failure modes: if opening fails, the process's `error` has a sentence. An acquire that ends in an
+ * error is counted as failed and repeated; a lock that is lost while held is counted as failed, and
+ * its hold has ended.
  *
- * Is the grant's time the right one? It is read when the callback runs, and the end before the
- * release is asked for: a hold is never written down longer than the holder had it, nor beyond its
- * validity. So two holds that overlap are two holders at one time. */
+ * Is the time of a grant right? It is read when the callback runs, and the end before the release
+ * is requested: a recorded hold is never longer than the real one, and never exceeds its validity.
+ * So two overlapping holds mean two holders at one time. */
 #ifndef RL_BENCH_CONTENDER_H
 #define RL_BENCH_CONTENDER_H
 

@@ -16,7 +16,7 @@
 struct pair {
     struct rl_bench *bench;
     struct rl_bench_cycle_load *load;
-    struct rl_bench_cycle_load *script;    /* of the user who releases by it; NULL: the same */
+    struct rl_bench_cycle_load *script;    /* of the user that may release by it; NULL: the same */
     struct rl_bench_bare *bare;            /* NULL without --baseline */
     struct rl_bench_threads_load *threads; /* NULL without --blocking */
     bool has_two;
@@ -88,8 +88,8 @@ static int warm_up(struct pair *pair) {
     return pair->has_two ? take_slice(pair, 1, scratch, slice_ms) : 0;
 }
 
-/* The library's sentence says which node is down, and why; hiredis would leave us waiting. A client
- * is open when a majority is up: the others may need a moment more. */
+/* The library's sentence says which node is down, and why; hiredis would just wait. A client is
+ * open when a majority is up: the other nodes may need a moment more. */
 static int check_all_up(const struct pair *pair) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct rl_bench_session *session = rl_bench_cycle_load_session(pair->load);
@@ -102,7 +102,7 @@ static int check_all_up(const struct pair *pair) {
     return -1;
 }
 
-/* As a user who may, or may not, release by a command. */
+/* As a user that may, or may not, release by a command. */
 static int open_as(struct rl_bench_cycle_load **load, struct rl_bench *bench, bool by_script) {
     const char *const *nodes = bench->nodes;
     struct rl_bench_users *users =

@@ -7,7 +7,7 @@
  * Failure modes: nodes that are not up end it with the library's or hiredis's sentence. The bare
  * fan-out needs every node, the library a quorum.
  *
- * What it is for: redlock-bench --workload cycle. */
+ * Used by redlock-bench --workload cycle. */
 #ifndef RL_BENCH_CYCLE_H
 #define RL_BENCH_CYCLE_H
 

@@ -1,5 +1,4 @@
-/* The load of uncontested cycles: see cycle_load.h for what it is for, how it is used and how it
- * fails. */
+/* The load of uncontested cycles: see cycle_load.h for purpose, use and failure modes. */
 #include "cycle_load.h"
 
 #include <assert.h>
@@ -11,7 +10,7 @@
 
 struct cycle_worker {
     struct rl_bench_cycle_load *load;
-    redlock_lock *locks[RL_BENCH_LOCKS]; /* by enum rl_bench_lock; NULL: it is not asked for */
+    redlock_lock *locks[RL_BENCH_LOCKS]; /* by enum rl_bench_lock; NULL: not requested */
     uint64_t sent_ns;
 };
 
@@ -107,8 +106,8 @@ int rl_bench_cycle_load_slice(struct rl_bench_cycle_load *load, struct rl_bench_
     return result;
 }
 
-/* A resource of its own for each kind: what a release leaves there for a moment is not in the way
- * of the other. */
+/* A separate resource for each kind: what a release leaves there for a moment does not block the
+ * other kind. */
 static int make_lock(struct rl_bench_cycle_load *load, size_t number, enum rl_bench_lock kind) {
     static const char *const names[RL_BENCH_LOCKS] = {"our", "read", "permit"};
     struct cycle_worker *worker = &load->workers[number];

@@ -36,7 +36,7 @@ static double mallocs_per_lock(const struct rl_bench_slice *slice) {
                : RL_BENCH_NOT_MEASURED;
 }
 
-/* Who waits for a lock sends something: 0 was not measured. */
+/* A client that waits for a lock sends commands: 0 means not measured. */
 static double attempts_per_grant(const struct rl_bench_slice *slice) {
     return slice->attempts > 0 ? per_lock(slice, (double)slice->attempts) : RL_BENCH_NOT_MEASURED;
 }

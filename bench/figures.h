@@ -1,9 +1,9 @@
-/* What is computed from slices: one table, which the report's table and its JSON both show.
+/* The figures of slices: one table, which the report's table and its JSON both show.
  *
  * A figure is the median over the slices; a ratio is the median over pairs of neighbouring slices,
- * so that a disturbance of the machine that lasts longer than a pair falls out of it. The rare
- * (p99.9 and the maximum) is looked for in all slices together, since a slice alone has too few,
- * and has no ratio.
+ * so that a disturbance of the machine that lasts longer than a pair cancels out. Rare values
+ * (p99.9 and the maximum) are taken over all slices together, since a single slice has too few, and
+ * have no ratio.
  *
  * Failure modes: a number that was not measured is RL_BENCH_NOT_MEASURED: "-" in the table and null
  * in JSON. */
@@ -28,8 +28,8 @@ struct rl_bench_figure {
     bool of_library; /* the bare fan-out has none, and there is no ratio */
     bool of_fences;  /* only where some acquires are fenced */
     bool of_permits; /* only with --permits */
-    bool in_mixed;   /* of readers and writers, each kind by itself */
-    bool of_mixed;   /* ... and of nothing else */
+    bool in_mixed;   /* of readers and writers, for each kind separately */
+    bool of_mixed;   /* ... and only of these */
 };
 
 extern const struct rl_bench_figure rl_bench_figures[];
@@ -47,7 +47,7 @@ double rl_bench_figure_value(const struct rl_bench_figure *figure,
 double rl_bench_figure_ratio(const struct rl_bench_figure *figure,
                              const struct rl_bench_report *report);
 
-/* For those who tell how it goes on. */
+/* For progress messages. */
 double rl_bench_locks_per_s(const struct rl_bench_slice *slice);
 double rl_bench_hand_overs_per_s(const struct rl_bench_slice *slice);
 

@@ -1,9 +1,9 @@
-/* Counting allocations: see heap.h for what it is for, how it is used and how it fails.
+/* Counting allocations: see heap.h for purpose, use and failure modes.
  *
  * The counting allocator keeps the size of a block in front of it, in 16 bytes so that the block
- * stays aligned for anything; these 16 are not counted. The counters of malloc are the thread's
- * own, so that counting costs one addition and libuv's worker threads do not disturb it. free()
- * stays that of the C library: the blocks are its own. */
+ * stays aligned for anything; these 16 are not counted. The counters of malloc are per thread, so
+ * that counting costs one addition and libuv's worker threads do not disturb it. free() is the C
+ * library's: so are the blocks. */
 #include "heap.h"
 
 #include <assert.h>

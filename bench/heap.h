@@ -1,15 +1,15 @@
-/* Who allocates how much: the library through its allocator, and everybody through malloc.
+/* Counts allocations: the library's through its allocator, and all code's through malloc.
  *
  * Happy path: give rl_bench_heap_allocator()'s table to redlock_client_options.allocator and read
  * the counters at any time. rl_bench_heap_mallocs() counts every malloc, calloc and realloc
  * of the calling thread, those of hiredis and libuv included, since redlock-bench puts its own
  * malloc before that of the C library.
  *
- * Failure modes: without glibc, or under a sanitizer that needs malloc for itself, the number
- * for everybody is not there (rl_bench_heap_is_counted() is false, it reads 0). The library's own
+ * Failure modes: without glibc, or under a sanitizer that needs malloc for itself, the count of
+ * mallocs is not available (rl_bench_heap_is_counted() is false, it reads 0). The library's own
  * allocations are counted in any case.
  *
- * What it is for: allocations per lock, bytes per held lock and per client. */
+ * Used for allocations per lock, bytes per held lock and per client. */
 #ifndef RL_BENCH_HEAP_H
 #define RL_BENCH_HEAP_H
 

@@ -1,4 +1,4 @@
-/* A histogram of durations: see histogram.h for what it is for, how it is used and how it fails.
+/* A histogram of durations: see histogram.h for purpose, use and failure modes.
  *
  * The bucket of a value with its highest bit at position b >= 8 is found by shifting it right by
  * b - 7: what is left is 128 to 255, and 128 for each shift are added. */

@@ -5,9 +5,9 @@
  * buckets, and a percentile is the middle of its bucket. Recording is one increment.
  *
  * Failure modes: a value above RL_BENCH_HIST_MAX_NS (about 73 minutes) counts as that value; the
- * maximum is kept apart and is exact. Nothing allocates, nothing fails.
+ * maximum is kept separately and is exact. Nothing allocates, nothing fails.
  *
- * What it is for: grant latencies and waits of redlock-bench. */
+ * Used for grant latencies and waits of redlock-bench. */
 #ifndef RL_BENCH_HISTOGRAM_H
 #define RL_BENCH_HISTOGRAM_H
 

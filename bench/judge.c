@@ -52,7 +52,7 @@ int rl_bench_judge(struct rl_bench *bench, size_t side, const char *name,
         snprintf(bench->error, sizeof(bench->error), "out of memory");
         return -1;
     }
-    /* Locks that are apart may be held at the same time. */
+    /* Separate locks may be held at the same time. */
     series->overlaps = bench->options.apart ? 0 : records->timeline.overlaps;
     if (side > 0 || bench->options.save_records == NULL) {
         return 0;

@@ -7,7 +7,7 @@
  * mutual exclusion was violated. The nodes are stopped in any case, also by SIGINT and SIGTERM
  * (local_nodes.h).
  *
- * What it is for: the figures of the README and of every change that touches speed. */
+ * Used for the figures of the README and of every change that touches speed. */
 #include <assert.h>
 #include <signal.h>
 #include <stdio.h>

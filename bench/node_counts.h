@@ -1,5 +1,5 @@
-/* What the nodes that were started here say they have executed: counted where it costs, whatever
- * the clients believe to have sent.
+/* The number of commands that the locally started nodes have executed: counted at the nodes,
+ * independently of the clients' own counts.
  *
  * Happy path: open one connection to each node; rl_bench_node_counts_read() adds up their
  * total_commands_processed (INFO). Commands that a script calls count as well. The INFOs of this
@@ -7,7 +7,7 @@
  *
  * Failure modes: a node that does not answer makes read() return 0: not measured.
  *
- * What it is for: the workloads contend and shells. */
+ * Used by the workloads contend and shells. */
 #ifndef RL_BENCH_NODE_COUNTS_H
 #define RL_BENCH_NODE_COUNTS_H
 

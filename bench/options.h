@@ -1,12 +1,12 @@
-/* What redlock-bench is asked to do.
+/* The options of redlock-bench.
  *
  * Happy path: rl_bench_options_parse() fills in the defaults, reads the arguments by one table
  * (tool/options.h) and checks them against each other.
  *
- * Failure modes: an argument that is unknown, out of range, without meaning for the workload or at
- * odds with another one is answered with one sentence on stderr that names it and the remedy.
+ * Failure modes: an argument that is unknown, out of range, meaningless for the workload or in
+ * conflict with another one gets one sentence on stderr that names it and the remedy.
  *
- * What it is for: main.c. */
+ * Used by main.c. */
 #ifndef RL_BENCH_OPTIONS_H
 #define RL_BENCH_OPTIONS_H
 
@@ -32,10 +32,10 @@ enum rl_bench_baseline {
     RL_BENCH_BASELINE_ARGV,      /* ... for each node */
 };
 
-/* An option of the library that is on, off, or both in turn, to be compared. */
+/* An option of the library that is on, off, or both in turn, for comparison. */
 enum rl_bench_switch { RL_BENCH_OFF, RL_BENCH_ON, RL_BENCH_BOTH };
 
-/* How nodes release: as they can, or by the script alone; or both in turn. */
+/* How nodes release: natively if they can, or only by the script; or both in turn. */
 enum rl_bench_release { RL_BENCH_RELEASE_NATIVE, RL_BENCH_RELEASE_SCRIPT, RL_BENCH_RELEASE_BOTH };
 
 /* What a lock is. */
@@ -70,7 +70,7 @@ struct rl_bench_options {
     int64_t node_count;
     int64_t in_flight;
     int64_t processes;
-    int64_t readers; /* of 100 processes so many read */
+    int64_t readers; /* of 100 processes this many read */
     int64_t permits; /* 0: the lock is no semaphore */
     int64_t take;
     int64_t shells;
@@ -89,10 +89,10 @@ struct rl_bench_options {
 enum rl_bench_parsed {
     RL_BENCH_PARSED,
     RL_BENCH_PARSED_DONE, /* --help or --version was answered */
-    RL_BENCH_PARSED_BAD   /* said so on stderr */
+    RL_BENCH_PARSED_BAD   /* reported on stderr */
 };
 
-/* options is to be freed in any case. */
+/* Free options in any case. */
 enum rl_bench_parsed rl_bench_options_parse(struct rl_bench_options *options, int argc,
                                             char **argv);
 void rl_bench_options_free(struct rl_bench_options *options);
@@ -100,7 +100,7 @@ void rl_bench_options_free(struct rl_bench_options *options);
 /* Whether the library is compared with itself: slices with an option and without it, in turn. */
 bool rl_bench_options_compare(const struct rl_bench_options *options);
 
-/* What side number 0 or 1 of the report has: the first is the one with the option. */
+/* The title of side number 0 or 1 of the report: the first is the one with the option. */
 bool rl_bench_options_has(int which, size_t side);
 
 /* What the locks of side number 0 or 1 are. */

@@ -1,4 +1,4 @@
-/* Progress on stderr: see progress.h for what it is for, how it is used and how it fails. */
+/* Progress on stderr: see progress.h for purpose, use and failure modes. */
 #include "progress.h"
 
 #include <assert.h>

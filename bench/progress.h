@@ -1,12 +1,12 @@
-/* What redlock-bench is doing, on stderr, while it runs.
+/* The progress of redlock-bench, on stderr.
  *
  * Happy path: on a terminal one line that is rewritten every second; elsewhere, in a run of more
  * than two seconds, one line per finished slice; otherwise nothing.
  *
- * Failure modes: none; what cannot be written is not written.
+ * Failure modes: none; failed writes are ignored.
  *
- * What it is for: main.c opens it, the workloads name what they do. The timer costs one wake-up a
- * second, in each slice alike. */
+ * main.c opens it, the workloads set its text. The timer costs one wake-up a second, in each slice
+ * alike. */
 #ifndef RL_BENCH_PROGRESS_H
 #define RL_BENCH_PROGRESS_H
 
@@ -25,11 +25,11 @@ struct rl_bench_progress {
 
 void rl_bench_progress_open(struct rl_bench_progress *progress, uv_loop_t *loop, double total_s);
 
-/* What goes on from now. */
+/* Sets the current activity. */
 __attribute__((format(printf, 2, 3))) void rl_bench_progress_label(
     struct rl_bench_progress *progress, const char *format, ...);
 
-/* What has been found out. */
+/* Shows a result. */
 __attribute__((format(printf, 2, 3))) void rl_bench_progress_note(
     struct rl_bench_progress *progress, const char *format, ...);
 

@@ -1,5 +1,5 @@
-/* Timelines as text: to keep what was measured, and to judge what another program has measured by
- * the same arithmetic.
+/* Timelines as text: to keep measurements, and to judge those of another program by the same
+ * arithmetic.
  *
  *     slice FROM_NS TO_NS CLIENT_CPU_US NODE_CPU_US ATTEMPTS COMMANDS EXECUTED     0: not measured
  *     wait ASKED_NS GRANTED_NS ENDED_NS WAITER PROCESS [1]              0: not before the end;
@@ -7,10 +7,9 @@
  *     wait ... PROCESS 0 SLOTS                       with --permits: the slots it was given, a bit
  *                                                    for each
  *
- * Failure modes: a line that is neither is named; -1, with the sentence in error.
+ * Failure modes: a line that is neither: -1, with a sentence in error that names it.
  *
- * What it is for: --records and --save-records, the peers' programs, and the test of the
- * arithmetic. */
+ * Used for --records and --save-records, the peers' programs, and the test of the arithmetic. */
 #ifndef RL_BENCH_RECORDS_H
 #define RL_BENCH_RECORDS_H
 
@@ -19,7 +18,7 @@
 #include "options.h"
 #include "timeline.h"
 
-/* A stretch that is measured, and what was counted in it. */
+/* A measured period, and its counters. */
 struct rl_bench_stretch {
     uint64_t from_ns;
     uint64_t to_ns;

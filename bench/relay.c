@@ -1,4 +1,4 @@
-/* Connections that take time: see relay.h for what it is for, how it is used and how it fails. */
+/* Connections that take time: see relay.h for purpose, use and failure modes. */
 #include "relay.h"
 
 #include <assert.h>

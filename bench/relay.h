@@ -1,25 +1,25 @@
 /* Distance: connections to the nodes that take time.
  *
- * Happy path: open a relay for the nodes that were started here, and give the client its URLs. What
- * a connection carries arrives later by the distance of its node: 0 to max_ms, the same in both
- * directions and for all connections to that node, drawn from the number of the client, so that
- * each client has its own near and far nodes, as in a real network, and the same in every run. Two
- * clients that ask at the same time come to the nodes in different orders.
+ * Happy path: open a relay for the nodes that were started here, and give the client its URLs. Data
+ * on a connection is delayed by the distance of its node: 0 to max_ms, the same in both directions
+ * and for all connections to that node, drawn from the number of the client, so that each client
+ * has its own near and far nodes, as in a real network, and the same in every run. Two clients that
+ * ask at the same time reach the nodes in different orders.
  *
- * Does it distort? How much later than due its bytes were passed on is in `late`: some ten
- * microseconds, as long as there is a processor free.
+ * Does it distort? `late` has how much later than due bytes were passed on: some ten microseconds,
+ * as long as a processor is free.
  *
  * Do all clients know a node by the same name? Not by its URL: each client has ports of its own.
- * With a guard they know it by its run_id, and agree on which one is the home of a lock; so
- * contend has one where there is a distance. Without it each client waits in another line.
+ * With a guard they know it by its run_id, and agree on which one is the home of a lock; so contend
+ * uses a guard when there is a distance. Without it each client waits in another line.
  *
- * Failure modes: a listener that cannot be opened is reported with the system's text. A
- * connection of which either end fails is closed on both sides, and the library makes a new one.
- * Without memory the process ends: this is a bench.
+ * Failure modes: a listener that cannot be opened is reported with the system's text. If either end
+ * of a connection fails, both are closed, and the library makes a new one. Without memory the
+ * process ends: this is a bench.
  *
- * What it is for: redlock-bench --distance-ms. On one machine without it, a client's commands reach
- * all nodes within some microseconds, and clients hardly ever split the votes. The relay runs on
- * the loop of its client: its work is part of the client's CPU time. */
+ * Used by redlock-bench --distance-ms. Without it, on one machine, a client's commands reach all
+ * nodes within some microseconds, and clients hardly ever split the votes. The relay runs on the
+ * loop of its client: its work is part of the client's CPU time. */
 #ifndef RL_BENCH_RELAY_H
 #define RL_BENCH_RELAY_H
 

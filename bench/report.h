@@ -1,10 +1,10 @@
-/* What redlock-bench has found out, to be shown as a table or as JSON.
+/* The results of redlock-bench, to be shown as a table or as JSON.
  *
  * Happy path: a workload fills in one or two series of slices, or the figures of keep; main.c
  * prints the report (report_table.h, report_json.h) by one table of figures (figures.h). Data
  * only.
  *
- * What it is for: main.c and the workloads. */
+ * Used by main.c and the workloads. */
 #ifndef RL_BENCH_REPORT_H
 #define RL_BENCH_REPORT_H
 
@@ -39,8 +39,8 @@ struct rl_bench_keep_figures {
 struct rl_bench_report {
     const struct rl_bench_options *options;
     size_t n_nodes;
-    /* [0]: the library. [1]: what it is compared with: the bare fan-out, the library without an
-     * option, flock(1), or no slices. */
+    /* [0]: the library. [1]: its comparison: the bare fan-out, the library without an option,
+     * flock(1), or no slices. */
     struct rl_bench_series series[2];
     bool is_mixed;             /* contend: [0] are the readers, [1] the writers, of one run */
     struct rl_bench_hist late; /* what --distance-ms added to the distance */

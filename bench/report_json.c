@@ -6,7 +6,7 @@
 #include "figures.h"
 #include "tool/json.h"
 
-/* What a side has come to. */
+/* The results of a side. */
 static void put_side(struct tool_json *json, const struct rl_bench_report *report, size_t side) {
     const struct rl_bench_series *series = &report->series[side];
     uint64_t failed = 0;

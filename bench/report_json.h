@@ -1,5 +1,5 @@
-/* The report as one JSON object for machines. See report.h for what it is for, how it is used and
- * how it fails. */
+/* The report as one JSON object, machine-readable. See report.h for purpose, use and failure
+ * modes. */
 #ifndef RL_BENCH_REPORT_JSON_H
 #define RL_BENCH_REPORT_JSON_H
 

@@ -14,7 +14,7 @@ static bool has_two(const struct rl_bench_report *report) {
     return report->series[0].n > 0 && report->series[1].n > 0;
 }
 
-/* A number with as many digits as one reads. */
+/* A number with a readable number of digits. */
 static void print_cell(double value) {
     if (!isfinite(value)) {
         printf("%*s", COLUMN, "-");

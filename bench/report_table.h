@@ -1,5 +1,5 @@
-/* The report as a table: one row per figure, one column per series, and the ratio. See
- * report.h for what it is for, how it is used and how it fails. */
+/* The report as a table: one row per figure, one column per series, and the ratio. See report.h for
+ * purpose, use and failure modes. */
 #ifndef RL_BENCH_REPORT_TABLE_H
 #define RL_BENCH_REPORT_TABLE_H
 

@@ -1,4 +1,4 @@
-/* A client of the library: see session.h for what it is for, how it is used and how it fails. */
+/* A client of the library: see session.h for purpose, use and failure modes. */
 #include "session.h"
 
 #include <assert.h>

@@ -3,10 +3,10 @@
  * Happy path: rl_bench_session_open() opens a client with a counting allocator and runs the loop
  * until a quorum of nodes is up; rl_bench_session_close() runs it until the client is closed.
  *
- * Failure modes: options or URLs that the library refuses, and nodes that are not up, come back as
- * the library's own sentence. A session whose opening failed is closed like any other.
+ * Failure modes: options or URLs that the library refuses, and nodes that are not up, yield the
+ * library's own sentence. A session whose opening failed is closed like any other.
  *
- * What it is for: all workloads; only between slices, since both calls run the loop. */
+ * Used by all workloads; only between slices, since both calls run the loop. */
 #ifndef RL_BENCH_SESSION_H
 #define RL_BENCH_SESSION_H
 
@@ -17,7 +17,7 @@
 #include "heap.h"
 #include "redlock/redlock.h"
 
-/* What clients have done since they were opened. */
+/* Counters of clients since they were opened. */
 struct rl_bench_counts {
     uint64_t attempts;
     uint64_t fenced;
@@ -44,7 +44,7 @@ int rl_bench_session_settle(struct rl_bench_session *session, uint64_t timeout_m
 /* Adds what the client has done to sum; nothing if it is not open. */
 void rl_bench_session_count(const struct rl_bench_session *session, struct rl_bench_counts *sum);
 
-/* Notes in the slice what was done between the two. */
+/* Notes in the slice the difference of the two. */
 void rl_bench_counts_note(struct rl_bench_slice *slice, const struct rl_bench_counts *before,
                           const struct rl_bench_counts *after);
 

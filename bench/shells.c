@@ -45,7 +45,7 @@ struct round {
     int report;
     size_t started;
     size_t ended;
-    char line[32]; /* what has come of the next report */
+    char line[32]; /* the received part of the next report */
     size_t length;
 };
 
@@ -139,7 +139,7 @@ static void take_report(struct round *round, uint64_t now_ns) {
     }
 }
 
-/* Reads what the shells report until the time. */
+/* Reads the shells' reports until the given time. */
 static void listen_until(struct round *round, uint64_t until_ns) {
     for (;;) {
         uint64_t now_ns = rl_bench_now_ns();

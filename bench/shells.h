@@ -1,8 +1,8 @@
-/* The workload shells: what somebody sees who puts `redlock run KEY --` before a command.
+/* The workload shells: the effect of `redlock run KEY --` in front of a command.
  *
  * Happy path: in each round N shells are started, --spacing-ms apart, each behind `redlock run` for
  * one lock; when it has the lock it works (sleeps) for --work-ms. Each shell reports its begin and
- * its end through a pipe, at whose other end the clock is read. Beside each round comes one of
+ * its end through a pipe, at whose other end the clock is read. Each round is paired with one of
  * another program: flock(1) with a file of its own, or what --beside names.
  *
  * The figures are those of timeline.h: tau of the order of service against that of arrival, and the
@@ -10,10 +10,10 @@
  * shell and the begin of the next one, for all programs alike.
  *
  * Failure modes: a shell that does not run, or does not end within END_S, is counted as failed; a
- * round in which none runs ends the run. Without flock(1) in PATH it is said, and there is nothing
- * beside.
+ * round in which none runs ends the run. Without flock(1) in PATH it says so, and there is no
+ * comparison.
  *
- * What it is for: redlock-bench --workload shells. */
+ * Used by redlock-bench --workload shells. */
 #ifndef RL_BENCH_SHELLS_H
 #define RL_BENCH_SHELLS_H
 

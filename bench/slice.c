@@ -1,4 +1,4 @@
-/* One measured slice: see slice.h for what it is for, how it is used and how it fails. */
+/* One measured slice: see slice.h for purpose, use and failure modes. */
 #include "slice.h"
 
 #include <assert.h>

@@ -1,16 +1,15 @@
-/* One measured slice: a load runs for so many seconds; what it did and cost is written down.
+/* One measured slice: a load runs for a number of seconds; its results and costs are recorded.
  *
  * Happy path: rl_bench_run_begin() notes clock, CPU time and malloc count; the load starts its
- * workers. A worker records each lock, stops once rl_bench_run_is_over() and says so by
+ * workers. A worker records each lock, stops once rl_bench_run_is_over() and reports it by
  * rl_bench_run_leave(); the last one ends the loop. rl_bench_run_finish() runs the loop until then
  * and fills in the rest of the slice. The time measured is that from the start to the last worker's
  * end, and all locks are counted, so nothing falls between.
  *
- * Failure modes: workers that do not end GRACE_S seconds after the slice's end are given up: finish
- * returns -1. rl_bench_run_fail() ends a slice at once.
+ * Failure modes: if workers have not ended GRACE_S seconds after the slice's end, finish returns
+ * -1. rl_bench_run_fail() ends a slice at once.
  *
- * What it is for: all workloads of redlock-bench, and the bare fan-out, are measured by this one
- * yardstick. */
+ * It measures all workloads of redlock-bench, and the bare fan-out, in the same way. */
 #ifndef RL_BENCH_SLICE_H
 #define RL_BENCH_SLICE_H
 
@@ -38,13 +37,13 @@ struct rl_bench_slice {
     uint64_t raised;      /* ... that needed a second round */
     uint64_t hand_overs;  /* what follows: see timeline.h */
     uint64_t overtakings;
-    uint64_t overtakers;     /* grants that overtook somebody */
-    uint64_t most_overtaken; /* one wait, by so many */
+    uint64_t overtakers;     /* grants that overtook another wait */
+    uint64_t most_overtaken; /* the most overtaken wait: by this many */
     uint64_t longest_wait_ns;
     uint64_t phases;        /* of the other kind, in all waits */
     uint64_t most_phases;   /* ... in one */
     double used_s;          /* seconds in which a permit was in use, of all permits together */
-    double crowded_s;       /* seconds in which more permits were waited for than there are */
+    double crowded_s;       /* seconds in which clients waited for more permits than there are */
     double crowded_share_s; /* ... each times the share of the permits that was in use */
     double tau;
     struct rl_bench_hist grant;
@@ -54,7 +53,7 @@ struct rl_bench_slice {
 struct rl_bench_run {
     uv_loop_t *loop;
     const struct rl_local_nodes *local; /* NULL: the nodes are elsewhere */
-    uv_timer_t timer;                   /* first the end of the slice, then the end of patience */
+    uv_timer_t timer;                   /* first the end of the slice, then the end of the grace */
     struct rl_bench_slice *slice;
     uint64_t start_ns;
     uint64_t deadline_ns;
@@ -75,7 +74,7 @@ double rl_bench_cpu_us(void);
 void rl_bench_run_init(struct rl_bench_run *run, uv_loop_t *loop,
                        const struct rl_local_nodes *local);
 
-/* on_deadline is for loads whose workers wait for something else than their own next lock. */
+/* on_deadline is for loads whose workers wait for something other than their own next lock. */
 void rl_bench_run_begin(struct rl_bench_run *run, struct rl_bench_slice *slice, int64_t slice_ms,
                         size_t workers, void (*on_deadline)(void *data), void *data);
 

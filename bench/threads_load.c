@@ -1,5 +1,5 @@
-/* The load of uncontested cycles by threads: see threads_load.h for what it is for, how it is used
- * and how it fails. */
+/* The load of uncontested cycles by threads: see threads_load.h for purpose, use and failure
+ * modes. */
 #include "threads_load.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@
 
 #include "redlock/blocking.h"
 
-/* What it did is its own until the slice's end. */
+/* Its counters are private until the slice's end. */
 struct thread_worker {
     struct rl_bench_threads_load *load;
     redlock_mutex *mutex;
@@ -82,7 +82,7 @@ static size_t start(struct rl_bench_threads_load *load) {
     return load->n;
 }
 
-/* Ends every call that waits. */
+/* Ends every blocked call. */
 static void give_up(struct rl_bench_threads_load *load) {
     atomic_store(&load->is_given_up, true);
     if (load->client != NULL) {

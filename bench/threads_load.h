@@ -3,16 +3,16 @@
  *
  * Happy path: open, any number of slices, close. A slice starts its threads, which lock and unlock
  * until it is over, and waits for them on the loop, as slices of other loads do. Options are the
- * library's defaults but for the ttl and the fence.
+ * library's defaults, except the ttl and the fence.
  *
- * Failure modes: a lock or an unlock that ends otherwise than with success is counted as failed,
- * and the thread goes on; a slice without a lock fails, with a sentence. Threads that do not end
- * in time are ended by closing the client, and the slice has failed.
+ * Failure modes: a lock or an unlock that does not succeed is counted as failed, and the thread
+ * goes on; a slice without any lock fails, with a sentence. Threads that do not end in time are
+ * ended by closing the client, and the slice has failed.
  *
- * Can a thread use what is gone? No: a slice that fails closes the client, which ends every call,
- * and joins the threads; only then it returns.
+ * Can a thread use freed memory? No: a failed slice closes the client, which ends every call, and
+ * joins the threads before it returns.
  *
- * What it is for: the workload cycle with --blocking. */
+ * Used by the workload cycle with --blocking. */
 #ifndef RL_BENCH_THREADS_LOAD_H
 #define RL_BENCH_THREADS_LOAD_H
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Those that were not granted come last. */
+/* Waits that were not granted come last. */
 static uint64_t grant_of(const struct rl_bench_wait *wait) {
     return wait->granted_ns != 0 ? wait->granted_ns : UINT64_MAX;
 }
@@ -21,8 +21,8 @@ static bool is_granted_in(const struct rl_bench_wait *wait, uint64_t from_ns, ui
     return wait->granted_ns >= from_ns && wait->granted_ns < to_ns && wait->granted_ns != 0;
 }
 
-/* From the last grant to the first: next[] has what each waiter waits for at that time. So a grant
- * is compared with as many waits as there are waiters. */
+/* From the last grant to the first: next[] has each waiter's wait at that time. So a grant is
+ * compared with as many waits as there are waiters. */
 static int count_overtakings(struct rl_bench_timeline *timeline) {
     struct rl_bench_wait **next = calloc(timeline->n_waiters + 1, sizeof(*next));
     if (next == NULL) {
@@ -45,8 +45,8 @@ static int count_overtakings(struct rl_bench_timeline *timeline) {
     return 0;
 }
 
-/* Of a slot, the hold that was granted last. Sets `before` of all, too: the hold that ended last of
- * those whose slots this one has. */
+/* For each slot, the hold that was granted last. Also sets `before` of all: among the earlier holds
+ * of its slots, the one that ended last. */
 static uint64_t count_slot_overlaps(struct rl_bench_timeline *timeline) {
     const struct rl_bench_wait *last[64] = {NULL};
     uint64_t until_ns[64] = {0};
@@ -92,7 +92,7 @@ static uint64_t count_overlaps(struct rl_bench_timeline *timeline) {
     return overlaps;
 }
 
-/* The first of the grants, which are in order, that came after this time. */
+/* The first grant after this time; grants are in order. */
 static size_t first_after(const struct rl_bench_timeline *timeline, uint64_t asked_ns, size_t end) {
     size_t begin = 0;
     while (begin < end) {

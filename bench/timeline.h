@@ -1,9 +1,9 @@
-/* Who waited when, and for how long, and who had the lock: what every figure of contention is
- * computed from, whoever measured it.
+/* The times of all waits and holds: the basis of every figure of contention, whichever program
+ * measured them.
  *
  * Happy path: fill in waits, in any order; rl_bench_timeline_open() puts them into the order of
- * their grants and counts who overtook whom; rl_bench_timeline_slice() then computes the figures of
- * a stretch of time, as often as wanted. All times are of one clock.
+ * their grants and counts overtakings; rl_bench_timeline_slice() then computes the figures of a
+ * period, as often as wanted. All times are of one clock.
  *
  * What is counted:
  *   hand-over   a grant whose waiter is another one than that of the grant before
@@ -20,10 +20,10 @@
  *   tau         Kendall's, of the order of grants against that of arrival: 1 first come, first
  *               served; -1 the reverse
  *
- * Failure modes: without memory open() returns -1. A wait that was not granted counts for the
- * longest wait by what it had waited at the end of the slice: who starves is seen.
+ * Failure modes: without memory open() returns -1. A wait without a grant counts towards the
+ * longest wait with its length at the end of the slice: this shows starvation.
  *
- * What it is for: the workloads contend and shells, and the records of others (records.h). */
+ * Used by the workloads contend and shells, and the records of others (records.h). */
 #ifndef RL_BENCH_TIMELINE_H
 #define RL_BENCH_TIMELINE_H
 
@@ -33,20 +33,21 @@
 
 #include "slice.h"
 
-/* More grants than this in a slice have no tau: it takes the square of their number. */
+/* With more grants than this in a slice there is no tau: it takes time quadratic in their
+ * number. */
 #define RL_BENCH_TAU_MAX 5000
 
 struct rl_bench_wait {
     uint64_t asked_ns;
     uint64_t granted_ns; /* 0: not until the end */
-    uint64_t ended_ns;   /* the release was asked for, or validity was over; 0: not until the end */
+    uint64_t ended_ns;   /* the release was requested, or validity was over; 0: not until the end */
     uint32_t waiter;
     uint32_t process;
     bool reads;
     uint64_t slots;                     /* of permits: a bit for each; 0: it has the lock itself */
     const struct rl_bench_wait *before; /* set by open(): whose hold ended; NULL: nobody's */
     uint32_t phases;                    /* set by open(): of the other kind */
-    uint32_t overtook;                  /* set by open(): how many it overtook by its grant */
+    uint32_t overtook;                  /* set by open(): how many waits its grant overtook */
     uint32_t overtaken;                 /* ... and how many overtook it */
 };
 
@@ -61,7 +62,7 @@ struct rl_bench_timeline {
     bool is_mixed;     /* ... there are readers and writers */
 };
 
-/* Whose waits are counted. */
+/* Selects the waits to count. */
 enum rl_bench_kind { RL_BENCH_ALL, RL_BENCH_READERS, RL_BENCH_WRITERS };
 
 /* 0, or -1 without memory. */
@@ -75,7 +76,7 @@ int rl_bench_timeline_use(const struct rl_bench_timeline *timeline, uint64_t fro
 void rl_bench_timeline_slice(const struct rl_bench_timeline *timeline, enum rl_bench_kind kind,
                              uint64_t from_ns, uint64_t to_ns, struct rl_bench_slice *slice);
 
-/* The fewest and the most grants of one waiter in this stretch. 0, or -1 without memory. */
+/* The fewest and the most grants of one waiter in this period. 0, or -1 without memory. */
 int rl_bench_timeline_extremes(const struct rl_bench_timeline *timeline, enum rl_bench_kind kind,
                                uint64_t from_ns, uint64_t to_ns, uint64_t *least, uint64_t *most);
 

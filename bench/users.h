@@ -1,13 +1,13 @@
-/* Users of the nodes that were started here, for a comparison of two ways to release.
+/* Users on the locally started nodes, for a comparison of two ways to release.
  *
- * Happy path: rl_bench_users_make() makes a user on each node, by ACL SETUSER, who may do anything
- * but run the node's command for a release, or who may do anything but FLUSHALL, so that a check of
- * the ACL costs both the same; a client with the URLs of the first one releases by the script.
+ * Happy path: rl_bench_users_make() makes a user on each node, by ACL SETUSER, with all rights
+ * except the node's native release command, or with all rights except FLUSHALL, so that the ACL
+ * check costs both the same; a client with the URLs of the first one releases by the script.
  *
- * Failure modes: a node that cannot be asked, or that has no such command, is a sentence: there is
+ * Failure modes: a node that does not answer, or has no such command, yields a sentence: there is
  * nothing to compare.
  *
- * What it is for: cycle with --release. */
+ * Used by cycle with --release. */
 #ifndef RL_BENCH_USERS_H
 #define RL_BENCH_USERS_H
 

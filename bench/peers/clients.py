@@ -4,8 +4,8 @@
     measure(load, servers, modules, seconds=2, warmup=1, records=FILE, during=None)
     judge(bench, FILE, apart=False)
 
-Each process has `clients` clients (client.mjs). What they use of the processor, and the servers, is read at the borders of
-the slice; what came before, starting and warming up, is in no figure.
+Each process has `clients` clients (client.mjs). Their CPU time, and the servers', is read at the borders of the slice; starting
+and warming up are in no figure.
 """
 import dataclasses
 import json
@@ -111,7 +111,7 @@ def border(processes, servers):
 
 def gather(processes, begin, end, records):
     with open(records, "w") as file:
-        # A server that was killed takes its past with it.
+        # A killed server's counters are lost.
         file.write(f"slice {begin[0]} {end[0]} {end[1] - begin[1]:.0f} {max(0, end[2] - begin[2]):.0f} 0 0 0\n")
         for process in processes:
             with open(process.records) as part:
@@ -119,7 +119,7 @@ def gather(processes, begin, end, records):
 
 
 def judge(bench, records, apart=False):
-    """The figures of the records. Two holders at one time are a figure, too (status 3)."""
+    """The figures of the records. Two holders at one time count as a figure, too (status 3)."""
     done = subprocess.run([bench, "--json", "--workload", "contend", "--records", records, *(["--apart"] if apart else [])],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode not in (0, 3):
@@ -141,8 +141,8 @@ def delay_s(client, node, max_ms):
 
 
 class Relay:
-    """A process of its own that passes on what a client and its servers say to each other, later. Its use of the processor is in
-    no figure. It waits by select(2), which is more precise than a millisecond."""
+    """A separate process that passes on the traffic between a client and its servers, with a delay. Its CPU time is in no figure.
+    It waits by select(2), which is more precise than a millisecond."""
 
     def __init__(self, urls, max_ms, client):
         self.doors = []

@@ -31,7 +31,7 @@ class NotMeasured(Exception):
 
 
 def bench(program, *arguments):
-    """The report's sides, with what is not of a side in the first one."""
+    """The report's sides; figures that belong to no side are in the first one."""
     done = subprocess.run([program, "--json", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"redlock-bench {' '.join(arguments)}: status {done.returncode}: {done.stderr}")
@@ -56,7 +56,7 @@ def tidy(side):
 
 
 class Lab:
-    """The servers that are up, and what cannot be measured here."""
+    """The servers that are up, and the peers that cannot be measured here."""
 
     def __init__(self, options, stack):
         self.options = options
@@ -84,7 +84,7 @@ class Lab:
         return self.running[kind]
 
     def warm_up(self, system):
-        """A virtual machine that is cold is not what is compared."""
+        """The comparison excludes a cold virtual machine."""
         load = clients.Load(system, self.running[PEERS[system]].urls, 1, clients=64, apart=True, is_shared=True)
         with tempfile.NamedTemporaryFile() as records:
             clients.measure(load, self.running[PEERS[system]], self.options.modules, self.options.jvm_warmup, 0.1, records.name)
@@ -220,8 +220,8 @@ def read_grants(path):
 
 
 def around(killed_ns, slices, grants):
-    """What the grants were before and after a server was killed. A pause that lasts to the end of the slice is open: it is longer than
-    what was seen of it."""
+    """The grants before and after a server was killed. A pause that lasts to the end of the slice is open: its real length is
+    longer."""
     begin, end = slices
     before = [grant for grant in grants if begin <= grant < killed_ns]
     after = [grant for grant in grants if killed_ns <= grant < end]

@@ -3,9 +3,9 @@
     with Etcd(5) as servers:
         servers.urls, servers.cpu_us(), servers.kill(2), servers.restart(2)
 
-Each has missing(), the reason why it cannot be measured on this machine, or None. Data lies in /dev/shm where there is
-such a folder: etcd and ZooKeeper write to disk before they answer, and that is not what is compared. PostgreSQL is one server
-without fsync; its advisory locks are not written anyway. They end with this program, killed, and their data goes with them.
+Each has missing(), the reason why it cannot be measured on this machine, or None. Data lies in /dev/shm where there is such a
+folder: etcd and ZooKeeper write to disk before they answer, which is not part of the comparison. PostgreSQL is one server without
+fsync; its advisory locks are not written anyway. They end with this program, killed, and their data goes with them.
 """
 import ctypes
 import glob
@@ -41,7 +41,7 @@ def die_with_parent():
 
 
 def ask(port, line):
-    """What the server answers to a line."""
+    """The server's answer to a line."""
     with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
         connection.sendall(line)
         return connection.recv(4096)
@@ -232,7 +232,7 @@ class Postgres(Servers):
         self.processes[i].wait()
 
     def cpu_us(self):
-        """A connection is a process of its own. Those that have ended count, too: their parent has waited for them."""
+        """A connection is a process of its own. Ended ones count, too: their parent has reaped them."""
         parent = self.processes[0].pid
         with open(f"/proc/{parent}/task/{parent}/children") as file:
             children = [int(pid) for pid in file.read().split()]

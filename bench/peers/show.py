@@ -1,4 +1,4 @@
-"""Results as markdown tables. A row for each system; what could not be measured stands there with its reason."""
+"""Results as markdown tables. A row for each system; what could not be measured is listed with its reason."""
 import statistics
 
 from rows import ROWS, TABLES
@@ -22,14 +22,14 @@ def text(values):
 
 
 def columns_of(table, results):
-    """Without what nobody has a figure for."""
+    """Without columns for which no system has a figure."""
     runs = [run for systems in results for got in systems.values() if isinstance(got, list) for run in got]
     return [(head, keys.split()) for head, keys in TABLES[table]
             if any(run.get(key) is not None for run in runs for key in keys.split())]
 
 
 def opened(key, runs):
-    """Longer than what was seen."""
+    """Longer than observed."""
     return "> " if any(run.get(key + "_is_open") for run in runs) else ""
 
 
