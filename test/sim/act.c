@@ -1,4 +1,4 @@
-/* What users do, and when, by chance: see user.h. */
+/* The users' random actions: see user.h. */
 #include <string.h>
 
 #include "sim/user.h"
@@ -25,7 +25,7 @@ static uint32_t random_ttl(struct sim_user *user) {
     return ttl_ms < most_ms ? ttl_ms : most_ms;
 }
 
-/* A watchdog, at times one that is late for its validity, and at times a limit. */
+/* A watchdog, sometimes one that is late for its validity, and sometimes a limit. */
 static void watch(struct sim_user *user, redlock_acquire_options *acquire) {
     const struct sim_options *options = options_of(user);
     uint64_t drift_ns =
@@ -46,7 +46,7 @@ static void watch(struct sim_user *user, redlock_acquire_options *acquire) {
     }
 }
 
-/* From a stream of its own: what else happens does not depend on it. */
+/* From a separate stream of random numbers: nothing else depends on it. */
 static void fence(struct sim_user *user, redlock_acquire_options *acquire) {
     struct sim_world *world = world_of(user);
     acquire->fencing = sim_chance(&world->fence_random, world->options.fence_percent);
@@ -73,11 +73,11 @@ static redlock_acquire_options random_acquire(struct sim_user *user) {
         acquire.min_validity_ms = (int64_t)sim_between(random, 0, (uint64_t)acquire.ttl_ms / 2);
     }
     if (acquire.tries == REDLOCK_NO_LIMIT && acquire.delay_ms + acquire.jitter_ms < 5) {
-        acquire.delay_ms = 5; /* a client that does not wait at all is a load, not a test */
+        acquire.delay_ms = 5; /* a client that never pauses is a load, not a test */
     }
     watch(user, &acquire);
     if (options->patient_percent > 0) {
-        acquire.min_validity_ms = 0; /* beside a limit of holding there may be no such grant */
+        acquire.min_validity_ms = 0; /* with a limit of holding there may be no such grant */
     }
     fence(user, &acquire);
     if (options->owner_percent > 0 && sim_chance(random, options->owner_percent)) {
@@ -120,7 +120,7 @@ static void hold(struct sim_user *user) {
     uint64_t now_ns = sim_client_now(user->client);
     uint64_t until_ns = redlock_lock_valid_until_ns(user->lock);
     if (sim_chance(dice(user), 5)) {
-        return; /* lets it run out */
+        return; /* lets it expire */
     }
     uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
     uint64_t part = sim_between(dice(user), 0, options_of(user)->hold_percent);
@@ -167,7 +167,7 @@ static void act_probe(struct sim_user *user) {
     options.jitter_ms = 80;
     fence(user, &options);
     if (user->probe_left > 0 && !sim_user_acquire(user, &options)) {
-        sim_user_act_in(user, 10 * RL_NS_PER_MS); /* something of the past is still ending */
+        sim_user_act_in(user, 10 * RL_NS_PER_MS); /* something earlier is still ending */
     }
 }
 
@@ -276,7 +276,7 @@ bool sim_user_event(struct sim_world *world, const struct sim_event *event) {
     }
     sim_client_leave(client);
     sim_client_schedule_turn(client);
-    if (client->exits) { /* right behind the release that it has just asked for */
+    if (client->exits) { /* right after the release that it has just requested */
         client->exits = false;
         if (client->busy_until_ns <= world->now_ns) {
             sim_process_close(client, true);

@@ -1,5 +1,5 @@
-/* What redlock-sim is asked to do, by tool's table of options. The names of presets, controls and
- * violations are those of their enums, so that a new one needs nothing here.
+/* The arguments of redlock-sim, by tool's table of options. The names of presets, controls and
+ * violations are those of their enums, so that a new one needs no change here.
  *
  * Failure modes: a sentence on stderr that names the argument. */
 #ifndef SIM_ARGUMENTS_H

@@ -1,4 +1,4 @@
-/* See check.h. The first violation is kept; what happens after it is not looked at. */
+/* See check.h. The first violation is kept; later events are not checked. */
 #include "sim/check.h"
 
 #include <stdarg.h>
@@ -37,7 +37,8 @@ void sim_check_fail(struct sim_world *world, enum sim_violation what, const char
     }
 }
 
-/* The margin before the end of validity at which a holder is told, with what a timer needs. */
+/* The margin before the end of validity at which a holder is notified, including the timer's
+ * lag. */
 uint64_t sim_check_margin_ns(const struct sim_options *options) {
     return (options->lost_margin_ms + 2) * RL_NS_PER_MS;
 }
@@ -58,7 +59,7 @@ void sim_check_trouble(struct sim_world *world, uint32_t client, uint32_t node, 
     *trouble_ns = until_ns > *trouble_ns ? until_ns : *trouble_ns;
 }
 
-/* -- What is looked at after every step -- */
+/* -- Checks after every step -- */
 
 static const struct sim_seen *key_of(const struct sim_world *world, uint32_t node, uint32_t r) {
     const struct sim_seen *key = &world->check.seen[node][r];
@@ -87,7 +88,7 @@ static void check_validity(struct sim_world *world, uint32_t client, uint32_t re
     }
 }
 
-/* The user must have been told by the end of validity, or as soon as the loop runs again. */
+/* The user must have been notified by the end of validity, or as soon as the loop runs again. */
 static void check_told(struct sim_world *world, uint32_t client, const struct sim_hold *hold) {
     uint64_t busy_ns = world->check.busy_until_ns[client] + sim_check_margin_ns(&world->options);
     uint64_t by_ns = hold->until_ns + hold->late_ns;
@@ -98,7 +99,7 @@ static void check_told(struct sim_world *world, uint32_t client, const struct si
     }
 }
 
-/* Where fences have to be in order although holds are not apart, an overlap is counted once. */
+/* Where fences must be in order although holds may overlap, an overlap is counted once. */
 static void check_overlap(struct sim_world *world, uint32_t a, uint32_t b, uint32_t resource) {
     if (world->options.preset == SIM_FENCED) {
         world->stats.overlaps += !world->check.overlaps[resource];
@@ -114,7 +115,7 @@ static bool may_share(const struct sim_hold *a, uint32_t client_a, const struct 
     return client_a == client_b && a->owner != 0 && a->owner == b->owner && a->token == b->token;
 }
 
-/* Who holds a resource: one who writes, or who reads, of whom the first is enough. */
+/* The holder of a resource: a writer, or the first of its readers. */
 struct holder {
     const struct sim_hold *hold;
     uint32_t client;
@@ -176,8 +177,8 @@ static void check_holds(struct sim_world *world) {
     memcpy(world->check.overlaps, holders.overlaps, sizeof holders.overlaps);
 }
 
-/* How long a release may take when nothing is in its way: on its way it is for so long; an owed one
- * waits half a second after an error. */
+/* How long an unhindered release may take: its time in transit; a pending one waits half a second
+ * after an error. */
 static uint64_t flight_ns(const struct sim_options *options) {
     return 4 * (options->delay_max_ns + options->loop_lag_ns + options->timer_lag_ns) +
            10 * RL_NS_PER_MS;
@@ -200,8 +201,8 @@ static bool is_sound(const struct sim_world *world, uint32_t client, uint32_t no
     return any;
 }
 
-/* The library knows that it is to be released. Where a node may be sent only so much, it may have
- * been too busy whenever that was tried. */
+/* The library knows that the token is to be released. If requests to a node are limited, the node
+ * may have been too busy at each try. */
 static bool is_pending(const struct sim_world *world, uint32_t client, uint32_t node) {
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     redlock_client_node(world->clients[client].redlock, node, &info);
@@ -223,9 +224,9 @@ static bool is_long_ago(const struct sim_world *world, const struct sim_token *t
     return later > RL_LINES_LEFT / 2;
 }
 
-/* A key that a node gave the token by itself, for a turn or for a lease. A client that does not
- * want it any more releases what the node says it has passed, if it hears of that, and has sent the
- * node a release before that found no key. */
+/* A key that a node gave the token by itself, for a turn or for a lease. A client that no longer
+ * wants it releases the key when it learns that the node has passed it; a release that it sent
+ * before found no key. */
 static bool ends_by_itself(const struct sim_world *world, uint32_t node,
                            const struct sim_seen *key) {
     const struct sim_token *token = &world->check.tokens[key->token];
@@ -245,7 +246,8 @@ void sim_check_key(struct sim_world *world, uint32_t node, const struct sim_seen
         key->is_stale || world->nodes[node].is_slow) {
         return;
     }
-    /* Whoever gives up a token that was handed on may be faster than the SET of who took it. */
+    /* The process that gives up a handed-over token may be faster than the SET of the one that took
+     * it. */
     bool by_another = token->released[node] != 0 && token->released[node] != key->conn;
     bool late_set =
         token->released[node] > key->conn || (by_another && world->options.adopt_percent > 0);

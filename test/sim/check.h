@@ -1,5 +1,5 @@
-/* The checker: true time, the servers' keys, and what the public interface told the users; nothing
- * else of the library. It runs after every step.
+/* The checker: it uses true time, the servers' keys, and the results of the public interface;
+ * nothing else of the library. It runs after every step.
  *
  *     overlap     two clients are inside an unexpired validity window of one resource, or lead one
  *                 election
@@ -22,21 +22,21 @@
  *     seam        the library does not keep its side of base/world.h
  *     state       a getter contradicts what was told
  *
- * A window is open from the moment the user is told of the grant until the validity that the lock
- * states then is over (by the client's clock, seen from true time), the lock states none, or the
- * user calls release or is told of the loss. A token is in use from the sending of its SETs (trace
- * event ATTEMPT) until its releases go out (RELEASE), the next attempt begins, or the operation is
- * told as failed; that of a hold, until the hold ends, whatever becomes of an acquire that joined.
+ * A window is open from the notification of the grant until the validity reported by the lock is
+ * over (by the client's clock, converted to true time), the lock reports none, or the user calls
+ * release or is notified of the loss. A token is in use from the sending of its SETs (trace event
+ * ATTEMPT) until its releases go out (RELEASE), the next attempt begins, or the operation is
+ * reported as failed; the token of a hold, until the hold ends, whatever the result of an acquire
+ * that joined.
  *
- * A loss may be told up to a timer's lag late if, when validity was set, little of it was left: the
+ * A loss may be reported up to a timer's lag late if little validity was left when it was set: the
  * margin is then half of that, and can be shorter than the timer's lag.
  *
- * The orphan rule has exceptions. One Redlock cannot close: a SET that arrives on an older
- * connection after the release that was to undo it. The others are limits that are documented: what
- * is pending for a node beyond the bound is dropped, a client that is closed waits for answers no
- * longer than the node timeout, and a lock that was disowned keeps its keys. In all of them the key
- * ends by its ttl.
- */
+ * The orphan rule has exceptions. Redlock cannot prevent one: a SET that arrives on an older
+ * connection after the release that should undo it. The others are documented limits: pending
+ * releases for a node beyond the bound are dropped, a closing client waits for answers no longer
+ * than the node timeout, and a disowned lock keeps its keys. In all of them the key ends by its
+ * ttl. */
 #ifndef SIM_CHECK_H
 #define SIM_CHECK_H
 
@@ -78,15 +78,15 @@ enum sim_fact_kind {
     SIM_FACT_ATTEMPT,  /* token: SETs go out */
     SIM_FACT_SENT,     /* token: what sets or prolongs goes out; arg: 1 for an extension */
     SIM_FACT_GIVEN_UP, /* token: releases go out */
-    SIM_FACT_END,      /* op was told: status; arg: its token is not given up */
+    SIM_FACT_END,      /* op was completed: status; arg: its token is not given up */
     SIM_FACT_HOLD,     /* granted: token, until, fence; status: the least validity in ms */
     SIM_FACT_UNTIL,    /* a hold's validity has changed: until, now */
-    SIM_FACT_OVER,     /* a hold states no validity; its loss is still to be told */
-    SIM_FACT_RENEWED,  /* an extension was told as done */
+    SIM_FACT_OVER,     /* a hold reports no validity; its loss is still to be reported */
+    SIM_FACT_RENEWED,  /* an extension was reported as done */
     SIM_FACT_MODE,     /* of a hold: arg: 1 if it reads from now on; of an upgrade the fence */
     SIM_FACT_LET_GO,   /* by its user */
     SIM_FACT_DISOWN,   /* the same, but its keys stay */
-    SIM_FACT_OWN,      /* token: what was disowned is to be released */
+    SIM_FACT_OWN,      /* token: a disowned lock is to be released */
     SIM_FACT_LOST,
     SIM_FACT_UP,      /* node */
     SIM_FACT_DOWN,    /* node */
@@ -112,20 +112,21 @@ struct sim_fact {
     uint8_t node;
     uint8_t op;
     uint8_t arg;
-    uint8_t take; /* permits that were asked for, of so many; 0: of no semaphore */
+    uint8_t take; /* requested permits, of this many; 0: of no semaphore */
     uint8_t permits;
     bool reads;
 };
 
 /* A token that was generated. */
 struct sim_token {
-    uint64_t drawn_ns;                /* its votes are of then, and not of before */
-    uint64_t passed_ns;               /* when a node first said that it passed it a key; 0: never */
+    uint64_t drawn_ns;                /* its votes are from this time on */
+    uint64_t passed_ns;               /* when a node first reported that it passed it a key; 0:
+                                         never */
     uint64_t given_up_ns;             /* UINT64_MAX while it is in use */
     uint64_t extend_ns;               /* when its last extension was sent */
     uint64_t before_ns;               /* ... and the one before that */
-    uint64_t told_ns;                 /* its client was told that others wait; 0: never */
-    uint64_t said_ns[SIM_NODES_MAX];  /* when each node last said that it passed it a key */
+    uint64_t told_ns;                 /* when its client learned that others wait; 0: never */
+    uint64_t said_ns[SIM_NODES_MAX];  /* when each node last reported that it passed it a key */
     uint32_t released[SIM_NODES_MAX]; /* the last connection that brought each node its release */
     uint32_t dropped; /* nodes to which there were too many pending releases to keep its own */
     uint64_t place;   /* the number of the place that it is */
@@ -139,12 +140,13 @@ struct sim_token {
     bool is_granted; /* a user was notified of a hold with it */
 };
 
-/* A hold, as its user has been told of it. */
+/* A hold, as reported to its user. */
 struct sim_hold {
     uint64_t until_local_ns;
     uint64_t until_ns; /* the same in true time */
     uint64_t most_ns;  /* the latest end of validity that max_hold_ms allows, by its clock */
-    uint64_t late_ns;  /* so late may the loss be told: 0, or a timer's lag if little was left */
+    uint64_t late_ns;  /* how late the loss may be reported: 0, or a timer's lag if little was
+                          left */
     uint64_t fence;
     uint64_t owner;
     uint32_t token;
@@ -155,7 +157,7 @@ struct sim_hold {
     bool is_open;
 };
 
-/* A grant that was told, with a fence. */
+/* A reported grant with a fence. */
 struct sim_grant {
     uint64_t told_ns;
     uint64_t fence;
@@ -164,7 +166,7 @@ struct sim_grant {
 };
 
 struct sim_grants {
-    struct sim_grant *items; /* in the order of telling */
+    struct sim_grant *items; /* in the order of reporting */
     uint32_t count;
     uint32_t capacity;
 };
@@ -185,7 +187,7 @@ struct sim_seen {
 };
 
 #define SIM_RESERVED_NS (260 * RL_NS_PER_MS) /* at most, for a turn */
-#define SIM_RESERVED_FOR_NOBODY 1            /* or for one who is gone */
+#define SIM_RESERVED_FOR_NOBODY 1            /* or for a client that is gone */
 #define SIM_RESERVED_FOR 2                   /* and the client's index */
 
 struct sim_check {
@@ -204,9 +206,11 @@ struct sim_check {
     struct sim_grants grants[SIM_RESOURCES_MAX];
     bool overlaps[SIM_RESOURCES_MAX];        /* at the last step, where that is excused */
     uint64_t busy_until_ns[SIM_CLIENTS_MAX]; /* when the loop was last blocked */
-    uint64_t trouble_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX];  /* nothing gets through for sure before */
+    uint64_t trouble_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX];  /* connections are unreliable until
+                                                             then */
     uint64_t up_since_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX]; /* UINT64_MAX: it is not */
-    uint64_t unheard_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX];  /* the client last missed what it said */
+    uint64_t unheard_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX];  /* when the client last missed a message
+                                                             of it */
     struct sim_fact *free_facts;
     enum sim_violation found;
     enum sim_violation only; /* if not SIM_FINE: no other violation counts */
@@ -215,7 +219,7 @@ struct sim_check {
 
 void sim_check_start(struct sim_world *world);
 
-/* So long before the end of validity a holder is told, with what a timer needs. */
+/* How long before the end of validity a holder is notified, including the timer's lag. */
 uint64_t sim_check_margin_ns(const struct sim_options *options);
 
 /* -- Announcements -- */
@@ -225,7 +229,7 @@ void sim_check_tell(struct sim_client *client, const struct sim_fact *fact);
 /* SIM_EV_FACT */
 void sim_check_fact(struct sim_world *world, struct sim_fact *fact);
 
-/* Where `what` is last; NULL: nowhere. */
+/* The last place with `what`; NULL: none. */
 const char *sim_check_last(const char *bytes, size_t length, const char *what, size_t size);
 
 /* The number of a token by its text (40 hex digits), a new one if need be; 0 if it is none. */
@@ -241,7 +245,7 @@ void sim_check_released(struct sim_world *world, uint32_t node, uint32_t token, 
 
 /* -- Fences: check_fence.c -- */
 
-/* A grant is told. */
+/* A grant is reported. */
 void sim_check_fence(struct sim_world *world, uint32_t client, const struct sim_hold *hold);
 /* A lock was extended. */
 void sim_check_fence_kept(struct sim_world *world, const struct sim_hold *hold);
@@ -250,7 +254,7 @@ void sim_check_fences_free(struct sim_world *world);
 /* -- Checks -- */
 
 void sim_check_step(struct sim_world *world);
-/* A key, or a lease, of a token that was given up is to be gone. */
+/* The key, or lease, of a token that was given up must be gone. */
 void sim_check_key(struct sim_world *world, uint32_t node, const struct sim_seen *key);
 void sim_check_over(struct sim_world *world);
 void sim_check_free(struct sim_world *world);

@@ -1,4 +1,4 @@
-/* What processes announce, and tokens, numbered as they are met: see check.h. */
+/* The facts that processes announce, and tokens, numbered in order of appearance: see check.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #define NEVER UINT64_MAX
 #define ROUNDING_NS 1000 /* of the mapping from local to true time */
 
-/* -- Tokens: numbered as they are met -- */
+/* -- Tokens: numbered in order of appearance -- */
 
 static uint64_t digits(const char *text, size_t count) {
     uint64_t value = 0;
@@ -84,7 +84,8 @@ void sim_check_released(struct sim_world *world, uint32_t node, uint32_t token, 
         world->check.tokens[token].released[node] = conn;
         world->check.tokens[token].found |= (uint8_t)(found << node);
     }
-    for (uint32_t r = 0; r < world->options.resources; r++) { /* what it passes to its own client */
+    for (uint32_t r = 0; r < world->options.resources; r++) { /* a key that it passes to its own
+                                                                 client */
         struct sim_seen *seen = &world->check.seen[node][r];
         seen->is_passed |= seen->conn == conn && seen->ran_ns == world->now_ns;
     }
@@ -122,7 +123,7 @@ static void check_most(struct sim_world *world, const struct sim_fact *fact,
     }
 }
 
-/* Whether a hold of this client is over and its user was not told. */
+/* Whether a hold of this client is over and its user was not notified. */
 static bool loss_is_due(const struct sim_world *world, uint32_t client) {
     for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
         const struct sim_hold *hold = &world->check.holds[client][i];
@@ -172,7 +173,7 @@ static void fact_hold(struct sim_world *world, const struct sim_fact *fact) {
     struct sim_token *token = &world->check.tokens[fact->token];
     token->client = fact->client;
     token->is_disowned = false;
-    bool joins = token->is_granted; /* what the owner has, or another had and handed over */
+    bool joins = token->is_granted; /* the owner's own, or handed over by another */
     uint32_t least_ms = joins ? 0 : (uint32_t)fact->status;
     if (fact->now_ns + least_ms * RL_NS_PER_MS > fact->until_ns) {
         sim_check_fail(world, SIM_SUCCESS, "c%u was told of a grant that was over",
@@ -233,7 +234,7 @@ static void fact_attempt(struct sim_world *world, const struct sim_fact *fact) {
     }
 }
 
-/* -- What is told -- */
+/* -- Reports -- */
 
 static void fact_node(struct sim_world *world, const struct sim_fact *fact) {
     struct sim_check *check = &world->check;

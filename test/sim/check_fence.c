@@ -1,19 +1,18 @@
-/* The fences of a resource, as those who hold it see them: see core/fence.h for what they must be.
+/* The fences of a resource, as its holders see them: see core/fence.h for the rules.
  *
  *     differ      no two grants to write have the same
- *     in order    a grant that was told before the attempt of another was sent has the smaller one;
+ *     in order    a grant reported before the attempt of another was sent has the smaller one;
  *                 if the other reads, it is not larger: a reader may have that of the last writer,
  *                 and of other readers, and a later writer never has a reader's
- *     as told     where no two hold the lock at once, the order of telling is that of the fences
+ *     as told     if no two hold the lock at once, the order of reporting is that of the fences
  *                 (of readers and readers nothing is said: they do hold at once)
  *     kept        nothing that happens to a hold changes its fence: an extension, a repair
- *     asked for   who asks for a fence gets one, and nobody else does (user.c)
+ *     asked for   a user that asks for a fence gets one, and no other does (user.c)
  *
  * In order as long as the nodes have the counters that a grant set: an extension keeps them.
  *
- * Grants without a fence are not looked at. What is said of other grants is checked where it is
- * promised (options.h).
- */
+ * Grants without a fence are not checked. The rules are checked where they are guaranteed
+ * (options.h). */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -37,8 +36,8 @@ static bool is_kept(const struct sim_world *world, const struct sim_grant *grant
     return kept_ns == RL_NEVER || world->now_ns < grant->kept_ns + kept_ns;
 }
 
-/* The highest fence that was told before a moment, to anybody or to writers alone; 0 if there was
- * none. */
+/* The highest fence that was reported before a given time, to any user or only to writers; 0 if
+ * there was none. */
 static uint64_t highest_before(const struct sim_world *world, const struct sim_grants *grants,
                                uint64_t moment_ns, bool of_writers) {
     uint64_t highest = 0;
@@ -51,7 +50,7 @@ static uint64_t highest_before(const struct sim_world *world, const struct sim_g
     return highest;
 }
 
-/* The last grant, to write or to read, that was told this fence; NULL if there was none. */
+/* The last grant, to write or to read, that reported this fence; NULL if there was none. */
 static struct sim_grant *grant_of(const struct sim_grants *grants, uint64_t fence, bool reads) {
     for (uint32_t i = grants->count; i > 0; i--) {
         if (grants->items[i - 1].fence == fence && grants->items[i - 1].reads == reads) {
@@ -110,7 +109,7 @@ void sim_check_fence_kept(struct sim_world *world, const struct sim_hold *hold) 
         for (uint32_t reads = 0; reads < 2 && hold->resources >> r & 1; reads++) {
             struct sim_grant *grant = grant_of(&world->check.grants[r], hold->fence, reads == 1);
             if (grant != NULL) {
-                /* The next one may have gone out before this was told. */
+                /* The next one may have been sent before this was reported. */
                 const struct sim_token *token = &world->check.tokens[hold->token];
                 grant->kept_ns =
                     token->extend_ns == world->now_ns ? token->before_ns : token->extend_ns;

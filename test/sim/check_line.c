@@ -7,7 +7,7 @@
 
 #define NEVER UINT64_MAX
 #define SLACK_NS (20 * RL_NS_PER_MS)
-#define INTENT_NS (4000 * RL_NS_PER_MS) /* a writer that waits keeps new readers out for so long */
+#define INTENT_NS (4000 * RL_NS_PER_MS) /* a waiting writer keeps new readers out for this long */
 
 static struct sim_check_line *line_of(struct sim_world *world) {
     return &world->check.line;
@@ -39,7 +39,7 @@ static bool answers(const struct sim_world *world, uint32_t client, uint32_t nod
            check->up_since_ns[client][node] <= since_ns && is_sound(world, client, node);
 }
 
-/* A user of this process that has waited for just this since then; NULL: none has. */
+/* A user of this process that has waited for exactly this since then; NULL: none. */
 static const struct sim_user *who_wants(const struct sim_client *client, uint32_t resource,
                                         uint32_t kind, uint64_t since_ns) {
     for (uint32_t i = 0; i < client->sim->options.locks; i++) {
@@ -54,7 +54,7 @@ static const struct sim_user *who_wants(const struct sim_client *client, uint32_
     return NULL;
 }
 
-/* Somebody else stands at another node, and is there. */
+/* Another live client stands at another node. */
 static bool has_other_line(struct sim_world *world, uint32_t node, uint32_t resource) {
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         for (uint32_t c = 0; c < world->options.clients && n != node; c++) {
@@ -80,15 +80,15 @@ static uint32_t paid(struct sim_world *world, const struct sim_standing *it, uin
     return sum;
 }
 
-/* Faults excuse more than can be told from here: it is counted. So do clients with room for a few
- * requests: to whom home is too busy, that one does not use it. */
+/* Faults excuse more than this check can see: then overtaking is only counted. So do clients with
+ * room for few requests: a client that finds home too busy does not use it. */
 static bool is_promised(const struct sim_world *world) {
     enum sim_trouble trouble = world->options.trouble;
     return (trouble == SIM_TROUBLE_NONE || trouble == SIM_TROUBLE_PLAIN) &&
            world->options.requests_max >= RL_NODE_REQUESTS_MAX;
 }
 
-/* A grant that was told. */
+/* A reported grant. */
 struct told {
     uint64_t asked_ns;
     unsigned turn_at;
@@ -96,10 +96,10 @@ struct told {
     uint32_t resource;
     uint32_t take; /* permits; 0: of no semaphore */
     bool reads;
-    bool is_late; /* it reads, and came after a writer that waits */
+    bool is_late; /* it reads, and came after a waiting writer */
 };
 
-/* Somebody goes by a waiter once more than `most` times. */
+/* A waiter has been overtaken more than `most` times. */
 static void go_by(struct sim_world *world, const struct sim_standing *it, uint32_t node,
                   const struct told *told, uint32_t times, uint32_t most) {
     const struct sim_options *options = &world->options;
@@ -119,15 +119,15 @@ static void go_by(struct sim_world *world, const struct sim_standing *it, uint32
     }
 }
 
-/* A writer, of a writer that came before it. */
+/* A writer overtakes an earlier writer. */
 static void overtake(struct sim_world *world, struct sim_standing *it, uint32_t node,
                      const struct told *told) {
     uint32_t most = paid(world, it, node, told->resource, told->client);
     go_by(world, it, node, told, ++it->overtaken, most);
 }
 
-/* A writer, of readers that wait: of those that are there, two may. And those may that have waited
- * longer, and came to home later. */
+/* A writer overtakes waiting readers: two of the present ones may. So may writers that have waited
+ * longer, but came to home later. */
 static void precede(struct sim_world *world, struct sim_standing *it, uint32_t node,
                     const struct told *told) {
     const struct sim_standing *its =
@@ -142,8 +142,8 @@ static uint64_t slack_ns(const struct sim_world *world) {
     return 2 * world->options.delay_max_ns + SLACK_NS;
 }
 
-/* Readers have refused the writer, and it keeps new ones out since then. One that went into the
- * line without asking for votes does not yet, nor one that somebody else refused. */
+/* Readers have refused the writer, and it has kept new ones out since then. A writer that joined
+ * the line without asking for votes does not yet, nor does one that another holder refused. */
 static bool keeps_out(const struct sim_world *world, const struct sim_standing *it, uint32_t of,
                       const struct told *told) {
     const struct sim_user *user =
@@ -155,8 +155,8 @@ static bool keeps_out(const struct sim_world *world, const struct sim_standing *
            world->now_ns < user->attempt_ns + INTENT_NS;
 }
 
-/* A reader, of a writer that waits, if it asked before that and before the phase began. With one
- * whose turn has come all of its client come that wait by then. */
+/* A reader must not overtake a waiting writer if it asked after the writer and after the phase
+ * began. With a reader whose turn has come, all waiting readers of its client are granted. */
 static void read_before(struct sim_world *world, const struct sim_standing *it, uint32_t node,
                         uint32_t of, struct told *told) {
     const struct sim_reading *phase = &line_of(world)->phases[told->resource];
@@ -176,8 +176,8 @@ void sim_check_line_reads(struct sim_world *world, uint32_t resource) {
     line_of(world)->phases[resource].until_ns = world->now_ns;
 }
 
-/* Who asked while others read, or whose turn came with theirs, belongs to them, though they may
- * have ended before it is told. */
+/* A reader that asked while others read, or whose turn came with theirs, belongs to their phase,
+ * even if they have ended before its grant is reported. */
 static void begin_phase(struct sim_world *world, const struct sim_hold *hold,
                         const struct told *told) {
     struct sim_reading *phase = &line_of(world)->phases[told->resource];
@@ -192,7 +192,7 @@ static void begin_phase(struct sim_world *world, const struct sim_hold *hold,
     phase->until_ns = told->reads ? world->now_ns : phase->until_ns;
 }
 
-/* Of permits: whoever stands in the line, for however many. */
+/* For permits: any client in the line, for any number. */
 static void go_by_in_line(struct sim_world *world, uint32_t node, const struct told *told,
                           uint32_t c) {
     for (uint32_t kind = 0; kind < SIM_KINDS; kind++) {
@@ -266,8 +266,8 @@ void sim_check_line_left(struct sim_world *world, uint32_t client, const struct 
     }
 }
 
-/* When it was asked for; of a turn, by whom of its client who gave up meanwhile, if that was
- * before. */
+/* When it was requested; for a turn, when a user of the client that has given up meanwhile did so,
+ * if that was earlier. */
 static uint64_t came_ns(struct sim_world *world, uint32_t client, uint32_t resource, uint32_t kind,
                         uint64_t asked_ns, bool has_turn) {
     uint64_t *left_ns = &line_of(world)->left_ns[resource][client][kind];

@@ -1,78 +1,77 @@
-/* The line, as nodes have it and users meet it: who came later and was served first, and whether
- * somebody is served at all.
+/* The line, as nodes have it and users see it: checks that no later client is served first, and
+ * that waiting clients are served at all.
  *
- * The promise (docs/guarantees.md): while a waiter's place stands at the home that the others use,
- * and the waiter answers, nobody who came later is granted before it. A missed turn, and the first
- * release of a contention that nobody knew of, cost one place each; between the loss of a home and
- * the moment at which the waiter notices, others may go by.
+ * The guarantee (docs/guarantees.md): while a waiter's place stands at the home that the others
+ * use, and the waiter answers, no client that came later is granted before it. A missed turn, and
+ * the first release of contention that no client had detected yet, cost one place each; between the
+ * loss of a home and its detection by the waiter, others may overtake.
  *
- * What is looked at:
- *   - A place *stands* at a node from the moment at which it is in the node's line, or has the key
- *     reserved for it, until it is neither in the line, nor has the key reserved for it, nor has
- *     the key a token of its client. So a waiter whose turn it is stands.
- *   - A waiter *answers* if its process has not stood still, is connected to that node and listens
- *     there, and no fault has been between them, all since its place stands there.
- *   - A grant is told to V. V came *later* than W if V's user asked for it after W's place stood.
- *     Users are compared by true time; what nodes and clients think of time is of no matter. A
- *     place has the age of whoever of its client waits longest: if that one gives up, the next
- *     grant of the client counts as asked for then.
+ * Definitions:
+ *   - A place *stands* at a node as long as it is in the node's line, or the key is reserved for
+ *     it, and after that while the key has a token of its client. So a waiter whose turn it is
+ *     stands.
+ *   - A waiter *answers* if, ever since its place stands there, its process has not stalled, has
+ *     been connected to that node and listening there, and no fault has been between them.
+ *   - A grant is reported to V. V came *later* than W if V's user asked for it after W's place
+ *     stood. Users are compared by true time; the clocks of nodes and clients do not matter. A
+ *     place has the age of its client's longest wait: if that user gives up, the client's next
+ *     grant counts as requested at that time.
  *   - The home that the others use: V had its turn at the same node; or it had none (a SET, or a
- *     TAKE that was tried without), and nobody stands at any other node.
- * Then W is *overtaken*, and there must be something that paid for it since W's place stands:
- *   - a turn at that node that was missed: the key's reservation ended by itself, or who took the
- *     key gave up before it was told;
- *   - a hold that ended where nobody knew of W: its key went from a node and left it free, by a
- *     release that deletes, or by its ttl. One place for each hold, whatever the number of nodes;
- *     the last one that ended so a moment before W stood counts, and so does a lock that nobody has
- *     when W stands: somebody who asks as well, and is known to nobody, may be faster. Who was told
- *     by home that others wait reserves what it releases on the other nodes, if it is one resource:
- *     nothing pays there.
- *     Of V's own holds one pays, and no more: home's answer to the release says that W waits, and
- *     who has released waits for it.
- * Each pays once for each waiter. Locks of several resources are left out: they stand in the line
- * of one, and are granted all. So are grants to clients of other libraries, which know of no line.
+ *     TAKE without a turn), and no client stands at any other node.
+ * Then W is *overtaken*, and since W's place stands there must be an excuse:
+ *   - a missed turn at that node: the key's reservation expired, or the client that took the key
+ *     gave up before the grant was reported;
+ *   - a hold that ended without knowing of W: its key disappeared from a node and left it free, by
+ *     a release that deletes, or by its ttl. One place for each hold, whatever the number of nodes;
+ *     the last hold that ended so a moment before W stood counts, and so does a lock without a
+ *     holder when W stands: another unknown client may be faster. A holder that has learned from
+ *     home that others wait reserves the keys that it releases on the other nodes, if it is one
+ *     resource: that is no excuse. Only one of V's own holds is an excuse: home's answer to the
+ *     release says that W waits, and V then waits for W.
+ * Each excuse counts once for each waiter. Locks of several resources are left out: they stand in
+ * the line of one, and are granted all. So are grants to clients of other libraries, which do not
+ * know the line.
  *
- * violation "order": W is overtaken, and nothing paid for it, where nothing is wrong but clients of
- * other libraries. Faults, and nodes that are too busy to be asked, excuse more than can be told
- * from here: there it is counted.
+ * violation "order": W is overtaken without an excuse, in histories whose only disturbance is
+ * clients of other libraries. Faults, and nodes that are too busy, excuse more than this check can
+ * see: there it is only counted.
  *
  * Readers and writers have a line each, and take turns in phases. A *phase* is a time in which
- * somebody reads; it goes on with who asked, or had the turn, while it did. Of what passes a waiter
- * that stands at home and answers:
- *   - a reader that waits is passed by two writers (the one that the lock is passed to when it
- *     comes, and the one that this one has been told of by then), and those that have waited
- *     longer than it;
- *   - a writer that waits is passed by one phase for each writer that is granted meanwhile, and one
+ * there are readers; it continues with readers that asked, or had the turn, during it. Limits of
+ * what may overtake a waiter that stands at home and answers:
+ *   - a waiting reader is overtaken by two writers (the one that the lock is passed to when it
+ *     comes, and the one that this writer knows as next), and by those that have waited longer;
+ *   - a waiting writer is overtaken by one phase for each writer that is granted meanwhile, and one
  *     more;
- *   - a writer that was refused keeps new readers out: nobody who asked later is granted it in the
- *     phase that there is, but for those of a client whose turn came and who waited by then. (A
- *     writer that went into the line without being refused keeps nobody out yet.)
- * What is paid for is excused, as above. The same violation, where nothing goes wrong: no client of
- * another library, no lock of several resources; else it is counted.
+ *   - a refused writer keeps new readers out: no reader that asked later is granted the lock in the
+ *     current phase, except those that waited in a client when its turn came. (A writer that joined
+ *     the line without being refused does not keep readers out yet.)
+ * Excuses are as above. It is the same violation in histories without disturbance: no client of
+ * another library, no lock of several resources; else it is only counted.
  *
- * Of a semaphore there is one line, and in it a place of each client for each number of permits
- * that its locks take. Who stands in it was gone by if somebody who asked later, for however many,
- * is granted permits: what is free is kept for the first, who may want several. Each slot that was
- * given up where nobody knew of the waiter pays for one, and so does each that was free by then.
- * Who has his slots reserved does not stand any more: others may be faster at others.
+ * A semaphore has one line, and in it a place of each client for each number of permits that its
+ * locks take. A place is overtaken if a client that asked later, for any number, is granted
+ * permits: free permits are kept for the first place, which may want several. Each slot released
+ * without knowing of the waiter excuses one grant, and so does each slot that was free by then. A
+ * client with reserved slots no longer stands: others may be faster at other slots.
  *
- * The same violation: a JOIN runs at a node at which its process has never listened. A turn
- * would be told to nobody, and a waiter that lives passed by.
+ * The same violation: a JOIN runs at a node at which its process has never listened. The message of
+ * its turn would be lost, and a live waiter overtaken.
  *
  * W *could have* what it has asked for if its process runs, and a quorum of nodes may vote for it,
- * answer, and have no token under its keys. violation "stall": that was so for longer than
- * sim_options_stall_ns() without a break, so nobody else was granted it either. What stands in the
- * way of a client (a key until its ttl, a node, a wire, a quarantine) is no stall. The longest one
- * of all histories is printed. (Locks of one client that share a part of their resources wait for
- * each other: where there are such, it is not looked for stalls.)
+ * answer, and have no token under its keys. violation "stall": this was so for longer than
+ * sim_options_stall_ns() without interruption, so no other client was granted it either. An
+ * obstacle (a key until its ttl, a node, a wire, a quarantine) is no stall. The longest one of all
+ * histories is printed. (Locks of one client that share some of their resources wait for each
+ * other: histories with such locks are not checked for stalls.)
  *
- * violation "spin": a user's acquire makes more than SPIN_MOST attempts in a quarter of a second.
- * Who is refused pauses.
+ * violation "spin": a user's acquire makes more than SPIN_MOST attempts in a quarter of a second. A
+ * refused user must pause.
  *
  * When everything is over, and nothing could break a connection, no place may be left in a line,
  * and no connection that is subscribed: violation "leftover".
  *
- * Not looked at: whether a turn that nobody missed was slow. Attempts and commands for a grant are
+ * Not checked: whether a turn that was not missed was slow. Attempts and commands per grant are
  * printed. */
 #ifndef SIM_CHECK_LINE_H
 #define SIM_CHECK_LINE_H
@@ -106,11 +105,11 @@ struct sim_standing {
 
 #define SIM_KINDS SIM_TAKE_MAX /* of places of a client: one for writers, one for readers */
 
-/* A time in which somebody reads a resource, without a break. */
+/* A time in which a resource has readers, without interruption. */
 struct sim_reading {
     uint64_t since_ns;
     uint64_t until_ns;                 /* when somebody read last */
-    uint64_t turn_ns[SIM_CLIENTS_MAX]; /* when one of the client was told that was not late */
+    uint64_t turn_ns[SIM_CLIENTS_MAX]; /* when a grant of the client was last reported in time */
     uint32_t count;                    /* of phases so far */
     uint32_t writers;                  /* that were granted it before this one */
 };
@@ -124,7 +123,8 @@ struct sim_check_line {
     uint64_t opened_ns[SIM_RESOURCES_MAX];                   /* the last of them */
     uint32_t writers[SIM_RESOURCES_MAX];                     /* that were granted it */
     struct sim_reading phases[SIM_RESOURCES_MAX];
-    /* When those of a client asked who gave up since it was granted: its place may be as old. */
+    /* When users of a client that have given up since its grant had asked: its place may be as
+     * old. */
     uint64_t left_ns[SIM_RESOURCES_MAX][SIM_CLIENTS_MAX][SIM_KINDS];
     uint64_t could_since_ns[SIM_CLIENTS_MAX][SIM_LOCKS_MAX]; /* UINT64_MAX: it could not */
     uint64_t spin_since_ns[SIM_CLIENTS_MAX][SIM_LOCKS_MAX];
@@ -154,14 +154,14 @@ void sim_check_line_takes(struct sim_world *world, uint32_t node, uint32_t token
 /* A node has sent a message to a subscriber that is there: it may say who comes next. */
 void sim_check_line_told(struct sim_world *world, uint32_t node, const char *bytes, size_t length);
 
-/* A node has run something: who stands in its lines now. */
+/* A node has run a command: updates who stands in its lines. */
 void sim_check_line_look(struct sim_world *world, uint32_t node);
 
-/* A grant is told, for what was asked for at this time. */
+/* A grant is reported, for a request of this time. */
 void sim_check_line_grant(struct sim_world *world, uint32_t client, const struct sim_hold *hold,
                           uint64_t asked_ns);
 
-/* A user has given up what it asked for. */
+/* A user has given up its request. */
 void sim_check_line_left(struct sim_world *world, uint32_t client, const struct sim_fact *fact);
 
 /* Somebody reads it now. */
@@ -174,7 +174,7 @@ struct sim_standing *sim_check_line_standing(struct sim_world *world, uint32_t n
 /* A user's lock asks for votes. */
 void sim_check_line_attempt(struct sim_world *world, struct sim_user *user);
 
-/* Whose place it is; false: of nobody who is there now. */
+/* The owner of the place; false: no live client. */
 bool sim_check_line_whose(const struct sim_world *world, const char *place, uint32_t *client,
                           uint64_t *number);
 
@@ -187,7 +187,8 @@ void sim_check_line_gone(struct sim_world *world, uint32_t client);
 /* What nodes have: keys and lines. */
 void sim_check_line_print(const struct sim_world *world);
 
-/* Somebody was granted some of these, a mask: who waits for them has not stalled until then. */
+/* A client was granted some of these, a mask: clients that wait for them have not stalled until
+ * then. */
 void sim_check_line_served(struct sim_world *world, uint32_t resources);
 
 void sim_check_line_step(struct sim_world *world);

@@ -35,7 +35,7 @@ void sim_check_permits_hold(struct sim_world *world, uint32_t client, const stru
     }
 }
 
-/* How many are held now, and of how many. */
+/* The number of held permits, and of how many. */
 void sim_check_permits_step(struct sim_world *world) {
     uint32_t held = 0, most = 0;
     for (uint32_t c = 0; c < world->options.clients && world->options.permits > 0; c++) {
@@ -54,7 +54,7 @@ void sim_check_permits_step(struct sim_world *world) {
     world->stats.permits_full += held > 0 && held == most;
 }
 
-/* -- What nodes give out -- */
+/* -- Permits given out by nodes -- */
 
 static uint32_t kept(const struct sim_world *world, uint32_t node) {
     static const char name[] = RL_COMMAND_PERMITS_PREFIX "{r1}";
@@ -99,7 +99,7 @@ void sim_check_permits_told(struct sim_world *world, const char *bytes, size_t l
     turns->items[turns->count++] = turn;
 }
 
-/* Where it is refused to set keys, they are not: the script ends with the error of that. */
+/* If setting keys is refused, they are not set: the script ends with that error. */
 static void check_turns(struct sim_world *world, uint32_t node, const struct sim_ran *ran) {
     struct sim_turns *turns = &world->check.turns;
     const bool failed = ran == NULL || ran->verdict == SIM_ERROR ||
@@ -121,8 +121,8 @@ static void check_turns(struct sim_world *world, uint32_t node, const struct sim
     turns->count = 0;
 }
 
-/* A release names all slots that the token has: what it leaves, nobody would release. (But what
- * home has given in answer to a JOIN that came too late, which ends as a reservation does.) */
+/* A release names all slots of the token: a slot left out would never be released. (Except a slot
+ * that home gave in answer to a late JOIN, which expires like a reservation.) */
 static void check_release(struct sim_world *world, uint32_t node, const struct sim_ran *ran) {
     const uint32_t token = sim_check_token(world, ran->token);
     for (uint32_t i = 0; i < world->options.resources; i++) {

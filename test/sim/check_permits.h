@@ -1,17 +1,17 @@
-/* Permits, as their holders were told of them, and as nodes give them out.
+/* Permits, as reported to their holders, and as given out by nodes.
  *
- * A slot is a lock: what check.h says of a resource is looked at for each slot. So two who hold one
- * slot are an "overlap", a holder relies on a quorum of keys of each of his slots, and a slot's key
- * is to be released as a lock's. Beside that, violation "count":
- *   - who is granted permits is told of as many different slots as he takes, all below the number
- *     that his lock is of; and they stay the same for as long as he holds them;
- *   - all holders together have no more permits than the largest number that any of them is of.
- *     Where the number is lowered, those of the old one drain;
- *   - a command that says yes at a node leaves the number that it names there, and sets no slot at
- *     or above it; nor does one that serves the line reserve such a slot for anybody;
+ * A slot is a lock: the checks of check.h for a resource apply to each slot. So two holders of one
+ * slot are an "overlap", a holder relies on a quorum of keys of each of its slots, and a slot's key
+ * must be released like a lock's. In addition, violation "count":
+ *   - a grant of permits names as many different slots as the holder takes, all below its lock's
+ *     number of permits; and they stay the same during the hold;
+ *   - all holders together have no more permits than the largest number that any of their locks
+ *     has. When the number is lowered, permits of the old number drain;
+ *   - a successful command leaves its own number of permits at the node, and sets no slot at or
+ *     above it; a command that serves the line does not reserve such a slot, either;
  *   - a release names all slots that its token has at the node ("orphan");
- *   - who is told that its turn has come has the slots reserved that are named, when the command is
- *     at its end.
+ *   - when a command notifies a client of its turn, the named slots are reserved for it at the end
+ *     of the command.
  *
  * Places in the line of a semaphore: check_line.h. */
 #ifndef SIM_CHECK_PERMITS_H
@@ -26,7 +26,7 @@ struct sim_ran;
 
 #define SIM_TURNS_MAX 64
 
-/* A turn that was told by the command that runs. */
+/* A turn that the running command has announced. */
 struct sim_turn {
     uint64_t number; /* of the place */
     uint32_t client;

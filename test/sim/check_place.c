@@ -1,4 +1,4 @@
-/* Places: whose one is, who stands, who listens, and what nodes have: see check_line.h. */
+/* Places: their owners, who stands, who listens, and the state of the nodes: see check_line.h. */
 #include "sim/check_line.h"
 
 #include <string.h>
@@ -71,10 +71,10 @@ void sim_check_line_joins(struct sim_world *world, uint32_t node, uint32_t clien
     }
 }
 
-/* -- Who stands -- */
+/* -- Standing -- */
 
-/* On a quorum nobody holds it, and it is nobody's turn but this client's: whoever asks may be
- * granted it. A JOIN reserves a key that is free at home alone. */
+/* On a quorum it has no holder, and no other client has the turn: a request may be granted. A JOIN
+ * reserves a key that is free only at home. */
 static bool is_open(const struct sim_world *world, uint32_t resource, uint32_t client) {
     uint32_t free_at = 0;
     for (uint32_t n = 0; n < world->options.nodes; n++) {
@@ -117,7 +117,7 @@ static void stand(struct sim_world *world, uint32_t node, uint32_t resource, uin
     it->is_seen = true;
 }
 
-/* What it did, somebody has done who is no more. */
+/* Its past actions are those of a process that is gone. */
 static void forget_holds(struct sim_world *world, uint32_t resource, uint32_t client) {
     struct sim_check_line *line = line_of(world);
     line->opened[resource][SIM_CLIENTS_MAX] += line->opened[resource][client];
@@ -152,7 +152,7 @@ void sim_check_line_gone(struct sim_world *world, uint32_t client) {
 
 /* -- What nodes have -- */
 
-/* Whether the key is there for a client: reserved for its place, or with a token of it. */
+/* Whether the key belongs to a client: reserved for its place, or with a token of it. */
 static bool is_for(const struct sim_world *world, const struct sim_seen *key, uint32_t client,
                    uint64_t number) {
     if (world->now_ns >= key->expires_ns) {
@@ -221,7 +221,7 @@ void sim_check_line_look(struct sim_world *world, uint32_t node) {
     }
 }
 
-/* A hold that ended where it left the key to anybody, once for all nodes. */
+/* A hold that ended and left the key free, counted once for all nodes. */
 static void opened(struct sim_world *world, uint32_t resource, uint32_t number) {
     struct sim_token *token = &world->check.tokens[number];
     bool held = token->is_granted || token->client >= SIM_CLIENTS_MAX; /* it may have been */
@@ -234,8 +234,8 @@ static void opened(struct sim_world *world, uint32_t resource, uint32_t number) 
     }
 }
 
-/* Who had a turn and gives up before it is told has missed it: its release serves whoever is next
- * at home, and leaves the other nodes to anybody. */
+/* A client that had a turn and gives up before the grant is reported has missed it: its release
+ * serves the next client at home, and leaves the other nodes free. */
 static void miss(struct sim_world *world, uint32_t node, uint32_t resource, uint32_t number) {
     const struct sim_token *token = &world->check.tokens[number];
     if (token->turn_at >> node & 1 && !token->is_granted) {
@@ -255,7 +255,7 @@ void sim_check_line_takes(struct sim_world *world, uint32_t node, uint32_t numbe
     }
 }
 
-/* Home says who comes next: "next V NEXT", or "next V" if nobody does; or behind the numbers of a
+/* Home says who is next: "next V NEXT", or "next V" if nobody does; or behind the numbers of a
  * pass, "pass V TIME LEASE COUNTER MAC NEXT". */
 void sim_check_line_told(struct sim_world *world, uint32_t node, const char *bytes, size_t length) {
     const char *pass = sim_check_last(bytes, length, "\npass ", 6);
@@ -277,7 +277,7 @@ void sim_check_line_told(struct sim_world *world, uint32_t node, const char *byt
     }
 }
 
-/* A node passes its key to who asks already, and stands in its line: that is a turn, too. */
+/* A node passes its key to a client in its line that has already asked: that is a turn, too. */
 static void pass(struct sim_world *world, uint32_t node, uint32_t resource, uint32_t number) {
     struct sim_token *token = &world->check.tokens[number];
     if (token->client < world->options.clients) {
@@ -288,8 +288,8 @@ static void pass(struct sim_world *world, uint32_t node, uint32_t resource, uint
     }
 }
 
-/* Its client releases the key, and knows that others wait: for so long a sign of it is good. (Who
- * did not wait itself does not attend to who comes next.) */
+/* Its client releases the key, and knows that others wait: for so long a sign of it is good. (A
+ * client that did not wait itself ignores who is next.) */
 static bool reserves(const struct sim_world *world, uint32_t node, const struct sim_seen *key) {
     const struct sim_token *token = &world->check.tokens[key->token];
     const uint64_t read_ns =

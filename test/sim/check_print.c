@@ -1,4 +1,4 @@
-/* What nodes have, keys and lines, for who reads of a failure. */
+/* Prints the keys and lines of the nodes, for the report of a failure. */
 #include <stdio.h>
 
 #include "sim/check_line.h"

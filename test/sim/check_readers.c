@@ -20,7 +20,7 @@ static const struct server_key *key_at(const struct sim_world *world, uint32_t n
     return server_keys_find(&world->nodes[node].server->keys, 0, name, (size_t)length);
 }
 
-/* -- What nodes have -- */
+/* -- State of the nodes -- */
 
 static void see_end(const struct sim_node *node, struct sim_lease *lease, uint64_t ends_ms) {
     lease->ends_ms = ends_ms;
@@ -133,7 +133,7 @@ void sim_check_readers_print(const struct sim_world *world, uint32_t node, uint3
     }
 }
 
-/* -- What is looked at after every step -- */
+/* -- Checks after every step -- */
 
 /* The key of readers ends with the last of them. */
 static void check_end(struct sim_world *world, uint32_t node, uint32_t resource) {
@@ -151,7 +151,7 @@ static void check_end(struct sim_world *world, uint32_t node, uint32_t resource)
     }
 }
 
-/* What keeps others out without being held ends by itself. */
+/* Keys that keep others out without a hold expire by themselves. */
 static void check_note(struct sim_world *world, uint32_t node, uint32_t resource,
                        const char *prefix) {
     const struct server_key *key = key_at(world, node, resource, prefix, "}");

@@ -3,18 +3,18 @@
  *
  * What is looked at:
  *   - Two holds of a resource *conflict* unless both read: violation "overlap" (check.h). A hold
- *     that was acquired exclusively reads from the call of redlock_downgrade() on; one that reads
- *     writes from the moment at which an upgrade is told as won.
- *   - "validity": what a reader relies on is a quorum of leases, each beside a key that lives as
- *     long; or the key itself, where a node was not reached since it was the writer's. What a
- *     writer relies on is the key alone.
- *   - "orphan", "leftover": a lease is to be released as a key is.
- *   - "state": a key that says "redlock:shared" ends when the last lease does. Later it would keep
- *     writers out, earlier let them in. An intent, and what an upgrade notes, ends by itself,
+ *     that was acquired exclusively reads from the call of redlock_downgrade() on; a reader writes
+ *     from the time at which an upgrade is reported as won.
+ *   - "validity": a reader relies on a quorum of leases, each beside a key that lives as long; or
+ *     on the key itself, on a node that was not reached since it was the writer's. A writer relies
+ *     on the key alone.
+ *   - "orphan", "leftover": a lease must be released like a key.
+ *   - "state": a key with "redlock:shared" expires with the last lease. Later it would keep writers
+ *     out, earlier it would let them in. An intent, and an upgrade's note, expires by itself,
  *     within seconds.
  *
- * Where nodes evict, the leases may be gone and the key not, or the other way round: there that is
- * not looked at. */
+ * If nodes evict, the leases may be gone without the key, or the key without the leases: then this
+ * is not checked. */
 #ifndef SIM_CHECK_READERS_H
 #define SIM_CHECK_READERS_H
 
@@ -49,14 +49,14 @@ void sim_check_readers_look(struct sim_world *world, uint32_t node, uint32_t con
 /* A node's clock was changed. */
 void sim_check_readers_clock(struct sim_world *world, uint32_t node);
 
-/* Until when the node keeps others off for the token's sake: 0 if it does not. */
+/* Until when the node keeps others out for the token: 0 if it does not. */
 uint64_t sim_check_readers_until(const struct sim_world *world, uint32_t node, uint32_t resource,
                                  uint32_t token);
 
 /* Whether leases that live keep writers out there now. */
 bool sim_check_readers_any(const struct sim_world *world, uint32_t node, uint32_t resource);
 
-/* Whose leases a node has. */
+/* The owners of a node's leases. */
 void sim_check_readers_print(const struct sim_world *world, uint32_t node, uint32_t resource);
 
 void sim_check_readers_step(struct sim_world *world);

@@ -1,4 +1,4 @@
-/* Whether somebody is served at all, and whether anybody asks too often: see check_line.h. */
+/* Checks that waiting clients are served at all, and that none asks too often: see check_line.h. */
 #include <stdio.h>
 
 #include "redis/node.h"
@@ -8,7 +8,7 @@
 #define NEVER UINT64_MAX
 #define SPIN_NS (250 * RL_NS_PER_MS)
 #define SPIN_MOST 75
-#define LOOK_NS (5 * RL_NS_PER_MS) /* how often it is looked for stalls */
+#define LOOK_NS (5 * RL_NS_PER_MS) /* how often to check for stalls */
 
 static struct sim_check_line *line_of(struct sim_world *world) {
     return &world->check.line;
@@ -43,8 +43,8 @@ static bool could_ask(struct sim_world *world, const struct sim_client *client, 
     return false;
 }
 
-/* A quorum has nothing in its way. Who waits to read does not count on others that read: a writer
- * may be next. */
+/* A quorum without obstacles. A waiting reader does not count on other readers: a writer may be
+ * next. */
 static bool could_have(struct sim_world *world, const struct sim_user *user, uint32_t nodes) {
     uint32_t count = 0;
     for (uint32_t n = 0; n < world->options.nodes; n++) {
@@ -59,8 +59,8 @@ static bool could_have(struct sim_world *world, const struct sim_user *user, uin
     return count >= world->options.nodes / 2 + 1;
 }
 
-/* The same of permits: as many slots are free as anybody who waits wants, whoever is first. Where
- * their number changes, or is not agreed on, this is not looked at. */
+/* The same for permits: as many slots are free as any waiting client wants, whichever is first. Not
+ * checked where their number changes, or is not agreed on. */
 static bool could_have_permits(struct sim_world *world, uint32_t most, uint32_t nodes) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < world->options.permits; i++) {
@@ -74,7 +74,7 @@ static bool could_have_permits(struct sim_world *world, uint32_t most, uint32_t 
     return count >= most && world->options.resize_percent == 0 && world->options.odd_percent == 0;
 }
 
-/* As many permits wants somebody who waits. */
+/* The most permits that a waiting client wants. */
 static uint32_t most_wanted(const struct sim_world *world) {
     uint32_t most = 0;
     for (uint32_t c = 0; c < world->options.clients && world->options.permits > 0; c++) {
@@ -174,7 +174,7 @@ void sim_check_line_over(struct sim_world *world) {
     }
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         if (world->nodes[n].is_slow || !(world->reachable >> n & 1)) {
-            continue; /* it is not to be told */
+            continue; /* it must not be notified */
         }
         for (uint32_t r = 0; r < (world->options.permits > 0 ? 1 : world->options.resources); r++) {
             uint32_t at = 0, at_readers = 0;

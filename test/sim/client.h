@@ -3,19 +3,18 @@
  *
  * The library sees the table and nothing else: a monotonic clock that drifts and a wall clock that
  * may show anything; random bytes out of the seed; one timer that is late; streams (net.h); names
- * that resolve late, to nothing, or not at all. What the table asks of the library is checked at
- * each call (violation "seam").
+ * that resolve late, to nothing, or not at all. Each call checks the library's obligations to the
+ * table (violation "seam").
  *
- * One turn: an event (bytes, a name, the timer, a user) is delivered by itself; the rest of the
- * turn (SIM_EV_TURN) comes a little later, so anything can happen between.
+ * One turn: an event (bytes, a name, the timer, a user) is delivered alone; the rest of the turn
+ * (SIM_EV_TURN) follows slightly later, so anything can happen in between.
  *
  * Time inside of a call: a callback that blocks the loop, or a process that is stopped in the
  * middle of the library, moves the process's own time (at_ns) ahead of the world's. Nothing can
- * reach it meanwhile: what arrives waits until busy_until_ns. What it does meanwhile is dated
- * ahead: bytes leave at at_ns, and what it tells the checker is applied then (SIM_EV_FACT).
+ * reach it meanwhile: arriving events wait until busy_until_ns. Its actions meanwhile are dated
+ * ahead: bytes leave at at_ns, and its facts for the checker are applied then (SIM_EV_FACT).
  *
- * Failure modes: the process is stopped, suspended or blocked until busy_until_ns.
- */
+ * Failure modes: the process is stopped, suspended or blocked until busy_until_ns. */
 #ifndef SIM_CLIENT_H
 #define SIM_CLIENT_H
 
@@ -54,13 +53,13 @@ struct sim_client {
     uint64_t busy_until_ns; /* true time */
     uint64_t heard_ns;      /* its own clock, as the next two */
     uint64_t last_now_ns;
-    uint64_t stopped_ns; /* inside of this call into the library, first; 0: it was not */
+    uint64_t stopped_ns; /* the first one in this call into the library; 0: none */
     uint64_t armed_ns;
     uint64_t wake_ns; /* true time of the SIM_EV_WAKE that counts, or RL_NEVER_NS */
     struct sim_conn *conns;
     struct sim_lookup *lookups;
     uint32_t lookups_open;
-    uint32_t preempt_in;  /* so many looks at the clock until it is stopped; 0: never */
+    uint32_t preempt_in;  /* reads of the clock until it is stopped; 0: never */
     uint32_t generation;  /* of its life, for SIM_EV_TURN and SIM_EV_WAKE */
     uint32_t wake_number; /* of the SIM_EV_WAKE that counts */
     uint8_t index;
@@ -76,10 +75,10 @@ struct sim_client {
     struct sim_spans spans;
     uint64_t allocated;    /* blocks of the library that are not freed */
     uint64_t closes_by_ns; /* true time, while closing */
-    uint32_t pending;      /* operations that were submitted and not told */
+    uint32_t pending;      /* operations that were submitted and not completed */
     bool may_call;         /* the library may call back */
     bool comes_again;      /* after it is closed */
-    bool exits;            /* once its user has done what he is about */
+    bool exits;            /* once its user's action is done */
     bool is_between;       /* two lives */
     bool opened;           /* on_open came */
     bool must_probe;       /* the liveness phase has begun */
@@ -91,11 +90,11 @@ struct sim_client {
 void sim_machine_init(struct sim_world *world, uint32_t client);
 uint64_t sim_client_now(struct sim_client *client);
 
-/* Around whatever calls the library: enter at the world's time; leave looks at what has changed. */
+/* Around each call into the library: enter at the world's time; leave checks for changes. */
 void sim_client_enter(struct sim_client *client);
 void sim_client_leave(struct sim_client *client);
 
-/* Its own time goes on by so much, inside of a call. */
+/* Advances its own time by this much, inside a call. */
 void sim_client_block(struct sim_client *client, uint64_t for_ns);
 
 /* Stopped or suspended until then, from outside. */
@@ -136,9 +135,9 @@ void sim_process_close(struct sim_client *client, bool comes_again);
 void sim_process_closed(struct sim_client *client);
 /* It opens a client again. */
 void sim_client_open_in(struct sim_client *client, uint64_t after_ns);
-/* A history that was cut short: the client is torn down somehow. */
+/* After an aborted history: tears the client down. */
 void sim_process_end(struct sim_client *client);
-/* What the getters tell of holds, put into facts. */
+/* Turns the getters' values for holds into facts. */
 void sim_process_look(struct sim_client *client);
 /* When everything is over, and when it has closed: nothing may be left. */
 void sim_process_check_over(struct sim_client *client);

@@ -30,7 +30,7 @@ uint64_t sim_clock_when(const struct sim_clock *clock, uint64_t local_ns) {
     if (clock->drift_ppm <= SIM_FROZEN_PPM || local_ns == UINT64_MAX) {
         return UINT64_MAX;
     }
-    /* From below, in steps a little shorter than what is left: clocks are never 2 % fast. */
+    /* From below, in steps slightly shorter than the rest: clocks are never 2 % fast. */
     assert(clock->drift_ppm < MILLION / 50);
     uint64_t at_ns = clock->base_true_ns;
     while (read_ns < local_ns) {

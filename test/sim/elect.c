@@ -13,7 +13,7 @@ static struct sim_random *dice(const struct sim_user *user) {
     return &world_of(user)->user_random;
 }
 
-/* An object's callbacks know the object that they are of by its record. */
+/* An object's callbacks identify their object by its record. */
 static bool is_past(const struct sim_submitted *what) {
     const struct sim_user *user = what->user;
     if (what->is_freed || what->generation != user->client->generation || !user->client->may_call) {
@@ -25,7 +25,7 @@ static bool is_past(const struct sim_submitted *what) {
     return false;
 }
 
-/* To a millisecond, rounded down: what there is a getter for. */
+/* In milliseconds, rounded down, as the getter returns it. */
 uint64_t sim_elect_until_ns(const struct sim_user *user) {
     int64_t left_ms = redlock_election_remaining_ms(user->election);
     return sim_client_now(user->client) + (uint64_t)left_ms * RL_NS_PER_MS;
@@ -206,7 +206,7 @@ void sim_elect_acts(struct sim_user *user) {
     if (world_of(user)->phase != SIM_SAFETY) {
         if (user->probe_left > 0) {
             campaign(user);
-            sim_user_act_in(user, 50 * RL_NS_PER_MS); /* where there were no random bytes */
+            sim_user_act_in(user, 50 * RL_NS_PER_MS); /* if there were no random bytes */
         }
         return;
     }

@@ -50,14 +50,14 @@ static void reset(struct sim_world *world, const struct strike *strike) {
     struct sim_conn *conn = conn_of(world, strike);
     if (conn != NULL) {
         if (strike->part != 0) {
-            conn->is_swallowing = true; /* what is under way to the client is lost */
+            conn->is_swallowing = true; /* data in transit to the client is lost */
         }
         sim_conn_break(conn, sim_skewed(dice(world), 0, 10 * RL_NS_PER_MS),
                        strike->part == 1 ? 0 : ECONNRESET);
     }
 }
 
-/* What is sent until the client notices comes after what it sends on the next connection. */
+/* Data sent before the client notices arrives after data on its next connection. */
 static void stray(struct sim_world *world, const struct strike *strike) {
     struct sim_conn *conn = conn_of(world, strike);
     if (conn != NULL && !conn->is_stray) {
@@ -165,7 +165,7 @@ static void client_pause(struct sim_world *world, const struct strike *strike) {
     sim_client_busy(&world->clients[strike->client], strike->until_ns);
 }
 
-/* A clock that stops in suspend is behind by so much when the client looks at it again. */
+/* A clock that stops in suspend is behind by that time when the client reads it again. */
 static void client_suspend(struct sim_world *world, const struct strike *strike) {
     struct sim_client *client = &world->clients[strike->client];
     if (world->options.broken == SIM_BREAK_STOPPED_CLOCK) {
@@ -175,7 +175,7 @@ static void client_suspend(struct sim_world *world, const struct strike *strike)
     sim_client_busy(client, strike->until_ns);
 }
 
-/* A process ends in order, with whatever is pending, and another takes its place and knows nothing
+/* A process exits in order, with pending operations, and another takes its place and knows nothing
  * of the nodes. */
 static void client_anew(struct sim_world *world, const struct strike *strike) {
     struct sim_client *client = &world->clients[strike->client];
@@ -185,8 +185,8 @@ static void client_anew(struct sim_world *world, const struct strike *strike) {
     }
 }
 
-/* It ends without a word: its machine closes what is open, and nothing of what it still says is
- * heard. */
+/* It dies silently: its machine closes its connections, and later notifications from it are
+ * ignored. */
 static void client_kill(struct sim_world *world, const struct strike *strike) {
     struct sim_client *client = &world->clients[strike->client];
     if (client->busy_until_ns >= world->now_ns || client->state != SIM_CLIENT_OPEN ||
@@ -234,11 +234,11 @@ uint64_t sim_fault_wall_us(struct sim_client *client) {
     if (steps) {
         client->wall = any_wall(&world->fence_random, &world->options);
     }
-    /* A process that is stopped while it is inside of the library goes on later than the world. */
+    /* A process that is stopped inside the library continues later than the world. */
     return sim_wall_read(&client->wall, client->is_inside ? client->at_ns : world->now_ns);
 }
 
-/* -- Outside of the promise without a guard -- */
+/* -- Outside of the assumptions without a guard -- */
 
 /* Every client has seen the node; if it evicts, each sees that now. */
 static bool have_seen(const struct sim_world *world, uint32_t node, bool evicts) {
@@ -254,8 +254,8 @@ static bool have_seen(const struct sim_world *world, uint32_t node, bool evicts)
     return true;
 }
 
-/* A client that never saw the node before it forgets cannot know that it did, if the server that
- * it finds has been up for long, or if it does not ask for that. */
+/* A client that never saw the node before it forgot its keys cannot detect that, if the new server
+ * has been up for long, or if the client does not ask for the uptime. */
 static bool may_forget(const struct sim_world *world, uint32_t node, enum sim_fault fault) {
     enum rl_guard_mode mode = world->options.guard;
     return mode == RL_GUARD_OFF || (mode == RL_GUARD_STRICT && fault == SIM_FAULT_AMNESIA) ||
@@ -280,8 +280,8 @@ static void stale(struct sim_world *world, const struct strike *strike) {
     }
 }
 
-/* A node is told another policy, and remains the same server: one that evicts, or this one. The
- * guard must see both: nobody is new. */
+/* A node gets another eviction policy, and remains the same server: an evicting one, or this one.
+ * The guard must detect both: no server is new. */
 static bool change_policy(struct sim_world *world, uint32_t node) {
     const uint32_t anew = 1u << SIM_FAULT_CLIENT_ANEW | 1u << SIM_FAULT_CLIENT_KILL;
     for (uint32_t n = 0; n < world->options.nodes; n++) {
@@ -296,7 +296,7 @@ static bool change_policy(struct sim_world *world, uint32_t node) {
     return true;
 }
 
-/* It is started again with a policy by which it evicts, or without; or told the other one. */
+/* It is restarted with or without an evicting policy; or its policy is changed while it runs. */
 static void evict(struct sim_world *world, const struct strike *strike) {
     uint64_t for_ns = sim_between(dice(world), RL_NS_PER_MS, 50 * RL_NS_PER_MS);
     const bool evicts = !sim_node_is_evicting(world, strike->node);
@@ -310,7 +310,7 @@ static void evict(struct sim_world *world, const struct strike *strike) {
     sim_node_evicts(world, strike->node, evicts);
 }
 
-/* -- Outside of the promise -- */
+/* -- Outside of the assumptions -- */
 
 static void step_forward(struct sim_world *world, const struct strike *strike) {
     uint64_t by_ns = sim_between(dice(world), 1, 2) * world->options.ttl_max_ms * RL_NS_PER_MS;
@@ -387,7 +387,7 @@ void sim_fault_preempt(struct sim_client *client) {
     }
 }
 
-/* Where processes are stopped at grants, the system is short of other things, too. */
+/* In histories that stop processes at grants, the system is short of other things, too. */
 static bool is_short(struct sim_world *world, enum sim_fault kind, uint32_t of) {
     bool fails = world->phase == SIM_SAFETY && world->options.grant_percent > 0 &&
                  sim_pick(dice(world), of) == 0;
@@ -442,14 +442,14 @@ void sim_faults_strike(struct sim_world *world) {
                       fault == SIM_FAULT_NODE_FROZEN;
     bool of_majority = strike.node >= minority(world) && fault != SIM_FAULT_FOREVER;
     if (is_lasting && (of_majority || !sim_chance(dice(world), 5))) {
-        schedule(world); /* or soon nothing would be left */
+        schedule(world); /* or soon no node would be left */
         return;
     }
     apply(world, fault, &strike);
     bool wide = fault >= SIM_FAULT_PARTITION &&
                 (fault <= SIM_FAULT_CLOG || fault == SIM_FAULT_DRIP) && sim_chance(dice(world), 40);
     for (uint32_t c = 0; wide && c < world->options.clients; c++) {
-        strike.client = c; /* the node's own link is at fault */
+        strike.client = c; /* the node's own link is faulty */
         apply(world, fault, &strike);
     }
     schedule(world);
@@ -463,7 +463,7 @@ void sim_faults_start(struct sim_world *world) {
 
 /* -- Healing -- */
 
-/* A minority may stay away; nodes with slow clocks count among it. */
+/* A minority may stay down; nodes with slow clocks count towards it. */
 static void lose_minority(struct sim_world *world) {
     uint32_t left = minority(world);
     for (uint32_t n = 0; n < world->options.nodes; n++) {

@@ -1,10 +1,9 @@
-/* Tells the stories and compares them with golden/NAME.txt, or writes these files.
+/* Plays the stories and compares them with golden/NAME.txt, or writes these files.
  *
  *     golden DIR           compare (TAP)
  *     golden DIR --write   write
  *
- * A story that differs is shown in full; a story in which the checker finds something fails, too.
- */
+ * A story that differs is shown in full; a story with a violation fails, too. */
 #include "sim/golden.h"
 
 #include <stdio.h>
@@ -139,7 +138,7 @@ static bool tell(const struct sim_story *story, FILE *out) {
     if (!fine) {
         fprintf(out, "%s: %s\n", sim_violation_name(world->check.found), world->check.message);
     }
-    world->trace.story = NULL; /* what is closed now is not part of it */
+    world->trace.story = NULL; /* closing is not part of the story */
     sim_world_free(world);
     return fine;
 }

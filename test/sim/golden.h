@@ -1,8 +1,7 @@
-/* Stories: short scripts in a world without chance, told in full and compared with the files in
- * golden/. They say what the protocol does, in the order in which it does it; a change of the
- * protocol shows up as a change of a story. Each world has one lock for each client, nodes that are
- * 1 ms away, and clocks without error.
- */
+/* Stories: short scripts in a world without randomness, traced in full and compared with the files
+ * in golden/. They show the protocol step by step; a change of the protocol shows up as a change of
+ * a story. Each world has one lock for each client, nodes that are 1 ms away, and clocks without
+ * error. */
 #ifndef SIM_GOLDEN_H
 #define SIM_GOLDEN_H
 
@@ -15,10 +14,10 @@ enum sim_act {
     SIM_ACT_ACQUIRE,  /* a: ttl_ms, b: pause between attempts in ms, 0 for one attempt */
     SIM_ACT_FENCED,   /* the same, with a fence */
     SIM_ACT_READ,     /* as SIM_ACT_ACQUIRE, to read */
-    SIM_ACT_STORY_OF, /* a: so many permits of one semaphore; before all others */
+    SIM_ACT_STORY_OF, /* a: number of permits of one semaphore; before all others */
     SIM_ACT_PERMITS,  /* as SIM_ACT_ACQUIRE, `node` permits */
-    SIM_ACT_RESIZE,   /* a: so many permits there are from now on */
-    SIM_ACT_CHANGE,   /* who writes only reads from now on; who reads tries to write */
+    SIM_ACT_RESIZE,   /* a: the number of permits from now on */
+    SIM_ACT_CHANGE,   /* a writer only reads from now on; a reader tries to write */
     SIM_ACT_EXTEND,   /* a: ttl_ms, 0 for that of the acquire */
     SIM_ACT_RELEASE,
     SIM_ACT_CANCEL,
@@ -41,7 +40,7 @@ struct sim_line {
 
 struct sim_story {
     const char *name; /* of the file */
-    const char *text; /* what it is about */
+    const char *text; /* its subject */
     uint32_t nodes;
     enum rl_guard_mode guard; /* of all clients */
     struct sim_line lines[SIM_LINES_MAX];

@@ -1,7 +1,7 @@
-/* Names of keys, as nodes have them, and the numbers by which the checker knows them.
+/* Names of keys on the nodes, and the checker's numbers for them.
  *
- * What is held is a resource, "r1" and so on, or a slot of the one semaphore that a history has:
- * that is a key as a lock's. Then the checker's resources are the slots, from 0. */
+ * The object that is held is a resource, "r1" and so on, or a slot of the history's only semaphore,
+ * whose key is like a lock's. In the latter case the checker's resources are the slots, from 0. */
 #ifndef SIM_KEY_H
 #define SIM_KEY_H
 
@@ -15,10 +15,10 @@
 /* The number of a resource, or of a slot; SIM_RESOURCES_MAX: it is none. */
 uint32_t sim_key_number(const char *name, size_t length);
 
-/* The same of a slot alone. */
+/* The same, for slots only. */
 uint32_t sim_key_slot(const char *name, size_t length);
 
-/* The name of what has this number in such a history; its length. */
+/* The name for this number in such a history; returns its length. */
 size_t sim_key_name(const struct sim_options *options, uint32_t number, char name[SIM_KEY_SIZE]);
 
 #endif

@@ -1,7 +1,7 @@
-/* Which servers the nodes are: some release a key by a script alone, some have DELIFEQ, some DELEX
- * (lib/redis/native.h). A history has one kind or all three beside each other; a node that starts
- * again may be another one, as in a rolling upgrade, or back; and an operator may forbid the
- * command while clients use it. */
+/* The kinds of the nodes' servers: some release a key only by a script, some have DELIFEQ, some
+ * DELEX (lib/redis/native.h). A history has one kind or all three; a restarted node may be of
+ * another kind, as in a rolling upgrade or a downgrade; and an operator may forbid the command
+ * while clients use it. */
 #ifndef SIM_KIND_H
 #define SIM_KIND_H
 
@@ -20,10 +20,10 @@ void sim_kind_print(const struct sim_options *options);
 void sim_kind_set(struct sim_world *world, uint32_t node, enum server_native native);
 void sim_kind_init(struct sim_world *world, uint32_t node);
 
-/* A process starts: by chance it is another kind, and what was forbidden is allowed. */
+/* A process starts: it may randomly be another kind, and forbidden commands are allowed again. */
 void sim_kind_restart(struct sim_world *world, uint32_t node);
 
-/* From now on nobody may release by the command. By chance. */
+/* Randomly: from now on the command is forbidden to all. */
 void sim_kind_forbid(struct sim_world *world, uint32_t node);
 void sim_kind_may_forbid(struct sim_world *world, uint32_t node);
 

@@ -1,5 +1,5 @@
-/* What users have: locks, of resources by chance, and holders of permits of the one semaphore
- * "r1". See user.h. */
+/* The users' objects: locks of random resources, and holders of permits of the only semaphore "r1".
+ * See user.h. */
 #include <stdlib.h>
 
 #include "redlock/semaphore.h"
@@ -53,7 +53,7 @@ static uint32_t pick_resources(struct sim_user *user) {
     const struct sim_options *options = options_of(user);
     uint32_t all = (1u << options->resources) - 1, set = 0;
     if (options->permits > 0) {
-        return 0; /* whatever slots it will be granted */
+        return 0; /* any slots that it will be granted */
     }
     if (options->several_percent == 0 || !sim_chance(dice(user), options->several_percent)) {
         uint32_t first = options->elections > 0; /* r1 is the election's */
@@ -141,7 +141,7 @@ void sim_permits_look(struct sim_user *user) {
     }
 }
 
-/* -- How many there are -- */
+/* -- The number of permits -- */
 
 static void on_resized(redlock_query *query, int status, void *data) {
     (void)query;
@@ -169,7 +169,7 @@ void sim_permits_resize(struct sim_user *user, uint32_t permits) {
     world->stats.resized++;
 }
 
-/* -- Tokens that go from hand to hand -- */
+/* -- Tokens that are handed over -- */
 
 struct sim_handover *sim_permits_handover(const struct sim_user *user) {
     struct sim_world *world = world_of(user);

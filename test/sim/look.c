@@ -1,4 +1,4 @@
-/* Users that look who holds a lock: see user.h. */
+/* Users that query the holder of a lock: see user.h. */
 #include "redlock/token.h"
 #include "sim/key.h"
 #include "sim/user.h"
@@ -11,7 +11,7 @@ static void on_seen(redlock_query *query, int status, void *data) {
     int64_t remaining_ms;
     if (sim_user_told(data, status) &&
         redlock_query_quorum(query, &token, &holder, &remaining_ms) && token[0] == '\0' &&
-        !sim_options_reads(&world->options)) { /* of readers no one token is told */
+        !sim_options_reads(&world->options)) { /* readers have no single token */
         sim_check_fail(world, SIM_STATE, "a quorum has a value that nobody set");
     }
 }

@@ -52,7 +52,7 @@ static bool random_bytes(struct rl_world *world, void *bytes, size_t length) {
     return true;
 }
 
-/* -- Being inside of the library -- */
+/* -- Inside the library -- */
 
 void sim_client_enter(struct sim_client *client) {
     assert(!client->is_inside);
@@ -84,7 +84,7 @@ void sim_client_busy(struct sim_client *client, uint64_t until_ns) {
     }
 }
 
-/* At the end of what it is busy with, in the order in which it came. */
+/* When it is no longer busy, in order of arrival. */
 bool sim_client_waits(struct sim_world *world, const struct sim_event *event) {
     const struct sim_client *client = &world->clients[event->client];
     if (client->busy_until_ns <= world->now_ns) {
@@ -93,7 +93,7 @@ bool sim_client_waits(struct sim_world *world, const struct sim_event *event) {
     struct sim_event later = *event;
     later.at_ns = client->busy_until_ns;
     if (event->kind == SIM_EV_TURN) {
-        later.at_ns++; /* after all that has arrived by then */
+        later.at_ns++; /* after everything that has arrived by then */
         later.order = 0;
     }
     sim_queue_add(&world->queue, &later);
@@ -119,8 +119,8 @@ void sim_client_schedule_turn(struct sim_client *client) {
     sim_queue_add(&world->queue, &event);
 }
 
-/* A loop that was blocked in its turn goes on to what was submitted, and to what must come before
- * the bytes that have arrived meanwhile; only then it polls. */
+/* A loop that was blocked in its turn first handles submitted work, and work that must precede the
+ * bytes that have arrived meanwhile; only then it polls. */
 static void before_poll(struct sim_client *client) {
     const struct rl_world_events *events = client->world.events;
     bool was_blocked = client->at_ns > client->sim->now_ns;
@@ -172,7 +172,7 @@ static void schedule_wake(struct sim_client *client) {
     uint64_t at_ns = sim_clock_when(&client->clock, client->armed_ns);
     at_ns = at_ns < since_ns ? since_ns : at_ns;
     if (at_ns == RL_NEVER_NS || at_ns >= client->wake_ns) {
-        return; /* it is looked at again when the earlier one fires */
+        return; /* it is checked again when the earlier one fires */
     }
     client->wake_ns = at_ns;
     uint64_t lag_ns = world->options.timer_lag_ns > 0

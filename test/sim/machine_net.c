@@ -183,7 +183,7 @@ void sim_machine_forget(struct rl_world *table, void *resolving) {
     client->lookups_open--;
 }
 
-/* Late, to nothing, to what is gone, or to several of which one is right. */
+/* Late, to nothing, to an address that is gone, or to several of which one is right. */
 bool sim_client_resolved(struct sim_world *world, const struct sim_event *event) {
     struct sim_lookup *lookup = event->what;
     struct sim_client *client = &world->clients[event->client];

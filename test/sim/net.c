@@ -74,7 +74,7 @@ struct sim_conn *sim_conn_open(struct sim_client *client, uint32_t node) {
 static void piece_send(struct sim_conn *conn, enum sim_direction way, const char *bytes,
                        size_t length, uint64_t at_ns);
 
-/* The node learns that it is closed, unless that is lost like all else. */
+/* The node learns that it is closed, unless this is lost like everything else. */
 static void say_end(struct sim_conn *conn) {
     uint64_t now_ns = conn->world->clients[conn->client].at_ns;
     now_ns = now_ns > conn->world->now_ns ? now_ns : conn->world->now_ns;
@@ -138,7 +138,7 @@ bool sim_conn_is_sound(const struct sim_conn *conn) {
 
 /* -- Writing -- */
 
-/* A stream takes what there is room for. */
+/* A stream takes as many bytes as it has room for. */
 static size_t conn_write(struct rl_stream *stream, const char *bytes, size_t length) {
     struct sim_conn *conn = (struct sim_conn *)stream;
     struct sim_world *world = conn->world;
@@ -192,10 +192,10 @@ void sim_conn_read(struct sim_conn *conn, uint32_t length) {
     }
 }
 
-/* -- Under way -- */
+/* -- In transit -- */
 
-/* What is lost is not sent again: the connection is dead from here on, and its owner may be told,
- * or has to find out. */
+/* Lost data is not sent again: the connection is dead from here on, and its owner may be notified,
+ * or must detect it. */
 static bool is_lost(struct sim_conn *conn) {
     struct sim_world *world = conn->world;
     uint32_t ppm = world->phase == SIM_SAFETY ? world->options.loss_ppm : 0;
@@ -211,8 +211,8 @@ static bool is_lost(struct sim_conn *conn) {
     return true;
 }
 
-/* A client whose votes come back after the node timeout more often than not is promised nothing, so
- * a network that has healed brings them in time. */
+/* Nothing is guaranteed to a client most of whose votes arrive after the node timeout, so a healed
+ * network delivers them in time. */
 static uint64_t delay_max_ns(const struct sim_world *world) {
     const struct sim_options *options = &world->options;
     uint64_t in_time_ns = options->node_timeout_ms * RL_NS_PER_MS / 3;
@@ -249,8 +249,7 @@ static void piece_send(struct sim_conn *conn, enum sim_direction way, const char
     sim_queue_add(&conn->world->queue, &event);
 }
 
-/* At the next place where it is split, or all of it. A wire that drips carries a few bytes at a
- * time. */
+/* Up to the next split, or all of it. A dripping wire carries a few bytes at a time. */
 static size_t split(struct sim_world *world, bool drips, size_t length) {
     if (drips && length > 1) {
         return (size_t)sim_between(&world->net_random, 1, length < 40 ? length : 40);
@@ -288,7 +287,7 @@ void sim_net_send(struct sim_conn *conn, enum sim_direction way, const char *byt
     }
 }
 
-/* What a cut holds up holds up what follows on its connection, also if the cut is healed. */
+/* Data delayed by a cut delays what follows on its connection, even after the cut is healed. */
 bool sim_net_arrives(struct sim_world *world, const struct sim_event *event,
                      enum sim_direction way) {
     const struct sim_wire *wire = &world->net.wires[event->client][event->node];

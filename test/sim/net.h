@@ -1,20 +1,18 @@
 /* The network: connections between each simulated process and each node, as byte streams.
  *
- * Happy path: a process dials, the node accepts, bytes go both ways, each piece with a delay of its
- * own, in order.
+ * Happy path: a process dials, the node accepts, bytes go both ways, each piece with its own delay,
+ * in order.
  *
  * Failure modes: a piece is lost, and then so is the connection (TCP hides less); a wire is
  * clogged, drips or is cut, in one direction or both; a connection is refused, reset, swallows
- * everything or is never answered; a piece is split at any byte; a node takes only so much before
- * it has read what there is (a stream's room); a process closes a connection on which commands are
- * still under way: these may arrive later, also much later than what is sent on the next
- * connection.
+ * everything or is never answered; a piece is split at any byte; a node accepts only a limited
+ * amount of unread bytes (a stream's room); a process closes a connection on which commands are
+ * still in transit: these may arrive later, even much later than commands on the next connection.
  *
  * Pieces of one connection never overtake each other. Pieces of different connections may.
  *
  * A connection is the world's rl_stream at the same time. Its memory stays until the history ends,
- * so a call on a closed one is found, always.
- */
+ * so a call on a closed one is always detected. */
 #ifndef SIM_NET_H
 #define SIM_NET_H
 
@@ -47,25 +45,25 @@ struct sim_conn {
     struct sim_conn *previous_open;
     struct server_connection
         *peer;                 /* the node's end, NULL before it accepted and after it is gone */
-    uint64_t last_ns[2];       /* nothing that is sent from now on arrives before this */
+    uint64_t last_ns[2];       /* data sent from now on arrives no earlier than this */
     uint64_t held_until_ns[2]; /* nothing at all arrives before this */
     uint32_t id;
     uint32_t life;       /* of the node when it accepted; 0 before */
     uint32_t generation; /* of its process */
-    uint32_t unread;     /* bytes that were taken and that the node has not read */
-    int error;           /* what the end will say, while is_breaking */
+    uint32_t unread;     /* accepted bytes that the node has not read */
+    int error;           /* the error of the end, while is_breaking */
     uint8_t client;
     uint8_t node;
     uint8_t state; /* enum sim_conn_state */
     bool wants_room;
-    bool is_drained;    /* what was under way when it was closed still arrives */
-    bool is_stray;      /* what is sent on it comes late, and does come */
+    bool is_drained;    /* data in transit when it was closed still arrives */
+    bool is_stray;      /* data sent on it arrives late, but does arrive */
     bool is_swallowing; /* in both directions */
     bool is_breaking;   /* a SIM_EV_BREAK is scheduled */
     bool listens;       /* it has subscribed */
 };
 
-/* Bytes under way. */
+/* Bytes in transit. */
 struct sim_piece {
     struct sim_piece *next;
     struct sim_conn *conn;
@@ -78,8 +76,8 @@ struct sim_piece {
 struct sim_wire {
     uint64_t cut_until_ns[2];
     uint64_t clogged_until_ns[2];
-    uint64_t drips_until_ns[2]; /* bytes come one by one, so to speak */
-    uint64_t extra_ns[2];       /* always so much slower: for stories */
+    uint64_t drips_until_ns[2]; /* bytes arrive almost one by one */
+    uint64_t extra_ns[2];       /* always this much slower: for stories */
 };
 
 #define SIM_PIECE_SIZES 2
@@ -103,18 +101,18 @@ void sim_net_send(struct sim_conn *conn, enum sim_direction way, const char *byt
                   uint64_t at_ns);
 void sim_piece_free(struct sim_world *world, struct sim_piece *piece);
 
-/* The connection is gone; its owner is told after a while, unless it is never to be told. error: an
- * errno value, or 0 for an orderly end. */
+/* The connection is gone; its owner is notified after a while, or never. error: an errno value, or
+ * 0 for an orderly end. */
 void sim_conn_break(struct sim_conn *conn, uint64_t after_ns, int error);
 
-/* Its process is gone: the node learns of that behind what is under way, and nothing that is sent
- * from now on arrives. */
+/* Its process is gone: the node learns of that behind the data in transit, and nothing sent from
+ * now on arrives. */
 void sim_conn_cut(struct sim_conn *conn);
 
 /* The node has read that. */
 void sim_conn_read(struct sim_conn *conn, uint32_t length);
 
-/* Whether what is sent now will arrive, and its answer, as far as the connection knows. */
+/* Whether data sent now will arrive, and its answer, as far as the connection knows. */
 bool sim_conn_is_sound(const struct sim_conn *conn);
 
 /* -- Events: false if it has to wait and was put back -- */

@@ -1,9 +1,9 @@
 /* See node.h. A key's end is kept in the node's own milliseconds, as Redis keeps it, and once more
- * in true time for the checker. It ends when the node's clock, cut to milliseconds, has reached
- * that end: the most hostile reading of Redis's granularity, up to 1 ms early.
+ * in true time for the checker. It expires when the node's clock, cut to milliseconds, has reached
+ * that time: the most hostile interpretation of Redis's granularity, up to 1 ms early.
  *
- * A stale replica: now and then, after a command, all that the node knows is noted down. When a
- * replica takes its place, this is what it has. */
+ * A stale replica: now and then, after a command, the node's whole state is saved. A replica that
+ * takes its place has this state. */
 #include "sim/node.h"
 
 #include <assert.h>
@@ -177,7 +177,7 @@ void sim_node_receive(struct sim_world *world, uint32_t node, struct sim_piece *
     }
 }
 
-/* One connection's oldest piece, whichever connection is read first. */
+/* The oldest piece of some connection, in any order of connections. */
 static struct sim_piece *take_waiting(struct sim_world *world, struct sim_node *me) {
     uint32_t skip = sim_pick(&world->net_random, me->waiting_count);
     const struct sim_piece *chosen = me->waiting;
@@ -253,7 +253,7 @@ void sim_node_errors(struct sim_world *world, uint32_t node, enum sim_errors kin
     me->server->is_busy = kind == SIM_ERRORS_BUSY;
 }
 
-/* A process starts, with what it has. */
+/* A process starts, with its data. */
 static void start(struct sim_node *me) {
     struct server *server = me->server;
     struct server_keys *kept = me->is_emptied ? NULL : &server->keys;
@@ -286,7 +286,7 @@ void sim_node_resume(struct sim_world *world, uint32_t node) {
     }
 }
 
-/* The keys are gone at once: nobody relies on what the node will not have again. */
+/* The keys are gone at once: no client relies on keys that the node will not have again. */
 void sim_node_forget(struct sim_world *world, uint32_t node) {
     struct sim_node *me = &world->nodes[node];
     assert(me->is_down);

@@ -1,16 +1,14 @@
-/* One Redis node: a server in memory (tool/server), with a clock of its own and what strikes it.
+/* One Redis node: a server in memory (tool/server), with a clock of its own and faults.
  *
- * Happy path: connections are accepted, bytes are read, the server's answers go back. What the
- * server does to its keys is told to the checker as it does it.
+ * Happy path: connections are accepted, bytes are read, the server's answers go back. The checker
+ * is notified of each change of the server's keys.
  *
  * Failure modes: the node is down (every connection is refused or reset, nothing runs); paused
  * (connections are accepted, commands wait, and run when it goes on, even if their connection was
  * closed meanwhile; connections are read in any order, each in its own); answering errors;
  * restarted, with its keys or without; a stale replica has taken its place: keys and counters are
- * those of some moment in the past; or it is started with a policy by which it evicts keys, or told
- * one. A server that starts has a new run id and no scripts, and what it was before is over for
- * every connection.
- */
+ * those of an earlier time; or it is started with a policy that evicts keys, or gets one later. A
+ * server that starts has a new run id and no scripts, and all its former connections have ended. */
 #ifndef SIM_NODE_H
 #define SIM_NODE_H
 
@@ -21,7 +19,7 @@
 #include "sim/clock.h"
 #include "sim/options.h"
 
-#define SIM_OLD_S 100000 /* what is old has been up for so long, or less */
+#define SIM_OLD_S 100000 /* uptime of an old server, at most */
 
 struct sim_world;
 struct sim_conn;
@@ -65,12 +63,12 @@ struct sim_node {
 bool sim_node_place(const struct sim_world *world, uint32_t node, uint32_t resource, bool reads,
                     uint32_t *at, char place[40]);
 
-/* -- node_keys.c: what the checker is told of keys -- */
+/* -- node_keys.c: the checker's view of keys -- */
 
 /* struct server_hooks */
 void sim_node_changed(void *owner, const struct server_key *key, enum server_change change,
                       const struct server_connection *by);
-/* A client's id was learnt: what it has just been given is its. */
+/* A client's id was learnt: the keys that it has just got are its own. */
 void sim_node_learnt(struct sim_node *me);
 /* A client asks with this token. */
 void sim_node_asked(struct sim_world *world, uint32_t client, uint32_t number);
@@ -92,22 +90,22 @@ void sim_node_go_down(struct sim_world *world, uint32_t node, uint64_t until_ns)
 void sim_node_errors(struct sim_world *world, uint32_t node, enum sim_errors kind,
                      uint64_t until_ns);
 
-/* Errors end; one that evicts is started again, and does not. */
+/* Errors end; an evicting node is restarted, and no longer evicts. */
 void sim_node_heal(struct sim_world *world, uint32_t node);
 
 /* SIM_EV_NODE: the end of a pause or of being down. */
 void sim_node_resume(struct sim_world *world, uint32_t node);
 
 /* It is down, and will start without its keys; or a stale replica takes its place; or, if
- * same_server, it was one itself for a moment. */
+ * same_server, the node itself was briefly a replica. */
 void sim_node_forget(struct sim_world *world, uint32_t node);
 void sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server);
-/* Its keys go, and nothing shows it. */
+/* Its keys vanish, without any sign. */
 void sim_node_flush(struct sim_world *world, uint32_t node);
 /* While it is down: how it treats keys from its next start on. */
 void sim_node_evicts(struct sim_world *world, uint32_t node, bool evicts);
 bool sim_node_is_evicting(const struct sim_world *world, uint32_t node);
-/* It evicts all that it has, or evicts no more, and is the same server; all connect anew. */
+/* It evicts all its keys, or no longer evicts, and is the same server; all clients reconnect. */
 void sim_node_change_policy(struct sim_world *world, uint32_t node);
 
 /* After its clock was changed. */

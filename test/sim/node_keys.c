@@ -1,4 +1,4 @@
-/* What the checker is told of a node's keys: see node.h. */
+/* The checker's view of a node's keys: see node.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static void see_token(struct sim_world *world, struct sim_seen *seen, const char
     }
 }
 
-/* A client's id was learnt: what it has just been given is its. */
+/* A client's id was learnt: the keys that it has just got are its own. */
 void sim_node_learnt(struct sim_node *me) {
     char name[SIM_KEY_SIZE];
     for (uint32_t r = 0; r < me->world->options.resources; r++) {
@@ -49,7 +49,7 @@ void sim_node_learnt(struct sim_node *me) {
     }
 }
 
-/* A client asks with a token: what was reserved for it has that now. */
+/* A client asks with a token: the keys reserved for it have that token now. */
 void sim_node_asked(struct sim_world *world, uint32_t client, uint32_t number) {
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         for (uint32_t r = 0; r < world->options.resources; r++) {

@@ -94,7 +94,7 @@ static void derive_clocks(struct sim_options *options, struct sim_random *random
     options->clock_wave_ns = sim_between(random, 0, MS * 3 / 10);
 }
 
-/* A part of what there is: faults that always come together hide each other. */
+/* A subset: faults that always come together hide each other. */
 static void derive_swarm(struct sim_options *options, struct sim_random *random) {
     uint32_t all = network_faults | clock_faults | restart_faults;
     options->faults = all & (uint32_t)sim_random(random);
@@ -177,8 +177,8 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
     options->fault_gap_ns = options->fault_ns / sim_between(random, 1, 20) + MS;
 }
 
-/* Small in some histories, so that a node is too busy to be told, or is owed too much. As in the
- * client, what is owed fits into what an idle node can be sent. */
+/* Small in some histories, so that a node is too busy for a request, or has too many pending
+ * releases. As in the client, the pending releases fit into an idle node's limit. */
 static void derive_limits(struct sim_options *options) {
     struct sim_random random = sim_random_stream(options->seed, 6);
     if (sim_chance(&random, 40)) {
@@ -192,13 +192,14 @@ static void derive_limits(struct sim_options *options) {
     }
 }
 
-/* Nodes forget, within the promise: they have a guard, and wall clocks agree. */
+/* Nodes forget, within the assumptions: clients have a guard, and wall clocks agree. */
 static bool forgets(const struct sim_options *options) {
     return options->preset == SIM_FORGETFUL || options->preset == SIM_EVICTING ||
            (options->preset == SIM_PERMITS && (options->faults & forgetting_faults) != 0);
 }
 
-/* A client that starts anew must not trust what it has not seen: it needs the strict guard. */
+/* A restarted client must not trust nodes that it has not seen before: it needs the strict
+ * guard. */
 static enum rl_guard_mode derive_guard(const struct sim_options *options,
                                        struct sim_random *random) {
     bool some = sim_chance(random, 50), strict = sim_chance(random, 50);
@@ -218,7 +219,7 @@ static void derive_distance(struct sim_options *options, uint64_t far_ns) {
     options->delay_max_ns = options->delay_min_ns + (far_ns < most_ns ? far_ns : most_ns);
 }
 
-/* Nodes that forget and are connected again while others are still asked. */
+/* Nodes that forget and are reconnected while others are still asked. */
 static void derive_far_nodes(struct sim_options *options, struct sim_random *random) {
     options->resources = 1;
     derive_distance(options, sim_skewed(random, 5 * MS, 100 * MS));
@@ -233,7 +234,7 @@ static uint64_t least_retention_ms(const struct sim_options *options) {
 }
 
 /* Counters that end while locks are still acquired need wall clocks that agree, and so do nodes
- * that forget. Where nodes forget too often, nobody is granted anything. */
+ * that forget. If nodes forget too often, no lock is granted. */
 static void derive_memory(struct sim_options *options) {
     struct sim_random random = sim_random_stream(options->seed, 9);
     options->max_ttl_ms = options->ttl_max_ms;
@@ -261,8 +262,8 @@ static void derive_memory(struct sim_options *options) {
     }
 }
 
-/* Fences that nothing but the counters keeps in order, keys that end while they are raised, and
- * raises that come late. */
+/* Fences that only the counters keep in order, keys that expire while they are raised, and late
+ * raises. */
 static void derive_rough_fences(struct sim_options *options) {
     struct sim_random random = sim_random_stream(options->seed, 10);
     if (options->preset != SIM_FENCED || sim_chance(&random, 40)) {
@@ -338,7 +339,7 @@ static void derive_elected(struct sim_options *options, struct sim_random *rando
     options->elections = (uint32_t)sim_between(random, 1, SIM_ELECTIONS_MAX);
     options->node_timeout_ms += (uint32_t)(3 * options->delay_max_ns / MS); /* all must answer */
     options->locks = 1;
-    options->resources = SIM_RESOURCES_USUAL; /* the locks' are others: r1 is the election's */
+    options->resources = SIM_RESOURCES_USUAL; /* locks have other resources: r1 is the election's */
     options->query_percent = (uint32_t)sim_between(random, 0, 20);
     options->ttl_min_ms = options->ttl_max_ms / 2 + 100;
     options->ttl_max_ms += 200;

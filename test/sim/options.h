@@ -1,7 +1,7 @@
-/* What one history is made of. Everything is derived from a preset and one 64-bit seed, so that the
- * seed replays the history; sim_options_print() shows what was derived.
+/* The parameters of one history. Everything is derived from a preset and one 64-bit seed, so that
+ * the seed replays the history; sim_options_print() shows the derived values.
  *
- * Presets, each within what design.md section 1 promises under:
+ * Presets, each within the assumptions of design.md section 1:
  *     quiet     nothing goes wrong but contention
  *     network   delays, losses, resets, partitions, clogging, half-open connections, late commands
  *     clocks    drift up to the whole allowance, periodic error, nodes' clocks frozen or set back,
@@ -12,22 +12,22 @@
  *     forgetful the same, with nodes that restart without memory and stale replicas that take
  *               their place: the guard keeps them from voting (core/guard.h)
  *
- * Within a part of the promise:
+ * Within a part of the assumptions:
  *     fenced    swarm, and nodes' clocks step forward by more than a ttl, wall clocks show
  *               anything: holds overlap, which is excused, but fences must be in order
  *               (core/fence.h)
  *     leaders   kept, with holds that last longer than the counters of fences are kept, and wall
  *               clocks that show anything: fences must be in order as far as counters were kept
  *
- * And what is not promised, for the assumption controls:
+ * Outside of the assumptions, for the assumption controls:
  *     amnesia   nodes restart without memory, and nothing guards their vote
  *     stale     replicas take the place of nodes, and nothing guards their vote
  *     steps     nodes' clocks step forward by more than a ttl
  *
- * All have fences in a share of the acquires, and those within the promise a guard in half of the
- * histories.
+ * All have fences in a share of the acquires, and those within the assumptions a guard in half of
+ * the histories.
  *
- * What the client adds to the protocol, each in the swarm of faults:
+ * The client's additions to the protocol, each in the swarm of faults:
  *     shared    owners that share their holds (reentrancy), of one resource and of several
  *     lines     many clients that want one resource, or a few, and go by the line; one class of
  *               faults in each history, by the seed: enum sim_trouble
@@ -41,8 +41,7 @@
  *               number changes, and nodes forget
  *     turns     the same in a line: as lines, with permits
  *     evicting  nodes that are started with a policy by which they evict keys, or told one, and do,
- *               and later do not: the guard keeps them out
- */
+ *               and later do not: the guard keeps them out */
 #ifndef SIM_OPTIONS_H
 #define SIM_OPTIONS_H
 
@@ -53,7 +52,7 @@
 
 #define SIM_NODES_MAX 7
 #define SIM_CLIENTS_MAX 16
-#define SIM_CLIENTS_USUAL 6 /* at most, where no line is looked at */
+#define SIM_CLIENTS_USUAL 6 /* at most, where no line is checked */
 #define SIM_PLAIN_MAX 3     /* clients of other libraries */
 #define SIM_LOCKS_MAX 6     /* of one client */
 #define SIM_ELECTIONS_MAX 2 /* the same */
@@ -92,11 +91,11 @@ enum sim_preset {
     SIM_PRESETS
 };
 
-/* Kinds of faults. The ones that strike at one moment are in the order of fault.c's table. */
+/* Kinds of faults. Momentary ones are in the order of fault.c's table. */
 enum sim_fault {
     SIM_FAULT_RESET,        /* a connection is reset */
     SIM_FAULT_STRAY,        /* a connection is reset, but its commands still arrive, much later */
-    SIM_FAULT_HALF_OPEN,    /* a connection swallows everything, and nobody is told */
+    SIM_FAULT_HALF_OPEN,    /* a connection silently swallows everything */
     SIM_FAULT_PARTITION,    /* a link carries nothing, in one direction or both */
     SIM_FAULT_FOREVER,      /* the same, until the end of the safety phase */
     SIM_FAULT_CLOG,         /* a link is slow */
@@ -109,12 +108,12 @@ enum sim_fault {
     SIM_FAULT_CLIENT_PAUSE, /* SIGSTOP */
     SIM_FAULT_CLIENT_SUSPEND, /* its machine sleeps */
     SIM_FAULT_CLIENT_ANEW,    /* a client starts again, and has not seen any node yet */
-    SIM_FAULT_CLIENT_KILL,    /* the same, but it ends without a word */
-    SIM_FAULT_AMNESIA,        /* a node restarts empty: within the promise of a guard */
+    SIM_FAULT_CLIENT_KILL,    /* the same, but it dies silently */
+    SIM_FAULT_AMNESIA,        /* a node restarts empty: within the assumptions with a guard */
     SIM_FAULT_STALE,          /* a stale replica takes a node's place: the same */
     SIM_FAULT_DRIP,           /* a wire carries a few bytes at a time */
-    SIM_FAULT_EVICT,          /* a node evicts keys from now on, or does so no more */
-    SIM_FAULT_STEP,           /* a node's clock steps beyond the ttl: outside of the promise */
+    SIM_FAULT_EVICT,          /* a node evicts keys from now on, or no longer does */
+    SIM_FAULT_STEP,           /* a node's clock steps beyond the ttl: outside of the assumptions */
     SIM_FAULT_LOSS,           /* a message is lost, and its connection with it */
     SIM_FAULT_BLOCK,          /* a callback blocks the client's loop */
     SIM_FAULT_GRANT_PAUSE,    /* a client is stopped between the quorum and the callback */
@@ -126,60 +125,60 @@ enum sim_fault {
 
 #define SIM_FAULTS_STRIKING SIM_FAULT_LOSS /* below this: scheduled by fault.c */
 
-/* What is built wrongly outside of the library, for the negative controls; those in the library are
- * patches (broken/). */
+/* Defects outside of the library, for the negative controls; defects in the library are patches
+ * (broken/). */
 enum sim_break {
     SIM_BREAK_NONE,
     SIM_BREAK_BLIND_RELEASE,   /* nodes delete without comparing */
     SIM_BREAK_STOPPED_CLOCK,   /* validity on a clock that stops in suspend */
-    SIM_BREAK_EXTEND_SHORTENS, /* the extend script sets a shorter life, too: a late one then cuts
-                                * short what a later one gave */
+    SIM_BREAK_EXTEND_SHORTENS, /* the extend script sets a shorter ttl, too: a late extension then
+                                  shortens a later one */
     SIM_BREAK_RAISE_BLIND,     /* a raise compares nothing */
     SIM_BREAK_RAISE_ANYWHERE,  /* a raise does not compare the token */
-    SIM_BREAK_RAISE_LARGER,    /* a raise is content with a larger counter */
+    SIM_BREAK_RAISE_LARGER,    /* a raise accepts a larger counter */
     SIM_BREAK_COUNTER_TTL,     /* a counter ends with its key */
-    SIM_BREAK_PARTIAL_SET,     /* of several keys those are set that are free */
+    SIM_BREAK_PARTIAL_SET,     /* of several keys, sets those that are free */
     SIM_BREAK_LONG_TTL,        /* every second client thinks that the longest ttl is a short one */
     SIM_BREAK_WALLS_APART,     /* wall clocks that should agree differ by five times as much */
     SIM_BREAK_FLUSHALL,        /* a node forgets without a restart: the guard cannot see that */
     SIM_BREAK_RETENTION,       /* counters are kept no longer than the longest ttl */
     SIM_BREAK_COUNTER_LEFT,    /* an extension, or a turn's key, leaves the counters alone */
     SIM_BREAK_TAKE_ANY,        /* TAKE overwrites any key */
-    SIM_BREAK_TAKE_SHORTENS,   /* TAKE gives its own key the life that it asks for */
-    SIM_BREAK_TAKE_KEEPS,  /* TAKE leaves the life of what is there, its own key or a reservation */
-    SIM_BREAK_PASS_BLIND,  /* a release passes on whatever is there */
-    SIM_BREAK_PASS_TWICE,  /* ... and tells its counter, not counted up */
-    SIM_BREAK_SERVE_STAYS, /* who is served stays in the line */
-    SIM_BREAK_HEIR_UNTOLD, /* who becomes first is not told */
-    SIM_BREAK_LEAVE_BLIND, /* LEAVE deletes the key, whatever is there */
-    SIM_BREAK_JOIN_ANEW,   /* JOIN again gives a waiter a new score */
-    SIM_BREAK_JOIN_PASSES, /* JOIN says yes though others are before it */
-    SIM_BREAK_JOIN_DEAD,   /* JOIN drops nobody whose client is gone */
-    SIM_BREAK_MESSAGES,    /* nobody hears a message */
-    SIM_BREAK_SHARE_ANY,   /* a reader overwrites any key */
-    SIM_BREAK_SHARE_SHORTENS,  /* the key of readers ends with the lease that was set last */
-    SIM_BREAK_SHARE_ENDS,      /* the release of a reader frees the key, whoever else reads */
-    SIM_BREAK_UPGRADE_BLIND,   /* an upgrade does not look who else reads */
-    SIM_BREAK_INTENT_UNHEARD,  /* an intent keeps no reader out */
-    SIM_BREAK_INTENT_STAYS,    /* an intent never ends */
+    SIM_BREAK_TAKE_SHORTENS,   /* TAKE sets the requested ttl on its own key */
+    SIM_BREAK_TAKE_KEEPS,     /* TAKE leaves the ttl of an existing key, its own or a reservation */
+    SIM_BREAK_PASS_BLIND,     /* a release passes on any value */
+    SIM_BREAK_PASS_TWICE,     /* ... and reports its counter without incrementing it */
+    SIM_BREAK_SERVE_STAYS,    /* a served client stays in the line */
+    SIM_BREAK_HEIR_UNTOLD,    /* a client that becomes first is not notified */
+    SIM_BREAK_LEAVE_BLIND,    /* LEAVE deletes the key, whatever its value */
+    SIM_BREAK_JOIN_ANEW,      /* JOIN again gives a waiter a new score */
+    SIM_BREAK_JOIN_PASSES,    /* JOIN says yes although others are ahead */
+    SIM_BREAK_JOIN_DEAD,      /* JOIN does not drop dead waiters */
+    SIM_BREAK_MESSAGES,       /* messages are not delivered */
+    SIM_BREAK_SHARE_ANY,      /* a reader overwrites any key */
+    SIM_BREAK_SHARE_SHORTENS, /* the key of readers ends with the lease that was set last */
+    SIM_BREAK_SHARE_ENDS,     /* the release of a reader frees the key although others read */
+    SIM_BREAK_UPGRADE_BLIND,  /* an upgrade ignores other readers */
+    SIM_BREAK_INTENT_UNHEARD, /* an intent does not keep readers out */
+    SIM_BREAK_INTENT_STAYS,   /* an intent never ends */
     SIM_BREAK_PERMITS_COUNTED, /* nodes count permits: TAKE takes any slot that is free there */
-    SIM_BREAK_PERMITS_ABOVE,   /* a number that was lowered is heeded in words alone */
-    SIM_BREAK_PERMITS_PASS,    /* who wants several keeps nobody behind it waiting */
-    SIM_BREAK_PERMITS_TWICE,   /* two are told of the same slots */
-    SIM_BREAK_PERMITS_SERVED,  /* who is told of slots is not given them */
-    SIM_BREAK_PERMITS_LIES,    /* home names slots that there are not */
+    SIM_BREAK_PERMITS_ABOVE,   /* a lowered number of permits is acknowledged, but not enforced */
+    SIM_BREAK_PERMITS_PASS,    /* a client that wants several does not block those behind it */
+    SIM_BREAK_PERMITS_TWICE,   /* two clients are notified of the same slots */
+    SIM_BREAK_PERMITS_SERVED,  /* a notified client does not get its slots */
+    SIM_BREAK_PERMITS_LIES,    /* home names slots that do not exist */
     SIM_BREAKS
 };
 
-/* What goes wrong in the presets "lines", "phases" and "turns": one class of faults in each
- * history, by the seed. */
+/* The faults in the presets "lines", "phases" and "turns": one class of faults in each history, by
+ * the seed. */
 enum sim_trouble {
     SIM_TROUBLE_NONE,
     SIM_TROUBLE_CONNECTIONS, /* they break, silently or not, and are slow */
     SIM_TROUBLE_NODES,       /* they stand still, are away, come back empty */
-    SIM_TROUBLE_CLIENTS,     /* they are killed, stopped, closed, and exit behind a release */
+    SIM_TROUBLE_CLIENTS,     /* they are killed, stopped, closed, and exit after a release */
     SIM_TROUBLE_PLAIN,       /* clients of other libraries poll beside them */
-    SIM_TROUBLE_PARTITIONS,  /* of a client and a node: who is home is not agreed upon */
+    SIM_TROUBLE_PARTITIONS,  /* of a client and a node: clients disagree about the home */
     SIM_TROUBLE_CLOCKS,      /* of nodes, set back; all of them drift */
     SIM_TROUBLE_ALL,
     SIM_TROUBLES
@@ -209,8 +208,8 @@ struct sim_options {
     uint32_t lost_margin_ms;
 
     uint32_t requests_max; /* without an answer from one node; more are refused as busy */
-    uint32_t unsent_max;   /* bytes that a node has not taken; beyond them it is busy */
-    uint32_t owed_max;     /* debts of one node; more are not kept */
+    uint32_t unsent_max;   /* bytes that a node has not accepted; beyond them it is busy */
+    uint32_t owed_max;     /* pending releases of one node; more are dropped */
 
     uint64_t delay_min_ns; /* of a message, one way */
     uint64_t delay_max_ns;
@@ -228,14 +227,14 @@ struct sim_options {
     uint64_t clock_wave_ns;  /* at most, of a node and of a client each */
 
     uint32_t faults;         /* kinds that strike, as a mask */
-    uint32_t forget_percent; /* of faults are of the kinds that are against the guard */
+    uint32_t forget_percent; /* of faults are of the kinds that only a guard handles */
     uint64_t fault_gap_ns;   /* on average between two */
     uint64_t fault_ns;       /* at most, how long one lasts */
 
     enum rl_guard_mode guard;
-    uint32_t max_ttl_ms;   /* as the guard is told; ttl_max_ms */
+    uint32_t max_ttl_ms;   /* as configured for the guard; ttl_max_ms */
     uint32_t retention_ms; /* of fence counters */
-    uint32_t wall_percent; /* of looks at a wall clock before which it steps */
+    uint32_t wall_percent; /* of reads of a wall clock before which it steps */
     bool walls_agree;      /* to within max_ttl_ms */
     bool walls_stand;      /* all alike: only the counters order the fences */
 
@@ -259,10 +258,11 @@ struct sim_options {
     uint32_t reader_percent;  /* of locks that are acquired to be read */
     uint32_t change_percent;  /* of what holders do: they downgrade, or try to upgrade */
     uint32_t take_most;       /* permits of one lock, at most */
-    uint32_t resize_percent;  /* of what users do while they think: another number of permits */
-    uint32_t odd_percent;     /* of locks that think of another number of permits */
+    uint32_t resize_percent;  /* of users' actions while they think: set another number of
+                                 permits */
+    uint32_t odd_percent;     /* of locks that have another number of permits */
     uint32_t elections;       /* of each process, candidates and observers */
-    uint32_t query_percent;   /* of what users do while they think: they look who holds it */
+    uint32_t query_percent;   /* of users' actions while they think: query the holder */
     uint8_t kinds[SIM_NODES_MAX]; /* enum server_native */
     uint32_t kind_percent;        /* of starts of nodes: another kind */
     uint32_t forbid_percent;      /* of errors of nodes: they forbid native releases as well */
@@ -277,36 +277,38 @@ struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uin
 void sim_options_permits(struct sim_options *options);
 uint32_t sim_options_slots(const struct sim_options *options);
 
-/* options_lines.c: the presets "lines", "phases" and "turns", with this trouble. Whatever is not
- * about that is kept. */
+/* options_lines.c: the presets "lines", "phases" and "turns", with this trouble. Other options are
+ * kept. */
 void sim_options_lines(struct sim_options *options, enum sim_trouble trouble);
 
-/* For how long at most nobody is granted what somebody wants and could have: check_line.c. */
+/* The longest time for which an available lock may not be granted to any waiting client:
+ * check_line.c. */
 uint64_t sim_options_stall_ns(const struct sim_options *options);
 
-/* options_break.c: something in such a history is built wrongly. */
+/* options_break.c: adds this defect to the history. */
 void sim_options_break(struct sim_options *options, enum sim_break broken);
 
 void sim_options_print(const struct sim_options *options);
 
-/* Whether the promise's assumptions hold in such histories, also without a guard: then each hold
- * has a quorum of keys all the time. */
+/* Whether the assumptions hold in such histories, even without a guard: then each hold has a quorum
+ * of keys all the time. */
 bool sim_options_within_promise(const struct sim_options *options);
 
-/* Whether no two may hold one lock at once. */
+/* Whether two must not hold one lock at once. */
 bool sim_options_is_exclusive(const struct sim_options *options);
 
 /* Whether some read. */
 bool sim_options_reads(const struct sim_options *options);
 
-/* Whether histories are of lines: their users are a crowd, and somebody is always to be served. */
+/* Whether histories are about lines: their users are a crowd, and there is always a client to be
+ * served. */
 bool sim_options_has_lines(const struct sim_options *options);
 
 /* Whether fences must be in order, at least while counters are kept. */
 bool sim_options_is_fenced(const struct sim_options *options);
 
-/* How long that is from the sending of a command that set one: RL_NEVER if it is of no matter,
- * since histories are shorter, or wall clocks agree. */
+/* How long counters are kept after the sending of a command that set one: RL_NEVER if that does not
+ * matter, since histories are shorter, or wall clocks agree. */
 uint64_t sim_options_kept_ns(const struct sim_options *options);
 
 const char *sim_preset_name(enum sim_preset preset);

@@ -1,4 +1,4 @@
-/* What is built wrongly outside of the library: see options.h. */
+/* Defects outside of the library: see options.h. */
 #include "server/server.h"
 #include "sim/options.h"
 

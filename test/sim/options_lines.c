@@ -1,6 +1,5 @@
 /* The presets "lines", "phases" and "turns": see options.h. Derived over what is common to all
- * presets, from a stream of its own. Faults come one at a time more often than not: what one of
- * them costs is to be seen. */
+ * presets, from a stream of its own. Faults mostly come one at a time, to show the cost of each. */
 #include "core/pending.h"
 #include "mode/mode.h"
 #include "redis/node.h"
@@ -88,7 +87,7 @@ static void add_clocks(struct sim_options *options, struct sim_random *random) {
 static void derive_trouble(struct sim_options *options, struct sim_random *random) {
     bool all = options->trouble == SIM_TROUBLE_ALL;
     options->faults = 0;
-    if (!all) { /* a node that is too busy to be asked is a trouble of its own */
+    if (!all) { /* a node that is too busy is a separate trouble */
         options->requests_max = RL_NODE_REQUESTS_MAX;
         options->owed_max = RL_PENDING_MAX;
     }
@@ -126,14 +125,14 @@ void sim_options_lines(struct sim_options *options, enum sim_trouble trouble) {
     }
 }
 
-/* What it takes at most, where nothing else goes wrong meanwhile: a lost turn and a lost word to
- * the heir are made good by somebody's own poll, once per ttl, and so are two, one behind the
- * other, where many faults fall into a ttl; a home that dies silently is noticed after the node's
- * timeout, and its connection is made anew. */
+/* The longest delay, if nothing else fails meanwhile: a client's own poll, once per ttl, repairs a
+ * lost turn or a lost message to the heir, and two in a row if many faults fall into a ttl; a home
+ * that dies silently is detected after the node's timeout, and reconnected. */
 uint64_t sim_options_stall_ns(const struct sim_options *options) {
     uint64_t notice_ms = 2 * options->node_timeout_ms + options->connect_timeout_ms;
     uint64_t quiet_ms = 4 * GRACE_MS + options->node_timeout_ms;
-    bool all_vote = options->guard == RL_GUARD_OFF; /* else home may not, and turns are missed */
+    bool all_vote = options->guard == RL_GUARD_OFF; /* else home may not vote, and turns are
+                                                       missed */
     if (options->trouble == SIM_TROUBLE_NONE && options->preset == SIM_PHASES && all_vote) {
         /* A turn that was missed; of several resources one after the other. */
         const uint64_t missed = options->several_percent > 0 ? 2 : 1;
@@ -146,8 +145,8 @@ uint64_t sim_options_stall_ns(const struct sim_options *options) {
     if (options->trouble >= SIM_TROUBLE_PARTITIONS) {
         polls = 3; /* one behind the other, each cut off */
     }
-    /* A reader that is cut off from home's messages for good stands in no line, and is kept out by
-     * the intent of a writer that is gone. */
+    /* A reader that is permanently cut off from home's messages stands in no line, and the intent
+     * of a dead writer keeps it out. */
     bool is_kept_out = options->reader_percent > 0 && options->trouble >= SIM_TROUBLE_PARTITIONS;
     quiet_ms += is_kept_out ? RL_MODE_INTENT_MS : 0;
     return (quiet_ms + notice_ms + options->reconnect_max_ms + polls * options->ttl_max_ms) * MS +

@@ -8,8 +8,8 @@ static uint32_t any(struct sim_random *random, uint64_t low, uint64_t high) {
     return (uint32_t)sim_between(random, low, high);
 }
 
-/* With all that a restarted node, or one that evicts, has forgotten: the guard keeps it out. A
- * client that starts anew cannot tell a stale replica. */
+/* Nodes may restart or evict, and forget everything: the guard keeps them out. A restarted client
+ * cannot detect a stale replica. */
 static void derive_forgetting(struct sim_options *options, struct sim_random *random) {
     const uint32_t forgetting =
         BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_STALE) | BIT(SIM_FAULT_EVICT);
@@ -21,7 +21,7 @@ static void derive_forgetting(struct sim_options *options, struct sim_random *ra
                                   : 0;
 }
 
-/* In some histories the number changes all the time, by whomever. */
+/* In some histories any user may change the number, all the time. */
 uint32_t sim_options_slots(const struct sim_options *options) {
     bool changes = options->resize_percent > 0 || options->odd_percent > 0;
     return changes ? SIM_RESOURCES_MAX : options->permits;

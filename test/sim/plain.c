@@ -12,7 +12,7 @@ static struct sim_random *dice(struct sim_world *world) {
     return &world->plain_random;
 }
 
-/* arg: the attempt, and what is to be done. */
+/* arg: the attempt, and the action. */
 static void later(struct sim_world *world, uint32_t index, uint32_t node, enum step step,
                   uint64_t after_ns) {
     struct sim_event event = {.at_ns = world->now_ns + after_ns,
@@ -98,7 +98,7 @@ static struct sim_hold *hold_of(struct sim_world *world, uint32_t index) {
     return &world->check.holds[SIM_CLIENTS_MAX + index][0];
 }
 
-/* Its keys go, and it pauses. */
+/* Deletes its keys, and pauses. */
 static void end(struct sim_world *world, uint32_t index) {
     uint64_t pause_ns = sim_skewed(dice(world), RL_NS_PER_MS, 300 * RL_NS_PER_MS);
     hold_of(world, index)->is_open = false;

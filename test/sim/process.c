@@ -1,5 +1,5 @@
-/* A process's client of the library: opened on the simulated world, closed with whatever is
- * pending, opened again. What its trace hook and its getters tell becomes facts for the checker. */
+/* A process's client of the library: opened on the simulated world, closed with pending operations,
+ * opened again. Events of its trace hook and values of its getters become facts for the checker. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void release(void *memory, void *data) {
     free(memory);
 }
 
-/* -- What the trace hook tells -- */
+/* -- The trace hook -- */
 
 static struct sim_user *user_of(struct sim_client *client, const redlock_lock *lock) {
     for (uint32_t i = 0; lock != NULL && i < client->sim->options.locks; i++) {
@@ -101,8 +101,8 @@ static void sends(struct sim_client *client, const redlock_event *event, uint32_
                            .a = shares ? SIM_SHARE : commands[event->type]});
 }
 
-/* An extension that is to make the hold a reader's may run late where its connection broke: what
- * that node says to an upgrade is no vote. (One that was sent while another was out there converts
+/* An extension that converts the hold to a reader's may run late if its connection broke: that
+ * node's answer to an upgrade is no vote. (An extension sent while another was pending converts
  * nothing.) */
 static void check_upgrade(struct sim_client *client, const redlock_event *event) {
     struct sim_user *user = user_of(client, event->lock);
@@ -223,9 +223,9 @@ static void traced(const redlock_event *event, void *data) {
     }
 }
 
-/* -- What the getters tell -- */
+/* -- The getters -- */
 
-/* What was decided before the process was stopped inside of the library shows afterwards. */
+/* A decision made before the process was stopped inside the library shows afterwards. */
 void sim_process_look(struct sim_client *client) {
     uint64_t now_ns = client->stopped_ns != 0 ? client->stopped_ns : sim_client_now(client);
     for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
@@ -262,8 +262,8 @@ void sim_process_look(struct sim_client *client) {
 
 /* -- Opening and closing -- */
 
-/* Small ones, so that a node is too busy to be told, or too many releases to it are pending. These
- * are the library's own constants, and the only thing here that is not its interface. */
+/* Small ones, so that a node is too busy for a request, or too many releases to it are pending.
+ * These are the library's own constants, and the only thing here that is not its interface. */
 static void set_limits(redlock_client *redlock, const struct sim_options *options) {
     redlock->node_options.requests_max = options->requests_max;
     redlock->node_options.unsent_max = options->unsent_max;
@@ -404,7 +404,7 @@ void sim_process_closed(struct sim_client *client) {
     }
 }
 
-/* Its turns run as long as it takes; what the checker says of that is of no matter. */
+/* Its turns run as long as necessary; the checker's verdict on that is ignored. */
 void sim_process_end(struct sim_client *client) {
     struct sim_world *world = client->sim;
     world->check.only = SIM_VIOLATIONS;

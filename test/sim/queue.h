@@ -1,12 +1,11 @@
-/* What is going to happen, in the order in which it will: a binary heap of events.
+/* Future events in order: a binary heap.
  *
- * The order: by time; at one time what a process announced comes first (sim_queue_add_first()),
- * then everything else in the order in which it was scheduled. An event that has to wait (its
- * target is paused, its link is cut) is put back with its old place among its equals, so waiting
- * never reorders one connection.
+ * The order: by time; at equal times facts announced by a process come first
+ * (sim_queue_add_first()), then everything else in the order of scheduling. An event that has to
+ * wait (its target is paused, its link is cut) is put back with its old place among its equals, so
+ * waiting never reorders one connection.
  *
- * Nothing here fails: memory that is not there ends the program.
- */
+ * Nothing here fails: out of memory ends the program. */
 #ifndef SIM_QUEUE_H
 #define SIM_QUEUE_H
 
@@ -25,9 +24,9 @@ enum sim_event_kind {
     SIM_EV_TURN,     /* the part of a loop's turn that follows the polling */
     SIM_EV_CLOSED,   /* nothing is left of a process's world */
     SIM_EV_OPEN,     /* a process starts again */
-    SIM_EV_FACT,     /* what a process announced a while ago, by its own time */
+    SIM_EV_FACT,     /* a fact that a process announced earlier, by its own time */
     SIM_EV_USER,     /* the user of a lock does something */
-    SIM_EV_NODE,     /* a paused node goes on, or one that was down is started */
+    SIM_EV_NODE,     /* a paused node resumes, or a stopped one is started */
     SIM_EV_FAULT,    /* a fault strikes */
     SIM_EV_PLAIN,    /* a client of another library does something */
     SIM_EV_STORY     /* the next line of a story's script */
@@ -50,7 +49,7 @@ struct sim_queue {
     uint64_t scheduled;
 };
 
-#define SIM_LATER (UINT64_C(1) << 62) /* added to the order of all but what comes first */
+#define SIM_LATER (UINT64_C(1) << 62) /* added to the order of all events except the first ones */
 
 void sim_queue_add(struct sim_queue *queue, const struct sim_event *event);
 void sim_queue_add_first(struct sim_queue *queue, const struct sim_event *event);

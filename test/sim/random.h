@@ -1,6 +1,6 @@
-/* Random numbers that replay: splitmix64, one stream for each concern, so that a change in one
- * concern does not shift the numbers of another. Nothing here can fail; a range is inclusive at
- * both ends. */
+/* Random numbers that replay: splitmix64, one stream per concern, so that a change in one concern
+ * does not shift the numbers of another. Nothing here can fail; a range is inclusive at both
+ * ends. */
 #ifndef SIM_RANDOM_H
 #define SIM_RANDOM_H
 
@@ -41,7 +41,7 @@ static inline bool sim_chance(struct sim_random *random, uint32_t percent) {
     return sim_pick(random, 100) < percent;
 }
 
-/* Mostly small, now and then near the end: what durations are like. */
+/* Mostly small, now and then near the end: like durations. */
 static inline uint64_t sim_skewed(struct sim_random *random, uint64_t low, uint64_t high) {
     uint64_t part = sim_between(random, 0, 1000);
     return low + (high - low) / 1000000000 * (part * part * part) +

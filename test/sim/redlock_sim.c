@@ -1,10 +1,9 @@
 /* redlock-sim: simulated histories of the production library, one for each seed.
  *
- * Happy path: every history holds; one line of summary; exit status 0.
- * Failure: the first violation ends the run: the seed's options, its last events, what was
- * violated, the command that replays it; exit status 1. With --expect, the other way round: the run
- * must find a violation, and says how many seeds that took. Wrong arguments: exit status 2.
- */
+ * Happy path: every history holds; one line of summary; exit status 0. Failure: the first violation
+ * ends the run: the seed's options, its last events, the violation, the command that replays it;
+ * exit status 1. With --expect, the reverse: the run must find a violation, and reports how many
+ * seeds that took. Wrong arguments: exit status 2. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +111,7 @@ static void print_summary(const struct sim_arguments *arguments, const struct to
            (double)sum->steps / seconds);
 }
 
-/* The command that runs these histories again. */
+/* The command that replays these histories. */
 static void print_command(const struct sim_arguments *arguments, const char *what, uint64_t first,
                           uint64_t last) {
     printf("%s: redlock-sim --preset %s", what,

@@ -65,7 +65,7 @@ void sim_spans_traced(struct sim_client *client, const redlock_event *event) {
         case REDLOCK_EVENT_LOST:
             follow(client, event);
             break;
-        default: /* what may come behind the end, or belongs to no acquire */
+        default: /* events that may follow the end, or belong to no acquire */
             break;
     }
 }

@@ -1,6 +1,6 @@
 /* The spans of the trace hook: each acquire is submitted once and ends once, acquired or failed;
- * each hold ends once, released or lost; and when the client has closed none is open. What comes
- * between carries the number of one that is open. Else: violation "once". */
+ * each hold ends once, released or lost; and when the client has closed none is open. Events in
+ * between carry the number of an open span. Else: violation "once". */
 #ifndef SIM_SPANS_H
 #define SIM_SPANS_H
 

@@ -107,7 +107,7 @@ static void print_protocol(const struct sim_note *note, FILE *out) {
     unsigned token = (unsigned)note->token;
     switch ((enum sim_note_kind)note->kind) {
         case SIM_NOTE_SEND:
-            if (note->a == SIM_TAKE) { /* what it is passed it need not ask for */
+            if (note->a == SIM_TAKE) { /* it need not ask for a key that is passed to it */
                 fprintf(out, " begins an attempt with token %u", token);
             } else {
                 fprintf(out, " sends %s of token %u", commands[note->a], token);
@@ -143,7 +143,7 @@ static void print_fault(const struct sim_note *note, FILE *out) {
     fprintf(out, " (%u ms)", (unsigned)note->c);
 }
 
-/* What a node has run for a waiter: it may have been given slots. */
+/* A command that a node has run for a waiter, which may have got slots. */
 static void print_place(const struct sim_note *note, FILE *out) {
     struct sim_note wanted = *note;
     wanted.resource = note->take > 0 ? 0 : note->resource;

@@ -1,5 +1,5 @@
-/* What happened: notes of a fixed size in a ring. They cost little while nobody reads them, and are
- * told as sentences when a check fails (the last ones) or in a golden story (all of them). */
+/* The history: notes of a fixed size in a ring. They cost little until read, and are printed as
+ * sentences when a check fails (the last ones) or in a golden story (all of them). */
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H
 
@@ -26,7 +26,7 @@ enum sim_note_kind {
     SIM_NOTE_DOWNGRADE,
     SIM_NOTE_UPGRADE,
     SIM_NOTE_RELEASE,
-    SIM_NOTE_RESIZE, /* permits: there are to be so many */
+    SIM_NOTE_RESIZE, /* permits: the new number */
     SIM_NOTE_CANCEL,
     SIM_NOTE_ABANDON,
     SIM_NOTE_UP,
@@ -35,7 +35,7 @@ enum sim_note_kind {
     SIM_NOTE_VOTES_AGAIN,
     SIM_NOTE_EXPIRED, /* a key, by the node's clock */
     SIM_NOTE_FAULT,   /* a: kind, b: direction, c: for how long, ms */
-    SIM_NOTE_NODE_ON, /* a node goes on or is started */
+    SIM_NOTE_NODE_ON, /* a node resumes or is started */
     SIM_NOTE_HEAL,
     SIM_NOTE_KINDS
 };
@@ -51,7 +51,7 @@ struct sim_note {
     uint8_t client, lock, node; /* SIM_NOBODY if of none */
     uint8_t resource;           /* as a mask */
     uint8_t take;               /* permits that it is of: then the mask is of slots; 0: of none */
-    uint8_t permits;            /* of so many; 0: it is of no matter */
+    uint8_t permits;            /* of this many; 0: irrelevant */
 };
 
 struct sim_trace {

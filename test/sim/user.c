@@ -1,4 +1,4 @@
-/* See user.h. The generation voids what a user had in mind when something else happened first. */
+/* See user.h. The generation voids a user's planned action when something else happened first. */
 #include "sim/user.h"
 
 #include <assert.h>
@@ -20,7 +20,7 @@ static struct sim_random *dice(const struct sim_user *user) {
     return &world_of(user)->user_random;
 }
 
-/* Whether the user does what chance says: not a probe, and not part of a story. */
+/* Whether the user acts at random: it is not a probe, and not part of a story. */
 bool sim_user_is_free(const struct sim_user *user) {
     return world_of(user)->phase == SIM_SAFETY && options_of(user)->preset != SIM_STORY &&
            user->client->state == SIM_CLIENT_OPEN;
@@ -41,7 +41,7 @@ uint64_t sim_user_think_ns(struct sim_user *user) {
     return sim_skewed(dice(user), 0, options_of(user)->think_max_ms * RL_NS_PER_MS);
 }
 
-/* A callback that does not come back for a while. */
+/* A callback that blocks for a while. */
 void sim_user_maybe_block(struct sim_user *user) {
     struct sim_world *world = world_of(user);
     if (world->phase == SIM_SAFETY && world->options.block_percent > 0 &&
@@ -67,7 +67,7 @@ static void note(const struct sim_user *user, struct sim_note note) {
     sim_trace(world_of(user), note);
 }
 
-/* -- What was submitted -- */
+/* -- Submitted operations -- */
 
 struct sim_submitted *sim_user_submit(struct sim_user *user, enum sim_op op) {
     struct sim_submitted *submitted = calloc(1, sizeof *submitted);
@@ -225,7 +225,7 @@ static void told_acquired(struct sim_user *user, int status) {
     user->adopts = false;
 }
 
-/* What it is held for is what the getter says. */
+/* The mode of the hold is what the getter reports. */
 static void check_mode(struct sim_user *user) {
     bool reads = redlock_lock_mode(user->lock) == REDLOCK_SHARED;
     if (reads != user->reads) {
@@ -290,7 +290,7 @@ static void on_done(redlock_lock *lock, int status, void *data) {
     sim_act_after(user, submitted->op, status);
 }
 
-/* -- What the library is asked for: false if it refuses -- */
+/* -- Calls of the library: false if it refuses -- */
 
 /* Calls of the library do not call back. */
 static bool submitted(struct sim_user *user, struct sim_submitted *what, int status) {
@@ -392,7 +392,7 @@ bool sim_user_cancel(struct sim_user *user) {
     return status == 0;
 }
 
-/* -- Tokens that go from hand to hand -- */
+/* -- Tokens that are handed over -- */
 
 struct sim_handover *sim_user_handover(struct sim_world *world, uint32_t resources) {
     for (uint32_t i = 0; i < SIM_HANDOVERS_MAX; i++) {

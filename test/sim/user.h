@@ -1,18 +1,17 @@
 /* The users: one for each slot of a process, doing with its lock, or its election, what the public
  * interface allows, at random.
  *
- * Happy path: think, acquire, hold, extend now and then, release, think.
- * Also: cancel, let a hold run out, free the object, extend by another ttl, acquire as an owner who
- * shares what he has, hand the token to another process, look who holds it, act inside a callback,
- * block the loop in one. Candidates campaign, lead, resign; observers are told who leads.
+ * Happy path: think, acquire, hold, extend now and then, release, think. Also: cancel, let a hold
+ * run out, free the object, extend by another ttl, acquire as an owner that shares its hold, hand
+ * the token to another process, query the holder, act inside a callback, block the loop in one.
+ * Candidates campaign, lead, resign; observers are notified of the leader.
  *
  * In the liveness phase each process's first slot becomes a probe instead (in the preset "lines"
- * all of them do): it acquires without a limit, releases at once, and is done. Where there are
- * elections, the first one campaigns, and all observers must be told.
+ * all of them do): it acquires without a limit, releases at once, and is done. If there are
+ * elections, the first one campaigns, and all observers must be notified.
  *
- * Every callback is of a record of its own, kept until the history ends, so that one that comes
- * twice, or never, or too late is found.
- */
+ * Every callback has its own record, kept until the history ends, so that a callback that runs
+ * twice, never, or too late is detected. */
 #ifndef SIM_USER_H
 #define SIM_USER_H
 
@@ -28,7 +27,7 @@ struct sim_user;
 struct sim_world;
 struct sim_event;
 
-/* What was submitted, until the history ends. */
+/* A submitted operation, kept until the history ends. */
 struct sim_submitted {
     struct sim_submitted *next;
     struct sim_user *user;
@@ -41,7 +40,7 @@ struct sim_submitted {
     bool is_freed;  /* the user has freed its object: it ends as cancelled */
 };
 
-/* A token that was disowned, for anybody. */
+/* A disowned token that any user may take. */
 struct sim_handover {
     char token[REDLOCK_TOKEN_LENGTH + 1];
     uint32_t number;
@@ -59,7 +58,7 @@ struct sim_user {
     uint64_t asked_ns;                  /* when it was submitted, true time */
     uint64_t attempt_ns;                /* when it asked for votes last, true time */
     uint64_t until_ns;                  /* the end of validity that the checker knows */
-    uint32_t generation;                /* voids what the user had in mind */
+    uint32_t generation;                /* voids the user's planned action */
     uint32_t resources;                 /* of the lock, as a mask; slots of its last grant */
     uint32_t token;                     /* of the last attempt */
     uint32_t min_validity_ms;           /* that the last acquire asked for */
@@ -73,13 +72,13 @@ struct sim_user {
     bool made_reads; /* its lock is acquired to be read */
     bool reads;      /* ... and is held so, or was last */
     bool adopts;     /* the pending acquire is an adoption */
-    bool may_lose;   /* it was released when its loss was due: that is still told */
+    bool may_lose;   /* it was released when its loss was due, which is still reported */
     bool is_lost;    /* the last hold was, and was not released since */
     bool downgraded; /* the hold, and no upgrade was tried since */
-    bool upgrades;   /* votes are asked for that */
+    bool upgrades;   /* votes are requested for that */
     uint8_t owes;    /* nodes whose connection broke while an extension was to make it a reader's */
     uint8_t late;    /* nodes that have answered another request since the last extension */
-    uint8_t leader;  /* that it was told of, + 1; 0: nobody */
+    uint8_t leader;  /* the reported leader, + 1; 0: none */
 };
 
 /* When its process starts. */
@@ -94,12 +93,12 @@ void sim_user_gone(struct sim_user *user);
 /* The safety phase is over: everything is given up, and the probes begin. */
 void sim_user_probe(struct sim_client *client);
 
-/* -- What the library is asked for; false if it refuses -- */
+/* -- Calls of the library; false if it refuses -- */
 
 bool sim_user_acquire(struct sim_user *user, const redlock_acquire_options *options);
 bool sim_user_extend(struct sim_user *user, int64_t ttl_ms);
 bool sim_user_release(struct sim_user *user);
-/* Who writes reads from now on; who reads tries to write. */
+/* A writer reads from now on; a reader tries to write. */
 bool sim_user_change_mode(struct sim_user *user);
 bool sim_user_cancel(struct sim_user *user);
 
@@ -108,33 +107,33 @@ bool sim_user_cancel(struct sim_user *user);
 void sim_elect_start(struct sim_user *user);
 void sim_elect_acts(struct sim_user *user);
 void sim_elect_probe(struct sim_user *user);
-/* Nobody leads any more. */
+/* There is no leader any more. */
 void sim_elect_end(struct sim_user *user);
 /* When the leadership ends, by the process's clock. */
 uint64_t sim_elect_until_ns(const struct sim_user *user);
 
 /* -- locks.c: holders of permits -- */
 
-/* Its lock is of so many: one is made in its place, if it is not. */
+/* Makes its lock one of this many permits, with a new object if necessary. */
 void sim_permits_make(struct sim_user *user, uint32_t take);
 /* The slots that its lock holds, as a mask. */
 uint32_t sim_permits_slots(const struct sim_user *user);
-/* They are what it was told. */
+/* Checks them against the reported ones. */
 void sim_permits_look(struct sim_user *user);
-/* It changes how many permits there are; a number by chance, or this. */
+/* Changes the number of permits; to a random number, or this one. */
 void sim_permits_resize(struct sim_user *user, uint32_t permits);
-/* Its lock is of another number than there are. */
+/* Its lock has another number of permits than there are. */
 bool sim_permits_is_odd(const struct sim_user *user);
 /* A token that was disowned, of as many slots as its lock is of, none above it; NULL: there is
  * none. */
 struct sim_handover *sim_permits_handover(const struct sim_user *user);
-/* Its lock is told of which slots the token is. */
+/* Tells its lock the slots of the token. */
 void sim_permits_name(struct sim_user *user, uint32_t slots);
 
 /* -- Shared by user.c, act.c and elect.c -- */
 
 void sim_user_make_lock(struct sim_user *user);
-/* The same, of a lock that is there: one to read is in its place. */
+/* The same, replacing an existing lock by one for reading. */
 void sim_user_make_reader(struct sim_user *user);
 /* redlock_lock_free(), and another object in its place. */
 void sim_user_renew_lock(struct sim_user *user);

@@ -87,7 +87,7 @@ static const char *place_at(const struct resp_command *command, size_t at) {
     return is_one ? command->args[at].data : NULL;
 }
 
-/* As many permits it is for: the two digits behind its client's. */
+/* The number of permits: the two digits behind its client's. */
 static uint8_t take_of(const char *place) {
     const char digits[] = {place[16], place[17], '\0'};
     return (uint8_t)strtoul(digits, NULL, 16);

@@ -1,5 +1,5 @@
-/* What a command that a server ran means for a lock: which of ours it is, its token or the place in
- * a line that it is of, and what the server answered. */
+/* The meaning of a command that a server ran, for a lock: which of ours it is, its token or its
+ * place in a line, and the server's answer. */
 #ifndef SIM_WIRE_H
 #define SIM_WIRE_H
 
@@ -13,7 +13,7 @@ enum sim_command {
     SIM_RAISE,
     SIM_EXTEND,
     SIM_RELEASE,
-    SIM_TAKE,  /* a SET by whose turn it is */
+    SIM_TAKE,  /* a SET by the client that has the turn */
     SIM_SHARE, /* of readers: a SET, and a TAKE */
     SIM_UPGRADE,
     SIM_JOIN,   /* of a place */
@@ -37,7 +37,7 @@ struct sim_ran {
     uint8_t native;   /* of a release: enum server_native */
     uint8_t resource; /* of a place, or slots that were asked for or given: as a mask */
     uint8_t take;     /* permits that it is of; 0: it is of no semaphore */
-    uint16_t permits; /* as many there are, by the command; 0: it does not say */
+    uint16_t permits; /* the number of permits according to the command; 0: it has none */
     bool others_wait; /* of a TAKE of one key: so it was answered */
     bool reads;       /* of a TAKE, a raise, an extension: it is a reader's */
 };

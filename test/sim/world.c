@@ -28,7 +28,7 @@ static bool deliver(struct sim_world *world, const struct sim_event *event) {
     if (!sim_net_arrives(world, event, SIM_TO_NODE)) {
         return false;
     }
-    bool is_end = piece->length == 0; /* no step: nobody looks at it */
+    bool is_end = piece->length == 0; /* no step: nothing checks it */
     if (conn->state == SIM_CONN_CLOSED && !conn->is_drained && !is_end) {
         sim_piece_free(world, piece);
     } else {
@@ -139,7 +139,8 @@ static void begin_liveness(struct sim_world *world) {
     }
 }
 
-/* Each as soon as it is open and does not stand still. Whether there are any that do. */
+/* Begins each probe as soon as its process is open and not stalled. Returns whether any are
+ * left. */
 static bool begin_probes(struct sim_world *world) {
     bool any = false;
     for (uint32_t c = 0; c < world->options.clients; c++) {
@@ -194,7 +195,7 @@ static bool observers_know(const struct sim_world *world) {
     return true;
 }
 
-/* That no permit is free is home's word alone, also where its clock stands and a key never ends. */
+/* Only home decides that no permit is free, even if its clock is frozen and a key never expires. */
 static bool may_be_kept_out(const struct sim_world *world) {
     bool may_be = false;
     for (uint32_t n = 0; n < world->options.nodes && world->options.permits > 0; n++) {
@@ -274,7 +275,7 @@ bool sim_world_step(struct sim_world *world) {
             return false; /* a story */
         }
         bool ends = world->phase == SIM_DRAIN && any && event.at_ns > world->until_ns;
-        if (!any || ends) { /* nothing happens any more until the phase ends */
+        if (!any || ends) { /* nothing more happens until the phase ends */
             world->now_ns = world->until_ns + 1;
             if (any) {
                 sim_queue_add(&world->queue, &event);
@@ -293,8 +294,8 @@ bool sim_world_step(struct sim_world *world) {
 
 /* -- Life -- */
 
-/* Half of the allowance for each side: a fast node loses the key early, a slow client goes on long.
- * */
+/* Half of the allowance for each side: a fast node loses the key early, a slow client goes on for
+ * long. */
 static void start_clock(struct sim_world *world, struct sim_clock *clock, int64_t slower) {
     const struct sim_options *options = &world->options;
     struct sim_random *random = &world->clock_random;

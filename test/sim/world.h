@@ -1,6 +1,6 @@
 /* The simulated world: nodes, network, processes, their clocks, and everything that goes wrong with
- * them, driving the production library as it is shipped, from its public interface down to
- * hiredis's reader, on simulated streams (base/world.h). One seed replays one history.
+ * them, driving the production library as shipped, from its public interface down to hiredis's
+ * reader, on simulated streams (base/world.h). One seed replays one history.
  *
  * How to use it:
  *
@@ -28,8 +28,7 @@
  *   drain      the longest ttl passes; then no key and no pending release may be left;
  *   closing    every client is closed; no memory and no stream may be left.
  *
- * Nothing here depends on the machine: integers only, no clock, no pointer is compared.
- */
+ * Nothing here depends on the machine: integers only, no clock, no pointer is compared. */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
 
@@ -84,12 +83,12 @@ struct sim_stats {
     uint64_t queries;
     uint64_t closed;       /* clients */
     uint64_t splits;       /* of what was sent */
-    uint64_t short_writes; /* streams that took less than all */
+    uint64_t short_writes; /* streams that accepted less than all */
     uint64_t evicted;      /* keys */
     uint64_t overlaps;     /* where they are excused */
-    uint64_t passed;       /* times that somebody who came later was granted it first */
-    uint64_t overtaken;    /* ... where the line promises something */
-    uint64_t unpaid;       /* ... and nothing was found that paid for it */
+    uint64_t passed;       /* times that a later client was granted it first */
+    uint64_t overtaken;    /* ... where the line guarantees order */
+    uint64_t unpaid;       /* ... and no excuse was found */
     uint64_t turns_taken;
     uint64_t turns_missed;
     uint64_t leases;  /* that nodes gave to readers */
@@ -99,7 +98,7 @@ struct sim_stats {
     uint64_t permits;      /* in grants */
     uint64_t permits_full; /* steps at which none was left */
     uint64_t resized;      /* numbers of permits that were asked for */
-    uint64_t odd;          /* acquires that ended since another number is in use */
+    uint64_t odd;          /* acquires that failed since another number is in use */
     uint64_t plain_sets;   /* by clients of other libraries */
     uint64_t plain_grants;
     uint64_t commands[SIM_COMMANDS]; /* that nodes have run */
@@ -128,9 +127,9 @@ struct sim_world {
     struct sim_random net_random;
     struct sim_random fault_random;
     struct sim_random user_random;
-    struct sim_random core_random; /* what the library is given */
+    struct sim_random core_random; /* options of the library */
     struct sim_random clock_random;
-    struct sim_random past_random;  /* what replicas have */
+    struct sim_random past_random;  /* state of replicas */
     struct sim_random fence_random; /* fences and wall clocks */
     struct sim_random plain_random; /* clients of other libraries */
     struct sim_random kind_random;  /* kind.c */
@@ -147,9 +146,8 @@ bool sim_world_step(struct sim_world *world);
 
 void sim_world_free(struct sim_world *world);
 
-/* How long a waiting client may take to acquire once a quorum is healed: the longest ttl that
- * others' keys may have, what is late on clogged links, noticing dead connections, reconnecting,
- * and retries. */
+/* How long a waiting client may take to acquire once a quorum is healed: the longest ttl of others'
+ * keys, delays on clogged links, detection of dead connections, reconnecting, and retries. */
 uint64_t sim_world_bound_ns(const struct sim_world *world);
 
 /* The longest ttl that a process may ask for. */
