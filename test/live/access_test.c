@@ -1,5 +1,5 @@
-/* Who may do what: passwords, ACL users, databases. Each refusal ends as the node's reason, and
- * none of them shows a password. */
+/* Access rights: passwords, ACL users, databases. Each refusal is reported with the node's reason,
+ * and none of them shows a password. */
 #include <string.h>
 
 #include "live/live.h"
@@ -18,8 +18,7 @@ struct access {
     int opened;
 };
 
-/* before: what stands before the host, "user:password@" or ""; after: what stands behind the port.
- */
+/* before: the text before the host, "user:password@" or ""; after: the text behind the port. */
 static void open_as(struct access *a, struct live *live, const char *before, const char *after) {
     const char *urls[] = {a->url};
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
@@ -49,7 +48,7 @@ static void check_refused(struct access *a, int reason, const char *detail) {
     live_close(a->live, a->client);
 }
 
-/* Acquire, extend, release: what each of them comes to, and why. */
+/* The results of acquire, extend and release, and their reasons. */
 static void check_cycle(struct access *a, int extended, int released, int reason) {
     LIVE_STATUS(a->opened, 0);
     LIVE_STATUS(live_acquire(a->live, a->lock, NULL), 0);
@@ -111,7 +110,7 @@ static void needless_password(void **state) {
     live_end(*state);
 }
 
-/* The operator puts it right: the client comes up by itself. */
+/* The operator fixes it: the client comes up by itself. */
 static void password_put_right(void **state) {
     struct access a;
     struct live *live = *state;
@@ -202,7 +201,7 @@ static void user_without_scripts(void **state) {
     live_end(*state);
 }
 
-/* Allowed to run scripts, but not what is in them. */
+/* Allowed to run scripts, but not the commands in them. */
 static void user_without_get(void **state) {
     struct access a;
     open_as_user(&a, *state, "~* +@all -get");
@@ -210,7 +209,7 @@ static void user_without_get(void **state) {
     live_end(*state);
 }
 
-/* Owed as long as the key can live, repeated in between, and then dropped. */
+/* Pending as long as the key can live, retried meanwhile, and then dropped. */
 static void owed_until_the_ttl(void **state) {
     struct access a;
     struct live *live = *state;
@@ -227,7 +226,7 @@ static void owed_until_the_ttl(void **state) {
     live_end(live);
 }
 
-/* The permission comes before the ttl ends: the repetition finds it. */
+/* The permission is granted before the ttl ends: the retry succeeds. */
 static void owed_until_allowed(void **state) {
     struct access a;
     struct live *live = *state;

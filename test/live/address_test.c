@@ -1,4 +1,4 @@
-/* How a node is reached: by a socket file, over IPv6, by a name; and a name that nobody knows. */
+/* Addresses of nodes: a socket file, IPv6, a name; and an unknown name. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static void by_name(void **state) {
     live_end(live);
 }
 
-/* The submitting call does not wait for the look-up; closing in the middle of it is in order. */
+/* The submitting call does not wait for the look-up; closing in the middle of it is allowed. */
 static void closed_while_resolving(void **state) {
     struct live *live = *state;
     const char *urls[] = {"redis://localhost:1", "redis://localhost:2", "redis://localhost:3"};

@@ -1,12 +1,12 @@
 /* Clients that do not agree (docs/guarantees.md, "What all clients must agree on"). No client can
- * know how another one is configured, so these are assumptions of Safety, and here is what happens
- * without them, on real nodes.
+ * know how another one is configured, so these are assumptions of Safety; the tests show what
+ * happens without them, on real nodes.
  *
  * The nodes: with two nodes more two hold one lock; with one node more they do not, so lists are
  * changed node by node (docs/operations.md). Which lists exclude each other, in all cases:
  * unit/core_quorum.
  *
- * max_ttl_ms: a client with a smaller one lets nodes vote that forgot a lock which stands. */
+ * max_ttl_ms: a client with a smaller one lets nodes vote that forgot a valid lock. */
 #include "live/live.h"
 
 /* A client of the first n nodes. */

@@ -1,5 +1,5 @@
-/* Acquire, extend and release on 5 nodes, on 1, and on even numbers of them: what the caller is
- * told, and what each node then has under the key. */
+/* Acquire, extend and release on 5 nodes, on 1, and on even numbers of them: the results for the
+ * caller, and the key on each node. */
 #include <ctype.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void check_token(const char *token) {
     }
 }
 
-/* The votes that a quorum did not need come a little later. */
+/* The votes beyond the quorum arrive slightly later. */
 static void wait_for_all_votes(struct live *live, const redlock_lock *lock) {
     LIVE_UNTIL(live, live_votes(lock, live->n, REDLOCK_VOTE_PENDING) == 0);
 }
@@ -231,7 +231,7 @@ struct counter {
     int events, callbacks;
 };
 
-/* The trace hook may look at the lock: what it is of, and the sentence of the moment. */
+/* The trace hook may look at the lock: its resources, and its current message. */
 static void count_event(const redlock_event *event, void *data) {
     struct counter *of_hook = data;
     if (event->lock != NULL && redlock_lock_data(event->lock) != NULL) {
@@ -251,7 +251,7 @@ static void count_callback(redlock_lock *lock, int status, void *data) {
     counter->callbacks++;
 }
 
-/* Many locks, one callback: what each is of in the program is found by its pointer. */
+/* Many locks, one callback: each finds its object in the program by its pointer. */
 static void data_of_a_lock(void **state) {
     struct live *live = *state;
     struct counter of_hook = {NULL, 0, 0}, counters[3] = {{NULL, 0, 0}};

@@ -1,6 +1,6 @@
-/* A program that works for longer than its nodes are waited for: right after it has submitted
- * something, while the answers lie in the sockets, before the poll or after it. No node is given up
- * for that, and validity runs from the submission all the same. */
+/* A program that works for longer than the node timeout: right after it has submitted something,
+ * while the answers are in the sockets, before the poll or after it. No node is given up for that,
+ * but validity still runs from the submission. */
 #include <string.h>
 
 #include "live/live.h"
@@ -100,7 +100,7 @@ static void in_a_callback(void **state) {
     live_end(live);
 }
 
-/* It is over when the work is: granted, and late. */
+/* It ends when the work ends: granted, and late. */
 static void no_validity_is_gained(void **state) {
     struct live *live = *state;
     struct live_done done = {0};
@@ -128,7 +128,7 @@ static void answers_in_the_sockets(void **state) {
     live_send(live, 0);
     assert_int_equal(done.count, 0);
     work(LONG_MS);
-    /* a call on the lock looks at the clock for its loss alone */
+    /* a call on the lock reads the clock only for its loss */
     LIVE_STATUS(redlock_release(lock, live_lock_cb, &done), REDLOCK_ERR_BUSY);
     /* nor is a node silent whose answer has not been read */
     LIVE_STATUS(redlock_acquire(live_lock(live->client, "other"), &once, live_lock_cb, &other), 0);
@@ -237,7 +237,7 @@ static void around_the_poll(void **state) {
 
 /* -- Opening and closing -- */
 
-/* Also where a connection is waited for no longer than a fraction of what a vote is. */
+/* Even if the connect timeout is only a fraction of the node timeout. */
 static void while_opening(void **state) {
     struct live *live = *state;
     struct live_done done = {0};

@@ -115,7 +115,7 @@ void campaign_resign(struct live *live, struct candidate *c, int status) {
     assert_int_equal(redlock_election_state(c->election), REDLOCK_ELECTION_IDLE);
 }
 
-/* All nodes have somebody who listens to the name. */
+/* All nodes have a subscriber for the name. */
 bool campaign_is_listening(const struct live *live, long long n) {
     for (size_t i = 0; i < live->n; i++) {
         redisReply *reply = live_ask(live, i, "PUBSUB NUMSUB redlock:" CAMPAIGN_NAME);

@@ -1,6 +1,7 @@
-/* What the tests of elections share: a candidate, what it was told, and the usual deeds.
+/* Shared by the tests of elections: a candidate, its notifications, and the usual actions.
  *
- * The pause between two attempts is an hour, so that a hand-over is seen to come by a notice. */
+ * The pause between two attempts is an hour, so that a hand-over must be the effect of a release
+ * notification. */
 #ifndef LIVE_CAMPAIGN_H
 #define LIVE_CAMPAIGN_H
 
@@ -39,7 +40,7 @@ void campaign_begin(struct candidate *c);
 /* Begins, and waits until it is elected. */
 void campaign_elect(struct live *live, struct candidate *c);
 
-/* Resigns, and waits for the callback, which must be told this status. */
+/* Resigns, and waits for the callback, which must get this status. */
 void campaign_resign(struct live *live, struct candidate *c, int status);
 
 /* Whether all nodes have n connections or more that listen to CAMPAIGN_NAME. */

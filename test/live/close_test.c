@@ -1,6 +1,6 @@
-/* Closing with everything in flight, on nodes in every condition: each callback comes exactly
- * once, nothing of ours stays on a node, and libuv has no handle left. Also what is refused: calls
- * on a lock that is busy, and on a client that is closed. */
+/* Closing with everything in flight, on nodes in every condition: each callback comes exactly once,
+ * nothing of ours stays on a node, and libuv has no handle left. Also refused calls: on a busy
+ * lock, and on a closed client. */
 #include <stdio.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ static void make_locks(struct crowd *c, struct live *live) {
     }
 }
 
-/* Holds what must be held, and has the strange key waited for. */
+/* Acquires the locks to be held, and waits for the stranger's key. */
 static void prepare(struct crowd *c) {
     size_t held = 0;
     for (int doing = 0; doing < DOINGS; doing++) {
@@ -142,8 +142,8 @@ static void on_healthy_nodes(void **state) {
     live_end(c.live);
 }
 
-/* The first so many are stopped, and go on when the client is gone: what they find in their sockets
- * leaves nothing behind. */
+/* The first nodes, this many, are stopped, and continue when the client is gone: the commands in
+ * their sockets leave nothing behind. */
 static void with_stopped(struct live *live, size_t stopped) {
     struct crowd c;
     make_locks(&c, live);
@@ -183,7 +183,7 @@ static void with_two_killed(void **state) {
     live_end(c.live);
 }
 
-/* With one answer in, or some: the loop is turned so many times before closing. */
+/* With one answer received, or some: the loop is turned this many times before closing. */
 static void at_any_moment(void **state) {
     struct live *live = *state;
     for (int turns = 0; turns < 30; turns++) {
@@ -322,7 +322,7 @@ static void use_after_close(void **state) {
     live->client = NULL;
     check_closed(client, closed.lock);
     uv_run(&live->loop, UV_RUN_NOWAIT);
-    if (closed.count == 0) { /* unless the nodes were as quick as that */
+    if (closed.count == 0) { /* unless the nodes were that quick */
         check_closed(client, closed.lock);
     }
     LIVE_UNTIL(live, closed.count == 1);

@@ -1,5 +1,5 @@
-/* An acquire whose time is over says what stood in the way: somebody who has the lock, or the
- * nodes. Also if its only attempt was cut short, and if it never came to one. */
+/* An acquire that times out reports the obstacle: another holder, or the nodes. Also if its only
+ * attempt was cut short, and if it made none. */
 #include <string.h>
 
 #include "live/live.h"
@@ -48,8 +48,9 @@ static void outage(void **state) {
     live_end(live);
 }
 
-/* The only attempt, cut short before node_timeout_ms: who has not answered by then has failed. Of
- * two resources, since whoever has just waited for one stands in line before any attempt. */
+/* The only attempt, cut short before node_timeout_ms: nodes without an answer by then have failed.
+ * With two resources, since a client that has just waited for one stands in line before any
+ * attempt. */
 static void silence(void **state) {
     struct live *live = *state;
     for (size_t n = 2; n <= 3; n++) {
@@ -94,7 +95,7 @@ static void last_one_that_ended(void **state) {
     live_end(live);
 }
 
-/* Behind one that holds, and behind one that asks: no attempt of its own says anything. */
+/* Behind a holder, and behind another request: no attempt of its own gives a reason. */
 static void in_line(void **state) {
     struct live *live = *state;
     redlock_lock *first = live_lock(live->client, "key");

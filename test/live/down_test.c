@@ -1,6 +1,6 @@
 /* Nodes that are dead: two of five cost nothing, three of five are no quorum and are named one by
- * one, and when they are back the client is, too. What is left on them of a lock that is held, and
- * what its next extension comes to. */
+ * one, and when they are back the client is, too. The keys of a held lock that are left on them,
+ * and the result of its next extension. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -82,8 +82,9 @@ static void three_of_five(void **state) {
     check_no_quorum(live, lock); /* noticed while asked */
     LIVE_UNTIL(live, live_up(live->client) == 2);
     uint64_t sent = live_node(live->client, 4).requests;
-    check_no_quorum(live, lock); /* known before: nobody is asked in vain */
-    /* And what was not asked has not failed to answer: those that are up have a reason, too. */
+    check_no_quorum(live, lock); /* known before: no node is asked in vain */
+    /* And a node that was not asked has not failed to answer: nodes that are up have a reason,
+     * too. */
     assert_int_equal(live_votes(lock, 5, REDLOCK_VOTE_PENDING), 0);
     assert_null(strstr(LOCK_MESSAGE(lock), "no answer yet"));
     assert_int_equal(live_node(live->client, 4).requests, sent);
@@ -101,7 +102,7 @@ static void three_of_five(void **state) {
     live_end(live);
 }
 
-/* A client that is opened while there is no quorum says so, and is of use once there is. */
+/* A client that is opened while there is no quorum reports it, and works once there is one. */
 static void opened_without_quorum(void **state) {
     struct live *live = *state;
     live_start(live, 5, NULL);
@@ -144,8 +145,8 @@ static void finish(struct live *live) {
     live_end(live);
 }
 
-/* The node comes back with our key, which nobody holds any more, and whose lock object is gone: the
- * owed release takes it away. */
+/* The node comes back with our key, which has no holder any more, and whose lock object is gone:
+ * the pending release deletes it. */
 static void dead_at_the_release(void **state) {
     struct live *live = *state;
     struct held h;
@@ -166,8 +167,8 @@ static void dead_at_the_release(void **state) {
     finish(live);
 }
 
-/* With two dead it is extended. They come back empty: the next extension finds that, and gives them
- * the key back. With three dead the outcome is unknown, and validity is what it was. */
+/* With two dead it is extended. They come back empty: the next extension detects that, and restores
+ * the key. With three dead the outcome is unknown, and validity is what it was. */
 static void killed_while_held(void **state) {
     struct live *live = *state;
     struct held h;
@@ -215,7 +216,7 @@ static void order_extended(redlock_lock *lock, int status, void *data) {
     live_wake();
 }
 
-/* Three nodes have lost their data: on_lost is told before the extension. */
+/* Three nodes have lost their data: on_lost runs before the extension's callback. */
 static void lost_on_three(void **state) {
     struct live *live = *state;
     struct order order = {0};
@@ -240,7 +241,8 @@ static void lost_on_three(void **state) {
     finish(live); /* the other two have been told */
 }
 
-/* What all these tests stand on: nobody else gets the port of a node that is down; it refuses. */
+/* All these tests rely on this: no other process gets the port of a node that is down; it refuses
+ * connections. */
 static void keeps_its_port(void **state) {
     struct live *live = *state;
     live_start(live, 1, NULL);

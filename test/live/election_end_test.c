@@ -9,7 +9,8 @@
 
 /* -- Trouble with listening -- */
 
-/* The connections that listen are cut: they are made anew, and the next notice is heard. */
+/* The connections that listen are cut: they are made anew, and the next notification is
+ * received. */
 static void survives_killed_listeners(void **state) {
     struct live *live = *state;
     struct candidate c[2] = {{0}};
@@ -101,8 +102,8 @@ static void resigns_while_it_campaigns(void **state) {
     campaign_close_clients(live, c, 2);
 }
 
-/* The client closes so many turns of the loop after the campaign began: before the open is over,
- * while it is asked for, granted, elected. */
+/* The client closes this many turns of the loop after the campaign began: before the open is over,
+ * while it is requested, granted, elected. */
 static void closes_at_every_moment(void **state) {
     struct live *live = *state;
     live_start(live, 5, NULL);
@@ -211,8 +212,8 @@ static void close_when_lost(redlock_lock *lock, int status, void *data) {
     LIVE_STATUS(redlock_client_close(redlock_lock_client(lock), note_state, ending), 0);
 }
 
-/* A lock and the leadership are found gone by the same answers, and the lock's on_lost closes the
- * client: the election, whose loss comes next, cannot campaign again. */
+/* The same answers reveal the loss of a lock and of the leadership, and the lock's on_lost closes
+ * the client: the election, whose loss comes next, cannot campaign again. */
 static void client_is_closed_by_another_loss(void **state) {
     struct live *live = *state;
     struct ending ending = {.state = REDLOCK_ELECTION_LEADING};

@@ -1,5 +1,5 @@
-/* Elections of clients in one process: who is told what, and when. How elections end is in
- * election_end_test.c. */
+/* Elections of clients in one process: notifications and their times. See election_end_test.c for
+ * the end of elections. */
 #include <string.h>
 
 #include "live/campaign.h"
@@ -30,7 +30,7 @@ static void elects_the_only_candidate(void **state) {
     assert_int_equal(c.lost, 0);
 }
 
-/* By a notice: their pause is an hour. */
+/* By a notification: their pause is an hour. */
 static void hands_over_by_resignation(void **state) {
     struct live *live = *state;
     struct candidate c[3] = {{0}};
@@ -95,7 +95,8 @@ static void is_observed_by_others(void **state) {
     live_start(live, 5, NULL);
     campaign_open_clients(live, c, 3);
     LIVE_UNTIL(live, c[2].told == 1 && !c[2].has_leader);
-    redlock_election_free(c[2].election); /* one that looks more often: a notice is of releases */
+    redlock_election_free(c[2].election); /* one that polls more often: only releases are
+                                             notified */
     redlock_election_options o = campaign_options_of(&c[2], CAMPAIGN_NAME, "spectator");
     o.poll_ms = 50;
     campaign_make(&c[2], c[2].client, &o);
@@ -115,7 +116,8 @@ static void is_observed_by_others(void **state) {
     campaign_close_clients(live, c, 3);
 }
 
-/* Two of a leader's three nodes do not answer: it may lead, so nobody is told that nobody does. */
+/* Two of a leader's three nodes do not answer: it may lead, so no observer is told that there is no
+ * leader. */
 static void is_not_told_what_is_not_known(void **state) {
     struct live *live = *state;
     struct candidate c = {0};
@@ -153,7 +155,7 @@ static void is_told_by_a_quorum_that_nobody_leads(void **state) {
     live_end(live);
 }
 
-/* A lock of another library under the name is nobody's leadership. */
+/* A lock of another library under the name is no leadership. */
 static void is_not_led_by_another_library(void **state) {
     struct live *live = *state;
     struct candidate c = {0};
@@ -198,7 +200,7 @@ static void campaigns_again_after_a_loss(void **state) {
     live_end(live);
 }
 
-/* No quorum answers: told before the end of validity, and elected again when they are back. */
+/* No quorum answers: notified before the end of validity, and elected again when they are back. */
 static void loses_when_the_nodes_stand_still(void **state) {
     struct live *live = *state;
     struct candidate c = {0};

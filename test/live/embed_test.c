@@ -73,7 +73,7 @@ static void a_loss_in_time(void **state) {
     live_start(live, 3, NULL);
     embed_open(&embed, live);
     redlock_client_options client_options = live_options(live);
-    client_options.lost_margin_ms = 100; /* a busy machine is not what is tested here */
+    client_options.lost_margin_ms = 100; /* the test is not about a busy machine */
     assert_int_equal(
         redlock_client_open(&live->client, &live->loop, &client_options, live_client_cb, &done), 0);
     EMBED_UNTIL(&embed, done.count == 1);
@@ -102,7 +102,8 @@ static void a_loss_in_time(void **state) {
 }
 
 /* uv_run() may return right after a timer's callback (UV_RUN_ONCE always, UV_RUN_NOWAIT since libuv
- * 1.45), with no turn of ours after it. What is due next is then armed by nobody, and has to be. */
+ * 1.45), with no turn of ours after it. The timer for the next deadline must still be armed
+ * then. */
 static void after_a_timer(void **state) {
     struct live *live = *state;
     struct live_done done = {0};

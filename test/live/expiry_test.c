@@ -1,19 +1,19 @@
-/* The end of validity: told once and in time, whatever the loop is doing, and never after a success
- * that came later. */
+/* The end of validity: reported once and in time, whatever the loop is doing, and never after a
+ * later success. */
 #include <stdio.h>
 #include <string.h>
 
 #include "live/live.h"
 #include "spent.h"
 
-/* Times to live are as long as the machine may stand still for before they end. */
+/* Times to live are longer than the machine's longest stall. */
 #define LOCKS 100
 #define TTL_MS 2000
 #define BLOCKED_TTL_MS 2000 /* of a lock that ends while the loop is blocked */
 
 /* How far behind the end of validity a machine that is busy with other tests may wake us up, more
- * than it kept us from running. The promise is made for a loop that runs when its timers are due;
- * what this run came to is printed. */
+ * than it kept us from running. The guarantee is for a loop that runs when its timers are due; the
+ * result of this run is printed. */
 #define SLACK_NS (250 * LIVE_MS)
 
 struct expiry {
@@ -82,7 +82,7 @@ static void told_before_the_end(void **state) {
  * go out too: those are of a lock that is being acquired. */
 struct found {
     const redlock_lock *acquiring;
-    int waiting; /* losses that were found and not told */
+    int waiting; /* losses that were detected and not reported */
     int waiting_max;
     int told;
 };
@@ -212,7 +212,7 @@ static void not_told_when_extended(void **state) {
     live_end(live);
 }
 
-/* Nobody answers any more: the end comes all the same. */
+/* No node answers any more: validity still ends. */
 static void told_in_silence(void **state) {
     struct live *live = *state;
     struct expiry expiry;
@@ -274,7 +274,7 @@ static void a_span_ends_once(void **state) {
 
 /* -- A loop that is blocked -- */
 
-/* What happened, in its order: L for lost, S for a success that was told. */
+/* The events in order: L for lost, S for a reported success. */
 struct blocked {
     redlock_lock *first; /* held, and expires while the loop is blocked */
     uint64_t block_until_ns;
@@ -329,8 +329,8 @@ static void hold_first(struct live *live, struct blocked *b) {
     b->block_until_ns = redlock_lock_valid_until_ns(b->first) + 20 * LIVE_MS;
 }
 
-/* Two grants wait to be told in one turn. The first callback blocks until the held lock is over:
- * the loss comes before the second grant. */
+/* Two grants wait for their callbacks in one turn. The first callback blocks until the held lock is
+ * over: the loss comes before the second grant. */
 static void loss_before_later_success(void **state) {
     struct live *live = *state;
     struct blocked b;
@@ -345,8 +345,8 @@ static void loss_before_later_success(void **state) {
     live_end(live);
 }
 
-/* One lock has two things to tell. The first callback blocks until the lock is over: the second is
- * not a success. */
+/* One lock has two pending callbacks. The first one blocks until the lock is over: the second is no
+ * success. */
 static void extended_first(redlock_lock *lock, int status, void *data) {
     assert_true(status != 0 || redlock_lock_is_valid(lock));
     note(data, status == 0 ? 'E' : 'X');
@@ -445,7 +445,7 @@ static void extension_too_late(void **state) {
     live_end(live);
 }
 
-/* Released by somebody who has not noticed: he is told. */
+/* Released by a caller that has not noticed the loss: it is notified. */
 static void release_after_the_end(void **state) {
     struct live *live = *state;
     struct blocked b;

@@ -1,6 +1,6 @@
-/* Fences on real nodes: they grow, whatever the counters on the nodes were; they live with repairs,
- * forgotten scripts, several resources, plain clients on the same key; and what is no counter is
- * told. */
+/* Fences on real nodes: they grow, whatever the counters on the nodes were; they survive repairs,
+ * forgotten scripts, several resources, plain clients on the same key; and a value that is no
+ * counter is reported. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -105,7 +105,8 @@ static void raises_counters_that_differ(void **state) {
     live_end(live);
 }
 
-/* docs/operations.md: TIME may be forbidden to who uses neither readers nor permits nor turns. */
+/* docs/operations.md: TIME may be forbidden to clients that use neither readers nor permits nor
+ * turns. */
 static void raises_where_time_is_forbidden(void **state) {
     struct live *live = *state;
     redlock_lock *lock = live_lock(live->client, "key");
@@ -172,7 +173,7 @@ static void keeps_the_counters_as_well(void **state) {
     live_end(live);
 }
 
-/* -- With others -- */
+/* -- With other clients -- */
 
 /* Clients of other libraries, and locks without a fence, set the same key. */
 static void excludes_plain_clients(void **state) {
@@ -188,7 +189,7 @@ static void excludes_plain_clients(void **state) {
     LIVE_STATUS(live_acquire(live, plain, &once), 0);
     LIVE_STATUS(acquire(live, lock), REDLOCK_ERR_HELD);
     LIVE_STATUS(live_release(live, plain), 0);
-    for (size_t i = 0; i < live->n; i++) { /* also what is reserved for who is next */
+    for (size_t i = 0; i < live->n; i++) { /* also reservations for the next client */
         LIVE_POLL(live, live_integer(live, i, "EXISTS key") == 0);
     }
     live_tell_all(live, "SET key somebody NX PX 30000");
@@ -242,7 +243,7 @@ static void hands_none_over(void **state) {
     live_end(live);
 }
 
-/* -- What goes wrong -- */
+/* -- Faults -- */
 
 static void survives_forgotten_scripts(void **state) {
     struct live *live = *state;

@@ -1,4 +1,4 @@
-/* Keys that are not ours: of another type, or with another token. They cost a vote, no more, and we
+/* Keys that are not ours: of another type, or with another token. They cost only a vote, and we
  * never touch them. */
 #include <string.h>
 
@@ -101,11 +101,11 @@ static void another_token_on_three(void **state) {
     assert_int_equal(live_count_keys(live, "key", "stranger"), 3);
     assert_in_range(live_pttl(live, 0, "key"), 400000, 500000);
     tell_first(live, 3, "DEL key");
-    assert_true(live_no_keys(live)); /* what the other two granted has been given back */
+    assert_true(live_no_keys(live)); /* the grants of the other two have been released */
     live_end(live);
 }
 
-/* Stolen while we hold it, by somebody who deletes what is not his: told at the next extension, and
+/* Stolen while we hold it, by a client that deletes our key: reported at the next extension, and
  * the thief's key is neither renewed nor deleted. */
 static void stolen(void **state) {
     struct live *live = *state;

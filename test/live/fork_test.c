@@ -1,5 +1,5 @@
 /* After fork(): the child's copy of a client answers ERR_FORKED to every call and can be closed;
- * the parent's client, its sockets and its loop do not notice. */
+ * the parent's client, its sockets and its loop are not affected. */
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -151,8 +151,8 @@ static void own_cb(redlock_lock *lock, int status, void *data) {
     uv_stop(&own->loop);
 }
 
-/* The child opens a client of its own on a loop of its own, and excludes its parent like anybody.
- */
+/* The child opens a client of its own on a loop of its own, and excludes its parent like any other
+ * client. */
 static _Noreturn void child_with_its_own(struct live *live) {
     struct own own = {.count = 0};
     redlock_client *client = NULL;
@@ -240,7 +240,7 @@ static void child_goes_on_with_the_loop(void **state) {
 }
 
 /* ... after it has closed its copy of the client: the loop still knows the sockets. forks_first:
- * the loop is told of the fork before the client is. */
+ * the loop is notified of the fork before the client. */
 static _Noreturn void child_closes_and_runs(struct live *live, bool forks_first) {
     uv_timer_t timer;
     CHILD_CHECK(!forks_first || uv_loop_fork(&live->loop) == 0);

@@ -1,5 +1,5 @@
-/* Nodes that forget, with a guard and without: who may vote, for how long not, and what is said
- * about it. Times are those of the clock that the library uses: no test waits for luck. */
+/* Nodes that forget, with a guard and without: which may vote, how long quarantine lasts, and the
+ * messages about it. Times are those of the library's clock: no test depends on luck. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #define SHORT_MS 2000
 #define SHORT_QUARANTINE_MS 2022
 
-/* What the trace says of the guard. */
+/* The guard's events in the trace. */
 struct watch {
     unsigned quarantined, votes;
     int status;
@@ -76,7 +76,7 @@ static void check_waits(struct live *live, size_t i, int reason) {
     assert_int_equal(voting(live->client), live->n - 1);
 }
 
-/* -- The hole, and that it is closed -- */
+/* -- The hole, and its closure -- */
 
 /* A holds on a bare quorum, of which one node forgets it; B asks the nodes that do not have it. */
 static int ask_the_amnesiac(struct live *live, enum redlock_guard guard, redlock_lock **a,
@@ -138,7 +138,7 @@ static void one_holds_if_a_stranger_is_strict(void **state) {
     live_end(live);
 }
 
-/* The holder gives the key back while the node is in quarantine, and does not count its yes. */
+/* The holder restores the key while the node is in quarantine, and does not count its yes. */
 static void a_held_lock_repairs(void **state) {
     struct live *live = *state;
     redlock_acquire_options once = live_once(TTL_MS);
@@ -205,7 +205,7 @@ static void goes_on_over_a_lost_connection(void **state) {
     uint64_t began_ns = watch.quarantined_ns;
     cut(live, 0);
     check_waits(live, 0, REDLOCK_ERR_NODE_RESTARTED);
-    assert_int_equal(watch.quarantined, 2); /* told again, with what is left */
+    assert_int_equal(watch.quarantined, 2); /* reported again, with the remaining time */
     uint64_t gone_ms = (watch.quarantined_ns - began_ns) / LIVE_MS;
     assert_true((uint64_t)watch.votes_in_ms + gone_ms <= QUARANTINE_MS + 2);
     assert_true((uint64_t)watch.votes_in_ms + gone_ms >= QUARANTINE_MS - 2);
@@ -258,7 +258,7 @@ static void distrusts_who_was_a_replica_meanwhile(void **state) {
     live_end(live);
 }
 
-/* -- What is said -- */
+/* -- Messages -- */
 
 static void check_sentence(const char *message, const char *before, const char *node) {
     char wanted[REDLOCK_MESSAGE_MAX];

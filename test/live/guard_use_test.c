@@ -1,6 +1,6 @@
 /* Nodes that a client with a guard does not use at all: replicas, nodes that may evict, that forbid
- * INFO, and a second address of one server. Each comes back by itself once it is mended. And nodes
- * that have just been started. */
+ * INFO, and a second address of one server. Each comes back by itself once it is fixed. And
+ * recently started nodes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -103,7 +103,7 @@ static void without_a_guard_nobody_asks(void **state) {
     live_end(live);
 }
 
-/* -- One server by two names -- */
+/* -- One server under two names -- */
 
 static void one_server_has_one_vote(void **state) {
     struct live *live = *state;

@@ -1,7 +1,7 @@
-/* The line's scripts on a real node, told as a story: what each command answers, who hears what,
- * and what no command does. The library writes the commands and judges the answers; the connections
- * are of our own. (server/differential compares the scripts with their twins over random
- * sequences.) */
+/* The line's scripts on a real node, as a story: the answer of each command, the messages and their
+ * receivers, and what no command does. The library writes the commands and judges the answers; the
+ * connections are of our own. (server/differential compares the scripts with their twins over
+ * random sequences.) */
 #include "base/sha1.h"
 #include "live/script_scene.h"
 
@@ -54,7 +54,8 @@ static void hands_on(void **state) {
     assert_int_equal(take(live, first, false).line.waiting, 0); /* it has no turn */
     assert_int_equal(take(live, first, true).line.waiting, 3);  /* its own key */
     live_tell(live, 0, "ZADD libredlock:line:shared:{key} 1 " A);
-    assert_int_equal(take(live, first, true).line.waiting, 4); /* who would read waits, too */
+    assert_int_equal(take(live, first, true).line.waiting, 4); /* a client that wants to read waits,
+                                                                  too */
     live_tell(live, 0, "DEL libredlock:line:shared:{key}");
 
     answer = release(live, first, RL_RELEASE_SERVE);
@@ -70,21 +71,23 @@ static void hands_on(void **state) {
     assert_int_equal(answer.line.which, 1);
     assert_in_range(answer.line.life_ms, 0, GRACE_MS);
     assert_int_equal(join(live, C, 60000).verdict, RL_YES); /* as often as it asks */
-    answer = release(live, second, RL_RELEASE_LOOK);        /* of one who had other nodes' keys */
+    answer = release(live, second, RL_RELEASE_LOOK);        /* by a client that had other nodes'
+                                                               keys */
     assert_int_equal(answer.verdict, RL_NO);
-    assert_int_equal(answer.line.waiting, 3); /* whose turn it is waits, too */
+    assert_int_equal(answer.line.waiting, 3); /* the client that has the turn waits, too */
     answer = take(live, C, true);
     assert_int_equal(answer.verdict, RL_YES);
     assert_int_equal(answer.line.waiting, 2);
     assert_in_range(live_pttl(live, 0, "key"), 15000, 30000); /* no turn's */
 
-    /* a release that comes again finds nothing; LEAVE tells the next, and who holds of it */
+    /* a repeated release finds nothing; LEAVE notifies the next client, and tells the holder of
+     * it */
     assert_int_equal(release(live, first, RL_RELEASE_SERVE).verdict, RL_NO);
     assert_int_equal(leave(live, A, false).verdict, RL_YES);
     hears(c, "next " C " " B ":h");
     hears(b, "heir " B);
 
-    /* who is gone is not served */
+    /* a dead client is not served */
     redisFree(b);
     LIVE_POLL(live, live_integer(live, 0, "PUBLISH libredlock:client:" ID_B " x") == 0);
     answer = release(live, C, RL_RELEASE_SERVE);
@@ -107,8 +110,8 @@ static struct rl_answer pass(const struct live *live, const char *token, const c
                                          .counter = counter});
 }
 
-/* The node has passed the key on to B: it says so, since when, and who comes next, if it knows; and
- * signs it. */
+/* The node has passed the key on to B: its message says so, since when, and who is next, if known;
+ * and is signed. */
 static void is_passed(const struct live *live, redisContext *b, struct rl_answer answer,
                       unsigned counter, const char *next) {
     char said[128], text[192], mac[RL_SHA1_LEN + 1];
@@ -176,7 +179,7 @@ static void passes_on(void **state) {
     live_end(live);
 }
 
-/* -- What a token rests on -- */
+/* -- The basis of a token -- */
 
 static struct rl_answer take_for(const struct live *live, uint32_t ttl_ms, uint64_t counter) {
     return say(live, (struct rl_command){.kind = RL_COMMAND_TAKE,
@@ -240,8 +243,8 @@ static void leaves_tokens_alone(void **state) {
     live_end(live);
 }
 
-/* PUBLISH counts those who listen to a pattern as well. A monitor that does must not make clients
- * that are gone look alive. */
+/* PUBLISH also counts pattern subscribers. A monitor that subscribes to a pattern must not make
+ * dead clients look alive. */
 static void is_not_deceived_by_a_pattern(void **state) {
     struct live *live = *state;
     live_start(live, 1, NULL);
@@ -295,7 +298,7 @@ static void releases_where_there_is_no_room(void **state) {
     live_end(live);
 }
 
-/* Whatever is under the line's name: a vote is given, and a release is done. */
+/* Whatever the value under the line's name: a vote is given, and a release is done. */
 static void works_with_anything_in_the_lines_place(void **state) {
     struct live *live = *state;
     live_start(live, 1, NULL);
@@ -313,7 +316,7 @@ static void works_with_anything_in_the_lines_place(void **state) {
     live_end(live);
 }
 
-/* What is under a slot's name and is no string is nobody who waits. */
+/* A value under a slot's name that is no string is no waiting client. */
 static void counts_no_slot_of_another_type(void **state) {
     struct live *live = *state;
     live_start(live, 1, NULL);

@@ -114,7 +114,7 @@ static void leave_by_cancel(redlock_lock *lock) {
 }
 
 static void leave_by_free(redlock_lock *lock) {
-    crowd->locks[number_of(lock)] = crowd->locks[3]; /* so that nobody looks at it */
+    crowd->locks[number_of(lock)] = crowd->locks[3]; /* so that no lock polls it */
     redlock_lock_free(lock);
 }
 
@@ -183,7 +183,8 @@ static void has_its_turn_no_more(void **state) {
     live_end(live);
 }
 
-/* A deadline runs in line too, and so do tries; who asks for one try does not stand in line. */
+/* A deadline and the number of tries also apply in line; an acquire with one try does not stand in
+ * line. */
 static void runs_out_of_patience(void **state) {
     struct live *live = *state;
     static struct crowd c;

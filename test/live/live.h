@@ -8,8 +8,8 @@
  *     LIVE_UNTIL(live, done.count == 1);     runs the loop until callbacks have made it true
  *     LIVE_POLL(live, live_no_keys(live));   the same for what only the nodes know
  *
- * The first wakes the loop by nothing but a watchdog, so that a wake-up which the library forgot is
- * found. Both fail the test after LIVE_PATIENCE_MS.
+ * With the first, only a watchdog wakes the loop, so that a wake-up which the library forgot is
+ * detected. Both fail the test after LIVE_PATIENCE_MS.
  *
  * Node i is number i in the order of starting. Nodes are asked over blocking connections of our own
  * (live_ask() and its like), which are opened and closed each time. */
@@ -53,7 +53,7 @@ struct live {
     } node[LIVE_NODES_MAX];
     const char *urls[LIVE_NODES_MAX];
     enum redlock_guard guard; /* of live_options(). Off unless the test sets it: the nodes are new,
-                               * nobody had a lock on them, and a strict guard would wait */
+                                 nobody had a lock on them, and a strict guard would wait */
     bool is_hasty;            /* live_options() leave the library's own timeouts, 250 ms and 1 s */
     char ca[128];             /* "": no node has TLS */
     const char *password;     /* of the nodes' default user, for our own questions; or NULL */
@@ -119,7 +119,7 @@ redisReply *live_ask(const struct live *live, size_t i, const char *format, ...)
 void live_tell(const struct live *live, size_t i, const char *format, ...);
 void live_tell_all(const struct live *live, const char *command);
 long long live_integer(const struct live *live, size_t i, const char *format, ...);
-/* How many keys there are, but for the node's secret. */
+/* How many keys there are, without the node's secret. */
 long long live_keys(const struct live *live, size_t i);
 
 bool live_key_is(const struct live *live, size_t i, const char *key, const char *value);
@@ -133,8 +133,8 @@ bool live_no_keys(const struct live *live);
 /* -- Clients and locks -- */
 
 /* The defaults, with all nodes, and live->guard; reconnect_max_ms is 100. The timeouts are long: a
- * node that is kept from running, by whatever runs beside, is none that is silent. Who stops nodes
- * and wants that noticed is hasty. */
+ * node that gets no CPU time, because of other processes, must not count as silent. A test that
+ * stops nodes and wants that noticed sets `is_hasty`. */
 redlock_client_options live_options(const struct live *live);
 
 /* Opens a client and runs the loop until on_open; returns its status. */
@@ -158,10 +158,10 @@ size_t live_votes(const redlock_lock *lock, size_t n, enum redlock_vote vote);
 bool live_is_quiet(const redlock_client *client, size_t n);
 
 /* To be called by every callback of a test's own: ends the turn of the loop. Callbacks run before
- * the loop polls, and it would wait for the next event before anybody looks at what they did. */
+ * the loop polls, and it would wait for the next event before the test checks their effects. */
 void live_wake(void);
 
-/* What a callback leaves behind. Begin with {0}; data of the callback is its address. */
+/* The result of a callback. Begin with {0}; data of the callback is its address. */
 struct live_done {
     int count;
     int status;
@@ -178,8 +178,8 @@ redlock_acquire_options live_once(int64_t ttl_ms);
 redlock_acquire_options live_patient(int64_t ttl_ms);
 
 /* Acquires, and waits until every node has it. A quorum is enough for the callback: on a node that
- * comes to it later another client may have been first, and what that one is told by this node, be
- * it the home of a line, is not what a test expects that begins with a holder. */
+ * runs it later another client may have been first, and if this node is the home of a line, its
+ * answer to that client is not what a test with a holder expects. */
 void live_hold(struct live *live, redlock_lock *lock, const redlock_acquire_options *options);
 
 /* Submit, run the loop until the callback, see that it ran once; return its status. */
@@ -187,7 +187,7 @@ int live_acquire(struct live *live, redlock_lock *lock, const redlock_acquire_op
 int live_extend(struct live *live, redlock_lock *lock, int64_t ttl_ms);
 int live_release(struct live *live, redlock_lock *lock);
 
-/* Status codes by name, which is what one wants to read. */
+/* Status codes by name, for readable failures. */
 #define LIVE_STATUS(status, wanted) \
     assert_string_equal(redlock_err_name(status), redlock_err_name(wanted))
 

@@ -176,10 +176,9 @@ long long live_keys(const struct live *live, size_t i) {
     return live_integer(live, i, "DBSIZE") - live_integer(live, i, "EXISTS libredlock:secret");
 }
 
-/* What ends by itself does not count: counters of fences, which outlive the locks, a reservation
- * for who is next, of less than a second, a line, which keeps the places whose LEAVE did not
- * arrive, what a writer that wants to be let in has noted, how many permits there are, and the
- * node's secret. */
+/* What ends by itself does not count: counters of fences, which outlive the locks, a reservation of
+ * less than a second for the next client, a line, which keeps the places whose LEAVE did not
+ * arrive, the intent of a waiting writer, the number of permits, and the node's secret. */
 static bool has_keys(const struct live *live, size_t i) {
     static const char script[] =
         "local n = 0 "

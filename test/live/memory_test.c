@@ -1,6 +1,6 @@
-/* What the library allocates, seen through the client's allocator: nothing in the steady state, a
- * bounded number of bytes for each lock and client, and nothing that stays behind. hiredis and
- * libuv allocate for themselves and are not counted. */
+/* The library's allocations, as seen by the client's allocator: none in the steady state, a bounded
+ * number of bytes for each lock and client, and no leak. hiredis and libuv allocate for themselves
+ * and are not counted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,8 +216,8 @@ static void reconnecting(void **state) {
 
 /* -- No memory for what is to be written -- */
 
-/* It breaks the connections, which is noticed when all else of the turn is done. What fails then
- * lets the next one in line go on. */
+/* It breaks the connections, which is noticed when all else of the turn is done. An acquire that
+ * fails then lets the next one in line go on. */
 static void none_to_write(void **state) {
     struct live *live = *state;
     struct counted counted;

@@ -1,7 +1,7 @@
-/* Releases by a command of the node's own, on real nodes: used where the server has one, left for
- * the script when it is forbidden, and the same verdict as the script's on a node that has become a
- * replica. With a server that has none (before Valkey 9 and Redis 8.4) releases are scripts, and
- * the tests see that: test/servers.sh runs them on both others. */
+/* Native releases, on real nodes: used where the server has the command, replaced by the script
+ * when it is forbidden, and with the script's verdict on a node that has become a replica. With a
+ * server that has none (before Valkey 9 and Redis 8.4) releases are scripts, and the tests see
+ * that: test/servers.sh runs them on both others. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

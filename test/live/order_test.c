@@ -1,5 +1,5 @@
-/* Clients that want one key are served in the order of their coming, one is woken at a time, and
- * who leaves, or loses its node, costs the others no more than a moment. */
+/* Clients that want one key are served first come, first served; one is woken at a time; and a
+ * client that leaves, or loses its node, costs the others only a moment. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ static void served_as_they_came(void **state) {
     live_end(*state);
 }
 
-/* Waiting costs nothing to speak of, however many wait. */
+/* Waiting costs almost nothing, however many clients wait. */
 static void waits_in_silence(void **state) {
     struct waiters w;
     uint64_t before = 0, after = 0;
@@ -168,11 +168,11 @@ static void home_dies(void **state) {
     assert_int_equal(redlock_client_home(client, "key", 3, 1), (int)home);
     LIVE_STATUS(redlock_release(w.w[HOLDER].lock, NULL, NULL), 0);
     LIVE_UNTIL(live, w.count == 4);
-    live_restart(live, home); /* it is owed releases */
+    live_restart(live, home); /* it has pending releases */
     waiters_end(&w);
 }
 
-/* With the turn in the air: the lock is free, and nobody is told. */
+/* The message of the turn is lost: the lock is free, and no client is notified. */
 static void home_dies_with_the_turn(void **state) {
     struct live *live = *state;
     struct waiters w;
@@ -247,7 +247,7 @@ static void a_stranger_holds(void **state) {
     waiters_end(&w);
 }
 
-/* -- What a node forbids -- */
+/* -- Forbidden commands -- */
 
 static void forbidden(struct live *live, const char *rule) {
     struct waiters w;
@@ -264,7 +264,7 @@ static void forbidden(struct live *live, const char *rule) {
     waiters_end(&w);
 }
 
-/* No channel: who waits asks again after a pause, as before there was a line. */
+/* No channel: waiting clients poll, as if there were no line. */
 static void a_channel_is_forbidden(void **state) {
     forbidden(*state, "ACL SETUSER default resetchannels");
 }
@@ -327,7 +327,7 @@ static void join_again(struct live *live, redlock_client *client) {
 }
 
 /* One lock joins, ahead of its turn, and is cancelled; another of its client goes on, with a name
- * of its own. Home writes into the key what stands in line, so that is the value of who waits. */
+ * of its own. Home writes the name of the place into the key, so it is the waiter's value. */
 static void a_place_has_the_name_of_who_waits(void **state) {
     struct live *live = *state;
     struct waiters w;
@@ -360,8 +360,8 @@ static void a_place_has_the_name_of_who_waits(void **state) {
 
 /* -- A lock made for each use -- */
 
-/* What was learnt of those who wait is not forgotten with the lock that was released: its client
- * joins behind them, without asking for votes first. */
+/* The client remembers that others wait after the lock is released: it joins behind them, without
+ * asking for votes first. */
 static void a_lock_for_each_use(void **state) {
     struct live *live = *state;
     struct waiters w;

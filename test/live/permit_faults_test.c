@@ -1,6 +1,6 @@
 /* Permits when nodes, connections and processes fail: while home is asked which slots are free,
  * while all are asked for these, in line, and when a turn is on its way. No slot has two holders,
- * none is lost for good, and who waits is served. */
+ * none is lost forever, and waiting clients are served. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +87,7 @@ static void home_is_silent(void **state) {
     live_end(live);
 }
 
-/* Who waits goes on at the next node, and is served there. */
+/* A waiting client goes on at the next node, and is served there. */
 static void waits_elsewhere(struct live *live, redlock_client *client, size_t home, bool restarts) {
     redlock_lock *locks[K];
     struct permits_asker a;
@@ -145,7 +145,7 @@ static void home_is_wrong(struct live *live, redlock_client *client, size_t home
     LIVE_POLL(live, live_no_keys(live));
 }
 
-/* It has forgotten who holds, and is told again by who does; or is not. No guard. */
+/* Home has forgotten the holders, and they do, or do not, tell it again. No guard. */
 static void home_comes_back_empty(void **state) {
     struct live *live = *state;
     redlock_client *other = live_another(live);
@@ -318,7 +318,7 @@ static void cancelled_when_its_turn_is_on_the_way(void **state) {
 
 /* -- Holders that go -- */
 
-/* A client is closed: what it held is for those who wait, also for one that wants several. */
+/* A client is closed: waiting clients get its permits, even one that wants several. */
 static void a_client_goes_with_its_permits(void **state) {
     struct live *live = *state;
     redlock_client *other = live_another(live), *third = live_another(live);
@@ -327,7 +327,7 @@ static void a_client_goes_with_its_permits(void **state) {
     hold_all(live, other, locks);
     permits_line_up(live, &all, live->client, K, 2);
     permits_line_up(live, &one, third, K, 1);
-    permits_release(live, locks[0]); /* not enough for the first, nor for anybody behind it */
+    permits_release(live, locks[0]); /* not enough for the first, nor for any client behind it */
     redlock_acquire_options once = live_once(TTL_MS);
     LIVE_STATUS(live_acquire(live, free_one, &once), REDLOCK_ERR_HELD);
     assert_int_equal(all.done.count + one.done.count, 0);

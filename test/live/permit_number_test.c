@@ -21,7 +21,7 @@ static void release(struct live *live, redlock_lock *const locks[], size_t n) {
     }
 }
 
-/* Who waits with the old number ends, by itself; with the new one it finds the new slots. */
+/* A wait with the old number ends by itself; with the new one it finds the new slots. */
 static void raised_while_one_waits(void **state) {
     struct live *live = *state;
     redlock_client *other = live_another(live);
@@ -109,8 +109,8 @@ static void a_slot_far_above_counts(void **state) {
     live_end(live);
 }
 
-/* Home did not hear of the new number, and has holders: it is passed over, also in line. Those who
- * come with the old one, which it would take, are refused by the others. */
+/* Home has not got the new number, and has holders: it is passed over, also in line. Requests with
+ * the old one, which it would accept, are refused by the others. */
 static void home_was_away(void **state) {
     struct live *live = *state;
     redlock_client *other = live_another(live);
@@ -151,7 +151,7 @@ static void home_was_away(void **state) {
         LIVE_UNTIL(live, live_is_quiet(other, 5));
         LIVE_STATUS(live_release(live, now[0]), 0);
     }
-    /* When nobody had any there, not even for a moment, it took the number over. */
+    /* When there was no holder there, not even for a moment, it took the number over. */
     assert_true(live_key_is(live, home, "libredlock:permits:{key}", "4"));
     live_close(live, other);
     live_end(live);

@@ -1,5 +1,5 @@
-/* Permits on real nodes: k holders, each with a number that no other has; who waits, for how many;
- * another number of permits; holders that end, and nodes that do. */
+/* Permits on real nodes: k holders, each with its own slots; waiting clients, for one or several;
+ * another number of permits; holders and nodes that end. */
 #include <string.h>
 
 #include "live/permits.h"
@@ -92,7 +92,7 @@ static void needs_two_round_trips(void **state) {
     live_end(live);
 }
 
-/* -- Who waits -- */
+/* -- Waiting -- */
 
 static void waits_in_turn(void **state) {
     struct live *live = *state;
@@ -128,7 +128,7 @@ static void waits_in_turn(void **state) {
     live_end(live);
 }
 
-/* Who wants all is not passed by those who want one, and they are served when it has had them. */
+/* A request for all is not overtaken by requests for one, which are served after it. */
 static void the_large_is_not_starved(void **state) {
     struct live *live = *state;
     redlock_client *other = live_another(live), *third = live_another(live);
@@ -218,7 +218,7 @@ static void another_number_is_refused(void **state) {
     LIVE_STATUS(redlock_lock_attempt_status(wrong), REDLOCK_ERR_PERMITS);
     permits_release(live, lock);
     LIVE_POLL(live, live_no_keys(live));
-    LIVE_STATUS(live_acquire(live, wrong, &once), 0); /* nobody has any: agreed anew */
+    LIVE_STATUS(live_acquire(live, wrong, &once), 0); /* there is no holder: agreed anew */
     LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_PERMITS);
     assert_string_equal(LOCK_MESSAGE(lock),
                         "the semaphore has another number of permits: 3, and "

@@ -41,7 +41,7 @@ size_t permits_waiting(const struct live *live) {
     return count;
 }
 
-/* -- Who waits -- */
+/* -- Waiting -- */
 
 void permits_ask(struct permits_asker *a, redlock_client *client, int32_t permits, int32_t take) {
     redlock_acquire_options options = live_patient(PERMITS_TTL_MS);

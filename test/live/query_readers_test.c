@@ -1,4 +1,4 @@
-/* Who reads, and who waits to read, on real nodes: what an operator sees of a shared lock. */
+/* Readers, and clients that wait to read, on real nodes: an operator's view of a shared lock. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static redlock_lock *new_lock(redlock_client *client, const char *holder, enum r
     return lock;
 }
 
-/* What the callback of any of the queries was told. */
+/* The result of any of the queries. */
 struct seen {
     const struct live *live;
     int count, status;

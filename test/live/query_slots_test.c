@@ -1,5 +1,4 @@
-/* Who has which permit of a semaphore, and who waits for them, on real nodes: what an operator sees
- * of it. */
+/* The holders of a semaphore's permits, and waiting clients, on real nodes: an operator's view. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #define STRANGER "dddddddddddddddddddddddddddddddddddddddd"
 #define SLOT_KEY(i) "libredlock:slot:" #i ":{key}"
 
-/* What the callback of either query was told. */
+/* The result of either query. */
 struct seen {
     const struct live *live;
     int count, status;
@@ -169,7 +168,7 @@ static void odd_ones(void **state) {
     live_end(live);
 }
 
-/* All of the most that there can be. */
+/* All slots of the largest semaphore. */
 static void as_many_as_there_can_be(void **state) {
     struct live *live = *state;
     for (size_t i = 0; i < 5; i++) {

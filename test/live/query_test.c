@@ -1,4 +1,4 @@
-/* Queries on real nodes: what an operator sees of a lock that is held, free, split, whose nodes are
+/* Queries on real nodes: an operator's view of a lock that is held, free, split, whose nodes are
  * down, and of keys that are not ours. */
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +154,7 @@ static void nodes_down(void **state) {
     live_end(live);
 }
 
-/* Stopped nodes are waited for, and told. */
+/* The query waits for stopped nodes, and reports them. */
 static void nodes_stopped(void **state) {
     struct live *live = five(state, 1000);
     struct seen seen;
@@ -242,7 +242,7 @@ static void another_library(void **state) {
     live_end(live);
 }
 
-/* A holder that somebody made persistent. */
+/* A holder's key that was made persistent. */
 static void without_ttl(void **state) {
     struct live *live = five(state, PATIENT_MS);
     struct seen seen;
@@ -281,7 +281,7 @@ static void any_name(void **state) {
     live_end(live);
 }
 
-/* It changes nothing on a node: neither keys nor their lives; and it may be asked of a replica. */
+/* It changes nothing on a node: neither keys nor their ttls; and it works on a replica. */
 static void changes_nothing(void **state) {
     struct live *live = five(state, PATIENT_MS);
     struct seen seen;
@@ -301,7 +301,7 @@ static void changes_nothing(void **state) {
     live_end(live);
 }
 
-/* -- Who waits -- */
+/* -- Waiting clients -- */
 
 #define FIRST "aaaaaaaaaaaaaaaa000000000000000100000000"
 #define SECOND "bbbbbbbbbbbbbbbb000000000000000100000000"

@@ -19,7 +19,7 @@ size_t readers_count(const struct live *live, const char *resource);
 /* On how many nodes a plain client's SET NX got in. What it has set is deleted. */
 size_t readers_set_nx(const struct live *live, const char *resource);
 
-/* How many stand in the line of those who want to read it, on all nodes together. */
+/* How many clients stand in the readers' line, on all nodes together. */
 size_t readers_waiting(const struct live *live, const char *resource);
 
 #endif

@@ -1,5 +1,5 @@
-/* Connections that break, and what comes after: the node is up again by itself, with everything
- * that it needs; a held lock does not notice; and a node that stays away is not asked too often. */
+/* Broken connections and recovery: the node is up again by itself, with everything that it needs; a
+ * held lock is not affected; and a node that stays down is not tried too often. */
 #include <string.h>
 
 #include "live/live.h"
@@ -97,9 +97,9 @@ static void held_across(void **state) {
     live_end(live);
 }
 
-/* Half open: the kernel takes what we send, and nobody answers. The lock goes on being extended by
- * the other nodes, and the silent one is dropped all the same, four node_timeouts after its oldest
- * request. */
+/* Half open: the kernel accepts our data, and there is no answer. The lock goes on being extended
+ * by the other nodes, and the silent one is dropped all the same, four node_timeouts after its
+ * oldest request. */
 static void half_open(void **state) {
     struct live *live = *state;
     open_with(live, 5, 100, 5, 20);
@@ -128,7 +128,7 @@ static void half_open(void **state) {
     live_end(live);
 }
 
-/* Idle connections that nobody answers on are not dropped: there is no request to answer. */
+/* Silent idle connections are not dropped: there is no request to answer. */
 static void idle_is_no_stall(void **state) {
     struct live *live = *state;
     open_with(live, 1, 60, 5, 20);

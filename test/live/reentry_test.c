@@ -27,7 +27,7 @@ static const char *const when_names[WHENS] = {"opened",   "acquired", "refused",
 
 struct story;
 
-/* One call that was submitted, and what came of it. */
+/* One submitted call, and its result. */
 struct call {
     struct story *story;
     enum when kind; /* what its callback means if it succeeds */

@@ -34,7 +34,7 @@ static void refuse_with(struct live *live, void (*spoil)(struct live *, size_t),
     LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_outcome(lock, 2).reason, reason);
     assert_non_null(strstr(LOCK_MESSAGE(lock), redlock_strerror(reason)));
-    assert_int_equal(live_up(live->client), 5); /* they are up, and may do better next time */
+    assert_int_equal(live_up(live->client), 5); /* they are up, and may succeed next time */
     LIVE_POLL(live, live_keys(live, 3) == 0 && live_keys(live, 4) == 0);
 }
 
@@ -82,8 +82,8 @@ static void demoted_while_held(void **state) {
     good_again(live);
 }
 
-/* A replica whose key lives longer than what is asked for has nothing to change, and says no all
- * the same: with one resource, with several, with a fence. */
+/* A replica whose key lives longer than the requested ttl has nothing to change, and still says no:
+ * with one resource, with several, with a fence. */
 static void check_longer_life(struct live *live, const char *second, int fencing) {
     const redlock_bytes names[] = {{"key", 3}, {second, second != NULL ? strlen(second) : 0}};
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
@@ -132,7 +132,7 @@ static void full_memory(void **state) {
     good_again(live);
 }
 
-/* What is held can be extended and released: neither needs memory. */
+/* A held lock can be extended and released: neither needs memory. */
 static void full_memory_while_held(void **state) {
     struct live *live = *state;
     redlock_lock *lock = live_lock(live->client, "key");
@@ -220,8 +220,8 @@ static void pause_first(const struct live *live, size_t count, int ms) {
     }
 }
 
-/* Longer than the ttl. Nobody waits longer than a grant could be worth anything, and what the
- * nodes do when they go on leaves nothing. */
+/* Longer than the ttl. No acquire waits longer than a grant could be valid, and the commands that
+ * the nodes run when they continue leave nothing behind. */
 static void paused_beyond_the_ttl(void **state) {
     struct live *live = *state;
     open_patient(live);

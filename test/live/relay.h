@@ -1,8 +1,7 @@
-/* What stands between a client and a port: passes bytes on, and can be bad at it. On the test's own
+/* A relay between a client and a port: passes bytes on, with faults on request. On the test's own
  * loop.
  *
- *     relay_begin() -> its port goes into a URL -> ... -> relay_end(), before live_end()
- */
+ *     relay_begin() -> its port goes into a URL -> ... -> relay_end(), before live_end() */
 #ifndef LIVE_RELAY_H
 #define LIVE_RELAY_H
 
@@ -11,7 +10,7 @@
 enum relay_mode {
     RELAY_WHOLE, /* passes everything on */
     RELAY_DRIPS, /* what comes from the server, one byte in each turn of the loop */
-    RELAY_STOPS, /* after so many bytes from the server nothing is passed on any more */
+    RELAY_STOPS, /* after this many bytes from the server nothing more is passed on */
     RELAY_CUTS   /* ... both are closed */
 };
 

@@ -1,5 +1,4 @@
-/* What people and programs are told: the story in the trace, sentences, every node's outcome,
- * statistics. */
+/* The reports to humans and programs: trace, messages, every node's outcome, statistics. */
 #include <stdio.h>
 #include <string.h>
 
@@ -72,7 +71,7 @@ static size_t first_event(const struct trace *trace, enum redlock_event_type typ
     return i;
 }
 
-/* Of one lock: what belongs to an acquire and its hold has the number of that acquire. */
+/* For one lock: the events of an acquire and its hold have the number of that acquire. */
 static void check_ids(const struct trace *trace) {
     uint64_t id = 0;
     for (size_t i = 0; i < trace->n; i++) {
@@ -263,7 +262,7 @@ static void sentences(void **state) {
     live_end(live);
 }
 
-/* What was wrong with a call, in words. */
+/* The error of a refused call, in words. */
 static void refused_options(void **state) {
     struct live *live = *state;
     redlock_lock *lock = live_lock(live->client, "key");

@@ -1,6 +1,6 @@
-/* Passwords are changed under load, in every order in which client and nodes can be told, on real
- * servers with real ACLs. In all of them: locks with watchdogs are held throughout, others come and
- * go, none is lost, and renewals go on after each step.
+/* Passwords are changed under load, in every order of client and nodes, on real servers with real
+ * ACLs. In all of them: locks with watchdogs are held throughout, others come and go, none is lost,
+ * and renewals go on after each step.
  *
  * Whether a hold would be lost shows in its renewals long before its ttl is over: after a step,
  * each lock has to be renewed again, by nodes that accept the client. */
@@ -190,8 +190,8 @@ static bool have_reconnected(const struct rotation *r, uint64_t connects) {
     return true;
 }
 
-/* Cuts each node's connections in turn, as a network does that has its troubles: the client has to
- * come back by what it knows. */
+/* Cuts each node's connections in turn, like a bad network: the client has to reconnect with the
+ * passwords that it knows. */
 static void reconnect_all(struct rotation *r, const char *user) {
     char command[64];
     snprintf(command, sizeof command, "CLIENT KILL USER %s", user);
@@ -226,8 +226,8 @@ static void both_are_good_for_a_while(void **state) {
     end(&r);
 }
 
-/* The old one is gone at once. Connections that stand go on, those that break come back as soon as
- * the client is told. */
+/* The old password is invalid at once. Existing connections go on, broken ones come back as soon as
+ * the client gets the new password. */
 static void the_old_one_is_gone_at_once(void **state) {
     struct rotation r;
     start(&r, *state);
@@ -295,7 +295,7 @@ static void the_client_is_told_first(void **state) {
     assert_int_equal(pending(&r), 0);
     for (size_t i = 0; i < N; i++) {
         assert_int_equal(r.accepted[i], 1);
-        assert_int_equal(r.refused[i], 1); /* told once, not at each connect */
+        assert_int_equal(r.refused[i], 1); /* reported once, not at each connect */
     }
     end(&r);
 }
@@ -352,9 +352,10 @@ static void node_by_node(void **state) {
     end(&r);
 }
 
-/* -- Another user, and who waits -- */
+/* -- Another user, and a waiting client -- */
 
-/* A waiter's connections, that on which it listens too, end with the old user. It is served. */
+/* A waiter's connections, including the subscribed one, end with the old user. It is still
+ * served. */
 static void a_new_user(void **state) {
     struct rotation r;
     struct live_done served = {0};

@@ -1,5 +1,5 @@
-/* The library's scripts on a real node: it writes the commands and judges the answers, and the
- * connections are of our own. */
+/* The library's scripts on a real node: it writes the commands and judges the answers; the
+ * connections are the test's. */
 #ifndef LIVE_SCRIPT_SCENE_H
 #define LIVE_SCRIPT_SCENE_H
 
@@ -23,7 +23,7 @@ static const char second[] = "2222222222222222222222222222222222222222";
 /* Whom each command is sent as: "AUTH NAME PASSWORD"; NULL: the default user. */
 static const char *scene_user;
 
-/* One command on the resource "key", or on that and "other", of a holder who is called h. */
+/* One command on the resource "key", or on that and "other", of a holder named h. */
 static inline struct rl_answer say_of(const struct live *live, uint8_t n,
                                       struct rl_command command) {
     static const struct rl_bytes keys[] = {{"key", 3}, {"other", 5}};

@@ -1,7 +1,7 @@
 /* No copy of a password stays in memory once the client is closed, or has another one: not on the
  * heap, not on a stack, not in what hiredis gave back. A process of its own (this program, run
- * again) opens a client, uses it, closes it, and then looks through everything that it may write
- * to. It is given the password in a form that is not found, as it finds itself otherwise.
+ * again) opens a client, uses it, closes it, and then searches all its writable memory. It gets the
+ * password in a masked form, which the search does not find.
  *
  * Its calls are bound when it starts. Where a library binds each at the first call, the dynamic
  * linker saves all registers on the stack then, with the end of a password that memcpy() has just
@@ -14,8 +14,8 @@
 
 #include "live/live.h"
 
-/* What is looked for is the end. It is long, so that the commands after it do not overwrite all of
- * it in a buffer that is used again. */
+/* The search is for the end of the password. It is long, so that the commands after it do not
+ * overwrite all of it in a buffer that is used again. */
 #define LEAD                                                              \
     "0123456789012345678901234567890123456789012345678901234567890123456" \
     "0123456789012345678901234567890123456789012345678901234567890123456" \

@@ -35,8 +35,8 @@ void secure_all(struct live *live);
 /* A node that was, and has started again. */
 void secure_again(struct live *live, size_t i);
 
-/* Those from the first on, and the system's authority is theirs: nobody has to know of it, neither
- * other processes of the test. */
+/* Those from the first on, and the system's authority is theirs: no client has to name it, nor has
+ * any other process of the test. */
 void secure_silently(struct live *live, size_t first);
 
 #endif

@@ -1,5 +1,5 @@
 /* Locks of several resources beside the lines of other clients: each resource has a home of its
- * own, and each home has its own opinion on whether somebody waits. */
+ * own, and each home knows only its own waiting clients. */
 #include <string.h>
 
 #include "core/home.h"
@@ -49,7 +49,7 @@ static void two_letters(const redlock_client *client, char names[3]) {
     }
 }
 
-/* -- Who asks again at once waits for every home's answer, and for no longer -- */
+/* -- A lock that asks again at once waits for every home's answer, and no longer -- */
 
 static void asks_again_when_all_have_answered(void **state) {
     struct live *live = *state;
@@ -120,7 +120,7 @@ static void leaves_no_deadline(void **state) {
 #define CLIENT "00000000000000ab"
 #define WAITER CLIENT "000000000000000100000000"
 
-/* Somebody waits for the letter, of whom this client knows nothing. */
+/* Another client, unknown to this one, waits for the letter. */
 static redisContext *put_in_line(struct live *live, size_t home, const char *letter) {
     redisContext *waiter = redisConnect("127.0.0.1", live_port(live, home));
     assert_non_null(waiter);

@@ -339,7 +339,7 @@ static bool rivals_are_done(void) {
 }
 
 /* Two clients want the same two resources in opposite orders, and each lock has all its turns:
- * nobody waits for the other with a part in hand. */
+ * neither waits for the other while it holds a part. */
 static void in_opposite_orders(void **state) {
     static const char *const names[RIVALS] = {"ab", "ba", "abc", "cba"};
     struct live *live = *state;
@@ -358,7 +358,7 @@ static void in_opposite_orders(void **state) {
     live_end(live);
 }
 
-/* -- What cannot be made -- */
+/* -- Refused objects -- */
 
 static void refuses(redlock_client *client, const redlock_lock_options *options, const char *part) {
     char error[REDLOCK_MESSAGE_MAX] = "";

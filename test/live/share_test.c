@@ -1,5 +1,5 @@
 /* Lock objects of one owner share a hold: it begins on the nodes with the first and ends with the
- * last, whichever object that is, and all of them are told what becomes of it. */
+ * last, whichever object that is, and all of them are notified of its end. */
 #include <string.h>
 
 #include "live/live.h"
@@ -45,7 +45,7 @@ static bool is_held(const struct party *p) {
     return live_integer(p->live, 0, "EXISTS key") == 1;
 }
 
-/* Whoever releases last releases. */
+/* The last release gives up the hold. */
 static void lasts_as_long_as_anybody_uses_it(void **state) {
     struct live *live = *state;
     for (int first = 0; first < 2; first++) {
@@ -119,7 +119,7 @@ static void keeps_others_out(void **state) {
     live_end(live);
 }
 
-/* Those of the owner who wait in line join as soon as one of them holds; others go on waiting. */
+/* The owner's objects that wait in line join as soon as one of them holds; others go on waiting. */
 static void joins_from_the_line(void **state) {
     struct live *live = *state;
     struct party p;
@@ -147,7 +147,7 @@ static void joins_from_the_line(void **state) {
     live_end(live);
 }
 
-/* What is shared has one fence, for all who share it, and also after the carrier has gone. */
+/* A shared hold has one fence, for all its objects, even after the primary is gone. */
 static void has_one_fence(void **state) {
     struct live *live = *state;
     struct party p;
@@ -182,7 +182,7 @@ static void has_one_fence(void **state) {
     live_end(live);
 }
 
-/* Who waits in line for a fence does not get it from a hold of its owner that has none. */
+/* An object that waits in line for a fence does not get it from a hold of its owner without one. */
 static void joins_no_hold_without_a_fence(void **state) {
     struct live *live = *state;
     struct party p;
@@ -210,7 +210,7 @@ static void joins_no_hold_without_a_fence(void **state) {
     live_end(live);
 }
 
-/* A loss is everybody's, once; the release that follows says so. */
+/* All objects are notified of a loss, once; a release that follows reports it. */
 static void is_lost_for_all(void **state) {
     struct live *live = *state;
     struct party p;

@@ -146,7 +146,8 @@ static void a_writers_owner_reads_along(void **state) {
     live_end(live);
 }
 
-/* An object that carries its first owner's hold is not free for the second's, who reads as well. */
+/* An object that carries its first owner's hold is not free for the second owner, which reads as
+ * well. */
 static void one_object_has_one_hold(void **state) {
     struct live *live = *state;
     redlock_acquire_options first = patient(7), second = patient(8);
@@ -171,7 +172,7 @@ static void one_object_has_one_hold(void **state) {
 
 /* -- Two resources -- */
 
-/* Who has a and wants to read b must not wait for one that waits for a. */
+/* A holder of a that wants to read b must not wait for a client that waits for a. */
 static void no_reader_waits_for_one_that_waits_for_it(void **state) {
     struct live *live = *state;
     static const redlock_bytes names[] = {{"a", 1}, {"b", 1}};

@@ -1,6 +1,6 @@
-/* The scripts of readers on a real node, told as a story: what each command answers, who hears
- * what, and what no command does. (server/differential compares them with their twins over random
- * sequences.) */
+/* The scripts of readers on a real node, as a story: the answer of each command, the messages and
+ * their receivers, and what no command does. (server/differential compares them with their twins
+ * over random sequences.) */
 #include "live/script_scene.h"
 
 #define TTL_MS 30000
@@ -107,9 +107,9 @@ static void reads_beside_others(void **state) {
     answer = say(live, (struct rl_command){.kind = RL_COMMAND_READER, .index = 2});
     assert_int_equal(answer.verdict, RL_NO);
 
-    /* a writer keeps readers out, whoever has its turn */
+    /* a writer keeps readers out, whichever client has the turn */
     assert_int_equal(give_up(live, second, RL_RELEASE_SERVE).verdict, RL_YES);
-    is_refused(live, TTL_MS); /* as long as the one who is left */
+    is_refused(live, TTL_MS); /* as long as the remaining reader */
     assert_int_equal(give_up(live, second, RL_RELEASE_SERVE).verdict, RL_NO);
     assert_int_equal(give_up(live, third, RL_RELEASE_SERVE).verdict, RL_NO);
     is_refused(live, TTL_MS);
@@ -126,7 +126,7 @@ static void reads_beside_others(void **state) {
     live_end(live);
 }
 
-/* A vote that was counted stands as long as it was counted on, whoever comes, goes or dies. */
+/* A counted vote stays valid for the time counted on, whichever clients come, leave or die. */
 static void lasts_as_long_as_it_was_counted_on(void **state) {
     struct live *live = *state;
     live_start(live, 1, NULL);
@@ -135,7 +135,7 @@ static void lasts_as_long_as_it_was_counted_on(void **state) {
     assert_int_equal(extend(live, first, 1000, false).verdict, RL_YES);
     assert_int_equal(extend(live, first, 1000, true).verdict, RL_YES);
     is_refused(live, LONG_MS);
-    assert_int_equal(share(live, second, 20).verdict, RL_YES); /* and is gone without a word */
+    assert_int_equal(share(live, second, 20).verdict, RL_YES); /* and is gone silently */
     is_refused(live, LONG_MS);
     LIVE_POLL(live, reading(live) == 1);
     assert_int_equal(extend(live, second, TTL_MS, true).verdict, RL_NO);
@@ -258,7 +258,7 @@ static void lets_readers_in_when_no_writer_waits(void **state) {
     live_end(live);
 }
 
-/* An intent keeps out who comes anew, and nobody else. */
+/* An intent keeps out only new readers. */
 static void waits_for_a_writer(void **state) {
     struct live *live = *state;
     live_start(live, 1, NULL);
@@ -304,7 +304,7 @@ static void becomes_the_other(void **state) {
     assert_int_equal(share(live, third, TTL_MS).verdict, RL_YES);
     assert_int_equal(give_up(live, first, RL_RELEASE_PLAIN).verdict, RL_YES);
     assert_int_equal(upgrade(live, second, 0).line.which,
-                     RL_UPGRADE_OTHERS); /* who asked is gone */
+                     RL_UPGRADE_OTHERS); /* the client that asked is gone */
     assert_int_equal(give_up(live, third, RL_RELEASE_PLAIN).verdict, RL_YES);
     assert_int_equal(release(live, third, 5000).verdict, RL_NO);
     assert_int_equal(upgrade(live, second, 0).verdict, RL_YES);
@@ -369,7 +369,7 @@ static void has_a_fence(void **state) {
     live_start(live, 1, NULL);
     assert_true(share_fenced(live, first, 1000).counter == 1000);
     assert_true(share_fenced(live, second, 2000).counter == 1000); /* not counted up */
-    live_tell(live, 0, "DEL libredlock:fence:key"); /* one of two: who knows what it was */
+    live_tell(live, 0, "DEL libredlock:fence:key"); /* one of two: it is not known which */
     assert_true(share_fenced(live, third, 3000).counter == 3000);
     assert_int_equal(live_integer(live, 0, "INCRBY libredlock:fence:other 0"), 3000);
     assert_int_equal(raise_fence(live, first, 1000).verdict,

@@ -309,7 +309,7 @@ static void an_upgrade_in_vain_lets_go(void **state) {
 }
 
 /* A node that has not answered a conversion may let readers in beside the writer that comes of a
- * later upgrade. This client knows, but who adopts the token would count that node. */
+ * later upgrade. This client knows, but a client that adopts the token would count that node. */
 static void is_not_handed_over_before_all_is_answered(void **state) {
     struct live *live = *state;
     redlock_acquire_options once = live_once(TTL_MS);

@@ -47,7 +47,7 @@ static void await_refusal(struct live *live, size_t i, int reason, const char *w
 
 /* -- Happy paths -- */
 
-/* Also waiting: what is heard is heard over TLS, by a connection of its own. */
+/* Also waiting: messages arrive over TLS, on a separate connection. */
 static void locks_and_waits(void **state) {
     struct live *live = *state;
     struct live_done done = {0};
@@ -326,7 +326,7 @@ static void a_restart_forgets_sessions(void **state) {
     live_end(live);
 }
 
-/* A held lock does not notice; a connection that is made anew looks at the new one. */
+/* A held lock is not affected; a new connection verifies the new certificate. */
 static void certificates_are_rotated(void **state) {
     struct live *live = *state;
     live_open_all(live, NULL);
@@ -349,7 +349,7 @@ static void certificates_are_rotated(void **state) {
 
 /* -- fork() -- */
 
-/* What the child closes says nothing to the servers: no goodbye in the parent's name. */
+/* The child closes its copies silently: it sends no close_notify in the parent's name. */
 static void a_child_says_nothing(void **state) {
     struct live *live = *state;
     int status = 0;

@@ -1,4 +1,4 @@
-/* A lock goes from one client to another by its token, or is ended by somebody who only knows the
+/* A lock goes from one client to another by its token, or is ended by a client that only knows the
  * token. */
 #include <string.h>
 
@@ -69,7 +69,7 @@ static void is_handed_on(void **state) {
     finish(&r);
 }
 
-/* What cannot be adopted is left alone. */
+/* A lock that cannot be adopted is left alone. */
 static void does_not_harm_the_holder(void **state) {
     struct relay r;
     begin(&r, *state);
@@ -102,7 +102,7 @@ static void is_ended_by_who_knows_it(void **state) {
     finish(&r);
 }
 
-/* Nobody else of the client may be in line for what is adopted. */
+/* No other lock of the client may be in line for the adopted resource. */
 static void refuses_what_makes_no_sense(void **state) {
     struct relay r;
     begin(&r, *state);

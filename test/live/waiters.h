@@ -15,7 +15,7 @@
 
 #define WAITERS_MAX 8
 #define WAITERS_TTL_MS 30000
-#define WAITERS_GRACE_MS 250 /* for so long a turn is kept for the one whose it is */
+#define WAITERS_GRACE_MS 250 /* how long a turn is kept for its client */
 
 struct waiters;
 
@@ -23,7 +23,7 @@ struct waiter {
     struct waiters *crowd;
     redlock_client *client; /* NULL: closed */
     redlock_lock *lock;
-    int status; /* of what was told last */
+    int status; /* of the last notification */
     int told;
     uint64_t fence;
 };
@@ -34,7 +34,7 @@ struct waiters {
     size_t n;
     struct waiter w[WAITERS_MAX];
     redlock_acquire_options options;
-    bool keeps; /* whoever is granted it keeps it */
+    bool keeps; /* the client that is granted it keeps it */
     char order[WAITERS_MAX + 1];
     size_t count;    /* grants */
     size_t released; /* ... that are over */
@@ -55,12 +55,12 @@ size_t waiters_at(const struct live *live, size_t node, const char *key);
 size_t waiters_standing(const struct live *live, const char *key);
 size_t waiters_home(const struct live *live, const char *key);
 
-/* Served in this order, unless a turn was missed while the machine stood still for longer than it
- * is kept: then that is said, and they have been served. */
+/* Checks that they were served in this order, unless a turn was missed while the machine stalled
+ * for longer than it is kept: then that is printed, and all must have been served. */
 void waiters_expect(const struct waiters *w, const char *order);
 bool waiters_missed_a_turn(const struct waiters *w);
 
-/* Lines are empty, keys are gone, everybody has been answered. */
+/* Lines are empty, keys are gone, all requests have been answered. */
 bool waiters_is_over(const struct waiters *w);
 void waiters_close(struct waiters *w);
 void waiters_end(struct waiters *w); /* ... and the test */

@@ -1,5 +1,5 @@
-/* The watchdog: a lock that renews itself for as long as a quorum of nodes answers, and not a
- * moment longer than it may. */
+/* The watchdog: a lock that renews itself for as long as a quorum of nodes answers, and no
+ * longer. */
 #include <string.h>
 
 #include "live/live.h"
@@ -64,7 +64,7 @@ static void keeps_it(void **state) {
     live_end(live);
 }
 
-/* No node answers: tried again and again, told before the end, released when they are back. */
+/* No node answers: retried, reported before the end, released when they are back. */
 static void gives_up_in_time(void **state) {
     struct live *live = *state;
     struct kept k;
@@ -104,7 +104,7 @@ static void repairs(void **state) {
     live_end(live);
 }
 
-/* Three nodes lose it: that is a loss, told at the next extension. */
+/* Three nodes lose it: that is a loss, reported at the next extension. */
 static void finds_it_gone(void **state) {
     struct live *live = *state;
     struct kept k;
@@ -160,7 +160,7 @@ static void steps_aside(void **state) {
     live_end(live);
 }
 
-/* Options that a watchdog cannot live with are refused, with the name of the culprit. */
+/* Options that conflict with a watchdog are refused, and named. */
 static void refuses_what_it_cannot_keep(void **state) {
     struct live *live = *state;
     static const struct {

@@ -1,5 +1,5 @@
-/* Messages that are about what they stand under: in line, between attempts, shared, after a loss,
- * after a refusal. Each was false in one of these states. */
+/* Messages that match the lock's state: in line, between attempts, shared, after a loss, after a
+ * refusal. Each was once wrong in one of these states. */
 #include <stdio.h>
 #include <string.h>
 
@@ -156,7 +156,7 @@ static void keep_message(redlock_lock *lock, int status, void *data) {
     live_lock_cb(lock, status, data);
 }
 
-/* The head of the sentence is about the same thing as the rest of it. */
+/* The beginning of the sentence is about the same thing as the rest. */
 static void renewals_in_vain(void **state) {
     struct live *live = *state;
     struct live_done renewed = {0};
@@ -220,7 +220,7 @@ static void losses(void **state) {
     live_end(live);
 }
 
-/* What is refused is said until something else ends, and no longer. */
+/* A refusal is reported until something else ends, and no longer. */
 static void a_refusal_is_over(void **state) {
     struct live *live = *state;
     struct live_done done = {0};
@@ -243,7 +243,7 @@ static void a_refusal_is_over(void **state) {
     live_end(live);
 }
 
-/* What is asked of others, or goes on with them, changes neither a message nor what it will say. */
+/* Requests to other locks, and their progress, change neither a message nor its later text. */
 static void each_has_its_own(void **state) {
     struct live *live = *state;
     redlock_lock *a = live_lock(live->client, "a"), *b = live_lock(live->client, "b");
