@@ -1,4 +1,4 @@
-/* A query by the client of five.h: asked, and what its callback was told.
+/* A query by the client of five.h, and the result in its callback.
  *
  *     struct asked asked;
  *     assert_int_equal(asked_once(&asked, &f), 0);
@@ -13,7 +13,7 @@
 #define ASK_QUICK_MS 1000    /* node_timeout where it is waited for */
 #define ASK_PATIENT_MS 20000 /* ... and where it is not */
 
-struct asked { /* what a query's callback was told */
+struct asked { /* the result of a query */
     struct five *f;
     int calls, status;
     redlock_node_holder node_holders[FIVE];

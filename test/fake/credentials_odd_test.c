@@ -1,6 +1,6 @@
 /* Credentials that are set while a client lives, and servers that do not only refuse them: they
- * hang up, say what was not asked, do not know a connection any more, or are stopped while AUTH is
- * out. Each test holds a lock meanwhile, which must not be lost. */
+ * hang up, send unrequested replies, forget a connection, or are stopped while AUTH is out. Each
+ * test holds a lock meanwhile, which must not be lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,8 +109,8 @@ static bool has_accepted(struct five *f, void *data) {
     return fake_node_accepted(f->nodes[1]) >= *(const size_t *)data;
 }
 
-/* It says OK before it was asked, and to whatever it is told: that costs it the connection, and
- * the right ones are tried again once it has come to its senses. */
+/* It says OK before it was asked, and to any command: that costs it the connection, and the right
+ * ones are tried again once it has come to its senses. */
 static void says_ok_before_it_is_asked(void **state) {
     (void)state;
     struct five f;
@@ -143,7 +143,8 @@ static void fail_extensions(struct five *f, unsigned times) {
     }
 }
 
-/* What was refused, and is right by now, is said again; but not at each such answer. */
+/* Credentials that were refused, and are valid by now, are sent again; but not at each such
+ * answer. */
 static void noauth_on_a_connection_that_was_let_in(void **state) {
     (void)state;
     struct five f;

@@ -1,6 +1,6 @@
 /* Credentials that are set while a client lives, against servers that answer AUTH oddly, late, not
- * at all, or by hanging up (those that go on doing so: credentials_odd_test.c). Each test holds a
- * lock meanwhile, which must not be lost. What real servers do is in test/live/rotation_test.c. */
+ * at all, or by hanging up (servers that keep doing so: credentials_odd_test.c). Each test holds a
+ * lock meanwhile, which must not be lost. Real servers: test/live/rotation_test.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,8 @@ static void every_refusal_leaves_the_connection(void **state) {
     rotating_end(&f);
 }
 
-/* What Redis does not answer costs the connection, and the next one is made with what is good. */
+/* An answer that Redis does not give costs the connection, and the next one uses valid
+ * credentials. */
 static void an_odd_answer_costs_the_connection(void **state) {
     (void)state;
     static const char *const odd[] = {"+QUEUED\r\n", ":1\r\n",    "$-1\r\n",
@@ -231,7 +232,7 @@ static void set_before_the_first_connection(void **state) {
 }
 
 /* Wrong ones before the first connection: nothing else is tried, neither what the URL has, be it
- * right, nor the user `default`, who needs no password here. The right ones end it at once. */
+ * right, nor the user `default`, which needs no password here. The right ones end it at once. */
 static void wrong_before_the_first_connection(void **state) {
     (void)state;
     for (int is_in_url = 0; is_in_url < 2; is_in_url++) {

@@ -1,6 +1,6 @@
-/* What Redis answers with an error: each mapped to its reason, a failed vote and never a refusal;
- * the fallback from EVALSHA to EVAL; and what keeps a node from being used at all (password,
- * database, permission, too many clients). */
+/* Redis's error replies: each mapped to its reason, a failed vote and never a refusal; the fallback
+ * from EVALSHA to EVAL; and errors that make a node unusable (password, database, permission, too
+ * many clients). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -200,7 +200,7 @@ static void lives_with_a_node_without_scripts(void **state) {
     five_stop(&f);
 }
 
-/* -- What keeps a node out -- */
+/* -- Unusable nodes -- */
 
 /* Opens with one node that is scripted already and expects it to be down for this reason. */
 static void expect_kept_out(struct five *f, int reason, const char *detail) {

@@ -1,5 +1,5 @@
-/* The fake node itself: it answers like Redis, and departs from that exactly as told. The client
- * here is a bare socket that is looked at between two turns of the loop. */
+/* The fake node itself: it answers like Redis, and departs from that exactly as the test says. The
+ * client here is a bare socket that is read between two turns of the loop. */
 #include "server/fake_node.h"
 
 #include <setjmp.h>

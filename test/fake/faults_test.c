@@ -1,6 +1,6 @@
 /* Faults of the network and of whole nodes (rows of faults.md in brackets): refused, silent,
  * stopped, vanished, reset, half-open, slow, in fragments. With a healthy majority every lock is
- * granted, and nobody waits for a node that does not answer. */
+ * granted, and no acquire waits for a node that does not answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void opens_with_two_that_refuse(void **state) {
     five_stop(&f);
 }
 
-/* Three nodes are down: told as such, each with its own reason. */
+/* Three nodes are down: reported as such, each with its own reason. */
 static void tells_each_reason_without_a_quorum(void **state) {
     (void)state;
     struct five f;
@@ -115,7 +115,7 @@ static void does_not_wait_for_two_silent_nodes(void **state) {
     assert_int_equal(five_outcome(&f, 0).vote, REDLOCK_VOTE_PENDING);
     fake_node_resume(f.nodes[0]);
     fake_node_clear_rules(f.nodes[1]);
-    fake_node_drop(f.nodes[1], true); /* what it was to be told is told on a new connection */
+    fake_node_drop(f.nodes[1], true); /* pending releases go out on a new connection */
     five_wait_up(&f, FIVE);
     five_wait_repaid(&f);
     five_stop(&f);
@@ -384,7 +384,8 @@ static void leaves_nothing_on_a_node_that_was_stopped(void **state) {
     five_stop(&f);
 }
 
-/* Answers and a reset that arrive together: the answers count, and the rest is told as a reset. */
+/* Answers and a reset that arrive together: the answers count, and the rest is reported as a
+ * reset. */
 static void tells_a_reset_as_such(void **state) {
     (void)state;
     struct five f;

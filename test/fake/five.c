@@ -1,5 +1,5 @@
-/* See five.h. Happy path: every wait is a loop of five_turn() and a look at the condition. Failure
- * mode: patience ends, and the assertion that follows names the place. */
+/* See five.h. Happy path: every wait is a loop of five_turn() and a check of the condition. Failure
+ * mode: the time is over, and the next assertion names the place. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static size_t allocated_bytes(void) {
     struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
 #else
-    return 0; /* other C libraries do not say: there the bound on memory is not looked at */
+    return 0; /* other C libraries do not report it: there the bound on memory is not checked */
 #endif
 }
 

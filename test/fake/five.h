@@ -1,4 +1,4 @@
-/* Five fake nodes, a client on them, and the waiting that every test of a fault does.
+/* Five fake nodes, a client on them, and the waits that all tests of faults share.
  *
  *     struct five f;
  *     five_start(&f);                 nodes listen, options are the client's defaults but for speed
@@ -32,12 +32,12 @@
 #define FIVE_TIMEOUT_MS 5000 /* of options: the machine may stand still for a while */
 #define FIVE_TRIES 20        /* of what shows something only while the machine does not */
 
-struct five_done { /* what a callback was told */
+struct five_done { /* the result of a callback */
     int calls;
     int status;
 };
 
-struct five_down { /* what the trace hook was told */
+struct five_down { /* the events of the trace hook */
     unsigned times;
     int status; /* of the last time */
 };
@@ -90,7 +90,7 @@ void five_wait_node(struct five *f, size_t index, bool up);
 /* Waits until one node has been up and gone down so many times; asserts why it last went. */
 void five_wait_down(struct five *f, size_t index, unsigned times, int status);
 
-/* Waits until nothing is owed to anybody and everything has been answered. */
+/* Waits until no release is pending and everything has been answered. */
 void five_wait_repaid(struct five *f);
 
 /* Waits until this many commands of this name have come to one node. */

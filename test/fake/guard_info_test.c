@@ -230,7 +230,7 @@ static void reads_it_only_where_it_is_due(void **state) {
     free(text);
 }
 
-/* -- Who is who -- */
+/* -- Identities -- */
 
 static bool are_settled(struct five *f, void *data) {
     (void)data;
@@ -276,12 +276,13 @@ static void counts_the_same_server_once(void **state) {
         assert_true(yes <= 1);
         assert_int_equal(five_release(&f, f.lock), 0);
     }
-    show_id_of(&f, 4, 0xaa); /* nobody's */
+    show_id_of(&f, 4, 0xaa); /* of no node */
     fake_node_drop(f.nodes[4], true);
     five_wait_down(&f, 4, 1, REDLOCK_ERR_NODE_DISCONNECTED);
     five_wait_up(&f, 5);
     assert_int_equal(five_info(&f, 4).reason, REDLOCK_ERR_NODE_RESTARTED);
-    /* The first one votes, and says again who it is. The other cannot yet, and remains its twin. */
+    /* The first one votes, and reports its identity again. The other cannot yet, and remains its
+     * twin. */
     fake_node_drop(f.nodes[0], true);
     five_wait_node(&f, 0, false);
     five_wait_node(&f, 0, true);
@@ -296,7 +297,7 @@ static void twins_part_when_the_quarantine_is_over(void **state) {
     start(&f, REDLOCK_GUARD_OBSERVED);
     f.options.max_ttl_ms = 200;
     open_with_twins(&f);
-    show_id_of(&f, 4, 0xaa); /* nobody's */
+    show_id_of(&f, 4, 0xaa); /* of no node */
     fake_node_drop(f.nodes[4], true);
     five_wait_down(&f, 4, 1, REDLOCK_ERR_NODE_DISCONNECTED);
     five_wait_up(&f, 5);

@@ -1,6 +1,6 @@
-/* Hostile bytes (faults.md, row 29): what one or two of five nodes send costs them their connection
- * and nobody else anything. Each row is played to a lock that is acquired and released at the same
- * time: the healthy majority grants it, no key stays, the loop does not stall, memory is capped. */
+/* Hostile bytes (faults.md, row 29): such bytes from one or two of five nodes cost these their
+ * connection, and the others nothing. Each row is sent while a lock is acquired and released: the
+ * healthy majority grants it, no key stays, the loop does not stall, memory is capped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* -- Bytes that nobody asked for -- */
+/* -- Unrequested bytes -- */
 
 static const char *const unsent_nodes[] = {
     "+OK\r\n",
@@ -180,7 +180,8 @@ static void takes_no_wrong_answer_for_a_grant(void **state) {
     }
 }
 
-/* The same for extend and release. What the node did with the release is not known: it is owed. */
+/* The same for extend and release. The outcome of the release at the node is unknown: it stays
+ * pending. */
 static void takes_no_wrong_answer_for_a_renewal(void **state) {
     (void)state;
     struct five f;

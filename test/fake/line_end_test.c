@@ -1,6 +1,6 @@
-/* Every end of waiting in line, in every state of it, on fake nodes: whoever waits cancels, frees
- * its lock or closes its client; and home, or what is heard from it, goes away. Each callback comes
- * once, and no place and no reservation stay behind on a node that is still there. */
+/* Every end of waiting in line, in every state of it, on fake nodes: the waiter cancels, frees its
+ * lock or closes its client; and home, or its messages, are lost. Each callback comes once, and no
+ * place and no reservation stay behind on a node that is still there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ enum stage { AWAITING, LISTENING, JOINING, WAITING, TURN, TAKING, PAUSING, STAGE
 static const char *const stage_names[STAGES] = {"awaiting", "listening", "joining", "waiting",
                                                 "turn",     "taking",    "pausing"};
 
-/* Home does not answer a release, and who released asks again. */
+/* Home does not answer a release, and its sender asks again. */
 static void await(struct waiter *w) {
     waiter_let_go(w);
     waiter_ask(w);
@@ -71,7 +71,7 @@ static void go_on(struct waiter *w) {
     }
 }
 
-/* -- Whoever waits goes -- */
+/* -- The waiter leaves -- */
 
 enum way { CANCEL, FREE, CLOSE, WAYS };
 
@@ -133,8 +133,8 @@ static void closes_in_every_state(void **state) {
     leaves(CLOSE);
 }
 
-/* What it has was told its turn, and has not begun to ask: that is a moment between a message and
- * the steps that follow, in which only callbacks run. */
+/* A waiter has been notified of its turn, and has not begun to ask: that is a moment between a
+ * message and the steps that follow, in which only callbacks run. */
 struct other {
     struct waiter *w;
     enum way way;
@@ -223,7 +223,7 @@ static void home_goes(enum fault fault) {
         }
         waiter_serve(&w);
         if (fault == DIES) {
-            fake_node_listen(waiter_node(&w, 0)); /* it is owed a release, perhaps */
+            fake_node_listen(waiter_node(&w, 0)); /* it may have a pending release */
         }
         waiter_stop(&w);
     }
@@ -249,7 +249,7 @@ static void goes_on_when_home_restarts(void **state) {
     home_goes(RESTARTS);
 }
 
-/* Nobody says anything any more, but only about TAKE: it is an attempt like any other. */
+/* All nodes are silent, but only about TAKE: it is an attempt like any other. */
 static void a_take_that_fails_ends_the_turn(void **state) {
     struct waiter w;
     (void)state;

@@ -1,6 +1,6 @@
-/* Waiting in line (lib/wait/line.h) on fake nodes: where JOIN goes and when, whatever is answered
- * to it; and what is said on the client's channel, true or not. Its ends are in line_end_test.c, a
- * home that is silent in slow_home_test.c. */
+/* Waiting in line (lib/wait/line.h) on fake nodes: where JOIN goes and when, its answers; and
+ * messages on the client's channel, true or not. Its ends are in line_end_test.c, a home that is
+ * silent in slow_home_test.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -72,8 +72,8 @@ static void joins_when_it_is_heard(void **state) {
     waiter_stop(&w);
 }
 
-/* At once, since its turn may have been told to nobody meanwhile: it is not the first, which would
- * ask soon anyway. */
+/* At once, since its turn may have been announced to no one meanwhile: it is not the first, which
+ * would ask soon anyway. */
 static void joins_again_when_it_is_heard_again(void **state) {
     struct waiter w;
     (void)state;
@@ -149,7 +149,7 @@ static void home_says(struct waiter *w, const char *bytes) {
                    (struct fake_rule){.command = "join", .action = FAKE_INSTEAD, .bytes = bytes});
 }
 
-/* The next node is home, and the old one is told that it is left: the JOIN may have run. */
+/* The next node is home, and the old one gets a LEAVE: the JOIN may have run. */
 static void goes_on_after_an_error(void **state) {
     static const char *const errors[] = {
         "-NOPERM this user has no permissions to run the 'evalsha' command\r\n",
@@ -179,7 +179,7 @@ static void goes_on_after_an_error(void **state) {
     }
 }
 
-/* What no JOIN is answered with ends the connection, and nothing else. */
+/* An answer that is none to a JOIN ends the connection, and nothing else. */
 static void goes_on_after_garbage(void **state) {
     static const char *const garbage[] = {
         "$3\r\nyes\r\n",
@@ -214,7 +214,7 @@ static void goes_on_after_garbage(void **state) {
     }
 }
 
-/* The turn is heard before the answer to the JOIN that brought it about. */
+/* The turn arrives before the answer to the JOIN that caused it. */
 static void a_turn_is_faster_than_the_answer(void **state) {
     struct waiter w;
     (void)state;
@@ -232,7 +232,7 @@ static void a_turn_is_faster_than_the_answer(void **state) {
     waiter_stop(&w);
 }
 
-/* -- Who has released, and asks again -- */
+/* -- A client that has released, and asks again -- */
 
 /* Not before home has said whether others wait: its SETs would be behind the release everywhere but
  * at home, where the next is served, and would win. If others wait, it joins first. */
@@ -270,9 +270,9 @@ static void asks_again_when_home_has_answered(void **state) {
     }
 }
 
-/* -- What is said on the channel -- */
+/* -- Messages on the channel -- */
 
-/* The stranger holds: whoever believed in a turn would be refused. */
+/* The stranger holds: a client that believed in a turn would be refused. */
 static void expect_no_turn(struct waiter *w) {
     redlock_stats stats = five_stats(&w->f);
     assert_int_equal(stats.turns, 0);
@@ -375,7 +375,7 @@ static void takes_no_turn_from_another_node(void **state) {
     expect_one_turn(&w);
 }
 
-/* A turn that nobody gave: the votes decide, and it waits on, with another token. */
+/* A false turn: the votes decide, and it waits on, with another token. */
 static void a_forged_turn_takes_nothing(void **state) {
     struct waiter w;
     (void)state;
@@ -399,8 +399,8 @@ static void a_forged_turn_takes_nothing(void **state) {
     waiter_stop(&w);
 }
 
-/* Who is first and refused again and again tries without a turn, and so without its place: by that
- * it would take keys that a release has reserved. */
+/* A client that is first and refused again and again tries without a turn, and so without its
+ * place: by that it would take keys that a release has reserved. */
 static void a_probe_has_no_place(void **state) {
     struct waiter w;
     (void)state;

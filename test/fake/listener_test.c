@@ -1,4 +1,4 @@
-/* One listener against a fake node: its life, and what it makes of every answer. */
+/* One listener against a fake node: its life, and its reaction to every answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -185,7 +185,7 @@ static void end(struct world *w) {
     assert_true(w->closed);
 }
 
-/* -- What goes well -- */
+/* -- Happy paths -- */
 
 static void hears_messages(void **state) {
     struct world w;
@@ -243,7 +243,7 @@ static void says_password_and_database(void **state) {
     end(&w);
 }
 
-/* -- What does not -- */
+/* -- Failures -- */
 
 /* Its password is refused: that is reported, without the password, and another one is tried at
  * once. */
@@ -412,7 +412,7 @@ static void drops_what_was_not_asked_for(void **state) {
         assert_int_equal(w.listener.reason, REDLOCK_ERR_NODE_PROTOCOL);
         UNTIL(&w, w.listener.connects == 2 && w.listener.waiting == 0);
         int before = w.messages;
-        assert_true(before <= 1); /* of a channel that nobody asked for: seen, and refused */
+        assert_true(before <= 1); /* of an unrequested channel: detected, and refused */
         fake_node_publish(w.node, CHANNEL, "x");
         UNTIL(&w, w.messages == before + 1);
         assert_int_equal(w.down, 1);

@@ -1,6 +1,6 @@
-/* The client's own channel (lib/nodes/listening.h) on fake nodes: wanted, confirmed, told, lost
- * and refused, beside the subscriptions of an election or without them. The room is driven by hand,
- * as the line of a resource does it. */
+/* The client's own channel (lib/nodes/listening.h) on fake nodes: wanted, confirmed, with messages,
+ * lost and refused, beside the subscriptions of an election or without them. The room is driven by
+ * hand, as the line of a resource does it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -212,7 +212,7 @@ static void lingers(void **state) {
     five_stop(&s.f);
 }
 
-/* -- What breaks -- */
+/* -- Failures -- */
 
 static void is_confirmed_again_after_a_loss(void **state) {
     struct scene s;
@@ -285,7 +285,7 @@ static void says_where_it_may_not_listen(void **state) {
     five_stop(&s.f);
 }
 
-/* It was allowed, and is not any more; the connection was lost by itself. */
+/* It was allowed, and no longer is; the connection was lost for another reason. */
 static void says_when_it_is_forbidden(void **state) {
     struct scene s;
     (void)state;
@@ -330,7 +330,7 @@ static void does_without_what_cannot_be_connected(void **state) {
     five_stop(&s.f);
 }
 
-/* What was not asked for ends the connection, and nothing is told. */
+/* An unrequested message ends the connection, and is not delivered. */
 static void takes_no_message_that_it_did_not_ask_for(void **state) {
     static const char *const lines[] = {
         "*3\r\n$7\r\nmessage\r\n$34\r\nlibredlock:client:0123456789abcdef\r\n$4\r\nturn\r\n",
@@ -377,9 +377,9 @@ static void shares_its_connections(void **state) {
     until_confirmed(&s, 1, 2);
     redlock_election_free(election);
     assert_true(five_run_until(&s.f, nobody_waits, NULL));
-    want(&s, 1, true); /* who waits wants all nodes, and then none */
+    want(&s, 1, true); /* a waiter wants all nodes, and then none */
     s.node = 0;
-    assert_true(five_run_until(&s.f, is_alone, &s)); /* nobody needs that one any more */
+    assert_true(five_run_until(&s.f, is_alone, &s)); /* that one is no longer needed */
     assert_int_equal(fake_node_listeners(s.f.nodes[1], s.channel), 1);
     assert_int_equal(fake_node_connections(s.f.nodes[1]), 2);
     five_run_ms(&s.f, 20);

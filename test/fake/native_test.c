@@ -1,6 +1,6 @@
-/* Releases by DELIFEQ or DELEX, where a node has one of them: found out behind the first release,
- * used from then on, left for the script where the node refuses it. Of five nodes one is home,
- * whose release is always a script: so there are four that may do otherwise. */
+/* Releases by DELIFEQ or DELEX, where a node has one of them: detected after the first release,
+ * used from then on, replaced by the script if the node refuses it. Of five nodes one is home,
+ * whose release is always a script: so four may use the command. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static size_t count_native(struct five *f) {
     return count(f, "DELIFEQ") + count(f, "DELEX");
 }
 
-/* All have answered, and nobody has a key. */
+/* All have answered, and no node has a key. */
 static void cycle(struct five *f) {
     five_cycle(f);
     five_wait_repaid(f);
@@ -89,7 +89,7 @@ static void releases_as_each_node_can(void **state) {
     five_stop(&f);
 }
 
-/* Who says an older version, or is not asked, is not tried. */
+/* A node that reports an older version, or was not asked for it, is not tried. */
 static void tries_nothing_without_a_promise(void **state) {
     (void)state;
     struct five f;
@@ -236,7 +236,7 @@ static void leaves_a_key_of_another_type(void **state) {
     five_stop(&f);
 }
 
-/* What answers the trial in a way that Redis does not is as good a node as it was. */
+/* A node that answers the trial in a way that Redis does not stays usable. */
 static void lives_with_an_odd_answer_to_the_trial(void **state) {
     (void)state;
     static const char *const rows[] = {"+OK\r\n", "$-1\r\n", ":7\r\n", "$2\r\nhi\r\n"};
@@ -268,7 +268,7 @@ static void drop_all(struct five *f) {
     five_wait_up(f, FIVE);
 }
 
-/* The node is gone before it has answered the trial: that is nobody's request. It may have gone
+/* The node is gone before it has answered the trial: that is no caller's request. It may have gone
  * because of it, so the next connection goes without. */
 static void forgets_an_unanswered_trial(void **state) {
     (void)state;

@@ -1,6 +1,7 @@
-/* Notices: who watches a resource asks for its holder when the nodes publish a release. The pause
- * between two queries is an hour, so that whoever asks was told. The messages are published by
- * hand; that a release publishes is shown by the live tests. */
+/* Release notifications: a watcher of a resource asks for its holder when the nodes publish a
+ * release. The pause between two queries is an hour, so that every query is the effect of a
+ * notification. The tests publish the messages by hand; the live tests show that a release
+ * publishes them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 struct scene {
     struct five f;
     redlock_election *election;
-    size_t reports; /* of who leads */
+    size_t reports; /* of the leader */
     bool has_leader;
     size_t elected;
     size_t listened, deaf; /* events */
@@ -199,7 +200,7 @@ static void is_told_by_a_quorum(void **state) {
     end(&s);
 }
 
-/* Released between the first query and the confirmations: nothing is heard of it. */
+/* Released between the first query and the confirmations: its message is lost. */
 static void looks_once_more_when_it_begins_to_listen(void **state) {
     struct scene s;
     (void)state;
@@ -310,7 +311,7 @@ static bool has_heard_again(struct five *f, void *data) {
            confirmed(count->s, CHANNEL) == FIVE;
 }
 
-/* Each connection that listens is lost; what was said meanwhile was not heard, so it looks. */
+/* Each subscribed connection is lost; messages were missed meanwhile, so it queries. */
 static void listens_again_after_a_loss(void **state) {
     struct scene s;
     (void)state;
@@ -333,7 +334,7 @@ static void listens_again_after_a_loss(void **state) {
     end(&s);
 }
 
-/* What a listening connection says costs that connection and no vote. */
+/* Bad bytes on a subscribed connection cost that connection and no vote. */
 static void hostile_bytes_cost_that_connection_only(void **state) {
     static const char *const payloads[] = {
         "+OK\r\n",
@@ -391,7 +392,7 @@ static bool nobody_listens(struct five *f, void *data) {
     return confirmed(s, NULL) == 0 && connections == FIVE;
 }
 
-/* Who watches again finds its connections in place; seconds after the last they are closed. */
+/* A new watcher finds its connections in place; they are closed seconds after the last one. */
 static void lingers(void **state) {
     struct scene s;
     (void)state;
@@ -456,7 +457,7 @@ static void is_freed_while_it_listens(void **state) {
     (void)state;
     start_watching(&s);
     redlock_election_free(s.election);
-    publish(&s, 0, 4); /* nobody is there any more */
+    publish(&s, 0, 4); /* no watcher is left */
     must_not_look(&s);
     assert_int_equal(s.deaf, 0);
     s.election = NULL;

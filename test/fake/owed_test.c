@@ -1,7 +1,6 @@
-/* Releases that a node is owed: it could not be told, did not answer, or answered with an error.
- * They are repeated until it answers or the key must have expired there; how many are kept is
- * bounded. And so is a place in line that was left: its turn would be told to this client, which
- * does not want it any more. */
+/* Pending releases: the node could not be reached, did not answer, or answered with an error. They
+ * are retried until it answers or the key must have expired there; their number is bounded. So is
+ * the LEAVE of a place in line: its turn would go to this client, which no longer wants it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +65,7 @@ static void repays_what_was_not_answered(void **state) {
     five_stop(&f);
 }
 
-/* A repaid release can hurt nobody: by then another may hold the lock. */
+/* A retried release is harmless: by then another client may hold the lock. */
 static void repays_without_touching_a_stranger(void **state) {
     (void)state;
     struct five f;
@@ -137,7 +136,7 @@ static void gives_up_at_the_end_of_the_ttl(void **state) {
     five_stop(&f);
 }
 
-/* However many are owed: the oldest are given up, so memory is bounded. */
+/* However many are pending: the oldest are dropped, so memory is bounded. */
 static void keeps_a_bounded_number(void **state) {
     (void)state;
     struct five f;
@@ -171,7 +170,7 @@ static void keeps_a_bounded_number(void **state) {
     five_stop(&f);
 }
 
-/* Closing waits for what is owed no longer than node_timeout_ms, and for answers no longer. */
+/* Closing waits for pending releases and for answers at most for node_timeout_ms. */
 static void closes_with_debts(void **state) {
     (void)state;
     struct five f;
@@ -296,8 +295,8 @@ static void leaves_a_place_again_that_may_stand(void **state) {
     }
 }
 
-/* A lock that is gone, and a client that goes, while the LEAVE is owed: it is dropped, since nobody
- * hears of a turn any more. */
+/* A lock that is gone, and a client that goes, while the LEAVE is pending: it is dropped, since
+ * nobody hears of a turn any more. */
 static void closes_with_a_place_that_was_left(void **state) {
     (void)state;
     struct five f;

@@ -1,5 +1,5 @@
 /* Calls from another thread than the loop's: a debug build ends the program and names the function.
- * Each is tried in a process of its own. Handing a client over with its loop is no such call. */
+ * Each is tried in a separate process. Handing a client over with its loop is no such call. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,7 +99,7 @@ static void run_thread(void (*body)(void *), struct shared *s) {
     }
 }
 
-/* In a process of its own. Returns its wait status, and what it said. */
+/* In a separate process. Returns its wait status, and its output. */
 static int in_a_process(void (*body)(struct shared *s), struct shared *s, char text[256]) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -186,7 +186,7 @@ static void hand_over_later(struct shared *s) {
     run_thread(use_and_close, s);
 }
 
-/* The loop decides whose the client is. */
+/* The loop decides which thread owns the client. */
 static void may_be_handed_over(void **state) {
     (void)state;
     struct shared s = {.call = NULL};

@@ -1,5 +1,5 @@
-/* Who wins though home refused has perhaps passed somebody whose turn it is. What it releases is
- * kept for a moment, so that the next newcomer does not do the same. */
+/* A client that wins although home refused may have overtaken the client with the turn. The keys
+ * that it releases are reserved for a moment, so that the next newcomer does not do the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

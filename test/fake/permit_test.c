@@ -1,6 +1,6 @@
-/* A semaphore whose home says what it likes: the slots that it names, how many permits there are,
- * whose turn it is. It may cost order and time; it never makes a client hold what is no slot of its
- * semaphore, nor ends an acquire that the other nodes would grant. */
+/* A semaphore whose home lies: about free slots, the number of permits, turns. This may cost order
+ * and time; it never makes a client hold a slot outside of its semaphore, nor ends an acquire that
+ * the other nodes would grant. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static void check_slots(struct scene *s, const redlock_lock *lock, int32_t take)
 
 /* -- Slots that are none -- */
 
-/* What home says to one who wants two of three. Garbage costs it its connection. */
+/* Home's answers to a client that wants two of three. Garbage costs it its connection. */
 static const char *const answers[] = {
     "1",
     "1 0",
@@ -201,8 +201,8 @@ static void ask(struct scene *s, redlock_lock *lock, int64_t tries) {
     assert_int_equal(s->done.calls, 0);
 }
 
-/* A quorum keeps ours: nobody who does not counts, home or not. A quorum keeps another: it ends,
- * however long it would wait. */
+/* A quorum keeps our number: nodes that do not are ignored, home or not. A quorum keeps another: it
+ * ends, however long it would wait. */
 static void a_quorum_says_how_many_there_are(void **state) {
     (void)state;
     for (size_t first = 0; first <= FIVE; first++) {
@@ -331,7 +331,8 @@ static void a_turn_ends_the_question(void **state) {
     five_stop(&s.f);
 }
 
-/* What is told of slots that the lock does not know, or not so many, is no turn: it asks. */
+/* A message with slots outside of the semaphore, or with another count, is no turn: the lock
+ * asks. */
 static void a_turn_of_other_slots_is_none(void **state) {
     static const char *const slots[] = {"",      " 0",    " 0 1 2", " 0 3",  " 1023 1022", " 0 0",
                                         " 0 01", " 0 1 ", "  0 1",  " -1 0", " x"};

@@ -1,5 +1,5 @@
 /* The life of a query: its callback comes once, from the loop and not from the call, also when the
- * client closes, and the memory goes. Bad arguments and missing memory are told at once. */
+ * client closes, and the memory goes. Bad arguments and missing memory are reported at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static void ends_with_the_client(void **state) {
         asked[i].f = &f;
         assert_int_equal(ask(&asked[i]), 0);
     }
-    five_run_ms(&f, 20); /* it is on its way; nobody answers */
+    five_run_ms(&f, 20); /* it is on its way; no node answers */
     redlock_client *client = f.client;
     struct spent since = spent_begin();
     assert_int_equal(redlock_client_close(client, five_on_client, &f.closed), 0);
@@ -69,7 +69,7 @@ static void may_do_anything_in_its_callback(void **state) {
     five_stop(&f);
 }
 
-/* No node up: known in the call, told from the loop. */
+/* No node up: known in the call, reported from the loop. */
 static void is_told_later_if_nobody_is_asked(void **state) {
     (void)state;
     struct five f;

@@ -1,4 +1,4 @@
-/* Queries: who holds a resource, asked of nodes that answer, are silent, late, down or hostile. */
+/* Queries for the holder of a resource, at nodes that answer, are silent, late, down or hostile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,8 +74,8 @@ static void counts_the_quorum(void **state) {
         {{TOKEN_A, TOKEN_A, TOKEN_B, TOKEN_B, NULL}, {0}, NULL, 0, 0}, /* split */
         {{"x", "x", "x", "x", "x"}, {0}, NULL, 0, 0}, /* a stranger's has no token */
         {{"", "", "", NULL, NULL}, {0}, NULL, 0, 0},
-        {{SHARED, SHARED, SHARED, SHARED, TOKEN_A}, {0}, NULL, 0, 0}, /* nobody's alone */
-        /* reserved: nobody's, in whatever number */
+        {{SHARED, SHARED, SHARED, SHARED, TOKEN_A}, {0}, NULL, 0, 0}, /* no single holder's */
+        /* reserved: no holder's, in any number */
         {{"reserved", "reserved:shared", "reserved", "reserved", "reserved"}, {0}, NULL, 0, 0},
         {{"reserved:shared", TOKEN_A ":h", TOKEN_A ":h", "reserved", TOKEN_A ":h"},
          {250, 300000, 300000, 250, 300000},
@@ -113,7 +113,7 @@ static void counts_the_quorum(void **state) {
     }
 }
 
-/* What a node said is older when the callback runs, which is when the last node has answered. */
+/* A node's answer is older when the callback runs, which is when the last node has answered. */
 static void takes_the_wait_off(void **state) {
     (void)state;
     struct five f;
@@ -180,7 +180,7 @@ static int asked_too_soon(struct asked *asked, struct five *f) {
     return status == 0 && spent_kept_ns(&since) > ASK_QUICK_MS / 4 * 1000000 ? 1 : status;
 }
 
-/* Late answers find the query told, and then gone; the next one gets its own. */
+/* Late answers find the query completed, and then gone; the next one gets its own. */
 static void is_not_touched_by_late_answers(void **state) {
     (void)state;
     struct five f;

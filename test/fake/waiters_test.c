@@ -1,4 +1,4 @@
-/* Queries for those who wait: asked of nodes that have a line, have none, stop in the middle of it,
+/* Queries for waiting clients, at nodes that have a line, have none, stop in the middle of it,
  * refuse, and have what no client of ours can have put there. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #define NUMBER "000000000000000100000000"
 #define LISTED_MAX 8
 
-struct listed { /* what the callback was told */
+struct listed { /* the result of the callback */
     struct five *f;
     int calls, status;
     size_t waiting, n;
@@ -92,7 +92,7 @@ static void says_one(struct five *f, size_t node, const char *answer) {
 }
 
 /* A node's next answers to scripts; NULL: nil. The first places of both lines are asked for at
- * once: nobody waits to read. */
+ * once: no client waits to read. */
 static void says(struct five *f, size_t node, const char *const *answers, size_t count) {
     for (size_t i = 0; i < count; i++) {
         says_one(f, node, answers[i]);
@@ -251,7 +251,7 @@ static void lists_readers_behind_writers(void **state) {
     five_stop(&f);
 }
 
-/* What people write into a line by hand is shown as it is. */
+/* Entries written into a line by hand are shown as they are. */
 static void shows_strangers(void **state) {
     (void)state;
     static const char *const line[] = {"5 0 stranger", "5 0 ", "5 4294967295 " CLIENT_A NUMBER "-x",
@@ -386,7 +386,7 @@ static void refuses_bad_arguments(void **state) {
 
 /* -- The key meanwhile -- */
 
-/* A reservation is nobody's lock, and no other library's either. */
+/* A reservation is no client's lock, and no other library's either. */
 static void a_reservation_holds_nothing(void **state) {
     (void)state;
     struct five f;
