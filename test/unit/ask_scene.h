@@ -1,6 +1,6 @@
 /* The blocking interface, step by step: the test is the loop thread, and stands in for
- * lib/uv/loop_thread.c, so that it says when the loop waits and for how long a wake-up is under
- * way. A wake-up that is missing shows as a number here, not as a call that hangs now and then. */
+ * lib/uv/loop_thread.c, so that it controls when the loop waits and how long a wake-up takes. A
+ * missing wake-up shows as a number here, not as a call that hangs now and then. */
 #ifndef UNIT_ASK_SCENE_H
 #define UNIT_ASK_SCENE_H
 
@@ -26,7 +26,7 @@ struct rl_loop_thread {
     atomic_bool holds;  /* the next one is held up until `go_on` */
     sem_t go_on;
     int pauses;
-    int turns;    /* of callers who run the loop */
+    int turns;    /* of callers that run the loop */
     bool is_slow; /* no answer comes within a stint */
     int timeout_ms;
 };

@@ -1,4 +1,4 @@
-/* Who wakes whom in the blocking interface: see ask_scene.h. */
+/* Wake-ups in the blocking interface: see ask_scene.h. */
 #include "unit/ask_scene.h"
 
 static void one_wakes_it_for_all(void **state) {

@@ -1,6 +1,5 @@
-/* What the unit tests have in common: cmocka with the headers that it needs first, randomness that
- * can be replayed, and a way to see that an assertion of the library fires.
- */
+/* Shared by the unit tests: cmocka with the headers that it needs first, replayable randomness, and
+ * a way to check that an assertion of the library fires. */
 #ifndef UNIT_CHECK_H
 #define UNIT_CHECK_H
 

@@ -1,4 +1,4 @@
-/* The commands as words, and as bytes where that matters: what goes over the wire. */
+/* The commands on the wire, as words, and as bytes where that matters. */
 #include "redis/command.h"
 
 #include "redis/request.h"
@@ -301,7 +301,7 @@ static void writes_any_bytes(void **state) {
     assert_memory_equal(wire, wanted, sizeof wanted);
 }
 
-/* A release is announced of what was held, and where somebody may listen for it. */
+/* A release is announced for what was held, and where a client may listen for it. */
 static void announces_where_both_want_it(void **state) {
     (void)state;
     const struct rl_bytes name = {"a", 1};

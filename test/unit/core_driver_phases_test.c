@@ -2,7 +2,8 @@
  * cannot be sent to. */
 #include "unit/driver_scene.h"
 
-/* A raise that cannot be sent has failed at once; the keys are there, and are released or owed. */
+/* A raise that cannot be sent has failed at once; the keys exist, and their releases are sent or
+ * pending. */
 static void raises_the_counters(void **state) {
     (void)state;
     for (uint32_t busy = 0; busy < 8; busy++) {

@@ -1,9 +1,10 @@
-/* What a step asks for, done by a driver that writes down what it is told: exhaustively over the
- * nodes that are up, silent, or cannot be sent to, for N = 1 to 5. */
+/* A step's requests, executed by a driver that records them: exhaustively over the nodes that are
+ * up, silent, or cannot be sent to, for N = 1 to 5. */
 #include "marks.h"
 #include "unit/driver_scene.h"
 
-/* A node that cannot be sent to has failed at once, with the driver's reason, and nobody waits. */
+/* A node that cannot be sent to has failed at once, with the driver's reason, and nothing waits for
+ * it. */
 static void fails_votes_that_cannot_be_sent(void **state) {
     (void)state;
     for (uint32_t n = 1; n <= N_MAX; n++) {
@@ -30,7 +31,8 @@ static void fails_votes_that_cannot_be_sent(void **state) {
     }
 }
 
-/* Owed are the nodes that may have the key and could not be told, and no others: by any way out. */
+/* Releases are pending for exactly the nodes that may have the key and could not be reached, on
+ * every way out. */
 static void owes_where_the_key_may_be(void **state) {
     (void)state;
     static const enum rl_event_type ways[] = {RL_EV_RELEASE, RL_EV_ABANDON};

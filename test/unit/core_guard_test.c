@@ -1,4 +1,4 @@
-/* Who may vote: every history of four sightings of one node, against the definition, which looks at
+/* Eligibility: every history of four sightings of one node, against the definition, which evaluates
  * the whole history anew each time. */
 #include "core/guard.h"
 

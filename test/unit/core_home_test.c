@@ -39,7 +39,7 @@ static void hashes_as_it_always_did(void **state) {
     }
 }
 
-/* The whole order of five nodes: who is first, who is first without that one, and so on. */
+/* The whole order of five nodes: the first one, the first one without that one, and so on. */
 static void orders_as_it_always_did(void **state) {
     (void)state;
     static const struct {

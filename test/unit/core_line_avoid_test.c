@@ -1,6 +1,5 @@
-/* A node that did not answer is passed over for a time, and not for longer: also where nobody of
- * ours was in line when that time ended. It is home again ahead of that when it answers, but only
- * once. */
+/* A node that did not answer is passed over for a limited time, even if none of our locks was in
+ * line when that time ended. It is home again ahead of that when it answers, but only once. */
 #include "unit/line_scene.h"
 
 static void wants(struct scene *s) {
@@ -95,7 +94,7 @@ static void when_it_refuses(void **state) {
     assert_int_equal(s.line.home, s.order[0]);
 }
 
-/* In the middle of a turn, or when nobody waits: the next place is there. */
+/* In the middle of a turn, or when no lock waits: the next place is there. */
 static void when_it_answers_a_take(void **state) {
     struct scene s;
     (void)state;

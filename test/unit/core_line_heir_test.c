@@ -1,5 +1,5 @@
 /* The heir of a line: when it asks, and when it tries the votes without a turn; and what keeps
- * others from going by: what is known of those who wait. */
+ * others from overtaking: the knowledge of waiting clients. */
 #include "core/line.h"
 
 #include "core/deadline.h"
@@ -65,7 +65,7 @@ static void be_refused(void) {
     assert_false(out.leave || out.turn);
 }
 
-/* Home's key may be somebody's left-over while a quorum is free. */
+/* Home's key may be a left-over while a quorum is free. */
 static void tries_when_it_has_asked_in_vain(void **state) {
     (void)state;
     begin();
@@ -80,9 +80,9 @@ static void tries_when_it_has_asked_in_vain(void **state) {
     assert_true(now_ns - began_ns >= RL_LINE_GRACE_NS);
 }
 
-/* "heir" is said with every hand-over, at the moment in which the client whose turn it is asks the
- * nodes. Whoever tried the votes then, because it has asked often enough, would be before it on the
- * nodes where keys are reserved for nobody. */
+/* "heir" is sent with every hand-over, when the client with the turn asks the nodes. An heir that
+ * tried the votes then, because it has asked often enough, would be ahead of it on the nodes
+ * without reservations. */
 static void lets_the_one_before_it_take(void **state) {
     (void)state;
     begin();
@@ -99,9 +99,9 @@ static void lets_the_one_before_it_take(void **state) {
     assert_true(now_ns <= rl_line_wake_ns(&line));
 }
 
-/* Home's key may be reserved, for one who has been given its turn and was refused elsewhere: it
- * tries again within a pause, so that what lives for longer is a token. But it may be reserved for
- * ever, if home's clock stands. */
+/* Home's key may be reserved, for a client that got its turn and was refused elsewhere: it tries
+ * again within a pause, so that a key that lives longer is a token. But it may be reserved forever,
+ * if home's clock is frozen. */
 static void lets_the_one_that_pauses_take(void **state) {
     (void)state;
     enum { turn_ms = (RL_LINE_PAUSE_NS_MAX + RL_LINE_GRACE_NS) / RL_NS_PER_MS };
@@ -129,7 +129,7 @@ static void lets_the_one_that_pauses_take(void **state) {
     }
 }
 
-/* Who gives up has seen others wait. It is no sign that they do still. */
+/* A lock that gives up has seen others wait. That is no sign that they still do. */
 static void remembers_that_it_waited(void **state) {
     static const enum rl_line_event_type ends[] = {RL_LINE_EV_UNWANT, RL_LINE_EV_FAILED};
     (void)state;

@@ -107,7 +107,7 @@ static void stands_nowhere_while_it_pauses_for_several(void **state) {
     assert_int_equal(scene_wake(&s), DID_JOIN);
 }
 
-/* Meanwhile home has gone, or it is not heard there, or nobody can be home. */
+/* Meanwhile home is lost, or the client does not listen there, or no node can be home. */
 static void is_refused_where_home_has_changed(void **state) {
     (void)state;
     enum { FIRST = 1, OTHERS = 2 };

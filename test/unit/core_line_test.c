@@ -64,7 +64,7 @@ static void asks_as_heir_ever_later(void **state) {
     scene_start(&s);
     scene_want(&s);
     for (size_t i = 0; i < COUNT(pauses_us); i++) {
-        assert_int_equal(scene_no(&s, 0, 0), DID_NOTHING); /* nobody holds the key at home */
+        assert_int_equal(scene_no(&s, 0, 0), DID_NOTHING); /* the key at home has no holder */
         assert_int_equal(wakes_in_ns(&s), pauses_us[i] * 1000);
         s.now_ns += wakes_in_ns(&s) - 1;
         assert_int_equal(scene_feed(&s, RL_LINE_EV_TICK), DID_NOTHING); /* too early */
@@ -145,8 +145,8 @@ static void does_not_try_when_told_heir_again(void **state) {
     assert_int_equal(wakes_in_ns(&s), GRACE_NS);
 }
 
-/* The first may be a place that was left and not heard of, and so may all before it. Who is far
- * asks more seldom: it has asked once already. */
+/* The first place may have been left without home's knowledge, and so may all before ours. A place
+ * far back asks less often: it has asked once already. */
 static void tries_without_a_turn_from_behind(void **state) {
     (void)state;
     for (uint32_t rank = 1; rank <= 2; rank++) {
@@ -230,7 +230,7 @@ static void moves_on_when_home_goes_and_back(void **state) {
     assert_int_equal(wakes_in_ns(&s), GRACE_NS); /* heir anew */
 }
 
-/* A node that refuses, or does not answer, or where it is not heard, is passed over. */
+/* A node that refuses, or does not answer, or where the client does not listen, is passed over. */
 static void passes_a_home_over(void **state) {
     (void)state;
     for (int how = 0; how < 3; how++) {
@@ -302,7 +302,7 @@ static void goes_on_without_a_line(void **state) {
                      DID_LEAVE | DID_ALONE);
 }
 
-/* A turn may have been told to nobody: it joins anew, the place is the same. */
+/* A turn may have been announced to no one: it joins anew, the place is the same. */
 static void joins_anew_when_it_is_heard_again(void **state) {
     (void)state;
     struct scene s;

@@ -112,7 +112,7 @@ static void grants_once(void **state) {
     MARK_TO(TWIN_NOT_COUNTED);
 }
 
-/* The second SET of one server finds the first one's key: nobody else holds it. */
+/* The second SET of one server finds the first one's key: no other client holds it. */
 static void does_not_take_its_own_key_for_anothers(void **state) {
     struct duplicates t;
     (void)state;
@@ -204,7 +204,7 @@ static void releases_once(void **state) {
         assert_int_equal(t.out.released, RL_RESULT_NONE);
         vote(&t, 2, FAILS);
         assert_int_equal(t.out.released, RL_RESULT_NO_QUORUM);
-        hold(&t); /* a twin that may not vote is in nobody's place */
+        hold(&t); /* a twin that may not vote takes no node's place */
         t.voters = ALL & ~1u;
         step(&t, (struct rl_event){.type = RL_EV_RELEASE});
         vote(&t, 0, YES);

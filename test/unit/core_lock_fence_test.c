@@ -267,7 +267,8 @@ static void is_not_known_after_an_acquire_that_failed(void **state) {
     }
 }
 
-/* Who adopts does not know it: the nodes are asked for an extension, which tells no counter. */
+/* An adopting lock does not know it: the nodes are asked for an extension, which returns no
+ * counter. */
 static void is_not_known_after_an_adoption(void **state) {
     (void)state;
     struct world w;
@@ -320,8 +321,8 @@ static void a_set_carries_the_clock(void **state) {
     assert_true(w.lock.fence.floor == RL_FENCE_FLOOR_MAX);
 }
 
-/* The floor is of when the token was drawn. Whoever is stopped after that has used up so much of
- * its validity, or all of it, whatever the nodes say. */
+/* The floor is the time at which the token was generated. A process that is stopped after that has
+ * used up that much of its validity, or all of it, whatever the nodes say. */
 static void is_valid_from_before_its_floor(void **state) {
     static const uint64_t stops_ms[] = {0, 500, 20000};
     (void)state;

@@ -1,4 +1,4 @@
-/* Holding: extending in every way that the votes allow, losing, giving keys back to nodes that lost
+/* Holding: extending in every way that the votes allow, losing, restoring keys on nodes that lost
  * them. All outcomes of an extension in every order first, then the cases that a reader would ask
  * about. */
 #include "marks.h"
@@ -110,11 +110,12 @@ static void is_shortened_at_once(void **state) {
     world_extend(&w, 1000, START_NS + 50 * MS, 7);
     uint64_t short_ns = START_NS + 50 * MS + 988 * MS;
     assert_int_equal(w.lock.valid_until_ns, short_ns);
-    world_tick(&w, 7); /* nobody answers */
+    world_tick(&w, 7); /* no node answers */
     assert_int_equal(w.out.extended, RL_RESULT_UNKNOWN);
     assert_int_equal(w.lock.state, RL_HELD);
     assert_int_equal(w.lock.valid_until_ns, short_ns);
-    world_extend(&w, 0, START_NS + 500 * MS, 7); /* longer again, but nobody has promised it yet */
+    world_extend(&w, 0, START_NS + 500 * MS, 7); /* longer again, but no node has confirmed it
+                                                    yet */
     assert_int_equal(w.lock.valid_until_ns, short_ns);
     world_simple(&w, RL_EV_CANCEL, START_NS + 501 * MS, 7);
     assert_int_equal(w.lock.valid_until_ns, short_ns);
@@ -136,7 +137,7 @@ static void is_kept_when_the_outcome_is_unknown(void **state) {
     assert_int_equal(w.out.lost, RL_RESULT_NONE);
     assert_int_equal(w.out.repair, 0); /* not before a quorum renewed it */
     assert_int_equal(w.lock.valid_until_ns, START_NS + VALID_NS);
-    world_extend(&w, 60000, START_NS + 3 * MS, 0); /* no node is up: told at once */
+    world_extend(&w, 60000, START_NS + 3 * MS, 0); /* no node is up: reported at once */
     assert_int_equal(w.out.extended, RL_RESULT_UNKNOWN);
     assert_int_equal(w.out.send, 0);
     world_extend(&w, 60000, START_NS + 4 * MS, 2); /* a minority is: it is asked all the same */
@@ -205,7 +206,7 @@ static void is_told_before_the_end(void **state) {
         {10000, 4900 * MS, 4998 * MS},
         {10000, 60000 * MS, MS + 9897 * MS / 2}, /* half of what was left at most */
         {10, 2 * MS, 5900000},
-        {10, 20 * MS, 4450000}, /* 7.9 ms valid, 6.9 when it was told */
+        {10, 20 * MS, 4450000}, /* 7.9 ms valid, 6.9 when it was reported */
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_rules rules = usual_rules(3);

@@ -1,5 +1,5 @@
-/* A lock that extends itself, and one that may be held for so long only: figures worked out by
- * hand. 10000 ms of ttl are 9898 ms of validity; the watchdog extends after 3000 ms. */
+/* A lock that extends itself, and one with a maximum hold: figures worked out by hand. 10000 ms of
+ * ttl are 9898 ms of validity; the watchdog extends after 3000 ms. */
 #include "unit/lock_world.h"
 
 #define VALID_NS (9898 * MS)
@@ -43,7 +43,7 @@ static void extends_itself(void **state) {
     }
 }
 
-/* A pause is for what is unknown: who renews often renews on time, also after the grant. */
+/* A pause is only for unknown outcomes: frequent renewals are on time, also after the grant. */
 static void is_on_time(void **state) {
     (void)state;
     struct world w;
@@ -123,7 +123,7 @@ static void gives_way_to_the_caller(void **state) {
     assert_int_equal(w.lock.valid_until_ns, START_NS + (3002 + 19798) * MS);
 }
 
-/* Of the watchdog's own extension that found it lost, the loss is what is told. */
+/* If the watchdog's own extension finds the lock lost, the loss is reported. */
 static void tells_a_loss_once(void **state) {
     (void)state;
     struct world w;
@@ -159,11 +159,11 @@ static void ends_at_its_limit(void **state) {
     assert_int_equal(rl_lock_wake_ns(&w.lock), START_NS + 4998 * MS);
     hold(&w, 12000, 2 * MS);
     world_tick(&w, 7);
-    world_simple(&w, RL_EV_TICK, START_NS + VALID_NS, 7); /* nobody answered */
+    world_simple(&w, RL_EV_TICK, START_NS + VALID_NS, 7); /* no node answered */
     assert_int_equal(w.out.lost, RL_RESULT_EXPIRED);
 }
 
-/* Half of what is left is the most that a loss is told early. No extension puts that off. */
+/* A loss is reported early by at most half of the remaining validity. No extension delays that. */
 static void is_told_in_time_at_its_limit(void **state) {
     (void)state;
     struct world w;

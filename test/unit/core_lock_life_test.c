@@ -1,8 +1,7 @@
 /* Whole lives of a lock: acquired, extended, released, lost, cancelled, abandoned, acquired again,
  * in every order that lock.h allows, each round with every outcome of every vote, with time passing
  * to the next deadline at each point. Then the same at random, with more nodes, odd rules and votes
- * that come rounds too late. What is checked after every step is in lock_ledger.h.
- */
+ * that come rounds too late. The checks after every step are in lock_ledger.h. */
 #include "unit/lock_explore.h"
 
 #define LIVES 4000 /* that are drawn */
@@ -311,8 +310,8 @@ static void walk_event(struct walk *walk, enum rl_event_type type, uint64_t now_
     }
 }
 
-/* What a driver and its user do, with their habits: a token is drawn at once, a grant is told soon.
- */
+/* Typical behaviour of a driver and its user: a token is generated at once, a grant is reported
+ * soon. */
 static void walk_step(struct walk *walk) {
     struct world *w = &walk->world;
     const bool was_leased = w->lock.is_leased;

@@ -1,5 +1,5 @@
-/* A lock whose keys are passed to it by whoever held them before: the attempt, and the hold until
- * it has extended them. 10000 ms of ttl are 9898 ms of validity, 1000 ms of a lease 988. */
+/* A lock whose keys are passed to it by the former holder: the attempt, and the hold until it has
+ * extended them. 10000 ms of ttl are 9898 ms of validity, 1000 ms of a lease 988. */
 #include "unit/lock_explore.h"
 
 #define VALID_NS (9898 * MS)
@@ -139,7 +139,7 @@ static void raises_nothing_when_the_time_is_over(void **state) {
     assert_int_equal(w.out.release, 7);
 }
 
-/* It comes to its senses when nothing of it can be won any more: nobody is asked. */
+/* The process resumes when the attempt can no longer be won: no node is asked. */
 static void asks_for_nothing_that_is_over(void **state) {
     (void)state;
     struct rl_acquire acquire = usual_acquire();
@@ -231,7 +231,7 @@ static void is_not_extended_at_its_limit_when_it_was_passed(void **state) {
     assert_int_equal(rl_lock_wake_ns(&w.lock), START_NS + 498 * MS);
 }
 
-/* Who disowns it leaves keys that live as long as was asked for: once more, and nobody waits. */
+/* Disowning leaves keys with the requested ttl: sent once more, and nothing waits for it. */
 static void lives_as_long_as_was_asked_when_it_is_disowned(void **state) {
     (void)state;
     for (uint32_t up = 0; up < 8; up++) {

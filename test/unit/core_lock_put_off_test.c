@@ -1,5 +1,5 @@
-/* What is sent later than it was asked for is waited for from the sending on: rl_lock_put_off().
- * The model of lock_world.h knows nothing of it, so these drive the lock alone. */
+/* The wait for a request that is sent late begins with the sending: rl_lock_put_off(). The model of
+ * lock_world.h knows nothing of it, so these drive the lock alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

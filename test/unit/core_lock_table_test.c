@@ -353,7 +353,7 @@ static void a_release_that_nobody_answers_ends_too(void **state) {
     world_in(&w, RL_RELEASING);
     world_tick(&w, 7);
     assert_int_equal(w.out.released, RL_RESULT_NO_QUORUM);
-    assert_int_equal(w.out.release | w.out.owe, 0); /* the requests themselves become owed */
+    assert_int_equal(w.out.release | w.out.owe, 0); /* the requests themselves become pending */
     assert_int_equal(w.lock.state, RL_IDLE);
 }
 

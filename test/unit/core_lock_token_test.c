@@ -1,4 +1,4 @@
-/* A token that comes from somebody else: a lock that is taken over with it, and a release of it. */
+/* A token of another client: a lock that is taken over with it, and a release of it. */
 #include "unit/lock_world.h"
 
 #define VALID_NS (9898 * MS) /* of the usual ttl of 10000 ms */
@@ -29,7 +29,7 @@ static void is_held_when_a_majority_has_it(void **state) {
     assert_int_equal(w.lock.valid_until_ns, START_NS + VALID_NS);
 }
 
-/* Whoever had it may have set it on a node that is down now. */
+/* Its former holder may have set it on a node that is down now. */
 static void is_released_everywhere(void **state) {
     (void)state;
     struct world w;
@@ -101,7 +101,7 @@ static void is_left_alone_when_given_up(void **state) {
 
 /* -- Released -- */
 
-/* On all nodes: nobody knows where it was set, nor for how long. */
+/* On all nodes: it is not known where it was set, or for how long. */
 static void is_released_for_somebody_else(void **state) {
     (void)state;
     for (uint32_t was_lost = 0; was_lost < 2; was_lost++) {

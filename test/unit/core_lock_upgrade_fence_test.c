@@ -53,8 +53,8 @@ static void has_a_new_fence(void **state) {
     }
 }
 
-/* The nodes count differently: who has not converted cannot be raised, and until a majority is the
- * hold is a reader's. */
+/* The nodes' counters differ: a node that has not converted cannot be raised, and until a majority
+ * is the hold is a reader's. */
 static void raises_before_it_is_won(void **state) {
     (void)state;
     struct world w;

@@ -51,7 +51,7 @@ static void is_won_by_a_majority(void **state) {
     assert_int_equal(w.out.extended, RL_RESULT_NONE);
     world_vote(&w, 1, GRANTS, START_NS + 103 * MS);
     assert_int_equal(w.out.extended, RL_RESULT_OK);
-    assert_int_equal(w.out.send | w.out.repair, 0); /* who refuses has it, for a reader */
+    assert_int_equal(w.out.send | w.out.repair, 0); /* a node that refuses has it, for a reader */
     assert_int_equal(w.lock.valid_until_ns, START_NS + 100 * MS + VALID_NS);
     assert_int_equal(w.lock.state, RL_HELD);
 }
@@ -163,7 +163,7 @@ static void counts_no_vote_of_an_earlier_upgrade(void **state) {
 
 /* -- In vain -- */
 
-/* It is over when what converts back is, and is told what it came to. */
+/* It ends with the extension that converts back, and then reports its result. */
 static void is_converted_back(void **state) {
     (void)state;
     static const struct {
@@ -200,7 +200,7 @@ static void is_converted_back(void **state) {
     }
 }
 
-/* Nobody answers, neither to this nor to that. */
+/* No node answers, neither to the upgrade nor to the extension. */
 static void is_given_up_by_the_clock(void **state) {
     (void)state;
     struct world w;
@@ -268,7 +268,8 @@ static void asks_no_nodes_that_are_too_few(void **state) {
 
 /* -- Ended while it is pending -- */
 
-/* Nobody waits for what converts back then: it is the watchdog's, whether there is one or not. */
+/* No caller waits for the extension that converts back then: it is the watchdog's, whether there is
+ * one or not. */
 static void is_cancelled(void **state) {
     (void)state;
     struct world w;

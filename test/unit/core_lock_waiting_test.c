@@ -51,7 +51,7 @@ static void waits_until_it_is_told(void **state) {
     assert_int_equal(rl_lock_wake_ns(&w.lock), START_NS + 100 * MS);
     world_tick(&w, 7);
     assert_int_equal(w.out.acquired, RL_RESULT_DEADLINE);
-    assert_int_equal(w.lock.acquire.attempt, RL_RESULT_NONE); /* it has asked nobody */
+    assert_int_equal(w.lock.acquire.attempt, RL_RESULT_NONE); /* it has asked no node */
 }
 
 /* In line a pause costs a try, and the deadline comes at the same moment. */

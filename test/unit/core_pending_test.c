@@ -1,5 +1,4 @@
-/* The releases that a node is owed: in order, bounded, and given up only when the key must be gone.
- */
+/* The pending releases of a node: in order, bounded, and dropped only when the key must be gone. */
 #include "core/pending.h"
 
 #include "core/quorum.h"
@@ -163,7 +162,7 @@ static void retries_at_the_earliest(void **state) {
     assert_int_equal(pending.retry_ns, 10 * MS + RL_PENDING_RETRY_NS);
     rl_pending_take(&pending);
     rl_pending_take(&pending);
-    assert_int_equal(pending.retry_ns, 10 * MS + RL_PENDING_RETRY_NS); /* one is still owed */
+    assert_int_equal(pending.retry_ns, 10 * MS + RL_PENDING_RETRY_NS); /* one is still pending */
     rl_pending_take(&pending);
     assert_int_equal(pending.retry_ns, RL_NEVER);
 }
@@ -179,8 +178,7 @@ static void bounds_the_refused_too(void **state) {
     assert_int_equal(pending.count, RL_PENDING_MAX);
 }
 
-/* The node is up and too busy to be told: nobody will come back, so only time can bring another
- * try. */
+/* The node is up and too busy: no reconnect will follow, so only time can cause another try. */
 static void retries_what_was_not_sent(void **state) {
     (void)state;
     struct rl_pending pending;

@@ -1,4 +1,4 @@
-/* What outcomes mean, all of them, and what becomes of each kind of command after each. */
+/* The meaning of all outcomes, and the next step of each kind of command after each. */
 #include "core/reply_class.h"
 
 #include "core/call.h"
@@ -81,7 +81,7 @@ static void ends_or_stays_owed(void **state) {
         }
         struct rl_call again = make(RL_CALL_RELEASE, ROUND);
         rl_call_again(&again);
-        assert_int_equal(again.round, 0); /* whoever waited for this vote has given up */
+        assert_int_equal(again.round, 0); /* the round that waited for this vote has given up */
         assert_int_equal(rl_call_end(&again, o), expected_end(&again, true, o));
     }
 }

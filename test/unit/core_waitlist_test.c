@@ -1,5 +1,5 @@
-/* Lines: who may ask and who is next, whatever order they come and leave in. Compared with a plain
- * list that is searched each time. */
+/* Lines: which lock may ask and which is next, for any order of joining and leaving. Compared with
+ * a plain list that is searched each time. */
 #include "core/waitlist.h"
 
 #include "unit/check.h"
@@ -16,7 +16,7 @@ struct lock {
 struct queue {
     struct rl_waitlist turns[LINES];
     struct lock locks[LOCKS];
-    uint32_t order[LOCKS]; /* who is in line, in the order in which they came */
+    uint32_t order[LOCKS]; /* the locks in line, in order of arrival */
     uint32_t count;
 };
 
@@ -50,7 +50,7 @@ static uint32_t busy(const struct queue *q) {
     return mask;
 }
 
-/* Whoever can go on has gone on: nobody waits but for an active lock. */
+/* Every lock that can go on has gone on: locks wait only for an active lock. */
 static void check(const struct queue *q) {
     for (uint32_t place = 0; place < q->count; place++) {
         const struct lock *lock = &q->locks[q->order[place]];

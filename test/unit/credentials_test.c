@@ -1,5 +1,5 @@
-/* Newer credentials on their way: every order in which they are set, answered and cut off; what of
- * them may be shown; and that none stays behind. */
+/* Newer credentials in transit: every order of setting, answers and disconnects; what may be shown
+ * of them; and that none stays in memory. */
 #include "redis/credentials.h"
 
 #include "marks.h"
@@ -129,7 +129,7 @@ static void later_ones_wait(void **state) {
     }
 }
 
-/* A server that ends a handshake is not told them in the next one. */
+/* A server that ends a handshake does not get them in the next one. */
 static void a_cut_skips_them_once(void **state) {
     (void)state;
     struct rl_auth auth = {.state = RL_AUTH_SETTLED};

@@ -1,4 +1,5 @@
-/* Who runs the loop of the blocking interface: the loop thread, or a caller. See ask_scene.h. */
+/* The thread that runs the loop of the blocking interface: the loop thread, or a caller. See
+ * ask_scene.h. */
 #include "unit/ask_scene.h"
 
 /* As if the loop thread rested; the test is a caller. */
@@ -121,7 +122,7 @@ static void code_of_the_program_came(void **state) {
     assert_int_equal(client.wheel, RL_WHEEL_THREAD);
 }
 
-/* It comes by another caller's call, whose next one must not be run by the one who drives. */
+/* It arrives in another caller's call, whose next call must not be run by the driving caller. */
 static void listen_meanwhile(struct rl_ask *ask) {
     wait_run(ask);
     client.listeners = 1;
@@ -155,7 +156,7 @@ static void it_takes_too_long(void **state) {
     returns(&calls[0], 0);
 }
 
-/* The one who drives has his answer; the other one must not be forgotten. */
+/* The driving caller has its answer; the other one must not be forgotten. */
 static void another_one_waits(void **state) {
     (void)state;
     rest();

@@ -1,4 +1,4 @@
-/* A driver for tests that writes down what it is told, and the world of one lock around it. */
+/* A driver for tests that records its requests, and the world of one lock around it. */
 #ifndef UNIT_DRIVER_SCENE_H
 #define UNIT_DRIVER_SCENE_H
 
@@ -30,7 +30,7 @@ struct scene {
     bool is_late;      /* it is not known yet what to ask for */
     uint64_t place;    /* to ask with */
     uint32_t lease_ms; /* that it is passed for; 0: it asks */
-    /* what the driver was told */
+    /* the requests to the driver */
     uint32_t sent[RL_CALL_KINDS]; /* successfully */
     uint32_t refused[RL_CALL_KINDS];
     uint32_t pending_releases;

@@ -1,4 +1,4 @@
-/* The handshake: what is said for which URL, and which answers rule a node out. */
+/* The handshake: the commands for each URL, and the answers that rule a node out. */
 #include "redis/handshake.h"
 
 #include "redlock/redlock.h"
@@ -103,7 +103,7 @@ static void takes_the_answers_of_redis_only(void **state) {
     }
 }
 
-/* A node that the guard cannot judge is not used: the operator is told what to do. */
+/* A node that the guard cannot judge is not used: the message says what to do. */
 static void says_what_the_guard_lacks(void **state) {
     (void)state;
     struct rl_info info;

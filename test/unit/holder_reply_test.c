@@ -1,4 +1,4 @@
-/* What the script of a query answers, taken apart. */
+/* The answers of a query's script, parsed. */
 #include "redis/holder_reply.h"
 
 #include "redlock/redlock.h"

@@ -1,4 +1,4 @@
-/* What a server says of itself: read out of whatever the other side sends as INFO. */
+/* A server's description of itself: parsed from any bytes that the other side sends as INFO. */
 #include "redis/info.h"
 
 #include "unit/check.h"

@@ -1,4 +1,4 @@
-/* What a node may answer to the commands on a line: through the guard and the judge, as in
+/* A node's possible answers to the commands on a line: through the guard and the judge, as in
  * reply_test.c. */
 #include "redis/line_reply.h"
 

@@ -47,7 +47,7 @@ struct scene {
     uint32_t standing_at;
     bool is_given;         /* home has taken it out, and written it into the key */
     bool is_used;          /* the nodes were asked with it */
-    bool is_of_many;       /* who waits wants other resources as well */
+    bool is_of_many;       /* the waiter wants other resources as well */
     uint32_t order[NODES]; /* the nodes, as they are home one after the other */
 };
 

@@ -1,5 +1,5 @@
-/* What is said on a client's channel: whose turn it is, who is the heir, what a node has passed on
- * and who comes next; and nothing else is taken for that. */
+/* Messages on a client's channel: the turn, the heir, a key that a node has passed on and the next
+ * client; and no other text is taken for one. */
 #include "core/fence.h"
 #include "redis/received.h"
 #include "unit/check.h"
@@ -72,7 +72,7 @@ static void takes_every_form(void **state) {
     }
 }
 
-/* A lock may hold by a token that is no place's: what is told to it says so. */
+/* A lock may hold by a token that is no place's: its messages say so. */
 static void knows_a_token_that_is_no_place(void **state) {
     (void)state;
     static const char *const tokens[] = {
@@ -157,7 +157,7 @@ static const char *const others[] = {
     "pass " TOKEN " 1" NUMBER_18 " 1000 0 " MAC,
     "pass " TOKEN " 5 1000 0x " MAC,
     "pass " OTHER " 5 1000 0 " MAC,
-    /* Who comes next. */
+    /* The next client. */
     "next " TOKEN " ",
     "next " TOKEN OTHER,
     "next " TOKEN "  " OTHER,

@@ -61,7 +61,7 @@ struct world {
     uint64_t counted[RL_NODES_MAX]; /* the counters that granted in time; 0: it did not */
     uint32_t counting_round;        /* the round in which they are, or the upgrade's */
     uint32_t raised;                /* nodes that answered that their counter is the fence now */
-    uint64_t fence;                 /* of the grant that was told last */
+    uint64_t fence;                 /* of the grant that was reported last */
     uint32_t life_ms;               /* the longest ttl of any key of the present token */
     bool given;                     /* the attempt was by a turn: its keys may be anywhere */
     uint64_t turn;                  /* the place whose turn it was given, for the next attempt */
@@ -77,7 +77,7 @@ struct world {
     uint32_t voters;   /* of the nodes that are up */
     uint32_t lease_ms; /* of keys that the next attempt is passed; 0: it asks for them */
     uint32_t awaited;  /* nodes of which it wants to hear */
-    uint64_t early_ns; /* so long before we are told of it a node has passed its key */
+    uint64_t early_ns; /* how long before the message a node has passed its key */
     uint64_t counter;  /* of a vote */
     uint64_t floor;
     bool lines; /* there are lines to wait in */
@@ -186,7 +186,7 @@ static inline void ledger_attempts(struct world *w, const struct rl_event *e) {
     w->set_ns = e->now_ns;
     w->set_ms = w->lock.acquire.ttl_ms;
     w->set_ms = e->lease_ms > 0 && e->lease_ms < w->set_ms ? e->lease_ms : w->set_ms;
-    w->given = w->turn != 0; /* home has written a key, or who held it before */
+    w->given = w->turn != 0; /* home, or the former holder, has written a key */
     w->reached = w->given ? e->up : 0;
     memset(w->counted, 0, sizeof w->counted);
     CHECK(w, x->send == 0 || (x->send == e->voters && e->lease_ms == 0));
@@ -205,7 +205,7 @@ static inline void ledger_fence(struct world *w, const struct rl_event *e) {
         w->counting_round = w->lock.round.id;
         w->raised = 0;
     }
-    bool all_count = w->counting_round == w->set_round; /* to an upgrade only who may vote */
+    bool all_count = w->counting_round == w->set_round; /* to an upgrade only nodes that may vote */
     if (grants && in->round == w->counting_round &&
         (all_count || (e->voters >> in->node & 1) != 0)) {
         w->counted[in->node] = in->counter;
@@ -272,7 +272,7 @@ static inline void ledger_keys(struct world *w, const struct rl_event *e) {
         w->unanswered |= x->send;
     }
     if (x->acquired == RL_RESULT_OK && w->adopting) {
-        w->reached = world_all(w); /* who adopts answers for every key of the token */
+        w->reached = world_all(w); /* an adopting lock is responsible for every key of the token */
     } else if (w->adopting) {
         CHECK(w, x->release == 0 && x->owe == 0); /* it is not ours to end */
     }
@@ -293,7 +293,7 @@ static inline void ledger_life(struct world *w, const struct rl_event *e) {
         w->life_ms = w->lock.acquire.ttl_ms;
         w->life_ms = e->lease_ms > w->life_ms ? e->lease_ms : w->life_ms;
     } else if (e->type == RL_EV_RELEASE && e->u.token != NULL) {
-        w->life_ms = REDLOCK_TTL_MS_MAX; /* whoever has set it may have asked for that */
+        w->life_ms = REDLOCK_TTL_MS_MAX; /* its former holder may have requested that */
     } else if (extends && ttl_ms > w->life_ms) {
         w->life_ms = ttl_ms;
     }
@@ -328,8 +328,8 @@ static inline void ledger_operations(struct world *w, const struct rl_event *e) 
     CHECK(w, !x->generate_token || w->lock.state == RL_READY);
 }
 
-/* Who is told that it is the writer has converted a majority, each of them for as long as it holds.
- * Whatever comes of it, it holds no shorter than it would have. */
+/* A lock that is reported as the writer has converted a majority, each node for as long as it
+ * holds. Whatever the result, the upgrade does not shorten the hold. */
 static inline void ledger_upgrade(struct world *w, const struct rl_event *e) {
     const struct rl_actions *x = &w->out;
     const struct rl_ballot_in *in = &e->u.vote;

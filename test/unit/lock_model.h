@@ -1,4 +1,4 @@
-/* What a lock must do, told a second time: the oracle for the tests of core/lock.h.
+/* A second specification of what a lock must do: the oracle for the tests of core/lock.h.
  *
  * It is written from the specification and from the comments of lock.h, round.h and redlock.h, not
  * from lock.c, and in another manner: votes are sets of nodes, and what follows from them is worked
@@ -285,7 +285,7 @@ static inline void model_disown(struct model *m, const struct rl_event *e, struc
     if (m->state == RL_EXTENDING) {
         model_extension_over(m, x, RL_RESULT_CANCELED);
     }
-    if (m->leased) { /* whoever keeps it expects it to live as long as was asked for */
+    if (m->leased) { /* its keeper expects it to live for the requested ttl */
         m->ttl_ms = m->wish.ttl_ms;
         model_round(m, e, x, RL_ROUND_EXTEND);
     }

@@ -114,7 +114,7 @@ static inline void model_attempt(struct model *m, const struct rl_event *e, stru
     }
 }
 
-/* Nodes that have not told it of a key are asked, if that is of use. */
+/* Nodes that have not reported a key are asked, if that is useful. */
 static inline void model_collect(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     m->collect_ns = UINT64_MAX;
     m->awaited = 0;

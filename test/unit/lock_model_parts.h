@@ -29,9 +29,9 @@ struct model {
     uint32_t may_hold;
     /* the attempt */
     uint64_t set_ns;                 /* its SETs, or the first key of those that were passed */
-    uint64_t collect_ns;             /* keys that it was not told of by then are asked for */
+    uint64_t collect_ns;             /* keys that were not reported by then are requested */
     bool leased;                     /* keys were passed, and not extended by us so far */
-    bool given;                      /* nodes may have keys of it that nobody asked them for */
+    bool given;                      /* nodes may have keys of it that were not requested */
     uint32_t asked;                  /* nodes that were asked one by one */
     uint64_t counters[RL_NODES_MAX]; /* what those that granted answered */
     uint64_t carried; /* what commands carry: the floor, later the fence; 0: neither */
@@ -95,7 +95,7 @@ static inline uint64_t model_place(const struct model *m) {
     return m->state == RL_READY || m->state == RL_TRYING || m->state == RL_FENCING ? m->turn : 0;
 }
 
-/* The loss is told a margin before the end, half of what is left at most. */
+/* The loss is reported a margin before the end, at most half of the remaining validity. */
 static inline void model_valid_until(struct model *m, uint64_t until_ns) {
     until_ns = until_ns < m->hold_until_ns ? until_ns : m->hold_until_ns;
     uint64_t half_ns = (until_ns - m->now_ns) / 2;
@@ -154,7 +154,7 @@ static inline void model_extension_over(struct model *m, struct rl_actions *x, e
 /* An attempt or a hold is over: nothing that a SET may have reached is left alone. */
 static inline void model_let_go(struct model *m, const struct rl_event *e, struct rl_actions *x) {
     bool done_before = m->state == RL_BACKOFF || m->state == RL_WAITING || m->state == RL_READY;
-    if (!done_before && !m->adopts) { /* what is adopted may be somebody else's */
+    if (!done_before && !m->adopts) { /* an adopted token may belong to another client */
         x->release = e->up;
         x->owe |= m->may_hold & ~e->up;
     }

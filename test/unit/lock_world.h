@@ -125,7 +125,7 @@ static inline void world_acquire(struct world *w, struct rl_acquire acquire, uin
     world_step(w, &e);
 }
 
-/* A token that somebody else holds, or held. */
+/* A token that another client holds, or held. */
 static inline void world_take_over(struct world *w, struct rl_acquire acquire, uint64_t now_ns,
                                    uint32_t up) {
     struct rl_event e = world_event(w, RL_EV_ADOPT, now_ns, up);

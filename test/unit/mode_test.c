@@ -121,7 +121,7 @@ static void is_released_as_what_it_was(void **state) {
     assert_int_equal(rl_mode_of(s.lock, RL_CALL_SET), RL_SHARED);
 }
 
-/* -- Who converts, and who is counted -- */
+/* -- Commands that convert, and nodes that count -- */
 
 static void converts_only_what_may_be_the_writers(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
-/* Options, without any server: every one of them out of range in each direction, what is said about
- * it, and that nothing stays behind. The nodes are sockets that do not exist. */
+/* Options, without any server: each of them out of range in each direction, the message about it,
+ * and that nothing leaks. The nodes are sockets that do not exist. */
 #include <math.h>
 #include <uv.h>
 

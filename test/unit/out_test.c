@@ -1,5 +1,5 @@
-/* Bytes that wait to be written: in order, at O(1) each whatever the peer takes, and no secret in
- * memory that was given back. */
+/* Bytes that wait to be written: in order, at O(1) each however much the peer accepts, and no
+ * secret in freed memory. */
 #include "base/out.h"
 
 #include "unit/check.h"

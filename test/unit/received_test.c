@@ -1,4 +1,4 @@
-/* What a node may say on a connection that listens. The guard is driven through hiredis's own
+/* A node's possible messages on a subscribed connection. The guard is driven through hiredis's own
  * reader, with bytes as they would come from the socket. */
 #include "redis/received.h"
 

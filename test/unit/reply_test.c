@@ -1,5 +1,5 @@
-/* What a node may say. The guard is driven through hiredis's own reader, with bytes as they would
- * come from the socket; the judge then says what the reply means. */
+/* A node's possible replies. The guard is driven through hiredis's own reader, with bytes as they
+ * would come from the socket; the judge then classifies the reply. */
 #include "redis/reply.h"
 
 #include "redlock/redlock.h"

@@ -133,7 +133,7 @@ static void keeps_what_others_want(void **state) {
     for (uint32_t i = 0; i < n; i += 2) {
         struct rl_resource *resource = rl_resource_get(&table, 0, &i, sizeof i);
         assert_true(rl_line_is_busy(&resource->line, 1000 + i));
-        rl_line_note(&resource->line, false, 2000); /* home says that nobody waits any more */
+        rl_line_note(&resource->line, false, 2000); /* home says that no client waits any more */
         rl_resource_put(&table, resource);
     }
     assert_int_equal(table.count, 0);

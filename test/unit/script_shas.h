@@ -1,5 +1,5 @@
 /* The hashes of the scripts. Their bytes are part of a version: a node keeps one copy of each for
- * all clients, and a script that was changed is another one. So the hashes stand here, not only in
+ * all clients, and a changed script is a different one. So the hashes are listed here, not only in
  * the build. */
 #ifndef UNIT_SCRIPT_SHAS_H
 #define UNIT_SCRIPT_SHAS_H

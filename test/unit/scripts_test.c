@@ -1,11 +1,11 @@
-/* The scripts as texts: which they are, and what they ask of a server. */
+/* The scripts as texts: their list, and their requirements on a server. */
 #include "redis/scripts/scripts.h"
 #include "base/sha1.h"
 #include "redis/command.h"
 #include "unit/check.h"
 #include "unit/script_shas.h"
 
-/* The same bytes and hashes whoever builds, and no comment among them. */
+/* The same bytes and hashes in every build, without comments. */
 static void has_the_scripts_of_this_version(void **state) {
     (void)state;
     static const char *const shas[] = {SCRIPT_SHAS};

@@ -1,5 +1,5 @@
 /* Node URLs: every part of the grammar, every way to get it wrong, and that no message shows a
- * password. Tables: one row is one text and what must come of it. */
+ * password. Tables: each row is a text and its expected result. */
 #include "redis/url.h"
 
 #include <setjmp.h>
