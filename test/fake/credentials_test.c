@@ -63,8 +63,7 @@ static void every_refusal_leaves_the_connection(void **state) {
     rotating_end(&f);
 }
 
-/* An answer that Redis does not give costs the connection, and the next one uses valid
- * credentials. */
+/* An answer that is not Redis's costs the connection; the next one uses valid credentials. */
 static void an_odd_answer_costs_the_connection(void **state) {
     (void)state;
     static const char *const odd[] = {"+QUEUED\r\n", ":1\r\n",    "$-1\r\n",

@@ -54,8 +54,7 @@ static void hands_on(void **state) {
     assert_int_equal(take(live, first, false).line.waiting, 0); /* it has no turn */
     assert_int_equal(take(live, first, true).line.waiting, 3);  /* its own key */
     live_tell(live, 0, "ZADD libredlock:line:shared:{key} 1 " A);
-    assert_int_equal(take(live, first, true).line.waiting, 4); /* a client that wants to read waits,
-                                                                  too */
+    assert_int_equal(take(live, first, true).line.waiting, 4); /* a reader waits, too */
     live_tell(live, 0, "DEL libredlock:line:shared:{key}");
 
     answer = release(live, first, RL_RELEASE_SERVE);
@@ -71,8 +70,7 @@ static void hands_on(void **state) {
     assert_int_equal(answer.line.which, 1);
     assert_in_range(answer.line.life_ms, 0, GRACE_MS);
     assert_int_equal(join(live, C, 60000).verdict, RL_YES); /* as often as it asks */
-    answer = release(live, second, RL_RELEASE_LOOK);        /* by a client that had other nodes'
-                                                               keys */
+    answer = release(live, second, RL_RELEASE_LOOK);        /* it had other nodes' keys */
     assert_int_equal(answer.verdict, RL_NO);
     assert_int_equal(answer.line.waiting, 3); /* the client that has the turn waits, too */
     answer = take(live, C, true);
@@ -80,8 +78,7 @@ static void hands_on(void **state) {
     assert_int_equal(answer.line.waiting, 2);
     assert_in_range(live_pttl(live, 0, "key"), 15000, 30000); /* no turn's */
 
-    /* a repeated release finds nothing; LEAVE notifies the next client, and tells the holder of
-     * it */
+    /* a repeated release finds nothing; LEAVE notifies the next client, and the holder */
     assert_int_equal(release(live, first, RL_RELEASE_SERVE).verdict, RL_NO);
     assert_int_equal(leave(live, A, false).verdict, RL_YES);
     hears(c, "next " C " " B ":h");
