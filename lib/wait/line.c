@@ -56,8 +56,7 @@ static void set_due(struct rl_resource *resource, uint64_t at_ns) {
     rl_deadlines_set(&rl_line_client(resource)->deadlines, &resource->due, at_ns);
 }
 
-/* Does not call a lock that asks already because it has a single try left: it gives up its place
- * when it ends. */
+/* Not a lock that asks already, with its last try: it gives up its place when it ends. */
 static void call_lock(redlock_lock *lock, enum rl_line_call call) {
     assert(call != RL_LINE_CALL_NONE);
     if (lock->core.state == RL_WAITING) {
@@ -240,8 +239,7 @@ void rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
 
 /* -- The lock that waits -- */
 
-/* Keys carry the holder's name of the lock that took the place: a lock of another name needs a new
- * one. */
+/* Keys carry the holder's name of the lock that took the place: another name needs a new place. */
 static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
     const struct rl_target *mine = &lock->target;
     const struct rl_target *its = resource->placed != NULL ? &resource->placed->target : mine;
