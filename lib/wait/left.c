@@ -27,6 +27,11 @@ static struct rl_left *find(redlock_client *client, uint64_t place) {
     return found;
 }
 
+/* rl_left_take() has something to find if a node of it both has no key and has passed it one. */
+static void look(redlock_client *client, const struct rl_left *left) {
+    client->lines.refuses = client->lines.refuses || (left->gone & left->passed) != 0;
+}
+
 void rl_left_add(redlock_lock *lock, uint64_t place, uint32_t gone, uint32_t passed) {
     struct rl_lines *lines = &lock->client->lines;
     struct rl_left *left = &lines->left[lines->left_next];
@@ -35,7 +40,7 @@ void rl_left_add(redlock_lock *lock, uint64_t place, uint32_t gone, uint32_t pas
         rl_lock_ref(lock);
         drop(left);
         *left = (struct rl_left){.lock = lock, .place = place, .gone = gone, .passed = passed};
-        lines->refuses = lines->refuses || (gone & passed) != 0;
+        look(lock->client, left);
     }
 }
 
@@ -43,7 +48,7 @@ void rl_left_passed(redlock_client *client, uint32_t node, uint64_t place) {
     struct rl_left *left = find(client, place);
     if (left != NULL) {
         left->passed |= UINT32_C(1) << node;
-        client->lines.refuses = true;
+        look(client, left);
     }
 }
 
@@ -51,7 +56,7 @@ void rl_left_gone(redlock_client *client, uint32_t node, uint64_t place) {
     struct rl_left *left = place != 0 ? find(client, place) : NULL;
     if (left != NULL) {
         left->gone |= UINT32_C(1) << node;
-        client->lines.refuses = true;
+        look(client, left);
     }
 }
 

@@ -222,34 +222,39 @@ static void hear_next(struct rl_resource *resource, const char *next) {
     }
 }
 
+/* Keys are passed to writers only. resource: NULL if no lock waits with this place; then it may be
+ * held already, and home's pass comes last. */
+static void on_pass(redlock_client *client, struct rl_resource *resource, uint32_t node,
+                    const struct rl_line_message *said) {
+    if (resource == NULL) {
+        struct rl_resource *held = held_by(client, said->token);
+        if (held != NULL && said->next[0] != '\0') {
+            hear_next(held, said->next);
+        }
+        rl_left_passed(client, node, said->place);
+    } else if (resource->kind == RL_EXCLUSIVE) {
+        if (resource->line.home == node) {
+            hear_next(resource, said->next);
+        }
+        hear_pass(resource, node, said);
+    }
+}
+
 static void on_told(redlock_client *client, uint32_t node, const char *payload, size_t length) {
     struct rl_line_message said;
     if (!rl_line_parse(client, payload, length, &said)) {
         return;
     }
     struct rl_resource *resource = waiting_with(client, said.place);
-    struct rl_resource *held = resource == NULL ? held_by(client, said.token) : NULL;
-    if (said.kind == RL_LINE_SAYS_NEXT) {
-        if (resource != NULL || held != NULL) {
-            hear_next(resource != NULL ? resource : held, said.next);
+    if (said.kind == RL_LINE_SAYS_PASS) {
+        on_pass(client, resource, node, &said);
+    } else if (said.kind == RL_LINE_SAYS_NEXT) {
+        resource = resource != NULL ? resource : held_by(client, said.token);
+        if (resource != NULL) {
+            hear_next(resource, said.next);
         }
-        return;
-    }
-    if (held != NULL && said.kind == RL_LINE_SAYS_PASS && said.next[0] != '\0') {
-        hear_next(held, said.next); /* home's pass comes when others have granted it already */
-    }
-    if (resource != NULL && said.kind == RL_LINE_SAYS_PASS && resource->kind != RL_EXCLUSIVE) {
-        return; /* keys are passed to writers only */
-    }
-    if (resource != NULL && said.kind == RL_LINE_SAYS_PASS && resource->line.home == node) {
-        hear_next(resource, said.next);
-    }
-    if (resource != NULL && said.kind == RL_LINE_SAYS_PASS) {
-        hear_pass(resource, node, &said);
     } else if (resource != NULL) {
         hear_turn(resource, node, &said);
-    } else if (said.kind == RL_LINE_SAYS_PASS) {
-        rl_left_passed(client, node, said.place);
     }
 }
 
