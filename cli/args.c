@@ -98,7 +98,7 @@ const struct tool_option rl_args_table[] = {
     {"reason", 0, TOOL_TEXT, .at = AT(reason), .uses = FOR(RL_CMD_KICK), .value = "TEXT",
      .help = "why; noted on the nodes for a day. At most 200 bytes"},
     {"slot", 0, TOOL_WHOLE, .at = AT(slot), .min = 0, .max = REDLOCK_PERMITS_MAX - 1,
-     .uses = FOR(RL_CMD_KICK), .value = "N", .help = "of a semaphore: who has slot N"},
+     .uses = FOR(RL_CMD_KICK), .value = "N", .help = "of a semaphore: the holder of slot N"},
     {"token", 0, TOOL_TEXT, .at = AT(token), .uses = FOR(RL_CMD_KICK), .value = "TOKEN",
      .help = "only who holds it by this token: one of several readers"},
     {"yes", 'y', TOOL_FLAG, .at = AT(yes), .uses = FOR(RL_CMD_KICK),

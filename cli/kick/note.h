@@ -1,5 +1,5 @@
-/* What redlock kick notes on the nodes, for a day: who took the lock from which holder, when and
- * why.
+/* What redlock kick notes on the nodes, for a day: from which holder the lock was taken, by whom,
+ * when and why.
  *
  * The last five kicks of a name stand in a sorted set under "libredlock:kicks:{" name "}", with the
  * time as their score; the same bytes on all nodes. A name that begins with "libredlock:" cannot be

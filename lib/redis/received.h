@@ -3,7 +3,7 @@
  * Happy path: a status for each command of the handshake, a confirmation for each SUBSCRIBE and
  * UNSUBSCRIBE of one channel, and in between the messages that other clients publish, each a flat
  * array of three. Each fills one slot of the connection, and nothing is allocated. A message's
- * payload is kept as it came, with any bytes: anybody can publish.
+ * payload is kept as it came, with any bytes: any client can publish.
  *
  * Failure modes: everything else. The guard refuses an answer to no request, an array of another
  * length or with another first word, nesting, a channel's name or a payload that is longer than

@@ -67,7 +67,7 @@ size_t waiter_count_all(struct waiter *w, const char *command);
 void waiter_hold(struct waiter *w);   /* it has the key on all nodes ... */
 void waiter_let_go(struct waiter *w); /* ... and has left it without a word */
 
-/* Somebody has waited at home since long ago, and stays, though nobody listens for that token. */
+/* Another client has waited at home for a long time, and stays, though it no longer listens. */
 void waiter_stand_before(struct waiter *w, const char *token);
 
 /* What a place is to the nodes: the token of an attempt. Valid until the next one. */

@@ -86,7 +86,7 @@ struct steps {
 void steps_add(struct list *list, uint32_t item);
 bool steps_is_gone(const struct steps *steps, uint32_t token);
 
-/* Somebody may rely on the node's yes to the round, or may yet count it. */
+/* Whether a client may rely on the node's yes to the round, or may yet count it. */
 bool steps_is_live(const struct steps *steps, uint32_t node, uint32_t round, uint64_t true_ns);
 bool steps_is_vacant(uint32_t value);
 bool steps_writes(const struct steps_round *round);
