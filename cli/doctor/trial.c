@@ -50,7 +50,7 @@ static bool lacks_script(const redisReply *reply) {
 }
 
 /* Sends the command exactly as the library does. NULL: not sent, or not answered. */
-static redisReply *send_command(struct trials *trials, const struct rl_command *command) {
+static redisReply *send_command(struct trials *trials, const struct rl_request *command) {
     char *wire = malloc(rl_command_room(command->target));
     if (wire == NULL) {
         return NULL;
@@ -61,8 +61,8 @@ static redisReply *send_command(struct trials *trials, const struct rl_command *
     return rl_wire_reply(trials->facts->wire);
 }
 
-/* The command, of the trial's key; its token too, unless it has one. */
-static redisReply *run(struct trials *trials, struct rl_command command) {
+/* The command, of the trial's key; token: NULL for the trial's. */
+static redisReply *run(struct trials *trials, const char *token, struct rl_request command) {
     const struct rl_bytes name = {trials->key, strlen(trials->key)};
     const bool is_permit = command.lock_mode == RL_PERMIT;
     const struct rl_target target = {.resources = &name,
@@ -72,7 +72,7 @@ static redisReply *run(struct trials *trials, struct rl_command command) {
                                      .take = is_permit,
                                      .holder = ""};
     command.target = &target;
-    command.token = command.token != NULL ? command.token : trials->token;
+    memcpy(command.token, token != NULL ? token : trials->token, sizeof command.token);
     command.ttl_ms = TTL_MS;
     command.grace_ms = TTL_MS;
     redisReply *reply = send_command(trials, &command);
@@ -85,7 +85,7 @@ static redisReply *run(struct trials *trials, struct rl_command command) {
 }
 
 /* As rl_reply_judge(); an error or a missing reply counts as RL_NOT_REDIS. */
-static struct rl_answer judge(const struct rl_command *command, redisReply *reply) {
+static struct rl_answer judge(const struct rl_request *command, redisReply *reply) {
     struct rl_answer answer = {.verdict = RL_NOT_REDIS};
     if (reply != NULL && reply->type != REDIS_REPLY_ERROR) {
         answer = rl_reply_judge(command->kind, reply);
@@ -101,7 +101,8 @@ static void forget(struct trials *trials, const char *format) {
 
 /* A command, and the answer that the node must give. */
 struct step {
-    struct rl_command command;
+    const char *token; /* NULL: the trial's */
+    struct rl_request command;
     enum rl_verdict verdict;
     uint32_t waiting; /* of the answer; how many read */
     uint8_t which;
@@ -112,7 +113,7 @@ static bool play(struct trials *trials, enum rl_trial about, const struct step *
     bool is_good = true;
     for (size_t i = 0; is_good && i < n; i++) {
         const struct step *step = &steps[i];
-        struct redisReply *reply = run(trials, step->command);
+        struct redisReply *reply = run(trials, step->token, step->command);
         const struct rl_answer answer = judge(&step->command, reply);
         const bool is_answer = answer.verdict != RL_NOT_REDIS;
         is_good = answer.verdict == step->verdict && answer.line.waiting == step->waiting &&
@@ -150,36 +151,34 @@ static void try_readers(struct trials *trials) {
     }
     snprintf(other, sizeof other, "%c%s", trials->token[0] == '0' ? '1' : '0', trials->token + 1);
     make_token(trials, "0123456789abcdef01234567", waiter);
-    const struct rl_command share = {.kind = RL_COMMAND_TAKE, .lock_mode = RL_SHARED};
-    const struct rl_command upgrade = {.kind = RL_COMMAND_UPGRADE, .lock_mode = RL_SHARED};
-    const struct rl_command extend = {.kind = RL_COMMAND_EXTEND, .lock_mode = RL_SHARED};
-    const struct rl_command release = {
+    const struct rl_request share = {.kind = RL_COMMAND_TAKE, .lock_mode = RL_SHARED};
+    const struct rl_request upgrade = {.kind = RL_COMMAND_UPGRADE, .lock_mode = RL_SHARED};
+    const struct rl_request extend = {.kind = RL_COMMAND_EXTEND, .lock_mode = RL_SHARED};
+    const struct rl_request release = {
         .kind = RL_COMMAND_RELEASE_LINE, .lock_mode = RL_SHARED, .mode = RL_RELEASE_SERVE};
-    const struct rl_command intend = {.kind = RL_COMMAND_RELEASE_LINE, .token = other};
-    struct rl_command share_other = share, upgrade_other = upgrade, release_other = release,
-                      convert = extend, note = intend, drop = intend;
-    share_other.token = upgrade_other.token = release_other.token = other;
+    const struct rl_request intend = {.kind = RL_COMMAND_RELEASE_LINE};
+    struct rl_request convert = extend, note = intend, drop = intend;
     convert.converts = true;
     note.intent_ms = TTL_MS;
     drop.intent_ms = RL_INTENT_DROP;
     const struct step steps[] = {
-        {share, RL_YES, 0, 0},
-        {share_other, RL_YES, 0, 0},
-        {extend, RL_YES, 0, 0},
-        {{.kind = RL_COMMAND_READER}, RL_YES, 2, 0},
-        {upgrade, RL_NO, 0, RL_UPGRADE_OTHERS},
-        {upgrade_other, RL_NO, 0, RL_UPGRADE_MEETS_UPGRADE},
-        {release_other, RL_YES, 0, 0},
-        {note, RL_NO, 0, 0},
-        {share_other, RL_NO, 0, 1},
-        {drop, RL_NO, 0, 0},
-        {share_other, RL_YES, 0, 0},
-        {release_other, RL_YES, 0, 0},
-        {upgrade, RL_YES, 0, 0},
-        {{.kind = RL_COMMAND_JOIN, .lock_mode = RL_SHARED, .token = waiter}, RL_NO, 0, 0},
-        {{.kind = RL_COMMAND_LEAVE, .lock_mode = RL_SHARED, .token = waiter}, RL_YES, 0, 0},
-        {convert, RL_YES, 0, 0},
-        {release, RL_YES, 0, 0},
+        {NULL, share, RL_YES, 0, 0},
+        {other, share, RL_YES, 0, 0},
+        {NULL, extend, RL_YES, 0, 0},
+        {NULL, {.kind = RL_COMMAND_READER}, RL_YES, 2, 0},
+        {NULL, upgrade, RL_NO, 0, RL_UPGRADE_OTHERS},
+        {other, upgrade, RL_NO, 0, RL_UPGRADE_MEETS_UPGRADE},
+        {other, release, RL_YES, 0, 0},
+        {other, note, RL_NO, 0, 0},
+        {other, share, RL_NO, 0, 1},
+        {other, drop, RL_NO, 0, 0},
+        {other, share, RL_YES, 0, 0},
+        {other, release, RL_YES, 0, 0},
+        {NULL, upgrade, RL_YES, 0, 0},
+        {waiter, {.kind = RL_COMMAND_JOIN, .lock_mode = RL_SHARED}, RL_NO, 0, 0},
+        {waiter, {.kind = RL_COMMAND_LEAVE, .lock_mode = RL_SHARED}, RL_YES, 0, 0},
+        {NULL, convert, RL_YES, 0, 0},
+        {NULL, release, RL_YES, 0, 0},
     };
     if (!play(trials, RL_TRIAL_READERS, steps, sizeof steps / sizeof steps[0])) {
         forget(trials, "DEL %s");
@@ -193,45 +192,45 @@ static void try_readers(struct trials *trials) {
 /* A semaphore of one permit: the first client gets it, the second waits, leaves, waits again, and
  * is not there when the permit is released; then the number is set, and asked for. */
 static void try_permits(struct trials *trials) {
-    static const struct rl_slots slot = {.at = {0}, .n = 1};
     char first[RL_COMMAND_TOKEN_LEN + 1], second[RL_COMMAND_TOKEN_LEN + 1];
     if (!may_try(trials)) {
         return;
     }
     make_token(trials, "010000000000000000000001", first); /* for one permit each */
     make_token(trials, "010000000000000000000002", second);
-    const struct rl_command join = {
-        .kind = RL_COMMAND_JOIN, .lock_mode = RL_PERMIT, .token = second, .from = RL_NO_SLOT};
-    const struct rl_command take = {.kind = RL_COMMAND_TAKE,
-                                    .lock_mode = RL_PERMIT,
-                                    .token = first,
-                                    .has_turn = true,
-                                    .slots = &slot};
+    const struct rl_request join = {
+        .kind = RL_COMMAND_JOIN, .lock_mode = RL_PERMIT, .from = RL_NO_SLOT};
+    const struct rl_request take = {
+        .kind = RL_COMMAND_TAKE, .lock_mode = RL_PERMIT, .has_turn = true, .slots = {.n = 1}};
     const struct step steps[] = {
-        {{.kind = RL_COMMAND_JOIN,
+        {first,
+         {.kind = RL_COMMAND_JOIN,
           .lock_mode = RL_PERMIT,
-          .token = first,
           .from = RL_NO_SLOT,
           .join = RL_JOIN_PEEK},
          RL_YES,
          0,
          0},
-        {take, RL_YES, 0, 0},
-        {join, RL_NO, 0, 0},
-        {{.kind = RL_COMMAND_LEAVE, .lock_mode = RL_PERMIT, .token = second}, RL_YES, 0, 0},
-        {join, RL_NO, 0, 0},
-        {take, RL_YES, 1, 0}, /* as after a lost answer; the reply counts the waiters */
-        {{.kind = RL_COMMAND_RELEASE_PERMIT,
+        {first, take, RL_YES, 0, 0},
+        {second, join, RL_NO, 0, 0},
+        {second, {.kind = RL_COMMAND_LEAVE, .lock_mode = RL_PERMIT}, RL_YES, 0, 0},
+        {second, join, RL_NO, 0, 0},
+        {first, take, RL_YES, 1, 0}, /* as after a lost answer; the reply counts the waiters */
+        {first,
+         {.kind = RL_COMMAND_RELEASE_PERMIT,
           .lock_mode = RL_PERMIT,
-          .token = first,
           .mode = RL_RELEASE_SERVE,
-          .slots = &slot},
+          .slots = {.n = 1}},
          RL_YES,
          0,
          0},
-        {{.kind = RL_COMMAND_SET_PERMITS, .lock_mode = RL_PERMIT}, RL_YES, 0, 0},
-        {{.kind = RL_COMMAND_SLOT, .lock_mode = RL_PERMIT, .index = RL_NO_SLOT}, RL_YES, 1, 0},
-        {{.kind = RL_COMMAND_SLOT, .lock_mode = RL_PERMIT, .index = 0}, RL_NO, 0, 0},
+        {NULL, {.kind = RL_COMMAND_SET_PERMITS, .lock_mode = RL_PERMIT}, RL_YES, 0, 0},
+        {NULL,
+         {.kind = RL_COMMAND_SLOT, .lock_mode = RL_PERMIT, .index = RL_NO_SLOT},
+         RL_YES,
+         1,
+         0},
+        {NULL, {.kind = RL_COMMAND_SLOT, .lock_mode = RL_PERMIT, .index = 0}, RL_NO, 0, 0},
     };
     play(trials, RL_TRIAL_PERMITS, steps, sizeof steps / sizeof steps[0]);
     /* The number lives for a day. */
@@ -258,19 +257,19 @@ static void make_names(struct trials *trial) {
 
 /* One command; without a key, because SET was refused, those that follow it answer no if they may
  * run. */
-static bool try_script(struct trials *trial, enum rl_trial which, struct rl_command command,
+static bool try_script(struct trials *trial, enum rl_trial which, struct rl_request command,
                        enum rl_verdict wanted) {
-    redisReply *reply = run(trial, command);
+    redisReply *reply = run(trial, NULL, command);
     const bool is_good = judge(&command, reply).verdict == wanted;
     return note(trial, which, reply, is_good);
 }
 
 static void try_key(struct trials *trial) {
     const bool is_set =
-        try_script(trial, RL_TRIAL_SET, (struct rl_command){.kind = RL_COMMAND_SET}, RL_YES);
+        try_script(trial, RL_TRIAL_SET, (struct rl_request){.kind = RL_COMMAND_SET}, RL_YES);
     const enum rl_verdict wanted = is_set ? RL_YES : RL_NO;
-    try_script(trial, RL_TRIAL_EXTEND, (struct rl_command){.kind = RL_COMMAND_EXTEND}, wanted);
-    if (!try_script(trial, RL_TRIAL_RELEASE, (struct rl_command){.kind = RL_COMMAND_RELEASE},
+    try_script(trial, RL_TRIAL_EXTEND, (struct rl_request){.kind = RL_COMMAND_EXTEND}, wanted);
+    if (!try_script(trial, RL_TRIAL_RELEASE, (struct rl_request){.kind = RL_COMMAND_RELEASE},
                     wanted)) {
         forget(trial, "DEL %s");
     }
@@ -286,7 +285,7 @@ static void try_native(struct trials *trial) {
         return;
     }
     const enum rl_command_kind kind = has_delex ? RL_COMMAND_DELEX : RL_COMMAND_DELIFEQ;
-    redisReply *reply = run(trial, (struct rl_command){.kind = kind});
+    redisReply *reply = run(trial, NULL, (struct rl_request){.kind = kind});
     bool is_error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
     if (is_error && rl_reply_reason(reply->str) == REDLOCK_ERR_NODE_PERMISSION) {
         note(trial, has_delex ? RL_TRIAL_DELEX : RL_TRIAL_DELIFEQ, reply, false);
@@ -297,8 +296,8 @@ static void try_native(struct trials *trial) {
 
 /* With a counter of the doctor's own. Key and counter expire if they cannot be deleted. */
 static void try_fence(struct trials *trial) {
-    const struct rl_command take = {.kind = RL_COMMAND_TAKE, .counter = 1};
-    const struct rl_command raise = {.kind = RL_COMMAND_RAISE, .counter = 1};
+    const struct rl_request take = {.kind = RL_COMMAND_TAKE, .counter = 1};
+    const struct rl_request raise = {.kind = RL_COMMAND_RAISE, .counter = 1};
     const bool is_fenced = try_script(trial, RL_TRIAL_FENCE, take, RL_YES);
     try_script(trial, RL_TRIAL_RAISE, raise, is_fenced ? RL_YES : RL_NO);
     forget(trial, "DEL %s");
@@ -311,14 +310,15 @@ static void try_fence(struct trials *trial) {
 static void try_line(struct trials *trial) {
     char second[RL_COMMAND_TOKEN_LEN + 1];
     make_token(trial, "0123456789abcdef01234567", second);
-    const struct rl_command join = {.kind = RL_COMMAND_JOIN, .token = second};
+    const struct rl_request join = {.kind = RL_COMMAND_JOIN};
     const struct step steps[] = {
-        {{.kind = RL_COMMAND_JOIN}, RL_YES, 0, 0},
-        {join, RL_NO, 0, 0},
-        {{.kind = RL_COMMAND_LEAVE, .token = second}, RL_YES, 0, 0},
-        {join, RL_NO, 0, 0},
-        {{.kind = RL_COMMAND_TAKE, .has_turn = true}, RL_YES, 1, 0},
-        {{.kind = RL_COMMAND_RELEASE_LINE,
+        {NULL, {.kind = RL_COMMAND_JOIN}, RL_YES, 0, 0},
+        {second, join, RL_NO, 0, 0},
+        {second, {.kind = RL_COMMAND_LEAVE}, RL_YES, 0, 0},
+        {second, join, RL_NO, 0, 0},
+        {NULL, {.kind = RL_COMMAND_TAKE, .has_turn = true}, RL_YES, 1, 0},
+        {NULL,
+         {.kind = RL_COMMAND_RELEASE_LINE,
           .mode = RL_RELEASE_SERVE,
           .successor = second,
           .lease_ms = 1},

@@ -68,7 +68,7 @@ struct rl_release_plan {
     uint32_t homes;     /* nodes that keep lines of its resources, as a mask: `mode` is for them */
     uint32_t grace_ms;  /* for which others reserve the keys; 0: they delete them */
     uint32_t lease_ms;  /* for which the keys are passed to `successor` */
-    uint32_t intent_ms; /* as in struct rl_command */
+    uint32_t intent_ms; /* as in struct rl_request */
     uint64_t counter;   /* the least fence that suits the successor; 0: none */
     enum rl_release_mode mode;
     char successor[RL_VALUE_MAX + 1]; /* "": not known */

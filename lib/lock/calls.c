@@ -13,7 +13,6 @@
 #include "mode/slots.h"
 #include "nodes/eligibility.h"
 #include "redis/native.h"
-#include "redis/request.h"
 #include "wait/line_call.h"
 #include "wait/line_release.h"
 #include "wait/waiting.h"
@@ -131,7 +130,7 @@ static const char *format(redlock_client *client, const struct rl_node *node,
     struct rl_written *written = &client->calls.written[other];
     if (written->length == 0 || written->kind != request->kind ||
         written->whole_script != request->whole_script) {
-        *written = (struct rl_written){rl_request_format(request, wire), request->kind,
+        *written = (struct rl_written){rl_command_format(wire, request), request->kind,
                                        request->whole_script};
     }
     request->successor = NULL; /* belongs to the plan: a retried script passes no keys on */

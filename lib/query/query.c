@@ -131,6 +131,15 @@ void rl_query_cancel_all(redlock_client *client) {
 
 /* -- Asking and being answered -- */
 
+static struct rl_request request_of(redlock_query *query, uint8_t mode, uint32_t index) {
+    assert(query->kind != RL_COMMAND_READ || index == 0);
+    return (struct rl_request){.target = &query->target,
+                               .kind = query->kind,
+                               .lock_mode = mode,
+                               .grace_ms = RL_LINE_GRACE_MS,
+                               .index = index};
+}
+
 /* Starts the next look: asks a node; for waiters, `mode` and `index` say which one in which
  * line. */
 static void look_ask(redlock_query *query, uint32_t node, uint8_t mode, uint32_t index,
@@ -140,11 +149,7 @@ static void look_ask(redlock_query *query, uint32_t node, uint8_t mode, uint32_t
     struct rl_query_look *look = &query->looks[query->n_looks++];
     look->query = query;
     look->node = (uint8_t)node;
-    look->request = (struct rl_request){.target = &query->target,
-                                        .kind = query->kind,
-                                        .lock_mode = mode,
-                                        .grace_ms = RL_LINE_GRACE_MS,
-                                        .index = index};
+    look->request = request_of(query, mode, index);
     look->status = rl_node_send(&client->nodes[node].node, &look->request, client->io.wire, length,
                                 query->asked_ns);
     if (look->status == 0) {
@@ -153,14 +158,9 @@ static void look_ask(redlock_query *query, uint32_t node, uint8_t mode, uint32_t
     }
 }
 
-static size_t write_command(const redlock_query *query, uint8_t mode, uint32_t index) {
-    assert(query->kind != RL_COMMAND_READ || index == 0);
-    struct rl_command command = {.kind = query->kind,
-                                 .target = &query->target,
-                                 .lock_mode = mode,
-                                 .grace_ms = RL_LINE_GRACE_MS,
-                                 .index = index};
-    return rl_command_format(query->client->io.wire, &command);
+static size_t write_command(redlock_query *query, uint8_t mode, uint32_t index) {
+    const struct rl_request request = request_of(query, mode, index);
+    return rl_command_format(query->client->io.wire, &request);
 }
 
 static void await_answers(redlock_query *query) {

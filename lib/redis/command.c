@@ -74,9 +74,9 @@ bool rl_command_is_script(enum rl_command_kind kind) {
     return kind < RL_COMMAND_HANDSHAKE && rows[kind].text != NULL;
 }
 
-static bool is_permit(const struct rl_command *command) {
-    assert(command->lock_mode <= RL_PERMIT);
-    return command->lock_mode == RL_PERMIT;
+static bool is_permit(const struct rl_request *request) {
+    assert(request->lock_mode <= RL_PERMIT);
+    return request->lock_mode == RL_PERMIT;
 }
 
 /* -- Keys -- */
@@ -91,47 +91,47 @@ static void put_name(struct rl_writer *w, const char *before, const struct rl_by
     rl_put_bytes(w, "\r\n", 2);
 }
 
-static bool is_of_one(const struct rl_command *command) {
-    return rows[command->kind].is_of_one;
+static bool is_of_one(const struct rl_request *request) {
+    return rows[request->kind].is_of_one;
 }
 
 /* For a semaphore the number of slots, whatever the number of resources. */
-static uint32_t count_keys(const struct rl_command *command) {
-    assert(is_of_one(command) || !is_permit(command) || command->slots != NULL);
-    return is_of_one(command) ? 1 : is_permit(command) ? command->slots->n : command->target->n;
+static uint32_t count_keys(const struct rl_request *request) {
+    assert(is_of_one(request) || !is_permit(request) || request->slots.n > 0);
+    return is_of_one(request) ? 1 : is_permit(request) ? request->slots.n : request->target->n;
 }
 
-static void put_key(struct rl_writer *w, const struct rl_command *command, const char *prefix,
+static void put_key(struct rl_writer *w, const struct rl_request *request, const char *prefix,
                     uint32_t i) {
-    const struct rl_bytes *resources = command->target->resources;
+    const struct rl_bytes *resources = request->target->resources;
     char slot[SLOT_MAX];
-    assert(command->which < command->target->n);
-    if (is_of_one(command) && is_permit(command) && command->kind != RL_COMMAND_WAITER) {
+    assert(request->which < request->target->n);
+    if (is_of_one(request) && is_permit(request) && request->kind != RL_COMMAND_WAITER) {
         put_name(w, RL_COMMAND_PERMITS_PREFIX "{", resources, "}");
-    } else if (is_of_one(command)) {
-        put_name(w, prefix, &resources[command->which], "");
-    } else if (is_permit(command)) {
-        assert(i < command->slots->n && command->slots->n <= RL_SLOTS_MAX);
-        assert(command->slots->at[i] < RL_PERMITS_MAX);
+    } else if (is_of_one(request)) {
+        put_name(w, prefix, &resources[request->which], "");
+    } else if (is_permit(request)) {
+        assert(i < request->slots.n && request->slots.n <= RL_SLOTS_MAX);
+        assert(request->slots.at[i] < RL_PERMITS_MAX);
         int length = snprintf(slot, sizeof slot, "%s" RL_COMMAND_SLOT_PREFIX "%u:{", prefix,
-                              (unsigned)command->slots->at[i]);
+                              (unsigned)request->slots.at[i]);
         assert((size_t)length < sizeof slot);
         (void)length; /* without assertions */
         put_name(w, slot, resources, "}");
     } else {
-        assert(i < command->target->n);
+        assert(i < request->target->n);
         put_name(w, prefix, &resources[i], "");
     }
 }
 
-static void put_keys(struct rl_writer *w, const struct rl_command *command, bool counters) {
-    const uint32_t n = count_keys(command);
+static void put_keys(struct rl_writer *w, const struct rl_request *request, bool counters) {
+    const uint32_t n = count_keys(request);
     rl_put_number(w, n * (counters ? 2 : 1));
     for (uint32_t i = 0; i < n; i++) {
-        put_key(w, command, "", i);
+        put_key(w, request, "", i);
     }
     for (uint32_t i = 0; counters && i < n; i++) {
-        put_key(w, command, RL_COMMAND_COUNTER_PREFIX, i);
+        put_key(w, request, RL_COMMAND_COUNTER_PREFIX, i);
     }
 }
 
@@ -159,110 +159,110 @@ static struct arg number_if(bool is_there, uint64_t n) {
 }
 
 /* The mode argument of a RELEASE_LINE. */
-static struct arg way_of(const struct rl_command *command) {
+static struct arg way_of(const struct rl_request *request) {
     static const char *const ways[] = {
         [RL_RELEASE_PLAIN] = "", [RL_RELEASE_LOOK] = "look", [RL_RELEASE_SERVE] = "serve"};
-    assert(command->mode < sizeof ways / sizeof ways[0]);
-    return text(ways[command->mode]);
+    assert(request->mode < sizeof ways / sizeof ways[0]);
+    return text(ways[request->mode]);
 }
 
 /* Slots without a turn are keys like others: the number of permits is not checked. */
-static bool knows_permits(const struct rl_command *command) {
-    return is_permit(command) && (command->kind != RL_COMMAND_TAKE || command->has_turn);
+static bool knows_permits(const struct rl_request *request) {
+    return is_permit(request) && (request->kind != RL_COMMAND_TAKE || request->has_turn);
 }
 
-static bool passes(const struct rl_command *command) {
-    return command->successor != NULL && command->successor[0] != '\0';
+static bool passes(const struct rl_request *request) {
+    return request->successor != NULL && request->successor[0] != '\0';
 }
 
 /* The mode argument of a JOIN or a LEAVE. */
-static struct arg line_way_of(const struct rl_command *command) {
+static struct arg line_way_of(const struct rl_request *request) {
     static const char *const joins[] = {
         [RL_JOIN] = "", [RL_JOIN_PEEK] = "peek", [RL_JOIN_QUIET] = "quiet"};
-    assert(command->join < sizeof joins / sizeof joins[0]);
-    assert(command->join != RL_JOIN_PEEK || is_permit(command));
-    return text(command->line_only ? "line" : joins[command->join]);
+    assert(request->join < sizeof joins / sizeof joins[0]);
+    assert(request->join != RL_JOIN_PEEK || is_permit(request));
+    return text(request->line_only ? "line" : joins[request->join]);
 }
 
-static struct arg mode_of(const struct rl_command *command) {
-    assert(!is_permit(command) || (command->target->permits > 0 && command->target->n == 1));
-    return knows_permits(command) ? number(command->target->permits)
-                                  : text(command->lock_mode == RL_SHARED ? "shared" : "");
+static struct arg mode_of(const struct rl_request *request) {
+    assert(!is_permit(request) || (request->target->permits > 0 && request->target->n == 1));
+    return knows_permits(request) ? number(request->target->permits)
+                                  : text(request->lock_mode == RL_SHARED ? "shared" : "");
 }
 
-static struct arg reader_of(const struct rl_command *command) {
-    const bool reads = command->lock_mode == RL_SHARED;
-    assert(reads || !command->converts);
-    return text(command->converts ? "convert" : reads ? "shared" : "");
+static struct arg reader_of(const struct rl_request *request) {
+    const bool reads = request->lock_mode == RL_SHARED;
+    assert(reads || !request->converts);
+    return text(request->converts ? "convert" : reads ? "shared" : "");
 }
 
-static struct arg arg_of(const struct rl_command *command, char letter) {
+static struct arg arg_of(const struct rl_request *request, char letter) {
     static const char *const lines[] = {
         [RL_EXCLUSIVE] = "", [RL_SHARED] = "shared", [RL_PERMIT] = "permits"};
-    const struct rl_target *target = command->target;
+    const struct rl_target *target = request->target;
     const struct rl_bytes *resource = &target->resources[0];
     switch (letter) {
         case 't':
-            assert(command->ttl_ms > 0); /* PX 0 is an error */
-            return number(command->ttl_ms);
+            assert(request->ttl_ms > 0); /* PX 0 is an error */
+            return number(request->ttl_ms);
         case 'f': /* the fence, or its floor; and how long its counter lives */
         case 'u':
-            assert(command->counter > 0 || command->kind != RL_COMMAND_RAISE);
-            return number_if(command->counter > 0, command->counter);
+            assert(request->counter > 0 || request->kind != RL_COMMAND_RAISE);
+            return number_if(request->counter > 0, request->counter);
         case 'k':
         case 'y':
-            return number_if(command->counter > 0, target->retention_ms);
+            return number_if(request->counter > 0, target->retention_ms);
         case 'p':
-            return text(command->has_turn ? "1" : "");
+            return text(request->has_turn ? "1" : "");
         case 'c':                                       /* the successor, and its lease */
-            assert(!passes(command) || target->n == 1); /* the script passes only its first key */
-            return text(passes(command) ? command->successor : "");
+            assert(!passes(request) || target->n == 1); /* the script passes only its first key */
+            return text(passes(request) ? request->successor : "");
         case 'l':
-            return number_if(passes(command), command->lease_ms);
+            return number_if(passes(request), request->lease_ms);
         case 'g': /* the life of a reservation; of a release 0: none */
-            assert(command->grace_ms > 0 || rl_command_hands_on(command->kind));
-            return number(command->grace_ms);
+            assert(request->grace_ms > 0 || rl_command_hands_on(request->kind));
+            return number(request->grace_ms);
         case 's':
-            assert(command->shut_ms == 0 || command->lock_mode == RL_SHARED);
-            return number_if(command->shut_ms > 0, command->shut_ms);
+            assert(request->shut_ms == 0 || request->lock_mode == RL_SHARED);
+            return number_if(request->shut_ms > 0, request->shut_ms);
         case 'q':
-            return way_of(command);
+            return way_of(request);
         case 'a':
-            return text(command->announces && target->notifies ? "1" : "");
+            return text(request->announces && target->notifies ? "1" : "");
         case 'i':
-            assert(command->intent_ms == 0 || command->lock_mode == RL_EXCLUSIVE);
-            return number_if(command->intent_ms > 0,
-                             command->intent_ms == RL_INTENT_DROP ? 0 : command->intent_ms);
+            assert(request->intent_ms == 0 || request->lock_mode == RL_EXCLUSIVE);
+            return number_if(request->intent_ms > 0,
+                             request->intent_ms == RL_INTENT_DROP ? 0 : request->intent_ms);
         case 'm': /* a semaphore's number of permits, then its resource */
-            return mode_of(command);
+            return mode_of(request);
         case 'r':
-            return knows_permits(command)
+            return knows_permits(request)
                        ? (struct arg){.bytes = resource->data, .length = resource->length}
                        : text("");
         case 'x': /* the mode, where slots are keys like others */
-            return reader_of(command);
+            return reader_of(request);
         case 'o':
-            return number_if(is_permit(command) && command->from != RL_NO_SLOT, command->from);
+            return number_if(is_permit(request) && request->from != RL_NO_SLOT, request->from);
         case 'e':
-            return line_way_of(command);
+            return line_way_of(request);
         case 'w':
-            return number(command->waited_ms);
+            return number(request->waited_ms);
         case 'd':
-            return text(lines[command->lock_mode]);
+            return text(lines[request->lock_mode]);
         default:
             assert(letter == 'n');
-            return number_if(command->kind != RL_COMMAND_SLOT || command->index != RL_NO_SLOT,
-                             command->index);
+            return number_if(request->kind != RL_COMMAND_SLOT || request->index != RL_NO_SLOT,
+                             request->index);
     }
 }
 
 /* The token, and the holder behind it. */
-static void put_value(struct rl_writer *w, const struct rl_command *command) {
-    const struct rl_target *target = command->target;
+static void put_value(struct rl_writer *w, const struct rl_request *request) {
+    const struct rl_target *target = request->target;
     assert(target->holder_length <= REDLOCK_HOLDER_MAX);
     size_t behind = target->holder_length > 0 ? 1 + (size_t)target->holder_length : 0;
     rl_put_count(w, '$', RL_COMMAND_TOKEN_LEN + behind);
-    rl_put_bytes(w, command->token, RL_COMMAND_TOKEN_LEN);
+    rl_put_bytes(w, request->token, RL_COMMAND_TOKEN_LEN);
     if (behind > 0) {
         rl_put_bytes(w, ":", 1);
         rl_put_bytes(w, target->holder, target->holder_length);
@@ -271,20 +271,20 @@ static void put_value(struct rl_writer *w, const struct rl_command *command) {
 }
 
 /* Lists the arguments; empty ones at the end are left out. Returns their number. */
-static size_t list_args(const struct rl_command *command, struct arg args[ARGS_MAX]) {
-    const char *letters = rows[command->kind].args;
+static size_t list_args(const struct rl_request *request, struct arg args[ARGS_MAX]) {
+    const char *letters = rows[request->kind].args;
     size_t n = 0;
     for (size_t i = 0; letters[i] != '\0'; i++) {
         assert(i < ARGS_MAX);
-        args[i] = letters[i] == 'v' ? (struct arg){.is_value = true} : arg_of(command, letters[i]);
+        args[i] = letters[i] == 'v' ? (struct arg){.is_value = true} : arg_of(request, letters[i]);
         n = args[i].bytes != NULL && args[i].length == 0 ? n : i + 1;
     }
     return n;
 }
 
-static void put_arg(struct rl_writer *w, const struct rl_command *command, const struct arg *arg) {
+static void put_arg(struct rl_writer *w, const struct rl_request *request, const struct arg *arg) {
     if (arg->is_value) {
-        put_value(w, command);
+        put_value(w, request);
     } else if (arg->bytes != NULL) {
         rl_put_bulk(w, arg->bytes, arg->length);
     } else {
@@ -294,40 +294,40 @@ static void put_arg(struct rl_writer *w, const struct rl_command *command, const
 
 /* -- Commands -- */
 
-static void put_native(struct rl_writer *w, const struct rl_command *command) {
-    const bool delex = command->kind == RL_COMMAND_DELEX;
-    assert(is_native(command->kind));
+static void put_native(struct rl_writer *w, const struct rl_request *request) {
+    const bool delex = request->kind == RL_COMMAND_DELEX;
+    assert(is_native(request->kind));
     rl_put_count(w, '*', delex ? 4 : 3);
     rl_put_text(w, delex ? "DELEX" : "DELIFEQ");
-    put_key(w, command, "", 0);
+    put_key(w, request, "", 0);
     if (delex) {
         rl_put_text(w, "IFEQ");
     }
-    put_value(w, command);
+    put_value(w, request);
 }
 
-static void put_set(struct rl_writer *w, const struct rl_command *command) {
-    assert(command->ttl_ms > 0); /* PX 0 is an error */
+static void put_set(struct rl_writer *w, const struct rl_request *request) {
+    assert(request->ttl_ms > 0); /* PX 0 is an error */
     rl_put_count(w, '*', 6);
     rl_put_text(w, "SET");
-    put_key(w, command, "", 0);
-    put_value(w, command);
+    put_key(w, request, "", 0);
+    put_value(w, request);
     rl_put_text(w, "NX");
     rl_put_text(w, "PX");
-    rl_put_number(w, command->ttl_ms);
+    rl_put_number(w, request->ttl_ms);
 }
 
-static void put_script(struct rl_writer *w, const struct rl_command *command) {
-    const struct row *row = &rows[command->kind];
-    const bool counters = strchr(row->args, 'f') != NULL && command->counter > 0;
+static void put_script(struct rl_writer *w, const struct rl_request *request) {
+    const struct row *row = &rows[request->kind];
+    const bool counters = strchr(row->args, 'f') != NULL && request->counter > 0;
     struct arg args[ARGS_MAX];
-    const size_t n = list_args(command, args);
-    rl_put_count(w, '*', 3 + (counters ? 2 : 1) * count_keys(command) + n);
-    rl_put_text(w, command->whole_script ? "EVAL" : "EVALSHA");
-    rl_put_text(w, command->whole_script ? row->text : row->sha1);
-    put_keys(w, command, counters);
+    const size_t n = list_args(request, args);
+    rl_put_count(w, '*', 3 + (counters ? 2 : 1) * count_keys(request) + n);
+    rl_put_text(w, request->whole_script ? "EVAL" : "EVALSHA");
+    rl_put_text(w, request->whole_script ? row->text : row->sha1);
+    put_keys(w, request, counters);
     for (size_t i = 0; i < n; i++) {
-        put_arg(w, command, &args[i]);
+        put_arg(w, request, &args[i]);
     }
 }
 
@@ -342,23 +342,23 @@ size_t rl_command_room(const struct rl_target *target) {
            (2 * keys + 1) * (longest + SLOT_MAX + FRAME_MAX);
 }
 
-size_t rl_command_format(char *wire, const struct rl_command *command) {
-    const struct rl_target *target = command->target;
-    const bool releases_one = command->kind == RL_COMMAND_RELEASE || is_native(command->kind);
+size_t rl_command_format(char *wire, const struct rl_request *request) {
+    const struct rl_target *target = request->target;
+    const bool releases_one = request->kind == RL_COMMAND_RELEASE || is_native(request->kind);
     struct rl_writer w = {wire, rl_command_room(target), false};
-    assert(command->kind != RL_COMMAND_HANDSHAKE);
+    assert(request->kind != RL_COMMAND_HANDSHAKE);
     assert(target->n >= 1 && target->n <= REDLOCK_RESOURCES_MAX);
-    assert((command->kind != RL_COMMAND_SET && !releases_one) || count_keys(command) == 1);
-    assert(!releases_one || !(command->announces && target->notifies));
-    assert(command->lock_mode != RL_SHARED || (command->kind != RL_COMMAND_SET && !releases_one));
-    assert(command->lock_mode == RL_SHARED || command->kind != RL_COMMAND_UPGRADE);
+    assert((request->kind != RL_COMMAND_SET && !releases_one) || count_keys(request) == 1);
+    assert(!releases_one || !(request->announces && target->notifies));
+    assert(request->lock_mode != RL_SHARED || (request->kind != RL_COMMAND_SET && !releases_one));
+    assert(request->lock_mode == RL_SHARED || request->kind != RL_COMMAND_UPGRADE);
     (void)releases_one; /* without assertions */
-    if (command->kind == RL_COMMAND_SET) {
-        put_set(&w, command);
-    } else if (is_native(command->kind)) {
-        put_native(&w, command);
+    if (request->kind == RL_COMMAND_SET) {
+        put_set(&w, request);
+    } else if (is_native(request->kind)) {
+        put_native(&w, request);
     } else {
-        put_script(&w, command);
+        put_script(&w, request);
     }
     assert(!w.overflow);
     *w.at = '\0';

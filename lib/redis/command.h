@@ -94,7 +94,7 @@ size_t rl_command_room(const struct rl_target *target);
 
 /* Writes the command and a terminating zero (hiredis looks past the end). Returns its length. wire
  * has rl_command_room() bytes. */
-size_t rl_command_format(char *wire, const struct rl_command *command);
+size_t rl_command_format(char *wire, const struct rl_request *request);
 
 /* As rl_command_format() for any list of arguments; 0 if it does not fit into capacity. */
 size_t rl_command_format_args(char *wire, size_t capacity, const char *const *args, size_t count);

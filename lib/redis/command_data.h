@@ -110,23 +110,24 @@ enum rl_upgrade_no {
 
 #define RL_INTENT_DROP UINT32_MAX
 
-struct rl_command {
-    enum rl_command_kind kind;
-    bool whole_script; /* EVAL rather than EVALSHA; of no meaning for SET */
-    bool announces;    /* RELEASE_LINE: also publish, if the target notifies */
-    uint32_t ttl_ms;   /* of the key, in commands that set or extend it */
-    uint64_t counter;  /* TAKE, UPGRADE: the floor; RAISE, EXTEND: the fence; 0: none */
-    const struct rl_target *target;
-    const char *token;     /* RL_COMMAND_TOKEN_LEN bytes; of no meaning for READ, WAITER */
-    const char *successor; /* RELEASE_LINE: the value that it passes the keys to; "": not known */
-    uint32_t lease_ms;     /* ... and for how long; `counter` is its least fence */
-    uint32_t waited_ms;    /* JOIN: the time waited so far */
-    uint32_t grace_ms;     /* the life of a reservation, or of a turn: JOIN, LEAVE, RELEASE_LINE */
-    uint32_t index;     /* WAITER, READER: which one, from 0; SLOT: its number; RL_NO_SLOT: all */
-    uint32_t shut_ms;   /* TAKE, shared: how long new readers are kept out; 0: they are not */
-    uint32_t intent_ms; /* RELEASE_LINE, exclusive: the same where others read; 0: nothing;
-                            RL_INTENT_DROP: no longer */
-    uint8_t mode;       /* RELEASE_LINE: enum rl_release_mode */
+/* A command that was sent and is not answered yet. The caller provides the memory until
+ * `answer`. */
+struct rl_request {
+    struct rl_request *next;
+    uint64_t sent_ns;
+    uint64_t began_ns;              /* as sent_ns, but never put off: it did not run earlier */
+    uint64_t written_ns;            /* when its bytes were given to the system; 0: not yet */
+    const struct rl_target *target; /* valid while the request is outstanding */
+    const char *successor; /* RELEASE_LINE: the value that it passes the keys to, valid until it is
+                              written; NULL or "": not known */
+    uint32_t ttl_ms;       /* of the key, in commands that set or extend it */
+    uint64_t counter;      /* TAKE, UPGRADE: the floor; RAISE, EXTEND: the fence; RELEASE_LINE: the
+                              least fence of the successor; 0: none */
+    uint8_t kind;          /* enum rl_command_kind */
+    bool whole_script;     /* EVAL rather than EVALSHA; set by rl_node_put_script() */
+    bool sent_again;       /* in another form, behind later commands */
+    bool announces;        /* a release of a held lock: also publish, if the target notifies */
+    uint8_t mode;          /* RELEASE_LINE: enum rl_release_mode */
     uint8_t which;      /* JOIN, LEAVE, WAITER, READER: of which resource of the target, from 0 */
     bool converts;      /* EXTEND, shared: turns a key that has the token into a reader's */
     uint8_t lock_mode;  /* enum rl_mode; READ, READER: of no meaning */
@@ -134,8 +135,15 @@ struct rl_command {
     bool has_turn;      /* TAKE: reservations give way to it */
     bool line_only;     /* LEAVE: a key that has the token stays */
     uint16_t from;      /* JOIN, permit: from which slot on to look; RL_NO_SLOT: any */
-    const struct rl_slots *slots; /* permit: all but JOIN, LEAVE, SET_PERMITS, SLOT,
-                                     WAITER */
+    uint32_t waited_ms; /* JOIN: the time waited so far */
+    uint32_t grace_ms;  /* the life of a reservation, or of a turn: JOIN, LEAVE, RELEASE_LINE */
+    uint32_t lease_ms;  /* RELEASE_LINE: for how long the successor has the keys */
+    uint32_t index;     /* WAITER, READER: which one, from 0; SLOT: its number; RL_NO_SLOT: all */
+    uint32_t shut_ms;   /* TAKE, shared: how long new readers are kept out; 0: they are not */
+    uint32_t intent_ms; /* RELEASE_LINE, exclusive: the same where others read; 0: nothing;
+                            RL_INTENT_DROP: no longer */
+    char token[RL_COMMAND_TOKEN_LEN]; /* READ, WAITER, READER, SLOT: of no meaning */
+    struct rl_slots slots;            /* permit: all but JOIN, LEAVE, SET_PERMITS, SLOT, WAITER */
 };
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "base/mark.h"
 #include "redis/node_state.h"
-#include "redis/request.h"
 #include "redlock/status.h"
 
 #define PAUSE_MAX 127 /* connections */
@@ -43,7 +42,7 @@ void rl_native_try(struct rl_node *node, const struct rl_request *request,
     again.kind = native->offered;
     native->trial = (struct rl_request){.kind = again.kind, .sent_ns = rl_io_step_ns(node->io)};
     native->offered = RL_COMMAND_RELEASE; /* once */
-    if (rl_conn_send(node->conn, wire, rl_request_format(&again, wire))) {
+    if (rl_conn_send(node->conn, wire, rl_command_format(wire, &again))) {
         rl_node_push(node, &native->trial);
     }
 }

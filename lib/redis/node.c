@@ -4,7 +4,6 @@
 #include "redis/node_auth.h"
 #include "redis/node_state.h"
 #include "redis/pause.h"
-#include "redis/request.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -31,39 +31,6 @@ enum rl_node_state {
     RL_NODE_STATES
 };
 
-/* A command that was sent and is not answered yet. The caller provides the memory until
- * `answer`. */
-struct rl_request {
-    struct rl_request *next;
-    uint64_t sent_ns;
-    uint64_t began_ns;              /* as sent_ns, but never put off: it did not run earlier */
-    uint64_t written_ns;            /* when its bytes were given to the system; 0: not yet */
-    const struct rl_target *target; /* valid while the request is outstanding */
-    const char *successor;          /* valid until it is written; NULL: none */
-    uint32_t ttl_ms;
-    uint64_t counter;
-    uint8_t kind;      /* enum rl_command_kind */
-    bool whole_script; /* set by rl_node_put_script() */
-    bool sent_again;   /* in another form, behind later commands */
-    bool announces;    /* a release of a held lock */
-    uint8_t mode;      /* this and the next: as in struct rl_command */
-    uint8_t which;
-    bool converts;
-    uint8_t lock_mode;
-    uint8_t join;
-    bool has_turn;
-    bool line_only;
-    uint16_t from;
-    uint32_t waited_ms;
-    uint32_t grace_ms;
-    uint32_t lease_ms;
-    uint32_t index;
-    uint32_t shut_ms;
-    uint32_t intent_ms;
-    char token[RL_COMMAND_TOKEN_LEN];
-    struct rl_slots slots;
-};
-
 struct rl_node;
 
 /* The owner's duties. In all of these the owner may send to this and to other nodes, and must not

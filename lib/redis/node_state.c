@@ -4,8 +4,6 @@
 #include <assert.h>
 #include <stddef.h>
 
-#include "redis/request.h"
-
 #define IN(state) (1u << (state))
 
 static const uint32_t next_states[RL_NODE_STATES] = {
@@ -93,7 +91,7 @@ bool rl_node_resend(struct rl_node *node, struct rl_request *request) {
     assert(node->state == RL_NODE_UP);
     assert(node->io->wire_room >= rl_command_room(request->target));
     request->next = NULL;
-    if (!rl_conn_send(node->conn, wire, rl_request_format(request, wire))) {
+    if (!rl_conn_send(node->conn, wire, rl_command_format(wire, request))) {
         return false;
     }
     request->sent_again = true;

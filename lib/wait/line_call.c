@@ -11,7 +11,6 @@
 #include "redis/holder_reply.h"
 #include "redis/line_reply.h"
 #include "redis/received.h"
-#include "redis/request.h"
 
 #define OWED_MAX 1024           /* LEAVEs; each dropped one costs the others a grace period */
 #define ID_LEN RL_CLIENT_ID_LEN /* and of a number: both in hex */
@@ -230,7 +229,7 @@ static bool call_send(struct rl_line_request *call, enum rl_command_kind kind, u
     rl_line_place(client, call->place, call->request.token);
     struct rl_node *node = &client->nodes[call->node].node;
     rl_node_put_script(node, &call->request);
-    size_t length = rl_request_format(&call->request, client->io.wire);
+    size_t length = rl_command_format(client->io.wire, &call->request);
     RL_REQUIRE(length < client->io.wire_room); /* the lock's target needs more */
     if (rl_node_send(node, &call->request, client->io.wire, length, now_ns) == 0) {
         client->lines.outstanding++;

@@ -6,25 +6,22 @@
 #include "live/script_scene.h"
 
 static struct rl_answer join(const struct live *live, const char *token, uint32_t waited_ms) {
-    return say(
-        live, (struct rl_command){.kind = RL_COMMAND_JOIN, .token = token, .waited_ms = waited_ms});
+    return say(live, token, (struct rl_request){.kind = RL_COMMAND_JOIN, .waited_ms = waited_ms});
 }
 
 static struct rl_answer take(const struct live *live, const char *token, bool has_turn) {
-    return say(live,
-               (struct rl_command){
-                   .kind = RL_COMMAND_TAKE, .token = token, .ttl_ms = 30000, .has_turn = has_turn});
+    return say(live, token,
+               (struct rl_request){.kind = RL_COMMAND_TAKE, .ttl_ms = 30000, .has_turn = has_turn});
 }
 
 static struct rl_answer release(const struct live *live, const char *token,
                                 enum rl_release_mode mode) {
-    return say(live, (struct rl_command){
-                         .kind = RL_COMMAND_RELEASE_LINE, .token = token, .mode = (uint8_t)mode});
+    return say(live, token,
+               (struct rl_request){.kind = RL_COMMAND_RELEASE_LINE, .mode = (uint8_t)mode});
 }
 
 static struct rl_answer leave(const struct live *live, const char *token, bool line_only) {
-    return say(live, (struct rl_command){
-                         .kind = RL_COMMAND_LEAVE, .token = token, .line_only = line_only});
+    return say(live, token, (struct rl_request){.kind = RL_COMMAND_LEAVE, .line_only = line_only});
 }
 
 static void hands_on(void **state) {
@@ -45,11 +42,11 @@ static void hands_on(void **state) {
     assert_int_equal(join(live, B, 90000).line.rank, 2); /* as it came, not as it comes again */
     hears(holder, "next 1111111111111111111111111111111111111111 " A ":h");
     hears(holder, "next 1111111111111111111111111111111111111111 " C ":h");
-    answer = say(live, (struct rl_command){.kind = RL_COMMAND_WAITER, .index = 0});
+    answer = say(live, NULL, (struct rl_request){.kind = RL_COMMAND_WAITER, .index = 0});
     assert_string_equal(answer.text, C ":h");
     assert_int_equal(answer.line.waiting, 3);
     assert_in_range(answer.line.first_waited_ms, 60000, 90000);
-    answer = say(live, (struct rl_command){.kind = RL_COMMAND_WAITER, .index = 3});
+    answer = say(live, NULL, (struct rl_request){.kind = RL_COMMAND_WAITER, .index = 3});
     assert_int_equal(answer.verdict, RL_NO);
     assert_int_equal(take(live, first, false).line.waiting, 0); /* it has no turn */
     assert_int_equal(take(live, first, true).line.waiting, 3);  /* its own key */
@@ -99,12 +96,12 @@ static void hands_on(void **state) {
 
 static struct rl_answer pass(const struct live *live, const char *token, const char *successor,
                              uint64_t counter) {
-    return say(live, (struct rl_command){.kind = RL_COMMAND_RELEASE_LINE,
-                                         .token = token,
-                                         .mode = RL_RELEASE_SERVE,
-                                         .successor = successor,
-                                         .lease_ms = 5000,
-                                         .counter = counter});
+    return say(live, token,
+               (struct rl_request){.kind = RL_COMMAND_RELEASE_LINE,
+                                   .mode = RL_RELEASE_SERVE,
+                                   .successor = successor,
+                                   .lease_ms = 5000,
+                                   .counter = counter});
 }
 
 /* The node has passed the key on to B: its message says so, since when, and who is next, if known;
@@ -179,17 +176,15 @@ static void passes_on(void **state) {
 /* -- The basis of a token -- */
 
 static struct rl_answer take_for(const struct live *live, uint32_t ttl_ms, uint64_t counter) {
-    return say(live, (struct rl_command){.kind = RL_COMMAND_TAKE,
-                                         .token = A,
-                                         .ttl_ms = ttl_ms,
-                                         .counter = counter,
-                                         .has_turn = true});
+    return say(
+        live, A,
+        (struct rl_request){
+            .kind = RL_COMMAND_TAKE, .ttl_ms = ttl_ms, .counter = counter, .has_turn = true});
 }
 
 /* A turn that lasts as long as the test. */
 static struct rl_answer join_for_long(const struct live *live, const char *token) {
-    return say(live,
-               (struct rl_command){.kind = RL_COMMAND_JOIN, .token = token, .grace_ms = 600000});
+    return say(live, token, (struct rl_request){.kind = RL_COMMAND_JOIN, .grace_ms = 600000});
 }
 
 /* A vote that was counted stands as long as it was counted on: TAKE that finds its own key gives it
@@ -264,16 +259,16 @@ static void is_not_deceived_by_a_pattern(void **state) {
  * What another has reserved at a node that is none is not its to open. */
 static void leaves_what_is_reserved_elsewhere(void **state) {
     struct live *live = *state;
-    const struct rl_command serve = {
-        .kind = RL_COMMAND_RELEASE_LINE, .token = second, .mode = RL_RELEASE_SERVE};
+    const struct rl_request serve = {.kind = RL_COMMAND_RELEASE_LINE, .mode = RL_RELEASE_SERVE};
     live_start(live, 1, NULL);
     assert_int_equal(take(live, first, false).verdict, RL_YES);
     assert_int_equal(release(live, first, RL_RELEASE_PLAIN).verdict, RL_YES);
     assert_key(live, "reserved");
-    assert_int_equal(say_of(live, 2, serve).verdict, RL_NO); /* an attempt that was refused here */
+    assert_int_equal(say_of(live, 2, second, serve).verdict,
+                     RL_NO); /* an attempt that was refused here */
     assert_key(live, "reserved");
     live_tell(live, 0, "SET other %s:h", second);
-    assert_int_equal(say_of(live, 2, serve).verdict, RL_YES);
+    assert_int_equal(say_of(live, 2, second, serve).verdict, RL_YES);
     assert_key(live, "reserved");
     assert_int_equal(live_integer(live, 0, "EXISTS other"), 0);
     assert_int_equal(release(live, second, RL_RELEASE_SERVE).verdict, RL_NO); /* at its home */

@@ -23,15 +23,19 @@ static const char second[] = "2222222222222222222222222222222222222222";
 /* Whom each command is sent as: "AUTH NAME PASSWORD"; NULL: the default user. */
 static const char *scene_user;
 
-/* One command on the resource "key", or on that and "other", of a holder named h. */
-static inline struct rl_answer say_of(const struct live *live, uint8_t n,
-                                      struct rl_command command) {
+/* One command on the resource "key", or on that and "other", of a holder named h. token: NULL for
+ * a question. */
+static inline struct rl_answer say_of(const struct live *live, uint8_t n, const char *token,
+                                      struct rl_request command) {
     static const struct rl_bytes keys[] = {{"key", 3}, {"other", 5}};
     static char text[RL_REPLY_TEXT_MAX];
     struct rl_target target = {
         .resources = keys, .n = n, .holder_length = 1, .holder = "h", .retention_ms = 60000};
     char wire[16384];
     void *reply = NULL;
+    if (token != NULL) {
+        memcpy(command.token, token, RL_COMMAND_TOKEN_LEN);
+    }
     command.target = &target;
     command.whole_script = true;
     command.grace_ms = command.grace_ms > 0 ? command.grace_ms : GRACE_MS;
@@ -43,7 +47,7 @@ static inline struct rl_answer say_of(const struct live *live, uint8_t n,
     }
     redisAppendFormattedCommand(context, wire, rl_command_format(wire, &command));
     assert_int_equal(redisGetReply(context, &reply), REDIS_OK);
-    struct rl_answer answer = rl_reply_judge(command.kind, reply);
+    struct rl_answer answer = rl_reply_judge((enum rl_command_kind)command.kind, reply);
     snprintf(text, sizeof text, "%s", answer.text);
     answer.text = text;
     freeReplyObject(reply);
@@ -51,8 +55,9 @@ static inline struct rl_answer say_of(const struct live *live, uint8_t n,
     return answer;
 }
 
-static inline struct rl_answer say(const struct live *live, struct rl_command command) {
-    return say_of(live, 1, command);
+static inline struct rl_answer say(const struct live *live, const char *token,
+                                   struct rl_request command) {
+    return say_of(live, 1, token, command);
 }
 
 static inline redisContext *listen_to(const struct live *live, const char *command) {

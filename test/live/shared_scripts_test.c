@@ -10,12 +10,12 @@ static const char third[] = "3333333333333333333333333333333333333333";
 
 static struct rl_answer share_with(const struct live *live, const char *token, uint32_t ttl_ms,
                                    bool has_turn, uint32_t shut_ms) {
-    return say(live, (struct rl_command){.kind = RL_COMMAND_TAKE,
-                                         .lock_mode = RL_SHARED,
-                                         .token = token,
-                                         .ttl_ms = ttl_ms,
-                                         .has_turn = has_turn,
-                                         .shut_ms = shut_ms});
+    return say(live, token,
+               (struct rl_request){.kind = RL_COMMAND_TAKE,
+                                   .lock_mode = RL_SHARED,
+                                   .ttl_ms = ttl_ms,
+                                   .has_turn = has_turn,
+                                   .shut_ms = shut_ms});
 }
 
 static struct rl_answer share(const struct live *live, const char *token, uint32_t ttl_ms) {
@@ -24,49 +24,47 @@ static struct rl_answer share(const struct live *live, const char *token, uint32
 
 static struct rl_answer extend(const struct live *live, const char *token, uint32_t ttl_ms,
                                bool converts) {
-    return say(live, (struct rl_command){.kind = RL_COMMAND_EXTEND,
-                                         .lock_mode = RL_SHARED,
-                                         .token = token,
-                                         .ttl_ms = ttl_ms,
-                                         .converts = converts});
+    return say(live, token,
+               (struct rl_request){.kind = RL_COMMAND_EXTEND,
+                                   .lock_mode = RL_SHARED,
+                                   .ttl_ms = ttl_ms,
+                                   .converts = converts});
 }
 
 static struct rl_answer give_up(const struct live *live, const char *token,
                                 enum rl_release_mode mode) {
-    return say(live, (struct rl_command){.kind = RL_COMMAND_RELEASE_LINE,
-                                         .lock_mode = RL_SHARED,
-                                         .token = token,
-                                         .mode = (uint8_t)mode});
+    return say(live, token,
+               (struct rl_request){
+                   .kind = RL_COMMAND_RELEASE_LINE, .lock_mode = RL_SHARED, .mode = (uint8_t)mode});
 }
 
 static struct rl_answer join(const struct live *live, enum rl_mode mode, const char *token,
                              uint32_t waited_ms) {
-    return say(live, (struct rl_command){.kind = RL_COMMAND_JOIN,
-                                         .lock_mode = (uint8_t)mode,
-                                         .token = token,
-                                         .waited_ms = waited_ms});
+    return say(live, token,
+               (struct rl_request){
+                   .kind = RL_COMMAND_JOIN, .lock_mode = (uint8_t)mode, .waited_ms = waited_ms});
 }
 
 static struct rl_answer take(const struct live *live, const char *token, bool has_turn) {
     return say(
-        live, (struct rl_command){
-                  .kind = RL_COMMAND_TAKE, .token = token, .ttl_ms = TTL_MS, .has_turn = has_turn});
+        live, token,
+        (struct rl_request){.kind = RL_COMMAND_TAKE, .ttl_ms = TTL_MS, .has_turn = has_turn});
 }
 
 /* A writer's release, at home; intent_ms: what it says to readers. */
 static struct rl_answer release(const struct live *live, const char *token, uint32_t intent_ms) {
-    return say(live, (struct rl_command){.kind = RL_COMMAND_RELEASE_LINE,
-                                         .token = token,
-                                         .mode = RL_RELEASE_SERVE,
-                                         .intent_ms = intent_ms});
+    return say(
+        live, token,
+        (struct rl_request){
+            .kind = RL_COMMAND_RELEASE_LINE, .mode = RL_RELEASE_SERVE, .intent_ms = intent_ms});
 }
 
 static struct rl_answer upgrade(const struct live *live, const char *token, uint64_t counter) {
-    return say(live, (struct rl_command){.kind = RL_COMMAND_UPGRADE,
-                                         .lock_mode = RL_SHARED,
-                                         .token = token,
-                                         .ttl_ms = TTL_MS,
-                                         .counter = counter});
+    return say(live, token,
+               (struct rl_request){.kind = RL_COMMAND_UPGRADE,
+                                   .lock_mode = RL_SHARED,
+                                   .ttl_ms = TTL_MS,
+                                   .counter = counter});
 }
 
 static bool gets_in(const struct live *live) {
@@ -89,7 +87,7 @@ static void is_refused(const struct live *live, int64_t life_ms) {
 }
 
 static uint32_t reading(const struct live *live) {
-    struct rl_answer answer = say(live, (struct rl_command){.kind = RL_COMMAND_READER});
+    struct rl_answer answer = say(live, NULL, (struct rl_request){.kind = RL_COMMAND_READER});
     return answer.verdict == RL_YES ? answer.line.waiting : 0;
 }
 
@@ -100,11 +98,11 @@ static void reads_beside_others(void **state) {
     is_refused(live, TTL_MS);
     assert_int_equal(share(live, second, LONG_MS).verdict, RL_YES);
     is_refused(live, LONG_MS);
-    struct rl_answer answer = say(live, (struct rl_command){.kind = RL_COMMAND_READER});
+    struct rl_answer answer = say(live, NULL, (struct rl_request){.kind = RL_COMMAND_READER});
     assert_int_equal(answer.line.waiting, 2);
     assert_in_range(answer.line.first_waited_ms, TTL_MS / 2, TTL_MS);
     assert_string_equal(answer.text, "1111111111111111111111111111111111111111:h");
-    answer = say(live, (struct rl_command){.kind = RL_COMMAND_READER, .index = 2});
+    answer = say(live, NULL, (struct rl_request){.kind = RL_COMMAND_READER, .index = 2});
     assert_int_equal(answer.verdict, RL_NO);
 
     /* a writer keeps readers out, whichever client has the turn */
@@ -176,8 +174,9 @@ static void takes_turns(void **state) {
     struct rl_answer answer = join(live, RL_EXCLUSIVE, C, 60000);
     assert_int_equal(answer.verdict, RL_NO);
     assert_int_equal(answer.line.rank, 0);
-    answer = say(
-        live, (struct rl_command){.kind = RL_COMMAND_WAITER, .lock_mode = RL_SHARED, .index = 1});
+    answer =
+        say(live, NULL,
+            (struct rl_request){.kind = RL_COMMAND_WAITER, .lock_mode = RL_SHARED, .index = 1});
     assert_string_equal(answer.text, B ":h");
     assert_int_equal(answer.line.waiting, 2);
 
@@ -234,8 +233,8 @@ static void lets_readers_in_when_no_writer_waits(void **state) {
     assert_int_equal(join(live, RL_EXCLUSIVE, A, 10000).verdict, RL_NO);
     assert_int_equal(join(live, RL_SHARED, B, 60000).verdict, RL_YES); /* came before the writer */
     assert_int_equal(join(live, RL_SHARED, B, 0).verdict, RL_NO);
-    const struct rl_command leave = {.kind = RL_COMMAND_LEAVE, .token = A};
-    assert_int_equal(say(live, leave).verdict, RL_YES);
+    const struct rl_request leave = {.kind = RL_COMMAND_LEAVE};
+    assert_int_equal(say(live, A, leave).verdict, RL_YES);
     hears(b, "turn " B); /* the last writer has left */
     assert_key(live, RL_SHARED_VALUE);
 
@@ -250,8 +249,8 @@ static void lets_readers_in_when_no_writer_waits(void **state) {
     assert_int_equal(join(live, RL_EXCLUSIVE, A, 0).verdict, RL_NO);
     hears(b, "shut " B);
     assert_key(live, RL_RESERVED_SHARED);
-    struct rl_command gone = {.kind = RL_COMMAND_LEAVE, .lock_mode = RL_SHARED, .token = B};
-    assert_int_equal(say(live, gone).verdict, RL_NO);
+    const struct rl_request gone = {.kind = RL_COMMAND_LEAVE, .lock_mode = RL_SHARED};
+    assert_int_equal(say(live, B, gone).verdict, RL_NO);
     redisFree(a);
     redisFree(b);
     live_tell(live, 0, "FLUSHALL");
@@ -348,19 +347,16 @@ static void lets_readers_in_beside_it(void **state) {
 }
 
 static struct rl_answer share_fenced(const struct live *live, const char *token, uint64_t least) {
-    return say_of(live, 2,
-                  (struct rl_command){.kind = RL_COMMAND_TAKE,
-                                      .lock_mode = RL_SHARED,
-                                      .token = token,
-                                      .ttl_ms = TTL_MS,
-                                      .counter = least});
+    return say_of(
+        live, 2, token,
+        (struct rl_request){
+            .kind = RL_COMMAND_TAKE, .lock_mode = RL_SHARED, .ttl_ms = TTL_MS, .counter = least});
 }
 
 static struct rl_answer raise_fence(const struct live *live, const char *token, uint64_t fence) {
     return say_of(
-        live, 2,
-        (struct rl_command){
-            .kind = RL_COMMAND_RAISE, .lock_mode = RL_SHARED, .token = token, .counter = fence});
+        live, 2, token,
+        (struct rl_request){.kind = RL_COMMAND_RAISE, .lock_mode = RL_SHARED, .counter = fence});
 }
 
 /* No smaller than any writer's before, smaller than the next one's; an upgrade gets a new one. */
@@ -377,19 +373,15 @@ static void has_a_fence(void **state) {
     assert_int_equal(live_integer(live, 0, "INCRBY libredlock:fence:key 0"), 3000);
     assert_int_equal(raise_fence(live, third, 4000).verdict, RL_YES);
     assert_int_equal(live_integer(live, 0, "INCRBY libredlock:fence:key 0"), 4000);
-    struct rl_command last = {
+    const struct rl_request last = {
         .kind = RL_COMMAND_RELEASE_LINE, .lock_mode = RL_SHARED, .mode = RL_RELEASE_SERVE};
-    last.token = second;
-    assert_int_equal(say_of(live, 2, last).verdict, RL_YES);
-    last.token = third;
-    assert_int_equal(say_of(live, 2, last).verdict, RL_YES);
+    assert_int_equal(say_of(live, 2, second, last).verdict, RL_YES);
+    assert_int_equal(say_of(live, 2, third, last).verdict, RL_YES);
     assert_int_equal(raise_fence(live, third, 5000).verdict, RL_NO);
-    struct rl_answer answer = say_of(live, 2,
-                                     (struct rl_command){.kind = RL_COMMAND_UPGRADE,
-                                                         .lock_mode = RL_SHARED,
-                                                         .token = first,
-                                                         .ttl_ms = TTL_MS,
-                                                         .counter = 1001});
+    struct rl_answer answer = say_of(
+        live, 2, first,
+        (struct rl_request){
+            .kind = RL_COMMAND_UPGRADE, .lock_mode = RL_SHARED, .ttl_ms = TTL_MS, .counter = 1001});
     assert_int_equal(answer.verdict, RL_YES);
     assert_true(answer.counter == 4001);
     live_tell(live, 0, "FLUSHALL");
@@ -442,28 +434,26 @@ static void works_with_what_is_allowed(void **state) {
 /* All or none; a release that finds one key of another type does the rest. */
 static void is_one_vote_of_several(void **state) {
     struct live *live = *state;
-    struct rl_command both = {
-        .kind = RL_COMMAND_TAKE, .lock_mode = RL_SHARED, .token = first, .ttl_ms = TTL_MS};
+    struct rl_request both = {.kind = RL_COMMAND_TAKE, .lock_mode = RL_SHARED, .ttl_ms = TTL_MS};
     live_start(live, 1, NULL);
     live_tell(live, 0, "SET other stranger PX %d", TTL_MS);
-    struct rl_answer answer = say_of(live, 2, both);
+    struct rl_answer answer = say_of(live, 2, first, both);
     assert_int_equal(answer.verdict, RL_NO);
     assert_int_equal(answer.line.which, 2);
     assert_int_equal(live_keys(live, 0), 1);
     live_tell(live, 0, "DEL other");
     live_tell(live, 0, "RPUSH other x");
-    assert_int_equal(say_of(live, 2, both).verdict, RL_ERROR);
+    assert_int_equal(say_of(live, 2, first, both).verdict, RL_ERROR);
     assert_int_equal(live_keys(live, 0), 1);
     live_tell(live, 0, "DEL other");
-    assert_int_equal(say_of(live, 2, both).verdict, RL_YES);
+    assert_int_equal(say_of(live, 2, first, both).verdict, RL_YES);
     both.kind = RL_COMMAND_EXTEND;
-    assert_int_equal(say_of(live, 2, both).verdict, RL_YES);
+    assert_int_equal(say_of(live, 2, first, both).verdict, RL_YES);
     live_tell(live, 0, "DEL other libredlock:readers:{other}");
-    assert_int_equal(say_of(live, 2, both).verdict, RL_NO);
+    assert_int_equal(say_of(live, 2, first, both).verdict, RL_NO);
     live_tell(live, 0, "RPUSH other x");
-    both = (struct rl_command){
-        .kind = RL_COMMAND_RELEASE_LINE, .lock_mode = RL_SHARED, .token = first};
-    assert_int_equal(say_of(live, 2, both).verdict, RL_YES);
+    both = (struct rl_request){.kind = RL_COMMAND_RELEASE_LINE, .lock_mode = RL_SHARED};
+    assert_int_equal(say_of(live, 2, first, both).verdict, RL_YES);
     assert_key(live, RL_RESERVED);
     live_tell(live, 0, "FLUSHALL");
     live_end(live);

@@ -7,13 +7,14 @@
 #include "redis/command.h"
 #include "server/random_parts.h"
 
-static void put(struct bytes *wire, struct rl_command command, uint32_t key) {
+static void put(struct bytes *wire, const char *token, struct rl_request command, uint32_t key) {
     const struct rl_bytes name = {random_keys[key].data, random_keys[key].length};
     const struct rl_target target = {.resources = &name, .n = 1, .retention_ms = 3600000};
     char text[16384];
     command.whole_script = true;
     command.lock_mode = command.kind == RL_COMMAND_SET ? RL_EXCLUSIVE : RL_SHARED;
     command.target = &target;
+    memcpy(command.token, token, RL_COMMAND_TOKEN_LEN);
     command.ttl_ms = command.ttl_ms == 0 ? 60000 : command.ttl_ms;
     assert(rl_command_room(&target) <= sizeof text);
     bytes_append(wire, text, rl_command_format(text, &command));
@@ -21,8 +22,7 @@ static void put(struct bytes *wire, struct rl_command command, uint32_t key) {
 
 static void put_release(struct bytes *wire, uint32_t key, const char *token,
                         enum rl_release_mode mode) {
-    put(wire,
-        (struct rl_command){.kind = RL_COMMAND_RELEASE_LINE, .token = token, .mode = (uint8_t)mode},
+    put(wire, token, (struct rl_request){.kind = RL_COMMAND_RELEASE_LINE, .mode = (uint8_t)mode},
         key);
 }
 
@@ -44,15 +44,13 @@ static void put_deletes(struct bytes *wire, const struct resp_arg *resource) {
 
 /* A writer becomes a reader while another one waits. */
 static void put_downgrade(struct bytes *wire, uint32_t key) {
-    static const struct rl_command sent[] = {
+    static const struct rl_request sent[] = {
         {.kind = RL_COMMAND_SET},
         {.kind = RL_COMMAND_JOIN, .waited_ms = 40000000, .grace_ms = 250},
         {.kind = RL_COMMAND_EXTEND, .converts = true},
     };
     for (uint32_t i = 0; i < COUNT(sent); i++) {
-        struct rl_command command = sent[i];
-        command.token = random_tokens[sent[i].kind == RL_COMMAND_JOIN];
-        put(wire, command, key);
+        put(wire, random_tokens[sent[i].kind == RL_COMMAND_JOIN], sent[i], key);
     }
 }
 
@@ -69,9 +67,8 @@ void random_alone(struct random_commands *random, struct bytes *wire) {
         return;
     }
     if (parts < 3) {
-        put(wire,
-            (struct rl_command){
-                .kind = RL_COMMAND_TAKE, .token = token, .ttl_ms = ttls[pick(random, COUNT(ttls))]},
+        put(wire, token,
+            (struct rl_request){.kind = RL_COMMAND_TAKE, .ttl_ms = ttls[pick(random, COUNT(ttls))]},
             key);
     }
     if (parts != 1) {
@@ -80,8 +77,7 @@ void random_alone(struct random_commands *random, struct bytes *wire) {
 }
 
 void random_alone_plant(struct bytes *wire) {
-    put(wire, (struct rl_command){.kind = RL_COMMAND_TAKE, .token = random_tokens[0]},
-        RANDOM_ALONE_KEY);
+    put(wire, random_tokens[0], (struct rl_request){.kind = RL_COMMAND_TAKE}, RANDOM_ALONE_KEY);
 }
 
 void random_alone_release(struct bytes *wire) {

@@ -144,7 +144,7 @@ static uint32_t ttl(struct random_commands *random) {
 
 /* -- What the library sends -- */
 
-static void put_command(struct bytes *wire, const struct rl_command *command) {
+static void put_command(struct bytes *wire, const struct rl_request *command) {
     char text[16384];
     assert(rl_command_room(command->target) <= sizeof text);
     bytes_append(wire, text, rl_command_format(text, command));
@@ -156,7 +156,7 @@ static void lock_command(struct random_commands *random, struct bytes *wire) {
         RL_COMMAND_RAISE,   RL_COMMAND_EXTEND,  RL_COMMAND_EXTEND, RL_COMMAND_EXTEND,
         RL_COMMAND_RELEASE, RL_COMMAND_RELEASE, RL_COMMAND_READ,   RL_COMMAND_DELIFEQ,
         RL_COMMAND_DELEX};
-    struct rl_command command = {.kind = kinds[pick(random, COUNT(kinds))]};
+    struct rl_request command = {.kind = (uint8_t)kinds[pick(random, COUNT(kinds))]};
     struct rl_bytes resources[RESOURCES];
     uint32_t first = chance(random, 70) ? 0 : pick(random, RESOURCES);
     uint32_t n = 1 + (chance(random, 40) ? pick(random, RESOURCES - 1) : 0);
@@ -180,7 +180,8 @@ static void lock_command(struct random_commands *random, struct bytes *wire) {
     command.ttl_ms = ttl(random);
     command.counter = has_fence ? 1 + pick(random, 6) : 0;
     command.target = &target;
-    command.token = random_tokens[chance(random, 75) ? 0 : any_token(random)];
+    memcpy(command.token, random_tokens[chance(random, 75) ? 0 : any_token(random)],
+           RL_COMMAND_TOKEN_LEN);
     put_command(wire, &command);
 }
 
@@ -206,13 +207,12 @@ static void line_command(struct random_commands *random, struct bytes *wire) {
                                .notifies = chance(random, 50),
                                .retention_ms = 3600000,
                                .holder = holder};
-    struct rl_command command = {
-        .kind = kinds[pick(random, COUNT(kinds))],
+    struct rl_request command = {
+        .kind = (uint8_t)kinds[pick(random, COUNT(kinds))],
         .whole_script = chance(random, 10),
         .announces = chance(random, 50),
         .ttl_ms = ttl(random),
         .target = &target,
-        .token = random_tokens[token],
         .successor = successor,
         .lease_ms = chance(random, 80) ? 1000 : ttl(random),
         .waited_ms = waited_ms[token] + (has_holder ? HOLDER_WAITED_MS : 0),
@@ -222,6 +222,7 @@ static void line_command(struct random_commands *random, struct bytes *wire) {
         .which = (uint8_t)pick(random, target.n),
         .join = chance(random, 20) ? RL_JOIN_QUIET : RL_JOIN,
         .has_turn = chance(random, 70)};
+    memcpy(command.token, random_tokens[token], RL_COMMAND_TOKEN_LEN);
     command.counter = command.kind == RL_COMMAND_TAKE && has_fence ? 1 + pick(random, 6) : 0;
     command.line_only = command.kind == RL_COMMAND_LEAVE && chance(random, 30);
     if (command.kind == RL_COMMAND_RELEASE_LINE) {
@@ -260,13 +261,12 @@ static void shared_command(struct random_commands *random, struct bytes *wire) {
                                .notifies = chance(random, 50),
                                .retention_ms = 3600000,
                                .holder = holder};
-    struct rl_command command = {.kind = kinds[pick(random, COUNT(kinds))],
+    struct rl_request command = {.kind = (uint8_t)kinds[pick(random, COUNT(kinds))],
                                  .lock_mode = RL_SHARED,
                                  .whole_script = chance(random, 10),
                                  .announces = chance(random, 50),
                                  .ttl_ms = ttl(random),
                                  .target = &target,
-                                 .token = random_tokens[token],
                                  .waited_ms = waited_ms[token] + READER_WAITED_MS,
                                  .grace_ms = chance(random, 80) ? 250 : ttl(random),
                                  .index = pick(random, 3),
@@ -274,6 +274,7 @@ static void shared_command(struct random_commands *random, struct bytes *wire) {
                                  .which = (uint8_t)pick(random, target.n),
                                  .join = chance(random, 20) ? RL_JOIN_QUIET : RL_JOIN,
                                  .has_turn = chance(random, 50)};
+    memcpy(command.token, random_tokens[token], RL_COMMAND_TOKEN_LEN);
     const bool takes = command.kind == RL_COMMAND_TAKE, extends = command.kind == RL_COMMAND_EXTEND;
     const bool may_count = takes || extends || command.kind == RL_COMMAND_UPGRADE;
     command.waited_ms += has_holder ? HOLDER_WAITED_MS : 0;
@@ -461,15 +462,15 @@ bool random_hold(size_t index, struct bytes *wire) {
     }
     struct rl_target target = {
         .resources = resources, .n = sent[index].n, .notifies = true, .retention_ms = 3600000};
-    struct rl_command command = {.kind = sent[index].kind,
+    struct rl_request command = {.kind = (uint8_t)sent[index].kind,
                                  .whole_script = true,
                                  .announces = sent[index].kind == RL_COMMAND_RELEASE_LINE,
                                  .ttl_ms = 70000,
                                  .counter = sent[index].counter,
                                  .target = &target,
-                                 .token = random_tokens[0],
                                  .lock_mode = (uint8_t)sent[index].mode,
                                  .converts = sent[index].converts};
+    memcpy(command.token, random_tokens[0], RL_COMMAND_TOKEN_LEN);
     put_command(wire, &command);
     return true;
 }

@@ -2,6 +2,7 @@
 #include "server/random_permits.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "redis/command.h"
 #include "server/random_parts.h"
@@ -40,11 +41,10 @@ void random_permits(struct random_commands *random, struct bytes *wire) {
     const uint32_t waiter = chance(random, 40) ? 0 : pick(random, COUNT(waiters));
     const uint32_t first = pick(random, 4);
     const bool has_fence = chance(random, 30);
-    struct rl_command command = {
-        .kind = kinds[pick(random, COUNT(kinds))],
+    struct rl_request command = {
+        .kind = (uint8_t)kinds[pick(random, COUNT(kinds))],
         .whole_script = chance(random, 10),
         .ttl_ms = ttl(random),
-        .token = waiters[waiter].token,
         .waited_ms = waiters[waiter].waited_ms,
         .grace_ms = chance(random, 80) ? 250 : ttl(random),
         .mode = (uint8_t)pick(random, RL_RELEASE_SERVE + 1),
@@ -52,6 +52,7 @@ void random_permits(struct random_commands *random, struct bytes *wire) {
         .join = (uint8_t)(chance(random, 60) ? RL_JOIN : pick(random, RL_JOIN_QUIET + 1)),
         .has_turn = chance(random, 70),
         .from = (uint16_t)(chance(random, 60) ? RL_NO_SLOT : pick(random, 3))};
+    memcpy(command.token, waiters[waiter].token, RL_COMMAND_TOKEN_LEN);
     const bool takes_several = command.kind != RL_COMMAND_RELEASE &&
                                !rl_command_is_native_release(command.kind) && chance(random, 30);
     const uint8_t take = takes_several ? 2 : 1;
@@ -76,7 +77,7 @@ void random_permits(struct random_commands *random, struct bytes *wire) {
         command.grace_ms = 0;
     }
     command.target = &target;
-    command.slots = &slots;
+    command.slots = slots;
     assert(rl_command_room(&target) <= sizeof text);
     bytes_append(wire, text, rl_command_format(text, &command));
 }
