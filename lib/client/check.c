@@ -69,7 +69,8 @@ static void check_waiting(const redlock_lock *lock) {
 /* A queued lock has an event to come: see the argument in line.h. */
 static void check_queueing(const redlock_lock *lock) {
     const struct rl_queueing *queueing = &lock->queueing;
-    const struct rl_line *line = &lock->resources[queueing->line]->line;
+    const struct rl_resource *resource = lock->resources[queueing->line];
+    const struct rl_line *line = rl_resource_line(resource);
     uint8_t state = lock->core.state;
     assert(queueing->line < lock->resource_count);
     assert(!queueing->is_queued || state == RL_WAITING || state == RL_TRYING ||
@@ -78,7 +79,7 @@ static void check_queueing(const redlock_lock *lock) {
            (state == RL_WAITING && queueing->is_queued && rl_queued_is_in(&lock->ready)));
     assert(!queueing->is_queued || state != RL_WAITING || line->state != RL_LINE_TAKING);
     assert(!queueing->is_queued || state != RL_WAITING || queueing->call != RL_LINE_CALL_NONE ||
-           lock->resources[queueing->line]->due.slot != RL_DEADLINE_UNSET);
+           resource->wait->due.slot != RL_DEADLINE_UNSET);
 }
 
 static void check_ops(const redlock_lock *lock) {

@@ -308,8 +308,8 @@ struct rl_left {
 
 /* The lines that a client waits in. */
 struct rl_lines {
-    struct rl_list waiting; /* resources, by `waits` */
-    struct rl_list passed;  /* resources that may be held after waiting, by `passed` */
+    struct rl_list waiting; /* struct rl_wait, by `waits` */
+    struct rl_list passed;  /* ... of resources that may be held after waiting, by `passed` */
     struct rl_line_request *free;
     struct rl_line_request *owed; /* LEAVEs that did not arrive */
     uint32_t owed_count;

@@ -413,33 +413,11 @@ bool rl_line_was_busy(const struct rl_line *line) {
 }
 
 bool rl_line_has_signs(const struct rl_line *line) {
-    return line->likely_until_ns != 0 || line->release_until_ns != 0;
+    return line->likely_until_ns != 0;
 }
 
 bool rl_line_is_busy(const struct rl_line *line, uint64_t now_ns) {
     return now_ns < line->busy_until_ns;
-}
-
-void rl_line_released(struct rl_line *line, uint64_t until_ns) {
-    assert(until_ns != 0);
-    line->release_until_ns = until_ns;
-}
-
-void rl_line_release_answered(struct rl_line *line) {
-    line->release_until_ns = 0;
-}
-
-void rl_line_looked(struct rl_line *line, uint64_t until_ns) {
-    assert(until_ns != 0);
-    line->look_until_ns = until_ns;
-}
-
-void rl_line_look_answered(struct rl_line *line) {
-    line->look_until_ns = 0;
-}
-
-bool rl_line_looks(const struct rl_line *line, uint64_t now_ns) {
-    return now_ns < line->look_until_ns;
 }
 
 const char *rl_line_state_name(enum rl_line_state state) {

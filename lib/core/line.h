@@ -148,16 +148,14 @@ struct rl_line_actions {
 
 /* All zero: out, and no other client is known to wait. */
 struct rl_line {
-    uint64_t place;            /* 0: none */
-    uint64_t since_ns;         /* since when the client's longest waiter waits */
-    uint64_t ask_ns;           /* when to ask, or to give home up; RL_NEVER */
-    uint64_t pause_ns;         /* the heir's last pause, 0: none yet */
-    uint64_t backoff_ns;       /* the last pause after a refused turn, 0: none yet */
-    uint64_t avoid_until_ns;   /* ... these nodes are not home: */
-    uint64_t busy_until_ns;    /* others are known to wait until then, ... */
-    uint64_t likely_until_ns;  /* or likely to wait: this client has waited itself */
-    uint64_t release_until_ns; /* until when to wait for home's answer to a release; 0: no wait */
-    uint64_t look_until_ns;    /* ... to a release that this client's next lock did not wait for */
+    uint64_t place;           /* 0: none */
+    uint64_t since_ns;        /* since when the client's longest waiter waits */
+    uint64_t ask_ns;          /* when to ask, or to give home up; RL_NEVER */
+    uint64_t pause_ns;        /* the heir's last pause, 0: none yet */
+    uint64_t backoff_ns;      /* the last pause after a refused turn, 0: none yet */
+    uint64_t avoid_until_ns;  /* ... these nodes are not home: */
+    uint64_t busy_until_ns;   /* others are known to wait until then, ... */
+    uint64_t likely_until_ns; /* or likely to wait: this client has waited itself */
     uint32_t avoid;
     uint32_t firm; /* ... of these, until the end of that time, whatever they answer */
     uint32_t asks; /* questions as heir about a key of others, since the last try; weighted */
@@ -202,17 +200,6 @@ bool rl_line_is_likely_busy(const struct rl_line *line, uint64_t now_ns);
 bool rl_line_was_busy(const struct rl_line *line);
 /* Whether anything of this is known, however old. */
 bool rl_line_has_signs(const struct rl_line *line);
-
-/* Home was sent a release, and will say by until_ns whether another client waits. And: it has
- * answered. */
-void rl_line_released(struct rl_line *line, uint64_t until_ns);
-void rl_line_release_answered(struct rl_line *line);
-
-/* The same for a release behind which the client handed on without waiting for the answer. It must
- * not do so again before the answer: waiters would be overtaken once more. */
-void rl_line_looked(struct rl_line *line, uint64_t until_ns);
-void rl_line_look_answered(struct rl_line *line);
-bool rl_line_looks(const struct rl_line *line, uint64_t now_ns);
 
 const char *rl_line_state_name(enum rl_line_state state);
 

@@ -179,7 +179,7 @@ static enum rl_token generate_token(struct rl_lock *core, char token[RL_TOKEN_LE
         rl_line_place(lock->client, place, token);
         attempt->lease_ms = rl_line_lease(lock);
         attempt->awaited = /* the node that names the successor */
-            attempt->lease_ms != 0 ? UINT32_C(1) << rl_line_of(lock)->line.home : 0;
+            attempt->lease_ms != 0 ? UINT32_C(1) << rl_resource_line(rl_line_of(lock))->home : 0;
     } else if (!draw_token(lock->client, token)) {
         return RL_TOKEN_FAILED;
     }

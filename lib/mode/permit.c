@@ -41,10 +41,10 @@ static uint32_t home_of(const redlock_lock *lock) {
  * way. */
 static uint64_t place_at(redlock_lock *lock, uint32_t home) {
     struct rl_resource *resource = lock->resources[0];
-    const struct rl_line *line = &resource->line;
+    const struct rl_line *line = rl_resource_line(resource);
     const bool stands = line->state != RL_LINE_OUT && line->stands && line->home == home;
     assert(line->state == RL_LINE_OUT || line->place != 0);
-    return stands && resource->placed == lock ? line->place : rl_line_new_place(resource);
+    return stands && resource->wait->placed == lock ? line->place : rl_line_new_place(resource);
 }
 
 bool rl_permit_peek(redlock_lock *lock) {
@@ -102,7 +102,7 @@ static void use(redlock_lock *lock, struct rl_slots *named) {
 
 /* Whether there are slots of the turn that this attempt is made in. */
 static bool has_turn(const redlock_lock *lock) {
-    const struct rl_line *line = &rl_line_of(lock)->line;
+    const struct rl_line *line = rl_resource_line(rl_line_of(lock));
     const struct rl_permit *permit = lock->permit;
     assert(lock->core.place != 0);
     return permit->turn.n > 0 && permit->turn_place == line->place && !line->probes;
@@ -110,9 +110,10 @@ static bool has_turn(const redlock_lock *lock) {
 
 /* If the lock asked with its place in line, that place is used now: its token is the attempt's. */
 static void use_place(const redlock_lock *lock) {
-    struct rl_line *line = &lock->resources[0]->line;
-    if (line->state != RL_LINE_OUT && line->place == lock->permit->place) {
-        rl_line_use(line, true);
+    struct rl_wait *wait = lock->resources[0]->wait;
+    if (wait != NULL && wait->line.state != RL_LINE_OUT &&
+        wait->line.place == lock->permit->place) {
+        rl_line_use(&wait->line, true);
     }
 }
 

@@ -53,7 +53,9 @@ redlock_lock *rl_line_waiter(const struct rl_resource *resource) {
 
 static void set_due(struct rl_resource *resource, uint64_t at_ns) {
     assert(resource->references > 0); /* or nothing would remove it again */
-    rl_deadlines_set(&rl_line_client(resource)->deadlines, &resource->due, at_ns);
+    if (resource->wait != NULL) {
+        rl_deadlines_set(&rl_line_client(resource)->deadlines, &resource->wait->due, at_ns);
+    }
 }
 
 /* Not a lock that asks already, with its last try: it gives up its place when it ends. */
@@ -70,7 +72,7 @@ static void call_lock(redlock_lock *lock, enum rl_line_call call) {
 /* Where the client listens for a resource with a waiting lock: at home, or on every node if each
  * may pass the lock on to it. */
 static uint32_t listens_on(const struct rl_resource *resource, const redlock_lock *lock) {
-    const uint32_t home = resource->line.home;
+    const uint32_t home = resource->wait->line.home;
     if (rl_line_lease_ms(resource, lock, RL_LINE_LEASE_MS) != 0) {
         return rl_all_nodes(lock->client->n_nodes);
     }
@@ -80,15 +82,16 @@ static uint32_t listens_on(const struct rl_resource *resource, const redlock_loc
 /* A lock that was granted after waiting still has to hear of its successor. */
 static void follow_waiting(struct rl_resource *resource, const redlock_lock *lock) {
     redlock_client *client = rl_line_client(resource);
+    struct rl_wait *wait = resource->wait;
     uint32_t *listening = client->lines.listening;
-    const uint32_t before = resource->listens;
-    if (rl_link_is_in(&resource->waits)) {
-        resource->listens = listens_on(resource, lock);
-    } else if (!rl_link_is_in(&resource->passed)) {
-        resource->listens = 0;
+    const uint32_t before = wait->listens;
+    if (rl_link_is_in(&wait->waits)) {
+        wait->listens = listens_on(resource, lock);
+    } else if (!rl_link_is_in(&wait->passed)) {
+        wait->listens = 0;
     }
-    for (uint32_t i = 0; resource->listens != before && i < client->n_nodes; i++) {
-        const bool was = before >> i & 1, is = resource->listens >> i & 1;
+    for (uint32_t i = 0; wait->listens != before && i < client->n_nodes; i++) {
+        const bool was = before >> i & 1, is = wait->listens >> i & 1;
         assert(!was || listening[i] > 0);
         listening[i] += (uint32_t)is - (uint32_t)was;
         if (was != is) {
@@ -99,10 +102,10 @@ static void follow_waiting(struct rl_resource *resource, const redlock_lock *loc
 
 /* A place keeps the holder's name of the lock that took it, as long as it stands: home knows the
  * place by token and name. By then another lock may wait with the place, or leave it. */
-static void name_place(struct rl_resource *resource, redlock_lock *lock) {
-    assert(resource->placed == NULL);
-    if (resource->line.place != 0) {
-        resource->placed = lock;
+static void name_place(struct rl_wait *wait, redlock_lock *lock) {
+    assert(wait->placed == NULL);
+    if (wait->line.place != 0) {
+        wait->placed = lock;
         rl_lock_ref(lock);
     }
 }
@@ -117,9 +120,9 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
                            actions->leave_line);
     }
     if (actions->join) {
-        assert(rl_listening_confirmed(client, resource->line.home));
+        assert(rl_listening_confirmed(client, resource->wait->line.home));
         /* If it cannot be sent, its deadline ends the wait. */
-        rl_line_call_join(resource->placed, resource, actions->quiet);
+        rl_line_call_join(resource->wait->placed, resource, actions->quiet);
     }
     if (actions->turn) {
         lock->queueing.turn_ns = rl_client_now_ns(client);
@@ -129,37 +132,18 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
     }
 }
 
-/* A number that was never used. For a semaphore its first byte is the number of permits. */
-static uint64_t place_after(struct rl_resource *resource) {
-    redlock_client *client = rl_line_client(resource);
-    struct rl_world *world = client->io.world;
-    uint64_t number;
-    if (client->lines.number == 0) {
-        number =
-            world->ops->random(world, &number, sizeof number) ? number : rl_client_random(client);
-        client->lines.number = number >> 8 != 0 ? number >> 8 : 1;
-    }
-    return (uint64_t)rl_resource_take(resource) << 56 | client->lines.number;
-}
-
-uint64_t rl_line_new_place(struct rl_resource *resource) {
-    const uint64_t place = place_after(resource);
-    rl_line_client(resource)->lines.number = 0;
-    assert(place != 0 && place != RL_LINE_NO_PLACE);
-    return place;
-}
-
 /* lock: the lock that waits, or did until now. */
 void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event) {
     redlock_client *client = rl_line_client(resource);
-    struct rl_line *line = &resource->line;
+    struct rl_wait *wait = resource->wait;
+    struct rl_line *line = &wait->line;
     struct rl_line_actions actions;
     const bool was_used = line->used;
     const uint64_t place = line->place;
-    redlock_lock *placed = resource->placed;
+    redlock_lock *placed = wait->placed;
     assert(lock != NULL && lock->client == client);
     event->now_ns = rl_client_now_ns(client);
-    event->new_place = place_after(resource);
+    event->new_place = rl_line_next_place(resource);
     event->timeout_ns = client->rules.node_timeout_ns;
     event->idle_ns = lock->core.acquire.ttl_ms * RL_NS_PER_MS;
     event->random = rl_client_random(client);
@@ -173,25 +157,25 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
         client->lines.number = 0;
         client->stats.joins++;
     }
-    if (rl_link_is_in(&resource->waits) != (line->state != RL_LINE_OUT)) {
+    if (rl_link_is_in(&wait->waits) != (line->state != RL_LINE_OUT)) {
         if (line->state != RL_LINE_OUT) {
-            rl_list_add(&client->lines.waiting, &resource->waits);
+            rl_list_add(&client->lines.waiting, &wait->waits);
         } else {
-            rl_list_remove(&resource->waits);
+            rl_list_remove(&wait->waits);
         }
     }
     follow_waiting(resource, lock);
     if (line->place != place) {
-        resource->placed = NULL;
+        wait->placed = NULL;
         if (event->type != RL_LINE_EV_WON || !was_used) {
-            rl_resource_set_successor(resource, "");
+            wait->successor[0] = '\0';
             if (placed != NULL) {
                 rl_left_add(placed, place, was_used ? 0 : UINT32_MAX,
-                            was_used ? 0 : resource->passed_by);
+                            was_used ? 0 : wait->passed_by);
             }
         }
-        resource->passed_by = 0;
-        name_place(resource, lock);
+        wait->passed_by = 0;
+        name_place(wait, lock);
     }
     perform(resource, lock, placed, &actions);
     if (line->place != place && placed != NULL) {
@@ -215,26 +199,31 @@ void rl_line_answered(struct rl_resource *resource, uint32_t node, const struct 
                       const struct rl_answer *answer) {
     const redlock_client *client = rl_line_client(resource);
     assert(node < client->n_nodes);
-    if (resource->line.avoid == 0 || (answer->verdict != RL_YES && answer->verdict != RL_NO)) {
+    if (rl_resource_line(resource)->avoid == 0 ||
+        (answer->verdict != RL_YES && answer->verdict != RL_NO)) {
         return;
     }
     const uint64_t latency_ns = rl_request_latency_ns(request, rl_io_step_ns(&client->io));
     if (latency_ns > client->rules.node_timeout_ns || !rl_listening_lingers(client, node) ||
-        !rl_line_trust(&resource->line, node)) {
+        !rl_line_trust(&resource->wait->line, node)) {
         return;
     }
     redlock_lock *waiter = rl_line_waiter(resource);
     /* A line that is out may still await a release's answer, whose timer a step would remove. */
-    if (waiter != NULL && resource->line.state != RL_LINE_OUT) {
+    if (waiter != NULL && resource->wait->line.state != RL_LINE_OUT) {
         step_simple(resource, waiter, RL_LINE_EV_NODES);
     }
 }
 
-void rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
+bool rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
     struct rl_line_event event = {.type = RL_LINE_EV_WANT};
     event.u.since_ns = lock->submitted_ns;
     assert(event.u.since_ns <= rl_client_now_ns(lock->client));
+    if (rl_resource_wait(resource) == NULL) {
+        return false;
+    }
     rl_line_feed(resource, lock, &event);
+    return true;
 }
 
 /* -- The lock that waits -- */
@@ -242,7 +231,8 @@ void rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
 /* Keys carry the holder's name of the lock that took the place: another name needs a new place. */
 static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
     const struct rl_target *mine = &lock->target;
-    const struct rl_target *its = resource->placed != NULL ? &resource->placed->target : mine;
+    const redlock_lock *placed = resource->wait != NULL ? resource->wait->placed : NULL;
+    const struct rl_target *its = placed != NULL ? &placed->target : mine;
     if (mine->holder_length != its->holder_length ||
         (mine != its && memcmp(mine->holder, its->holder, mine->holder_length) != 0)) {
         step_simple(resource, lock, RL_LINE_EV_UNWANT);
@@ -256,13 +246,15 @@ static void queue(redlock_lock *lock, uint8_t line) {
     lock->queueing.line = line;
     lock->waiting.shuts = false;
     leave_if_named(rl_line_of(lock), lock);
-    rl_line_want(rl_line_of(lock), lock);
+    if (!rl_line_want(rl_line_of(lock), lock)) {
+        call_lock(lock, RL_LINE_CALL_ALONE); /* without memory */
+    }
 }
 
 static uint64_t awaited_release_ns(const redlock_lock *lock) {
     uint64_t until_ns = 0;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        uint64_t at_ns = lock->resources[i]->line.release_until_ns;
+        uint64_t at_ns = lock->resources[i]->release_until_ns;
         until_ns = at_ns > until_ns ? at_ns : until_ns;
     }
     return until_ns;
@@ -281,8 +273,9 @@ static uint64_t patience_ns(const redlock_lock *lock) {
 /* The first of its resources in whose line it must be; resource_count: none. */
 static uint32_t first_busy(const redlock_lock *lock, uint64_t now_ns) {
     uint32_t i = 0;
-    while (i < lock->resource_count && !rl_line_is_likely_busy(&lock->resources[i]->line, now_ns) &&
-           lock->resources[i]->line.state == RL_LINE_OUT) {
+    while (i < lock->resource_count &&
+           !rl_line_is_likely_busy(rl_resource_line(lock->resources[i]), now_ns) &&
+           rl_resource_line(lock->resources[i])->state == RL_LINE_OUT) {
         i++;
     }
     return i;
@@ -292,8 +285,9 @@ static uint32_t first_busy(const redlock_lock *lock, uint64_t now_ns) {
 static bool knows_nothing(const redlock_lock *lock) {
     bool knows = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const struct rl_line *line = &lock->resources[i]->line;
-        knows = knows || rl_line_has_signs(line) || line->state != RL_LINE_OUT;
+        const struct rl_line *line = rl_resource_line(lock->resources[i]);
+        knows = knows || lock->resources[i]->release_until_ns != 0 || rl_line_has_signs(line) ||
+                line->state != RL_LINE_OUT;
     }
     return !knows;
 }
@@ -320,7 +314,7 @@ void rl_line_go(redlock_lock *lock) {
     const uint32_t busy = first_busy(lock, now_ns);
     const uint64_t until_ns = patience_ns(lock);
     assert(rl_line_active(lock->resources[0]) == lock);
-    if (lock->resources[0]->line.state == RL_LINE_OUT) {
+    if (rl_resource_line(lock->resources[0])->state == RL_LINE_OUT) {
         set_due(lock->resources[0], RL_NEVER); /* it may go into another resource's line */
     }
     lock->queueing.is_queued = true;
@@ -329,7 +323,7 @@ void rl_line_go(redlock_lock *lock) {
         call_lock(lock, RL_LINE_CALL_PLAIN);
     } else if (busy < lock->resource_count) {
         queue(lock, (uint8_t)busy);
-    } else if (until_ns > now_ns) {
+    } else if (until_ns > now_ns && rl_resource_wait(lock->resources[0]) != NULL) {
         set_due(lock->resources[0], until_ns);
     } else {
         call_lock(lock, RL_LINE_CALL_PLAIN);
@@ -339,9 +333,9 @@ void rl_line_go(redlock_lock *lock) {
 void rl_line_released_told(struct rl_resource *resource) {
     redlock_lock *active = rl_line_active(resource);
     assert(resource->references > 0);
-    rl_line_release_answered(&resource->line);
+    resource->release_until_ns = 0;
     if (active != NULL && active->queueing.is_queued &&
-        rl_line_of(active)->line.state == RL_LINE_OUT) {
+        rl_resource_line(rl_line_of(active))->state == RL_LINE_OUT) {
         rl_line_go(active); /* it may still await another resource's release */
     }
 }
@@ -356,13 +350,14 @@ uint64_t rl_line_take_call(redlock_lock *lock, bool *pause) {
     *pause = call == RL_LINE_CALL_ALONE;
     if (call != RL_LINE_CALL_TURN) {
         lock->queueing.is_queued = false;
-        set_due(resource, rl_line_wake_ns(&resource->line)); /* no longer waits for home's answer */
+        set_due(resource, rl_line_wake_ns(
+                              rl_resource_line(resource))); /* no longer waits for home's answer */
         return 0;
     }
     step_simple(resource, lock, RL_LINE_EV_TAKE);
-    lock->client->stats.turns += !resource->line.probes;
-    if (!resource->line.probes) {
-        return resource->line.place;
+    lock->client->stats.turns += !resource->wait->line.probes;
+    if (!resource->wait->line.probes) {
+        return resource->wait->line.place;
     }
     /* A probe has no turn: it would take keys that a release reserved for the first in line, and a
      * reader's would ignore a writer's intent. */
@@ -373,20 +368,21 @@ uint64_t rl_line_take_call(redlock_lock *lock, bool *pause) {
 
 static void taken(redlock_lock *lock, struct rl_resource *resource) {
     redlock_client *client = lock->client;
-    assert(resource->line.state == RL_LINE_TAKING);
-    if (!resource->line.probes) {
+    struct rl_line *line = &resource->wait->line;
+    assert(line->state == RL_LINE_TAKING);
+    if (!line->probes) {
         uint64_t us = (rl_client_now_ns(client) - lock->queueing.turn_ns) / 1000;
         client->stats.handover_us += us;
         if (us > client->stats.handover_max_us) {
             client->stats.handover_max_us = us;
         }
     }
-    rl_line_note_own(&resource->line, lock->core.now_ns);
-    const bool is_given = resource->kind == RL_EXCLUSIVE && !resource->line.probes;
-    lock->queueing.held = is_given ? resource->line.place : 0;
+    rl_line_note_own(line, lock->core.now_ns);
+    const bool is_given = resource->kind == RL_EXCLUSIVE && !line->probes;
+    lock->queueing.held = is_given ? line->place : 0;
     if (is_given && lock->resource_count == 1) {
         lock->queueing.has_waited = true;
-        rl_list_add(&client->lines.passed, &resource->passed);
+        rl_list_add(&client->lines.passed, &resource->wait->passed);
     }
     step_simple(resource, lock, RL_LINE_EV_WON);
 }
@@ -399,8 +395,8 @@ static void refused(redlock_lock *lock, struct rl_resource *resource) {
     struct rl_line_event event = {.type = RL_LINE_EV_REFUSED};
     bool is_turn = lock->queueing.refused_life_ms <= RL_LINE_GRACE_MS;
     event.u.life_ms = lock->queueing.refused_life_ms;
-    assert(resource->line.state == RL_LINE_TAKING);
-    lock->client->stats.turns_missed += !resource->line.probes;
+    assert(resource->wait->line.state == RL_LINE_TAKING);
+    lock->client->stats.turns_missed += !resource->wait->line.probes;
     if (lock->queueing.refused_by < lock->resource_count &&
         lock->queueing.refused_by != lock->queueing.line && !is_turn) {
         step_simple(resource, lock, RL_LINE_EV_UNWANT);
@@ -411,7 +407,7 @@ static void refused(redlock_lock *lock, struct rl_resource *resource) {
 }
 
 static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool has_failed) {
-    const struct rl_line *line = &resource->line;
+    const struct rl_line *line = rl_resource_line(resource);
     assert(lock->queueing.is_queued && lock->core.state != RL_WAITING);
     lock->queueing.is_queued = false;
     lock->queueing.call = RL_LINE_CALL_NONE;
@@ -428,13 +424,14 @@ static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool h
 
 /* Nothing is pending that would step the lock. */
 static bool is_idle(const redlock_lock *lock, const struct rl_resource *resource) {
-    return lock->queueing.call == RL_LINE_CALL_NONE && resource->line.state == RL_LINE_OUT &&
-           resource->due.slot == RL_DEADLINE_UNSET;
+    return lock->queueing.call == RL_LINE_CALL_NONE &&
+           rl_resource_line(resource)->state == RL_LINE_OUT &&
+           (resource->wait == NULL || resource->wait->due.slot == RL_DEADLINE_UNSET);
 }
 
 static void follow_queued(redlock_lock *lock) {
     struct rl_resource *resource = rl_line_of(lock);
-    const bool takes = resource->line.state == RL_LINE_TAKING;
+    const bool takes = rl_resource_line(resource)->state == RL_LINE_TAKING;
     if (lock->core.state != RL_WAITING) {
         lock->queueing.call = RL_LINE_CALL_NONE;
     }
@@ -478,7 +475,7 @@ static void forget_next(redlock_lock *lock) {
     const bool has_it = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
     if (lock->queueing.has_waited && !has_it) {
         lock->queueing.has_waited = false;
-        rl_list_remove(&lock->resources[0]->passed);
+        rl_list_remove(&lock->resources[0]->wait->passed);
         follow_waiting(lock->resources[0], lock);
     }
 }
@@ -493,7 +490,7 @@ void rl_line_follow(redlock_lock *lock) {
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         struct rl_resource *resource = lock->resources[i];
-        if (resource->line.state != RL_LINE_OUT && rl_line_waiter(resource) == NULL) {
+        if (rl_resource_line(resource)->state != RL_LINE_OUT && rl_line_waiter(resource) == NULL) {
             step_simple(resource, lock, RL_LINE_EV_UNWANT);
         }
     }

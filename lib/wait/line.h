@@ -74,8 +74,8 @@ struct rl_resource *rl_line_of(const redlock_lock *lock);
 /* This client's lock that waits in this line, or asks in its turn, or is about to because its place
  * was taken in advance. NULL: none. */
 redlock_lock *rl_line_waiter(const struct rl_resource *resource);
-/* Takes a place for this lock, if this client has none in the line. */
-void rl_line_want(struct rl_resource *resource, redlock_lock *lock);
+/* Takes a place for this lock, if this client has none in the line. False: no memory. */
+bool rl_line_want(struct rl_resource *resource, redlock_lock *lock);
 
 /* Steps the line with an event. lock: the lock that waits in it, or did until now. */
 void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event);
@@ -85,14 +85,7 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
 void rl_line_answered(struct rl_resource *resource, uint32_t node, const struct rl_request *request,
                       const struct rl_answer *answer);
 
-/* A fresh number for a place. */
-uint64_t rl_line_new_place(struct rl_resource *resource);
-
 /* The nodes that may be home, as a mask; 0 if fewer than a quorum may vote. */
 uint32_t rl_line_homes(const redlock_client *client);
-
-static inline redlock_client *rl_line_client(const struct rl_resource *resource) {
-    return RL_CONTAINER(resource->table, redlock_client, resources);
-}
 
 #endif

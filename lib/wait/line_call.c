@@ -19,6 +19,25 @@ static_assert(RL_PLACE_LEN == 2 * ID_LEN + RL_TAIL_LEN, "the client's id, a numb
 
 /* -- Places -- */
 
+uint64_t rl_line_next_place(struct rl_resource *resource) {
+    redlock_client *client = rl_line_client(resource);
+    struct rl_world *world = client->io.world;
+    uint64_t number;
+    if (client->lines.number == 0) {
+        number =
+            world->ops->random(world, &number, sizeof number) ? number : rl_client_random(client);
+        client->lines.number = number >> 8 != 0 ? number >> 8 : 1;
+    }
+    return (uint64_t)rl_resource_take(resource) << 56 | client->lines.number;
+}
+
+uint64_t rl_line_new_place(struct rl_resource *resource) {
+    const uint64_t place = rl_line_next_place(resource);
+    rl_line_client(resource)->lines.number = 0;
+    assert(place != 0 && place != RL_LINE_NO_PLACE);
+    return place;
+}
+
 void rl_line_place(const redlock_client *client, uint64_t place, char text[RL_PLACE_LEN]) {
     assert(place != 0 && place != RL_LINE_NO_PLACE);
     assert(strlen(client->id) == ID_LEN && strlen(client->lines.tail) == RL_TAIL_LEN);
@@ -248,7 +267,7 @@ bool rl_line_call_peek(redlock_lock *lock, struct rl_resource *resource, uint32_
 
 void rl_line_call_join(redlock_lock *lock, struct rl_resource *resource, bool quiet) {
     redlock_client *client = lock->client;
-    const struct rl_line *line = &resource->line;
+    const struct rl_line *line = rl_resource_line(resource);
     struct rl_line_request *call = call_take(lock, resource, line->home, line->place);
     uint64_t now_ns = rl_client_now_ns(client);
     uint64_t waited_ms = now_ns > line->since_ns ? (now_ns - line->since_ns) / RL_NS_PER_MS : 0;
@@ -322,8 +341,8 @@ void rl_line_calls_free(redlock_client *client) {
 
 uint64_t rl_line_places(const redlock_client *client) {
     uint64_t places = 0;
-    RL_EACH(const struct rl_resource, resource, &client->lines.waiting, waits) {
-        places += resource->line.place != 0;
+    RL_EACH(const struct rl_wait, wait, &client->lines.waiting, waits) {
+        places += wait->line.place != 0;
     }
     return places;
 }

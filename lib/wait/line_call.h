@@ -32,6 +32,10 @@ struct rl_line_request {
     struct rl_line_request *next; /* while free or pending */
 };
 
+static inline redlock_client *rl_line_client(const struct rl_resource *resource) {
+    return RL_CONTAINER(resource->table, redlock_client, resources);
+}
+
 enum rl_line_says {
     RL_LINE_SAYS_TURN, /* for a semaphore: with slots */
     RL_LINE_SAYS_SHUT, /* a reader's turn, while writers wait */
@@ -72,6 +76,12 @@ void rl_line_calls_drop(redlock_client *client);
 
 /* Frees the memory of all calls, none of which is outstanding. */
 void rl_line_calls_free(redlock_client *client);
+
+/* A number for a place that was never used. The next call returns the same one, until a place is
+ * made with it. For a semaphore its first byte is how many permits it takes. And: takes that
+ * number. */
+uint64_t rl_line_next_place(struct rl_resource *resource);
+uint64_t rl_line_new_place(struct rl_resource *resource);
 
 /* Writes a place as it is on the wire: the token of the attempt that is made with it. */
 void rl_line_place(const redlock_client *client, uint64_t place, char text[RL_PLACE_LEN]);

@@ -36,7 +36,7 @@ static bool has_its_slots(const redlock_lock *lock, const struct rl_slots *slots
 /* To be called after the line's step. A lock that asks already keeps the slots that it has. */
 static void take_slots(const struct rl_resource *resource, redlock_lock *waiter,
                        const struct rl_slots *slots) {
-    const struct rl_line *line = &resource->line;
+    const struct rl_line *line = rl_resource_line(resource);
     assert(has_its_slots(waiter, slots));
     if (waiter->permit != NULL && line->state == RL_LINE_TURN &&
         rl_permit_turn(waiter, line->home, line->place, slots)) {
@@ -49,11 +49,12 @@ static void joined(struct rl_resource *resource, redlock_lock *waiter, struct rl
                    const struct rl_answer *answer) {
     const struct rl_slots *slots = &answer->line.slots;
     assert(event->type == RL_LINE_EV_ANSWER);
-    if (waiter->permit != NULL && rl_permit_hear(waiter, resource->line.home, answer)) {
+    if (waiter->permit != NULL &&
+        rl_permit_hear(waiter, rl_resource_line(resource)->home, answer)) {
         return;
     }
     if (answer->verdict == RL_NO) {
-        rl_span_trace_place(waiter, resource->line.home, answer->line.rank);
+        rl_span_trace_place(waiter, rl_resource_line(resource)->home, answer->line.rank);
     }
     const bool yes = answer->verdict == RL_YES && has_its_slots(waiter, slots);
     if (answer->verdict == RL_YES && !yes) {
@@ -83,7 +84,7 @@ void rl_line_answer(struct rl_node *node, struct rl_request *request,
     if (request->join == RL_JOIN_PEEK) {
         rl_permit_answer(call, answer);
     } else if (request->kind == RL_COMMAND_JOIN && waiter != NULL &&
-               resource->line.place == call->place) {
+               rl_resource_line(resource)->place == call->place) {
         joined(resource, waiter, &event, answer);
     }
     rl_line_answered(resource, call->node, request, answer);
@@ -95,10 +96,11 @@ void rl_line_answer(struct rl_node *node, struct rl_request *request,
 void rl_line_nodes_changed(redlock_client *client) {
     struct rl_link *link = client->lines.waiting.first;
     while (link != NULL) {
-        struct rl_resource *resource = RL_CONTAINER(link, struct rl_resource, waits);
+        struct rl_wait *wait = RL_CONTAINER(link, struct rl_wait, waits);
+        struct rl_resource *resource = wait->resource;
         redlock_lock *waiter = rl_line_waiter(resource);
         link = link->next; /* this link may be removed */
-        assert(resource->line.state != RL_LINE_OUT);
+        assert(wait->line.state != RL_LINE_OUT);
         if (waiter != NULL) {
             feed_simple(resource, waiter, RL_LINE_EV_NODES);
         }
@@ -116,9 +118,9 @@ static void on_heard(redlock_client *client, uint32_t node) {
 /* The resource with a waiting lock whose place this is; NULL: none. */
 static struct rl_resource *waiting_with(redlock_client *client, uint64_t place) {
     struct rl_resource *found = NULL;
-    RL_EACH(struct rl_resource, resource, &client->lines.waiting, waits) {
-        if (place != 0 && resource->line.place == place && rl_line_waiter(resource) != NULL) {
-            found = resource;
+    RL_EACH(struct rl_wait, wait, &client->lines.waiting, waits) {
+        if (place != 0 && wait->line.place == place && rl_line_waiter(wait->resource) != NULL) {
+            found = wait->resource;
         }
     }
     return found;
@@ -127,10 +129,10 @@ static struct rl_resource *waiting_with(redlock_client *client, uint64_t place) 
 /* The resource that a lock of ours holds by this token; NULL: none. */
 static struct rl_resource *held_by(redlock_client *client, const char *token) {
     struct rl_resource *found = NULL;
-    RL_EACH(struct rl_resource, resource, &client->lines.passed, passed) {
-        redlock_lock *active = rl_line_active(resource);
+    RL_EACH(struct rl_wait, wait, &client->lines.passed, passed) {
+        redlock_lock *active = rl_line_active(wait->resource);
         if (active != NULL && rl_lock_has_token(&active->core, token)) {
-            found = resource;
+            found = wait->resource;
         }
     }
     return found;
@@ -142,7 +144,7 @@ static void hear_turn(struct rl_resource *resource, uint32_t node,
     redlock_lock *waiter = rl_line_waiter(resource);
     struct rl_line_event event = {.type = RL_LINE_EV_TURN};
     event.u.place = said->place;
-    if (resource->line.home != node) {
+    if (resource->wait->line.home != node) {
         return;
     }
     if (said->kind == RL_LINE_SAYS_HEIR || !has_its_slots(waiter, &said->slots)) {
@@ -193,14 +195,14 @@ static void hear_pass(struct rl_resource *resource, uint32_t node,
     redlock_client *client = rl_line_client(resource);
     redlock_lock *waiter = rl_line_waiter(resource);
     const uint32_t lease_ms = rl_line_lease_ms(resource, waiter, said->lease_ms);
-    const bool is_home = resource->line.home == node;
+    const bool is_home = resource->wait->line.home == node;
     struct rl_line_event event = {.type = is_home ? RL_LINE_EV_TURN : RL_LINE_EV_PASS};
     event.u.place = said->place;
-    resource->passed_by |= UINT32_C(1) << node;
+    resource->wait->passed_by |= UINT32_C(1) << node;
     if (lease_ms == 0 && !is_home) {
         return;
     }
-    if (resource->line.state != RL_LINE_TAKING) {
+    if (resource->wait->line.state != RL_LINE_TAKING) {
         rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node].node, 0, 0);
     }
     rl_line_feed(resource, waiter, &event);
@@ -216,9 +218,11 @@ static void hear_pass(struct rl_resource *resource, uint32_t node,
 
 /* A known successor is also a sign that another client waits. */
 static void hear_next(struct rl_resource *resource, const char *next) {
-    rl_resource_set_successor(resource, next);
+    struct rl_wait *wait = resource->wait;
+    assert(strlen(next) <= RL_VALUE_MAX);
+    memcpy(wait->successor, next, strlen(next) + 1);
     if (next[0] != '\0') {
-        rl_line_note(&resource->line, true, rl_client_now_ns(rl_line_client(resource)));
+        rl_line_note(&wait->line, true, rl_client_now_ns(rl_line_client(resource)));
     }
 }
 
@@ -233,7 +237,7 @@ static void on_pass(redlock_client *client, struct rl_resource *resource, uint32
         }
         rl_left_passed(client, node, said->place);
     } else if (resource->kind == RL_EXCLUSIVE) {
-        if (resource->line.home == node) {
+        if (resource->wait->line.home == node) {
             hear_next(resource, said->next);
         }
         hear_pass(resource, node, said);
@@ -259,18 +263,19 @@ static void on_told(redlock_client *client, uint32_t node, const char *payload, 
 }
 
 static void resource_due(struct rl_deadline *item, uint64_t now_ns) {
-    struct rl_resource *resource = RL_CONTAINER(item, struct rl_resource, due);
+    struct rl_wait *wait = RL_CONTAINER(item, struct rl_wait, due);
+    struct rl_resource *resource = wait->resource;
     redlock_lock *waiter = rl_line_waiter(resource);
     assert(now_ns >= item->at_ns);
     (void)now_ns;
-    rl_deadlines_set(&rl_line_client(resource)->deadlines, &resource->due, RL_NEVER);
+    rl_deadlines_set(&rl_line_client(resource)->deadlines, &wait->due, RL_NEVER);
     if (waiter == NULL) {
         return; /* rl_line_follow() decides */
     }
-    if (resource->line.state != RL_LINE_OUT) {
+    if (wait->line.state != RL_LINE_OUT) {
         feed_simple(resource, waiter, RL_LINE_EV_TICK);
     } else {
-        rl_line_release_answered(&resource->line); /* home takes too long */
+        resource->release_until_ns = 0; /* home takes too long */
         rl_line_go(waiter);
     }
 }

@@ -14,8 +14,9 @@
 
 uint32_t rl_line_home(const struct rl_resource *resource) {
     const redlock_client *client = rl_line_client(resource);
-    if (resource->line.state != RL_LINE_OUT && resource->line.home != RL_LINE_NO_HOME) {
-        return resource->line.home;
+    const struct rl_line *line = rl_resource_line(resource);
+    if (line->state != RL_LINE_OUT && line->home != RL_LINE_NO_HOME) {
+        return line->home;
     }
     if (client->voters == 0) {
         return RL_LINE_NO_HOME;
@@ -58,6 +59,14 @@ static bool does_anybody_wait(const redlock_lock *lock, uint32_t home,
            (answer->line.waiting > 0 && !(is_token && may_be_own(lock, home)));
 }
 
+/* Without memory it is not known that another client waits. */
+static void note_others(struct rl_resource *resource, bool others_wait, uint64_t now_ns) {
+    struct rl_wait *wait = others_wait ? rl_resource_wait(resource) : resource->wait;
+    if (wait != NULL) {
+        rl_line_note(&wait->line, others_wait, now_ns);
+    }
+}
+
 /* Home has said whether another client waits, or will not say. */
 static void learn_from_release(struct rl_resource *resource, bool anybody_waits,
                                const struct rl_request *request, const struct rl_answer *answer) {
@@ -65,12 +74,12 @@ static void learn_from_release(struct rl_resource *resource, bool anybody_waits,
     assert(resource->references > 0);                          /* the lock that was released */
     bool is_said = answer->verdict == RL_YES || answer->verdict == RL_NO;
     if (is_said && request->announces) { /* after a refusal the key there is the holder's */
-        rl_line_note(&resource->line, anybody_waits, now_ns);
+        note_others(resource, anybody_waits, now_ns);
     }
     if (request->mode == RL_RELEASE_LOOK) {
-        rl_line_look_answered(&resource->line);
+        resource->look_until_ns = 0;
     }
-    if (request->mode != RL_RELEASE_LOOK || rl_line_is_busy(&resource->line, now_ns)) {
+    if (request->mode != RL_RELEASE_LOOK || rl_line_is_busy(rl_resource_line(resource), now_ns)) {
         rl_line_released_told(resource);
     }
 }
@@ -87,7 +96,7 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
         }
     } else if (request->kind == RL_COMMAND_TAKE && answer->verdict == RL_YES &&
                answer->line.waiting > 0) {
-        rl_line_note(&lock->resources[0]->line, true, place->client->step_ns);
+        note_others(lock->resources[0], true, place->client->step_ns);
     } else if (answer->verdict == RL_NO && rl_command_acquires(request->kind)) {
         uint64_t life_ms = answer->line.life_ms > 0 ? (uint64_t)answer->line.life_ms : 0;
         lock->queueing.refused_by = answer->line.which > 0 ? (uint8_t)(answer->line.which - 1) : 0;
@@ -122,21 +131,23 @@ static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
 /* Whether other nodes refused the lock's turn: it joins again behind this release, ahead of later
  * waiters. */
 static bool waits_again(const redlock_lock *lock) {
+    const struct rl_line *line = rl_resource_line(rl_line_of(lock));
     return lock->core.state == RL_WAITING && lock->queueing.is_queued &&
-           lock->resource_count == 1 && rl_line_of(lock)->line.state == RL_LINE_TAKING &&
-           !rl_line_of(lock)->line.probes;
+           lock->resource_count == 1 && line->state == RL_LINE_TAKING && !line->probes;
 }
 
 /* A writer that knows its successor passes its keys on, for a lease: a successor that hangs costs
  * the others no more than the lease. */
 static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
-    struct rl_resource *resource = lock->resources[0];
+    struct rl_wait *wait = lock->resources[0]->wait;
     const uint64_t fence = rl_lock_fence(&lock->core);
     if (lock->queueing.has_waited && lock->announces && rl_mode_now(lock) == RL_EXCLUSIVE &&
-        resource->line.state == RL_LINE_OUT && resource->successor != NULL) {
-        snprintf(plan->successor, sizeof plan->successor, "%s", resource->successor);
+        wait->line.state == RL_LINE_OUT) {
+        memcpy(plan->successor, wait->successor, sizeof plan->successor);
     }
-    rl_resource_set_successor(resource, "");
+    if (wait != NULL) {
+        wait->successor[0] = '\0';
+    }
     if (lock->queueing.held != 0) {
         rl_left_add(lock, lock->queueing.held, 0, 0);
         lock->queueing.held = 0;
@@ -158,7 +169,7 @@ static bool is_busy(const redlock_lock *lock) {
     bool busy = false;
     assert(lock->resource_count > 0);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const struct rl_line *line = &lock->resources[i]->line;
+        const struct rl_line *line = rl_resource_line(lock->resources[i]);
         busy = busy || rl_line_is_busy(line, lock->core.now_ns) ||
                (lock->announces && next_of(lock, i) != NULL && rl_line_was_busy(line));
     }
@@ -181,7 +192,8 @@ static redlock_lock *successor_of(const redlock_lock *lock) {
 /* Puts this client's next lock in line first: home decides between it and other clients. */
 static void join_ahead(redlock_lock *lock) {
     redlock_lock *next = lock->resource_count == 1 ? successor_of(lock) : NULL;
-    if (next != NULL && is_busy(lock) && lock->resources[0]->line.state == RL_LINE_OUT &&
+    if (next != NULL && is_busy(lock) &&
+        rl_resource_line(lock->resources[0])->state == RL_LINE_OUT &&
         rl_line_homes(lock->client) != 0) {
         rl_line_want(lock->resources[0], next);
     }
@@ -201,7 +213,7 @@ static uint32_t serving_nodes(const redlock_lock *lock) {
 static bool looks(const redlock_lock *lock) {
     bool looks = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        looks = looks || rl_line_looks(&lock->resources[i]->line, lock->core.now_ns);
+        looks = looks || lock->core.now_ns < lock->resources[i]->look_until_ns;
     }
     return looks;
 }
@@ -261,11 +273,11 @@ void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mod
         return; /* the next one of ours overtakes nobody: all nodes keep new readers off */
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        struct rl_line *line = &lock->resources[i]->line;
-        if (node == rl_line_home(lock->resources[i]) && mode == RL_RELEASE_SERVE) {
-            rl_line_released(line, lock->core.now_ns + wait_ns);
-        } else if (node == rl_line_home(lock->resources[i])) {
-            rl_line_looked(line, lock->core.now_ns + wait_ns);
+        struct rl_resource *resource = lock->resources[i];
+        if (node == rl_line_home(resource) && mode == RL_RELEASE_SERVE) {
+            resource->release_until_ns = lock->core.now_ns + wait_ns;
+        } else if (node == rl_line_home(resource)) {
+            resource->look_until_ns = lock->core.now_ns + wait_ns;
         }
     }
 }

@@ -9,17 +9,17 @@
 #define CHAINS_AT_FIRST 16u
 
 /* FNV-1a, starting from the seed and the kind. */
-static uint64_t hash_of(const struct rl_resources *table, uint32_t kind, const void *bytes,
+static uint32_t hash_of(const struct rl_resources *table, uint32_t kind, const void *bytes,
                         size_t length) {
     const unsigned char *at = bytes;
     uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ table->seed ^ kind;
     for (size_t i = 0; i < length; i++) {
         hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
     }
-    return hash ^ (hash >> 32);
+    return (uint32_t)(hash ^ hash >> 32);
 }
 
-static struct rl_resource **chain_of(const struct rl_resources *table, uint64_t hash) {
+static struct rl_resource **chain_of(const struct rl_resources *table, uint32_t hash) {
     assert(table->chain_count > 0);
     return &table->chains[hash & (table->chain_count - 1)];
 }
@@ -47,7 +47,7 @@ static void grow(struct rl_resources *table) {
     rl_free(table->memory, old);
 }
 
-static struct rl_resource *find(struct rl_resource *chain, uint64_t hash, uint32_t kind,
+static struct rl_resource *find(struct rl_resource *chain, uint32_t hash, uint32_t kind,
                                 const void *bytes, size_t length) {
     struct rl_resource *found = chain;
     while (found != NULL && (found->hash != hash || found->kind != kind ||
@@ -59,13 +59,13 @@ static struct rl_resource *find(struct rl_resource *chain, uint64_t hash, uint32
 
 struct rl_resource *rl_resource_find(const struct rl_resources *table, uint32_t kind,
                                      const void *bytes, size_t length) {
-    uint64_t hash = hash_of(table, kind, bytes, length);
+    uint32_t hash = hash_of(table, kind, bytes, length);
     return table->chain_count > 0 ? find(*chain_of(table, hash), hash, kind, bytes, length) : NULL;
 }
 
 struct rl_resource *rl_resource_get(struct rl_resources *table, uint32_t kind, const void *bytes,
                                     size_t length) {
-    uint64_t hash = hash_of(table, kind, bytes, length);
+    uint32_t hash = hash_of(table, kind, bytes, length);
     if (table->count >= table->chain_count) {
         grow(table);
     }
@@ -86,7 +86,6 @@ struct rl_resource *rl_resource_get(struct rl_resources *table, uint32_t kind, c
         made->table = table;
         made->hash = hash;
         made->home_hash = rl_home_hash(bytes, (uint32_t)length);
-        rl_deadline_init(&made->due, table->due);
         made->kind = kind;
         made->length = (uint32_t)length;
         made->references = 1;
@@ -106,7 +105,7 @@ static void forget(struct rl_resources *table, struct rl_resource *resource) {
     }
     *at = resource->next;
     table->count--;
-    rl_free(table->memory, resource->successor);
+    rl_free(table->memory, resource->wait);
     rl_free(table->memory, resource);
 }
 
@@ -135,24 +134,31 @@ void rl_resource_put(struct rl_resources *table, struct rl_resource *resource) {
         return;
     }
     assert(resource->turns.first == NULL && resource->subscription == NULL);
-    assert(resource->line.state == RL_LINE_OUT && resource->placed == NULL);
-    assert(resource->due.slot == RL_DEADLINE_UNSET);
-    if (rl_line_has_signs(&resource->line)) {
+    assert(resource->wait == NULL || resource->wait->line.state == RL_LINE_OUT);
+    assert(resource->wait == NULL || resource->wait->placed == NULL);
+    assert(resource->wait == NULL || resource->wait->due.slot == RL_DEADLINE_UNSET);
+    if (resource->release_until_ns != 0 || rl_line_has_signs(rl_resource_line(resource))) {
         keep(table, resource);
     } else {
         forget(table, resource);
     }
 }
 
-/* Most resources are never waited for, so the room is allocated on first use. */
-void rl_resource_set_successor(struct rl_resource *resource, const char *value) {
-    if (resource->successor == NULL && value[0] != '\0') {
-        resource->successor = rl_alloc(resource->table->memory, 1, RL_VALUE_MAX + 1);
+struct rl_wait *rl_resource_wait(struct rl_resource *resource) {
+    struct rl_resources *table = resource->table;
+    if (resource->wait == NULL) {
+        resource->wait = rl_alloc(table->memory, 1, sizeof *resource->wait);
+        if (resource->wait != NULL) {
+            resource->wait->resource = resource;
+            rl_deadline_init(&resource->wait->due, table->due);
+        }
     }
-    if (resource->successor != NULL) {
-        assert(strlen(value) <= RL_VALUE_MAX);
-        memcpy(resource->successor, value, strlen(value) + 1);
-    }
+    return resource->wait;
+}
+
+const struct rl_line *rl_resource_line(const struct rl_resource *resource) {
+    static const struct rl_line out = {.state = RL_LINE_OUT};
+    return resource->wait != NULL ? &resource->wait->line : &out;
 }
 
 void rl_resources_free(struct rl_resources *table) {

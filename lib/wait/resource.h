@@ -10,9 +10,13 @@
  * and overtake them again and again. The last RL_RESOURCES_KEPT of these are kept, without a
  * reference; the signs themselves expire (core/line.h), so nothing has to check them.
  *
- * Failure modes: without memory for a resource the lock is not made; without memory for a larger
- * table look-ups become slower; if more contended resources are used in turn than are kept, with a
- * lock made for each use, the first release of each may again let a newcomer overtake.
+ * Most resources are never waited for. What waiting needs is allocated when a lock of ours has to
+ * wait for other clients, or a node says that one waits, and freed with the resource.
+ *
+ * Failure modes: without memory for a resource the lock is not made. Without memory for what
+ * waiting needs, its locks do without the line, and do not learn of others. Without memory for a
+ * larger table look-ups become slower. If more contended resources are used in turn than are kept,
+ * with a lock made for each use, the first release of each may again let a newcomer overtake.
  */
 #ifndef RL_RESOURCE_H
 #define RL_RESOURCE_H
@@ -29,21 +33,31 @@
 
 #define RL_RESOURCES_KEPT 256u
 
-struct rl_resource {
-    struct rl_resource *next; /* in its chain */
-    struct rl_resources *table;
-    struct rl_waitlist turns;    /* of this client's locks */
-    struct rl_line line;         /* their place among all clients, see line.h */
-    struct redlock_lock *placed; /* ... which has its holder's name; a reference, NULL: no place */
+/* What a resource needs as soon as other clients want it: the place of this client's locks among
+ * all clients, and what is known of the others. */
+struct rl_wait {
+    struct rl_resource *resource;
+    struct rl_line line;         /* see line.h */
+    struct redlock_lock *placed; /* has the place's holder's name; a reference, NULL: no place */
     struct rl_link waits;        /* while they are in line: in the client's */
     struct rl_link passed;       /* see struct rl_lines */
     uint32_t listens;            /* nodes that the client listens to for this resource, a mask */
     uint32_t passed_by;          /* nodes that have reported the place's token in their key */
-    char *successor;             /* the client that comes next after ours; NULL or "": not known */
     struct rl_deadline due;      /* whatever the line waits for */
+    char successor[RL_VALUE_MAX + 1]; /* the client that comes next after ours; "": not known */
+};
+
+struct rl_resource {
+    struct rl_resource *next; /* in its chain */
+    struct rl_resources *table;
+    struct rl_waitlist turns;  /* of this client's locks */
+    struct rl_wait *wait;      /* NULL: no other client was seen to want it, so far */
+    uint64_t release_until_ns; /* until when to wait for home's answer to a release; 0: no wait */
+    uint64_t look_until_ns;    /* ... to a release that the client's next lock did not wait for: it
+                                  does so once, or waiters would be overtaken again and again */
     struct rl_subscription *subscription; /* of its releases (notification.h), or NULL */
-    uint64_t hash;
-    uint64_t home_hash;  /* the same for all clients and kinds */
+    uint64_t home_hash;                   /* the same for all clients and kinds */
+    uint32_t hash;
     uint32_t references; /* 0: it is kept */
     uint32_t kept_at;    /* ... here */
     uint32_t kind;       /* rl_resource_kind() */
@@ -85,8 +99,11 @@ struct rl_resource *rl_resource_find(const struct rl_resources *table, uint32_t 
 
 void rl_resource_put(struct rl_resources *table, struct rl_resource *resource);
 
-/* Sets the successor; "": none, or no longer known. Without memory it is not known. */
-void rl_resource_set_successor(struct rl_resource *resource, const char *value);
+/* Its rl_wait, which is made if there is none; NULL without memory. */
+struct rl_wait *rl_resource_wait(struct rl_resource *resource);
+
+/* Its line: out, and without signs of others, as long as it has no rl_wait. */
+const struct rl_line *rl_resource_line(const struct rl_resource *resource);
 
 /* Frees the table and the kept resources; every reference has been put back. */
 void rl_resources_free(struct rl_resources *table);

@@ -165,7 +165,7 @@ static void pass_to_next(const redlock_lock *lock) {
 
 /* The turn of one reader is the turn of all. */
 static void pass_turn(redlock_lock *lock) {
-    const struct rl_line *line = &rl_line_of(lock)->line;
+    const struct rl_line *line = rl_resource_line(rl_line_of(lock));
     const bool takes = lock->queueing.is_queued && line->state == RL_LINE_TAKING && !line->probes;
     rl_tickets_pass(lock->waiting.tickets);
     if (lock->permit != NULL) {

@@ -266,7 +266,7 @@ static void hold_all(struct scene *s, int32_t permits, const char *value) {
 }
 
 static const struct rl_line *line_of(const redlock_lock *lock) {
-    return &lock->resources[0]->line;
+    return rl_resource_line(lock->resources[0]);
 }
 
 static bool stands(struct five *f, void *data) {

@@ -119,12 +119,12 @@ static void another_answer_ends_no_wait(void **state) {
     waiter_let_go(&w);
     waiter_ask(&w);
     assert_int_equal(waiter_wait(&w), 0);
-    struct rl_line *line = &w.f.lock->resources[0]->line;
-    line->avoid = 1u << passed_over;
+    struct rl_resource *resource = w.f.lock->resources[0];
+    rl_resource_wait(resource)->line.avoid = 1u << passed_over;
     fake_node_pause(waiter_node(&w, 0));
     fake_node_pause(waiter_node(&w, 1));
     assert_int_equal(five_release(&w.f, w.f.lock), 0);
-    assert_int_not_equal(line->release_until_ns, 0);
+    assert_int_not_equal(resource->release_until_ns, 0);
     assert_int_equal(redlock_acquire(next, &options, five_on_lock, &done), 0);
     fake_node_resume(waiter_node(&w, 1));
     assert_int_equal(five_wait(&w.f, &done), 0); /* else its wait_ms ends, before home's timeout */

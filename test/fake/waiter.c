@@ -17,7 +17,7 @@
 /* -- The line -- */
 
 const struct rl_line *waiter_line(const struct waiter *w) {
-    return &w->f.lock->resources[0]->line;
+    return rl_resource_line(w->f.lock->resources[0]);
 }
 
 bool waiter_is(const struct waiter *w, enum rl_line_state state) {

@@ -146,25 +146,12 @@ static void remembers_that_it_waited(void **state) {
     assert_false(rl_line_is_likely_busy(&line, now_ns));
 }
 
-static void remembers_that_it_looked(void **state) {
-    (void)state;
-    line = (struct rl_line){0};
-    assert_false(rl_line_looks(&line, 0));
-    rl_line_looked(&line, 5);
-    assert_true(rl_line_looks(&line, 4));
-    assert_false(rl_line_looks(&line, 5));
-    assert_int_equal(line.release_until_ns, 0);
-    rl_line_look_answered(&line);
-    assert_false(rl_line_looks(&line, 0));
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tries_when_it_has_asked_in_vain),
         cmocka_unit_test(lets_the_one_before_it_take),
         cmocka_unit_test(lets_the_one_that_pauses_take),
         cmocka_unit_test(remembers_that_it_waited),
-        cmocka_unit_test(remembers_that_it_looked),
     };
     return cmocka_run_group_tests_name("core_line_heir", tests, NULL, NULL);
 }

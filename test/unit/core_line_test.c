@@ -331,10 +331,6 @@ static void knows_for_a_while_that_others_wait(void **state) {
     assert_false(rl_line_is_busy(&s.line, START_NS + 4 * GRACE_NS));
     rl_line_note(&s.line, false, START_NS);
     assert_false(rl_line_is_busy(&s.line, START_NS));
-    rl_line_released(&s.line, START_NS + 5);
-    assert_int_equal(s.line.release_until_ns, START_NS + 5);
-    rl_line_release_answered(&s.line);
-    assert_int_equal(s.line.release_until_ns, 0);
 }
 
 /* -- All of it, at random -- */

@@ -27,6 +27,12 @@ static void never_due(struct rl_deadline *item, uint64_t now_ns) {
     fail();
 }
 
+static void note(struct rl_resource *resource, bool others_wait, uint64_t now_ns) {
+    struct rl_wait *wait = rl_resource_wait(resource);
+    assert_non_null(wait);
+    rl_line_note(&wait->line, others_wait, now_ns);
+}
+
 static void keeps_names_apart(void **state) {
     (void)state;
     struct rl_resources table = {.memory = &memory, .due = never_due, .seed = random_seed()};
@@ -98,15 +104,15 @@ static void keeps_what_others_want_of_a_kind(void **state) {
     struct rl_resources table = {.memory = &memory, .due = never_due, .seed = random_seed()};
     failing = 0;
     struct rl_resource *readers = rl_resource_get(&table, 1, "r", 1);
-    rl_line_note(&readers->line, true, 1000);
+    note(readers, true, 1000);
     rl_resource_put(&table, readers);
     assert_int_equal(table.kept_count, 1);
     assert_null(rl_resource_find(&table, 0, "r", 1));
     struct rl_resource *writers = rl_resource_get(&table, 0, "r", 1);
-    assert_false(rl_line_is_busy(&writers->line, 1000));
+    assert_false(rl_line_is_busy(rl_resource_line(writers), 1000));
     assert_ptr_equal(rl_resource_get(&table, 1, "r", 1), readers);
-    assert_true(rl_line_is_busy(&readers->line, 1000));
-    rl_line_note(&readers->line, false, 2000);
+    assert_true(rl_line_is_busy(rl_resource_line(readers), 1000));
+    note(readers, false, 2000);
     rl_resource_put(&table, readers);
     rl_resource_put(&table, writers);
     assert_int_equal(table.count, 0);
@@ -123,7 +129,7 @@ static void keeps_what_others_want(void **state) {
             struct rl_resource *resource = rl_resource_get(&table, 0, &i, sizeof i);
             assert_non_null(resource);
             if (i % 2 == 0) {
-                rl_line_note(&resource->line, true, 1000 + i);
+                note(resource, true, 1000 + i);
             }
             rl_resource_put(&table, resource);
         }
@@ -132,14 +138,14 @@ static void keeps_what_others_want(void **state) {
     }
     for (uint32_t i = 0; i < n; i += 2) {
         struct rl_resource *resource = rl_resource_get(&table, 0, &i, sizeof i);
-        assert_true(rl_line_is_busy(&resource->line, 1000 + i));
-        rl_line_note(&resource->line, false, 2000); /* home says that no client waits any more */
+        assert_true(rl_line_is_busy(rl_resource_line(resource), 1000 + i));
+        note(resource, false, 2000); /* home says that no client waits any more */
         rl_resource_put(&table, resource);
     }
     assert_int_equal(table.count, 0);
     for (uint32_t i = 0; i < n; i++) {
         struct rl_resource *resource = rl_resource_get(&table, 0, &i, sizeof i);
-        rl_line_note(&resource->line, true, 3000);
+        note(resource, true, 3000);
         rl_resource_put(&table, resource);
     }
     assert_int_equal(table.count, RL_RESOURCES_KEPT);
