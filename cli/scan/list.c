@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "redis/holder_reply.h"
+#include "redis/reply.h"
 #include "redlock/redlock.h"
 #include "say.h"
 #include "tool/utf8.h"

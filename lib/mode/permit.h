@@ -52,7 +52,7 @@ bool rl_permit_find(redlock_lock *lock, uint64_t *place);
 
 /* Whether the slots that home has named are as many as the lock takes, and all below the lock's
  * number of permits: otherwise the limit of k would not hold. No slot is among them twice
- * (line_reply.h). */
+ * (redis/reply.h). */
 bool rl_permit_may_be(const redlock_lock *lock, const struct rl_slots *slots);
 
 /* To be called after every step of a lock: gives up a peek that is no longer needed. */

@@ -8,7 +8,7 @@
 #include "core/home.h"
 #include "query/query_data.h"
 #include "query/query_result.h"
-#include "redis/holder_reply.h"
+#include "redis/reply.h"
 
 static void query_due(struct rl_deadline *item, uint64_t now_ns);
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "client/state.h"
-#include "redis/holder_reply.h"
+#include "redis/reply.h"
 #include "redlock/token.h"
 
 /* One node's answer, or why there is none. */

@@ -6,7 +6,7 @@
 
 #include "base/sized.h"
 #include "query/query_data.h"
-#include "redis/holder_reply.h"
+#include "redis/reply.h"
 #include "redlock/semaphore.h"
 
 /* -- Holders -- */

@@ -70,7 +70,7 @@ enum rl_command_kind {
     RL_COMMAND_UPGRADE, /* a reader becomes the writer: yes, or no and an enum rl_upgrade_no */
     RL_COMMAND_RELEASE, /* one key of a writer, without handing on: compare and delete: 1, or 0. A
                             separate script, with the answers of the two native commands */
-    RL_COMMAND_READ, /* the holder of one resource: see holder_reply.h, or nil; changes nothing */
+    RL_COMMAND_READ, /* the holder of one resource: see reply.h, or nil; changes nothing */
 
     /* The line. Their answers are numbers, see struct rl_line_answer. */
     RL_COMMAND_JOIN,           /* one resource's line, at home. Yes: the turn is this place's */

@@ -28,7 +28,6 @@ struct rl_conn {
     bool is_full; /* the stream took less than offered: wait for `room` */
     bool is_reading;
     bool is_broken;
-    bool listens;
     bool waits; /* bytes after the first `ahead` of out wait for rl_conn_go_on() */
     int16_t reason;
     char detail[RL_DETAIL_MAX];
@@ -75,15 +74,6 @@ static void conn_settle(struct rl_conn *conn) {
 
 /* -- Reading -- */
 
-static void conn_deliver(struct rl_conn *conn, const redisReply *reply) {
-    assert(conn->is_up && !conn->is_broken);
-    if (conn->listens) {
-        conn->events->heard(conn->owner);
-    } else {
-        conn->events->reply(conn->owner, reply);
-    }
-}
-
 /* REDIS_ERR_OOM is how hiredis reports that the guard refused a reply. Another kind of server fails
  * from its first byte on, so its text is at the beginning of the last bytes. */
 static void conn_refuse(struct rl_conn *conn, const char *bytes, size_t length) {
@@ -114,7 +104,8 @@ static void conn_read(struct rl_conn *conn, const char *bytes, size_t length) {
         if (redisReaderGetReply(reader, &reply) != REDIS_OK) {
             conn_refuse(conn, bytes, length);
         } else if (reply != NULL) {
-            conn_deliver(conn, reply);
+            assert(conn->is_up && !conn->is_broken);
+            conn->events->reply(conn->owner, reply);
         }
     } while (reply != NULL && !conn->is_broken);
     if (reader->len - reader->pos > RL_CONN_BUFFER_MAX) {
@@ -237,11 +228,9 @@ struct rl_conn *rl_conn_open(struct rl_io *io, struct rl_dialer *dialer,
     return NULL;
 }
 
-void rl_conn_listen(struct rl_conn *conn, struct rl_received *heard, const uint32_t *waiting) {
+void rl_conn_listen(struct rl_conn *conn, struct rl_received *received) {
     assert(!conn->is_up);
-    assert(conn->events->heard != NULL);
-    conn->listens = true;
-    rl_received_guard(conn->reader, heard, waiting);
+    conn->slot.received = received;
 }
 
 bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length) {
@@ -322,7 +311,7 @@ void rl_conn_break(struct rl_conn *conn, int16_t reason, const char *detail) {
 }
 
 void rl_conn_expect_info(struct rl_conn *conn, struct rl_info *info) {
-    assert(!conn->listens); /* a listening connection has another guard */
+    assert(conn->slot.received == NULL); /* a listener does not read INFO */
     conn->slot.info = info;
 }
 

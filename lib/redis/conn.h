@@ -9,12 +9,11 @@
  * the protocol, a reply to no request, more than RL_CONN_BUFFER_MAX bytes without a complete reply,
  * no memory, or rl_conn_break().
  *
- * Only the parser of hiredis is used, and our guard limits what it may build (reply.h). Can
+ * Only the parser of hiredis is used, and our guard limits what it may build (guard.h). Can
  * `broken` come from inside a function of hiredis, or of the world? No: it comes at the end of an
  * event, and of rl_conn_flush().
  *
- * A connection that listens to channels (rl_conn_listen()) has another guard (received.h), and
- * `heard` comes for each complete item.
+ * A connection that listens to channels (rl_conn_listen()) receives messages as well (guard.h).
  */
 #ifndef RL_REDIS_CONN_H
 #define RL_REDIS_CONN_H
@@ -23,24 +22,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "redis/guard.h"
 #include "redis/io.h"
-#include "redis/received.h"
-#include "redis/reply.h"
 
 #define RL_CONN_BUFFER_MAX 65536 /* bytes that a peer may send without completing a reply */
 #define RL_DETAIL_MAX 128
 
 /* The owner's duties:
- *   - `reply` and `heard` are called while bytes are read: do not close this connection there, use
- *     rl_conn_break();
- *   - `heard` may be NULL for a connection that does not listen, `reply` for one that does;
+ *   - `reply` is called while bytes are read: do not close this connection there, use
+ *     rl_conn_break(). On a connection that listens an array is in its rl_received;
  *   - `dirty` asks for rl_conn_flush() before the loop polls again;
  *   - after `broken` the connection is freed, its pointer must be forgotten. */
 struct rl_conn_events {
     void (*reached)(void *owner); /* the handshake of TLS begins: it has a time of its own */
     void (*connected)(void *owner);
     void (*reply)(void *owner, const redisReply *reply);
-    void (*heard)(void *owner);
     void (*dirty)(void *owner);
     void (*broken)(void *owner, int16_t reason, const char *detail);
 };
@@ -55,9 +51,9 @@ struct rl_conn *rl_conn_open(struct rl_io *io, struct rl_dialer *dialer,
                              void *owner, const uint32_t *waiting, int16_t *reason,
                              char detail[RL_DETAIL_MAX]);
 
-/* Makes it a connection that listens. Right after opening it; heard is filled in before each
- * `heard`, and waiting is the one that was given to rl_conn_open(). */
-void rl_conn_listen(struct rl_conn *conn, struct rl_received *heard, const uint32_t *waiting);
+/* Makes it a connection that listens. Right after opening it; received is filled in before `reply`
+ * comes for an array. */
+void rl_conn_listen(struct rl_conn *conn, struct rl_received *received);
 
 /* Appends a command, after `connected`. False if there is no memory: the connection is broken then,
  * which the next flush reports to the owner. */

@@ -93,18 +93,18 @@ static void listener_greeted(struct rl_listener *listener) {
     listener->events->up(listener);
 }
 
-static void listener_step_answered(struct rl_listener *listener) {
+static void listener_step_answered(struct rl_listener *listener, const redisReply *reply) {
     size_t at = 0;
     while (at < N_STEPS && !(listener->steps & IN(at))) {
         at++;
     }
     assert(at < N_STEPS); /* the guard refuses an unsolicited answer */
     listener->steps &= ~IN(at);
-    struct rl_answer answer = rl_reply_judge(RL_COMMAND_HANDSHAKE, &listener->heard.reply);
+    struct rl_answer answer = rl_reply_judge(RL_COMMAND_HANDSHAKE, reply);
     int16_t reason = rl_handshake_judge(steps[at], &answer);
     if (reason != 0) {
         if (steps[at] == RL_STEP_AUTH) {
-            rl_auth_hide(listener->heard.text, listener->url->password);
+            rl_auth_hide(reply->str, listener->url->password);
         }
         rl_conn_break(listener->conn, reason, answer.text);
     } else if (steps[at] == RL_STEP_PING) {
@@ -113,17 +113,16 @@ static void listener_step_answered(struct rl_listener *listener) {
 }
 
 /* SUBSCRIBE was answered with an error: an ACL forbids it, or the server has no such command. */
-static void listener_denied(struct rl_listener *listener) {
-    assert(listener->heard.kind == RL_RECEIVED_ERROR);
-    int16_t reason = rl_reply_reason(listener->heard.text);
+static void listener_denied(struct rl_listener *listener, const char *text) {
+    int16_t reason = rl_reply_reason(text);
     if (reason == REDLOCK_ERR_NODE_ERROR) {
         reason = REDLOCK_ERR_NODE_PERMISSION;
     }
-    rl_conn_break(listener->conn, reason, listener->heard.text);
+    rl_conn_break(listener->conn, reason, text);
 }
 
 static bool listener_is_asked(struct rl_listener *listener) {
-    const struct rl_received *heard = &listener->heard;
+    const struct rl_received *heard = &listener->received;
     assert(heard->channel_length <= RL_CHANNEL_MAX);
     if (listener->state != RL_LISTENER_UP) {
         return false;
@@ -136,22 +135,19 @@ static bool listener_is_asked(struct rl_listener *listener) {
                                        heard->kind == RL_RECEIVED_SUBSCRIBED);
 }
 
-static void listener_heard(void *owner) {
+static void listener_reply(void *owner, const redisReply *reply) {
     struct rl_listener *listener = owner;
-    enum rl_received_kind kind = listener->heard.kind;
-    assert(kind != RL_RECEIVED_NOTHING);
-    if (kind != RL_RECEIVED_MESSAGE) {
+    const bool is_array = reply->type == REDIS_REPLY_ARRAY;
+    if (!is_array || listener->received.kind != RL_RECEIVED_MESSAGE) {
         assert(listener->waiting > 0);
         listener->waiting--;
     }
-    if (kind == RL_RECEIVED_STATUS || kind == RL_RECEIVED_ERROR) {
-        if (listener->state == RL_LISTENER_HANDSHAKE) {
-            listener_step_answered(listener);
-        } else if (kind == RL_RECEIVED_ERROR) {
-            listener_denied(listener);
-        } else {
-            rl_conn_break(listener->conn, REDLOCK_ERR_NODE_PROTOCOL, "unexpected reply: a status");
-        }
+    if (!is_array && listener->state == RL_LISTENER_HANDSHAKE) {
+        listener_step_answered(listener, reply);
+    } else if (reply->type == REDIS_REPLY_ERROR) {
+        listener_denied(listener, reply->str);
+    } else if (!is_array) {
+        rl_conn_break(listener->conn, REDLOCK_ERR_NODE_PROTOCOL, "unexpected reply: a status");
     } else if (!listener_is_asked(listener)) {
         rl_conn_break(listener->conn, REDLOCK_ERR_NODE_PROTOCOL,
                       "message on a channel without a subscription");
@@ -195,7 +191,7 @@ static void listener_reached(void *owner) {
 static const struct rl_conn_events conn_events = {
     .reached = listener_reached,
     .connected = listener_connected,
-    .heard = listener_heard,
+    .reply = listener_reply,
     .dirty = listener_dirty,
     .broken = listener_broken,
 };
@@ -211,7 +207,7 @@ static void listener_connect(struct rl_listener *listener) {
         listener_failed(listener, reason, detail);
         return;
     }
-    rl_conn_listen(listener->conn, &listener->heard, &listener->waiting);
+    rl_conn_listen(listener->conn, &listener->received);
     listener_move(listener, RL_LISTENER_CONNECTING);
     listener_set_deadline(listener,
                           rl_io_now_ns(listener->io) + listener->options->connect_timeout_ns);

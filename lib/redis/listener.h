@@ -27,9 +27,7 @@
 #include <stdint.h>
 
 #include "redis/conn.h"
-#include "redis/io.h"
 #include "redis/node.h"
-#include "redis/received.h"
 #include "redis/url.h"
 
 #define RL_LISTENER_REFUSED_NS (UINT64_C(60) * 1000000000)
@@ -86,7 +84,7 @@ struct rl_listener {
     uint8_t state;    /* enum rl_listener_state */
     int16_t reason;   /* why it is not up; 0 if it is up or was not wanted */
     char detail[RL_DETAIL_MAX];
-    struct rl_received heard;
+    struct rl_received received;
 };
 
 /* url, options, events and io must outlive it. seed: any number, different for each. */

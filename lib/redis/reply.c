@@ -2,32 +2,28 @@
 #include "redis/reply.h"
 
 #include <assert.h>
-#include <stdlib.h>
+#include <hiredis/hiredis.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "redis/holder_reply.h"
 #include "redlock/redlock.h"
-#include "redlock/status.h"
 
-static_assert(sizeof "9223372036854775807 s" - 1 + RL_HOLDER_TEXT_MAX < RL_REPLY_TEXT_MAX,
-              "the answer to READ is kept whole");
-static_assert(RL_LINE_REPLY_SIZE == RL_REPLY_TEXT_MAX, "what is kept is what is parsed");
-
+#define DIGITS_MAX 18         /* enough for all of our numbers, and 2^53 */
+#define LIFE_DIGITS_MAX 19    /* of the largest int64_t */
+#define READERS_MAX 999999999 /* the limit of the READER script, so that a value still fits */
+#define CUT "..." /* at the end of a foreign value that is longer than what is shown of it */
+#define EMPTY "(empty string)"
 #define IS(type) (1u << REDIS_REPLY_##type)
 
-/* -- The guard -- */
-
-static redisReply *guard_slot(const redisReadTask *task, int type) {
-    struct rl_reply_slot *slot = task->privdata;
-    if (task->parent != NULL || *slot->waiting == 0) {
-        return NULL;
-    }
-    memset(&slot->reply, 0, sizeof slot->reply);
-    slot->text[0] = '\0';
-    slot->reply.type = type;
-    slot->reply.str = slot->text;
-    return &slot->reply;
-}
+static_assert(RL_VALUE_MAX == 105 && RL_HOLDER_TEXT_MAX == 1 + 105, "the scripts cut there");
+static_assert(sizeof "9223372036854775807 s" - 1 + RL_HOLDER_TEXT_MAX < RL_REPLY_TEXT_MAX,
+              "the answer to READ is kept whole");
+static_assert(sizeof "999999999 4294967295 " - 1 + RL_HOLDER_TEXT_MAX < RL_REPLY_TEXT_MAX,
+              "the answer to READER is kept whole");
+static_assert(sizeof "4294967295 9999999999999999 " - 1 + RL_HOLDER_TEXT_MAX < RL_REPLY_TEXT_MAX,
+              "the answer to SLOT is kept whole");
+static_assert(REDLOCK_RESOURCES_MAX <= UINT8_MAX, "which of them fits");
+static_assert(RL_HOLDER_NAME_MAX == REDLOCK_HOLDER_MAX, "one length of a holder's name");
 
 void rl_reply_keep(char text[RL_REPLY_TEXT_MAX], const char *bytes, size_t length) {
     size_t kept = length < RL_REPLY_TEXT_MAX ? length : RL_REPLY_TEXT_MAX - 1;
@@ -37,75 +33,6 @@ void rl_reply_keep(char text[RL_REPLY_TEXT_MAX], const char *bytes, size_t lengt
     }
     assert(kept < RL_REPLY_TEXT_MAX);
     text[kept] = '\0';
-}
-
-static void *guard_string(const redisReadTask *task, char *bytes, size_t length) {
-    redisReply *reply = guard_slot(task, task->type);
-    if (reply == NULL) {
-        return NULL;
-    }
-    struct rl_info *info = ((struct rl_reply_slot *)task->privdata)->info;
-    if (info != NULL && task->type == REDIS_REPLY_STRING) {
-        rl_info_read(info, bytes, length);
-    }
-    rl_reply_keep(reply->str, bytes, length);
-    reply->len = length;
-    return reply;
-}
-
-static void *guard_array(const redisReadTask *task, rl_reply_count count) {
-    (void)task;
-    (void)count;
-    return NULL; /* no command of ours has such an answer */
-}
-
-static void *guard_integer(const redisReadTask *task, long long integer) {
-    redisReply *reply = guard_slot(task, REDIS_REPLY_INTEGER);
-    if (reply != NULL) {
-        reply->integer = integer;
-    }
-    return reply;
-}
-
-static void *guard_nil(const redisReadTask *task) {
-    /* only "$-1": "*-1" and RESP3's are nils, too, but no answer to a command of ours */
-    return task->type == REDIS_REPLY_STRING ? guard_slot(task, REDIS_REPLY_NIL) : NULL;
-}
-
-#if HIREDIS_MAJOR >= 1
-void *rl_reply_no_double(const redisReadTask *task, double number, char *text, size_t length) {
-    (void)task;
-    (void)number;
-    (void)text;
-    (void)length;
-    return NULL;
-}
-
-void *rl_reply_no_bool(const redisReadTask *task, int value) {
-    (void)task;
-    (void)value;
-    return NULL;
-}
-#endif
-
-void rl_reply_free_nothing(void *reply) {
-    (void)reply; /* the slot is the connection's */
-}
-
-static redisReplyObjectFunctions guard = {
-    .createString = guard_string,
-    .createArray = guard_array,
-    .createInteger = guard_integer,
-    .createNil = guard_nil,
-    RL_REPLY_GUARD_REST,
-};
-
-void rl_reply_guard(redisReader *reader, struct rl_reply_slot *slot, const uint32_t *waiting) {
-    assert(reader->len == 0); /* before the first byte */
-    slot->waiting = waiting;
-    slot->info = NULL;
-    reader->fn = &guard;
-    reader->privdata = slot;
 }
 
 /* -- Other servers -- */
@@ -132,7 +59,7 @@ const char *rl_reply_stranger(const char *bytes, size_t length) {
     return NULL;
 }
 
-/* -- The judge -- */
+/* -- Errors -- */
 
 static const struct {
     const char *word;
@@ -198,6 +125,137 @@ int16_t rl_reply_reason(const char *text) {
     return REDLOCK_ERR_NODE_ERROR;
 }
 
+/* -- Numbers -- */
+
+/* Reads at most so many digits and the character behind them. Returns what follows, or NULL; NULL
+ * for NULL. */
+static const char *take_digits(const char *at, size_t most, char behind, uint64_t *out) {
+    const size_t digits = at != NULL ? strspn(at, "0123456789") : 0;
+    if (digits < 1 || digits > most || (at[0] == '0' && digits > 1) || at[digits] != behind) {
+        return NULL;
+    }
+    *out = 0;
+    for (size_t i = 0; i < digits; i++) {
+        *out = *out * 10 + (uint64_t)(at[i] - '0'); /* 19 digits fit */
+    }
+    return at + digits + (behind != '\0');
+}
+
+const char *rl_line_number(const char *at, uint64_t max, bool is_last, uint64_t *out) {
+    at = take_digits(at, DIGITS_MAX, is_last ? '\0' : ' ', out);
+    return at != NULL && *out <= max ? at : NULL;
+}
+
+/* "-1", or a number: a key of another library may live as long as Redis can count. */
+static const char *take_life(const char *at, char behind, int64_t *ms) {
+    uint64_t life = 0;
+    if (at != NULL && strncmp(at, "-1", 2) == 0 && at[2] == behind) {
+        *ms = -1;
+        return at + 2 + (behind != '\0');
+    }
+    at = take_digits(at, LIFE_DIGITS_MAX, behind, &life);
+    *ms = life < INT64_MAX ? (int64_t)life : INT64_MAX;
+    return at;
+}
+
+static bool has_slot(const struct rl_slots *slots, uint64_t slot) {
+    bool has = false;
+    assert(slots->n <= RL_SLOTS_MAX);
+    for (uint32_t i = 0; i < slots->n; i++) {
+        has = has || slots->at[i] == slot;
+    }
+    return has;
+}
+
+bool rl_slots_parse(const char *text, struct rl_slots *out) {
+    assert(text != NULL);
+    out->n = 0;
+    while (text[0] == ' ' && out->n < RL_SLOTS_MAX) {
+        uint64_t slot = 0;
+        const bool is_last = strchr(text + 1, ' ') == NULL;
+        const char *behind = rl_line_number(text + 1, RL_PERMITS_MAX - 1, is_last, &slot);
+        if (behind == NULL || has_slot(out, slot)) {
+            return false;
+        }
+        out->at[out->n++] = (uint16_t)slot;
+        text = behind - !is_last; /* the space belongs to the next */
+    }
+    return out->n > 0 && text[0] == '\0';
+}
+
+/* -- What is in a key -- */
+
+/* Whether a token is followed by nothing, or by a colon and a valid holder's name. */
+static bool is_tail(const char *tail) {
+    size_t length = strlen(tail);
+    if (length == 0) {
+        return true;
+    }
+    for (size_t i = 1; i < length; i++) {
+        if (tail[i] <= ' ' || tail[i] > '~') {
+            return false;
+        }
+    }
+    return tail[0] == ':' && length >= 2 && length <= 1 + RL_HOLDER_NAME_MAX;
+}
+
+static void take_value(const char *value, struct rl_holder_reply *out) {
+    size_t length = strlen(value);
+    assert(length <= RL_HOLDER_TEXT_MAX);
+    if (length >= RL_COMMAND_TOKEN_LEN &&
+        strspn(value, "0123456789abcdef") >= RL_COMMAND_TOKEN_LEN &&
+        is_tail(value + RL_COMMAND_TOKEN_LEN)) {
+        memcpy(out->token, value, RL_COMMAND_TOKEN_LEN);
+        if (length > RL_COMMAND_TOKEN_LEN) {
+            memcpy(out->holder, value + RL_COMMAND_TOKEN_LEN + 1, length - RL_COMMAND_TOKEN_LEN);
+        }
+        return;
+    }
+    out->is_shared = strcmp(value, RL_SHARED_VALUE) == 0;
+    out->is_reserved = strcmp(value, RL_RESERVED) == 0 || strcmp(value, RL_RESERVED_SHARED) == 0;
+    if (out->is_shared || out->is_reserved) {
+        return;
+    }
+    out->is_foreign = true;
+    if (length == 0) {
+        memcpy(out->holder, EMPTY, sizeof EMPTY);
+    } else {
+        memcpy(out->holder, value, length + 1);
+        if (length == RL_HOLDER_TEXT_MAX) {
+            memcpy(out->holder + length - strlen(CUT), CUT, sizeof CUT);
+        }
+    }
+}
+
+void rl_holder_value_parse(const char *value, struct rl_holder_reply *out) {
+    memset(out, 0, sizeof *out);
+    take_value(value, out);
+    assert(out->remaining_ms == 0);
+}
+
+bool rl_holder_reply_parse(const char *text, struct rl_holder_reply *out) {
+    memset(out, 0, sizeof *out);
+    const char *what = take_life(text, ' ', &out->remaining_ms);
+    if (what == NULL || strlen(what) > 1 + RL_HOLDER_TEXT_MAX) {
+        return false;
+    }
+    if (what[0] == 's') {
+        take_value(what + 1, out);
+    } else if (what[0] == 't' && what[1] != '\0') {
+        snprintf(out->holder, sizeof out->holder, "(%.32s)", what + 1);
+    } else {
+        return false;
+    }
+    assert(strlen(out->holder) <= RL_HOLDER_TEXT_MAX);
+    assert(out->remaining_ms >= -1);
+    assert(!out->is_foreign || out->token[0] == '\0');
+    assert(!out->is_reserved || (out->token[0] == '\0' && !out->is_foreign));
+    assert(!out->is_shared || (out->token[0] == '\0' && !out->is_foreign && !out->is_reserved));
+    return true;
+}
+
+/* -- The judge -- */
+
 static struct rl_answer answer(enum rl_verdict verdict, int reason, const char *text) {
     assert((reason == 0) == (verdict == RL_YES || verdict == RL_NO));
     assert(reason >= INT16_MIN && reason <= 0);
@@ -232,25 +290,74 @@ static struct rl_answer judge_integer(long long integer) {
                                         : no_answer();
 }
 
+static const char *take_waiting(const char *at, struct rl_line_answer *line) {
+    uint64_t waiting = 0;
+    at = rl_line_number(at, UINT32_MAX, false, &waiting);
+    line->waiting = (uint32_t)waiting;
+    return rl_line_number(at, UINT64_MAX, false, &line->first_waited_ms);
+}
+
+/* Two numbers, and a place or a value, or what an unrelated process put there. */
+static bool read_question(enum rl_command_kind kind, const char *text, struct rl_answer *out) {
+    const size_t most = kind == RL_COMMAND_WAITER ? RL_VALUE_MAX : RL_HOLDER_TEXT_MAX;
+    out->text = take_waiting(text, &out->line);
+    return out->text != NULL && strlen(out->text) <= most &&
+           (kind != RL_COMMAND_READER ||
+            (out->line.waiting >= 1 && out->line.waiting <= READERS_MAX));
+}
+
+/* A no to a JOIN, a TAKE or an UPGRADE: a number and a life. */
+static bool read_no(enum rl_command_kind kind, const char *at, struct rl_line_answer *line) {
+    const bool is_rank = kind == RL_COMMAND_JOIN;
+    const uint64_t most = is_rank                   ? UINT32_MAX
+                          : kind == RL_COMMAND_TAKE ? REDLOCK_RESOURCES_MAX
+                                                    : RL_UPGRADE_NO_READER;
+    uint64_t number = 0;
+    at = rl_line_number(at, most, false, &number);
+    line->rank = is_rank ? (uint32_t)number : 0;
+    line->which = is_rank ? 0 : (uint8_t)number;
+    return take_life(at, '\0', &line->life_ms) != NULL && (is_rank || number >= 1);
+}
+
+static bool read_line(enum rl_command_kind kind, const char *text, struct rl_answer *out) {
+    struct rl_line_answer *line = &out->line;
+    const bool yes = text[0] == '1';
+    uint64_t served = 0;
+    out->verdict = yes ? RL_YES : RL_NO;
+    out->text = "";
+    if (kind == RL_COMMAND_JOIN && yes) {
+        return text[1] == '\0' || rl_slots_parse(text + 1, &line->slots);
+    }
+    if ((text[0] != '0' && !yes) || text[1] != ' ') {
+        return false;
+    }
+    const char *at = text + 2;
+    if (rl_command_hands_on(kind)) {
+        at = rl_line_number(take_waiting(at, line), 1, false, &served);
+        line->served = served == 1;
+        at = rl_line_number(at, UINT64_MAX, false, &line->time_us);
+        return rl_line_number(at, UINT64_MAX, true, &line->secret) != NULL;
+    }
+    assert(kind == RL_COMMAND_JOIN || kind == RL_COMMAND_TAKE || kind == RL_COMMAND_UPGRADE);
+    return yes ? rl_line_number(take_waiting(at, line), UINT64_MAX, true, &out->counter) != NULL
+               : read_no(kind, at, line);
+}
+
 static struct rl_answer judge_string(enum rl_command_kind kind, const redisReply *reply) {
-    struct rl_holder_reply ignored;
     struct rl_answer judged = answer(RL_YES, 0, reply->str);
-    bool yes = false;
+    struct rl_holder_reply ignored;
+    bool is_good = reply->len < RL_REPLY_TEXT_MAX; /* else the text was cut */
     if (kind == RL_COMMAND_HANDSHAKE) {
         return judged;
     }
-    if (reply->len >= RL_REPLY_TEXT_MAX) {
-        return no_answer(); /* the text was cut */
-    }
     if (kind == RL_COMMAND_READ) {
-        return rl_holder_reply_parse(reply->str, &ignored) ? judged : no_answer();
+        is_good = is_good && rl_holder_reply_parse(reply->str, &ignored);
+    } else if (kind == RL_COMMAND_WAITER || kind == RL_COMMAND_READER || kind == RL_COMMAND_SLOT) {
+        is_good = is_good && read_question(kind, reply->str, &judged);
+    } else {
+        is_good = is_good && read_line(kind, reply->str, &judged);
     }
-    if (!rl_line_reply_parse(kind, reply->str, &yes, &judged.line, &judged.counter, &judged.text)) {
-        return no_answer();
-    }
-    judged.verdict = yes ? RL_YES : RL_NO;
-    assert(yes || judged.counter == 0);
-    return judged;
+    return is_good ? judged : no_answer();
 }
 
 /* Which types of reply a kind of command may have, besides an error. */

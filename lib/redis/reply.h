@@ -1,59 +1,35 @@
-/* What a node may reply, and what its replies mean.
- *
- * The guard: hiredis builds reply objects through functions that we give it. Ours accept one flat
- * reply (status, error, integer, nil, bulk string) for a request that is waiting, and allocate
- * nothing: the reply is put into one slot of the connection. Anything else (an unsolicited answer,
- * an array, a nested value, a push) is refused by returning NULL, upon which hiredis ends the
- * connection cleanly. Without the guard an unsolicited "+OK" aborts the process and deep nesting
- * overflows its stack. Only the beginning of a text is kept; INFO's, some kilobytes, is parsed in
- * place in hiredis's buffer (info.h), while it is the answer that is due.
+/* What the replies of a node mean.
  *
  * The judge: yes, no, or an error with its reason. Only the exact answers of our own commands are a
  * yes or a no; an error reply is never a refusal, because the node did not say that another client
- * holds the lock.
+ * holds the lock. A reply of any other form is a protocol error.
+ *
+ * The answers to commands on a line are decimal numbers, one space between them, in one bulk
+ * string: one integer would not suffice, and the guard accepts no arrays. A number that is missing,
+ * too large, begins with a zero or ends in something else makes it another form.
+ *
+ * READ says what is in a key: nil if it does not exist, else the remaining life in ms (-1: no
+ * expiry), a space, and either 's' and the beginning of the value, or 't' and the name of a type
+ * that is not a string. The value is cut on the node: a foreign one may be as large as the node's
+ * memory. A value that this library cannot have written is no failure: its beginning is shown, as
+ * printable text (the guard has replaced other bytes).
  */
 #ifndef RL_REDIS_REPLY_H
 #define RL_REDIS_REPLY_H
 
-#include <hiredis/hiredis.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "redis/command.h"
 #include "redis/info.h"
-#include "redis/line_reply.h"
 
-#define RL_REPLY_TEXT_MAX 144 /* how much of an error reply is kept */
+struct redisReply;
 
-/* One per connection; at the end of the reader's private data. */
-struct rl_reply_slot {
-    const uint32_t *waiting; /* unanswered requests; 0: no reply is acceptable */
-    struct rl_info *info;    /* not NULL: the next reply is INFO's, and is read into this */
-    redisReply reply;
-    char text[RL_REPLY_TEXT_MAX];
-};
-
-/* Puts the guard into a reader, before the first byte is read. slot and *waiting must outlive it.
- * */
-void rl_reply_guard(redisReader *reader, struct rl_reply_slot *slot, const uint32_t *waiting);
+#define RL_REPLY_TEXT_MAX 144 /* how much of a text is kept */
 
 /* For guards: keeps the beginning, without bytes that could deceive the reader of a log. */
 void rl_reply_keep(char text[RL_REPLY_TEXT_MAX], const char *bytes, size_t length);
-
-/* For guards: functions that refuse a type, or allocate nothing. hiredis 1 has more types. */
-#if HIREDIS_MAJOR >= 1
-typedef size_t rl_reply_count;
-void *rl_reply_no_double(const redisReadTask *task, double number, char *text, size_t length);
-void *rl_reply_no_bool(const redisReadTask *task, int value);
-#define RL_REPLY_GUARD_REST                                             \
-    .createDouble = rl_reply_no_double, .createBool = rl_reply_no_bool, \
-    .freeObject = rl_reply_free_nothing
-#else
-typedef int rl_reply_count;
-#define RL_REPLY_GUARD_REST .freeObject = rl_reply_free_nothing
-#endif
-void rl_reply_free_nothing(void *reply);
 
 enum rl_verdict {
     RL_YES,
@@ -62,6 +38,25 @@ enum rl_verdict {
     RL_NOSCRIPT,  /* send the whole script */
     RL_NOT_REDIS, /* an unexpected reply: the connection cannot be trusted */
     RL_UNANSWERED /* no answer will come: it may have run or not; reason says why */
+};
+
+/* All zero where the answer has no value. */
+struct rl_line_answer {
+    uint32_t rank;            /* JOIN that is a no: how many are ahead; 0: it is the heir */
+    uint32_t waiting;         /* TAKE that is a yes, RELEASE_LINE, WAITER: how many wait; READER:
+                                  how many read; SLOT: how many permits there are, or how long the
+                                  slot lives in ms, 0 for ever */
+    uint64_t first_waited_ms; /* the same: how long the first has waited; WAITER: this one; READER:
+                                  how long its lease lasts; SLOT: how many slots to look at, or
+                                  the slot's counter */
+    int64_t life_ms;  /* JOIN, TAKE, UPGRADE that are a no: of the key; -1: for ever; JOIN, 0: there
+                         is none */
+    uint8_t which;    /* TAKE that is a no: which resource refuses, from 1; 0: not known;
+                              UPGRADE that is a no: enum rl_upgrade_no */
+    bool served;      /* RELEASE_LINE: a waiter was served */
+    uint64_t time_us; /* ... the node's TIME when it ran; 0: not known */
+    uint64_t secret;  /* ... and its secret; 0: it has none */
+    struct rl_slots slots; /* JOIN that is a yes, for a semaphore: the reserved slots */
 };
 
 struct rl_answer {
@@ -73,7 +68,7 @@ struct rl_answer {
     struct rl_line_answer line;
 };
 
-struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply);
+struct rl_answer rl_reply_judge(enum rl_command_kind kind, const struct redisReply *reply);
 
 #define RL_REPLY_TLS "a port that requires TLS"
 
@@ -83,5 +78,35 @@ const char *rl_reply_stranger(const char *bytes, size_t length);
 
 /* The reason for an error reply's text, e.g. "LOADING Redis is loading the dataset in memory". */
 int16_t rl_reply_reason(const char *text);
+
+/* -- Parts of answers, and of messages -- */
+
+/* Parses one number and what follows: a space, or the end if it is the last. Returns where the next
+ * begins, or NULL; NULL for NULL. */
+const char *rl_line_number(const char *at, uint64_t max, bool is_last, uint64_t *out);
+
+/* Parses numbers of slots, one space before each; at least one, none twice. */
+bool rl_slots_parse(const char *text, struct rl_slots *out);
+
+/* -- What is in a key -- */
+
+#define RL_HOLDER_NAME_MAX 64                                               /* of a holder's name */
+#define RL_HOLDER_VALUE_MAX (RL_COMMAND_TOKEN_LEN + 1 + RL_HOLDER_NAME_MAX) /* of our kind */
+#define RL_HOLDER_TEXT_MAX (RL_HOLDER_VALUE_MAX + 1) /* one more byte shows a longer value */
+
+struct rl_holder_reply {
+    int64_t remaining_ms;                 /* -1: the key has no expiry */
+    bool is_foreign;                      /* a string that is not of our kind */
+    bool is_reserved;                     /* for the next client: nobody holds it */
+    bool is_shared;                       /* readers hold it */
+    char token[RL_COMMAND_TOKEN_LEN + 1]; /* "" if the value is not of our kind */
+    char holder[RL_HOLDER_TEXT_MAX + 1];  /* see redlock_node_holder in redlock/token.h */
+};
+
+/* Returns false if text is not an answer to READ. */
+bool rl_holder_reply_parse(const char *text, struct rl_holder_reply *out);
+
+/* Parses a value alone, at most RL_HOLDER_TEXT_MAX bytes, such as a reader's; remaining_ms is 0. */
+void rl_holder_value_parse(const char *value, struct rl_holder_reply *out);
 
 #endif

@@ -8,9 +8,7 @@
 #include "client/env.h"
 #include "lock/life.h"
 #include "mode/slots.h"
-#include "redis/holder_reply.h"
-#include "redis/line_reply.h"
-#include "redis/received.h"
+#include "redis/reply.h"
 
 #define OWED_MAX 1024           /* LEAVEs; each dropped one costs the others a grace period */
 #define ID_LEN RL_CLIENT_ID_LEN /* and of a number: both in hex */

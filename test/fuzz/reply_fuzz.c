@@ -14,8 +14,7 @@
 #include <string.h>
 
 #include "redis/conn.h"
-#include "redis/holder_reply.h"
-#include "redis/reply.h"
+#include "redis/guard.h"
 #include "redlock/redlock.h"
 
 #define ANSWERS_MAX 64
@@ -80,7 +79,8 @@ static bool are_numbers(const uint8_t *b, size_t size, int n, bool has_life, boo
         while (at < end && *at >= '0' && *at <= '9') {
             at++;
         }
-        bool is_number = at - from == 1 || (at - from > 1 && at - from <= 18 && *from != '0');
+        bool is_number = at - from == 1 ||
+                         (at - from > 1 && at - from <= 18 + (is_last && has_life) && *from != '0');
         bool is_behind = is_last && !has_more ? at == end : at < end && *at == ' ';
         at = is_number && is_behind ? at + (at < end) : NULL;
     }

@@ -1,5 +1,5 @@
 /* The answers of a query's script, parsed. */
-#include "redis/holder_reply.h"
+#include "redis/reply.h"
 
 #include "redlock/redlock.h"
 #include "unit/check.h"

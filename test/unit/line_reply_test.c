@@ -1,6 +1,6 @@
 /* A node's possible answers to the commands on a line: through the guard and the judge, as in
  * reply_test.c. */
-#include "redis/line_reply.h"
+#include "redis/reply.h"
 
 #include "unit/reply_scene.h"
 
@@ -123,7 +123,8 @@ static const struct {
     {"0 65 1", "JW"},
     {"0 0 1", "JW"},
     {"0 4294967296 1", "W"},
-    {"0 1 1234567890123456789", "W"},
+    {"0 1 1234567890123456789", "JTW"},
+    {"0 1 12345678901234567890", "W"},
     {"0 1 1x", "W"},
     {"0 1x 1", ""},
     {"0\t1 1", ""},

@@ -1,7 +1,7 @@
 /* Messages on a client's channel: the turn, the heir, a key that a node has passed on and the next
  * client; and no other text is taken for one. */
 #include "core/fence.h"
-#include "redis/received.h"
+#include "redis/guard.h"
 #include "unit/check.h"
 #include "wait/line_call.h"
 

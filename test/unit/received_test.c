@@ -1,11 +1,12 @@
 /* A node's possible messages on a subscribed connection. The guard is driven through hiredis's own
  * reader, with bytes as they would come from the socket. */
-#include "redis/received.h"
+#include "redis/guard.h"
 
 #include "unit/check.h"
 
 struct fixture {
     redisReader *reader;
+    struct rl_reply_slot slot;
     struct rl_received heard;
     uint32_t waiting;
 };
@@ -14,7 +15,8 @@ static void fixture_init(struct fixture *f, uint32_t waiting) {
     memset(f, 0x5a, sizeof *f);
     f->waiting = waiting;
     f->reader = redisReaderCreate();
-    rl_received_guard(f->reader, &f->heard, &f->waiting);
+    rl_reply_guard(f->reader, &f->slot, &f->waiting);
+    f->slot.received = &f->heard;
 }
 
 static void fixture_free(struct fixture *f) {
@@ -26,7 +28,7 @@ static bool heard(struct fixture *f) {
     void *reply = NULL;
     int status = redisReaderGetReply(f->reader, &reply);
     assert_int_equal(status == REDIS_OK, f->reader->err == 0);
-    assert_true(reply == NULL || reply == &f->heard); /* nothing was allocated */
+    assert_true(reply == NULL || reply == &f->slot.reply); /* nothing was allocated */
     return reply != NULL;
 }
 
@@ -37,13 +39,16 @@ static bool hears(struct fixture *f, const char *wire, size_t length) {
 
 /* One line for what is in the slot. */
 static void describe(const struct fixture *f, char *out, size_t size) {
-    static const char *const names[] = {"nothing",    "status",       "error",
-                                        "subscribed", "unsubscribed", "message"};
+    static const char *const names[] = {"subscribed", "unsubscribed", "message"};
     const struct rl_received *h = &f->heard;
-    bool is_line = h->kind == RL_RECEIVED_STATUS || h->kind == RL_RECEIVED_ERROR;
-    int length = snprintf(out, size, "%s %.*s", names[h->kind],
-                          is_line ? (int)strlen(h->reply.str) : (int)h->channel_length,
-                          is_line ? h->reply.str : h->channel);
+    const redisReply *reply = &f->slot.reply;
+    bool is_line = reply->type != REDIS_REPLY_ARRAY;
+    const char *name = reply->type == REDIS_REPLY_STATUS  ? "status"
+                       : reply->type == REDIS_REPLY_ERROR ? "error"
+                                                          : names[h->kind];
+    int length = snprintf(out, size, "%s %.*s", name,
+                          is_line ? (int)strlen(reply->str) : (int)h->channel_length,
+                          is_line ? reply->str : h->channel);
     for (size_t i = 0; !is_line && i < h->payload_length; i++) { /* whatever bytes it has */
         length += snprintf(out + length, size - (size_t)length, i == 0 ? ": %02x" : " %02x",
                            (unsigned char)h->payload[i]);
@@ -271,8 +276,8 @@ static void keeps_printable_bytes_of_an_error(void **state) {
     struct fixture f;
     fixture_init(&f, 1);
     assert_true(hears(&f, "-E\033[31m\x80\r\n", 10));
-    assert_string_equal(f.heard.reply.str, "E?[31m?");
-    assert_int_equal(f.heard.reply.type, REDIS_REPLY_ERROR);
+    assert_string_equal(f.slot.reply.str, "E?[31m?");
+    assert_int_equal(f.slot.reply.type, REDIS_REPLY_ERROR);
     fixture_free(&f);
     char wire[1000];
     memset(wire, 'a', sizeof wire);
@@ -280,14 +285,14 @@ static void keeps_printable_bytes_of_an_error(void **state) {
     memcpy(wire + sizeof wire - 2, "\r\n", 2);
     fixture_init(&f, 1);
     assert_true(hears(&f, wire, sizeof wire));
-    assert_int_equal(strlen(f.heard.reply.str), RL_REPLY_TEXT_MAX - 1);
+    assert_int_equal(strlen(f.slot.reply.str), RL_REPLY_TEXT_MAX - 1);
     fixture_free(&f);
 }
 
 static void guard_too_late(void *data) {
     struct fixture *f = data;
     redisReaderFeed(f->reader, "+", 1);
-    rl_received_guard(f->reader, &f->heard, &f->waiting);
+    rl_reply_guard(f->reader, &f->slot, &f->waiting);
 }
 
 static void comes_before_the_first_byte(void **state) {

@@ -5,7 +5,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include "redis/reply.h"
+#include "redis/guard.h"
 #include "unit/check.h"
 
 struct fixture {

@@ -1,0 +1,57 @@
+/* The guard: what a node may send, before anything looks at it.
+ *
+ * hiredis builds reply objects through functions that we give it. Ours accept one flat reply
+ * (status, error, integer, nil, bulk string) for a request that is waiting, and allocate nothing:
+ * the reply is put into one slot of the connection. Anything else (an unsolicited answer, an array,
+ * a nested value, a push, every type of RESP3) is refused by returning NULL, upon which hiredis
+ * ends the connection cleanly. Without the guard an unsolicited "+OK" aborts the process and deep
+ * nesting overflows its stack. Only the beginning of a text is kept; INFO's, some kilobytes, is
+ * parsed in place in hiredis's buffer (info.h), while it is the answer that is due.
+ *
+ * A connection that listens to channels takes a status or an error for each command of its
+ * handshake, a confirmation for each SUBSCRIBE and UNSUBSCRIBE of one channel, and in between the
+ * messages that other clients publish, each a flat array of three. A message's payload is kept as
+ * it came, with any bytes: any client can publish. An array of another length or with another first
+ * word, and a channel's name or a payload that is longer than ours, are refused. The listener, not
+ * the guard, checks whether a channel was requested.
+ */
+#ifndef RL_REDIS_GUARD_H
+#define RL_REDIS_GUARD_H
+
+#include <hiredis/hiredis.h>
+#include <stdint.h>
+
+#include "redis/reply.h"
+#include "redlock/redlock.h"
+
+#define RL_CHANNEL_PREFIX "redlock:"
+#define RL_CHANNEL_MAX (sizeof(RL_CHANNEL_PREFIX) - 1 + REDLOCK_RESOURCE_MAX)
+#define RL_PAYLOAD_MAX 256 /* of a message; ours are shorter */
+
+/* An array on a connection that listens. Valid until the next item arrives. */
+struct rl_received {
+    enum rl_received_kind {
+        RL_RECEIVED_SUBSCRIBED,
+        RL_RECEIVED_UNSUBSCRIBED,
+        RL_RECEIVED_MESSAGE
+    } kind;
+    uint16_t channel_length;
+    uint16_t payload_length; /* of a message */
+    char channel[RL_CHANNEL_MAX];
+    char payload[RL_PAYLOAD_MAX];
+};
+
+/* One per connection; at the end of the reader's private data. */
+struct rl_reply_slot {
+    const uint32_t *waiting;      /* unanswered requests; 0: only messages are acceptable */
+    struct rl_info *info;         /* not NULL: the next reply is INFO's, and is read into this */
+    struct rl_received *received; /* not NULL: the connection listens, and arrays go here */
+    redisReply reply;
+    char text[RL_REPLY_TEXT_MAX];
+};
+
+/* Puts the guard into a reader, before the first byte is read. slot and *waiting must outlive
+ * it. */
+void rl_reply_guard(redisReader *reader, struct rl_reply_slot *slot, const uint32_t *waiting);
+
+#endif
