@@ -1,434 +1,276 @@
-/* A place in line: the happy path, each way in which it can go wrong (core/line.h), and all events
- * at random. What must hold after any event is in line_scene.h; what becomes of each event in each
- * state is in core_line_table_test.c. */
-#include "unit/line_scene.h"
+/* A place in line (core/line.h), told in stories (stories.h): the files line_*.txt. A story begins
+ * with three nodes that may be home, and at which the client is heard; they are called 0, 1 and 2
+ * in the order in which they are home. Times are in ms since then. The events:
+ *
+ *     with homes=02 heard=- idle=9 random=0.5 many
+ *                                    what the next events bring; many: of several resources
+ *     want unwant take won failed    as they are called in core/line.h
+ *     nodes homes=12 heard=0         as "with", and then the event
+ *     yes; no rank=2 life=500; nothing
+ *                                    the answer to a JOIN of the place, or of place=7
+ *     turn pass heir                 home, or another node, says so of the place, or of place=7
+ *     refused life=60                other clients' keys are in the way
+ *     tick                           at the time that the line named; "@5 tick": at that time
+ *     trust 0; use; use given        rl_line_trust(), rl_line_use()
+ *     note others; note nobody; note own
+ *     signs                          what is known of others, now
+ *     may                            the events that are allowed; the others abort
+ *
+ * The effects are the state, if it is another one; what the driver has to do, with the node and the
+ * place; and of the line's data, what has changed. */
+#include "core/line.h"
 
-#define GRACE_NS (250 * MS)
+#include "core/home.h"
+#include "unit/stories.h"
 
-static uint64_t wakes_in_ns(const struct scene *s) {
-    return rl_line_wake_ns(&s->line) - s->now_ns;
-}
+#define START_NS (7000 * MS)
+#define NODES 3u
+#define RESOURCE UINT64_C(0x5eed)
 
-/* -- The happy path -- */
+struct world {
+    struct rl_line line;
+    uint64_t now_ns, idle_ns, random;
+    uint64_t places; /* so many were used */
+    uint32_t homes, heard;
+    bool is_of_many;
+};
 
-static void waits_for_its_turn_and_takes(void **state) {
-    (void)state;
-    struct scene s;
-    scene_start(&s);
-    s.heard = 0;
-    assert_int_equal(scene_want(&s), DID_NOTHING);
-    assert_int_equal(s.line.state, RL_LINE_LISTENING);
-    assert_int_equal(wakes_in_ns(&s), TIMEOUT_NS);
-    assert_int_equal(scene_nodes(&s, ALL_NODES, scene_bit(&s, 0)), DID_JOIN);
-    assert_int_equal(s.line.home, s.order[0]);
-    assert_int_equal(s.line.since_ns, START_NS - 1);
-    assert_int_equal(wakes_in_ns(&s), TIMEOUT_NS);
-    assert_int_equal(scene_no(&s, 4, 1000), DID_NOTHING);
-    assert_int_equal(wakes_in_ns(&s), IDLE_NS);
-    assert_int_equal(scene_say(&s, RL_LINE_EV_TURN, s.line.place), DID_TURN);
-    assert_int_equal(scene_feed(&s, RL_LINE_EV_TAKE), DID_NOTHING);
-    assert_int_equal(scene_feed(&s, RL_LINE_EV_WON), DID_NOTHING); /* home took the place out */
-    assert_int_equal(s.line.state, RL_LINE_OUT);
-}
+static const uint64_t hashes[NODES] = {11, 22, 33};
+static uint32_t order[NODES]; /* the nodes, as they are home one after the other */
 
-static void has_its_turn_at_once_where_nobody_waits(void **state) {
-    (void)state;
-    struct scene s;
-    scene_start(&s);
-    assert_int_equal(scene_want(&s), DID_JOIN);
-    assert_int_equal(scene_answer(&s, s.line.place, RL_LINE_SAID_YES, 0, 0), DID_TURN);
-    assert_false(s.line.probes);
-}
-
-/* The message and the answer to the JOIN may cross. */
-static void has_one_turn_of_two_tidings(void **state) {
-    (void)state;
-    struct scene s;
-    scene_start(&s);
-    scene_want(&s);
-    assert_int_equal(scene_say(&s, RL_LINE_EV_TURN, s.line.place), DID_TURN);
-    assert_int_equal(scene_answer(&s, s.line.place, RL_LINE_SAID_YES, 0, 0), DID_NOTHING);
-    assert_int_equal(scene_say(&s, RL_LINE_EV_TURN, s.line.place), DID_NOTHING);
-    assert_false(s.line.turned);
-    scene_feed(&s, RL_LINE_EV_TAKE);
-    assert_int_equal(scene_say(&s, RL_LINE_EV_TURN, s.line.place), DID_NOTHING);
-    assert_int_equal(scene_feed(&s, RL_LINE_EV_WON), DID_NOTHING);
-}
-
-/* -- A turn is lost on the way -- */
-
-static void asks_as_heir_ever_later(void **state) {
-    (void)state;
-    static const uint64_t pauses_us[] = {250000, 375000, 562500, 843750, 1000000, 1000000};
-    struct scene s;
-    scene_start(&s);
-    scene_want(&s);
-    for (size_t i = 0; i < COUNT(pauses_us); i++) {
-        assert_int_equal(scene_no(&s, 0, 0), DID_NOTHING); /* the key at home has no holder */
-        assert_int_equal(wakes_in_ns(&s), pauses_us[i] * 1000);
-        s.now_ns += wakes_in_ns(&s) - 1;
-        assert_int_equal(scene_feed(&s, RL_LINE_EV_TICK), DID_NOTHING); /* too early */
-        assert_int_equal(scene_wake(&s), DID_JOIN);
-    }
-    assert_int_equal(scene_answer(&s, s.line.place, RL_LINE_SAID_YES, 0, 0), DID_TURN);
-}
-
-/* Told so, it asks a grace later; and it asks when the key ends, if that is sooner. */
-static void asks_a_grace_after_it_is_heir(void **state) {
-    (void)state;
-    struct scene s;
-    scene_waiting(&s);
-    s.now_ns += 10 * MS;
-    assert_int_equal(scene_say(&s, RL_LINE_EV_HEIR, s.line.place), DID_NOTHING);
-    assert_int_equal(wakes_in_ns(&s), GRACE_NS);
-    assert_int_equal(scene_wake(&s), DID_JOIN);
-    scene_no(&s, 0, 100);
-    assert_int_equal(wakes_in_ns(&s), 101 * MS);
-    scene_wake(&s);
-    scene_no(&s, 7, 0); /* said before it was first: once told so, it stays */
-    assert_true(s.line.is_heir);
-    assert_int_equal(wakes_in_ns(&s), GRACE_NS / 4 * 9);
-}
-
-static void hears_that_it_is_heir_while_it_asks(void **state) {
-    (void)state;
-    struct scene s;
-    scene_start(&s);
-    scene_want(&s);
-    assert_int_equal(scene_say(&s, RL_LINE_EV_HEIR, s.line.place), DID_NOTHING);
-    assert_int_equal(wakes_in_ns(&s), TIMEOUT_NS); /* of the JOIN */
-    scene_no(&s, 3, 0);
-    assert_int_equal(wakes_in_ns(&s), GRACE_NS / 2 * 3);
-}
-
-static void asks_seldom_behind_others(void **state) {
-    (void)state;
-    struct scene s;
-    scene_waiting(&s);
-    assert_int_equal(wakes_in_ns(&s), IDLE_NS);
-    s.idle_ns = 3600000 * MS;
-    assert_int_equal(scene_wake(&s), DID_JOIN);
-    scene_no(&s, 2, 10);
-    assert_int_equal(wakes_in_ns(&s), 60000 * MS); /* whatever the ttl */
-}
-
-/* -- Home's key is a left-over -- */
-
-static void tries_without_a_turn_every_other_time(void **state) {
-    (void)state;
-    struct scene s;
-    scene_probing(&s); /* at the third */
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(scene_feed(&s, RL_LINE_EV_TAKE), DID_NOTHING);
-        assert_int_equal(scene_refuse(&s, 60000), DID_NOTHING);
-        assert_int_equal(s.line.state, RL_LINE_WAITING);
-        assert_int_equal(wakes_in_ns(&s), s.line.pause_ns);
-        assert_int_equal(scene_wake(&s), DID_JOIN);
-        assert_int_equal(scene_no(&s, 0, 60000), DID_NOTHING);
-        assert_int_equal(scene_wake(&s), DID_JOIN);
-        assert_int_equal(scene_no(&s, 0, 60000), DID_TURN);
-        assert_true(s.line.probes);
-    }
-    scene_feed(&s, RL_LINE_EV_TAKE);
-    assert_int_equal(scene_feed(&s, RL_LINE_EV_WON), DID_LEAVE); /* it still stands in line */
-    scene_want(&s);
-    assert_int_equal(scene_no(&s, 0, 60000), DID_NOTHING); /* that was another wait */
-}
-
-/* Then the one before it has its turn just now. */
-static void does_not_try_when_told_heir_again(void **state) {
-    (void)state;
-    struct scene s;
-    scene_probing_taking(&s);
-    scene_refuse(&s, 60000);
-    assert_int_equal(scene_say(&s, RL_LINE_EV_HEIR, s.line.place), DID_NOTHING);
-    assert_int_equal(wakes_in_ns(&s), GRACE_NS);
-}
-
-/* The first place may have been left without home's knowledge, and so may all before ours. A place
- * far back asks less often: it has asked once already. */
-static void tries_without_a_turn_from_behind(void **state) {
-    (void)state;
-    for (uint32_t rank = 1; rank <= 2; rank++) {
-        struct scene s;
-        scene_waiting(&s);
-        for (int i = 0; i < 3; i++) {
-            assert_int_equal(scene_wake(&s), DID_JOIN);
-            assert_int_equal(scene_no(&s, rank, 60000), i < 2 ? DID_NOTHING : DID_TURN);
-        }
-        assert_true(s.line.probes && !s.line.is_heir);
+static void begin(void *data) {
+    struct world *w = data;
+    uint32_t left = rl_all_nodes(NODES);
+    *w = (struct world){.now_ns = START_NS, .idle_ns = 30000 * MS, .homes = left, .heard = left};
+    for (uint32_t rank = 0; rank < NODES; rank++) {
+        order[rank] = rl_home_node(RESOURCE, hashes, left);
+        left &= ~(UINT32_C(1) << order[rank]);
     }
 }
 
-/* A key that is gone, or one for which others stand before it, is none to try. */
-static void does_not_try_without_need(void **state) {
-    (void)state;
-    struct scene s;
-    scene_waiting(&s);
-    for (int i = 0; i < 2; i++) {
-        scene_wake(&s);
-        assert_int_equal(scene_no(&s, 2, 60000), DID_NOTHING);
+static uint32_t rank_of(uint32_t node) {
+    uint32_t rank = 0;
+    while (rank < NODES - 1 && order[rank] != node) {
+        rank++;
     }
-    scene_say(&s, RL_LINE_EV_HEIR, s.line.place);
-    for (int i = 0; i < 6; i++) {
-        scene_wake(&s);
-        assert_int_equal(scene_no(&s, 0, 0), DID_NOTHING);
-    }
+    return rank;
 }
 
-/* Its turn comes while it tries without: home has reserved the key by now. */
-static void has_its_turn_while_it_tries(void **state) {
-    (void)state;
-    static const bool asked[] = {false, true};
-    for (size_t i = 0; i < COUNT(asked); i++) {
-        struct scene s;
-        scene_probing(&s);
-        if (asked[i]) {
-            scene_feed(&s, RL_LINE_EV_TAKE);
-        }
-        assert_int_equal(scene_say(&s, RL_LINE_EV_TURN, s.line.place), DID_NOTHING);
-        if (!asked[i]) {
-            scene_feed(&s, RL_LINE_EV_TAKE);
-        }
-        assert_int_equal(scene_refuse(&s, 60000), DID_TURN);
-        assert_false(s.line.probes || s.line.turned);
-        scene_feed(&s, RL_LINE_EV_TAKE);
-        assert_int_equal(scene_feed(&s, RL_LINE_EV_WON), DID_NOTHING);
+static uint32_t ranked(const char *text) {
+    const uint32_t ranks = nodes_of(text);
+    uint32_t nodes = 0;
+    for (uint32_t rank = 0; rank < NODES; rank++) {
+        nodes |= (ranks >> rank & 1) << order[rank];
     }
-    struct scene s;
-    scene_probing_taking(&s);
-    assert_int_equal(scene_answer(&s, s.line.place, RL_LINE_SAID_YES, 0, 0), DID_NOTHING);
-    assert_true(s.line.turned);
-    assert_int_equal(scene_feed(&s, RL_LINE_EV_WON), DID_LEAVE);
+    return nodes;
 }
 
-/* -- Home -- */
+/* -- Effects -- */
 
-static void moves_on_when_home_goes_and_back(void **state) {
-    (void)state;
-    struct scene s;
-    scene_waiting(&s);
-    const uint64_t place = s.line.place;
-    s.now_ns += 200 * MS;
-    scene_say(&s, RL_LINE_EV_HEIR, place);
-    assert_int_equal(scene_nodes(&s, ALL_NODES & ~scene_bit(&s, 0), ALL_NODES),
-                     DID_LEAVE | DID_JOIN);
-    assert_int_equal(s.out.leave_home, s.order[0]);
-    assert_true(s.out.leave_place == place && s.line.place != place);
-    assert_int_equal(s.line.home, s.order[1]);
-    assert_int_equal(s.line.since_ns, START_NS - 1); /* it has waited since then */
-    /* what is said of the old place, also late, says nothing of the new one */
-    assert_int_equal(scene_say(&s, RL_LINE_EV_TURN, place), DID_NOTHING);
-    assert_int_equal(scene_say(&s, RL_LINE_EV_HEIR, place), DID_NOTHING);
-    assert_int_equal(scene_answer(&s, place, RL_LINE_SAID_YES, 0, 0), DID_NOTHING);
-    assert_int_equal(scene_answer(&s, place, RL_LINE_SAID_NOTHING, 0, 0), DID_NOTHING);
-    assert_int_equal(s.line.state, RL_LINE_JOINING);
-    assert_false(s.line.is_heir);
-    assert_int_equal(scene_nodes(&s, ALL_NODES, ALL_NODES), DID_LEAVE | DID_JOIN);
-    assert_int_equal(s.line.home, s.order[0]);
-    scene_no(&s, 0, 0);
-    assert_int_equal(wakes_in_ns(&s), GRACE_NS); /* heir anew */
+static void tells_actions(struct effects *effects, const struct rl_line *line,
+                          const struct rl_line_actions *out) {
+    if (out->leave) {
+        tells(effects, ", leave %s%llu at %u", out->leave_line ? "the line as " : "",
+              (unsigned long long)out->leave_place, (unsigned)rank_of(out->leave_home));
+    }
+    if (out->join) {
+        tells(effects, ", join%s as %llu at %u", out->quiet ? " quietly" : "",
+              (unsigned long long)line->place, (unsigned)rank_of(line->home));
+    }
+    tells(effects, "%s%s", out->turn ? ", turn" : "", out->alone ? ", alone" : "");
 }
 
-/* A node that refuses, or does not answer, or where the client does not listen, is passed over. */
-static void passes_a_home_over(void **state) {
-    (void)state;
-    for (int how = 0; how < 3; how++) {
-        struct scene s;
-        scene_start(&s);
-        s.heard &= how == 2 ? ~scene_bit(&s, 0) : ALL_NODES;
-        const uint32_t left = how == 2 ? DID_NOTHING : DID_LEAVE; /* no JOIN was sent to it */
-        scene_want(&s);
-        if (how == 0) {
-            scene_answer(&s, s.line.place, RL_LINE_SAID_NOTHING, 0, 0);
-        } else {
-            scene_wake(&s);
-        }
-        assert_int_equal(scene_did(&s), left | DID_JOIN);
-        assert_int_equal(s.line.home, s.order[1]);
-        s.heard = ALL_NODES;
-        scene_no(&s, 1, 60000);
-        assert_int_equal(wakes_in_ns(&s), 1000 * MS);
-        assert_int_equal(scene_wake(&s), DID_LEAVE | DID_JOIN); /* it is home again */
-        assert_int_equal(s.line.home, s.order[0]);
+static void tells_flag(struct effects *effects, const char *name, bool before, bool now) {
+    if (before != now) {
+        tells(effects, ", %s%s", now ? "" : "not ", name);
     }
 }
 
-/* ... and sooner, when it is connected anew. */
-static void comes_back_to_a_home_that_is_connected_anew(void **state) {
-    (void)state;
-    struct scene s;
-    scene_start(&s);
-    scene_want(&s);
-    scene_answer(&s, s.line.place, RL_LINE_SAID_NOTHING, 0, 0);
-    scene_no(&s, 0, 100);
-    assert_int_equal(scene_nodes(&s, ALL_NODES & ~scene_bit(&s, 0), ALL_NODES), DID_NOTHING);
-    assert_int_equal(s.line.home, s.order[1]);
-    assert_int_equal(scene_nodes(&s, ALL_NODES, ALL_NODES), DID_LEAVE | DID_JOIN);
-    assert_int_equal(s.line.home, s.order[0]);
-}
-
-/* What was passed over once is none of the next wait's business, a while later. */
-static void forgets_whom_it_passed_over(void **state) {
-    (void)state;
-    struct scene s;
-    scene_start(&s);
-    scene_want(&s);
-    scene_answer(&s, s.line.place, RL_LINE_SAID_NOTHING, 0, 0);
-    scene_feed(&s, RL_LINE_EV_UNWANT);
-    s.now_ns += 999 * MS;
-    scene_want(&s);
-    assert_int_equal(s.line.home, s.order[1]);
-    scene_feed(&s, RL_LINE_EV_UNWANT);
-    s.now_ns += MS;
-    scene_want(&s);
-    assert_int_equal(s.line.home, s.order[0]);
-}
-
-static void goes_on_without_a_line(void **state) {
-    (void)state;
-    struct scene s;
-    scene_start(&s);
-    s.homes = 0;
-    assert_int_equal(scene_want(&s), DID_ALONE);
-    assert_int_equal(s.places, 0); /* the number was not used */
-    s.homes = ALL_NODES;
-    scene_want(&s);
-    for (uint32_t i = 0; i + 1 < NODES; i++) {
-        assert_int_equal(scene_answer(&s, s.line.place, RL_LINE_SAID_NOTHING, 0, 0),
-                         DID_LEAVE | DID_JOIN);
-    }
-    assert_int_equal(scene_answer(&s, s.line.place, RL_LINE_SAID_NOTHING, 0, 0),
-                     DID_LEAVE | DID_ALONE);
-}
-
-/* A turn may have been announced to no one: it joins anew, the place is the same. */
-static void joins_anew_when_it_is_heard_again(void **state) {
-    (void)state;
-    struct scene s;
-    scene_waiting(&s);
-    const uint64_t place = s.line.place;
-    assert_int_equal(scene_nodes(&s, ALL_NODES, 0), DID_NOTHING);
-    assert_int_equal(s.line.state, RL_LINE_LISTENING);
-    s.now_ns += MS;
-    assert_int_equal(scene_nodes(&s, ALL_NODES, ALL_NODES), DID_JOIN);
-    assert_true(s.line.place == place);
-    scene_no(&s, 0, 100);
-    scene_nodes(&s, ALL_NODES, 0);
-    assert_int_equal(scene_wake(&s), DID_LEAVE); /* too long: to the next home */
-    assert_int_equal(s.line.home, s.order[1]);
-}
-
-/* -- What is known of others -- */
-
-static void knows_for_a_while_that_others_wait(void **state) {
-    (void)state;
-    struct scene s;
-    scene_start(&s);
-    assert_false(rl_line_is_busy(&s.line, 0));
-    rl_line_note(&s.line, true, START_NS);
-    assert_true(rl_line_is_busy(&s.line, START_NS + 4 * GRACE_NS - 1));
-    assert_false(rl_line_is_busy(&s.line, START_NS + 4 * GRACE_NS));
-    rl_line_note(&s.line, false, START_NS);
-    assert_false(rl_line_is_busy(&s.line, START_NS));
-}
-
-/* -- All of it, at random -- */
-
-/* One event that the driver could feed in this state. */
-static void random_event(struct scene *s, uint64_t *seed) {
-    const enum rl_line_state at = s->line.state;
-    const uint64_t place = random_below(seed, 5) == 0 ? STRANGER : s->line.place;
-    s->random = random_next(seed);
-    s->now_ns += random_below(seed, 20) * MS;
-    switch (random_below(seed, 12)) {
-        case 0:
-            scene_want(s);
-            break;
-        case 1:
-            scene_feed(s, random_below(seed, 20) == 0 ? RL_LINE_EV_UNWANT : RL_LINE_EV_TICK);
-            break;
-        case 2:
-            if (random_below(seed, 8) == 0) {
-                scene_nodes(s, random_below(seed, 8), random_below(seed, 8));
-            }
-            break;
-        case 3:
-            rl_line_trust(&s->line, (uint32_t)random_below(seed, NODES));
-            scene_nodes(s, ALL_NODES, ALL_NODES);
-            break;
-        case 4:
-            scene_say(s, random_below(seed, 2) ? RL_LINE_EV_TURN : RL_LINE_EV_PASS, place);
-            break;
-        case 5:
-            scene_say(s, RL_LINE_EV_HEIR, place);
-            break;
-        case 6:
-        case 7:
-            if (rl_line_wake_ns(&s->line) != RL_NEVER && rl_line_wake_ns(&s->line) > s->now_ns) {
-                scene_wake(s);
-            }
-            break;
-        default:
-            if (at == RL_LINE_TURN) {
-                scene_feed(s, RL_LINE_EV_TAKE);
-            } else if (at == RL_LINE_TAKING && random_below(seed, 3) != 0) {
-                scene_refuse(s, random_below(seed, 300));
-            } else if (at == RL_LINE_TAKING) {
-                scene_feed(s, random_below(seed, 2) == 0 ? RL_LINE_EV_WON : RL_LINE_EV_FAILED);
-            } else if (s->line.stands || place == STRANGER) {
-                uint32_t said = random_below(seed, 12);
-                scene_answer(s, place, said < 3 ? (enum rl_line_said)said : RL_LINE_SAID_NO,
-                             random_below(seed, 4), random_below(seed, 3000));
-            }
+static void tells_time(struct effects *effects, const char *name, uint64_t ns) {
+    tells(effects, ", %s ", name);
+    if (ns == RL_NEVER) {
+        tells(effects, "never");
+    } else {
+        tells_ms(effects, ns - START_NS);
     }
 }
 
-static void keeps_its_promises_at_random(void **state) {
-    (void)state;
-    uint64_t seed = random_seed();
-    uint32_t seen[RL_LINE_STATES] = {0}, probes = 0, turned = 0;
-    for (int run = 0; run < 2000; run++) {
-        struct scene s;
-        scene_start(&s);
-        s.is_of_many = run % 4 == 0;
-        for (int i = 0; i < 100; i++) {
-            random_event(&s, &seed);
-            seen[s.line.state]++;
-            probes += s.line.probes;
-            turned += s.line.turned;
+static void tells_data(struct effects *effects, const struct rl_line *before,
+                       const struct rl_line *now) {
+    if (now->place != 0 && before->since_ns != now->since_ns) {
+        tells_time(effects, "since", now->since_ns);
+    }
+    if (rl_line_wake_ns(before) != rl_line_wake_ns(now)) {
+        tells_time(effects, "wake", rl_line_wake_ns(now));
+    }
+    tells_flag(effects, "heir", before->is_heir, now->is_heir);
+    tells_flag(effects, "probes", before->probes, now->probes);
+    tells_flag(effects, "turned", before->turned, now->turned);
+    tells_flag(effects, "given", before->given, now->given);
+    tells_flag(effects, "used", before->used, now->used);
+}
+
+static void tells_all(struct effects *effects, const struct rl_line *before,
+                      const struct rl_line *now, const struct effects *all) {
+    const bool moves = before->state != now->state;
+    if (moves || all->text[0] != '\0') {
+        tells(effects, "%s%s%s\n", moves ? rl_line_state_name(now->state) : "",
+              moves && all->text[0] != '\0' ? ": " : "", all->text[0] != '\0' ? all->text + 2 : "");
+    }
+}
+
+static void step(struct world *w, struct rl_line_event event, struct effects *effects) {
+    const struct rl_line before = w->line;
+    struct rl_line_actions out;
+    struct effects all = {""};
+    event.now_ns = w->now_ns;
+    event.new_place = w->places + 1;
+    event.timeout_ns = 50 * MS;
+    event.idle_ns = w->idle_ns;
+    event.random = w->random;
+    event.is_of_one = !w->is_of_many;
+    event.resource = RESOURCE;
+    event.node_hashes = hashes;
+    event.homes = w->homes;
+    event.heard = w->heard;
+    rl_line_step(&w->line, &event, &out);
+    assert_true(event.type != RL_LINE_EV_TICK || rl_line_wake_ns(&w->line) > w->now_ns);
+    w->places += w->line.place == event.new_place;
+    tells_actions(&all, &w->line, &out);
+    tells_data(&all, &before, &w->line);
+    tells_all(effects, &before, &w->line, &all);
+}
+
+/* -- Events -- */
+
+static void with_event(struct world *w, const struct words *words) {
+    w->homes = word_of(words, "homes") ? ranked(word_of(words, "homes")) : w->homes;
+    w->heard = word_of(words, "heard") ? ranked(word_of(words, "heard")) : w->heard;
+    w->idle_ns = number_of(words, "idle", w->idle_ns / MS) * MS;
+    w->random = word_of(words, "random") ? ns_of(word_of(words, "random")) : w->random;
+    w->is_of_many = w->is_of_many || has_word(words, "many");
+}
+
+static const char *const names[RL_LINE_EVENT_TYPES] = {
+    [RL_LINE_EV_WANT] = "want",       [RL_LINE_EV_UNWANT] = "unwant",
+    [RL_LINE_EV_NODES] = "nodes",     [RL_LINE_EV_ANSWER] = "answer",
+    [RL_LINE_EV_TURN] = "turn",       [RL_LINE_EV_PASS] = "pass",
+    [RL_LINE_EV_HEIR] = "heir",       [RL_LINE_EV_TICK] = "tick",
+    [RL_LINE_EV_TAKE] = "take",       [RL_LINE_EV_WON] = "won",
+    [RL_LINE_EV_REFUSED] = "refused", [RL_LINE_EV_FAILED] = "failed",
+};
+
+static struct rl_line_event answer_of(const struct words *words, enum rl_line_said said,
+                                      uint64_t place) {
+    struct rl_line_event event = {.type = RL_LINE_EV_ANSWER};
+    event.u.answer = (struct rl_line_answer_in){.place = place,
+                                                .said = said,
+                                                .rank = (uint32_t)number_of(words, "rank", 0),
+                                                .life_ms = number_of(words, "life", 0)};
+    return event;
+}
+
+static struct rl_line_event event_of(struct world *w, const struct words *words) {
+    static const char *const answers[] = {"yes", "no", "nothing"};
+    const char *name = words->word[0];
+    const uint64_t own = w->line.place != 0 ? w->line.place : 99; /* a place that is not ours */
+    const uint64_t place = number_of(words, "place", own);
+    struct rl_line_event event = {.type = RL_LINE_EVENT_TYPES};
+    for (uint32_t said = 0; said < COUNT(answers); said++) {
+        if (strcmp(name, answers[said]) == 0) {
+            return answer_of(words, (enum rl_line_said)said, place);
         }
     }
-    for (uint32_t i = 0; i < RL_LINE_STATES; i++) {
-        printf("# %s: %u\n", rl_line_state_name((enum rl_line_state)i), (unsigned)seen[i]);
-        assert_true(seen[i] > 1000);
+    for (uint32_t type = 0; type < RL_LINE_EVENT_TYPES; type++) {
+        event.type = strcmp(name, names[type]) == 0 ? (enum rl_line_event_type)type : event.type;
     }
-    printf("# probing: %u, and turned meanwhile: %u\n", (unsigned)probes, (unsigned)turned);
-    assert_true(probes > 1000 && turned > 100);
+    assert_true(event.type != RL_LINE_EVENT_TYPES);
+    if (event.type == RL_LINE_EV_WANT) {
+        event.u.since_ns = w->now_ns;
+    } else if (event.type == RL_LINE_EV_REFUSED) {
+        event.u.life_ms = number_of(words, "life", 0);
+    } else {
+        event.u.place = place;
+    }
+    return event;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waits_for_its_turn_and_takes),
-        cmocka_unit_test(has_its_turn_at_once_where_nobody_waits),
-        cmocka_unit_test(has_one_turn_of_two_tidings),
-        cmocka_unit_test(asks_as_heir_ever_later),
-        cmocka_unit_test(asks_a_grace_after_it_is_heir),
-        cmocka_unit_test(hears_that_it_is_heir_while_it_asks),
-        cmocka_unit_test(asks_seldom_behind_others),
-        cmocka_unit_test(tries_without_a_turn_every_other_time),
-        cmocka_unit_test(does_not_try_when_told_heir_again),
-        cmocka_unit_test(tries_without_a_turn_from_behind),
-        cmocka_unit_test(does_not_try_without_need),
-        cmocka_unit_test(has_its_turn_while_it_tries),
-        cmocka_unit_test(moves_on_when_home_goes_and_back),
-        cmocka_unit_test(passes_a_home_over),
-        cmocka_unit_test(comes_back_to_a_home_that_is_connected_anew),
-        cmocka_unit_test(forgets_whom_it_passed_over),
-        cmocka_unit_test(goes_on_without_a_line),
-        cmocka_unit_test(joins_anew_when_it_is_heard_again),
-        cmocka_unit_test(knows_for_a_while_that_others_wait),
-        cmocka_unit_test(keeps_its_promises_at_random),
-    };
-    return cmocka_run_group_tests_name("core_line", tests, NULL, NULL);
+struct attempted {
+    struct world w;
+    const struct words *words;
+};
+
+static void try_event(void *data) {
+    struct attempted *attempted = data;
+    struct effects effects = {""};
+    step(&attempted->w, event_of(&attempted->w, attempted->words), &effects);
+}
+
+static void may_event(const struct world *w, struct effects *effects) {
+    for (uint32_t type = 0; type < RL_LINE_EVENT_TYPES; type++) {
+        struct words words;
+        struct attempted attempted = {.w = *w, .words = &words};
+        split(&words, type == RL_LINE_EV_ANSWER ? "no" : names[type]);
+        if (!dies(try_event, &attempted)) {
+            tells(effects, "%s%s", effects->text[0] != '\0' ? " " : "", words.word[0]);
+        }
+    }
+}
+
+static void signs_event(const struct world *w, struct effects *effects) {
+    const struct rl_line *line = &w->line;
+    tells(effects, "%s%s%s%s", rl_line_is_busy(line, w->now_ns) ? "busy" : "not busy",
+          rl_line_is_likely_busy(line, w->now_ns) ? ", likely" : "",
+          rl_line_was_busy(line) ? ", was" : "", rl_line_has_signs(line) ? "" : ", no signs");
+}
+
+/* What others than the step tell of. Returns whether it is such an event. */
+static bool is_other_event(struct world *w, const struct words *words, struct effects *effects) {
+    struct rl_line *line = &w->line;
+    const char *name = words->word[0];
+    if (strcmp(name, "trust") == 0) {
+        const uint32_t node = order[words->word[1][0] - '0'];
+        tells(effects, "%s", rl_line_trust(line, node) ? "trusted" : "");
+    } else if (strcmp(name, "use") == 0) {
+        rl_line_use(line, has_word(words, "given"));
+    } else if (strcmp(name, "note") == 0 && has_word(words, "own")) {
+        rl_line_note_own(line, w->now_ns);
+    } else if (strcmp(name, "note") == 0) {
+        rl_line_note(line, has_word(words, "others"), w->now_ns);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void event(void *world, const struct words *all, struct effects *effects) {
+    struct world *w = world;
+    struct words words = *all;
+    const bool is_timed = words.word[0][0] == '@';
+    if (is_timed) {
+        w->now_ns = START_NS + ns_of(words.word[0] + 1);
+        drop_word(&words);
+    }
+    const char *name = words.word[0];
+    if (strcmp(name, "with") == 0) {
+        with_event(w, &words);
+    } else if (strcmp(name, "signs") == 0) {
+        signs_event(w, effects);
+    } else if (strcmp(name, "may") == 0) {
+        may_event(w, effects);
+    } else if (!is_other_event(w, &words, effects)) {
+        const bool is_due = strcmp(name, "tick") == 0 && !is_timed;
+        w->now_ns = is_due ? rl_line_wake_ns(&w->line) : w->now_ns;
+        if (strcmp(name, "nodes") == 0) {
+            with_event(w, &words);
+        }
+        step(w, event_of(w, &words), effects);
+    }
+}
+
+int main(int argc, char **argv) {
+    static struct world world, marked;
+    const struct teller teller = {
+        .world = &world, .marked = &marked, .size = sizeof world, .begin = begin, .event = event};
+    return tell(argc, argv, &teller);
 }
