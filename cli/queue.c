@@ -44,9 +44,7 @@ static redisReply *ask_node(struct question *question) {
         argv[2 + i] = channels[i];
     }
     struct rl_wire *wire = question->wire;
-    if (redisAppendCommandArgv(wire->context, (int)(2 + question->n), argv, NULL) != REDIS_OK) {
-        return NULL;
-    }
+    rl_wire_ask_argv(wire, 2 + question->n, argv, NULL);
     return rl_wire_checked(wire, rl_wire_reply(wire));
 }
 

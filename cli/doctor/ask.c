@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 
 #include "doctor/trial.h"
 #include "redis/reply.h"
@@ -89,33 +87,21 @@ static const char client_hello[] =
     "\x01"; /* compression: none, by the zero that ends the string */
 static_assert(sizeof client_hello == 5 + 51, "as it says of itself");
 
-/* Sends it and reads the answer. Returns its length; 0: no answer, or no connection. */
-static size_t shake_hands(struct rl_wire *wire, char answer[RL_WIRE_FIRST_MAX]) {
-    const size_t length = sizeof client_hello;
-    ssize_t got = 0;
-    if (rl_wire_connect(wire)) {
-        redisContext *context = wire->context;
-        redisSetTimeout(context, (struct timeval){.tv_usec = PROBE_MS * 1000});
-        if (send(context->fd, client_hello, length, MSG_NOSIGNAL) == (ssize_t)length) {
-            got = recv(context->fd, answer, RL_WIRE_FIRST_MAX, 0);
-        }
-    }
-    rl_wire_disconnect(wire);
-    return got > 0 ? (size_t)got : 0;
-}
-
 static void probe(struct rl_facts *facts) {
     struct rl_wire *wire = facts->wire;
-    const char *failed_at = wire->failed_at;
-    char answer[RL_WIRE_FIRST_MAX], shown[32], failure[RL_WIRE_TEXT_MAX];
-    size_t length = wire->first_length;
-    memcpy(answer, wire->first, sizeof answer);
-    memcpy(failure, wire->failure, sizeof failure);
-    if (length == 0) {
-        length = shake_hands(wire, answer);
+    char shown[32];
+    if (wire->socket.first_length == 0) {
+        const struct rl_wire before = *wire; /* what is said of the first connection stays */
+        if (rl_wire_connect(wire)) {
+            rl_socket_put(&wire->socket, client_hello, sizeof client_hello);
+            rl_socket_hear_first(&wire->socket, PROBE_MS);
+        }
+        rl_wire_disconnect(wire);
+        wire->failed_at = before.failed_at;
+        memcpy(wire->failure, before.failure, sizeof wire->failure);
     }
-    wire->failed_at = failed_at; /* of the connection before this one */
-    memcpy(wire->failure, failure, sizeof wire->failure);
+    const char *answer = wire->socket.first;
+    const size_t length = wire->socket.first_length;
     if (length == 0 || answer[0] == '+' || answer[0] == '-') { /* nothing, or Redis after all */
         return;
     }
@@ -158,25 +144,14 @@ static bool ask_setting(struct rl_facts *facts, const char *name, char *out) {
 
 /* -- One node, all nodes -- */
 
-/* Finds out what else listens where a connection was accepted but not answered. */
-static void ask_otherwise(struct rl_facts *facts) {
-    struct rl_wire *wire = facts->wire;
-    rl_wire_disconnect(wire);
-    if (wire->tls_end[0] != '\0') {
-        wire->failed_at = "TLS";
-        memcpy(wire->failure, wire->tls_end, sizeof wire->failure);
-    } else {
-        probe(facts);
-    }
-}
-
 static void ask(void *data) {
     struct rl_facts *facts = data;
     struct rl_wire *wire = facts->wire;
     if (rl_wire_connect(wire)) {
         facts->is_reachable = rl_wire_hello(wire);
-        if (!facts->is_reachable && wire->context->err != 0) {
-            ask_otherwise(facts);
+        if (!facts->is_reachable && strcmp(wire->failed_at, "connect") == 0) {
+            rl_wire_disconnect(wire);
+            probe(facts); /* a connection was accepted, and not answered */
         }
     }
     if (facts->is_reachable) {

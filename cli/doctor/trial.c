@@ -28,7 +28,7 @@ struct trials {
 /* Notes what is wrong with a reply, if anything, and frees it. Returns whether it is good. */
 static bool note(struct trials *trials, enum rl_trial which, redisReply *reply, bool is_good) {
     char *out = trials->facts->trials[which];
-    const char *why = reply == NULL                      ? rl_wire_error(trials->facts->wire)
+    const char *why = reply == NULL ? rl_socket_error(&trials->facts->wire->socket)
                       : reply->type == REDIS_REPLY_ERROR ? reply->str
                       : is_good                          ? ""
                                                          : "protocol error: unexpected reply";
@@ -56,7 +56,7 @@ static redisReply *send_command(struct trials *trials, const struct rl_request *
         return NULL;
     }
     size_t length = rl_command_format(wire, command);
-    redisAppendFormattedCommand(trials->facts->wire->context, wire, length);
+    rl_socket_put(&trials->facts->wire->socket, wire, length);
     free(wire);
     return rl_wire_reply(trials->facts->wire);
 }

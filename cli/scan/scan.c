@@ -111,8 +111,8 @@ static void ask_facts(struct rl_seen_node *node, int samples) {
     node->no_info[0] = '\0';
     rl_wire_clock(node->wire, samples, &node->clock);
     node->asked += node->clock.n_samples + 2;
-    redisAppendCommand(node->wire->context, "INFO");
-    redisAppendCommand(node->wire->context, "INFO commandstats");
+    rl_wire_ask(node->wire, "INFO");
+    rl_wire_ask(node->wire, "INFO commandstats");
     redisReply *info = next(node);
     if (info == NULL) {
         memcpy(node->no_info, node->wire->failure, sizeof node->no_info);
@@ -250,10 +250,9 @@ static void read_node(struct rl_seen_node *node, const struct rl_scan *opened) {
     struct rl_wire *wire = node->wire;
     uint64_t began_ns = redlock_now_ns();
     forget(node);
-    if (wire->context == NULL && !(rl_wire_connect(wire) && rl_wire_hello(wire))) {
+    if (wire->socket.context == NULL && !(rl_wire_connect(wire) && rl_wire_hello(wire))) {
         rl_wire_disconnect(wire);
-        snprintf(node->why, sizeof node->why, "%s",
-                 wire->tls_end[0] != '\0' ? wire->tls_end : wire->failure);
+        snprintf(node->why, sizeof node->why, "%s", wire->failure);
         return;
     }
     struct reading *r = rl_must_alloc(1, sizeof *r);
@@ -267,8 +266,8 @@ static void read_node(struct rl_seen_node *node, const struct rl_scan *opened) {
     r->slice.now_us = (double)wall_us() + node->clock.ahead_ms * 1e3;
     scan(r);
     free(r);
-    if (wire->context->err != 0 || !opened->stays) {
-        node->is_up = wire->context->err == 0;
+    if (rl_socket_has_failed(&wire->socket) || !opened->stays) {
+        node->is_up = !rl_socket_has_failed(&wire->socket);
         rl_wire_disconnect(wire);
     }
     node->took_ms = (double)(redlock_now_ns() - began_ns) / 1e6;

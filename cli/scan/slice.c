@@ -14,7 +14,7 @@
 #include "wire/wire.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define SLICE_BYTES 49152 /* of commands: they fit into a socket, see wire/tunnel.h */
+#define SLICE_BYTES 49152 /* of commands: they fit into a socket */
 #define NUMBER_LAST "20"  /* of the digits of a number */
 
 static_assert(RL_HOLDER_TEXT_MAX == 106, "VALUE_LAST says so");
@@ -27,8 +27,8 @@ static void append(struct rl_slice *s, const redisReply *key, const char *name, 
     const char *args[] = {name, key->str, from, to, scores};
     const size_t lengths[] = {strlen(name), key->len, from != NULL ? strlen(from) : 0,
                               to != NULL ? strlen(to) : 0, scores != NULL ? strlen(scores) : 0};
-    int n = from == NULL ? 2 : scores == NULL ? 4 : 5;
-    redisAppendCommandArgv(s->node->wire->context, n, args, lengths);
+    size_t n = from == NULL ? 2 : scores == NULL ? 4 : 5;
+    rl_wire_ask_argv(s->node->wire, n, args, lengths);
     s->node->asked++;
 }
 
@@ -80,8 +80,8 @@ static redisReply *next(struct rl_slice *s) {
     }
     reply = rl_wire_reply(s->node->wire);
     if (reply == NULL) {
-        tool_utf8_clean(rl_wire_error(s->node->wire), strlen(rl_wire_error(s->node->wire)),
-                        s->node->why, sizeof s->node->why);
+        const char *why = rl_socket_error(&s->node->wire->socket);
+        tool_utf8_clean(why, strlen(why), s->node->why, sizeof s->node->why);
     }
     return reply;
 }
@@ -203,7 +203,7 @@ static bool take_key(struct rl_slice *s, size_t i) {
 static void ask_numbers(struct rl_slice *s) {
     const char *args[RL_SLICE_MAX + 1] = {"MGET"};
     size_t lengths[RL_SLICE_MAX + 1] = {4};
-    int n = 1;
+    size_t n = 1;
     for (size_t i = 0; i < s->n; i++) {
         if (has_number(&s->node->seen[s->first + i]) && s->is_single) {
             append(s, s->asked[i].name, "GETRANGE", "0", NUMBER_LAST, NULL);
@@ -213,7 +213,7 @@ static void ask_numbers(struct rl_slice *s) {
         }
     }
     if (n > 1) {
-        redisAppendCommandArgv(s->node->wire->context, n, args, lengths);
+        rl_wire_ask_argv(s->node->wire, n, args, lengths);
         s->node->asked++;
     }
 }

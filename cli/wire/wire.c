@@ -2,32 +2,21 @@
 #include "wire/wire.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <hiredis/hiredis.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <uv.h>
 
 #include "exits.h"
 #include "nodes/tls.h"
 #include "redis/info.h"
-#include "redis/reply.h"
 #include "redlock/redlock.h"
 #include "say.h"
 #include "tool/utf8.h"
-
-#define NS_PER_MS UINT64_C(1000000)
-
-static struct timeval timeval_of(int64_t ms) {
-    return (struct timeval){.tv_sec = (time_t)(ms / 1000),
-                            .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
-}
 
 static bool fail(struct rl_wire *wire, const char *step, const char *why) {
     wire->failed_at = step;
@@ -35,136 +24,67 @@ static bool fail(struct rl_wire *wire, const char *step, const char *why) {
     return false;
 }
 
+static const char *failed_step(const struct rl_wire *wire, const char *otherwise) {
+    return rl_socket_has_failed_in_tls(&wire->socket) ? "TLS"
+           : rl_socket_has_failed(&wire->socket)      ? "connect"
+                                                      : otherwise;
+}
+
 bool rl_wire_connect(struct rl_wire *wire) {
-    const struct rl_url *url = &wire->url;
-    struct timeval connect = timeval_of(wire->args->connect_timeout_ms);
-    assert(wire->context == NULL && wire->tunnel == NULL);
-    wire->tls_end[0] = '\0';
-    wire->first_length = 0;
-    redisContext *context = url->kind == RL_URL_UNIX
-                                ? redisConnectUnixWithTimeout(url->path, connect)
-                                : redisConnectWithTimeout(url->host, url->port, connect);
-    wire->context = context;
-    if (context == NULL) {
-        return fail(wire, "connect", "out of memory");
+    if (!rl_socket_open(&wire->socket, wire->args, &wire->url, &wire->tls)) {
+        return fail(wire, failed_step(wire, NULL), rl_socket_error(&wire->socket));
     }
-    if (context->err == 0 && url->is_tls) {
-        wire->tunnel = rl_tunnel_open(context, wire->args, &wire->tls,
-                                      url->host); /* or the context has the error */
-    }
-    if (context->err != 0) {
-        return fail(wire, context->err == RL_TUNNEL_ERR ? "TLS" : "connect", rl_wire_error(wire));
-    }
-    redisSetTimeout(context, timeval_of(wire->answer_ms));
     wire->is_connected = true;
     return true;
 }
 
 void rl_wire_disconnect(struct rl_wire *wire) {
-    if (wire->context != NULL) {
-        redisFree(wire->context);
-        wire->context = NULL;
+    rl_socket_close(&wire->socket);
+}
+
+/* text: hiredis's; length below 0: it had no memory for it. */
+static void put(struct rl_wire *wire, char *text, long long length) {
+    if (length < 0) {
+        exit(rl_fail(RL_EXIT_SYSTEM, "out of memory"));
     }
-    if (wire->tunnel != NULL) {
-        rl_tunnel_end(wire->tunnel, wire->tls_end);
-        wire->tunnel = NULL;
-    }
+    rl_socket_put(&wire->socket, text, (size_t)length);
+    redisFreeCommand(text);
 }
 
-/* hiredis sets the socket's timeout, and a read that ran into it fails with EAGAIN. */
-const char *rl_wire_error(const struct rl_wire *wire) {
-    const redisContext *context = wire->context;
-    bool is_timeout =
-        context->err == REDIS_ERR_IO && strcmp(context->errstr, strerror(EAGAIN)) == 0;
-    return is_timeout ? "no answer in time" : context->errstr;
+static void put_format(struct rl_wire *wire, const char *format, va_list args) {
+    char *text = NULL;
+    const long long length = redisvFormatCommand(&text, format, args);
+    put(wire, text, length);
 }
 
-/* -- One answer -- */
-
-static void break_off(redisContext *context, int error, const char *why) {
-    context->err = error;
-    snprintf(context->errstr, sizeof context->errstr, "%s", why);
+void rl_wire_ask(struct rl_wire *wire, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    put_format(wire, format, args);
+    va_end(args);
 }
 
-/* Waits until the socket is readable. False: it is not by until_ns. */
-static bool is_readable(redisContext *context, uint64_t until_ns) {
-    struct pollfd polled = {.fd = context->fd, .events = POLLIN};
-    for (;;) {
-        uint64_t now_ns = redlock_now_ns();
-        int found = now_ns < until_ns
-                        ? poll(&polled, 1, (int)((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS))
-                        : 0;
-        if (found == 0) {
-            break_off(context, REDIS_ERR_IO, strerror(EAGAIN)); /* as if the socket had said it */
-        } else if (found < 0 && errno == EINTR) {
-            continue;
-        } else if (found < 0) {
-            break_off(context, REDIS_ERR_IO, strerror(errno));
-        }
-        return found > 0;
-    }
-}
-
-/* hiredis discards an answer that it does not understand. */
-static void note_first(struct rl_wire *wire) {
-    if (wire->first_length == 0) {
-        ssize_t got = recv(wire->context->fd, wire->first, sizeof wire->first, MSG_PEEK);
-        wire->first_length = got > 0 ? (size_t)got : 0;
-    }
-}
-
-static void break_off_odd(const struct rl_wire *wire) {
-    const redisReader *reader = wire->context->reader;
-    char why[64];
-    const char *stranger = rl_reply_stranger(wire->first, wire->first_length);
-    snprintf(why, sizeof why, "not Redis: %s", stranger != NULL ? stranger : "");
-    break_off(wire->context, reader->err, stranger != NULL ? why : reader->errstr);
+void rl_wire_ask_argv(struct rl_wire *wire, size_t n, const char **argv, const size_t *lengths) {
+    char *text = NULL;
+    const long long length = redisFormatCommandArgv(&text, (int)n, argv, lengths);
+    put(wire, text, length);
 }
 
 redisReply *rl_wire_reply(struct rl_wire *wire) {
-    redisContext *context = wire->context;
-    uint64_t until_ns = redlock_now_ns() + (uint64_t)wire->answer_ms * NS_PER_MS;
-    int is_written = 0;
-#if HIREDIS_MAJOR >= 1
-    context->reader->maxelements = wire->elements_max;
-#endif
-    while (!is_written) {
-        if (redisBufferWrite(context, &is_written) != REDIS_OK) {
-            return NULL; /* or the context had failed before */
-        }
-    }
-    void *reply = NULL;
-    for (int pieces = 0; pieces < wire->pieces_max; pieces++) {
-        if (redisReaderGetReply(context->reader, &reply) != REDIS_OK) {
-            break_off_odd(wire);
-            return NULL;
-        }
-        if (reply != NULL) {
-            return reply;
-        }
-        if (!is_readable(context, until_ns)) {
-            return NULL;
-        }
-        note_first(wire);
-        if (redisBufferRead(context) != REDIS_OK) {
-            return NULL;
-        }
-    }
-    break_off(context, REDIS_ERR_PROTOCOL, "an endless answer");
-    return NULL;
+    return rl_socket_reply(&wire->socket, wire->answer_ms, wire->elements_max, wire->pieces_max);
 }
 
 redisReply *rl_wire_command(struct rl_wire *wire, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    int status = redisvAppendCommand(wire->context, format, args);
+    put_format(wire, format, args);
     va_end(args);
-    return status == REDIS_OK ? rl_wire_reply(wire) : NULL;
+    return rl_wire_reply(wire);
 }
 
 redisReply *rl_wire_checked(struct rl_wire *wire, redisReply *reply) {
     if (reply == NULL || reply->type == REDIS_REPLY_ERROR) {
-        fail(wire, wire->failed_at, reply != NULL ? reply->str : rl_wire_error(wire));
+        fail(wire, wire->failed_at, reply != NULL ? reply->str : rl_socket_error(&wire->socket));
         freeReplyObject(reply);
         return NULL;
     }
@@ -186,7 +106,7 @@ static void hide_arguments(redisReply *reply) {
 /* Whether the reply is a good one; frees it. */
 static bool step(struct rl_wire *wire, const char *name, redisReply *reply) {
     if (rl_wire_checked(wire, reply) == NULL) {
-        wire->failed_at = wire->context->err != 0 ? "connect" : name;
+        wire->failed_at = failed_step(wire, name);
         return false;
     }
     freeReplyObject(reply);
@@ -211,8 +131,8 @@ bool rl_wire_hello(struct rl_wire *wire) {
     bool must_log_in =
         reply != NULL && reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "NOAUTH", 6) == 0;
     if (reply == NULL || must_log_in) {
-        fail(wire, must_log_in ? "AUTH" : "connect",
-             reply != NULL ? reply->str : rl_wire_error(wire));
+        fail(wire, must_log_in ? "AUTH" : failed_step(wire, "connect"),
+             reply != NULL ? reply->str : rl_socket_error(&wire->socket));
     }
     freeReplyObject(reply);
     return reply != NULL && !must_log_in;
@@ -335,7 +255,7 @@ static int check_tls(const struct rl_wire *wires, size_t n) {
                 rl_client_tls_check_node(&settings, name, wires[i].url.name, error, sizeof error);
             status = status != 0
                          ? status
-                         : rl_tunnel_check_files(&settings, wires[i].url.name, error, sizeof error);
+                         : rl_socket_check_files(&settings, wires[i].url.name, error, sizeof error);
         }
     }
     if (status == 0) {

@@ -1,21 +1,18 @@
-/* The nodes, for commands that query them directly: one connection to each, hiredis's blocking
- * context, with a time limit for every question. It does not use the library's client, so that its
- * findings are independent of it.
+/* The nodes, for commands that query them directly: one connection to each that blocks (socket.h),
+ * with a time limit for every question. It does not use the library's client, so that its findings
+ * are independent of it.
  *
  * Happy path: rl_wires_open() for all nodes; in a thread for each (rl_wires_each()), so that a slow
  * node delays no other, rl_wire_connect(), rl_wire_hello(), questions, rl_wire_disconnect().
  *
  *     redisReply *reply = rl_wire_command(wire, "TIME");      one question
- *     redisAppendCommand(wire->context, ...);                 several at once,
+ *     rl_wire_ask(wire, ...);                                 several at once,
  *     redisReply *reply = rl_wire_reply(wire);                and an answer to each, in order
- *
- * Why not redisCommand()? Its timeout begins anew with each byte: a server that sends one now and
- * then, or never stops, would block the command forever, and the latter would fill the memory.
  *
  * Failure modes: a URL or a TLS option is bad: rl_wires_open() says so. A thread is unavailable:
  * its node is asked in the caller's thread. No connection, no TLS, a refused password:
  * wire->failed_at and wire->failure say so. The answer is incomplete in time, or too long: no
- * reply, and the context has the error, so that no more is asked on it.
+ * reply, and the connection has failed, so that no more is asked on it.
  *
  * This folder uses these internal headers of the library: the grammar of URLs (redis/url.h,
  * url_tls.h), the first bytes of other servers (redis/reply.h), and the TLS of clients
@@ -31,12 +28,10 @@
 #include "args.h"
 #include "redis/url.h"
 #include "redis/url_tls.h"
-#include "wire/tunnel.h"
+#include "wire/socket.h"
 
-#define RL_WIRE_TEXT_MAX RL_TUNNEL_WHY_MAX
-#define RL_WIRE_FIRST_MAX 64
+#define RL_WIRE_TEXT_MAX 128
 
-struct redisContext;
 struct redisReply;
 
 struct rl_wire {
@@ -51,24 +46,18 @@ struct rl_wire {
     long long elements_max;
     int pieces_max;
 
-    struct redisContext *context; /* NULL: there is no connection */
-    struct rl_tunnel *tunnel;     /* of that connection, or NULL */
-    bool is_connected;            /* the port takes connections; TLS, if wanted, is there */
-
-    char first[RL_WIRE_FIRST_MAX]; /* the first bytes of the server on this connection */
-    size_t first_length;
+    struct rl_socket socket;
+    bool is_connected; /* the port takes connections; TLS, if wanted, is there */
 
     const char *failed_at;          /* "connect", "TLS", "AUTH" or "SELECT", or NULL */
     char failure[RL_WIRE_TEXT_MAX]; /* why; or why the last answer was none, see below */
-    char tls_end[RL_WIRE_TEXT_MAX]; /* why TLS ended an open connection; "": it did not */
 };
 
-/* As redisConnectWithTimeout(), to what the URL names. One at a time. False: failed_at and failure
- * say why; rl_wire_disconnect() is needed all the same. */
+/* To what the URL names. One at a time. False: failed_at and failure say why; rl_wire_disconnect()
+ * is needed all the same. */
 bool rl_wire_connect(struct rl_wire *wire);
 
-/* As redisFree(), if there is a connection; wire->tls_end says afterwards whether TLS had ended
- * it. */
+/* If there is a connection. */
 void rl_wire_disconnect(struct rl_wire *wire);
 
 /* Logs in, selects the database, and looks whether the node answers. False: failed_at and failure
@@ -77,14 +66,13 @@ bool rl_wire_hello(struct rl_wire *wire);
 
 /* As redisCommand(), but the whole answer must arrive in time, and have a reasonable length. */
 struct redisReply *rl_wire_command(struct rl_wire *wire, const char *format, ...);
-/* The same for a command that was appended to the context. */
+/* The same in two steps: as redisAppendCommand() and redisAppendCommandArgv(); and the answer. */
+void rl_wire_ask(struct rl_wire *wire, const char *format, ...);
+void rl_wire_ask_argv(struct rl_wire *wire, size_t n, const char **argv, const size_t *lengths);
 struct redisReply *rl_wire_reply(struct rl_wire *wire);
 
 /* The reply; or NULL if it is none or an error, which is left in wire->failure. */
 struct redisReply *rl_wire_checked(struct rl_wire *wire, struct redisReply *reply);
-
-/* Why the context has failed. */
-const char *rl_wire_error(const struct rl_wire *wire);
 
 /* A node's clock, and how long an answer takes.
  *
@@ -119,7 +107,7 @@ void rl_wire_info_server(const char *info, char server[RL_WIRE_TEXT_MAX],
 
 /* One wire for each of args->nodes, with its password, to be freed; args lives on. Each whole
  * answer may take answer_ms. Returns 0, or says why not and returns the exit status. From then on
- * SIGPIPE is ignored: hiredis writes without MSG_NOSIGNAL. */
+ * SIGPIPE is ignored: output that nobody reads is reported (rl_output_flush()). */
 int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms);
 
 /* How long a whole answer may take: a slow node must be reported as slow, not as dead. */

@@ -1,0 +1,342 @@
+/* See socket.h. */
+#include "wire/socket.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <hiredis/hiredis.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "nodes/tls.h"
+#include "redis/reply.h"
+#include "redlock/redlock.h"
+#include "say.h"
+#include "tls/peer.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define PIECE 16384
+#define TLS_ERROR 64 /* err of a context; hiredis's own are small */
+
+/* -- Errors: the first one stays -- */
+
+static bool fail(struct rl_socket *s, int error, const char *why) {
+    redisContext *context = s->context;
+    if (context->err == 0) {
+        context->err = error;
+        snprintf(context->errstr, sizeof context->errstr, "%s", why);
+    }
+    return false;
+}
+
+bool rl_socket_has_failed(const struct rl_socket *s) {
+    return s->context == NULL || s->context->err != 0;
+}
+
+bool rl_socket_has_failed_in_tls(const struct rl_socket *s) {
+    return s->context != NULL && s->context->err == TLS_ERROR;
+}
+
+/* As a read that ran into the socket's timeout; a unix socket whose queue is full says it, too. */
+const char *rl_socket_error(const struct rl_socket *s) {
+    const redisContext *context = s->context;
+    if (context == NULL) {
+        return "out of memory";
+    }
+    bool is_timeout =
+        context->err == REDIS_ERR_IO && strcmp(context->errstr, strerror(EAGAIN)) == 0;
+    return is_timeout ? "no answer in time" : context->errstr;
+}
+
+/* -- The socket, as a stream -- */
+
+static struct rl_socket *socket_of(struct rl_stream *under) {
+    return (struct rl_socket *)(void *)((char *)under - offsetof(struct rl_socket, under));
+}
+
+static size_t under_write(struct rl_stream *under, const char *bytes, size_t length) {
+    struct rl_socket *s = socket_of(under);
+    ssize_t n = send(s->context->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno != EAGAIN && errno != EINTR) {
+        s->error = errno;
+        return 0;
+    }
+    size_t taken = n > 0 ? (size_t)n : 0;
+    s->wants_room = taken < length;
+    return taken;
+}
+
+static void under_fail(struct rl_stream *under, int error) {
+    socket_of(under)->error = error;
+}
+
+static void under_close(struct rl_stream *under) {
+    (void)under; /* the context has the socket */
+}
+
+static const struct rl_stream_ops under_ops = {.write = under_write,
+                                               .fail = under_fail,
+                                               .close = under_close};
+
+static struct rl_stream *dial(struct rl_world *world, const struct rl_address *to,
+                              const struct rl_stream_events *events, void *owner, int *error) {
+    struct rl_socket *s = (struct rl_socket *)(void *)world;
+    (void)to, (void)error;
+    s->under = (struct rl_stream){.ops = &under_ops, .events = events, .owner = owner};
+    return &s->under;
+}
+
+static const struct rl_world_ops world_ops = {.dial = dial};
+
+static void read_socket(struct rl_socket *s) {
+    char bytes[PIECE];
+    ssize_t n = recv(s->context->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n > 0) {
+        s->under.events->bytes(s->under.owner, bytes, (size_t)n);
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        s->under.events->end(s->under.owner, n == 0 ? 0 : errno, "");
+    }
+}
+
+/* Waits for the socket, and handles one event of each kind. False: the time is over. */
+static bool pass(struct rl_socket *s, uint64_t until_ns) {
+    const uint64_t now_ns = redlock_now_ns();
+    struct pollfd polled = {.fd = s->context->fd,
+                            .events = (short)(POLLIN | (s->wants_room ? POLLOUT : 0))};
+    if (now_ns >= until_ns) {
+        return false;
+    }
+    if (s->error != 0) {
+        read_socket(s); /* the node's last bytes may say why */
+        if (!rl_socket_has_failed(s)) {
+            s->under.events->end(s->under.owner, s->error, "");
+        }
+        return true;
+    }
+    if (poll(&polled, 1, (int)((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS)) < 0 &&
+        errno != EINTR) {
+        fail(s, REDIS_ERR_IO, strerror(errno));
+        return true;
+    }
+    if (polled.revents & POLLOUT) {
+        s->wants_room = false;
+        s->under.events->room(s->under.owner);
+    }
+    if (!rl_socket_has_failed(s) && (polled.revents & (POLLIN | POLLHUP | POLLERR))) {
+        read_socket(s);
+    }
+    return true;
+}
+
+/* -- The stream of commands and answers -- */
+
+static void send_rest(struct rl_socket *s) {
+    if (s->is_up && s->from < s->to) {
+        s->from += s->stream->ops->write(s->stream, s->out + s->from, s->to - s->from);
+    }
+}
+
+static void on_up(void *owner) {
+    ((struct rl_socket *)owner)->is_up = true;
+}
+
+/* hiredis discards an answer that it does not understand: the first bytes are kept for that. */
+static void on_bytes(void *owner, const char *bytes, size_t length) {
+    struct rl_socket *s = owner;
+    if (s->first_length == 0) {
+        s->first_length = length < sizeof s->first ? length : sizeof s->first;
+        memcpy(s->first, bytes, s->first_length);
+    }
+    s->pieces++;
+    redisReaderFeed(s->context->reader, bytes, length);
+}
+
+static void on_room(void *owner) {
+    send_rest(owner);
+}
+
+/* A reset is said as an end: which of the two comes is chance. */
+static void on_end(void *owner, int error, const char *detail) {
+    struct rl_socket *s = owner;
+    if (!s->is_up || error < 0) {
+        fail(s, TLS_ERROR,
+             detail[0] != '\0' ? detail
+             : error > 0       ? strerror(error)
+                               : "the server closed the connection");
+    } else if (error > 0 && error != ECONNRESET) {
+        fail(s, REDIS_ERR_IO, strerror(error));
+    } else {
+        fail(s, REDIS_ERR_EOF, "Server closed the connection");
+    }
+}
+
+static const struct rl_stream_events owner_events = {NULL, on_up, on_bytes, on_room, on_end};
+
+void rl_socket_put(struct rl_socket *s, const char *bytes, size_t length) {
+    if (s->from == s->to) {
+        s->from = s->to = 0;
+    }
+    while (s->room - s->to < length) {
+        s->out = rl_must_grow(s->out, s->room, &s->room, 1);
+    }
+    memcpy(s->out + s->to, bytes, length);
+    s->to += length;
+}
+
+static void say_odd(struct rl_socket *s) {
+    const redisReader *reader = s->context->reader;
+    char why[64];
+    const char *stranger = rl_reply_stranger(s->first, s->first_length);
+    snprintf(why, sizeof why, "not Redis: %s", stranger != NULL ? stranger : "");
+    fail(s, reader->err, stranger != NULL ? why : reader->errstr);
+}
+
+redisReply *rl_socket_reply(struct rl_socket *s, int64_t answer_ms, long long elements_max,
+                            int pieces_max) {
+    const uint64_t until_ns = redlock_now_ns() + (uint64_t)answer_ms * NS_PER_MS;
+    void *reply = NULL;
+#if HIREDIS_MAJOR >= 1
+    s->context->reader->maxelements = elements_max;
+#else
+    (void)elements_max;
+#endif
+    s->pieces = 0;
+    send_rest(s);
+    for (;;) {
+        if (redisReaderGetReply(s->context->reader, &reply) != REDIS_OK) {
+            say_odd(s);
+        }
+        if (reply != NULL || rl_socket_has_failed(s)) {
+            return reply;
+        }
+        if (s->pieces > pieces_max) {
+            fail(s, REDIS_ERR_PROTOCOL, "an endless answer");
+        } else if (!pass(s, until_ns)) {
+            fail(s, REDIS_ERR_IO, strerror(EAGAIN));
+        }
+    }
+}
+
+void rl_socket_hear_first(struct rl_socket *s, int64_t ms) {
+    const uint64_t until_ns = redlock_now_ns() + (uint64_t)ms * NS_PER_MS;
+    send_rest(s);
+    while (s->first_length == 0 && !rl_socket_has_failed(s) && pass(s, until_ns)) {
+    }
+}
+
+/* -- Opening and closing -- */
+
+#ifdef RL_WITH_TLS
+
+static void *tls_malloc(size_t size, void *data) {
+    (void)data;
+    return malloc(size);
+}
+
+static void tls_free(void *pointer, void *data) {
+    (void)data;
+    free(pointer);
+}
+
+static const redlock_allocator memory = {tls_malloc, tls_free, NULL};
+
+static bool shake_hands(struct rl_socket *s, const struct rl_args *args,
+                        const struct rl_url_tls *tls, const char *host) {
+    static const struct rl_address there;
+    const uint64_t until_ns = redlock_now_ns() + (uint64_t)args->connect_timeout_ms * NS_PER_MS;
+    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    char why[REDLOCK_MESSAGE_MAX] = "";
+    int error = ENOMEM;
+    rl_args_tls(args, &options);
+    const struct rl_tls_settings settings = rl_client_tls_settings(&options, tls);
+    if (rl_tls_new(&s->tls, &memory, &settings, why, sizeof why) != 0) {
+        return fail(s, TLS_ERROR, why);
+    }
+    s->dialer = rl_tls_peer_new(s->tls, rl_client_tls_name(&options, tls, host));
+    if (s->dialer != NULL) {
+        s->stream = s->dialer->dial(s->dialer, &s->world, &there, &owner_events, s, &error);
+    }
+    if (s->stream == NULL) {
+        return fail(s, TLS_ERROR, strerror(error));
+    }
+    s->under.events->up(s->under.owner);
+    while (!s->is_up && !rl_socket_has_failed(s) && pass(s, until_ns)) {
+    }
+    if (!s->is_up) {
+        fail(s, TLS_ERROR, "no TLS handshake in time; is it a TLS port?");
+    }
+    return !rl_socket_has_failed(s);
+}
+
+static void end_tls(struct rl_socket *s) {
+    if (s->stream != NULL) {
+        s->stream->ops->close(s->stream);
+    }
+    rl_tls_peer_free(s->dialer);
+    rl_tls_free(s->tls);
+}
+
+int rl_socket_check_files(const struct rl_tls_settings *settings, const char *node, char *error,
+                          size_t size) {
+    char why[REDLOCK_MESSAGE_MAX - 256] = "";
+    struct rl_tls *tls = NULL;
+    int status = rl_tls_new(&tls, &memory, settings, why, sizeof why);
+    snprintf(error, size, "node %.200s: %s", node, why);
+    rl_tls_free(tls);
+    return status;
+}
+
+#else
+
+static bool shake_hands(struct rl_socket *s, const struct rl_args *args,
+                        const struct rl_url_tls *tls, const char *host) {
+    (void)args, (void)tls, (void)host;
+    return fail(s, TLS_ERROR, redlock_strerror(REDLOCK_ERR_NO_TLS));
+}
+
+static void end_tls(struct rl_socket *s) {
+    (void)s;
+}
+
+int rl_socket_check_files(const struct rl_tls_settings *settings, const char *node, char *error,
+                          size_t size) {
+    (void)settings, (void)node, (void)error, (void)size;
+    return 0;
+}
+
+#endif
+
+bool rl_socket_open(struct rl_socket *s, const struct rl_args *args, const struct rl_url *url,
+                    const struct rl_url_tls *tls) {
+    const int64_t ms = args->connect_timeout_ms;
+    const struct timeval limit = {.tv_sec = (time_t)(ms / 1000),
+                                  .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
+    assert(s->context == NULL);
+    *s = (struct rl_socket){.world.ops = &world_ops};
+    s->context = url->kind == RL_URL_UNIX ? redisConnectUnixWithTimeout(url->path, limit)
+                                          : redisConnectWithTimeout(url->host, url->port, limit);
+    if (rl_socket_has_failed(s)) {
+        return false;
+    }
+    if (url->is_tls) {
+        return shake_hands(s, args, tls, url->host);
+    }
+    s->stream = dial(&s->world, NULL, &owner_events, s, NULL);
+    s->is_up = true;
+    return true;
+}
+
+void rl_socket_close(struct rl_socket *s) {
+    if (s->context == NULL) {
+        return;
+    }
+    end_tls(s);
+    redisFree(s->context);
+    if (s->out != NULL) {
+        explicit_bzero(s->out, s->room); /* with a password */
+        free(s->out);
+    }
+    s->context = NULL;
+}
