@@ -193,12 +193,59 @@ static void restless(void **state) {
     live_end(live);
 }
 
+/* The node comes back with our key, which has no holder any more, and whose lock object is gone:
+ * the pending release deletes it. */
+static void dead_at_the_release(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options once = live_once(TTL_MS);
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    live_start(live, 1,
+               (const char *const[]){"--appendonly", "yes", "--appendfsync", "always", NULL});
+    live_start(live, 2, NULL);
+    live_open_all(live, NULL);
+    redlock_lock *lock = live_lock(live->client, "key");
+    live_hold(live, lock, &once);
+    memcpy(token, redlock_lock_token(lock), sizeof(token));
+    live_kill(live, 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    redlock_lock_free(lock);
+    LIVE_UNTIL(live, live_stats(live->client).pending_releases == 1);
+    live_restart(live, 0);
+    assert_true(live_key_is(live, 0, "key", token));
+    assert_int_equal(live_count_keys(live, "key", token), 1);
+    LIVE_UNTIL(live, live_stats(live->client).releases_retried == 1);
+    assert_int_equal(live_node(live->client, 0).pending_releases, 0);
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+/* All these tests rely on this: no other process gets the port of a node that is down; it refuses
+ * connections. */
+static void keeps_its_port(void **state) {
+    struct live *live = *state;
+    live_start(live, 1, NULL);
+    live_kill(live, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)live_port(live, 0)),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), -1);
+    assert_int_equal(errno, EADDRINUSE);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), -1);
+    assert_int_equal(errno, ECONNREFUSED);
+    close(fd);
+    live_restart(live, 0);
+    live_open_all(live, NULL);
+    live_end(live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST(restarted),        LIVE_TEST(killed_with_requests_out),
-        LIVE_TEST_FIVE(held_across), LIVE_TEST(half_open),
-        LIVE_TEST(idle_is_no_stall), LIVE_TEST(backoff_is_bounded),
-        LIVE_TEST(backoff_doubles),  LIVE_TEST(restless),
+        LIVE_TEST(restarted),           LIVE_TEST(killed_with_requests_out),
+        LIVE_TEST_FIVE(held_across),    LIVE_TEST(half_open),
+        LIVE_TEST(idle_is_no_stall),    LIVE_TEST(backoff_is_bounded),
+        LIVE_TEST(backoff_doubles),     LIVE_TEST(restless),
+        LIVE_TEST(dead_at_the_release), LIVE_TEST(keeps_its_port),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

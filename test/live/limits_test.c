@@ -1,0 +1,242 @@
+/* The limits of a lock's options: as many and as long names as may be, of any bytes; and what is
+ * refused, with the reason. */
+#include <string.h>
+
+#include "live/live.h"
+#include "messages.h"
+
+#define TTL_MS 30000
+
+/* -- What may be -- */
+
+/* As many and as long as may be, with scripts that the nodes have forgotten at every step. */
+static void as_large_as_may_be(void **state) {
+    struct live *live = *state;
+    static char names[REDLOCK_RESOURCES_MAX][REDLOCK_RESOURCE_MAX];
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_bytes bytes[REDLOCK_RESOURCES_MAX];
+    redlock_lock *lock = NULL;
+    char holder[REDLOCK_HOLDER_MAX + 1];
+    for (size_t i = 0; i < REDLOCK_RESOURCES_MAX; i++) {
+        memset(names[i], '\n', sizeof(names[i]));
+        names[i][sizeof(names[i]) - 1] = (char)i;
+        bytes[i] = (redlock_bytes){names[i], sizeof(names[i])};
+    }
+    memset(holder, 'h', sizeof(holder));
+    holder[REDLOCK_HOLDER_MAX] = '\0';
+    options.resources = bytes;
+    options.n_resources = REDLOCK_RESOURCES_MAX;
+    options.holder = holder;
+    LIVE_STATUS(redlock_lock_new_with(live->client, &options, &lock, NULL, 0), 0);
+    memset(names, 'x', sizeof(names)); /* they were copied */
+    for (int round = 0; round < 2; round++) {
+        LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+        LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+        assert_int_equal(live_votes(lock, 5, REDLOCK_VOTE_GRANTED), 5);
+        for (size_t i = 0; i < 5; i++) {
+            assert_int_equal(live_keys(live, i), REDLOCK_RESOURCES_MAX);
+        }
+        live_tell_all(live, "SCRIPT FLUSH");
+        LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
+        LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+        live_tell_all(live, "SCRIPT FLUSH");
+        LIVE_STATUS(live_release(live, lock), 0);
+        LIVE_POLL(live, live_no_keys(live));
+        live_tell_all(live, "SCRIPT FLUSH");
+    }
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(live_node(live->client, i).connects, 1);
+    }
+    live_end(live);
+}
+
+static void check_resource(struct live *live, const void *resource, size_t length) {
+    redlock_lock *lock;
+    size_t got = 0;
+    LIVE_STATUS(redlock_lock_new(live->client, resource, length, &lock), 0);
+    assert_memory_equal(redlock_lock_resource(lock, &got), resource, length);
+    assert_int_equal(got, length);
+    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    for (size_t i = 0; i < live->n; i++) {
+        assert_int_equal(live_integer(live, i, "EXISTS %b", resource, length), 1);
+        assert_int_equal(live_keys(live, i), 1);
+    }
+    LIVE_STATUS(live_extend(live, lock, 0), 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_true(live_no_keys(live));
+    redlock_lock_free(lock);
+}
+
+/* The resource is the key, byte by byte. */
+static void any_bytes(void **state) {
+    struct live *live = *state;
+    char longest[REDLOCK_RESOURCE_MAX];
+    for (size_t i = 0; i < sizeof(longest); i++) {
+        longest[i] = (char)i;
+    }
+    check_resource(live, "\0", 1);
+    check_resource(live, "a\0b", 3);
+    check_resource(live, "\r\n$3\r\n*1\r\n", 11);
+    check_resource(live, "%s %n \xff\xfe", 9);
+    check_resource(live, longest, sizeof(longest));
+    live_end(live);
+}
+
+struct counter {
+    const redlock_lock *lock;
+    int events, callbacks;
+};
+
+/* The trace hook may look at the lock: its resources, and its current message. */
+static void count_event(const redlock_event *event, void *data) {
+    struct counter *of_hook = data;
+    if (event->lock != NULL && redlock_lock_data(event->lock) != NULL) {
+        struct counter *counter = redlock_lock_data(event->lock);
+        char text[REDLOCK_MESSAGE_MAX];
+        assert_ptr_equal(counter->lock, event->lock);
+        assert_true(strlen(redlock_lock_message(event->lock, text, sizeof text)) > 0);
+        counter->events++;
+        of_hook->events++;
+    }
+}
+
+static void count_callback(redlock_lock *lock, int status, void *data) {
+    struct counter *counter = redlock_lock_data(lock);
+    LIVE_STATUS(status, 0);
+    assert_null(data);
+    counter->callbacks++;
+}
+
+/* Many locks, one callback: each finds its object in the program by its pointer. */
+static void data_of_a_lock(void **state) {
+    struct live *live = *state;
+    struct counter of_hook = {NULL, 0, 0}, counters[3] = {{NULL, 0, 0}};
+    live_start(live, 3, NULL);
+    redlock_client_options options = live_options(live);
+    options.trace = count_event;
+    options.trace_data = &of_hook;
+    LIVE_STATUS(live_open(live, &options, &live->client), 0);
+    for (int i = 0; i < 3; i++) {
+        char name[2] = {(char)('a' + i), '\0'};
+        redlock_lock *lock = live_lock(live->client, name);
+        assert_null(redlock_lock_data(lock));
+        redlock_lock_set_data(lock, &counters[i]);
+        counters[i].lock = lock;
+        LIVE_STATUS(redlock_acquire(lock, NULL, count_callback, NULL), 0);
+    }
+    LIVE_UNTIL(live, counters[0].callbacks + counters[1].callbacks + counters[2].callbacks == 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(counters[i].callbacks, 1);
+        assert_true(counters[i].events >= 4); /* attempt, votes, acquired, done */
+    }
+    int events = counters[0].events + counters[1].events + counters[2].events;
+    assert_int_equal(of_hook.events, events);
+    live_end(live);
+}
+
+/* -- What is refused -- */
+
+static void refuses(redlock_client *client, const redlock_lock_options *options, const char *part) {
+    char error[REDLOCK_MESSAGE_MAX] = "";
+    redlock_lock *lock = (redlock_lock *)(void *)error;
+    LIVE_STATUS(redlock_lock_new_with(client, options, &lock, error, sizeof(error)),
+                REDLOCK_ERR_INVALID);
+    assert_null(lock);
+    if (strstr(error, part) == NULL) {
+        print_error("\"%s\" is not in \"%s\"\n", part, error);
+    }
+    assert_non_null(strstr(error, part));
+}
+
+static void bad_options(void **state) {
+    struct live *live = *state;
+    static char long_name[REDLOCK_RESOURCE_MAX + 1];
+    static const char *const holders[] = {"", "two words", "tab\t", "\x7f", "caf\xc3\xa9", NULL};
+    char long_holder[REDLOCK_HOLDER_MAX + 2];
+    redlock_bytes bytes[REDLOCK_RESOURCES_MAX + 1];
+    redlock_lock_options good = REDLOCK_LOCK_OPTIONS_INIT, bad;
+    good.resources = bytes;
+    good.n_resources = 3;
+    for (size_t i = 0; i <= REDLOCK_RESOURCES_MAX; i++) {
+        bytes[i] = (redlock_bytes){long_name, i + 1};
+    }
+    bad = good;
+    bad.n_resources = 0;
+    refuses(live->client, &bad, "n_resources is 0");
+    bad.n_resources = REDLOCK_RESOURCES_MAX + 1;
+    refuses(live->client, &bad, "n_resources is 65: it must be 1 to 64");
+    bad = good;
+    bad.resources = NULL;
+    refuses(live->client, &bad, "resources is NULL");
+    bad = good;
+    bad.size--;
+    refuses(live->client, &bad, "REDLOCK_LOCK_OPTIONS_INIT");
+    bytes[1].length = 0;
+    refuses(live->client, &good, "resource 1 has 0 bytes");
+    bytes[1].length = REDLOCK_RESOURCE_MAX + 1;
+    refuses(live->client, &good, "resource 1 has 1025 bytes");
+    bytes[1] = (redlock_bytes){NULL, 2};
+    refuses(live->client, &good, "resource 1 has 2 bytes at NULL");
+    bytes[1] = (redlock_bytes){long_name, 3};
+    refuses(live->client, &good, "resources 1 and 2 are the same");
+    bytes[1].length = 2;
+    for (size_t i = 0; holders[i] != NULL; i++) {
+        good.holder = holders[i];
+        refuses(live->client, &good, "holder");
+    }
+    memset(long_holder, 'h', sizeof(long_holder));
+    long_holder[sizeof(long_holder) - 1] = '\0';
+    good.holder = long_holder;
+    refuses(live->client, &good, "holder");
+    refuses(NULL, &good, "NULL");
+    refuses(live->client, NULL, "NULL");
+    LIVE_STATUS(redlock_lock_new_with(live->client, &good, NULL, NULL, 0), REDLOCK_ERR_INVALID);
+    assert_int_equal(live_stats(live->client).locks, 0);
+    live_end(live);
+}
+
+/* Options that conflict with a watchdog are refused, and named. */
+static void bad_watchdogs(void **state) {
+    struct live *live = *state;
+    static const struct {
+        int64_t ttl_ms, renew_ms, max_hold_ms;
+        int auto_extend;
+        const char *culprit;
+    } rows[] = {
+        {3, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, 1, "renew_ms"},
+        {1000, 0, REDLOCK_NO_LIMIT, 1, "renew_ms"},
+        {1000, -2, REDLOCK_NO_LIMIT, 1, "renew_ms"},
+        {1000, 986, REDLOCK_NO_LIMIT, 1, "renew_ms"},
+        {1000, INT64_MAX, REDLOCK_NO_LIMIT, 1, "renew_ms"},
+        {1000, 300, 0, 1, "max_hold_ms"},
+        {1000, 300, -5, 0, "max_hold_ms"},
+        {1000, 300, REDLOCK_NO_LIMIT, 2, "auto_extend"},
+    };
+    redlock_lock *lock = live_lock(live->client, "key");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+        options.ttl_ms = rows[i].ttl_ms;
+        options.min_validity_ms = 0;
+        options.renew_ms = rows[i].renew_ms;
+        options.max_hold_ms = rows[i].max_hold_ms;
+        options.auto_extend = rows[i].auto_extend;
+        LIVE_STATUS(redlock_acquire(lock, &options, NULL, NULL), REDLOCK_ERR_INVALID);
+        assert_non_null(strstr(LOCK_MESSAGE(lock), rows[i].culprit));
+    }
+    redlock_acquire_options brief = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    brief.ttl_ms = 12; /* half of it is all that lost_margin_ms takes */
+    brief.auto_extend = 1;
+    LIVE_STATUS(redlock_acquire(lock, &brief, NULL, NULL), 0);
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST_FIVE(as_large_as_may_be), LIVE_TEST_FIVE(any_bytes),
+        LIVE_TEST(data_of_a_lock),          LIVE_TEST_FIVE(bad_options),
+        LIVE_TEST_FIVE(bad_watchdogs),
+    };
+    return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
+}
