@@ -24,6 +24,7 @@ struct player {
     int32_t permits;
     redlock_acquire_options acquire;
     struct live_done done, lost;
+    bool asks;                            /* for as long as it takes */
     char token[REDLOCK_TOKEN_LENGTH + 1]; /* with which it held last */
 };
 
@@ -226,8 +227,8 @@ static bool play_look(struct player *p, const char *verb, const char *with, cons
 
 /* -- Steps -- */
 
-/* Those who wait, at the nodes and behind others of their client. */
-static uint64_t count_waiting(void) {
+/* Those who stand in a line of any node. */
+static uint64_t count_in_line(void) {
     static const char script[] =
         "local n = 0 "
         "for _, k in ipairs(redis.call('keys', 'libredlock:line:*')) do "
@@ -238,17 +239,33 @@ static uint64_t count_waiting(void) {
     for (size_t i = 0; i < live->n; i++) {
         count += (uint64_t)live_integer(live, i, "EVAL %s 0", script);
     }
-    for (size_t i = 0; i < CLIENTS; i++) {
-        count += live_stats(clients[i]).waiting;
-    }
     return count;
 }
 
+/* Whether another lock of its client holds its first name, or waits for it. */
+static bool is_behind_another(const struct player *p) {
+    for (size_t i = 0; i < PLAYERS; i++) {
+        const struct player *q = &players[i];
+        if (q != p && q->lock != NULL &&
+            redlock_lock_client(q->lock) == redlock_lock_client(p->lock) &&
+            strcmp(q->names[0], p->names[0]) == 0 && (redlock_lock_is_valid(q->lock) || q->asks)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Submits it, and waits until it stands in its line, of a node or of its client, or is over. */
 static void play_ask(struct player *p) {
-    const uint64_t before = count_waiting();
+    const uint64_t before = count_in_line();
+    const bool is_behind = is_behind_another(p);
+    const redlock_client *client = redlock_lock_client(p->lock);
+    const uint64_t waited = live_stats(client).waiting;
     p->done = (struct live_done){0};
+    p->asks = true;
     LIVE_STATUS(redlock_acquire(p->lock, &p->acquire, live_lock_cb, &p->done), 0);
-    LIVE_POLL(live, p->done.count > 0 || count_waiting() > before);
+    LIVE_POLL(live, p->done.count > 0 || count_in_line() > before ||
+                        (is_behind && live_stats(client).waiting > waited));
 }
 
 static void play_player(struct player *p, const char *verb, const char *with, const char *rest) {
@@ -258,6 +275,7 @@ static void play_player(struct player *p, const char *verb, const char *with, co
         EXPECT(p->done.count == 0);
     } else if (strcmp(verb, "gets") == 0) {
         LIVE_UNTIL(live, p->done.count == 1);
+        p->asks = false;
         expect_status(p, p->done.status, with);
     } else if (strcmp(verb, "lost") == 0) {
         LIVE_UNTIL(live, p->lost.count == 1);
