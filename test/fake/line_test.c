@@ -1,6 +1,6 @@
-/* Waiting in line (lib/wait/line.h) on fake nodes: where JOIN goes and when, its answers; and
- * messages on the client's channel, true or not. Its ends are in line_end_test.c, a home that is
- * silent in slow_home_test.c. */
+/* Waiting in line (lib/wait/line.h) on fake nodes that do not play along: they may not be listened
+ * to, answer JOIN with errors and garbage, and forge messages. A home that is silent is in
+ * slow_home_test.c; what goes right, or is lost on the way, is for the simulator. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,98 +16,10 @@
 /* Turns in which a JOIN that is sent too early would have come. */
 #define A_WHILE_MS 30
 
-/* -- Heard first -- */
-
-static void subscriptions_vanish(struct waiter *w) {
-    fake_node_rule(waiter_node(w, 0),
-                   (struct fake_rule){.command = "SUBSCRIBE", .action = FAKE_SWALLOW});
-}
-
-static void confirm_by_hand(struct waiter *w) {
-    char bytes[128];
-    snprintf(bytes, sizeof bytes, "*3\r\n$9\r\nsubscribe\r\n$%zu\r\n%s\r\n:1\r\n",
-             strlen(w->channel), w->channel);
-    fake_node_send_listeners(waiter_node(w, 0), bytes, strlen(bytes));
-}
-
 struct gone {
     size_t node;
     unsigned times;
 };
-
-static bool has_gone(struct five *f, void *data) {
-    const struct gone *gone = data;
-    return f->downs[gone->node].times >= gone->times;
-}
-
-static void drop_another(struct waiter *w) {
-    size_t node = w->order[FIVE - 1];
-    unsigned times = w->f.downs[node].times + 1;
-    fake_node_drop(w->f.nodes[node], true);
-    assert_true(five_run_until(&w->f, has_gone, &(struct gone){node, times}));
-    five_wait_up(&w->f, FIVE);
-}
-
-/* Not before, whatever happens meanwhile, nor for another acquire. */
-static void joins_when_it_is_heard(void **state) {
-    struct waiter w;
-    (void)state;
-    waiter_start(&w, WAITER_PATIENT_MS);
-    subscriptions_vanish(&w);
-    waiter_ask(&w);
-    five_wait_count(&w.f, w.order[0], "SUBSCRIBE", 1);
-    drop_another(&w);
-    waiter_cancel(&w);
-    waiter_ask(&w);
-    drop_another(&w);
-    waiter_until(&w, RL_LINE_LISTENING);
-    five_run_ms(&w.f, A_WHILE_MS);
-    assert_true(waiter_is(&w, RL_LINE_LISTENING));
-    assert_int_equal(waiter_count_all(&w, "join"), 0);
-    confirm_by_hand(&w);
-    waiter_until_at(&w, 0);
-    assert_int_equal(waiter_count(&w, 0, "join"), 1);
-    assert_int_equal(waiter_count_all(&w, "join"), 1);
-    waiter_serve(&w);
-    waiter_stop(&w);
-}
-
-/* At once, since its turn may have been announced to no one meanwhile: it is not the first, which
- * would ask soon anyway. */
-static void joins_again_when_it_is_heard_again(void **state) {
-    struct waiter w;
-    (void)state;
-    waiter_start(&w, WAITER_PATIENT_MS);
-    waiter_stand_before(&w, "fedcba9876543210000000000000000100000000");
-    waiter_ask(&w);
-    waiter_until_at(&w, 0);
-    uint64_t place = waiter_line(&w)->place;
-    subscriptions_vanish(&w);
-    fake_node_drop_listeners(waiter_node(&w, 0), false);
-    waiter_until(&w, RL_LINE_LISTENING);
-    five_wait_count(&w.f, w.order[0], "SUBSCRIBE", 2);
-    five_run_ms(&w.f, A_WHILE_MS);
-    assert_int_equal(waiter_count(&w, 0, "join"), 1);
-    confirm_by_hand(&w);
-    waiter_until_at(&w, 0);
-    assert_int_equal(waiter_count(&w, 0, "join"), 2);
-    assert_true(waiter_line(&w)->place == place);
-    waiter_serve(&w);
-    waiter_stop(&w);
-}
-
-static void goes_on_where_it_is_heard(void **state) {
-    struct waiter w;
-    (void)state;
-    waiter_start(&w, WAITER_QUICK_MS);
-    subscriptions_vanish(&w);
-    waiter_ask(&w);
-    waiter_until_elsewhere(&w);
-    assert_int_equal(waiter_count(&w, 0, "join"), 0);
-    assert_int_equal(waiter_count(&w, 0, "leave"), 0); /* nothing stood there */
-    waiter_serve(&w);
-    waiter_stop(&w);
-}
 
 static void does_without_where_it_may_not_listen(void **state) {
     struct waiter w;
@@ -214,61 +126,7 @@ static void goes_on_after_garbage(void **state) {
     }
 }
 
-/* The turn arrives before the answer to the JOIN that caused it. */
-static void a_turn_is_faster_than_the_answer(void **state) {
-    struct waiter w;
-    (void)state;
-    waiter_start(&w, WAITER_PATIENT_MS);
-    waiter_hear(&w);
-    fake_node_rule(waiter_node(&w, 0),
-                   (struct fake_rule){.command = "join", .action = FAKE_ANSWER, .delay_ms = 50});
-    size_t joins = waiter_count(&w, 0, "join");
-    waiter_ask(&w);
-    five_wait_count(&w.f, w.order[0], "join", joins + 1);
-    waiter_turn(&w);
-    assert_int_equal(waiter_wait(&w), 0);
-    assert_int_equal(five_stats(&w.f).turns, 1);
-    assert_int_equal(five_stats(&w.f).turns_missed, 0);
-    waiter_stop(&w);
-}
-
 /* -- A client that has released, and asks again -- */
-
-/* Not before home has said whether others wait: its SETs would be behind the release everywhere but
- * at home, where the next is served, and would win. If others wait, it joins first. */
-static void asks_again_when_home_has_answered(void **state) {
-    static const char *const answers[] = {"$11\r\n1 0 0 0 0 0\r\n", "$11\r\n1 1 5 1 0 0\r\n"};
-    (void)state;
-    for (int others_wait = 0; others_wait < 2; others_wait++) {
-        struct waiter w;
-        waiter_start(&w, WAITER_PATIENT_MS);
-        waiter_let_go(&w);
-        waiter_ask(&w);
-        assert_int_equal(waiter_wait(&w), 0);
-        fake_node_rule(waiter_node(&w, 0), (struct fake_rule){.command = "release_line",
-                                                              .times = 1,
-                                                              .action = FAKE_REPLACE,
-                                                              .bytes = answers[others_wait]});
-        fake_node_pause(waiter_node(&w, 0));
-        assert_int_equal(five_release(&w.f, w.f.lock), 0);
-        uint64_t since_ns = uv_hrtime();
-        size_t sets = waiter_count_all(&w, "SET");
-        waiter_ask(&w);
-        for (int i = 0; i < 20; i++) {
-            uv_run(&w.f.loop, UV_RUN_NOWAIT);
-            bool is_soon = uv_hrtime() - since_ns < RL_LINE_ANSWER_NS / 2; /* so long it waits */
-            assert_true(!is_soon || waiter_count_all(&w, "SET") == sets);
-        }
-        bool is_soon = uv_hrtime() - since_ns < RL_LINE_ANSWER_NS / 2;
-        fake_node_resume(waiter_node(&w, 0));
-        assert_int_equal(waiter_wait(&w), 0);
-        if (is_soon) {
-            assert_int_equal(waiter_count_all(&w, "join"), others_wait);
-            assert_int_equal(waiter_count_all(&w, "SET") > sets, !others_wait);
-        }
-        waiter_stop(&w);
-    }
-}
 
 /* -- Messages on the channel -- */
 
@@ -286,30 +144,6 @@ static void expect_one_turn(struct waiter *w) {
     assert_int_equal(stats.turns, 1);
     assert_int_equal(stats.turns_missed, 0);
     waiter_stop(w);
-}
-
-static void is_told_its_turn_twice(void **state) {
-    struct waiter w;
-    (void)state;
-    waiter_start(&w, WAITER_PATIENT_MS);
-    waiter_ask(&w);
-    waiter_until_at(&w, 0);
-    uint64_t place = waiter_line(&w)->place;
-    waiter_turn(&w);
-    for (int i = 0; i < 3; i++) {
-        waiter_tell(&w, 0, i % 2 ? "heir" : "turn", place);
-    }
-    assert_int_equal(waiter_wait(&w), 0);
-    waiter_tell(&w, 0, "turn", place); /* it holds by now ... */
-    five_run_ms(&w.f, A_WHILE_MS);
-    assert_int_equal(five_release(&w.f, w.f.lock), 0);
-    waiter_tell(&w, 0, "turn", place); /* ... and has it no more */
-    five_run_ms(&w.f, A_WHILE_MS);
-    for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(fake_node_count(w.f.nodes[i], "take"), 1);
-    }
-    assert_int_equal(five_stats(&w.f).turns, 1);
-    waiter_stop(&w);
 }
 
 static void takes_no_turn_of_an_old_place(void **state) {
@@ -417,16 +251,10 @@ static void a_probe_has_no_place(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(joins_when_it_is_heard),
-        cmocka_unit_test(joins_again_when_it_is_heard_again),
-        cmocka_unit_test(goes_on_where_it_is_heard),
         cmocka_unit_test(does_without_where_it_may_not_listen),
         cmocka_unit_test(does_without_a_line),
         cmocka_unit_test(goes_on_after_an_error),
         cmocka_unit_test(goes_on_after_garbage),
-        cmocka_unit_test(a_turn_is_faster_than_the_answer),
-        cmocka_unit_test(asks_again_when_home_has_answered),
-        cmocka_unit_test(is_told_its_turn_twice),
         cmocka_unit_test(takes_no_turn_of_an_old_place),
         cmocka_unit_test(takes_no_other_word),
         cmocka_unit_test(takes_no_turn_from_another_node),

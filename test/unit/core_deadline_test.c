@@ -89,54 +89,6 @@ static void is_empty_at_first(void **state) {
     fixture_free(&f);
 }
 
-static void gives_the_earliest_first(void **state) {
-    (void)state;
-    struct fixture f;
-    fixture_init(&f, ITEMS);
-    for (uint32_t i = 0; i < ITEMS; i++) {
-        fixture_set(&f, i, (i * 37) % ITEMS);
-    }
-    for (uint32_t wanted = 0; wanted < ITEMS; wanted++) {
-        struct rl_deadline *first = rl_deadlines_first(&f.heap);
-        assert_int_equal(first->at_ns, wanted);
-        fixture_set(&f, (uint32_t)(first - f.items), RL_NEVER);
-        fixture_check(&f);
-    }
-    assert_null(rl_deadlines_first(&f.heap));
-    fixture_free(&f);
-}
-
-/* Whatever was set before, also a single one. */
-static void keeps_all_in_a_larger_array(void **state) {
-    (void)state;
-    for (uint32_t capacity = 1; capacity <= 4; capacity++) {
-        struct fixture f;
-        fixture_init(&f, capacity);
-        for (uint32_t i = 0; i < capacity; i++) {
-            fixture_set(&f, i, i);
-        }
-        fixture_grow(&f, capacity + 1);
-        fixture_check(&f);
-        fixture_free(&f);
-    }
-}
-
-/* The last element moves into the hole; it may have to go up as well as down. */
-static void removes_from_the_middle(void **state) {
-    (void)state;
-    static const uint64_t times[] = {1, 100, 2, 110, 120, 3, 4, 130, 140, 150, 160, 5};
-    for (uint32_t hole = 0; hole < COUNT(times); hole++) {
-        struct fixture f;
-        fixture_init(&f, ITEMS);
-        for (uint32_t i = 0; i < COUNT(times); i++) {
-            fixture_set(&f, i, times[i]);
-        }
-        fixture_set(&f, hole, RL_NEVER);
-        fixture_check(&f);
-        fixture_free(&f);
-    }
-}
-
 static void does_what_an_array_does(void **state) {
     (void)state;
     uint64_t random = random_seed();
@@ -180,9 +132,9 @@ static void asserts_its_room(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_empty_at_first),       cmocka_unit_test(gives_the_earliest_first),
-        cmocka_unit_test(removes_from_the_middle), cmocka_unit_test(does_what_an_array_does),
-        cmocka_unit_test(asserts_its_room),        cmocka_unit_test(keeps_all_in_a_larger_array),
+        cmocka_unit_test(is_empty_at_first),
+        cmocka_unit_test(does_what_an_array_does),
+        cmocka_unit_test(asserts_its_room),
     };
     return cmocka_run_group_tests_name("core_deadline", tests, NULL, NULL);
 }

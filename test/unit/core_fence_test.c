@@ -1,5 +1,5 @@
-/* The fence of a grant: all votes of small counters, in every order, against the definition; and
- * that it grows, on nodes which are asked in any order and answer as their script does. */
+/* The fence of a grant: all votes of small counters, in every order, against the definition. That
+ * it grows from grant to grant is shown by the simulator. */
 #include "core/fence.h"
 
 #include "core/quorum.h"
@@ -108,81 +108,6 @@ static void carries_the_floor_and_then_the_fence(void **state) {
     }
 }
 
-/* -- It grows -- */
-
-/* What a node keeps, and does, as fence.h says. */
-struct node {
-    uint32_t token; /* 0: free */
-    uint64_t counter;
-};
-
-static uint64_t grant(struct node *node, uint32_t token, uint64_t floor) {
-    if (node->token != 0) {
-        return 0;
-    }
-    node->token = token;
-    node->counter = node->counter + 1 > floor ? node->counter + 1 : floor;
-    return node->counter;
-}
-
-static bool raise_to(struct node *node, uint32_t token, uint64_t fence) {
-    bool yes = node->token == token && node->counter <= fence;
-    node->counter = yes ? fence : node->counter;
-    return yes;
-}
-
-static uint32_t n_raised;
-
-/* One attempt at nodes that answer in an order of chance, of which some do not answer. Returns its
- * fence, or 0. */
-static uint64_t attempt(struct node *nodes, uint32_t n, uint32_t token, uint64_t *random) {
-    struct rl_fence fence;
-    uint32_t granted = 0, raised = 0;
-    rl_fence_begin(&fence, random_below(random, 30));
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = (i + token) % n;
-        uint64_t counter = random_below(random, 4) != 0 ? grant(&nodes[at], token, fence.floor) : 0;
-        if (counter != 0 && granted < rl_quorum(n)) { /* what is granted later is not counted */
-            rl_fence_vote(&fence, at, counter);
-            granted++;
-        }
-    }
-    if (granted < rl_quorum(n)) {
-        return 0;
-    }
-    if (rl_fence_is_placed(&fence, n)) {
-        return fence.value;
-    }
-    rl_fence_settle(&fence);
-    for (uint32_t i = 0; i < n; i++) {
-        raised += random_below(random, 8) != 0 && raise_to(&nodes[i], token, fence.floor);
-    }
-    n_raised += raised >= rl_quorum(n);
-    return raised >= rl_quorum(n) ? fence.value : 0;
-}
-
-static void grows_from_grant_to_grant(void **state) {
-    (void)state;
-    uint64_t random = random_seed();
-    uint32_t grants = 0;
-    for (uint32_t run = 0; run < 500; run++) {
-        struct node nodes[N_MAX] = {{0, 0}};
-        uint32_t n = 1 + run % N_MAX;
-        uint64_t last = 0;
-        for (uint32_t token = 1; token <= 100; token++) {
-            uint64_t fence = attempt(nodes, n, token, &random);
-            assert_true(fence == 0 || fence > last);
-            last = fence != 0 ? fence : last;
-            grants += fence != 0;
-            for (uint32_t i = 0; i < n; i++) { /* released, here and there later than elsewhere */
-                nodes[i].token = random_below(&random, 8) != 0 ? 0 : nodes[i].token;
-            }
-        }
-    }
-    assert_true(grants > 10000);
-    assert_true(n_raised > 1000);
-}
-
 /* -- What must not be asked of it -- */
 
 static void vote_nothing(void *data) {
@@ -219,7 +144,6 @@ int main(void) {
         cmocka_unit_test(is_the_largest_that_was_voted),
         cmocka_unit_test(knows_large_numbers),
         cmocka_unit_test(carries_the_floor_and_then_the_fence),
-        cmocka_unit_test(grows_from_grant_to_grant),
         cmocka_unit_test(aborts_on_what_cannot_be),
     };
     return cmocka_run_group_tests_name("core_fence", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Which node is the home: the same one on all machines, in every list of the nodes; each node
- * for its share of the resources; and one that is down hands on only its own. */
+/* Which node is the home: the same one on all machines, and one that is down hands on only its
+ * own. */
 #include "core/home.h"
 
 #include "core/quorum.h"
@@ -65,53 +65,6 @@ static void orders_as_it_always_did(void **state) {
 
 /* -- What the order is good for -- */
 
-/* Clients list the same nodes in orders of their own. */
-static void asks_the_same_node_in_every_list(void **state) {
-    (void)state;
-    uint64_t random = random_seed();
-    uint64_t hashes[RL_NODES_MAX], shuffled[RL_NODES_MAX];
-    name_nodes(hashes, RL_NODES_MAX);
-    for (uint32_t n = 1; n <= RL_NODES_MAX; n++) {
-        for (uint32_t run = 0; run < 50; run++) {
-            uint64_t resource = random_next(&random);
-            memcpy(shuffled, hashes, sizeof shuffled);
-            for (uint32_t i = n - 1; i > 0; i--) {
-                uint32_t j = random_below(&random, i + 1);
-                uint64_t other = shuffled[i];
-                shuffled[i] = shuffled[j];
-                shuffled[j] = other;
-            }
-            uint32_t all = rl_all_nodes(n);
-            assert_true(hashes[rl_home_node(resource, hashes, all)] ==
-                        shuffled[rl_home_node(resource, shuffled, all)]);
-        }
-    }
-}
-
-/* For every set of the nodes: within six standard deviations of its share. */
-static void gives_each_node_its_share(void **state) {
-    (void)state;
-    const uint32_t resources = 6000;
-    uint64_t hashes[5];
-    name_nodes(hashes, 5);
-    for (uint32_t mask = 1; mask < 32; mask++) {
-        uint32_t counts[5] = {0}, nodes = 0;
-        for (uint32_t i = 0; i < 5; i++) {
-            nodes += mask >> i & 1;
-        }
-        for (uint32_t r = 0; r < resources; r++) {
-            char name[32];
-            snprintf(name, sizeof name, "orders:%u", (unsigned)r);
-            counts[rl_home_node(hash_of(name), hashes, mask)]++;
-        }
-        for (uint32_t i = 0; i < 5; i++) {
-            uint32_t share = mask >> i & 1 ? resources / nodes : 0;
-            uint32_t slack = nodes > 1 ? 6 * 37 * (mask >> i & 1) : 0; /* sqrt(6000 / 4) < 39 */
-            assert_in_range(counts[i], share - (slack < share ? slack : share), share + slack);
-        }
-    }
-}
-
 /* For every set of the nodes, and each that is taken away or comes back. */
 static void moves_only_the_resources_of_a_node_that_is_down(void **state) {
     (void)state;
@@ -162,8 +115,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_as_it_always_did),
         cmocka_unit_test(orders_as_it_always_did),
-        cmocka_unit_test(asks_the_same_node_in_every_list),
-        cmocka_unit_test(gives_each_node_its_share),
         cmocka_unit_test(moves_only_the_resources_of_a_node_that_is_down),
         cmocka_unit_test(takes_one_of_those_with_the_same_name),
         cmocka_unit_test(aborts_without_a_node),
