@@ -17,6 +17,7 @@ import signal
 import subprocess
 import threading
 import time
+from argparse import Namespace
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,71 +31,7 @@ NOT_READY = "cannot start a guard process: it does not become ready"
 # Exit statuses of a shell that is told to end: its command's, or that of a lock lost meanwhile.
 SHELL_ENDED = (0, 128 + signal.SIGTERM, 75)
 SHELL_BEGINS_S = 1.0  # its command writes no journal
-
-
-@dataclass(frozen=True)
-class Load:
-    """The options of every client process; see redlock-chaos-client --help."""
-
-    program: Path
-    urls: list[str]
-    folder: Path
-    clients: int
-    resources: int
-    ttl_ms: int
-    wait_ms: int
-    work_ms: int
-    seed: int
-    workload: str
-    control: str | None
-    guard: str
-    seconds: float
-    permits: int
-    max_hold_ms: int  # 0: no limit
-    redlock: Path | None  # of shells
-
-    def command(self, process: int) -> list[str]:
-        settings = {
-            "nodes": ",".join(self.urls),
-            "dir": self.folder,
-            "process": process,
-            "clients": self.clients,
-            "resources": self.resources,
-            "ttl-ms": self.ttl_ms,
-            "wait-ms": self.wait_ms,
-            "work-ms": self.work_ms,
-            "max-hold-ms": self.max_hold_ms,
-            "seed": self.seed * 1000 + process,
-            "workload": self.workload,
-            "permits": self.permits,
-            "guard": self.guard,
-            # A signal ends it; this is for the case that none is sent.
-            "seconds": int(self.seconds) + 600,
-        }
-        if self.control is not None:
-            settings["control"] = self.control
-        words = [str(self.program)]
-        for name, value in settings.items():
-            words += [f"--{name}", str(value)]
-        return words
-
-    def shell_command(self, process: int) -> list[str]:
-        work = {
-            "dir": self.folder,
-            "process": process,
-            "ttl-ms": self.ttl_ms,
-            "work-ms": self.work_ms,
-            "permits": self.permits,
-        }
-        words = [str(self.redlock), "run", "--repeat=20ms", "--quiet"]
-        words += ["--nodes", ",".join(self.urls), "--guard", self.guard]
-        ttl = f"{max(self.ttl_ms, SHELL_TTL_MS)}ms"
-        words += ["--ttl", ttl, "--max-ttl", ttl]
-        words += ["--permits", str(self.permits), "--take", str(1 + process % 2)]
-        words += ["chaos-1", "--", str(self.program), "--under"]
-        for name, value in work.items():
-            words += [f"--{name}", str(value)]
-        return words
+NOT_OF_CLIENTS = ("reversed-line", "unseen-readers")  # controls that sabotage the nodes
 
 
 @dataclass
@@ -109,13 +46,47 @@ class _Process:
 class Clients:
     """One thread per slot at a time; the sampler reads running() concurrently."""
 
-    def __init__(self, load: Load, processes: int, shells: int) -> None:
-        self._load = load
+    def __init__(self, asked: Namespace, urls: list[str], folder: Path) -> None:
+        self._asked = asked
+        self._urls = ",".join(urls)
+        self._folder = folder
         self._lock = threading.Lock()
-        self._count = processes + shells
-        self._shells = {f"c{processes + 1 + shell}" for shell in range(shells)}
+        self._count = asked.processes + asked.shells
+        self._shells = {f"c{asked.processes + 1 + shell}" for shell in range(asked.shells)}
         self._started = 0
         self._slots: dict[str, _Process] = {}
+
+    def _command(self, process: int) -> list[str]:
+        """See redlock-chaos-client --help."""
+        asked = self._asked
+        control = [] if asked.control in (None, *NOT_OF_CLIENTS) else ["--control", asked.control]
+        return [str(asked.program)] + _options(
+            nodes=self._urls,
+            dir=self._folder,
+            process=process,
+            clients=asked.clients,
+            resources=asked.resources,
+            ttl_ms=asked.ttl_ms,
+            wait_ms=asked.wait_ms,
+            work_ms=asked.work_ms,
+            max_hold_ms=asked.max_hold_ms,
+            seed=asked.seed * 1000 + process,
+            workload=asked.workload,
+            permits=asked.permits,
+            guard=asked.guard,
+            # A signal ends it; this is for the case that none is sent.
+            seconds=int(asked.seconds) + 600,
+        ) + control
+
+    def _shell_command(self, process: int) -> list[str]:
+        asked = self._asked
+        ttl = f"{max(asked.ttl_ms, SHELL_TTL_MS)}ms"
+        words = [str(asked.redlock), "run", "--repeat=20ms", "--quiet"]
+        words += _options(nodes=self._urls, guard=asked.guard, ttl=ttl, max_ttl=ttl,
+                          permits=asked.permits, take=1 + process % 2)
+        words += ["chaos-1", "--", str(asked.program), "--under"]
+        return words + _options(dir=self._folder, process=process, ttl_ms=asked.ttl_ms,
+                                work_ms=asked.work_ms, permits=asked.permits)
 
     def start(self) -> None:
         for slot in range(1, self._count + 1):
@@ -126,8 +97,8 @@ class Clients:
             self._started += 1
             number = self._started
             is_shell = slot in self._shells
-            command = self._load.shell_command if is_shell else self._load.command
-            output = self._load.folder / "clients" / f"{number}.log"
+            command = self._shell_command if is_shell else self._command
+            output = self._folder / "clients" / f"{number}.log"
             with output.open("wb") as log:
                 popen = subprocess.Popen(
                     command(number),
@@ -204,7 +175,7 @@ class Clients:
             process.expected_end = True
             process.popen.send_signal(signal.SIGCONT)
             process.popen.terminate()
-        until = time.monotonic() + FINISH_TIMEOUT_S + self._load.wait_ms / 1000
+        until = time.monotonic() + FINISH_TIMEOUT_S + self._asked.wait_ms / 1000
         for process in running:
             try:
                 status = process.popen.wait(max(0.0, until - time.monotonic()))
@@ -226,16 +197,24 @@ class Clients:
         """Whether it handled signals by then: a client writes something when it does."""
         if process.is_shell:
             return told_s - process.started_s > SHELL_BEGINS_S
-        journal = self._load.folder / "clients" / f"{process.number}.jsonl"
+        journal = self._folder / "clients" / f"{process.number}.jsonl"
         return journal.exists() and journal.stat().st_size > 0
 
     def _said(self, process: _Process) -> str:
-        log = self._load.folder / "clients" / f"{process.number}.log"
+        log = self._folder / "clients" / f"{process.number}.log"
         return log.read_text(errors="replace")[-2000:].rstrip()
 
     def _failed(self, process: _Process, what: str) -> ChaosError:
         said = self._said(process) or "(it wrote nothing)"
         return ChaosError(f"client process {process.number} {what}:\n{said}")
+
+
+def _options(**values: object) -> list[str]:
+    """ttl_ms=5 is --ttl-ms 5."""
+    words = []
+    for name, value in values.items():
+        words += ["--" + name.replace("_", "-"), str(value)]
+    return words
 
 
 def _ended(status: int) -> str:

@@ -25,7 +25,7 @@ from judge import judge, print_verdict
 from local import LocalBackend
 from netns import NetnsBackend
 from options import LISTING, parse
-from run import Run, Settings
+from run import Run
 from scenarios import SCENARIOS, Scenario, of_faults
 from schedule import Plan, Step, plan
 from server import ChaosError
@@ -59,21 +59,23 @@ def choose(asked: Namespace, backend: Backend) -> Scenario:
     return scenario
 
 
-def workload_of(asked: Namespace, scenario: Scenario) -> str:
-    return str(asked.workload or scenario.workload)
-
-
-def shells_of(asked: Namespace, scenario: Scenario) -> int:
-    return int(asked.shells) if workload_of(asked, scenario) == "permits" else 0
-
-
-def make_plan(asked: Namespace, scenario: Scenario) -> list[Step]:
-    processes = asked.processes + shells_of(asked, scenario)
+def make_plan(asked: Namespace) -> list[Step]:
+    processes = asked.processes + asked.shells
     what = Plan(asked.seed, asked.seconds, asked.ttl_ms, asked.nodes, processes)
     try:
-        return plan(what, scenario)
+        return plan(what, asked.scenario)
     except ValueError as wrong:
         raise ChaosError(str(wrong)) from wrong
+
+
+def complete(asked: Namespace, backend: Backend) -> None:
+    """What follows from the options: it is asked from here on, too."""
+    asked.scenario = choose(asked, backend)
+    asked.workload = asked.workload or asked.scenario.workload
+    asked.shells = asked.shells if asked.workload == "permits" else 0
+    # Short enough to end a hold that is extended often; 0: no limit.
+    asked.max_hold_ms = asked.ttl_ms * 9 // 5 if asked.workload == "edge" else 0
+    asked.steps = make_plan(asked)
 
 
 def find_file(given: str | None, variable: str, what: str) -> Path:
@@ -87,32 +89,12 @@ def find_file(given: str | None, variable: str, what: str) -> Path:
     return path
 
 
-def settings(asked: Namespace, scenario: Scenario, steps: list[Step]) -> Settings:
-    program = find_file(asked.client, "REDLOCK_CHAOS_CLIENT", "redlock-chaos-client")
-    if not is_program(program):
-        raise ChaosError(f"{program} cannot be executed")
-    shells = shells_of(asked, scenario)
-    redlock = find_file(asked.redlock, "REDLOCK_CHAOS_REDLOCK", "redlock") if shells else None
-    return Settings(
-        seed=asked.seed,
-        seconds=asked.seconds,
-        scenario=scenario,
-        faults=scenario.faults,
-        steps=tuple(steps),
-        processes=asked.processes,
-        clients=asked.clients,
-        resources=asked.resources,
-        ttl_ms=asked.ttl_ms,
-        wait_ms=asked.wait_ms,
-        work_ms=asked.work_ms,
-        workload=workload_of(asked, scenario),
-        control=asked.control,
-        guard=asked.guard,
-        program=program,
-        permits=asked.permits,
-        shells=shells,
-        redlock=redlock,
-    )
+def find_programs(asked: Namespace) -> None:
+    asked.program = find_file(asked.client, "REDLOCK_CHAOS_CLIENT", "redlock-chaos-client")
+    if not is_program(asked.program):
+        raise ChaosError(f"{asked.program} cannot be executed")
+    if asked.shells:
+        asked.redlock = find_file(asked.redlock, "REDLOCK_CHAOS_REDLOCK", "redlock")
 
 
 def report_folder(asked: Namespace, work: Path) -> Path:
@@ -159,18 +141,18 @@ def chaos(asked: Namespace, work: Path) -> int:
     backend.with_tls = asked.tls
     if not asked.plan:
         backend.check()
-    scenario = choose(asked, backend)
-    steps = make_plan(asked, scenario)
+    complete(asked, backend)
     if asked.plan:
-        for step in steps:
+        for step in asked.steps:
             print(json.dumps(step.as_json()))
         return 0
     signals = Signals()
     folder = report_folder(asked, work)
-    run = Run(settings(asked, scenario, steps), backend, folder, signals.stop)
+    find_programs(asked)
+    run = Run(asked, backend, folder, signals.stop)
     print(
-        f"seed {asked.seed}, scenario {scenario.name}, backend {backend.name}, "
-        f"{len(steps)} faults; {asked.processes} processes of {asked.clients} clients, "
+        f"seed {asked.seed}, scenario {asked.scenario.name}, backend {backend.name}, "
+        f"{len(asked.steps)} faults; {asked.processes} processes of {asked.clients} clients, "
         f"ttl {asked.ttl_ms} ms",
         file=sys.stderr,
     )

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import threading
 import time
+from argparse import Namespace
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import home
 import orphans
 from backend import Backend
-from clients import Clients, Load
+from clients import Clients
 from fault_thread import FaultThread
 from faults import CATALOGUE
 from node import Node
@@ -24,48 +25,19 @@ from progress import Counter, Progress
 from record import Record, now_ns
 from resp import RedisError
 from sampler import sample
-from scenarios import Scenario
 from schedule import Step
 from server import ChaosError
 
 TICK_S = 0.02
 SAMPLES_MAX = 720  # of each process: a long run is sampled less often
 HEAL_TIMEOUT_S = 60.0
-NOT_OF_CLIENTS = ("reversed-line", "unseen-readers")  # controls that sabotage the nodes
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings of a run, besides the backend."""
-
-    seed: int
-    seconds: float
-    scenario: Scenario
-    faults: tuple[str, ...]
-    steps: tuple[Step, ...]
-    processes: int
-    clients: int
-    resources: int
-    ttl_ms: int
-    wait_ms: int
-    work_ms: int
-    workload: str
-    control: str | None
-    guard: str
-    program: Path
-    permits: int
-    shells: int
-    redlock: Path | None
-
-    @property
-    def max_hold_ms(self) -> int:
-        """Short enough to end a hold that is extended often; 0: no limit."""
-        return self.ttl_ms * 9 // 5 if self.workload == "edge" else 0
 
 
 @dataclass
 class Run:
-    settings: Settings
+    """asked: the options, and what follows from them (main.py)."""
+
+    asked: Namespace
     backend: Backend
     folder: Path
     stop: threading.Event
@@ -76,7 +48,7 @@ class Run:
         self.interrupted = False
         self._threads: list[FaultThread] = []
         self._clients: Clients | None = None
-        self._progress = Progress(self.settings.seconds, Counter(self.folder / "clients"))
+        self._progress = Progress(self.asked.seconds, Counter(self.folder / "clients"))
         self._started_ns = 0
 
     def execute(self) -> None:
@@ -107,7 +79,8 @@ class Run:
             self.record.state(now_ns(), node.name, "up")
         self._started_ns = now_ns()
         self._write_settings(None)
-        self._clients = Clients(self._load(), self.settings.processes, self.settings.shells)
+        urls = [node.url for node in self.backend.nodes]
+        self._clients = Clients(self.asked, urls, self.folder)
         self._clients.start()
         self._timeline(self._clients)
         say("healing, ending the clients, counting keys ...")
@@ -117,19 +90,19 @@ class Run:
         self._clients.finish()
         for node in self.backend.nodes:
             node.heal()
-        orphans.settle(self.settings.ttl_ms, [node.url for node in self.backend.nodes])
+        orphans.settle(self.asked.ttl_ms, urls)
         orphans.scan(self.record, self.backend.nodes)
 
     def _timeline(self, clients: Clients) -> None:
         """From the clients' start to the run's end, or until it is stopped."""
-        asked = self.settings
+        asked = self.asked
         begun = time.monotonic()
-        waiting = list(self.settings.steps)
-        sample_every_s = max(1.0, self.settings.seconds / SAMPLES_MAX)
+        waiting = list(asked.steps)
+        sample_every_s = max(1.0, self.asked.seconds / SAMPLES_MAX)
         next_sample_s = next_show_s = 0.0
         while not self.stop.is_set():
             elapsed_s = time.monotonic() - begun
-            if elapsed_s >= self.settings.seconds:
+            if elapsed_s >= self.asked.seconds:
                 break
             while waiting and waiting[0].at_ms <= elapsed_s * 1000:
                 self._begin(waiting.pop(0), clients)
@@ -159,8 +132,8 @@ class Run:
             # The machine was too slow for the schedule: faults that are still healing go first.
             if other.step.target == step.target and other.is_alive():
                 other.join(HEAL_TIMEOUT_S)
-        asked = self.settings
-        breaks = CATALOGUE[step.fault].excuses(asked.guard, tuple(asked.faults))
+        asked = self.asked
+        breaks = CATALOGUE[step.fault].excuses(asked.guard, asked.scenario.faults)
         thread = FaultThread(step, target, breaks, self.record, self.stop, self._on_error)
         self._threads.append(thread)
         thread.start()
@@ -176,35 +149,15 @@ class Run:
         for thread in self._threads:
             thread.join(HEAL_TIMEOUT_S)
 
-    def _load(self) -> Load:
-        asked = self.settings
-        return Load(
-            program=asked.program,
-            urls=[node.url for node in self.backend.nodes],
-            folder=self.folder,
-            clients=asked.clients,
-            resources=asked.resources,
-            ttl_ms=asked.ttl_ms,
-            wait_ms=asked.wait_ms,
-            work_ms=asked.work_ms,
-            seed=asked.seed,
-            workload=asked.workload,
-            control=None if asked.control in NOT_OF_CLIENTS else asked.control,
-            guard=asked.guard,
-            seconds=asked.seconds,
-            permits=asked.permits,
-            max_hold_ms=asked.max_hold_ms,
-            redlock=asked.redlock,
-        )
-
     def _write_settings(self, ended_ns: int | None) -> None:
-        asked = self.settings
+        asked = self.asked
+        names = ("seed", "seconds", "ttl_ms", "wait_ms", "work_ms", "max_hold_ms", "clients",
+                 "processes", "resources", "workload", "shells", "control", "guard")
         self.record.run(
             {
-                "seed": asked.seed,
+                **{name: getattr(asked, name) for name in names},
                 "backend": self.backend.name,
-                "seconds": asked.seconds,
-                "faults": list(asked.faults),
+                "faults": list(asked.scenario.faults),
                 "scenario": asked.scenario.name,
                 "liveness": asked.scenario.liveness,
                 "order": asked.scenario.order,
@@ -212,20 +165,9 @@ class Run:
                 "nodes": [node.name for node in self.backend.nodes],
                 "quorum": self.backend.count // 2 + 1,
                 "urls": [node.url for node in self.backend.nodes],
-                "ttl_ms": asked.ttl_ms,
-                "wait_ms": asked.wait_ms,
-                "work_ms": asked.work_ms,
-                "max_hold_ms": asked.max_hold_ms,
+                "permits": asked.permits if asked.workload == "permits" else None,
                 "started_ns": self._started_ns,
                 "ended_ns": ended_ns,
-                "clients": asked.clients,
-                "processes": asked.processes,
-                "resources": asked.resources,
-                "workload": asked.workload,
-                "permits": asked.permits if asked.workload == "permits" else None,
-                "shells": asked.shells,
-                "control": asked.control,
-                "guard": asked.guard,
                 "schedule": [step.as_json() for step in asked.steps],
                 "interrupted": self.interrupted,
             }

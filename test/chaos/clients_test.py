@@ -6,6 +6,7 @@ import sys
 import tempfile
 import time
 import unittest
+from argparse import Namespace
 from pathlib import Path
 
 ROOT = Path(sys.argv[1])
@@ -13,7 +14,7 @@ sys.path.insert(0, str(ROOT / "cluster" / "chaos"))
 sys.path.insert(0, str(ROOT / "test" / "chaos"))
 
 import tap
-from clients import Clients, Load
+from clients import Clients
 from server import ChaosError
 
 PATIENCE_S = 20
@@ -32,10 +33,10 @@ class Ends(unittest.TestCase):
         program = self.folder / "program"
         program.write_text(f"#!/bin/sh\ncd '{self.folder}'\n{text}\nwhile :; do sleep 0.05; done\n")
         program.chmod(0o755)
-        load = Load(program=program, urls=["redis://127.0.0.1:1"], folder=self.folder, clients=1,
-                    resources=1, ttl_ms=500, wait_ms=0, work_ms=1, seed=1, workload="register",
-                    control=None, guard="off", seconds=1, permits=0, max_hold_ms=0, redlock=None)
-        clients = Clients(load, 1, 0)
+        asked = Namespace(program=program, processes=1, shells=0, clients=1, resources=1,
+                          ttl_ms=500, wait_ms=0, work_ms=1, seed=1, workload="register",
+                          control=None, guard="off", seconds=1, permits=0, max_hold_ms=0)
+        clients = Clients(asked, ["redis://127.0.0.1:1"], self.folder)
         self.addCleanup(clients.close)
         clients.start()
         until = time.monotonic() + PATIENCE_S
