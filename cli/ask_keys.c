@@ -9,6 +9,16 @@ static void on_found(struct rl_found *found, void *session) {
     rl_session_done(session, found->status);
 }
 
+int rl_ask_key(struct rl_session *session, struct rl_found *found, redlock_bytes key,
+               struct rl_found_parts parts) {
+    int status =
+        rl_found_ask(found, session->client, session->args->nodes.n, key, parts, on_found, session);
+    status = status == 0 ? rl_session_wait(session) : status;
+    return status == 0 || status == REDLOCK_ERR_NO_QUORUM
+               ? 0
+               : rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
+}
+
 /* All keys of one word. Returns the worst. */
 static int ask_word(struct rl_session *session, const char *word, rl_ask_keys_show show,
                     bool is_first) {
@@ -21,14 +31,12 @@ static int ask_word(struct rl_session *session, const char *word, rl_ask_keys_sh
         worst = rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
     }
     for (size_t i = 0; why == NULL && i < keys.count && session->caught == 0; i++) {
-        int status = rl_found_ask(&found, session->client, session->args->nodes.n, keys.items[i],
-                                  all, on_found, session);
-        status = status == 0 ? rl_session_wait(session) : status;
-        if (status != 0 && status != REDLOCK_ERR_NO_QUORUM) {
-            worst = rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
+        int exit_status = rl_ask_key(session, &found, keys.items[i], all);
+        if (exit_status != 0) {
+            worst = exit_status;
             break;
         }
-        int exit_status = show(session, &found, is_first && i == 0);
+        exit_status = show(session, &found, is_first && i == 0);
         worst = exit_status > worst ? exit_status : worst;
     }
     rl_keys_free(&keys);

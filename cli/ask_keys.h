@@ -19,6 +19,11 @@ typedef int (*rl_ask_keys_show)(struct rl_session *session, struct rl_found *fou
  * status. */
 int rl_ask_keys_check(const struct rl_args *args);
 
+/* Asks the nodes what they know of one key, and waits. Returns 0, also if too few answer; or an
+ * exit status after reporting why. */
+int rl_ask_key(struct rl_session *session, struct rl_found *found, redlock_bytes key,
+               struct rl_found_parts parts);
+
 /* Returns the exit status. */
 int rl_ask_keys(struct rl_args *args, rl_ask_keys_show show);
 

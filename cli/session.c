@@ -42,77 +42,38 @@ int rl_session_wait(struct rl_session *session) {
     return session->status;
 }
 
-static void on_pause(uv_timer_t *timer) {
-    rl_session_done(timer->data, 0);
-}
-
-void rl_session_pause(struct rl_session *session, int64_t ms) {
-    uv_timer_t timer;
-    uv_timer_init(&session->loop, &timer);
-    timer.data = session;
-    uv_update_time(&session->loop);
-    uv_timer_start(&timer, on_pause, (uint64_t)ms, 0);
-    session->is_interruptible = true;
-    rl_session_wait(session);
-    session->is_interruptible = false;
-    uv_close((uv_handle_t *)&timer, NULL);
-    uv_run(&session->loop, UV_RUN_NOWAIT);
-}
-
-/* -- Late nodes -- */
-
-typedef bool is_late_fn(const redlock_node_info *info);
-
-/* It still has to answer a command. */
-static bool is_unanswered(const redlock_node_info *info) {
-    return info->outstanding > 0;
-}
-
-static bool is_connecting(const redlock_node_info *info) {
-    return !info->up && info->connects == 0 && info->failures == 0;
-}
-
-struct late {
+struct until {
     struct rl_session *session;
-    is_late_fn *is_late;
+    rl_session_condition *is_over;
+    const void *data;
 };
 
-static bool is_any_late(const struct late *late) {
-    for (size_t i = 0; i < late->session->args->nodes.n; i++) {
-        redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-        if (redlock_client_node(late->session->client, i, &info) == 0 && late->is_late(&info)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void late_check(uv_check_t *check) {
-    struct late *late = check->data;
-    if (!is_any_late(late)) {
-        rl_session_done(late->session, 0);
+static void until_check(uv_check_t *check) {
+    const struct until *until = check->data;
+    if (until->is_over(until->session, until->data)) {
+        rl_session_done(until->session, 0);
     }
 }
 
-static void late_timeout(uv_timer_t *timer) {
-    struct late *late = timer->data;
-    rl_session_done(late->session, 0);
+static void until_timeout(uv_timer_t *timer) {
+    const struct until *until = timer->data;
+    rl_session_done(until->session, 0);
 }
 
-static void wait_for_late(struct rl_session *session, is_late_fn *is_late, int64_t limit_ms,
-                          bool is_interruptible) {
+void rl_session_until(struct rl_session *session, rl_session_condition *is_over, const void *data,
+                      int64_t limit_ms, bool is_interruptible) {
     uv_check_t check;
     uv_timer_t timer;
-    struct late late = {session, is_late};
-    if (!is_any_late(&late)) {
+    struct until until = {session, is_over, data};
+    if (is_over(session, data)) {
         return;
     }
     uv_check_init(&session->loop, &check);
     uv_timer_init(&session->loop, &timer);
-    check.data = timer.data = &late;
+    check.data = timer.data = &until;
     uv_update_time(&session->loop);
-    uv_check_start(&check, late_check);
-    uv_timer_start(&timer, late_timeout, (uint64_t)limit_ms, 0);
+    uv_check_start(&check, until_check);
+    uv_timer_start(&timer, until_timeout, (uint64_t)limit_ms, 0);
     session->is_interruptible = is_interruptible;
     rl_session_wait(session);
     session->is_interruptible = false; /* before the loop runs again, since nothing waits for it any
@@ -122,10 +83,44 @@ static void wait_for_late(struct rl_session *session, is_late_fn *is_late, int64
     uv_run(&session->loop, UV_RUN_NOWAIT);
 }
 
+static bool is_never_over(const struct rl_session *session, const void *data) {
+    (void)session, (void)data;
+    return false;
+}
+
+void rl_session_pause(struct rl_session *session, int64_t ms) {
+    rl_session_until(session, is_never_over, NULL, ms, true);
+}
+
+/* -- Late nodes -- */
+
+/* Whether no node still has to answer a command. */
+static bool have_answered(const struct rl_session *session, const void *data) {
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    size_t i = 0;
+    (void)data;
+    while (redlock_client_node(session->client, i, &info) == 0 && info.outstanding == 0) {
+        i++;
+    }
+    return i == session->args->nodes.n;
+}
+
+static bool have_connected(const struct rl_session *session, const void *data) {
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    size_t i = 0;
+    (void)data;
+    while (redlock_client_node(session->client, i, &info) == 0 &&
+           (info.up || info.connects > 0 || info.failures > 0)) {
+        i++;
+    }
+    return i == session->args->nodes.n;
+}
+
 void rl_session_settle(struct rl_session *session, const redlock_lock *lock) {
     int64_t limit_ms = session->args->node_timeout_ms;
     int64_t half_ms = lock != NULL ? redlock_lock_remaining_ms(lock) / 2 : limit_ms;
-    wait_for_late(session, is_unanswered, half_ms < limit_ms ? half_ms : limit_ms, lock != NULL);
+    rl_session_until(session, have_answered, NULL, half_ms < limit_ms ? half_ms : limit_ms,
+                     lock != NULL);
 }
 
 static void on_signal(int signal_number, void *data) {
@@ -266,7 +261,7 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
         return exit_status;
     }
     if (status == 0) {
-        wait_for_late(session, is_connecting, args->node_timeout_ms / 2, true);
+        rl_session_until(session, have_connected, NULL, args->node_timeout_ms / 2, true);
         session->status = 0; /* the status of opening; callers check what was caught */
     }
     if (args->verbose && status == 0) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask_keys.h"
 #include "exits.h"
 #include "found.h"
 #include "kick/notes.h"
@@ -305,21 +306,13 @@ static bool is_confirmed(struct kick *kick, const char *key) {
 
 /* -- The kick -- */
 
-static void on_found(struct rl_found *found, void *session) {
-    rl_session_done(session, found->status);
-}
-
 /* Finds the holders. Returns 0 or an exit status. */
 static int look(struct kick *kick) {
-    static const struct rl_found_parts all = {.line = true, .permits = true};
-    struct rl_session *session = &kick->session;
-    int status = rl_found_ask(&kick->found, session->client, session->args->nodes.n,
-                              kick->keys.items[0], all, on_found, session);
-    status = status == 0 ? rl_session_wait(session) : status;
-    if (status != 0 && status != REDLOCK_ERR_NO_QUORUM) {
-        return rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
-    }
-    return rl_kick_targets_choose(&kick->targets, &kick->found, session->args);
+    static const struct rl_found_parts parts = {.line = true, .permits = true};
+    int exit_status = rl_ask_key(&kick->session, &kick->found, kick->keys.items[0], parts);
+    return exit_status != 0
+               ? exit_status
+               : rl_kick_targets_choose(&kick->targets, &kick->found, kick->session.args);
 }
 
 static int kick_it(struct kick *kick, struct rl_args *args) {

@@ -11,14 +11,6 @@
 #include "say.h"
 #include "tool/utf8.h"
 
-#define LOOK_MS 5 /* how often late answers are looked for */
-
-struct release {
-    struct rl_session *session;
-    struct rl_kick_targets *targets;
-    uint64_t began_ms;
-};
-
 /* -- What the nodes say -- */
 
 static redlock_node_outcome outcome_of(const struct rl_kick_target *target, size_t node) {
@@ -66,24 +58,17 @@ enum rl_kick_verdict rl_kick_verdict(const struct rl_kick_targets *targets, size
 
 /* -- The release -- */
 
-static bool is_answered(const struct release *release) {
+static bool is_answered(const struct rl_session *session, const void *data) {
+    const struct rl_kick_targets *targets = data;
     bool is_answered = true;
-    for (size_t i = 0; i < release->targets->n; i++) {
-        const struct rl_kick_target *target = &release->targets->items[i];
+    for (size_t i = 0; i < targets->n; i++) {
+        const struct rl_kick_target *target = &targets->items[i];
         is_answered = is_answered && target->is_done;
-        for (size_t node = 0; node < release->session->args->nodes.n; node++) {
+        for (size_t node = 0; node < session->args->nodes.n; node++) {
             is_answered = is_answered && outcome_of(target, node).vote != REDLOCK_VOTE_PENDING;
         }
     }
     return is_answered;
-}
-
-static void on_look(uv_timer_t *timer) {
-    struct release *release = timer->data;
-    const uint64_t waited_ms = uv_now(timer->loop) - release->began_ms;
-    if (is_answered(release) || waited_ms >= (uint64_t)release->session->args->node_timeout_ms) {
-        rl_session_done(release->session, 0);
-    }
 }
 
 static void on_released(redlock_lock *lock, int status, void *data) {
@@ -110,22 +95,13 @@ static int begin(struct rl_session *session, const char *key, struct rl_kick_tar
 }
 
 int rl_kick_release(struct rl_session *session, const char *key, struct rl_kick_targets *targets) {
-    struct release release = {.session = session, .targets = targets};
-    uv_timer_t timer;
     int exit_status = 0;
     for (size_t i = 0; exit_status == 0 && i < targets->n; i++) {
         exit_status = begin(session, key, &targets->items[i]);
     }
-    uv_update_time(&session->loop);
-    release.began_ms = uv_now(&session->loop);
-    uv_timer_init(&session->loop, &timer);
-    timer.data = &release;
-    uv_timer_start(&timer, on_look, 0, LOOK_MS);
     if (exit_status == 0) {
-        rl_session_wait(session);
+        rl_session_until(session, is_answered, targets, session->args->node_timeout_ms, false);
     }
-    uv_close((uv_handle_t *)&timer, NULL);
-    uv_run(&session->loop, UV_RUN_NOWAIT);
     return exit_status;
 }
 
