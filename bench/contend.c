@@ -14,11 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "arena.h"
 #include "contender.h"
 #include "figures.h"
-#include "judge.h"
 #include "node_counts.h"
+#include "records.h"
 
 #define READY_S 60
 #define END_S 20

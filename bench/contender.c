@@ -2,14 +2,79 @@
 #include "contender.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "alarm.h"
 #include "redlock/semaphore.h"
 #include "session.h"
+
+/* -- The arena -- */
+
+static void *share(size_t size) {
+    void *memory =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory != MAP_FAILED ? memory : NULL;
+}
+
+static void give_back(void *memory, size_t size) {
+    if (memory != NULL) {
+        munmap(memory, size);
+    }
+}
+
+int rl_bench_arena_open(struct rl_bench_arena *arena, size_t n) {
+    memset(arena, 0, sizeof(*arena));
+    arena->n = n;
+    for (size_t i = 0; i < 2; i++) {
+        arena->ready[i] = arena->go[i] = arena->stop[i] = -1;
+    }
+    arena->processes = share(n * sizeof(*arena->processes));
+    arena->waits = share(RL_BENCH_ARENA_WAITS * sizeof(*arena->waits));
+    arena->n_waits = share(sizeof(*arena->n_waits));
+    if (arena->processes == NULL || arena->waits == NULL || arena->n_waits == NULL ||
+        pipe2(arena->ready, O_CLOEXEC) != 0 || pipe2(arena->go, O_CLOEXEC) != 0 ||
+        pipe2(arena->stop, O_CLOEXEC) != 0) {
+        return -1;
+    }
+    return 0;
+}
+
+static struct rl_bench_wait *arena_claim(struct rl_bench_arena *arena) {
+    uint64_t i = atomic_fetch_add(arena->n_waits, 1);
+    return i < RL_BENCH_ARENA_WAITS ? &arena->waits[i] : NULL;
+}
+
+void rl_bench_arena_shut(int *fd) {
+    if (*fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+}
+
+/* In a child: closes the ends of the pipes that are the parent's. */
+static void arena_enter(struct rl_bench_arena *arena) {
+    rl_bench_arena_shut(&arena->ready[0]);
+    rl_bench_arena_shut(&arena->go[1]);
+    rl_bench_arena_shut(&arena->stop[1]);
+}
+
+void rl_bench_arena_close(struct rl_bench_arena *arena) {
+    for (size_t i = 0; i < 2; i++) {
+        rl_bench_arena_shut(&arena->ready[i]);
+        rl_bench_arena_shut(&arena->go[i]);
+        rl_bench_arena_shut(&arena->stop[i]);
+    }
+    give_back(arena->processes, arena->n * sizeof(*arena->processes));
+    give_back(arena->waits, RL_BENCH_ARENA_WAITS * sizeof(*arena->waits));
+    give_back(arena->n_waits, sizeof(*arena->n_waits));
+}
+
+/* -- A client -- */
 
 #define SETTLE_MS 20000
 
@@ -71,7 +136,7 @@ static void leave(struct waiter *waiter) {
 /* A wait has ended, or was given up. */
 static struct rl_bench_wait *note(struct waiter *waiter, uint64_t granted_ns) {
     struct contender *contender = waiter->contender;
-    struct rl_bench_wait *wait = rl_bench_arena_claim(contender->arena);
+    struct rl_bench_wait *wait = arena_claim(contender->arena);
     if (wait == NULL) {
         fail(contender, "more grants than there is room for", waiter->locks[0]);
         return NULL;
@@ -374,7 +439,7 @@ int rl_bench_contender_run(const struct rl_bench *bench, struct rl_bench_arena *
     struct contender contender = {.bench = own, .arena = arena, .number = number};
     contender.process = &arena->processes[number];
     contender.keeps = bench->options.idle && number == 0;
-    rl_bench_arena_enter(arena);
+    arena_enter(arena);
     if (own == NULL || uv_loop_init(&own->loop) != 0) {
         return EXIT_FAILURE;
     }

@@ -20,8 +20,7 @@
 #include "contend.h"
 #include "cycle.h"
 #include "keep.h"
-#include "report_json.h"
-#include "report_table.h"
+#include "report.h"
 #include "shells.h"
 
 #define CLOSING_TURNS 100

@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-#include "options.h"
+#include "bench.h"
 #include "timeline.h"
 
 /* A measured period, and its counters. */
@@ -35,12 +35,18 @@ struct rl_bench_records {
     struct rl_bench_timeline timeline; /* n_waiters is set */
 };
 
-int rl_bench_records_save(const struct rl_bench_records *records, const char *path, char *error,
-                          size_t error_size);
-
-/* To be freed in any case. */
-int rl_bench_records_load(struct rl_bench_records *records, const char *path, char *error,
-                          size_t error_size);
 void rl_bench_records_free(struct rl_bench_records *records);
+
+/* Computes one side of the report from the records: puts the timeline in order, computes each
+ * slice's figures, the grants of the waiters and the overlaps, and saves the records if requested.
+ * -1 with bench->error: out of memory, or a file that cannot be read or written.
+ *
+ * side: 0 or 1 of the report. If the records of side 0 have readers and writers, these become the
+ * two sides. */
+int rl_bench_judge(struct rl_bench *bench, size_t side, const char *name,
+                   struct rl_bench_records *records);
+
+/* The records of --records, as the one side. */
+int rl_bench_judge_file(struct rl_bench *bench);
 
 #endif /* RL_BENCH_RECORDS_H */

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "figures.h"
-#include "judge.h"
 #include "node_counts.h"
+#include "records.h"
 
 #define WORDS_MAX 40
 #define REPORT_FD 3
