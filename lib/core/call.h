@@ -1,11 +1,17 @@
 /* A command to one node on behalf of a lock, from the sending to its end.
  *
  * Happy path: rl_call_init(), the driver sends it, rl_call_vote() when its outcome is known, and
- * rl_call_end() says that the driver is done with it.
+ * rl_call_end() says that the driver is done with it. The node answered yes or no, and that is its
+ * vote.
  *
- * Failure modes: rl_call_end() may say that a release is pending, and the driver adds it to the
- * node's pending releases (rl_pending_add). From there rl_pending_retry() sends it again, after
- * rl_call_again().
+ * Failure modes: it answered with an error, and did not run the command. Or no answer came, or an
+ * unexpected reply: then the command may have run, or may still run. rl_call_end() may say that a
+ * release is pending, and the driver adds it to the node's pending releases (rl_pending_add). From
+ * there rl_pending_retry() sends it again, after rl_call_again().
+ *
+ * Can a key be orphaned here? Only yes and no end a release: they say that the token is not in the
+ * key. After anything else the release stays pending. And only an answer says that a SET did not
+ * run.
  */
 #ifndef RL_CORE_CALL_H
 #define RL_CORE_CALL_H
@@ -15,7 +21,7 @@
 
 #include "core/lock.h"
 #include "core/pending.h"
-#include "core/reply_class.h"
+#include "core/round.h"
 
 enum rl_call_kind {
     RL_CALL_SET,
@@ -34,13 +40,23 @@ struct rl_call {
     bool is_retry;                     /* a pending release that was sent again */
 };
 
+enum rl_outcome {
+    RL_OUTCOME_YES,
+    RL_OUTCOME_NO,             /* another's token, or none */
+    RL_OUTCOME_ERROR,          /* the node answered that it did not run it */
+    RL_OUTCOME_NOSCRIPT,       /* NOSCRIPT, although the node was sent the whole script */
+    RL_OUTCOME_PROTOCOL_ERROR, /* an unexpected reply */
+    RL_OUTCOME_UNANSWERED,
+    RL_OUTCOMES
+};
+
 /* How a call ended. */
 enum rl_end {
     RL_END_DONE,
-    RL_END_REPAIRED,     /* done: a node that had lost the key has it again */
-    RL_END_RETRIED,      /* done: a release that was pending */
-    RL_END_PENDING,      /* RL_RELEASE_UNANSWERED */
-    RL_END_PENDING_AGAIN /* RL_RELEASE_REFUSED */
+    RL_END_REPAIRED,  /* done: a node that had lost the key has it again */
+    RL_END_RETRIED,   /* done: a release that was pending */
+    RL_END_REFUSED,   /* a release is pending: the node answered with an error */
+    RL_END_UNANSWERED /* ... or it did not answer */
 };
 
 /* Initialises a command with the lock's present token. A pending release has the life of the

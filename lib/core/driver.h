@@ -45,7 +45,7 @@ enum rl_op_kind { RL_OP_ACQUIRE, RL_OP_EXTEND, RL_OP_RELEASE, RL_OPS };
  *   - `stepped`: the step is over, nothing is done yet: for traces and checks;
  *   - `fan_out`: `send` follows for each of these nodes, with the same command of the same round;
  *   - `send`: 0, and its outcome will come (call.h); or why it was not sent, and none will;
- *   - `owe`: a release of the present token is pending for the node (RL_RELEASE_UNANSWERED);
+ *   - `owe`: a release of the present token is pending for the node, and was not sent;
  *   - `ended`: an operation is over, its callback is to run;
  *   - `renewed`: the watchdog has extended, or tried to;
  *   - `lost`: the hold is over, on_lost is to run;

@@ -15,7 +15,7 @@
  * asks nodes whose vote does not come in time. Such a hold has a lease at first, and extends
  * itself. If the driver has to find out first what to request from the nodes (which slots of a
  * semaphore), READY lasts until it has, or knows that there is nothing: a refused attempt without a
- * vote. With a watchdog (watch.h) the lock extends itself. ADOPT begins with a token that is held
+ * vote. With a watchdog (timing.h) the lock extends itself. ADOPT begins with a token that is held
  * already, and DISOWN leaves one behind.
  *
  * Failure modes: an attempt that cannot win, comes too late or is cancelled is released on every
@@ -132,10 +132,10 @@
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/lock_data.h"
-#include "core/lock_view.h"
 
 /* rules and ballots (n of them) must outlive the lock. timeout_reason marks missing votes. */
 void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_ballot *ballots,
@@ -152,6 +152,33 @@ void rl_lock_put_off(struct rl_lock *lock, uint64_t since_ns, uint64_t now_ns);
 /* For a lock that neither asks nor holds: copies the last round and token of another lock, whose
  * hold it shared. */
 void rl_lock_copy_past(struct rl_lock *lock, const struct rl_lock *from);
+
+/* -- Queries -- */
+
+/* When RL_EV_TICK is due, RL_NEVER if no deadline is set. */
+uint64_t rl_lock_wake_ns(const struct rl_lock *lock);
+
+/* When the loss of a held lock is due, which RL_EV_TICK reports; RL_NEVER if it is not held. For
+ * drivers with many locks: rl_lock_wake_ns() alone may name something less urgent. */
+uint64_t rl_lock_lost_ns(const struct rl_lock *lock);
+
+/* Whether the lock is held, and its validity has not ended at now_ns. */
+bool rl_lock_is_valid(const struct rl_lock *lock, uint64_t now_ns);
+
+/* Whether the lock is held or extending, whatever the time. */
+bool rl_lock_is_holding(const struct rl_lock *lock);
+
+/* The fence of the last grant; 0 before it, or if the acquire did not ask for one. */
+uint64_t rl_lock_fence(const struct rl_lock *lock);
+
+/* Whether there is an attempt or a hold with this token, so that no release of it was sent. */
+bool rl_lock_has_token(const struct rl_lock *lock, const char *token);
+
+/* Whether an acquire (waiting to granted) is pending. */
+bool rl_lock_is_acquiring(const struct rl_lock *lock);
+
+/* Whether the lock keeps its place in line: it asks the nodes, holds, or waits for its turn. */
+bool rl_lock_is_in_line(const struct rl_lock *lock);
 
 const char *rl_event_name(enum rl_event_type type);
 

@@ -13,9 +13,8 @@
 #include "base/mark.h"
 #include "core/lock_acquire.h"
 #include "core/lock_hold.h"
-#include "core/lock_round.h"
 #include "core/lock_state.h"
-#include "core/retry.h"
+#include "core/timing.h"
 
 #define NOTICE_SPREAD_NS (3 * RL_NS_PER_MS)
 #define PASS_PATIENCE_NS (20 * RL_NS_PER_MS)

@@ -1,5 +1,5 @@
-/* The data of a lock: its states, its events and its actions. The operations are in lock.h, the
- * queries in lock_view.h. */
+/* The data of a lock: its states, its events and its actions. The operations and queries are
+ * in lock.h. */
 #ifndef RL_CORE_LOCK_DATA_H
 #define RL_CORE_LOCK_DATA_H
 

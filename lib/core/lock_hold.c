@@ -12,9 +12,8 @@
 
 #include "base/mark.h"
 #include "core/lock_hold.h"
-#include "core/lock_round.h"
 #include "core/lock_state.h"
-#include "core/watch.h"
+#include "core/timing.h"
 
 #define LIFE_MS_MAX 86400000u
 #define LEASE_NS_MAX (50 * RL_NS_PER_MS) /* a short hold needs no extension */

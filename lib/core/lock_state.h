@@ -1,5 +1,5 @@
-/* The states of a lock: which moves are allowed, and what is true in each. For lock*.c;
- * others look at a lock through lock_view.h. */
+/* The states of a lock: which moves are allowed, what is true in each, and what attempts and holds
+ * have in common. For lock*.c; others look at a lock through the queries of lock.h. */
 #ifndef RL_CORE_LOCK_STATE_H
 #define RL_CORE_LOCK_STATE_H
 
@@ -24,6 +24,25 @@ static inline bool lock_is(const struct rl_lock *lock, uint32_t set) {
 void rl_lock_move(struct rl_lock *lock, enum rl_lock_state to);
 
 void rl_lock_invariant(const struct rl_lock *lock);
+
+/* What attempts and holds have in common. Each takes the event of the step and adds to its
+ * actions. */
+
+/* Every end of an attempt or a hold comes through here: releases what may be on the nodes, now or
+ * later, and ends the round. */
+void rl_lock_release_all(struct rl_lock *lock, const struct rl_event *event,
+                         struct rl_actions *out);
+
+/* `asked`: the nodes that take part; the others have failed. The round's command is sent to these
+ * now. */
+void rl_lock_begin_round(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
+                         enum rl_round_kind kind, uint32_t asked);
+
+/* The end of the validity that this attempt can win. */
+uint64_t rl_lock_attempt_ends_ns(const struct rl_lock *lock);
+
+/* Sets the end of validity, and the moment before it at which a holder is notified. */
+void rl_lock_set_validity(struct rl_lock *lock, uint64_t until_ns);
 
 const char *rl_lock_state_name(enum rl_lock_state state);
 

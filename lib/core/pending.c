@@ -46,11 +46,9 @@ static bool owed_is_over(struct rl_pending_release *item, uint64_t now_ns) {
 }
 
 struct rl_pending_release *rl_pending_add(struct rl_pending *pending,
-                                          struct rl_pending_release *item,
-                                          enum rl_release_left left, bool is_up, uint64_t now_ns) {
-    assert(left != RL_RELEASE_DONE);
+                                          struct rl_pending_release *item, bool is_refused,
+                                          bool is_up, uint64_t now_ns) {
     assert(pending->count <= pending->max);
-    bool is_refused = left == RL_RELEASE_REFUSED;
     if (is_refused && owed_is_over(item, now_ns)) {
         RL_MARK(PENDING_OUTLIVED);
         return item;
@@ -75,7 +73,7 @@ void rl_pending_retry(struct rl_pending *pending, uint64_t now_ns,
         struct rl_pending_release *item = rl_pending_take(pending);
         if (!send(item, data)) {
             RL_MARK(PENDING_NOT_SENT);
-            rl_pending_add(pending, item, RL_RELEASE_UNANSWERED, true, now_ns);
+            rl_pending_add(pending, item, false, true, now_ns);
             break;
         }
     }

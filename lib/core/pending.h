@@ -17,7 +17,6 @@
 #include <stdint.h>
 
 #include "core/quorum.h"
-#include "core/reply_class.h"
 
 #define RL_PENDING_MAX 4096u                          /* items of one node, for a real client */
 #define RL_PENDING_RETRY_NS (UINT64_C(500) * 1000000) /* the pause after an error */
@@ -42,12 +41,12 @@ void rl_pending_init(struct rl_pending *pending, uint32_t max);
 void rl_pending_release_init(struct rl_pending_release *item, const struct rl_rules *rules,
                              uint32_t life_ms);
 
-/* Adds a release that was refused, or was not answered or not sent. Returns an item to drop
- * (perhaps this one), or NULL. is_up: the node could be sent to now; then a release that it was too
- * busy for is retried after a pause, since no reconnect will follow. */
+/* Adds a release that the node refused with an error, or that was not answered or not sent. Returns
+ * an item to drop (perhaps this one), or NULL. is_up: the node could be sent to now; then a release
+ * that it was too busy for is retried after a pause, since no reconnect will follow. */
 struct rl_pending_release *rl_pending_add(struct rl_pending *pending,
-                                          struct rl_pending_release *item,
-                                          enum rl_release_left left, bool is_up, uint64_t now_ns);
+                                          struct rl_pending_release *item, bool is_refused,
+                                          bool is_up, uint64_t now_ns);
 
 /* Sends every pending release again, oldest first, until one cannot be sent: the others wait for
  * a pause. send: false if it could not; must not change the items. */

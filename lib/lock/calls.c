@@ -266,15 +266,15 @@ static void owe_drop(struct rl_client_node *node, struct rl_pending_release *ite
     }
 }
 
-static void owe(struct rl_client_node *node, struct rl_lock_call *call, enum rl_release_left left) {
+static void owe(struct rl_client_node *node, struct rl_lock_call *call, bool is_refused) {
     uint32_t before = node->pending_releases.count;
     assert(call->sent.kind == RL_CALL_RELEASE); /* a retry sends nothing else */
     assert(call->lock->client == node->client);
     call->request.grace_ms = 0; /* the waiter may be served by then */
     struct rl_pending_release *given_up =
-        rl_pending_add(&node->pending_releases, &call->sent.pending, left,
+        rl_pending_add(&node->pending_releases, &call->sent.pending, is_refused,
                        rl_node_is_up(&node->node), rl_client_now_ns(node->client));
-    if (left == RL_RELEASE_UNANSWERED) {
+    if (!is_refused) {
         trace_release(node, REDLOCK_EVENT_RELEASE_PENDING, call, call->lock);
     }
     owe_changed(node, before);
@@ -292,7 +292,7 @@ void rl_calls_owe(redlock_lock *lock, uint32_t node) {
     }
     call_init(call, lock, RL_CALL_RELEASE, 0);
     request_fill(&call->request, lock, RL_CALL_RELEASE);
-    owe(&lock->client->nodes[node], call, RL_RELEASE_UNANSWERED);
+    owe(&lock->client->nodes[node], call, false);
 }
 
 static bool retry_one(struct rl_pending_release *item, void *data) {
@@ -353,11 +353,11 @@ void rl_calls_settle(struct rl_client_node *node, struct rl_lock_call *call,
     redlock_client *client = node->client;
     assert(call->lock != NULL && call->lock->client == client);
     switch (rl_call_end(&call->sent, outcome)) {
-        case RL_END_PENDING:
-            owe(node, call, RL_RELEASE_UNANSWERED);
+        case RL_END_REFUSED:
+            owe(node, call, true);
             return;
-        case RL_END_PENDING_AGAIN:
-            owe(node, call, RL_RELEASE_REFUSED);
+        case RL_END_UNANSWERED:
+            owe(node, call, false);
             return;
         case RL_END_RETRIED:
             client->stats.releases_retried++;

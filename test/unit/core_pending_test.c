@@ -17,12 +17,12 @@ static struct rl_pending_release items[ITEMS];
 /* Of a node that is down. */
 static struct rl_pending_release *unanswered(struct rl_pending *pending,
                                              struct rl_pending_release *item) {
-    return rl_pending_add(pending, item, RL_RELEASE_UNANSWERED, false, 1);
+    return rl_pending_add(pending, item, false, false, 1);
 }
 
 static struct rl_pending_release *refused(struct rl_pending *pending,
                                           struct rl_pending_release *item, uint64_t now_ns) {
-    return rl_pending_add(pending, item, RL_RELEASE_REFUSED, true, now_ns);
+    return rl_pending_add(pending, item, true, true, now_ns);
 }
 
 static void prepare(struct rl_pending *pending) {
@@ -183,10 +183,10 @@ static void retries_what_was_not_sent(void **state) {
     (void)state;
     struct rl_pending pending;
     prepare(&pending);
-    assert_null(rl_pending_add(&pending, &items[0], RL_RELEASE_UNANSWERED, true, 3 * MS));
+    assert_null(rl_pending_add(&pending, &items[0], false, true, 3 * MS));
     assert_int_equal(pending.retry_ns, 3 * MS + RL_PENDING_RETRY_NS);
     assert_int_equal(items[0].until_ns, RL_NEVER); /* and not given up: it was not refused */
-    assert_null(rl_pending_add(&pending, &items[1], RL_RELEASE_UNANSWERED, true, 4 * MS));
+    assert_null(rl_pending_add(&pending, &items[1], false, true, 4 * MS));
     assert_int_equal(pending.retry_ns, 3 * MS + RL_PENDING_RETRY_NS);
 }
 
@@ -199,8 +199,7 @@ static void keeps_as_few_as_it_is_told(void **state) {
         for (uint32_t i = 0; i < max + 3; i++) {
             bool is_up = i % 2 == 1;
             struct rl_pending_release *oldest = i < max ? NULL : &items[i - max];
-            assert_ptr_equal(rl_pending_add(&pending, &items[i], RL_RELEASE_UNANSWERED, is_up, MS),
-                             oldest);
+            assert_ptr_equal(rl_pending_add(&pending, &items[i], false, is_up, MS), oldest);
             assert_int_equal(pending.retry_ns == RL_NEVER,
                              i == 0); /* the pause outlives the oldest */
         }

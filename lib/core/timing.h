@@ -1,21 +1,28 @@
-/* When the watchdog extends a lock.
+/* Pauses: between two attempts, and until the watchdog extends a lock. Randomness is an argument.
  *
- * Happy path: whenever renew_ns of the validity are used up, so that with the usual third of the
- * ttl two more tries fit in before the end. Up to an eighth of that earlier, at random: locks that
- * were acquired together do not renew together.
+ * Between attempts: a fixed part, so that the nodes are not hammered, and a random one, so that
+ * clients that split the votes do not collide again (specification, "Retry on failure").
+ *
+ * The watchdog extends whenever renew_ns of the validity are used up, so that with the usual third
+ * of the ttl two more tries fit in before the end. Up to an eighth of that earlier, at random, so
+ * that locks that were acquired together do not renew together.
  *
  * Failure modes: slow nodes. A lock with much validity left can wait for them: the wait for votes,
  * and the pause before the extension is repeated, depend on what is left. A fixed pace would be a
  * trap: if a hundred thousand locks met one hiccup longer than the node timeout, their repetitions
  * alone would keep the nodes overloaded until all are lost. (This was measured.)
  */
-#ifndef RL_CORE_WATCH_H
-#define RL_CORE_WATCH_H
+#ifndef RL_CORE_TIMING_H
+#define RL_CORE_TIMING_H
 
 #include <stdint.h>
 
+#define RL_RETRY_NS_MIN UINT64_C(1000000) /* shorter pauses would only burn the processor */
 #define RL_WATCH_RETRY_NS_MIN UINT64_C(5000000)
 #define RL_WATCH_RETRY_NS_MAX UINT64_C(5000000000)
+
+/* delay plus an evenly spread part of 0 to jitter, both included; at least RL_RETRY_NS_MIN. */
+uint64_t rl_retry_delay_ns(uint32_t delay_ms, uint32_t jitter_ms, uint64_t random);
 
 /* When to extend a lock that is valid until valid_until_ns, and for validity_ns after each
  * extension. */
