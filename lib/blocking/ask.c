@@ -9,7 +9,6 @@
 #include "blocking/ask.h"
 #include "blocking/drive.h"
 #include "blocking/gate.h"
-#include "blocking/wheel.h"
 
 void rl_blocking_ref(redlock_blocking *blocking) {
     uint32_t before = atomic_fetch_add_explicit(&blocking->references, 1, memory_order_relaxed);

@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "blocking/ask.h"
@@ -26,8 +27,6 @@
 #include "blocking/gate.h"
 #include "blocking/hold.h"
 #include "blocking/make.h"
-#include "blocking/wheel.h"
-#include "blocking/work.h"
 
 /* -- The loop thread -- */
 
@@ -277,4 +276,28 @@ const char *redlock_blocking_message(redlock_blocking *blocking, char *buffer, s
         rl_error_copy(buffer, size, redlock_strerror(status));
     }
     return buffer;
+}
+
+/* -- Credentials -- */
+
+/* The strings belong to the caller, which waits: no further copy of a password exists here. */
+struct rl_credentials_ask {
+    struct rl_ask ask;
+    size_t node;
+    const char *user;
+    const char *password;
+};
+
+static void run_set(struct rl_ask *ask) {
+    const struct rl_credentials_ask *set = RL_CONTAINER(ask, struct rl_credentials_ask, ask);
+    assert(ask->run == run_set);
+    rl_ask_answer(ask, redlock_client_set_credentials(ask->blocking->client, set->node, set->user,
+                                                      set->password));
+}
+
+int redlock_blocking_set_credentials(redlock_blocking *blocking, size_t node, const char *user,
+                                     const char *password) {
+    struct rl_credentials_ask set = {
+        .ask = {.run = run_set}, .node = node, .user = user, .password = password};
+    return blocking == NULL ? REDLOCK_ERR_INVALID : rl_ask_send(blocking, &set.ask);
 }

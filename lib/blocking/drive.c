@@ -1,36 +1,203 @@
 /* Which thread runs the client's loop, and when it changes.
  *
  * Happy path: one thread locks and unlocks. Being woken, and waking its caller, costs the loop
- * thread more than the rest of a lock, so it leaves the loop after ALONE_MIN (wheel.c) asks that
- * came one by one; from then on each caller runs the loop itself while it waits, and leaves it with
- * its answer. If no caller has come for RL_REST_MS, or a timer is due, the loop thread takes the
- * loop back. If a caller leaves while others wait, the loop thread gets the loop at once, and keeps
- * it.
+ * thread more than the rest of a lock, so it leaves the loop after ALONE_MIN asks that came one by
+ * one; from then on each caller runs the loop itself while it waits, and leaves it with its answer.
+ * If no caller has come for REST_MS, or a timer is due, the loop thread takes the loop back. If a
+ * caller leaves while others wait, the loop thread gets the loop at once, and keeps it.
  *
  * Failure modes: the loop thread takes over an answer that takes longer than STINT_MS, and a client
  * that is closing. It also runs everything of a client in which code of the program may run
  * (on_lost, a trace hook, an allocator), as promised for such code, and a call on a small stack.
  *
- * What is late if no thread runs the loop for RL_REST_MS? Nothing that a caller waits for, since
+ * What is late if no thread runs the loop for REST_MS? Nothing that a caller waits for, since
  * that caller would run it. Nor are timers: due_ns says when the first one is due, and the loop
  * thread takes the loop for it. (No test shows that: a thread that leaves the loop free has seen no
- * timer due within RL_REST_MS, so without due_ns a timer would be late by no more than that.) Bytes
+ * timer due within REST_MS, so without due_ns a timer would be late by no more than that.) Bytes
  * that arrive meanwhile are read before their deadline is checked (heard_ns() of base/world.h).
  */
 #include "blocking/drive.h"
 
 #include <assert.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stddef.h>
+#include <time.h>
 
+#include "base/require.h"
 #include "base/stack.h"
 #include "blocking/gate.h"
-#include "blocking/wheel.h"
-#include "blocking/work.h"
+#include "client/recipe.h"
 
 #define NS_PER_MS UINT64_C(1000000)
+#define REST_MS 2 /* how long the loop may go without a thread that runs it */
+#define ALONE_MIN 8
 #define STINT_MS 5
 /* For the whole library, and libuv: the events of one wait take 12 KB, and a TLS handshake needs
  * some 30. */
 #define STACK_ROOM ((size_t)128 * 1024)
+
+/* -- The wheel -- */
+
+/* Its address identifies the thread. */
+static _Thread_local char here;
+
+void rl_wheel_take(redlock_blocking *blocking) {
+    assert(atomic_load(&blocking->driver) == NULL);
+    atomic_store_explicit(&blocking->driver, &here, memory_order_relaxed);
+    if (blocking->client != NULL) {
+        rl_recipe_take_over(blocking->client);
+    }
+}
+
+/* The calling thread no longer runs the loop: `wheel` says so, or will while the gate is still
+ * closed. */
+static void wheel_let_go(redlock_blocking *blocking) {
+    assert(rl_wheel_is_mine(blocking));
+    atomic_store_explicit(&blocking->driver, NULL, memory_order_relaxed);
+}
+
+bool rl_wheel_is_mine(const redlock_blocking *blocking) {
+    return atomic_load_explicit(&blocking->driver, memory_order_relaxed) == &here;
+}
+
+/* The clock of the loop and of the gate's conditions. */
+static uint64_t gate_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Whether no code of the program may run in the loop. */
+static bool may_drive(const redlock_blocking *blocking) {
+    assert(rl_wheel_is_mine(blocking));
+    return !blocking->has_own_code && blocking->listeners == 0;
+}
+
+/* With the gate closed, by the thread with the wheel: whether no thread needs the wheel for
+ * REST_MS. timeout_ms: how long the loop would wait; below 0: for ever. Sets due_ns. */
+static bool may_let_go(redlock_blocking *blocking, int timeout_ms) {
+    assert(rl_wheel_is_mine(blocking));
+    assert(blocking->sent >= blocking->answered);
+    blocking->due_ns = UINT64_MAX;
+    if (timeout_ms >= 0) {
+        blocking->due_ns = gate_now_ns() + (uint64_t)timeout_ms * NS_PER_MS;
+    }
+    return blocking->sent == blocking->answered && may_drive(blocking) && !blocking->is_closing &&
+           (timeout_ms < 0 || timeout_ms > REST_MS);
+}
+
+void rl_wheel_call(redlock_blocking *blocking) {
+    assert(!rl_wheel_is_mine(blocking));
+    pthread_cond_broadcast(&blocking->changed);
+}
+
+/* By the thread with the wheel, with the gate closed and all answers delivered: notes whether
+ * callers come one by one. If so, the loop thread leaves its loop for them. */
+static void consider_callers(redlock_blocking *blocking) {
+    assert(rl_wheel_is_mine(blocking));
+    if (blocking->answered == blocking->considered) {
+        return;
+    }
+    blocking->considered = blocking->answered;
+    if (blocking->sent != blocking->answered) {
+        blocking->alone = 0;
+    } else if (blocking->alone < ALONE_MIN) {
+        blocking->alone++;
+    }
+    if (blocking->alone == ALONE_MIN && blocking->wheel == RL_WHEEL_THREAD && may_drive(blocking)) {
+        rl_loop_thread_pause(blocking->thread);
+    }
+}
+
+/* -- Asks -- */
+
+void rl_ask_answer(struct rl_ask *ask, int status) {
+    redlock_blocking *blocking = ask->blocking;
+    assert(rl_wheel_is_mine(blocking));
+    RL_REQUIRE(!ask->is_done); /* else its caller may have returned, and its stack be gone */
+    assert(status <= 0);
+    ask->status = status;
+    ask->is_done = true;
+    ask->next = NULL;
+    blocking->answered++;
+    if (blocking->last_answer != NULL) {
+        blocking->last_answer->next = ask;
+    } else {
+        blocking->first_answer = ask;
+    }
+    blocking->last_answer = ask;
+    if (!blocking->keeps_answers) {
+        rl_ask_tell(blocking);
+    }
+}
+
+void rl_ask_tell(redlock_blocking *blocking) {
+    struct rl_ask *ask = blocking->first_answer;
+    assert(rl_wheel_is_mine(blocking));
+    blocking->first_answer = blocking->last_answer = NULL;
+    while (ask != NULL) {
+        struct rl_ask *next = ask->next;
+        assert(ask->blocking == blocking && ask->is_done);
+        int error = sem_post(&ask->answered); /* it belongs to the caller again */
+        assert(error == 0);
+        (void)error;
+        ask = next;
+    }
+}
+
+/* Wakes the callers of all answered asks, and of later ones at once from now on. */
+static void tell_all(redlock_blocking *blocking) {
+    blocking->keeps_answers = false;
+    rl_ask_tell(blocking);
+    assert(blocking->first_answer == NULL);
+}
+
+/* With the gate closed: takes the list, or nothing if only the loop thread may run it: an ask that
+ * closes the client, or one that may lock a mutex with on_lost, which another caller has just
+ * made. */
+static struct rl_ask *take_list(redlock_blocking *blocking) {
+    struct rl_ask *ask = blocking->first;
+    bool is_for_thread = blocking->is_closing || blocking->listeners > 0;
+    if (is_for_thread && !rl_loop_thread_is_self(blocking->thread)) {
+        assert(blocking->wheel == RL_WHEEL_CALLER);
+        blocking->leaves = true;
+        return NULL;
+    }
+    blocking->first = blocking->last = NULL;
+    return ask;
+}
+
+/* Takes the list, and runs its asks. */
+static void run_all(redlock_blocking *blocking, bool is_asleep) {
+    assert(rl_wheel_is_mine(blocking));
+    rl_gate_close(blocking);
+    struct rl_ask *ask = take_list(blocking);
+    blocking->is_asleep = is_asleep;
+    if (is_asleep) {
+        consider_callers(blocking);
+    }
+    rl_gate_open(blocking);
+    while (ask != NULL) {
+        struct rl_ask *next = ask->next; /* no thread changes the list that was taken */
+        assert(ask->blocking == blocking && !ask->is_done);
+        ask->run(ask);
+        ask = next;
+    }
+}
+
+void rl_ask_before_wait(redlock_blocking *blocking) {
+    tell_all(blocking);
+    run_all(blocking, true);
+    if (blocking->leaves) { /* this thread must not wait */
+        rl_loop_thread_wake(blocking->thread);
+    }
+}
+
+void rl_ask_after_wait(redlock_blocking *blocking) {
+    blocking->keeps_answers = true;
+    run_all(blocking, false);
+}
 
 /* -- A caller -- */
 
@@ -42,7 +209,7 @@ static int finish(redlock_blocking *blocking) {
         rl_loop_thread_run_now(blocking->thread);
         timeout_ms = rl_loop_thread_timeout_ms(blocking->thread);
     }
-    rl_ask_tell_all(blocking);
+    tell_all(blocking);
     return timeout_ms;
 }
 
@@ -70,14 +237,14 @@ void rl_drive_until(redlock_blocking *blocking, const struct rl_ask *ask) {
     int timeout_ms = finish(blocking);
     rl_gate_close(blocking);
     assert(blocking->wheel == RL_WHEEL_CALLER);
-    bool is_free = rl_wheel_may_let_go(blocking, timeout_ms);
+    bool is_free = may_let_go(blocking, timeout_ms);
     if (blocking->sent != blocking->answered) {
         blocking->alone = 0;
     }
     blocking->leaves = blocking->is_asleep = false;
     blocking->stints++;
     blocking->wheel = is_free ? RL_WHEEL_FREE : RL_WHEEL_THREAD;
-    rl_wheel_let_go(blocking);
+    wheel_let_go(blocking);
     rl_gate_open(blocking);
     if (!is_free) {
         rl_wheel_call(blocking);
@@ -88,7 +255,7 @@ void rl_drive_until(redlock_blocking *blocking, const struct rl_ask *ask) {
 static void wait_for_wheel(redlock_blocking *blocking) {
     while (blocking->wheel != RL_WHEEL_THREAD) {
         uint64_t stints = blocking->stints;
-        uint64_t until_ns = rl_wheel_now_ns() + RL_REST_MS * NS_PER_MS;
+        uint64_t until_ns = gate_now_ns() + REST_MS * NS_PER_MS;
         if (blocking->wheel == RL_WHEEL_FREE && blocking->due_ns < until_ns) {
             until_ns = blocking->due_ns;
         }
@@ -102,13 +269,13 @@ static void wait_for_wheel(redlock_blocking *blocking) {
 }
 
 void rl_drive_rest(redlock_blocking *blocking) {
-    rl_ask_tell_all(blocking);
+    tell_all(blocking);
     int timeout_ms = rl_loop_thread_timeout_ms(blocking->thread);
     rl_gate_close(blocking);
     assert(blocking->wheel == RL_WHEEL_THREAD);
-    if (rl_wheel_may_let_go(blocking, timeout_ms)) {
+    if (may_let_go(blocking, timeout_ms)) {
         blocking->wheel = RL_WHEEL_FREE;
-        rl_wheel_let_go(blocking);
+        wheel_let_go(blocking);
         wait_for_wheel(blocking);
         rl_wheel_take(blocking);
     }

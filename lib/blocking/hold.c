@@ -21,15 +21,12 @@
  */
 #include <assert.h>
 
-#include "redlock/semaphore.h"
-
 #include "base/error.h"
+#include "blocking/drive.h"
 #include "blocking/gate.h"
 #include "blocking/hold.h"
 #include "blocking/make.h"
 #include "blocking/valid.h"
-#include "blocking/wheel.h"
-#include "blocking/work.h"
 
 /* -- Telling -- */
 
@@ -82,6 +79,22 @@ static void refuse(struct rl_ask *ask, int status, const char *sentence) {
 
 /* -- Callbacks of the lock objects -- */
 
+/* Runs the program's on_lost. */
+static void tell_loss(redlock_mutex *mutex, int status) {
+    const struct rl_mutex_options *o = &mutex->options;
+    switch (o->kind) {
+        case RL_KIND_MUTEX:
+            o->on_lost.mutex(mutex, status, o->lost_data);
+            break;
+        case RL_KIND_RWLOCK:
+            o->on_lost.rwlock((redlock_rwlock *)mutex, status, o->lost_data);
+            break;
+        case RL_KIND_SEMAPHORE:
+            o->on_lost.semaphore((redlock_semaphore *)mutex, status, o->lost_data);
+            break;
+    }
+}
+
 static void lost_cb(redlock_lock *lock, int status, void *data) {
     struct rl_hold *hold = data;
     redlock_mutex *mutex = hold->mutex;
@@ -91,12 +104,12 @@ static void lost_cb(redlock_lock *lock, int status, void *data) {
     assert(!hold->is_lost); /* once for each hold */
     hold->is_lost = true;
     say_as(mutex, lock);
-    if (mutex->options.on_lost != NULL) {
+    if (mutex->options.has_on_lost) {
         assert(mutex->lost == NULL);
         assert(rl_loop_thread_is_self(mutex->blocking->thread)); /* as promised: see drive.c */
         mutex->lost = hold;
         rl_ask_tell(mutex->blocking); /* answered callers do not wait for the program's code */
-        mutex->options.on_lost(mutex, status, mutex->options.lost_data);
+        tell_loss(mutex, status);
         mutex->lost = NULL;
     }
 }
@@ -126,11 +139,12 @@ static void acquired_cb(redlock_lock *lock, int status, void *data) {
     if (status == 0) {
         hold->depth = 1;
         hold->is_lost = false;
-        rl_gate_close(mutex->blocking); /* owner, token, fence and slots change as one */
-        rl_error_copy(hold->token, sizeof hold->token, redlock_lock_token(lock));
-        hold->fence = redlock_lock_fence(lock);
+        struct rl_grant *grant = &hold->grant;
+        rl_gate_close(mutex->blocking); /* owner and grant change as one */
+        rl_error_copy(grant->token, sizeof grant->token, redlock_lock_token(lock));
+        grant->fence = redlock_lock_fence(lock);
         for (size_t i = 0; i < REDLOCK_TAKE_MAX; i++) {
-            hold->slots[i] = redlock_lock_slot(lock, i);
+            grant->slots[i] = redlock_lock_slot(lock, i);
         }
         publish(hold);
         rl_gate_open(mutex->blocking);
@@ -154,9 +168,9 @@ static void extended_cb(redlock_lock *lock, int status, void *data) {
     assert(ask != NULL);
     assert(ask->mutex == hold->mutex); /* the hold may have another owner by now */
     hold->extend = NULL;
-    if (status == 0 && hold->fence != redlock_lock_fence(lock)) { /* an upgrade changes it */
+    if (status == 0 && hold->grant.fence != redlock_lock_fence(lock)) { /* an upgrade changes it */
         rl_gate_close(hold->mutex->blocking);
-        hold->fence = redlock_lock_fence(lock);
+        hold->grant.fence = redlock_lock_fence(lock);
         rl_gate_open(hold->mutex->blocking);
     }
     if (status == 0) { /* by now only others may use the hold */
@@ -197,8 +211,7 @@ static int acquire(struct rl_hold *hold, struct rl_ask *ask) {
     assert(hold->mutex == ask->mutex && ask->owner != 0);
     assert(hold->made == ask->mode);
     assert(atomic_load(&hold->valid.owner) == 0); /* cleared by the last owner */
-    redlock_acquire_options options;
-    rl_hold_options(&hold->mutex->options, &options);
+    redlock_acquire_options options = hold->mutex->options.acquire;
     options.wait_ms = left_ms(ask);
     options.on_lost = lost_cb;
     options.lost_data = hold;
@@ -221,13 +234,14 @@ static int acquire(struct rl_hold *hold, struct rl_ask *ask) {
 static void lock_again(struct rl_hold *hold, struct rl_ask *ask) {
     assert(hold->mutex == ask->mutex);
     assert(hold->depth > 0 || hold->ask != NULL);
+    const bool is_permit = ask->mutex->options.kind == RL_KIND_SEMAPHORE;
     if (hold->ask != NULL) {
         refuse(ask, REDLOCK_ERR_BUSY, IN_ANOTHER_THREAD);
     } else if (hold->is_lost || !redlock_lock_is_valid(hold->lock)) {
         refuse(ask, REDLOCK_ERR_LOST,
-               ask->mutex->is_permit ? "the permit was lost: release it before it is acquired again"
-                                     : "the lock was lost: unlock it before it is locked again");
-    } else if (ask->mutex->is_permit) {
+               is_permit ? "the permit was lost: release it before it is acquired again"
+                         : "the lock was lost: unlock it before it is locked again");
+    } else if (is_permit) {
         refuse(ask, REDLOCK_ERR_ALREADY_HELD,
                "this object holds its permit: another permit needs another object");
     } else if (ask->mode == REDLOCK_EXCLUSIVE && redlock_lock_mode(hold->lock) == REDLOCK_SHARED) {
@@ -322,24 +336,8 @@ void rl_hold_unlock(struct rl_ask *ask) {
 
 /* -- Extend, downgrade, upgrade -- */
 
-static int submit_extend(struct rl_hold *hold, const struct rl_ask *ask) {
-    assert(hold->depth > 0 && !hold->is_lost);
-    return redlock_extend(hold->lock, ask->ms, extended_cb, hold);
-}
-
-static int submit_downgrade(struct rl_hold *hold, const struct rl_ask *ask) {
-    assert(hold->depth == 1 && !hold->is_lost);
-    assert(ask->ms == 0); /* an upgrade has only one ttl */
-    (void)ask;
-    return redlock_downgrade(hold->lock, extended_cb, hold);
-}
-
-static int submit_upgrade(struct rl_hold *hold, const struct rl_ask *ask) {
-    assert(hold->depth == 1 && !hold->is_lost);
-    assert(ask->ms == 0);
-    (void)ask;
-    return redlock_try_upgrade(hold->lock, extended_cb, hold);
-}
+/* How the asynchronous API changes a hold's mode. */
+typedef int (*change_fn)(redlock_lock *lock, redlock_lock_cb callback, void *data);
 
 /* The hold that the ask's owner can prolong; NULL: none, and the ask is answered. */
 static struct rl_hold *hold_to_prolong(struct rl_ask *ask) {
@@ -357,12 +355,13 @@ static struct rl_hold *hold_to_prolong(struct rl_ask *ask) {
     return hold;
 }
 
-static void prolong(struct rl_hold *hold, struct rl_ask *ask,
-                    int (*submit)(struct rl_hold *hold, const struct rl_ask *ask)) {
+/* Extends the hold, or changes its mode. */
+static void prolong(struct rl_hold *hold, struct rl_ask *ask, change_fn change) {
     assert(hold->mutex == ask->mutex && hold->owner == ask->owner);
     assert(hold->ask == NULL); /* it is not being locked or unlocked */
     uint64_t until_ns = redlock_lock_valid_until_ns(hold->lock);
-    int status = submit(hold, ask);
+    const int status = change != NULL ? change(hold->lock, extended_cb, hold)
+                                      : redlock_extend(hold->lock, ask->ms, extended_cb, hold);
     if (status == 0) {
         assert(hold->extend == NULL); /* the asynchronous API has refused a second one */
         hold->extend = ask;
@@ -379,27 +378,26 @@ static void prolong(struct rl_hold *hold, struct rl_ask *ask,
 void rl_hold_extend(struct rl_ask *ask) {
     struct rl_hold *hold = hold_to_prolong(ask);
     if (hold != NULL) {
-        prolong(hold, ask, submit_extend);
+        prolong(hold, ask, NULL);
     }
 }
 
 /* A mutex that was locked twice must be unlocked twice in the mode in which it was locked. */
-static void change_mode(struct rl_ask *ask,
-                        int (*submit)(struct rl_hold *hold, const struct rl_ask *ask)) {
+static void change_mode(struct rl_ask *ask, change_fn change) {
     struct rl_hold *hold = hold_to_prolong(ask);
     if (hold != NULL && hold->depth > 1) {
         refuse(ask, REDLOCK_ERR_BUSY, "in use: its owner has locked it more than once");
     } else if (hold != NULL) {
-        prolong(hold, ask, submit);
+        prolong(hold, ask, change);
     }
 }
 
 void rl_hold_downgrade(struct rl_ask *ask) {
-    change_mode(ask, submit_downgrade);
+    change_mode(ask, redlock_downgrade);
 }
 
 void rl_hold_upgrade(struct rl_ask *ask) {
-    change_mode(ask, submit_upgrade);
+    change_mode(ask, redlock_try_upgrade);
 }
 
 /* -- The client's end -- */

@@ -5,16 +5,41 @@
  * time or in another mode. They are freed with the mutex, or with the client; their holds are freed
  * with the mutex, see state.h.
  */
+#include "blocking/make.h"
+
 #include <assert.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "blocking/ask.h"
-#include "blocking/make.h"
-#include "blocking/owner.h"
-#include "blocking/work.h"
+#include "blocking/drive.h"
+#include "blocking/gate.h"
 #include "client/recipe.h"
+
+/* -- Owners -- */
+
+/* A thread's own number comes from a counter, not from its address or its identifier: a later
+ * thread may get the same, and would then hold what the earlier thread never unlocked. The upper
+ * half of the numbers is ours, the lower half the program's (REDLOCK_OWNER_MAX). The counter is all
+ * that the clients of a process share; 2^63 - 1 numbers do not run out.
+ */
+uint64_t rl_owner_draw(void) {
+    static _Atomic uint64_t drawn;
+    uint64_t number = 1 + atomic_fetch_add_explicit(&drawn, 1, memory_order_relaxed);
+    assert(number < REDLOCK_OWNER_MAX);
+    return number | (UINT64_C(1) << 63);
+}
+
+uint64_t rl_owner_of_thread(void) {
+    static _Thread_local uint64_t number;
+    if (number == 0) {
+        number = rl_owner_draw();
+    }
+    assert(number > REDLOCK_OWNER_MAX); /* not one of the program's numbers */
+    return number;
+}
 
 /* -- Lock objects -- */
 
@@ -70,8 +95,8 @@ static size_t room_for(const redlock_lock_options *target) {
 }
 
 /* Copies the checked target into the room behind the mutex. */
-static void copy_target(redlock_mutex *mutex, size_t behind, const redlock_lock_options *target) {
-    redlock_bytes *resources = (redlock_bytes *)((unsigned char *)mutex + behind);
+static void copy_target(redlock_mutex *mutex, const redlock_lock_options *target) {
+    redlock_bytes *resources = (redlock_bytes *)(mutex + 1);
     unsigned char *at = (unsigned char *)(resources + target->n_resources);
     mutex->target = *target;
     mutex->target.resources = resources;
@@ -86,26 +111,24 @@ static void copy_target(redlock_mutex *mutex, size_t behind, const redlock_lock_
         mutex->target.holder = (const char *)at;
         at += strlen(target->holder) + 1;
     }
-    assert(at == (unsigned char *)mutex + behind + room_for(target));
+    assert(at == (unsigned char *)(mutex + 1) + room_for(target));
     (void)at;
 }
 
 static redlock_mutex *make_mutex(redlock_blocking *blocking, redlock_lock *lock,
                                  const struct rl_making *making) {
     struct rl_hold *hold;
-    assert(making->size >= sizeof(redlock_mutex) && making->size % _Alignof(redlock_bytes) == 0);
-    redlock_mutex *mutex = rl_alloc(&blocking->memory, 1, making->size + room_for(making->target));
+    redlock_mutex *mutex = rl_alloc(&blocking->memory, 1, sizeof *mutex + room_for(making->target));
     if (mutex == NULL) {
         return NULL;
     }
-    uint64_t owner = making->options->owner;
+    const uint64_t owner = making->options.owner;
     mutex->blocking = blocking;
-    mutex->options = *making->options;
-    mutex->is_permit = making->is_permit;
+    mutex->options = making->options;
     assert(owner <= REDLOCK_OWNER_MAX || owner == REDLOCK_OWNER_OBJECT); /* others are threads' */
     mutex->number = rl_owner_draw();
     mutex->own_owner = owner == REDLOCK_OWNER_OBJECT ? rl_owner_draw() : owner;
-    copy_target(mutex, making->size, making->target);
+    copy_target(mutex, making->target);
     if (add_hold(mutex, lock, &hold) != 0) {
         rl_free(&blocking->memory, mutex);
         return NULL;
@@ -116,42 +139,24 @@ static redlock_mutex *make_mutex(redlock_blocking *blocking, redlock_lock *lock,
         mutex->next->previous = mutex;
     }
     blocking->mutexes = mutex;
-    blocking->listeners += mutex->options.on_lost != NULL;
+    blocking->listeners += mutex->options.has_on_lost;
     rl_blocking_ref(blocking);
     return mutex;
-}
-
-void rl_hold_options(const redlock_mutex_options *from, redlock_acquire_options *out) {
-    *out = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
-    out->ttl_ms = from->ttl_ms;
-    out->delay_ms = from->delay_ms;
-    out->jitter_ms = from->jitter_ms;
-    out->min_validity_ms = from->min_validity_ms;
-    out->auto_extend = from->auto_extend;
-    out->renew_ms = from->renew_ms;
-    out->max_hold_ms = from->max_hold_ms;
-    out->fencing = from->fencing;
-}
-
-/* Checks the options of every later acquire now: so the program gets the error where it set the
- * option. */
-static int check(redlock_lock *lock, const redlock_mutex_options *options) {
-    redlock_acquire_options acquire;
-    rl_hold_options(options, &acquire);
-    return rl_recipe_check_acquire(lock, &acquire);
 }
 
 /* Whether the target may have several holders at one time, as permits do: a mutex can show only
  * one. */
 static bool may_have_several_holders(const struct rl_making *making) {
     const redlock_lock_options *target = making->target;
-    assert(target != NULL && making->options != NULL);
+    assert(target != NULL);
     return target->size >= sizeof *target && target->permits > 0 &&
-           (making->is_both || making->options->owner != REDLOCK_OWNER_OBJECT);
+           (making->options.kind == RL_KIND_RWLOCK ||
+            making->options.owner != REDLOCK_OWNER_OBJECT);
 }
 
 void rl_hold_make(struct rl_ask *ask) {
     struct rl_making *making = ask->making;
+    const enum rl_kind kind = making->options.kind;
     assert(ask->mutex == NULL && making->made == NULL);
     redlock_lock *lock;
     int status = redlock_lock_new_with(ask->blocking->client, making->target, &lock, ask->text,
@@ -160,10 +165,11 @@ void rl_hold_make(struct rl_ask *ask) {
         rl_ask_answer(ask, status);
         return;
     }
-    status = check(lock, making->options);
+    /* So that the program gets the error where it sets the option. */
+    status = rl_recipe_check_acquire(lock, &making->options.acquire);
     if (status != 0) {
         redlock_lock_message(lock, ask->text, ask->text_size);
-    } else if (!making->is_both && redlock_lock_mode(lock) != REDLOCK_EXCLUSIVE) {
+    } else if (kind != RL_KIND_RWLOCK && redlock_lock_mode(lock) != REDLOCK_EXCLUSIVE) {
         status = REDLOCK_ERR_INVALID;
         rl_error_copy(ask->text, ask->text_size,
                       "mode is REDLOCK_SHARED: a mutex is exclusive, readers use a redlock_rwlock");
@@ -171,7 +177,7 @@ void rl_hold_make(struct rl_ask *ask) {
         status = REDLOCK_ERR_INVALID;
         rl_error_copy(ask->text, ask->text_size,
                       "permits: a mutex for them is of one owner, REDLOCK_OWNER_OBJECT");
-    } else if (making->is_permit && making->target->permits == 0) {
+    } else if (kind == RL_KIND_SEMAPHORE && making->target->permits == 0) {
         status = REDLOCK_ERR_INVALID;
         rl_error_copy(ask->text, ask->text_size,
                       "permits is 0: a semaphore has 1 or more, without them it is a mutex");
@@ -220,7 +226,7 @@ void rl_hold_free(struct rl_ask *ask) {
     int status = may_free(ask->mutex, ask->owner);
     if (status == 0) {
         unlink_mutex(ask->mutex);
-        ask->blocking->listeners -= ask->mutex->options.on_lost != NULL;
+        ask->blocking->listeners -= ask->mutex->options.has_on_lost;
         free_locks(ask->mutex);
         rl_ask_answer(ask, 0);
     } else {
@@ -252,4 +258,12 @@ void rl_hold_drop_memory(redlock_mutex *mutex) {
         hold = next;
     }
     rl_free(&memory, mutex);
+}
+
+/* -- Messages -- */
+
+void rl_mutex_say(redlock_mutex *mutex, const char *sentence) {
+    rl_gate_close(mutex->blocking);
+    rl_error_copy(mutex->message, sizeof mutex->message, sentence);
+    rl_gate_open(mutex->blocking);
 }

@@ -15,9 +15,7 @@
 #include "blocking/gate.h"
 #include "blocking/hold.h"
 #include "blocking/make.h"
-#include "blocking/owner.h"
 #include "blocking/valid.h"
-#include "blocking/work.h"
 
 #define TIMEOUT_MS_MAX (INT64_C(4294967294)) /* the limit of redlock_acquire() */
 
@@ -29,16 +27,15 @@ static uint64_t owner_of_call(const redlock_mutex *mutex) {
 /* -- Making and freeing -- */
 
 int rl_mutex_new(redlock_blocking *blocking, struct rl_making *making) {
-    const redlock_mutex_options *options = making->options;
-    assert(options->size == sizeof *options); /* checked and copied */
+    const uint64_t owner = making->options.owner;
     assert(making->made == NULL);
     if (blocking == NULL || making->target == NULL) {
-        return rl_error_set(options->error, options->error_size, REDLOCK_ERR_INVALID, "%s",
+        return rl_error_set(making->error, making->error_size, REDLOCK_ERR_INVALID, "%s",
                             "the client or the lock options are NULL");
     }
-    if (options->owner > REDLOCK_OWNER_MAX && options->owner != REDLOCK_OWNER_OBJECT) {
+    if (owner > REDLOCK_OWNER_MAX && owner != REDLOCK_OWNER_OBJECT) {
         return rl_error_set(
-            options->error, options->error_size, REDLOCK_ERR_INVALID, "%s",
+            making->error, making->error_size, REDLOCK_ERR_INVALID, "%s",
             "owner is above REDLOCK_OWNER_MAX: the upper half of the numbers is for "
             "threads");
     }
@@ -48,7 +45,7 @@ int rl_mutex_new(redlock_blocking *blocking, struct rl_making *making) {
     ask.text_size = sizeof sentence;
     int status = rl_ask_send(blocking, &ask);
     if (status != 0) {
-        return rl_error_set(options->error, options->error_size, status, "%s",
+        return rl_error_set(making->error, making->error_size, status, "%s",
                             sentence[0] != '\0' ? sentence : redlock_strerror(status));
     }
     assert(making->made != NULL && making->made->blocking == blocking);
@@ -57,16 +54,17 @@ int rl_mutex_new(redlock_blocking *blocking, struct rl_making *making) {
 
 int redlock_mutex_new_with(redlock_blocking *blocking, const redlock_lock_options *lock,
                            const redlock_mutex_options *user, redlock_mutex **out) {
-    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
-    struct rl_making making = {.target = lock, .options = &options, .size = sizeof(redlock_mutex)};
+    redlock_mutex_options o = REDLOCK_MUTEX_OPTIONS_INIT;
     if (out == NULL) {
         return REDLOCK_ERR_INVALID;
     }
     *out = NULL;
-    if (user != NULL && !rl_sized_take(&options, sizeof options, user, user->size)) {
-        return rl_sized_refuse(user, sizeof options, offsetof(redlock_mutex_options, error),
+    if (user != NULL && !rl_sized_take(&o, sizeof o, user, user->size)) {
+        return rl_sized_refuse(user, sizeof o, offsetof(redlock_mutex_options, error),
                                "REDLOCK_MUTEX_OPTIONS_INIT");
     }
+    struct rl_making making = {RL_MAKING_OF(&o, lock), .options.kind = RL_KIND_MUTEX,
+                               .options.owner = o.owner, .options.on_lost.mutex = o.on_lost};
     int status = rl_mutex_new(blocking, &making);
     *out = making.made;
     return status;
@@ -204,56 +202,49 @@ int64_t redlock_mutex_remaining_ms(const redlock_mutex *mutex) {
     return mutex == NULL ? 0 : (int64_t)(rl_valid_left_ns(mutex, owner_of_call(mutex)) / 1000000);
 }
 
-/* Under the gate: the hold whose token and fence the caller may see, or NULL. In on_lost, the lost
- * one. They are written together with their owner, which is cleared before another owner
- * follows. */
-static const struct rl_hold *his_hold(const redlock_mutex *mutex, bool is_callback) {
-    return is_callback ? mutex->lost : rl_valid_hold(mutex, owner_of_call(mutex));
-}
-
-int redlock_mutex_token(redlock_mutex *mutex, char *buffer, size_t size) {
-    if (mutex == NULL || buffer == NULL || size <= REDLOCK_TOKEN_LENGTH) {
-        rl_error_copy(buffer, size, "");
-        return REDLOCK_ERR_INVALID;
-    }
-    buffer[0] = '\0';
-    int status = rl_ask_check(mutex->blocking);
+/* Copies the grant that the caller may see: of its hold; in on_lost, of the lost one. A grant is
+ * written together with its owner, which is cleared before another owner follows. Returns 0,
+ * NOT_HELD or FORKED. */
+static int read_grant(const redlock_mutex *mutex, struct rl_grant *grant) {
+    const int status = rl_ask_check(mutex->blocking);
     if (status == REDLOCK_ERR_FORKED) {
         return status;
     }
     rl_gate_close(mutex->blocking);
-    const struct rl_hold *hold = his_hold(mutex, status == REDLOCK_ERR_WRONG_THREAD);
+    const struct rl_hold *hold = status == REDLOCK_ERR_WRONG_THREAD
+                                     ? mutex->lost
+                                     : rl_valid_hold(mutex, owner_of_call(mutex));
     if (hold != NULL) {
-        rl_error_copy(buffer, size, hold->token);
+        *grant = hold->grant;
     }
     rl_gate_open(mutex->blocking);
     return hold != NULL ? 0 : REDLOCK_ERR_NOT_HELD;
 }
 
-uint64_t redlock_mutex_fence(redlock_mutex *mutex) {
-    int status = mutex != NULL ? rl_ask_check(mutex->blocking) : REDLOCK_ERR_INVALID;
-    if (mutex == NULL || status == REDLOCK_ERR_FORKED) {
-        return 0;
+int redlock_mutex_token(redlock_mutex *mutex, char *buffer, size_t size) {
+    struct rl_grant grant;
+    if (mutex == NULL || buffer == NULL || size <= REDLOCK_TOKEN_LENGTH) {
+        rl_error_copy(buffer, size, "");
+        return REDLOCK_ERR_INVALID;
     }
-    rl_gate_close(mutex->blocking);
-    const struct rl_hold *hold = his_hold(mutex, status == REDLOCK_ERR_WRONG_THREAD);
-    uint64_t fence = hold != NULL ? hold->fence : 0;
-    rl_gate_open(mutex->blocking);
-    return fence;
+    const int status = read_grant(mutex, &grant);
+    rl_error_copy(buffer, size, status == 0 ? grant.token : "");
+    return status;
+}
+
+uint64_t redlock_mutex_fence(redlock_mutex *mutex) {
+    struct rl_grant grant;
+    return mutex != NULL && read_grant(mutex, &grant) == 0 ? grant.fence : 0;
 }
 
 int32_t rl_mutex_slot(redlock_mutex *mutex, size_t index) {
-    int status = mutex != NULL ? rl_ask_check(mutex->blocking) : REDLOCK_ERR_INVALID;
-    if (mutex == NULL || status == REDLOCK_ERR_FORKED || index >= REDLOCK_TAKE_MAX) {
+    struct rl_grant grant;
+    if (mutex == NULL || index >= REDLOCK_TAKE_MAX || read_grant(mutex, &grant) != 0) {
         return REDLOCK_NO_SLOT;
     }
-    assert(mutex->is_permit);
-    rl_gate_close(mutex->blocking);
-    const struct rl_hold *hold = his_hold(mutex, status == REDLOCK_ERR_WRONG_THREAD);
-    int32_t slot = hold != NULL ? hold->slots[index] : REDLOCK_NO_SLOT;
-    rl_gate_open(mutex->blocking);
-    assert(slot < mutex->target.permits);
-    return slot;
+    assert(mutex->options.kind == RL_KIND_SEMAPHORE);
+    assert(grant.slots[index] < mutex->target.permits);
+    return grant.slots[index];
 }
 
 const char *redlock_mutex_message(const redlock_mutex *mutex, char *buffer, size_t size) {

@@ -1,22 +1,11 @@
 /* The read/write lock: a mutex that several owners may hold at one time. Only the mode that a call
  * asks for differs (hold.c), so this file has just names and types.
  */
-#include <assert.h>
 #include <stddef.h>
 
-#include "redlock/rwlock.h"
-
-#include "base/error.h"
 #include "base/sized.h"
 #include "blocking/hold.h"
 #include "blocking/mutex.h"
-
-struct redlock_rwlock {
-    redlock_mutex mutex; /* the first: a pointer to either is one to the other */
-    redlock_rwlock_cb on_lost;
-};
-
-static_assert(offsetof(struct redlock_rwlock, mutex) == 0, "lost_cb() goes back from it");
 
 static redlock_mutex *inner(const redlock_rwlock *rwlock) {
     return (redlock_mutex *)(uintptr_t)rwlock;
@@ -24,46 +13,21 @@ static redlock_mutex *inner(const redlock_rwlock *rwlock) {
 
 /* -- Making and freeing -- */
 
-static void lost_cb(redlock_mutex *mutex, int status, void *data) {
-    redlock_rwlock *rwlock = (redlock_rwlock *)mutex;
-    assert(inner(rwlock) == mutex);
-    assert(rwlock->on_lost != NULL); /* set before anything could be locked */
-    rwlock->on_lost(rwlock, status, data);
-}
-
-static_assert(sizeof(redlock_rwlock_options) == sizeof(redlock_mutex_options),
-              "options_of() has them all");
-
-static redlock_mutex_options options_of(const redlock_rwlock_options *from) {
-    assert(from->size == sizeof *from);
-    return (redlock_mutex_options){
-        RL_MUTEX_OPTIONS_OF(from),
-        .owner = from->owner,
-        .on_lost = from->on_lost != NULL ? lost_cb : NULL,
-    };
-}
-
 int redlock_rwlock_new_with(redlock_blocking *blocking, const redlock_lock_options *lock,
                             const redlock_rwlock_options *user, redlock_rwlock **out) {
-    redlock_rwlock_options full = REDLOCK_RWLOCK_OPTIONS_INIT;
+    redlock_rwlock_options o = REDLOCK_RWLOCK_OPTIONS_INIT;
     if (out == NULL) {
         return REDLOCK_ERR_INVALID;
     }
     *out = NULL;
-    if (user != NULL && !rl_sized_take(&full, sizeof full, user, user->size)) {
-        return rl_sized_refuse(user, sizeof full, offsetof(redlock_rwlock_options, error),
+    if (user != NULL && !rl_sized_take(&o, sizeof o, user, user->size)) {
+        return rl_sized_refuse(user, sizeof o, offsetof(redlock_rwlock_options, error),
                                "REDLOCK_RWLOCK_OPTIONS_INIT");
     }
-    const redlock_mutex_options options = options_of(&full);
-    struct rl_making making = {
-        .target = lock, .options = &options, .size = sizeof(redlock_rwlock), .is_both = true};
+    struct rl_making making = {RL_MAKING_OF(&o, lock), .options.kind = RL_KIND_RWLOCK,
+                               .options.owner = o.owner, .options.on_lost.rwlock = o.on_lost};
     int status = rl_mutex_new(blocking, &making);
-    assert((status == 0) == (making.made != NULL));
-    if (status == 0) {
-        assert(making.made->options.on_lost == options.on_lost); /* not the user's, which follows */
-        *out = (redlock_rwlock *)making.made;
-        (*out)->on_lost = full.on_lost;
-    }
+    *out = (redlock_rwlock *)making.made;
     return status;
 }
 

@@ -2,22 +2,11 @@
  * differ: a held permit cannot be acquired again (hold.c), and there are slots. So this file has
  * just names and types.
  */
-#include <assert.h>
 #include <stddef.h>
 
-#include "redlock/semaphore_blocking.h"
-
-#include "base/error.h"
 #include "base/sized.h"
 #include "blocking/hold.h"
 #include "blocking/mutex.h"
-
-struct redlock_semaphore {
-    redlock_mutex mutex; /* the first: a pointer to either is one to the other */
-    redlock_semaphore_cb on_lost;
-};
-
-static_assert(offsetof(struct redlock_semaphore, mutex) == 0, "lost_cb() goes back from it");
 
 static redlock_mutex *inner(const redlock_semaphore *semaphore) {
     return (redlock_mutex *)(uintptr_t)semaphore;
@@ -25,43 +14,22 @@ static redlock_mutex *inner(const redlock_semaphore *semaphore) {
 
 /* -- Making and freeing -- */
 
-static void lost_cb(redlock_mutex *mutex, int status, void *data) {
-    redlock_semaphore *semaphore = (redlock_semaphore *)mutex;
-    assert(inner(semaphore) == mutex);
-    assert(semaphore->on_lost != NULL); /* set before anything could be acquired */
-    semaphore->on_lost(semaphore, status, data);
-}
-
-static redlock_mutex_options options_of(const redlock_semaphore_options *from) {
-    assert(from->size == sizeof *from);
-    return (redlock_mutex_options){
-        RL_MUTEX_OPTIONS_OF(from),
-        .owner = REDLOCK_OWNER_OBJECT,
-        .on_lost = from->on_lost != NULL ? lost_cb : NULL,
-    };
-}
-
 int redlock_semaphore_new_with(redlock_blocking *blocking, const redlock_lock_options *lock,
                                const redlock_semaphore_options *user, redlock_semaphore **out) {
-    redlock_semaphore_options full = REDLOCK_SEMAPHORE_OPTIONS_INIT;
+    redlock_semaphore_options o = REDLOCK_SEMAPHORE_OPTIONS_INIT;
     if (out == NULL) {
         return REDLOCK_ERR_INVALID;
     }
     *out = NULL;
-    if (user != NULL && !rl_sized_take(&full, sizeof full, user, user->size)) {
-        return rl_sized_refuse(user, sizeof full, offsetof(redlock_semaphore_options, error),
+    if (user != NULL && !rl_sized_take(&o, sizeof o, user, user->size)) {
+        return rl_sized_refuse(user, sizeof o, offsetof(redlock_semaphore_options, error),
                                "REDLOCK_SEMAPHORE_OPTIONS_INIT");
     }
-    const redlock_mutex_options options = options_of(&full);
-    struct rl_making making = {
-        .target = lock, .options = &options, .size = sizeof(redlock_semaphore), .is_permit = true};
+    struct rl_making making = {RL_MAKING_OF(&o, lock), .options.kind = RL_KIND_SEMAPHORE,
+                               .options.owner = REDLOCK_OWNER_OBJECT,
+                               .options.on_lost.semaphore = o.on_lost};
     int status = rl_mutex_new(blocking, &making);
-    assert((status == 0) == (making.made != NULL));
-    if (status == 0) {
-        assert(making.made->is_permit && making.made->own_owner != 0);
-        *out = (redlock_semaphore *)making.made;
-        (*out)->on_lost = full.on_lost;
-    }
+    *out = (redlock_semaphore *)making.made;
     return status;
 }
 

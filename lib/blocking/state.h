@@ -18,7 +18,7 @@
  *
  * Three kinds of memory, by the way they are protected:
  *   - by the gate: the list of asks, wheel, is_asleep, is_closing, is_open, is_down, a mutex's
- *     message, and a hold's token, fence and slots;
+ *     message, and a hold's grant;
  *   - only the thread with the wheel: the client, the loop, the list of mutexes, the answers that
  *     are not delivered yet, and the rest of each hold;
  *   - atomics: the list of a mutex's holds, the validity of each, and the references.
@@ -44,10 +44,10 @@
  * caller of the next ask takes it, or calls the loop thread.
  *
  * Can the loop thread sleep while it has the wheel? No: it waits for `changed`, with the gate
- * closed between its check of `wheel` and its sleep, and checks again after RL_REST_MS.
+ * closed between its check of `wheel` and its sleep, and checks again after REST_MS.
  *
  * Can code of the program run in a caller's thread, inside the library? No: if there is any such
- * code, the wheel is never free (may_drive() of wheel.c). And if a mutex with on_lost is made while
+ * code, the wheel is never free (may_drive() of drive.c). And if a mutex with on_lost is made while
  * a caller has the wheel, the caller takes nothing more out of the list, and leaves: the loop
  * thread runs the asks that lock it. It also runs the ask that closes the client.
  *
@@ -92,15 +92,36 @@
 
 #include "base/fork.h"
 #include "redlock/blocking.h"
+#include "redlock/rwlock.h"
+#include "redlock/semaphore_blocking.h"
 #include "uv/loop_thread.h"
 
-/* The options and memory from which a mutex is made, and the mutex. */
+/* What a redlock_mutex is for its user. */
+enum rl_kind {
+    RL_KIND_MUTEX,
+    RL_KIND_RWLOCK,   /* redlock_rwlock: several owners may hold it at one time, as readers */
+    RL_KIND_SEMAPHORE /* redlock_semaphore: holds permits, and cannot be locked again meanwhile */
+};
+
+struct rl_mutex_options {
+    enum rl_kind kind;
+    redlock_acquire_options acquire; /* all but the timeout, the owner and the callbacks */
+    uint64_t owner;                  /* as in redlock_mutex_options */
+    bool has_on_lost;
+    union {
+        redlock_mutex_cb mutex;
+        redlock_rwlock_cb rwlock;
+        redlock_semaphore_cb semaphore;
+    } on_lost; /* by kind */
+    void *lost_data;
+};
+
+/* What a mutex is made from, and the mutex. */
 struct rl_making {
     const redlock_lock_options *target;
-    const redlock_mutex_options *options;
-    size_t size;    /* of the struct that begins with a redlock_mutex */
-    bool is_both;   /* its holds may be of either mode: a read/write lock */
-    bool is_permit; /* it holds permits (semaphore.c) */
+    struct rl_mutex_options options;
+    char *error; /* where the sentence of a failure goes, or NULL */
+    size_t error_size;
     redlock_mutex *made;
 };
 
@@ -131,6 +152,12 @@ struct rl_valid {
     _Atomic uint64_t owner;    /* its owner, also after a loss until the unlock; 0: none */
 };
 
+struct rl_grant {
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    uint64_t fence;
+    int32_t slots[REDLOCK_TAKE_MAX]; /* REDLOCK_NO_SLOT ends them */
+};
+
 /* One lock object of a mutex. Owners that want the mutex at one time have one each; they are kept
  * and reused. Only for the thread with the wheel, unless stated otherwise.
  *
@@ -151,21 +178,16 @@ struct rl_hold {
     uint32_t depth;
     bool is_lost;
     bool is_unlocking;
-    /* By the gate. */
-    char token[REDLOCK_TOKEN_LENGTH + 1];
-    uint64_t fence;                  /* of the same grant */
-    int32_t slots[REDLOCK_TAKE_MAX]; /* of the same grant; REDLOCK_NO_SLOT ends them */
+    struct rl_grant grant; /* by the gate */
 };
 
-/* A mutex. A read/write lock (rwlock.c) begins with one, which several owners may then hold at one
- * time, as readers; so does a holder of permits (semaphore.c). Behind each: the resources, then
- * their bytes, then the holder's name. */
+/* A mutex, a read/write lock (rwlock.c) or a holder of permits (semaphore.c). Behind it: the
+ * resources, then their bytes, then the holder's name. */
 struct redlock_mutex {
     redlock_blocking *blocking;
-    redlock_mutex_options options;
+    struct rl_mutex_options options;
     uint64_t own_owner; /* 0: the calling thread's */
     uint64_t number;    /* of this object, never reused */
-    bool is_permit;     /* its owner cannot lock it again while holding it */
     _Atomic(struct rl_hold *) holds;
     /* By the gate. */
     char message[REDLOCK_MESSAGE_MAX];

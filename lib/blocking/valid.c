@@ -14,8 +14,8 @@
  */
 #include <assert.h>
 
+#include "blocking/drive.h"
 #include "blocking/valid.h"
-#include "blocking/wheel.h"
 
 #ifndef NDEBUG
 /* Of the exclusive holds only one asks or holds at a time: they share a waitlist. (The nodes ensure

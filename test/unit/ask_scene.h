@@ -14,8 +14,6 @@
 #include "blocking/ask.h"
 #include "blocking/drive.h"
 #include "blocking/gate.h"
-#include "blocking/wheel.h"
-#include "blocking/work.h"
 
 #define CALLS_MAX 3
 
