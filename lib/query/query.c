@@ -6,9 +6,10 @@
 
 #include "client/env.h"
 #include "core/home.h"
-#include "query/query_data.h"
 #include "query/query_result.h"
 #include "redis/reply.h"
+
+#define TIMEOUTS_MAX 16
 
 static void query_due(struct rl_deadline *item, uint64_t now_ns);
 
@@ -57,11 +58,7 @@ static void query_free_unused(redlock_query *query) {
 static void query_finish(redlock_query *query, int status) {
     assert(!query->is_finished);
     query->is_finished = true;
-    if (query->kind == RL_COMMAND_SLOT) {
-        rl_query_list_slots(query);
-    } else {
-        rl_query_list(query);
-    }
+    rl_query_list(query);
     query->status = status;
     rl_deadlines_set(&query->client->deadlines, &query->deadline, RL_NEVER);
     rl_queue_add(&query->client->answered, &query->queued);
@@ -70,9 +67,6 @@ static void query_finish(redlock_query *query, int status) {
 static void query_count(redlock_query *query) {
     uint32_t n = query->client->n_nodes;
     uint32_t answered = 0;
-    if (query->kind == RL_COMMAND_SLOT) {
-        rl_query_judge_slots(query);
-    }
     for (uint32_t i = 0; i < n; i++) {
         answered += rl_query_node_status(query, i) == 0;
     }
@@ -214,15 +208,34 @@ static void take_waiter(struct rl_query_look *look, const struct rl_answer *answ
     memcpy(look->holder, member, strlen(member) + 1);
 }
 
+/* How many permits the node keeps, and how many slots there are to look at. A node that reports
+ * more than possible counts as not having answered. */
+static void take_span(struct rl_query_look *look, const struct rl_answer *answer) {
+    const uint64_t permits = answer->line.waiting, span = answer->line.first_waited_ms;
+    const uint32_t max = look->query->max;
+    assert(look->request.index == RL_NO_SLOT && look->count == 0);
+    if (permits > RL_PERMITS_MAX || span > RL_PERMITS_MAX) {
+        look->status = REDLOCK_ERR_NODE_PROTOCOL;
+        return;
+    }
+    look->permits = (uint16_t)permits;
+    look->count = span < max ? (uint32_t)span : max;
+}
+
 /* The answer about one slot; or about all slots, which are then asked for one by one. */
 static void take_slot(struct rl_query_look *look, const struct rl_answer *answer) {
     if (look->request.index == RL_NO_SLOT) {
         look->rest = look->query->n_looks;
-        rl_query_take_span(look, answer);
+        take_span(look, answer);
         ask_rest(look->query, look, 0);
-    } else {
-        rl_query_take_slot(look, answer);
+        return;
     }
+    assert(look->request.index < RL_PERMITS_MAX);
+    rl_holder_value_parse(answer->text, &look->seen);
+    const uint32_t left_ms = answer->line.waiting;
+    look->seen.remaining_ms = left_ms > 0 ? (int64_t)left_ms : -1;
+    look->fence = answer->line.first_waited_ms;
+    look->is_one = true;
 }
 
 /* One item of a list, perhaps the first. */
@@ -265,6 +278,14 @@ static void look_take(struct rl_query_look *look, const struct rl_answer *answer
     }
 }
 
+/* Whether there is time for further answers after this one: there may be many, and the query waits
+ * as long as one comes within each node_timeout_ms; but not for ever, however slowly a node
+ * answers. */
+static bool may_go_on(const redlock_query *query, const struct rl_query_look *look) {
+    assert(look->answered_ns >= query->sent_ns);
+    return look->answered_ns - query->sent_ns < TIMEOUTS_MAX * query->client->rules.node_timeout_ns;
+}
+
 void rl_query_answer(struct rl_node *node, struct rl_request *request,
                      const struct rl_answer *answer) {
     struct rl_query_look *look = RL_CONTAINER(request, struct rl_query_look, request);
@@ -276,7 +297,7 @@ void rl_query_answer(struct rl_node *node, struct rl_request *request,
         look_take(look, answer);
         if (query->out == 0) {
             query_count(query);
-        } else if (query->kind == RL_COMMAND_SLOT && rl_query_slots_go_on(query, look)) {
+        } else if (query->kind == RL_COMMAND_SLOT && may_go_on(query, look)) {
             query->asked_ns = look->answered_ns;
             await_answers(query);
         }

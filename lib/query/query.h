@@ -8,12 +8,15 @@
  *         each node that has a line the rest of them, all at once
  *         -> as above; node_timeout counts from the last that was sent, or of slots, which may be
  *         many, from the last answer
- *     redlock_query_readers(): the same with RL_COMMAND_READER; redlock_query_slots(): with
- *         RL_COMMAND_SLOT (query_result.h)
+ *     redlock_query_readers(): the same with RL_COMMAND_READER
+ *     redlock_query_slots(): RL_COMMAND_SLOT of all slots to each node: how many permits it keeps,
+ *         and how many slots to look at; and the same of each of these, all at once: at most 1,024
+ *         small requests to a node
  *
  * The line may move between two answers of a node: then a waiter is missed, or reported twice and
  * listed once; the same goes for readers that renew. A script that reports all of them at once
  * would need an array, which the guard of replies does not accept, and which could be of any size.
+ * Slots are asked for by number, so that the answers of all nodes match.
  *
  * A query changes nothing on a node, so nothing is pending, nothing has to be undone, and closing
  * does not wait for answers.

@@ -1,60 +1,78 @@
-/* Combines the nodes' answers to a query. The public part is in redlock/token.h.
+/* The data of a query, whose life is described in query.h, and how the nodes' answers are combined.
+ * The public part is in redlock/token.h and redlock/semaphore.h.
  *
  * The holder: what a quorum of servers has; two nodes of one server count once. The waiters: the
  * lines of all nodes, those of writers before those of readers, the longest first. The readers of
- * all nodes, those that a quorum has first. The holder of each slot of a semaphore.
+ * all nodes, those that a quorum has first. For each slot of a semaphore its holder on most nodes.
  *
- * Failure modes: none. Nodes that have not answered contribute nothing.
+ * Failure modes: none. Nodes that have not answered contribute nothing. A slot that changes hands
+ * meanwhile is seen with either holder, or none. Nodes with a different number of permits report
+ * the slots that they have; redlock_query_permits() reports the numbers.
  */
 #ifndef RL_QUERY_QUERY_RESULT_H
 #define RL_QUERY_QUERY_RESULT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "query/query_data.h"
+#include "client/state.h"
+#include "redis/reply.h"
 #include "redlock/token.h"
+
+/* One node's answer, or why there is none. */
+struct rl_query_look {
+    struct rl_request request;
+    redlock_query *query;
+    uint64_t answered_ns;
+    uint32_t latency_us;
+    int16_t status;
+    uint8_t node;
+    bool is_held;
+    struct rl_holder_reply
+        seen;           /* from a READ that found a key, or a READER or SLOT that found one */
+    bool is_one;        /* a WAITER, a READER or a slot's SLOT found one */
+    uint32_t count;     /* ... how many there are; SLOT of all: how many were asked for */
+    uint32_t rest;      /* SLOT of all: the look at which its node's slots begin */
+    uint16_t permits;   /* ... how many permits the node keeps */
+    uint8_t take;       /* WAITER: the number of permits it waits for; 0: none */
+    uint64_t fence;     /* SLOT: the counter */
+    uint64_t waited_ms; /* from here on: of a WAITER */
+    char client[RL_CLIENT_ID_LEN + 1];
+    char holder[RL_REPLY_TEXT_MAX];
+};
+
+struct redlock_query {
+    redlock_client *client;
+    struct rl_link link;     /* all queries of the client */
+    struct rl_queued queued; /* its callback is due */
+    redlock_query_cb callback;
+    void *data;
+    struct rl_deadline deadline;
+    struct rl_target target;
+    struct rl_bytes name;
+    uint64_t sent_ns;  /* once to each node */
+    uint64_t asked_ns; /* when the last request was sent */
+    uint64_t told_ns;
+    int status;
+    uint32_t out; /* outstanding requests */
+    uint8_t kind; /* RL_COMMAND_READ, ..._WAITER, ..._READER, ..._SLOT or ..._SET_PERMITS */
+    bool is_finished;
+    bool is_told;
+    uint8_t first_mode; /* of the lines that are queried */
+    uint8_t n_modes;    /* how many of them: 2, else 1 */
+    uint32_t max;     /* of waiters per line, or of readers or slots per node, that are asked for */
+    uint32_t n_looks; /* in use: one for each node, mode by mode, then the rest */
+    uint32_t room;
+    uint32_t n_listed;
+    uint16_t *listed; /* looks: waiters in the order of their line, or readers; or slot numbers */
+    struct rl_query_look looks[]; /* then the array, then the resource's bytes */
+};
 
 /* Once, when the query is finished. */
 void rl_query_list(redlock_query *query);
 
-/* How long what a look saw lives from the start of the callback, by its node's earlier answer. */
-int64_t rl_query_remaining_ms(const redlock_query *query, const struct rl_query_look *look);
-/* Inserts a life into the array, sorted longest first; a key that never expires comes before all
- * others. */
-void rl_query_insert_life(int64_t lives[], uint32_t count, int64_t life);
-
-/* 0 if the node has answered; else why it has not. */
+/* 0 if the node has answered; else why it has not. A node that has not reported all its slots has
+ * not answered. */
 int16_t rl_query_node_status(const redlock_query *query, uint32_t node);
-
-/* Combines the nodes' answers to a query for the slots of a semaphore. The public part is in
- * redlock/semaphore.h.
- *
- *     redlock_query_slots(): RL_COMMAND_SLOT of all slots to each node: how many permits it keeps,
- *         and how many slots to look at -> the same of each of these, all at once: at most 1,024
- *         small requests to a node -> the callback: for each slot, its holder on most nodes
- *
- * A node's slots are asked for one by one because an answer is a text of limited length (the guard
- * of replies accepts no arrays), and by number so that the answers of all nodes match.
- *
- * Failure modes: a node that reports more slots than possible counts as not having answered. A slot
- * that changes hands meanwhile is seen with either holder, or none. Nodes with a different number
- * of permits report the slots that they have; redlock_query_permits() reports the numbers.
- */
-
-/* A node's answer: about all slots; about one. */
-void rl_query_take_span(struct rl_query_look *look, const struct rl_answer *answer);
-void rl_query_take_slot(struct rl_query_look *look, const struct rl_answer *answer);
-
-/* Whether there is time for further answers after this one: there may be many, and the query waits
- * as long as one comes within each node_timeout_ms; but not for ever, however slowly a node
- * answers. */
-bool rl_query_slots_go_on(const redlock_query *query, const struct rl_query_look *look);
-
-/* To be called before answers are counted: a node that has not reported all its slots has not
- * answered. */
-void rl_query_judge_slots(redlock_query *query);
-
-/* Once, when the query is finished. */
-void rl_query_list_slots(redlock_query *query);
 
 #endif
