@@ -21,7 +21,6 @@
 #include "base/require.h"
 #include "base/sized.h"
 #include "election/leader_watch.h"
-#include "election/life.h"
 
 #define IN(state) (1u << (state))
 #define STATES (REDLOCK_ELECTION_RESIGNING + 1)
@@ -54,13 +53,8 @@ static void election_move(redlock_election *election, enum redlock_election_stat
 
 /* -- Events of the lock -- */
 
-/* User callbacks run as long as the election is not freed and its client is open. */
-static bool can_tell(const redlock_election *election) {
-    return !election->is_freed && rl_recipe_is_open(rl_election_client(election));
-}
-
 static void tell(redlock_election *election, redlock_election_cb callback, int status) {
-    if (callback != NULL && can_tell(election)) {
+    if (callback != NULL && rl_election_can_tell(election)) {
         callback(election, status, election->options.data);
     }
 }
@@ -71,8 +65,8 @@ static void election_resigned(redlock_election *election, int status) {
     election->on_resigned = NULL;
     election_move(election, REDLOCK_ELECTION_IDLE);
     if (callback != NULL) {
-        bool over = election->is_freed || !rl_recipe_is_open(rl_election_client(election));
-        callback(election, over ? REDLOCK_ERR_CANCELED : status, election->resigned_data);
+        status = rl_election_can_tell(election) ? status : REDLOCK_ERR_CANCELED;
+        callback(election, status, election->resigned_data);
     }
 }
 
@@ -129,10 +123,8 @@ static void on_released(redlock_lock *lock, int status, void *data) {
 
 /* -- Calls of the user -- */
 
-static int election_acquire(redlock_election *election) {
-    const redlock_election_options *o = &election->options;
+static redlock_acquire_options acquire_options(const redlock_election_options *o) {
     redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    assert(!election->is_freed);
     acquire.ttl_ms = o->ttl_ms;
     acquire.min_validity_ms = o->ttl_ms / 3; /* a bare lease begins no term */
     acquire.wait_ms = REDLOCK_NO_LIMIT;
@@ -140,9 +132,15 @@ static int election_acquire(redlock_election *election) {
     acquire.jitter_ms = o->poll_ms / 2;
     acquire.auto_extend = 1;
     acquire.renew_ms = o->renew_ms;
+    acquire.fencing = o->fencing;
+    return acquire;
+}
+
+static int election_acquire(redlock_election *election) {
+    redlock_acquire_options acquire = acquire_options(&election->options);
+    assert(!election->is_freed);
     acquire.on_lost = on_lock_lost;
     acquire.lost_data = election;
-    acquire.fencing = o->fencing;
     int status = redlock_acquire(election->lock, &acquire, on_acquired, election);
     if (status == 0) {
         rl_election_ref(election);
@@ -265,22 +263,6 @@ static int check_options(const redlock_election_options *o, char *error, size_t 
     return 0;
 }
 
-/* The lock checks ttl_ms, renew_ms and fencing, so it is asked before the election is made. */
-static int check_acquire(redlock_lock *lock, const redlock_election_options *o, char *error,
-                         size_t size) {
-    redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    acquire.ttl_ms = o->ttl_ms;
-    acquire.min_validity_ms = o->ttl_ms / 3; /* a bare lease begins no term */
-    acquire.auto_extend = 1;
-    acquire.renew_ms = o->renew_ms;
-    acquire.fencing = o->fencing;
-    int status = rl_recipe_check_acquire(lock, &acquire);
-    if (status != 0) {
-        redlock_lock_message(lock, error, size);
-    }
-    return status;
-}
-
 static int make_lock(redlock_client *client, const redlock_election_options *o,
                      const char *candidate, redlock_lock **lock, char *error, size_t size) {
     const redlock_bytes name = {o->name, o->name_length};
@@ -290,13 +272,23 @@ static int make_lock(redlock_client *client, const redlock_election_options *o,
     options.holder = candidate;
     int status = redlock_lock_new_with(client, &options, lock, error, size);
     if (status == 0) {
+        /* The lock checks ttl_ms, renew_ms and fencing: an election is made of good ones. */
+        const redlock_acquire_options acquire = acquire_options(o);
         rl_recipe_announce(*lock);
-        status = check_acquire(*lock, o, error, size);
+        status = rl_recipe_check_acquire(*lock, &acquire);
         if (status != 0) {
+            redlock_lock_message(*lock, error, size);
             redlock_lock_free(*lock);
         }
     }
     return status;
+}
+
+/* The client's end, see recipe.h. */
+static void election_end(struct rl_recipe *recipe) {
+    const redlock_election *election = RL_CONTAINER(recipe, redlock_election, recipe);
+    RL_REQUIRE(election->pending == 0); /* a later callback would use freed memory */
+    rl_recipe_free(recipe);
 }
 
 int redlock_election_new(redlock_client *client, const redlock_election_options *options,
@@ -345,7 +337,7 @@ int redlock_election_new(redlock_client *client, const redlock_election_options 
     redlock_election *election = RL_CONTAINER(recipe, redlock_election, recipe);
     assert(candidate[0] != '\0');
     assert(redlock_lock_client(lock) == client);
-    recipe->end = rl_election_end;
+    recipe->end = election_end;
     election->lock = lock;
     election->options = o;
     election->options.name = election->options.candidate = NULL;

@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "election/leader_watch.h"
-#include "election/life.h"
 #include "redlock/token.h"
 
 #define QUICK_MS_FIRST 5u
@@ -30,8 +29,8 @@ static bool wants_to_know(const redlock_election *election) {
     bool campaigns = election->state == REDLOCK_ELECTION_CAMPAIGNING;
     bool leads = election->state == REDLOCK_ELECTION_LEADING;
     bool resigns = election->state == REDLOCK_ELECTION_RESIGNING; /* nodes may still have the key */
-    return !election->is_freed && rl_recipe_is_open(rl_election_client(election)) && !leads &&
-           !resigns && (campaigns || election->options.on_leader != NULL);
+    return rl_election_can_tell(election) && !leads && !resigns &&
+           (campaigns || election->options.on_leader != NULL);
 }
 
 /* Three quarters to five quarters of ms. */
@@ -85,8 +84,7 @@ static void set_leader(redlock_election *election, const char *leader) {
     election->is_known = true;
     election->has_leader = has_leader;
     snprintf(election->leader, sizeof election->leader, "%s", has_leader ? leader : "");
-    if (election->options.on_leader != NULL && !election->is_freed &&
-        rl_recipe_is_open(rl_election_client(election))) {
+    if (election->options.on_leader != NULL && rl_election_can_tell(election)) {
         election->options.on_leader(election, redlock_election_leader(election),
                                     election->options.data);
     }
@@ -102,26 +100,21 @@ void rl_leader_watch_elected(redlock_election *election) {
 
 /* Whether no token has a quorum, nor could have one with the silent nodes. */
 static bool is_no_leader(const redlock_query *query) {
+    redlock_node_holder nodes[REDLOCK_NODES_MAX];
     uint32_t n = 0, silent = 0, most = 0;
-    redlock_node_holder each = REDLOCK_NODE_HOLDER_INIT;
-    while (redlock_query_node(query, n, &each) == 0) {
-        n++;
+    redlock_node_holder next = REDLOCK_NODE_HOLDER_INIT;
+    while (redlock_query_node(query, n, &next) == 0) {
+        nodes[n++] = next;
+        silent += next.status != 0;
     }
-    assert(n >= 1 && n <= REDLOCK_NODES_MAX);
     for (uint32_t i = 0; i < n; i++) {
-        redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT,
-                            other = REDLOCK_NODE_HOLDER_INIT;
         uint32_t same = 0;
-        redlock_query_node(query, i, &node_holder);
-        silent += node_holder.status != 0;
-        for (uint32_t j = 0; node_holder.status == 0 && node_holder.is_held && j < n; j++) {
-            redlock_query_node(query, j, &other);
-            same +=
-                other.status == 0 && other.is_held && strcmp(other.token, node_holder.token) == 0;
+        for (uint32_t j = 0; nodes[i].is_held && j < n; j++) {
+            same += nodes[j].is_held && strcmp(nodes[j].token, nodes[i].token) == 0;
         }
         most = same > most ? same : most;
     }
-    assert(most + silent <= n); /* each node counts once */
+    assert(n >= 1 && most + silent <= n); /* each node counts once */
     return most + silent <= n / 2;
 }
 

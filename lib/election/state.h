@@ -8,9 +8,11 @@
 #ifndef RL_ELECTION_STATE_H
 #define RL_ELECTION_STATE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/require.h"
 #include "client/recipe.h"
 #include "redlock/election.h"
 
@@ -26,7 +28,6 @@ struct redlock_election {
     bool is_freed;
 
     /* The leader. */
-    uint64_t looked_ns;  /* when the pending query was sent */
     uint64_t expires_ns; /* when the leader's keys expire, by the last answer, or RL_NEVER */
     uint32_t quick_ms;   /* the pause while there is no leader, 0: there is one */
     bool is_looking;     /* a query is pending */
@@ -39,6 +40,25 @@ struct redlock_election {
 
 static inline redlock_client *rl_election_client(const redlock_election *election) {
     return election->recipe.client;
+}
+
+/* Whether the user's callbacks run: as long as the election is not freed and its client is open. */
+static inline bool rl_election_can_tell(const redlock_election *election) {
+    return !election->is_freed && rl_recipe_is_open(rl_election_client(election));
+}
+
+/* One reference for each callback that will come, and for callers further up. */
+static inline void rl_election_ref(redlock_election *election) {
+    assert(rl_link_is_in(&election->recipe.link)); /* it still exists */
+    election->pending++;
+}
+
+/* The election may be freed by this. */
+static inline void rl_election_unref(redlock_election *election) {
+    RL_REQUIRE(election->pending > 0);
+    if (--election->pending == 0 && election->is_freed) {
+        rl_recipe_free(&election->recipe);
+    }
 }
 
 #endif
