@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "client/client.h"
+#include "client/options.h"
 #include "uv/world.h"
 
 uint64_t redlock_now_ns(void) {
@@ -19,7 +20,7 @@ int redlock_client_open(redlock_client **out, struct uv_loop_s *loop,
         return REDLOCK_ERR_INVALID;
     }
     *out = NULL;
-    int status = rl_client_options(&o, options);
+    int status = rl_options_client(&o, options);
     if (status != 0) {
         return status;
     }

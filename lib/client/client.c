@@ -1,4 +1,4 @@
-/* A client: opening and closing.
+/* A client: opening, the events of its nodes, closing.
  *
  * Opening: options and URLs are checked and all memory is allocated before anything of the world is
  * used, so a failure leaves nothing behind. Then every node is started; a node that fails is
@@ -16,24 +16,150 @@
 
 #include "base/error.h"
 #include "base/require.h"
-#include "base/sized.h"
 #include "client/check.h"
 #include "client/env.h"
-#include "client/nodes.h"
 #include "client/options.h"
 #include "client/recipe.h"
 #include "client/turn.h"
 #include "core/home.h"
+#include "lock/answer.h"
 #include "lock/calls.h"
 #include "lock/life.h"
 #include "lock/reentrancy.h"
+#include "nodes/eligibility.h"
 #include "nodes/listening.h"
 #include "nodes/notification.h"
 #include "nodes/tls.h"
 #include "query/query.h"
+#include "redis/node_auth.h"
 #include "wait/line_call.h"
 #include "wait/line_event.h"
 #include "watch/metrics.h"
+
+/* -- Events of nodes, passed on to the parts that they concern -- */
+
+static struct rl_client_node *place_of(struct rl_node *node) {
+    struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
+    assert(place == &place->client->nodes[place->index]);
+    return place;
+}
+
+static void node_deadline(struct rl_node *node) {
+    rl_place_update(place_of(node));
+}
+
+static void node_dirty(struct rl_node *node) {
+    struct rl_client_node *place = place_of(node);
+    redlock_client *client = place->client;
+    if (client->flushing.nodes == 0) {
+        client->flushing.dirty_ns = rl_client_now_ns(client);
+    }
+    client->flushing.nodes |= UINT32_C(1) << place->index;
+}
+
+static int16_t node_judge(struct rl_node *node, const struct rl_info *info,
+                          char detail[RL_DETAIL_MAX]) {
+    return rl_eligibility_judge(place_of(node), info, detail);
+}
+
+static void node_up(struct rl_node *node) {
+    struct rl_client_node *place = place_of(node);
+    redlock_client *client = place->client;
+    assert(client->phase < RL_CLIENT_TEARDOWN);
+    assert(!(client->up >> place->index & 1));
+    client->up |= UINT32_C(1) << place->index;
+    place->is_settled = true;
+    rl_trace(client, REDLOCK_EVENT_NODE_UP, NULL, node, 0, 0);
+    rl_eligibility_up(place);
+    rl_place_update(place);
+    rl_listening_node_up(client, place->index);
+    rl_calls_retry(place);
+    rl_line_calls_retry(client, place->index); /* before any JOIN is sent */
+    rl_line_nodes_changed(client);
+}
+
+static void node_down(struct rl_node *node) {
+    struct rl_client_node *place = place_of(node);
+    redlock_client *client = place->client;
+    assert(client->up >> place->index & 1); /* `down` comes once for each `up` */
+    assert(node->reason != 0);
+    client->up &= ~(UINT32_C(1) << place->index);
+    client->reasons[place->index] = node->reason;
+    rl_eligibility_down(place);
+    rl_trace(client, REDLOCK_EVENT_NODE_DOWN, NULL, node, node->reason, 0);
+    place->calibration = (struct rl_calibration){0};
+    place->secret = 0;
+    rl_listening_node_down(client, place->index);
+    rl_line_nodes_changed(client);
+}
+
+static void node_failed(struct rl_node *node) {
+    struct rl_client_node *place = place_of(node);
+    assert(!(place->client->up >> place->index & 1));
+    assert(node->reason != 0);
+    place->is_settled = true;
+    place->client->reasons[place->index] = node->reason;
+}
+
+static void node_credentials(struct rl_node *node, int16_t reason) {
+    struct rl_client_node *place = place_of(node);
+    assert((reason == 0) == (node->auth.reason == 0) || node->auth.state == RL_AUTH_OFFERED);
+    rl_trace(place->client,
+             reason == 0 ? REDLOCK_EVENT_CREDENTIALS_ACCEPTED : REDLOCK_EVENT_CREDENTIALS_REFUSED,
+             NULL, node, reason, 0);
+    if (reason == 0) {
+        rl_listening_authorized(place->client, place->index);
+    }
+}
+
+/* Passes an answer to the sender of the command. (NOAUTH on an authenticated connection: a password
+ * was set on an old server, or on a server behind a proxy that has switched connections.) */
+static void node_answer(struct rl_node *node, struct rl_request *request,
+                        const struct rl_answer *answer) {
+    if (answer->verdict == RL_ERROR && answer->reason == REDLOCK_ERR_NODE_AUTH) {
+        rl_node_offer_again(node);
+    }
+    if (place_of(node)->client->metrics != NULL && answer->verdict != RL_UNANSWERED) {
+        rl_metrics_answered(place_of(node), request);
+    }
+    if (request->kind == RL_COMMAND_READ || request->kind == RL_COMMAND_READER ||
+        request->kind == RL_COMMAND_WAITER || request->kind == RL_COMMAND_SET_PERMITS ||
+        request->kind == RL_COMMAND_SLOT) {
+        rl_query_answer(node, request, answer);
+    } else if (request->kind == RL_COMMAND_JOIN || request->kind == RL_COMMAND_LEAVE) {
+        rl_line_answer(node, request, answer);
+    } else {
+        rl_answer_take(node, request, answer);
+    }
+}
+
+static const struct rl_node_events node_events = {
+    .judge = node_judge,
+    .answer = node_answer,
+    .again = rl_calls_again,
+    .up = node_up,
+    .down = node_down,
+    .failed = node_failed,
+    .credentials = node_credentials,
+    .deadline = node_deadline,
+    .dirty = node_dirty,
+};
+
+static void node_due(struct rl_deadline *item, uint64_t now_ns) {
+    struct rl_client_node *place = RL_CONTAINER(item, struct rl_client_node, deadline);
+    redlock_client *client = place->client;
+    const uint32_t voters = client->voters;
+    assert(item->at_ns <= now_ns);
+    rl_node_tick(&place->node, now_ns);
+    if (now_ns >= place->pending_releases.retry_ns) {
+        rl_calls_retry(place);
+    }
+    rl_eligibility_tick(place, now_ns);
+    rl_place_update(place);
+    if (client->voters != voters) {
+        rl_line_nodes_changed(client);
+    }
+}
 
 /* -- Opening -- */
 
@@ -53,11 +179,11 @@ static int parse_node(redlock_client *client, const redlock_client_options *o, u
         }
     }
     if (status == 0) {
-        rl_node_init(&place->node, &client->io, &url, &client->node_options, &rl_nodes_events,
+        rl_node_init(&place->node, &client->io, &url, &client->node_options, &node_events,
                      seed + i * UINT64_C(0x9e3779b97f4a7c15));
         rl_pending_init(&place->pending_releases, RL_PENDING_MAX);
         rl_guard_init(&place->guard);
-        rl_deadline_init(&place->deadline, rl_nodes_due);
+        rl_deadline_init(&place->deadline, node_due);
         client->node_hashes[i] = rl_home_hash(url.name, (uint32_t)strlen(url.name));
         place->client = client;
         place->index = (uint8_t)i;
@@ -85,7 +211,7 @@ static void free_client(redlock_client *client) {
     rl_free(&memory, client);
 }
 
-/* rl_opening_is_over() and rl_closing_check() run in every turn and look at the clock. */
+/* opening_is_over() and close_when_done() (turn.c) run in every turn and look at the clock. */
 static void client_due(struct rl_deadline *item, uint64_t now_ns) {
     redlock_client *client = RL_CONTAINER(item, redlock_client, deadline);
     assert(client->deadline.at_ns <= now_ns);
@@ -99,7 +225,7 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
     rl_memory_init(&client->memory, o->allocator);
     client->resources.memory = &client->memory;
     client->io = (struct rl_io){.world = world, .memory = &client->memory};
-    int status = rl_options_apply(client, o, o->error, o->error_size);
+    int status = rl_options_apply(client, o);
     if (status == 0) {
         status = rl_client_tls_check(o);
     }
@@ -172,27 +298,6 @@ static void start_client(redlock_client *client, redlock_client_cb on_open, void
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         rl_node_start(&client->nodes[i].node);
     }
-}
-
-int rl_client_options(redlock_client_options *full, const redlock_client_options *user) {
-    *full = (redlock_client_options)REDLOCK_CLIENT_OPTIONS_INIT;
-    if (user == NULL) {
-        return REDLOCK_ERR_INVALID;
-    }
-    if (!rl_sized_take(full, sizeof *full, user, user->size)) {
-        return rl_sized_refuse(user, sizeof *user, offsetof(redlock_client_options, error),
-                               "REDLOCK_CLIENT_OPTIONS_INIT");
-    }
-    if (full->error == NULL) {
-        full->error_size = 0;
-    }
-    rl_error_set(full->error, full->error_size, 0, "%s", "");
-    if (full->allocator != NULL &&
-        (full->allocator->malloc == NULL || full->allocator->free == NULL)) {
-        return rl_error_set(full->error, full->error_size, REDLOCK_ERR_INVALID,
-                            "allocator: malloc and free must both be set");
-    }
-    return 0;
 }
 
 int rl_client_open(redlock_client **out, struct rl_world *world, const redlock_client_options *o,

@@ -5,10 +5,7 @@
 #include "base/world.h"
 #include "redlock/redlock.h"
 
-/* Merges the caller's options with the defaults, and checks them as far as a world needs. Returns
- * 0, or the status of redlock_client_open(). */
-int rl_client_options(redlock_client_options *full, const redlock_client_options *user);
-/* redlock_client_open() on a world; o is from rl_client_options(). After a failure only the time
+/* redlock_client_open() on a world; o is from rl_options_client(). After a failure only the time
  * and random numbers were taken from the world, which the caller still owns; after 0 the client
  * closes it. */
 int rl_client_open(redlock_client **out, struct rl_world *world, const redlock_client_options *o,

@@ -1,143 +1,135 @@
-/* Options: checks, defaults, and a sentence for each error.
- */
-#include <assert.h>
-#include <stdarg.h>
+/* See options.h. */
+#include "client/options.h"
+
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/sized.h"
-#include "client/options.h"
 #include "lock/message.h"
 
 #define DURATION_MS_MAX 3600000 /* of connect, node and reconnect times: an hour */
 #define TIMER_MS 1              /* how late a libuv timer may be by its resolution alone */
 
+/* -- Ranges -- */
+
+struct range {
+    const char *name;
+    int64_t value, least, most;
+    enum { PLAIN, MS, OR_NO_LIMIT } kind;
+};
+
+#define OUTSIDE "%s is %lld: it must be %lld to %lld%s"
+static const char *const ends[] =
+    {[PLAIN] = "", [MS] = " ms", [OR_NO_LIMIT] = ", or REDLOCK_NO_LIMIT"};
+
+/* The first value that is outside of its range, or NULL. */
+static const struct range *outside(const struct range *range, size_t n) {
+    for (const struct range *end = range + n; range < end; range++) {
+        const bool is_none = range->kind == OR_NO_LIMIT && range->value == REDLOCK_NO_LIMIT;
+        if (!is_none && (range->value < range->least || range->value > range->most)) {
+            return range;
+        }
+    }
+    return NULL;
+}
+
 /* -- Client -- */
 
-static bool check_duration(const char *name, int64_t value, char *error, size_t size) {
-    if (value >= 1 && value <= DURATION_MS_MAX) {
-        return true;
+int rl_options_client(redlock_client_options *full, const redlock_client_options *user) {
+    *full = (redlock_client_options)REDLOCK_CLIENT_OPTIONS_INIT;
+    if (user == NULL) {
+        return REDLOCK_ERR_INVALID;
     }
-    rl_error_set(error, size, REDLOCK_ERR_INVALID, "%s is %lld: it must be 1 to %d ms", name,
-                 (long long)value, DURATION_MS_MAX);
-    return false;
+    if (!rl_sized_take(full, sizeof *full, user, user->size)) {
+        return rl_sized_refuse(user, sizeof *user, offsetof(redlock_client_options, error),
+                               "REDLOCK_CLIENT_OPTIONS_INIT");
+    }
+    if (full->error == NULL) {
+        full->error_size = 0;
+    }
+    rl_error_set(full->error, full->error_size, 0, "%s", "");
+    if (full->allocator != NULL &&
+        (full->allocator->malloc == NULL || full->allocator->free == NULL)) {
+        return rl_error_set(full->error, full->error_size, REDLOCK_ERR_INVALID,
+                            "allocator: malloc and free must both be set");
+    }
+    return 0;
 }
 
-static bool check_times(const redlock_client_options *o, char *error, size_t size) {
-    if (!check_duration("connect_timeout_ms", o->connect_timeout_ms, error, size) ||
-        !check_duration("node_timeout_ms", o->node_timeout_ms, error, size) ||
-        !check_duration("reconnect_min_ms", o->reconnect_min_ms, error, size) ||
-        !check_duration("reconnect_max_ms", o->reconnect_max_ms, error, size)) {
-        return false;
+static int check_ranges(const redlock_client_options *o) {
+    const struct range ranges[] = {
+        {"connect_timeout_ms", o->connect_timeout_ms, 1, DURATION_MS_MAX, MS},
+        {"node_timeout_ms", o->node_timeout_ms, 1, DURATION_MS_MAX, MS},
+        {"reconnect_min_ms", o->reconnect_min_ms, 1, DURATION_MS_MAX, MS},
+        {"reconnect_max_ms", o->reconnect_max_ms, 1, DURATION_MS_MAX, MS},
+        {"drift_ms", o->drift_ms, 0, REDLOCK_TTL_MS_MAX, PLAIN},
+        {"lost_margin_ms", o->lost_margin_ms, 0, REDLOCK_TTL_MS_MAX, PLAIN},
+        {"fence_retention_ms", o->fence_retention_ms, 1000, REDLOCK_RETENTION_MS_MAX, PLAIN},
+        {"max_ttl_ms", o->max_ttl_ms, 1, REDLOCK_TTL_MS_MAX, PLAIN},
+        {"metrics", o->metrics, 0, 1, PLAIN},
+    };
+    const struct range *bad = outside(ranges, sizeof ranges / sizeof ranges[0]);
+    if (bad != NULL) {
+        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID, OUTSIDE, bad->name,
+                            (long long)bad->value, (long long)bad->least, (long long)bad->most,
+                            ends[bad->kind]);
     }
     if (o->reconnect_min_ms > o->reconnect_max_ms) {
-        rl_error_set(error, size, REDLOCK_ERR_INVALID,
-                     "reconnect_min_ms is %lld, above reconnect_max_ms, which is %lld",
-                     (long long)o->reconnect_min_ms, (long long)o->reconnect_max_ms);
-        return false;
+        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
+                            "reconnect_min_ms is %lld, above reconnect_max_ms, which is %lld",
+                            (long long)o->reconnect_min_ms, (long long)o->reconnect_max_ms);
     }
-    return true;
-}
-
-static bool check_drift(const redlock_client_options *o, char *error, size_t size) {
     if (!(o->drift_ratio >= 0 && o->drift_ratio < 1)) { /* also refuses NaN */
-        rl_error_set(error, size, REDLOCK_ERR_INVALID,
-                     "drift_ratio is %g: it must be 0 or more and below 1", o->drift_ratio);
-        return false;
+        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
+                            "drift_ratio is %g: it must be 0 or more and below 1", o->drift_ratio);
     }
-    if (o->drift_ms < 0 || o->drift_ms > REDLOCK_TTL_MS_MAX) {
-        rl_error_set(error, size, REDLOCK_ERR_INVALID, "drift_ms is %lld: it must be 0 to %d",
-                     (long long)o->drift_ms, REDLOCK_TTL_MS_MAX);
-        return false;
-    }
-    if (o->lost_margin_ms < 0 || o->lost_margin_ms > REDLOCK_TTL_MS_MAX) {
-        rl_error_set(error, size, REDLOCK_ERR_INVALID, "lost_margin_ms is %lld: it must be 0 to %d",
-                     (long long)o->lost_margin_ms, REDLOCK_TTL_MS_MAX);
-        return false;
-    }
-    return true;
+    return 0;
 }
 
-static bool check_retention(int64_t retention_ms, char *error, size_t size) {
-    if (retention_ms < 1000 || retention_ms > REDLOCK_RETENTION_MS_MAX) {
-        rl_error_set(error, size, REDLOCK_ERR_INVALID,
-                     "fence_retention_ms is %lld: it must be 1000 to %lld", (long long)retention_ms,
-                     (long long)REDLOCK_RETENTION_MS_MAX);
-        return false;
-    }
-    return true;
-}
-
-static bool check_guard(const redlock_client_options *o, char *error, size_t size) {
-    int guard = (int)o->guard;
-    if (guard != REDLOCK_GUARD_OFF && guard != REDLOCK_GUARD_OBSERVED &&
-        guard != REDLOCK_GUARD_STRICT) {
-        rl_error_set(error, size, REDLOCK_ERR_INVALID,
-                     "guard is %d: it must be one of REDLOCK_GUARD_STRICT, _OBSERVED and _OFF",
-                     guard);
-        return false;
-    }
-    if (o->max_ttl_ms < 1 || o->max_ttl_ms > REDLOCK_TTL_MS_MAX) {
-        rl_error_set(error, size, REDLOCK_ERR_INVALID, "max_ttl_ms is %lld: it must be 1 to %d",
-                     (long long)o->max_ttl_ms, REDLOCK_TTL_MS_MAX);
-        return false;
-    }
-    return true;
-}
-
-static bool check_name(const char *name, char *error, size_t size) {
-    size_t length = name != NULL ? strlen(name) : 1;
+static int check_name(const redlock_client_options *o) {
+    const char *name = o->client_name;
+    const size_t length = name != NULL ? strlen(name) : 1;
     if (length < 1 || length > 64) {
-        rl_error_set(error, size, REDLOCK_ERR_INVALID,
-                     "client_name has %zu characters: 1 to 64, or NULL for none", length);
-        return false;
+        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
+                            "client_name has %zu characters: 1 to 64, or NULL for none", length);
     }
     for (const char *at = name; at != NULL && *at != '\0'; at++) {
         if (*at < '!' || *at > '~') {
-            rl_error_set(error, size, REDLOCK_ERR_INVALID,
-                         "client_name has a space or a character that is not printable");
-            return false;
+            return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
+                                "client_name has a space or a character that is not printable");
         }
     }
-    return true;
+    return 0;
 }
 
-static bool check_nodes(const redlock_client_options *o, char *error, size_t size) {
+static int check_nodes(const redlock_client_options *o) {
     if (o->nodes == NULL || o->n_nodes == 0) {
-        rl_error_set(error, size, REDLOCK_ERR_INVALID,
-                     "no nodes are given: nodes and n_nodes need at least one URL");
-        return false;
+        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
+                            "no nodes are given: nodes and n_nodes need at least one URL");
     }
     if (o->n_nodes > REDLOCK_NODES_MAX) {
-        rl_error_set(error, size, REDLOCK_ERR_INVALID, "%zu nodes are given: the maximum is %d",
-                     o->n_nodes, REDLOCK_NODES_MAX);
-        return false;
+        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
+                            "%zu nodes are given: the maximum is %d", o->n_nodes,
+                            REDLOCK_NODES_MAX);
     }
-    return true;
+    return 0;
 }
 
-static bool check_metrics(const redlock_client_options *o, char *error, size_t size) {
-    if (o->metrics != 0 && o->metrics != 1) {
-        rl_error_set(error, size, REDLOCK_ERR_INVALID, "metrics is %d: it must be 0 or 1",
-                     o->metrics);
-        return false;
+static int check_choices(const redlock_client_options *o) {
+    const int guard = (int)o->guard;
+    if (guard != REDLOCK_GUARD_OFF && guard != REDLOCK_GUARD_OBSERVED &&
+        guard != REDLOCK_GUARD_STRICT) {
+        return rl_error_set(
+            o->error, o->error_size, REDLOCK_ERR_INVALID,
+            "guard is %d: it must be one of REDLOCK_GUARD_STRICT, _OBSERVED and _OFF", guard);
     }
     if (o->metrics_label != NULL && !o->metrics) {
-        rl_error_set(error, size, REDLOCK_ERR_INVALID,
-                     "metrics_label is set, and metrics is 0: set metrics to 1, too");
-        return false;
+        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
+                            "metrics_label is set, and metrics is 0: set metrics to 1, too");
     }
-    return true;
-}
-
-static bool check_allocator(const redlock_allocator *allocator, char *error, size_t size) {
-    if (allocator != NULL && (allocator->malloc == NULL || allocator->free == NULL)) {
-        rl_error_set(error, size, REDLOCK_ERR_INVALID,
-                     "allocator: malloc and free must both be set");
-        return false;
-    }
-    return true;
+    return 0;
 }
 
 /* Converts to millionths, rounded up. Volatile, so that the product is a double: with the extended
@@ -148,14 +140,13 @@ static uint32_t to_ppm(double ratio) {
     return ppm < millionths ? ppm + 1 : ppm;
 }
 
-int rl_options_apply(redlock_client *client, const redlock_client_options *o, char *error,
-                     size_t error_size) {
-    if (!check_nodes(o, error, error_size) || !check_times(o, error, error_size) ||
-        !check_drift(o, error, error_size) || !check_name(o->client_name, error, error_size) ||
-        !check_retention(o->fence_retention_ms, error, error_size) ||
-        !check_guard(o, error, error_size) || !check_metrics(o, error, error_size) ||
-        !check_allocator(o->allocator, error, error_size)) {
-        return REDLOCK_ERR_INVALID;
+int rl_options_apply(redlock_client *client, const redlock_client_options *o) {
+    int status = check_nodes(o);
+    status = status == 0 ? check_ranges(o) : status;
+    status = status == 0 ? check_name(o) : status;
+    status = status == 0 ? check_choices(o) : status;
+    if (status != 0) {
+        return status;
     }
     client->rules = (struct rl_rules){
         .n = (uint32_t)o->n_nodes,
@@ -195,50 +186,57 @@ int rl_options_apply(redlock_client *client, const redlock_client_options *o, ch
 /* -- Acquire and extend -- */
 
 int rl_options_ttl(redlock_lock *lock, int64_t ttl_ms, int64_t min_validity_ms) {
+    const struct rl_rules *rules = &lock->client->rules;
     if (ttl_ms < 1 || ttl_ms > REDLOCK_TTL_MS_MAX) {
-        rl_message_refuse_format(lock, "ttl_ms is %lld: it must be 1 to %d", (long long)ttl_ms,
-                                 REDLOCK_TTL_MS_MAX);
-        return REDLOCK_ERR_INVALID;
+        return rl_message_refuse_format(lock, OUTSIDE, "ttl_ms", (long long)ttl_ms, 1LL,
+                                        (long long)REDLOCK_TTL_MS_MAX, "");
     }
     if (ttl_ms > lock->client->max_ttl_ms) {
-        rl_message_refuse_format(
+        return rl_message_refuse_format(
             lock,
             "ttl_ms is %lld, above max_ttl_ms, which is %lld: the guard keeps a "
             "restarted node from voting for no longer than that; ask for a shorter "
             "ttl and extend it, or raise max_ttl_ms in all clients",
             (long long)ttl_ms, (long long)lock->client->max_ttl_ms);
-        return REDLOCK_ERR_INVALID;
     }
-    uint64_t validity_ns = rl_validity_ns(&lock->client->rules, (uint32_t)ttl_ms);
-    if (validity_ns <= (uint64_t)min_validity_ms * RL_NS_PER_MS) {
-        double drift_ms = (double)rl_drift_ns(&lock->client->rules, (uint32_t)ttl_ms) / 1e6;
-        rl_message_refuse_format(
+    if (rl_validity_ns(rules, (uint32_t)ttl_ms) <= (uint64_t)min_validity_ms * RL_NS_PER_MS) {
+        double drift_ms = (double)rl_drift_ns(rules, (uint32_t)ttl_ms) / 1e6;
+        return rl_message_refuse_format(
             lock,
             "ttl_ms is %lld: the drift allowance of %.2f ms and min_validity_ms of "
             "%lld leave nothing of it; ask for a longer ttl",
             (long long)ttl_ms, drift_ms, (long long)min_validity_ms);
-        return REDLOCK_ERR_INVALID;
     }
     return 0;
 }
 
-static bool check_range(redlock_lock *lock, const char *name, int64_t value, int64_t least,
-                        int64_t most, bool no_limit) {
-    if ((value >= least && value <= most) || (no_limit && value == REDLOCK_NO_LIMIT)) {
-        return true;
+static int check_acquire(redlock_lock *lock, const redlock_acquire_options *full) {
+    const int64_t most = UINT32_MAX - 1;
+    const struct range ranges[] = {
+        {"tries", full->tries, 1, most, OR_NO_LIMIT},
+        {"wait_ms", full->wait_ms, 0, most, OR_NO_LIMIT},
+        {"delay_ms", full->delay_ms, 0, REDLOCK_TTL_MS_MAX, PLAIN},
+        {"jitter_ms", full->jitter_ms, 0, REDLOCK_TTL_MS_MAX, PLAIN},
+        {"min_validity_ms", full->min_validity_ms, 0, REDLOCK_TTL_MS_MAX, PLAIN},
+        {"auto_extend", full->auto_extend, 0, 1, PLAIN},
+        {"fencing", full->fencing, 0, 1, PLAIN},
+        {"max_hold_ms", full->max_hold_ms, 1, most, OR_NO_LIMIT},
+    };
+    const struct range *bad = outside(ranges, sizeof ranges / sizeof ranges[0]);
+    if (bad != NULL) {
+        return rl_message_refuse_format(lock, OUTSIDE, bad->name, (long long)bad->value,
+                                        (long long)bad->least, (long long)bad->most,
+                                        ends[bad->kind]);
     }
-    rl_message_refuse_format(lock, "%s is %lld: it must be %lld to %lld%s", name, (long long)value,
-                             (long long)least, (long long)most,
-                             no_limit ? ", or REDLOCK_NO_LIMIT" : "");
-    return false;
+    return rl_options_ttl(lock, full->ttl_ms, full->min_validity_ms);
 }
 
 /* Determines the watchdog's interval: after how much of the validity it extends; 0: no watchdog. */
-static bool watch(redlock_lock *lock, const redlock_acquire_options *full, uint32_t *renew_ms) {
+static int watch(redlock_lock *lock, const redlock_acquire_options *full, uint32_t *renew_ms) {
     int64_t renew = full->renew_ms;
     *renew_ms = 0;
     if (!full->auto_extend) {
-        return true;
+        return 0;
     }
     if (renew == REDLOCK_THIRD_OF_TTL) {
         renew = full->ttl_ms / 3;
@@ -250,30 +248,28 @@ static bool watch(redlock_lock *lock, const redlock_acquire_options *full, uint3
     }
     int64_t most = (int64_t)((validity_ns - margin_ns - 1) / RL_NS_PER_MS);
     if (renew < 1 || renew > most) {
-        rl_message_refuse_format(
+        return rl_message_refuse_format(
             lock,
             "renew_ms is %lld: with ttl_ms %lld it must be 1 to %lld, since on_lost "
             "takes %.2f of the %.2f ms of validity (lost_margin_ms); renew sooner, "
             "or ask for a longer ttl",
             (long long)renew, (long long)full->ttl_ms, (long long)most, (double)margin_ns / 1e6,
             (double)validity_ns / 1e6);
-        return false;
     }
     *renew_ms = (uint32_t)renew;
-    return true;
+    return 0;
 }
 
-static bool fence(redlock_lock *lock, const redlock_acquire_options *full) {
+static int fence(redlock_lock *lock, const redlock_acquire_options *full) {
     const uint32_t retention_ms = lock->client->fence_retention_ms;
     if (full->fencing && full->ttl_ms > retention_ms / 2) { /* see fence.h, "later than that" */
-        rl_message_refuse_format(
+        return rl_message_refuse_format(
             lock,
             "ttl_ms is %lld, above half of fence_retention_ms of the client, which is "
             "%u: counters must outlive locks by a wide margin; raise it",
             (long long)full->ttl_ms, (unsigned)retention_ms);
-        return false;
     }
-    return true;
+    return 0;
 }
 
 static uint32_t or_no_limit(int64_t value) {
@@ -284,27 +280,16 @@ int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
                        struct rl_acquire *out, redlock_acquire_options *full) {
     *full = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
     if (user != NULL && !rl_sized_take(full, sizeof *full, user, user->size)) {
-        rl_message_refuse_format(
+        return rl_message_refuse_format(
             lock, "options.size is %zu, not %zu: begin with REDLOCK_ACQUIRE_OPTIONS_INIT",
             user->size, sizeof *full);
-        return REDLOCK_ERR_INVALID;
     }
-    const int64_t most = UINT32_MAX - 1;
-    if (!check_range(lock, "tries", full->tries, 1, most, true) ||
-        !check_range(lock, "wait_ms", full->wait_ms, 0, most, true) ||
-        !check_range(lock, "delay_ms", full->delay_ms, 0, REDLOCK_TTL_MS_MAX, false) ||
-        !check_range(lock, "jitter_ms", full->jitter_ms, 0, REDLOCK_TTL_MS_MAX, false) ||
-        !check_range(lock, "min_validity_ms", full->min_validity_ms, 0, REDLOCK_TTL_MS_MAX,
-                     false) ||
-        !check_range(lock, "auto_extend", full->auto_extend, 0, 1, false) ||
-        !check_range(lock, "fencing", full->fencing, 0, 1, false) ||
-        !check_range(lock, "max_hold_ms", full->max_hold_ms, 1, most, true)) {
-        return REDLOCK_ERR_INVALID;
-    }
-    int status = rl_options_ttl(lock, full->ttl_ms, full->min_validity_ms);
-    uint32_t renew_ms;
-    if (status != 0 || !watch(lock, full, &renew_ms) || !fence(lock, full)) {
-        return REDLOCK_ERR_INVALID;
+    uint32_t renew_ms = 0;
+    int status = check_acquire(lock, full);
+    status = status == 0 ? watch(lock, full, &renew_ms) : status;
+    status = status == 0 ? fence(lock, full) : status;
+    if (status != 0) {
+        return status;
     }
     bool once = full->wait_ms == 0;
     *out = (struct rl_acquire){

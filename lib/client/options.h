@@ -4,9 +4,11 @@
 
 #include "client/state.h"
 
-/* Checks and applies all options but the nodes. error receives the sentence of a failure. */
-int rl_options_apply(redlock_client *client, const redlock_client_options *o, char *error,
-                     size_t error_size);
+/* Merges the caller's options with the defaults, and checks them as far as a world needs. Returns
+ * 0, or the status of redlock_client_open(). */
+int rl_options_client(redlock_client_options *full, const redlock_client_options *user);
+/* Checks and applies all options but the nodes' URLs. o is from rl_options_client(). */
+int rl_options_apply(redlock_client *client, const redlock_client_options *o);
 int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
                        struct rl_acquire *out, redlock_acquire_options *full);
 /* Checks that the ttl is usable with min_validity_ms: 0, or REDLOCK_ERR_INVALID and a message. */

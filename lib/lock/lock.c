@@ -185,10 +185,9 @@ static int check_slots(redlock_lock *lock) {
 }
 
 static int refuse_token(redlock_lock *lock) {
-    rl_message_refuse_format(lock,
-                             "the token must be %d hex digits, as redlock_lock_token() gives it",
-                             REDLOCK_TOKEN_LENGTH);
-    return REDLOCK_ERR_INVALID;
+    return rl_message_refuse_format(
+        lock, "the token must be %d hex digits, as redlock_lock_token() gives it",
+        REDLOCK_TOKEN_LENGTH);
 }
 
 int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_options *options,
@@ -372,10 +371,9 @@ int redlock_lock_set_slots(redlock_lock *lock, const int32_t *slots, size_t n) {
         return status;
     }
     if (lock->permit == NULL || slots == NULL || !are_slots(lock, slots, n)) {
-        rl_message_refuse_format(lock,
-                                 "slots: they must be %u different numbers from 0 to permits - 1",
-                                 (unsigned)lock->target.take);
-        return REDLOCK_ERR_INVALID;
+        return rl_message_refuse_format(
+            lock, "slots: they must be %u different numbers from 0 to permits - 1",
+            (unsigned)lock->target.take);
     }
     rl_slots_name(lock, slots, n);
     return 0;

@@ -66,7 +66,7 @@ void rl_message_refuse(redlock_lock *lock, const char *text) {
     lock->last.refusal = text;
 }
 
-void rl_message_refuse_format(redlock_lock *lock, const char *format, ...) {
+int rl_message_refuse_format(redlock_lock *lock, const char *format, ...) {
     char text[REDLOCK_MESSAGE_MAX];
     va_list args;
     va_start(args, format);
@@ -81,6 +81,7 @@ void rl_message_refuse_format(redlock_lock *lock, const char *format, ...) {
     } else {
         lock->last.refusal = redlock_strerror(REDLOCK_ERR_INVALID);
     }
+    return REDLOCK_ERR_INVALID;
 }
 
 /* -- Messages -- */

@@ -12,8 +12,8 @@
  * lock ends. text: static. */
 void rl_message_refuse(redlock_lock *lock, const char *text);
 /* The same for an invalid argument. If there is no memory for the sentence, the message says just
- * that. */
-void rl_message_refuse_format(redlock_lock *lock, const char *format, ...)
+ * that. Returns REDLOCK_ERR_INVALID. */
+int rl_message_refuse_format(redlock_lock *lock, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 #endif

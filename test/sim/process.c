@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client/client.h"
+#include "client/options.h"
 #include "client/state.h"
 #include "sim/client.h"
 #include "sim/fault.h"
@@ -326,7 +327,7 @@ void sim_process_start(struct sim_client *client) {
     options.error_size = sizeof error;
     sim_client_enter(client);
     client->heard_ns = sim_client_now(client);
-    int status = rl_client_options(&full, &options);
+    int status = rl_options_client(&full, &options);
     if (status == 0) {
         status = rl_client_open(&client->redlock, &client->world, &full, on_open, client);
     }
