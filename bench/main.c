@@ -20,8 +20,8 @@
 #include "contend.h"
 #include "cycle.h"
 #include "keep.h"
-#include "report.h"
 #include "shells.h"
+#include "show.h"
 
 #define CLOSING_TURNS 100
 

@@ -1,5 +1,5 @@
-/* See report.h. */
-#include "report.h"
+/* See show.h. */
+#include "show.h"
 
 #include <inttypes.h>
 #include <math.h>
