@@ -14,7 +14,7 @@
 #include "redis/reply.h"
 #include "redlock/redlock.h"
 #include "say.h"
-#include "tls/peer.h"
+#include "tls/stream.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define PIECE 16384

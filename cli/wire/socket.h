@@ -23,7 +23,6 @@
 #include "args.h"
 #include "base/world.h"
 #include "redis/url.h"
-#include "redis/url_tls.h"
 
 #define RL_SOCKET_FIRST_MAX 64
 

@@ -14,9 +14,9 @@
  * wire->failed_at and wire->failure say so. The answer is incomplete in time, or too long: no
  * reply, and the connection has failed, so that no more is asked on it.
  *
- * This folder uses these internal headers of the library: the grammar of URLs (redis/url.h,
- * url_tls.h), the first bytes of other servers (redis/reply.h), and the TLS of clients
- * (tls/context.h, tls/peer.h, nodes/tls.h, and base/world.h, whose streams it is made of). A second
+ * This folder uses these internal headers of the library: the grammar of URLs (redis/url.h), the
+ * first bytes of other servers (redis/reply.h), and the TLS of clients (tls/context.h,
+ * tls/stream.h, nodes/tls.h, and base/world.h, whose streams it is made of). A second
  * parser of URLs, or a second verdict about a certificate, would one day differ. In cli/ only this
  * folder and doctor/ use internal headers of the library. */
 #ifndef RL_CLI_WIRE_WIRE_H
@@ -27,7 +27,6 @@
 
 #include "args.h"
 #include "redis/url.h"
-#include "redis/url_tls.h"
 #include "wire/socket.h"
 
 #define RL_WIRE_TEXT_MAX 128

@@ -146,7 +146,7 @@ int rl_client_tls_check_nodes(const redlock_client *client, const redlock_client
 
 #ifdef RL_WITH_TLS
 
-#include "tls/peer.h"
+#include "tls/stream.h"
 
 static_assert(RL_TLS_PEER_NAME_MAX >= RL_URL_HOST_MAX, "a host fits");
 static_assert(RL_TLS_PEER_NAME_MAX >= RL_URL_TLS_NAME_MAX, "a name fits");

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "client/state.h"
-#include "redis/url_tls.h"
+#include "redis/url.h"
 #include "redlock/redlock.h"
 #include "tls/context.h"
 

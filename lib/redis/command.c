@@ -3,11 +3,13 @@
 #include "redis/command.h"
 
 #include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "redis/scripts/scripts.h" /* generated from the *.lua there */
-#include "redis/writer.h"
 #include "redlock/redlock.h"
 
 #define FRAME_MAX 32 /* "$65536\r\n" and "\r\n" around an argument */
@@ -21,6 +23,69 @@ static_assert(RL_SLOTS_MAX == REDLOCK_TAKE_MAX, "redis and interface agree on wh
 static_assert(sizeof RL_SCRIPT_RELEASE_LINE_TEXT + RL_COMMAND_RELEASE_MORE <=
                   RL_COMMAND_RELEASE_WHOLE,
               "the script fits");
+
+/* -- RESP, written into a buffer of a fixed size --
+ *
+ * Every command of a lock is written here, five small pieces for each argument. A piece that does
+ * not fit sets `overflow`, and nothing more is written. */
+
+struct writer {
+    char *at;
+    size_t left; /* always more than what is written: a zero follows */
+    bool overflow;
+};
+
+static inline void put_bytes(struct writer *w, const void *bytes, size_t length) {
+    assert(w->left > 0);
+    if (length >= w->left) {
+        w->overflow = true;
+        return;
+    }
+    memcpy(w->at, bytes, length);
+    w->at += length;
+    w->left -= length;
+}
+
+/* "*5\r\n" or "$40\r\n" */
+static inline void put_count(struct writer *w, char prefix, size_t count) {
+    assert(prefix == '*' || prefix == '$');
+    char digits[24];
+    char *at = digits + sizeof digits;
+    *--at = '\n';
+    *--at = '\r';
+    do {
+        *--at = (char)('0' + count % 10);
+        count /= 10;
+    } while (count > 0);
+    *--at = prefix;
+    put_bytes(w, at, (size_t)(digits + sizeof digits - at));
+}
+
+/* An argument. */
+static inline void put_bulk(struct writer *w, const void *bytes, size_t length) {
+    assert(bytes != NULL);
+    put_count(w, '$', length);
+    put_bytes(w, bytes, length);
+    put_bytes(w, "\r\n", 2);
+}
+
+static inline void put_text(struct writer *w, const char *text) {
+    assert(text != NULL);
+    put_bulk(w, text, strlen(text));
+}
+
+static inline void put_number(struct writer *w, uint64_t number) {
+    char digits[24];
+    char *at = digits + sizeof digits;
+    do {
+        *--at = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    assert(at > digits);
+    put_bulk(w, at, (size_t)(digits + sizeof digits - at));
+}
+
+/* -- Kinds of commands -- */
 
 /* A command that is a script. */
 struct row {
@@ -81,14 +146,14 @@ static bool is_permit(const struct rl_request *request) {
 
 /* -- Keys -- */
 
-static void put_name(struct rl_writer *w, const char *before, const struct rl_bytes *resource,
+static void put_name(struct writer *w, const char *before, const struct rl_bytes *resource,
                      const char *behind) {
     const size_t length = strlen(before), more = strlen(behind);
-    rl_put_count(w, '$', length + resource->length + more);
-    rl_put_bytes(w, before, length);
-    rl_put_bytes(w, resource->data, resource->length);
-    rl_put_bytes(w, behind, more);
-    rl_put_bytes(w, "\r\n", 2);
+    put_count(w, '$', length + resource->length + more);
+    put_bytes(w, before, length);
+    put_bytes(w, resource->data, resource->length);
+    put_bytes(w, behind, more);
+    put_bytes(w, "\r\n", 2);
 }
 
 static bool is_of_one(const struct rl_request *request) {
@@ -101,7 +166,7 @@ static uint32_t count_keys(const struct rl_request *request) {
     return is_of_one(request) ? 1 : is_permit(request) ? request->slots.n : request->target->n;
 }
 
-static void put_key(struct rl_writer *w, const struct rl_request *request, const char *prefix,
+static void put_key(struct writer *w, const struct rl_request *request, const char *prefix,
                     uint32_t i) {
     const struct rl_bytes *resources = request->target->resources;
     char slot[SLOT_MAX];
@@ -124,9 +189,9 @@ static void put_key(struct rl_writer *w, const struct rl_request *request, const
     }
 }
 
-static void put_keys(struct rl_writer *w, const struct rl_request *request, bool counters) {
+static void put_keys(struct writer *w, const struct rl_request *request, bool counters) {
     const uint32_t n = count_keys(request);
-    rl_put_number(w, n * (counters ? 2 : 1));
+    put_number(w, n * (counters ? 2 : 1));
     for (uint32_t i = 0; i < n; i++) {
         put_key(w, request, "", i);
     }
@@ -257,17 +322,17 @@ static struct arg arg_of(const struct rl_request *request, char letter) {
 }
 
 /* The token, and the holder behind it. */
-static void put_value(struct rl_writer *w, const struct rl_request *request) {
+static void put_value(struct writer *w, const struct rl_request *request) {
     const struct rl_target *target = request->target;
     assert(target->holder_length <= REDLOCK_HOLDER_MAX);
     size_t behind = target->holder_length > 0 ? 1 + (size_t)target->holder_length : 0;
-    rl_put_count(w, '$', RL_COMMAND_TOKEN_LEN + behind);
-    rl_put_bytes(w, request->token, RL_COMMAND_TOKEN_LEN);
+    put_count(w, '$', RL_COMMAND_TOKEN_LEN + behind);
+    put_bytes(w, request->token, RL_COMMAND_TOKEN_LEN);
     if (behind > 0) {
-        rl_put_bytes(w, ":", 1);
-        rl_put_bytes(w, target->holder, target->holder_length);
+        put_bytes(w, ":", 1);
+        put_bytes(w, target->holder, target->holder_length);
     }
-    rl_put_bytes(w, "\r\n", 2);
+    put_bytes(w, "\r\n", 2);
 }
 
 /* Lists the arguments; empty ones at the end are left out. Returns their number. */
@@ -282,49 +347,49 @@ static size_t list_args(const struct rl_request *request, struct arg args[ARGS_M
     return n;
 }
 
-static void put_arg(struct rl_writer *w, const struct rl_request *request, const struct arg *arg) {
+static void put_arg(struct writer *w, const struct rl_request *request, const struct arg *arg) {
     if (arg->is_value) {
         put_value(w, request);
     } else if (arg->bytes != NULL) {
-        rl_put_bulk(w, arg->bytes, arg->length);
+        put_bulk(w, arg->bytes, arg->length);
     } else {
-        rl_put_number(w, arg->number);
+        put_number(w, arg->number);
     }
 }
 
 /* -- Commands -- */
 
-static void put_native(struct rl_writer *w, const struct rl_request *request) {
+static void put_native(struct writer *w, const struct rl_request *request) {
     const bool delex = request->kind == RL_COMMAND_DELEX;
     assert(is_native(request->kind));
-    rl_put_count(w, '*', delex ? 4 : 3);
-    rl_put_text(w, delex ? "DELEX" : "DELIFEQ");
+    put_count(w, '*', delex ? 4 : 3);
+    put_text(w, delex ? "DELEX" : "DELIFEQ");
     put_key(w, request, "", 0);
     if (delex) {
-        rl_put_text(w, "IFEQ");
+        put_text(w, "IFEQ");
     }
     put_value(w, request);
 }
 
-static void put_set(struct rl_writer *w, const struct rl_request *request) {
+static void put_set(struct writer *w, const struct rl_request *request) {
     assert(request->ttl_ms > 0); /* PX 0 is an error */
-    rl_put_count(w, '*', 6);
-    rl_put_text(w, "SET");
+    put_count(w, '*', 6);
+    put_text(w, "SET");
     put_key(w, request, "", 0);
     put_value(w, request);
-    rl_put_text(w, "NX");
-    rl_put_text(w, "PX");
-    rl_put_number(w, request->ttl_ms);
+    put_text(w, "NX");
+    put_text(w, "PX");
+    put_number(w, request->ttl_ms);
 }
 
-static void put_script(struct rl_writer *w, const struct rl_request *request) {
+static void put_script(struct writer *w, const struct rl_request *request) {
     const struct row *row = &rows[request->kind];
     const bool counters = strchr(row->args, 'f') != NULL && request->counter > 0;
     struct arg args[ARGS_MAX];
     const size_t n = list_args(request, args);
-    rl_put_count(w, '*', 3 + (counters ? 2 : 1) * count_keys(request) + n);
-    rl_put_text(w, request->whole_script ? "EVAL" : "EVALSHA");
-    rl_put_text(w, request->whole_script ? row->text : row->sha1);
+    put_count(w, '*', 3 + (counters ? 2 : 1) * count_keys(request) + n);
+    put_text(w, request->whole_script ? "EVAL" : "EVALSHA");
+    put_text(w, request->whole_script ? row->text : row->sha1);
     put_keys(w, request, counters);
     for (size_t i = 0; i < n; i++) {
         put_arg(w, request, &args[i]);
@@ -345,7 +410,7 @@ size_t rl_command_room(const struct rl_target *target) {
 size_t rl_command_format(char *wire, const struct rl_request *request) {
     const struct rl_target *target = request->target;
     const bool releases_one = request->kind == RL_COMMAND_RELEASE || is_native(request->kind);
-    struct rl_writer w = {wire, rl_command_room(target), false};
+    struct writer w = {wire, rl_command_room(target), false};
     assert(request->kind != RL_COMMAND_HANDSHAKE);
     assert(target->n >= 1 && target->n <= REDLOCK_RESOURCES_MAX);
     assert((request->kind != RL_COMMAND_SET && !releases_one) || count_keys(request) == 1);
@@ -368,10 +433,10 @@ size_t rl_command_format(char *wire, const struct rl_request *request) {
 size_t rl_command_format_args(char *wire, size_t capacity, const char *const *args, size_t count) {
     assert(capacity > 0);
     assert(count > 0);
-    struct rl_writer w = {wire, capacity, false};
-    rl_put_count(&w, '*', count);
+    struct writer w = {wire, capacity, false};
+    put_count(&w, '*', count);
     for (size_t i = 0; i < count; i++) {
-        rl_put_text(&w, args[i]);
+        put_text(&w, args[i]);
     }
     *w.at = '\0';
     return w.overflow ? 0 : (size_t)(w.at - wire);

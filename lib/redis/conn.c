@@ -8,15 +8,21 @@
  */
 #include "redis/conn.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/un.h>
 
 #include "base/mark.h"
 #include "base/out.h"
 #include "base/require.h"
 #include "redlock/status.h"
+
+static_assert(sizeof(((struct sockaddr_un *)0)->sun_path) > RL_URL_PATH_MAX, "a path fits");
 
 struct rl_conn {
     struct rl_stream *stream;
@@ -317,4 +323,52 @@ void rl_conn_expect_info(struct rl_conn *conn, struct rl_info *info) {
 
 void rl_conn_close(struct rl_conn *conn) {
     conn_dispose(conn);
+}
+
+/* -- Before a connection -- */
+
+static void address_put(struct rl_address *address, const void *from, size_t length) {
+    assert(length <= sizeof address->storage);
+    memset(address, 0, sizeof *address);
+    memcpy(&address->storage, from, length);
+    address->length = (socklen_t)length;
+}
+
+bool rl_address_of(const struct rl_url *url, struct rl_address *address) {
+    struct sockaddr_un path = {.sun_family = AF_UNIX};
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(url->port)};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(url->port)};
+    if (url->kind == RL_URL_UNIX) {
+        size_t length = strlen(url->path) + 1;
+        memcpy(path.sun_path, url->path, length);
+        address_put(address, &path, offsetof(struct sockaddr_un, sun_path) + length);
+        return true;
+    }
+    assert(url->port != 0);
+    if (inet_pton(AF_INET, url->host, &four.sin_addr) == 1) {
+        address_put(address, &four, sizeof four);
+        return true;
+    }
+    if (inet_pton(AF_INET6, url->host, &six.sin6_addr) == 1) {
+        address_put(address, &six, sizeof six);
+        return true;
+    }
+    return false;
+}
+
+/* xorshift is random enough to keep clients apart. */
+uint64_t rl_pause_ns(uint64_t shortest_ns, uint64_t longest_ns, uint64_t *last_ns,
+                     uint64_t *random) {
+    assert(shortest_ns > 0 && shortest_ns <= longest_ns);
+    assert(*last_ns <= longest_ns);
+    assert(*random != 0);
+    uint64_t pause_ns = *last_ns == 0 ? shortest_ns : *last_ns * 2;
+    if (pause_ns > longest_ns) {
+        pause_ns = longest_ns;
+    }
+    *last_ns = pause_ns;
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return pause_ns - *random % (pause_ns / 2 + 1);
 }

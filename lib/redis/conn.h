@@ -22,11 +22,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/memory.h"
+#include "base/world.h"
 #include "redis/guard.h"
-#include "redis/io.h"
+#include "redis/url.h"
 
 #define RL_CONN_BUFFER_MAX 65536 /* bytes that a peer may send without completing a reply */
 #define RL_DETAIL_MAX 128
+
+/* What all connections of one client share. */
+struct rl_io {
+    struct rl_world *world;
+    const redlock_allocator *memory;
+    char *wire;       /* a command is written here, and copied at once; room for two */
+    size_t wire_room; /* enough for every existing target, for each of the two */
+    uint64_t read_ns; /* when the replies that are being read had arrived; 0: none are */
+};
+
+static inline uint64_t rl_io_now_ns(const struct rl_io *io) {
+    return io->world->ops->now_ns(io->world);
+}
+
+/* The time for the steps of locks: all replies of one read arrived at the same time, and no user
+ * code runs in between that could make it outdated for a callback. Times that are reported to the
+ * user, or by which a callback is judged, use rl_io_now_ns(). */
+static inline uint64_t rl_io_step_ns(const struct rl_io *io) {
+    return io->read_ns != 0 ? io->read_ns : rl_io_now_ns(io);
+}
+
+/* In a child after fork(): the sockets and the contents of their buffers are the parent's. */
+static inline bool rl_io_is_forked(const struct rl_io *io) {
+    return io->world->ops->is_forked(io->world);
+}
 
 /* The owner's duties:
  *   - `reply` is called while bytes are read: do not close this connection there, use
@@ -94,5 +121,17 @@ void rl_conn_expect_info(struct rl_conn *conn, struct rl_info *info);
 
 /* Closes the connection now; no more events come. Not from inside `reply`. */
 void rl_conn_close(struct rl_conn *conn);
+
+/* -- Before a connection -- */
+
+/* The address in a URL, if it has one: a path, or a numeric host. False: the host is a name, which
+ * the world has to look up. */
+bool rl_address_of(const struct rl_url *url, struct rl_address *address);
+
+/* How long a node or a listener that could not be connected is left alone: it doubles from *last_ns
+ * (0: the first) up to the longest, with a jitter of half of itself. random: the state of the
+ * jitter, not 0. */
+uint64_t rl_pause_ns(uint64_t shortest_ns, uint64_t longest_ns, uint64_t *last_ns,
+                     uint64_t *random);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "redis/conn.h"
 #include "redis/credentials.h"
 #include "redis/handshake.h"
-#include "redis/pause.h"
 #include "redlock/status.h"
 
 #define IN(state) (1u << (state))

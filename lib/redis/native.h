@@ -29,7 +29,7 @@
 #ifndef RL_REDIS_NATIVE_H
 #define RL_REDIS_NATIVE_H
 
-#include "redis/node_data.h"
+#include "redis/node_state.h"
 
 /* The handshake is over. */
 void rl_native_begin(struct rl_node *node);

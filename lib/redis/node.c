@@ -1,9 +1,9 @@
 /* See node.h. */
 #include "redis/node.h"
+#include "redis/conn.h"
 #include "redis/native.h"
 #include "redis/node_auth.h"
 #include "redis/node_state.h"
-#include "redis/pause.h"
 
 #include <assert.h>
 #include <stdio.h>

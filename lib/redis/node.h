@@ -26,7 +26,6 @@
 #ifndef RL_REDIS_NODE_H
 #define RL_REDIS_NODE_H
 
-#include "redis/node_data.h"
 #include "redis/node_state.h"
 
 /* url is copied; options, events and io must outlive the node. seed: any number, different for each

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "redis/node_data.h"
+#include "redis/node_state.h"
 
 /* Offers newer credentials, copied: tried now if the node is up, else on its next connection, which
  * begins at once if the node pauses because the old ones were refused. is_first: the loop has not

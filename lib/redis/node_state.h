@@ -1,9 +1,118 @@
-/* The states of a node and the moves between them, its list of unanswered requests with their
- * deadlines, and its invariants. */
+/* The data of a node: states, requests, its owner's duties. The moves between the states, the list
+ * of unanswered requests with their deadlines, and what must always be true. */
 #ifndef RL_REDIS_NODE_STATE_H
 #define RL_REDIS_NODE_STATE_H
 
-#include "redis/node_data.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "redis/command.h"
+#include "redis/conn.h"
+#include "redis/credentials.h"
+#include "redis/handshake.h"
+#include "redis/url.h"
+
+#define RL_NODE_REQUESTS_MAX 65536u /* unanswered; more are refused as busy */
+#define RL_NODE_LATE_STALLS 4
+
+/* The limit of unsent bytes for one node, which takes less than it is sent: a command beyond it is
+ * refused as busy. Half of the room is left to releases. */
+#define RL_NODE_UNSENT_MAX (8u << 20) /* bytes */
+
+enum rl_node_state {
+    RL_NODE_IDLE,
+    RL_NODE_RESOLVING,
+    RL_NODE_CONNECTING,
+    RL_NODE_HANDSHAKE,
+    RL_NODE_UP,
+    RL_NODE_BACKOFF,
+    RL_NODE_CLOSED,
+    RL_NODE_STATES
+};
+
+struct rl_node;
+
+/* The owner's duties. In all of these the owner may send to this and to other nodes, and must not
+ * close any.
+ *   - `judge`: the node has reported which server it is (if INFO is read), and is about to be up:
+ *     0, or why it must not be, and a human-readable detail;
+ *   - `answer`: exactly once for each request; the request's memory belongs to the owner again;
+ *   - `again`: a command that acquires was answered NOSCRIPT; whether to send it again, whole,
+ *     behind all that was sent since;
+ *   - `up`, `down`: from now on the node can, or cannot, be sent to;
+ *   - `credentials`: the node has accepted newer ones (0), or refuses them (why), and the old ones
+ *     stay in use. Once, not at each connect;
+ *   - `failed`: an attempt to connect ended without success (the owner counts it);
+ *   - `deadline`: rl_node_deadline_ns() has changed;
+ *   - `dirty`: call rl_node_flush() before the loop polls again. */
+struct rl_node_events {
+    int16_t (*judge)(struct rl_node *node, const struct rl_info *info, char detail[RL_DETAIL_MAX]);
+    void (*answer)(struct rl_node *node, struct rl_request *request,
+                   const struct rl_answer *answer);
+    bool (*again)(struct rl_node *node, struct rl_request *request);
+    void (*up)(struct rl_node *node);
+    void (*down)(struct rl_node *node);
+    void (*failed)(struct rl_node *node);
+    void (*credentials)(struct rl_node *node, int16_t reason);
+    void (*deadline)(struct rl_node *node);
+    void (*dirty)(struct rl_node *node);
+};
+
+struct rl_node_options {
+    struct rl_handshake_options handshake; /* its strings outlive the node */
+    uint64_t connect_timeout_ns;
+    uint64_t stall_ns;
+    uint64_t backoff_min_ns;
+    uint64_t backoff_max_ns;
+    uint32_t requests_max; /* RL_NODE_REQUESTS_MAX and RL_NODE_UNSENT_MAX, less in a simulation */
+    size_t unsent_max;
+};
+
+/* native.h. The kinds are of enum rl_command_kind. */
+struct rl_native {
+    struct rl_request trial;
+    uint8_t kind;    /* the command for a release of one key, on this connection */
+    uint8_t offered; /* what is still to be tried there; RL_COMMAND_RELEASE: nothing */
+    uint8_t pause;   /* after a trial that ended with its connection: for how many connections */
+    uint8_t rest;    /* how many of these, on which nothing is tried, are still to come */
+};
+
+struct rl_node {
+    const struct rl_node_options *options;
+    const struct rl_node_events *events;
+    struct rl_io *io;
+    struct rl_dialer *dialer; /* NULL: the world; the owner sets it before the start */
+    struct rl_conn *conn;
+    void *resolve;           /* a look-up of the world */
+    struct rl_request *head; /* unanswered, oldest first */
+    struct rl_request **tail;
+    struct rl_request *unwritten; /* of them, the first that was sent since the last flush */
+    uint32_t waiting;             /* how many */
+    uint64_t deadline_ns;
+    uint64_t pause_ns; /* the last backoff */
+    uint64_t random;   /* state of the jitter */
+    struct rl_address addresses[RL_ADDRESSES_MAX];
+    uint32_t address_count;
+    uint32_t address_next;
+    uint64_t connects;
+    uint64_t failures;
+    uint64_t requests;
+    uint64_t answers;
+    uint64_t answers_seen;      /* when the stall deadline was set */
+    uint8_t state;              /* enum rl_node_state */
+    bool is_reached;            /* connecting: only the TLS handshake is missing */
+    int16_t reason;             /* why it is not up; 0 if it is */
+    char detail[RL_DETAIL_MAX]; /* the last message of the node or the system */
+    char hint[RL_DETAIL_MAX];   /* an error that the handshake ignored: it may be why it ends */
+    struct rl_request steps[RL_STEPS];
+    struct rl_native native; /* how it releases one key */
+    uint32_t known;      /* a bit for each kind whose script was sent whole on this connection */
+    struct rl_info info; /* of the handshake */
+    struct rl_url url;   /* with the credentials that the node accepted last */
+    struct rl_request auth_request;
+    struct rl_auth auth;    /* newer ones */
+    uint64_t auth_again_ns; /* before then rl_node_offer_again() does nothing */
+};
 
 /* Asserts that the move is one of the table. */
 void rl_node_move(struct rl_node *node, enum rl_node_state to);

@@ -1,7 +1,10 @@
 /* The URL of one node, taken apart.
  *
  *     redis://[[user]:password@]host[:port][/db]     port 6379, db 0; IPv6 in brackets
- *     rediss://...                                   the same with TLS, and what url_tls.h has
+ *     rediss://...[?NAME=VALUE[&NAME=VALUE ...]]     the same with TLS, each name at most once:
+ *         tls_ca, tls_cert, tls_key      paths, percent-encoded
+ *         tls_server_name                a host name or an IP address
+ *         tls_insecure_skip_verify       0 or 1
  *     unix://[[user]:password@]/path[?db=n]          usually unix:///path
  *
  * rl_url_parse() turns the text that an operator wrote into fixed-size fields; nothing is
@@ -33,14 +36,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct rl_url_tls;
-
 #define RL_URL_HOST_MAX 255     /* bytes of each field without its zero */
 #define RL_URL_PATH_MAX 107     /* what fits into sun_path of struct sockaddr_un */
 #define RL_URL_USER_MAX 128     /* ours; Redis has no limit */
 #define RL_URL_PASSWORD_MAX 512 /* Redis's own limit of requirepass */
 #define RL_URL_PORT_DEFAULT 6379
 #define RL_URL_DB_MAX 2147483647 /* Redis reads an int */
+#define RL_URL_TLS_PATH_MAX 1023
+#define RL_URL_TLS_NAME_MAX 255
 
 enum rl_url_kind { RL_URL_TCP, RL_URL_UNIX };
 
@@ -55,6 +58,17 @@ struct rl_url {
     uint32_t db;
     char name[RL_URL_HOST_MAX + sizeof("[]:65535")]; /* for messages: "host:port" or the path */
     bool is_tls;                                     /* TCP */
+};
+
+/* What a rediss:// URL sets, for its node alone: it takes precedence over the client's options.
+ * Nothing is opened or looked up here. "": not set. */
+struct rl_url_tls {
+    char ca[RL_URL_TLS_PATH_MAX + 1];
+    char cert[RL_URL_TLS_PATH_MAX + 1];
+    char key[RL_URL_TLS_PATH_MAX + 1];
+    char server_name[RL_URL_TLS_NAME_MAX + 1];
+    bool has_insecure; /* insecure is set */
+    bool insecure;
 };
 
 /* Parses text into *url.

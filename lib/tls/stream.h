@@ -1,8 +1,8 @@
 /* A TLS connection: a stream (base/world.h) on top of a stream of any world.
  *
- * Happy path: rl_tls_dial(), the stream below is up (`reached`), the handshake, `up`; written data
- * is sent as records of at most 16 KB, in the same system call as without TLS; received data is
- * decrypted within the event that brought it.
+ * Happy path: a node's dialer makes the stream, the stream below is up (`reached`), the handshake,
+ * `up`; written data is sent as records of at most 16 KB, in the same system call as without TLS;
+ * received data is decrypted within the event that brought it.
  *
  * Failure modes: as for the stream below; the handshake fails, or the certificate is not accepted
  * (RL_END_TLS, RL_END_CERTIFICATE, with a sentence); later bytes are not TLS's, a record was
@@ -28,11 +28,19 @@
 #ifndef RL_TLS_STREAM_H
 #define RL_TLS_STREAM_H
 
-#include "tls/state.h"
+#include "base/memory.h"
+#include "base/world.h"
 
-/* As the world's dial(). */
-struct rl_stream *rl_tls_dial(struct rl_tls_peer *peer, struct rl_world *world,
-                              const struct rl_address *to, const struct rl_stream_events *events,
-                              void *owner, int *error);
+struct rl_tls;
+
+#define RL_TLS_PEER_NAME_MAX 255
+
+/* The dialer of one node, whose connections share sessions. name: a host name, which is sent to the
+ * server (SNI), or an IP address: the certificate must be for it. Copied. NULL: no memory. tls must
+ * outlive it. */
+struct rl_dialer *rl_tls_peer_new(struct rl_tls *tls, const char *name);
+
+/* To be called after its streams are closed. NULL is ignored. */
+void rl_tls_peer_free(struct rl_dialer *dialer);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "uv/handles.h"
+#include "uv/state.h"
 
 struct resolving {
     uv_getaddrinfo_t request;

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "base/require.h"
-#include "uv/handles.h"
+#include "uv/state.h"
 
 struct rl_uv_stream {
     struct rl_stream base;

@@ -20,14 +20,16 @@
 #include "uv/world.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/mark.h"
 #include "base/memory.h"
-#include "uv/handles.h"
 #include "uv/names.h"
-#include "uv/random.h"
+#include "uv/state.h"
 #include "uv/stream.h"
 
 #define NS_PER_MS 1000000u
@@ -215,6 +217,47 @@ static void world_arm(struct rl_world *world, uint64_t at_ns) {
     }
 }
 
+/* -- Random bytes, a page of them at a time --
+ *
+ * One call of the system for some two hundred tokens. Can two processes get the same bytes? No: they
+ * are kept on the page that the kernel gives to a child as zeros (base/fork.h), and a child, which
+ * finds its first byte 0, does not use it. Without such a page no bytes are kept. Can a token be read
+ * after it was used? No: bytes that were handed out are zeroed. */
+
+/* A kernel with such pages also has this call, which is older. */
+static bool refill(unsigned char *bytes, size_t length) {
+    for (size_t at = 0; at < length;) {
+        ssize_t n = getrandom(bytes + at, length - at, 0);
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+static bool world_random(struct rl_world *world, void *bytes, size_t length) {
+    struct rl_uv_world *w = uv_of(world);
+    unsigned char *page = rl_fork_room(&w->fork);
+    if (page == NULL || length > RL_FORK_ROOM || rl_fork_is_child(&w->fork)) {
+        return uv_random(NULL, NULL, bytes, length, 0, NULL) == 0;
+    }
+    assert(w->random_left <= RL_FORK_ROOM);
+    if (length > w->random_left) {
+        w->random_left = 0;
+        if (!refill(page, RL_FORK_ROOM)) {
+            return false;
+        }
+        w->random_left = RL_FORK_ROOM;
+    }
+    assert(length <= w->random_left);
+    unsigned char *from = page + RL_FORK_ROOM - w->random_left;
+    memcpy(bytes, from, length);
+    rl_wipe(from, length);
+    w->random_left -= length;
+    return true;
+}
+
 /* -- The rest of the table -- */
 
 static void handle_closed(uv_handle_t *handle) {
@@ -233,10 +276,6 @@ static void world_close(struct rl_world *world) {
 
 static bool world_is_forked(const struct rl_world *world) {
     return rl_fork_is_child(&((const struct rl_uv_world *)(const void *)world)->fork);
-}
-
-static bool world_random(struct rl_world *world, void *bytes, size_t length) {
-    return rl_uv_random(uv_of(world), bytes, length);
 }
 
 static struct rl_stream *world_dial(struct rl_world *world, const struct rl_address *to,

@@ -29,7 +29,7 @@
 #include "core/deadline.h"
 #include "core/line.h"
 #include "core/waitlist.h"
-#include "redis/command_data.h"
+#include "redis/command.h"
 
 #define RL_RESOURCES_KEPT 256u
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "redis/url.h"
-#include "redis/url_show.h"
+#include "redis/url_text.h"
 #include "redlock/redlock.h"
 
 #define TEXT_MAX 4096

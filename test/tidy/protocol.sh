@@ -36,7 +36,7 @@ report() {
 }
 
 self_test() {
-    for file in docs/protocol.md test/unit/script_shas.h cli/conform/stories_hold.c lib/redis/command_data.h; do
+    for file in docs/protocol.md test/unit/script_shas.h cli/conform/stories_hold.c lib/redis/command.h; do
         mkdir -p "$scratch/tree/$(dirname "$file")"
         cp "$root/$file" "$scratch/tree/$file"
     done
@@ -57,7 +57,7 @@ self_test() {
     found 'a rule that is not there' 3 'rules A77'
     echo '    {"drought", "no rain", .play = play},' >>"$scratch/tree/cli/conform/stories_hold.c"
     found 'a story that is not there' 4 'stories drought'
-    echo '#define X "libredlock:ghost:"' >>"$scratch/tree/lib/redis/command_data.h"
+    echo '#define X "libredlock:ghost:"' >>"$scratch/tree/lib/redis/command.h"
     found 'a key that is not there' 5 'names libredlock:ghost:'
     finish
 }

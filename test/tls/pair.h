@@ -16,7 +16,7 @@
 #include "base/world.h"
 #include "tls/certs.h"
 #include "tls/context.h"
-#include "tls/peer.h"
+#include "tls/stream.h"
 
 #define PAIR_BYTES_MAX (1u << 20)
 

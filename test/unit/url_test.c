@@ -11,8 +11,7 @@
 
 #include <cmocka.h>
 
-#include "redis/url_show.h"
-#include "redis/url_tls.h"
+#include "redis/url_text.h"
 #include "redlock/redlock.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

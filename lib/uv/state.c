@@ -1,5 +1,5 @@
-/* See handles.h. */
-#include "uv/handles.h"
+/* See state.h. */
+#include "uv/state.h"
 
 #include <assert.h>
 
