@@ -136,27 +136,6 @@ static void what_is_an_exception(void **state) {
     mutex.unlock();
 }
 
-static void many_threads(void **state) {
-    redlock::client client(urls(live_of(state)), fresh());
-    redlock::mutex mutex(client, "counter");
-    long count = 0;
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 6; i++) {
-        threads.emplace_back([&] {
-            for (int j = 0; j < 20; j++) {
-                std::lock_guard<redlock::mutex> lock(mutex);
-                const long value = count;
-                std::this_thread::yield();
-                count = value + 1;
-            }
-        });
-    }
-    for (std::thread &thread : threads) {
-        thread.join();
-    }
-    assert_int_equal(count, 6 * 20);
-}
-
 static void as_a_guard(void **state) {
     redlock::client client(urls(live_of(state)), fresh());
     redlock::mutex_options options;
@@ -376,7 +355,6 @@ int main() {
     const struct CMUnitTest tests[] = {
         ON_THREE_NODES(as_a_standard_mutex),
         ON_THREE_NODES(what_is_an_exception),
-        ON_THREE_NODES(many_threads),
         ON_THREE_NODES(as_a_guard),
         ON_THREE_NODES(errors),
         ON_THREE_NODES(another_password),

@@ -1,13 +1,10 @@
 /* Many threads: exclusion, the order of fences, hand-over, closing and freeing under their feet. */
-#include <stdio.h>
 #include <string.h>
 
 #include "blocking/crew.h"
 
 #define CROWD 8
 #define ROUNDS 20
-#define THREADS 64
-#define RESOURCES 16
 
 static redlock_blocking *begin(struct live *live) {
     live_start(live, 5, NULL);
@@ -80,100 +77,6 @@ static void exact_count(void **state) {
     count_in(blocking, NULL); /* each thread with a mutex object of its own */
     assert_int_equal(crew_stats(blocking).granted, 2 * CROWD * ROUNDS);
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
-    crew_end(live, blocking);
-    assert_true(live_no_keys(live));
-}
-
-/* Two clients exclude each other on the nodes, as two processes do. Nothing but the nodes orders
- * their threads, which no checker of races can see: so what they count with is atomic, each step by
- * itself, and the lock makes the steps one. */
-struct apart {
-    _Atomic long value;
-    atomic_int inside;
-    atomic_int overlaps;
-};
-
-static void count_apart(void *data) {
-    struct member *member = data;
-    struct apart *apart = member->data;
-    for (int i = 0; i < ROUNDS && member->status == 0; i++) {
-        member->status = redlock_mutex_lock(member->mutex, LIVE_PATIENCE_MS);
-        if (member->status == 0) {
-            long value = atomic_load(&apart->value);
-            atomic_fetch_add(&apart->overlaps, atomic_fetch_add(&apart->inside, 1));
-            live_block_until(redlock_now_ns() + LIVE_MS / 2);
-            atomic_fetch_sub(&apart->inside, 1);
-            atomic_store(&apart->value, value + 1);
-            member->status = redlock_mutex_unlock(member->mutex);
-        }
-    }
-}
-
-static void exact_count_of_two_clients(void **state) {
-    struct live *live = *state;
-    struct apart apart = {0};
-    struct member members[2] = {{0}};
-    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
-    redlock_blocking *clients[2] = {begin(live), crew_open(live)};
-    options.delay_ms = 1;
-    options.jitter_ms = 5;
-    for (int i = 0; i < 2; i++) {
-        members[i].mutex = crew_mutex(clients[i], "counter", &options);
-        members[i].data = &apart;
-        crew_start(&members[i], count_apart);
-    }
-    for (int i = 0; i < 2; i++) {
-        crew_join(&members[i]);
-        LIVE_STATUS(members[i].status, 0);
-        LIVE_STATUS(redlock_mutex_free(members[i].mutex), 0);
-        LIVE_STATUS(redlock_blocking_close(clients[i]), 0);
-    }
-    assert_int_equal(atomic_load(&apart.value), 2 * ROUNDS);
-    assert_int_equal(atomic_load(&apart.overlaps), 0);
-    crew_end(live, NULL);
-}
-
-struct market {
-    redlock_mutex *mutexes[RESOURCES];
-    int stock[RESOURCES];
-};
-
-static void trade(void *data) {
-    struct member *member = data;
-    struct market *market = member->data;
-    for (int i = 0; i < RESOURCES && member->status == 0; i++) {
-        int at = (member->other + i) % RESOURCES;
-        member->status = redlock_mutex_lock(market->mutexes[at], LIVE_PATIENCE_MS);
-        if (member->status == 0) {
-            market->stock[at]++;
-            member->status = redlock_mutex_unlock(market->mutexes[at]);
-        }
-    }
-}
-
-static void many_threads_and_resources(void **state) {
-    struct live *live = *state;
-    char name[32];
-    struct market market = {.stock = {0}};
-    static struct member members[THREADS];
-    redlock_blocking *blocking = begin(live);
-    for (int i = 0; i < RESOURCES; i++) {
-        snprintf(name, sizeof name, "stock-%d", i);
-        market.mutexes[i] = crew_mutex(blocking, name, NULL);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        members[i] = (struct member){.data = &market, .other = i};
-        crew_start(&members[i], trade);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        crew_join(&members[i]);
-        LIVE_STATUS(members[i].status, 0);
-    }
-    for (int i = 0; i < RESOURCES; i++) {
-        assert_int_equal(market.stock[i], THREADS);
-        LIVE_STATUS(redlock_mutex_free(market.mutexes[i]), 0);
-    }
-    assert_int_equal(crew_stats(blocking).locks, 0);
     crew_end(live, blocking);
     assert_true(live_no_keys(live));
 }
@@ -411,8 +314,6 @@ static void closed_and_freed_at_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(exact_count),
-        LIVE_TEST(exact_count_of_two_clients),
-        LIVE_TEST(many_threads_and_resources),
         LIVE_TEST(several_resources),
         LIVE_TEST(timeouts),
         LIVE_TEST(one_owner_in_two_threads),

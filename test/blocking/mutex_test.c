@@ -156,40 +156,6 @@ static void a_shorter_life_shows_at_once(void **state) {
     crew_end(live, blocking);
 }
 
-/* Two mutexes, one hold: what is done through one is seen through the other. */
-static void extend_through_another(void **state) {
-    struct live *live = *state;
-    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
-    redlock_blocking *blocking = begin(live);
-    options.auto_extend = 0;
-    options.ttl_ms = 2500;
-    redlock_mutex *one = crew_mutex(blocking, "one", &options);
-    redlock_mutex *duplicate = crew_mutex(blocking, "one", &options);
-    for (int i = 0; i < 2; i++) { /* through the first, which carries the hold, and the second */
-        LIVE_STATUS(redlock_mutex_lock(one, 5000), 0);
-        LIVE_STATUS(redlock_mutex_lock(duplicate, 5000), 0);
-        uint64_t end_ns = redlock_now_ns() + 2500 * LIVE_MS;
-        LIVE_STATUS(redlock_mutex_extend(i == 0 ? one : duplicate, 10000), 0);
-        assert_in_range(redlock_mutex_remaining_ms(one), 5000, 9897);
-        assert_in_range(redlock_mutex_remaining_ms(duplicate), 5000, 9897);
-        live_block_until(end_ns);
-        assert_int_equal(redlock_mutex_is_valid(one), 1);
-        assert_int_equal(redlock_mutex_is_valid(duplicate), 1);
-        LIVE_STATUS(redlock_mutex_lock(i == 0 ? duplicate : one, 5000), 0);
-        LIVE_STATUS(redlock_mutex_unlock(i == 0 ? duplicate : one), 0);
-        LIVE_STATUS(redlock_mutex_unlock(one), 0); /* the carrier goes, the extension stays */
-        assert_int_equal(redlock_mutex_is_valid(one), 0);
-        assert_in_range(redlock_mutex_remaining_ms(duplicate), 4000, 9897);
-        LIVE_STATUS(redlock_mutex_extend(duplicate, 3000), 0);
-        assert_in_range(redlock_mutex_remaining_ms(duplicate), 0, 2968);
-        LIVE_STATUS(redlock_mutex_unlock(duplicate), 0);
-        assert_int_equal(redlock_mutex_is_valid(duplicate), 0);
-    }
-    free_mutex(one);
-    free_mutex(duplicate);
-    crew_end(live, blocking);
-}
-
 /* An owner that is not a thread: a task's number, or the object itself. */
 static void owners_that_move(void **state) {
     struct live *live = *state;
@@ -482,7 +448,6 @@ int main(void) {
         LIVE_TEST(a_thread_locks_again),
         LIVE_TEST(extend),
         LIVE_TEST(a_shorter_life_shows_at_once),
-        LIVE_TEST(extend_through_another),
         LIVE_TEST(owners_that_move),
         LIVE_TEST(fence),
         LIVE_TEST(bad_input),

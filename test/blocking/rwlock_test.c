@@ -215,47 +215,6 @@ static void a_reader_becomes_the_writer(void **state) {
     end(live, blocking, rwlock);
 }
 
-static void upgrade_when_told(void *data) {
-    struct member *member = data;
-    member->status = redlock_rwlock_rdlock(member->rwlock, 5000);
-    atomic_store(&member->stage, 1);
-    crew_wait(member);
-    member->other = redlock_rwlock_try_upgrade(member->rwlock);
-    atomic_store(&member->stage, 2);
-    crew_wait(member);
-    member->status = redlock_rwlock_unlock(member->rwlock);
-}
-
-/* Of two that would write the first is told that others read, the second that one must go. */
-static void two_upgrades(void **state) {
-    struct live *live = *state;
-    redlock_blocking *blocking = begin(live);
-    redlock_blocking *other = crew_open(live);
-    redlock_rwlock *rwlock = crew_rwlock(blocking, "one", NULL);
-    struct member second = {.rwlock = crew_rwlock(other, "one", NULL)};
-    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 5000), 0);
-    crew_start(&second, upgrade_when_told);
-    LIVE_POLL(live, atomic_load(&second.stage) == 1);
-    LIVE_STATUS(second.status, 0);
-    LIVE_POLL(live, readers_count(live, "one") == 10);
-    LIVE_STATUS(redlock_rwlock_try_upgrade(rwlock), REDLOCK_ERR_HELD);
-    crew_go_on(&second);
-    LIVE_POLL(live, atomic_load(&second.stage) == 2);
-    LIVE_STATUS(second.other, REDLOCK_ERR_WOULD_DEADLOCK);
-    assert_int_equal(redlock_rwlock_is_valid(rwlock), 1); /* both read as before */
-    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), 0);
-    LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_wrlock), REDLOCK_ERR_HELD);
-    crew_go_on(&second);
-    crew_join(&second);
-    LIVE_STATUS(second.status, 0);
-    LIVE_STATUS(redlock_rwlock_try_upgrade(rwlock), 0);
-    LIVE_STATUS(crew_try(second.rwlock, redlock_rwlock_try_rdlock), REDLOCK_ERR_HELD);
-    LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
-    LIVE_STATUS(redlock_rwlock_free(second.rwlock), 0);
-    LIVE_STATUS(redlock_blocking_close(other), 0);
-    end(live, blocking, rwlock);
-}
-
 static void fences(void **state) {
     struct live *live = *state;
     redlock_rwlock_options options = REDLOCK_RWLOCK_OPTIONS_INIT;
@@ -384,7 +343,6 @@ int main(void) {
         LIVE_TEST(a_writer_reads_and_writes_again),
         LIVE_TEST(one_owner_in_two_threads),
         LIVE_TEST(a_reader_becomes_the_writer),
-        LIVE_TEST(two_upgrades),
         LIVE_TEST(fences),
         LIVE_TEST(the_loss_of_one_reader),
         LIVE_TEST(bad_input),

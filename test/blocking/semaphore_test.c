@@ -1,12 +1,10 @@
 /* Holders of permits in threads: k at one time, with numbers, one that waits, what an object
- * refuses, several permits at once, a loss, and a client that is closed while one waits. */
+ * refuses, several permits at once, and a client that is closed while one waits. */
 #include <string.h>
 
 #include "blocking/crew.h"
 
 #define K 3
-#define WORKERS 5
-#define ROUNDS 12
 
 static redlock_blocking *begin(struct live *live) {
     live_start(live, 3, NULL);
@@ -105,57 +103,6 @@ static void k_hold_and_one_waits(void **state) {
     crew_end(live, blocking);
 }
 
-/* -- Many threads -- */
-
-struct room {
-    atomic_int inside;
-    atomic_int in_slot[K];
-    atomic_int wrong;
-};
-
-static void work(void *data) {
-    struct member *member = data;
-    struct room *room = member->data;
-    for (int round = 0; round < ROUNDS && member->status == 0; round++) {
-        member->status = redlock_semaphore_acquire(member->semaphore, member->timeout_ms);
-        int32_t slot = redlock_semaphore_slot(member->semaphore, 0);
-        if (member->status != 0 || slot < 0 || slot >= K) {
-            atomic_fetch_add(&room->wrong, 1);
-            return;
-        }
-        if (atomic_fetch_add(&room->inside, 1) >= K ||
-            atomic_fetch_add(&room->in_slot[slot], 1) > 0) {
-            atomic_fetch_add(&room->wrong, 1);
-        }
-        if (redlock_semaphore_extend(member->semaphore, 0) != 0) { /* others come meanwhile */
-            atomic_fetch_add(&room->wrong, 1);
-        }
-        atomic_fetch_sub(&room->in_slot[slot], 1);
-        atomic_fetch_sub(&room->inside, 1);
-        member->status = redlock_semaphore_release(member->semaphore);
-    }
-}
-
-static void never_more_than_k_and_no_number_twice(void **state) {
-    struct live *live = *state;
-    struct member members[WORKERS] = {{0}};
-    struct room room = {0};
-    redlock_blocking *blocking = begin(live);
-    for (size_t i = 0; i < WORKERS; i++) {
-        members[i].semaphore = make(blocking, K, 1, NULL);
-        members[i].timeout_ms = LIVE_PATIENCE_MS;
-        members[i].data = &room;
-        crew_start(&members[i], work);
-    }
-    for (size_t i = 0; i < WORKERS; i++) {
-        crew_join(&members[i]);
-        LIVE_STATUS(members[i].status, 0);
-        LIVE_STATUS(redlock_semaphore_free(members[i].semaphore), 0);
-    }
-    assert_int_equal(atomic_load(&room.wrong), 0);
-    crew_end(live, blocking);
-}
-
 /* -- What an object refuses -- */
 
 static void one_object_is_one_holder(void **state) {
@@ -211,70 +158,7 @@ static void several_at_once(void **state) {
     crew_end(live, blocking);
 }
 
-/* -- Loss and end -- */
-
-struct loss {
-    atomic_int count;
-    int status;
-    int is_valid;
-    int32_t slot;
-    int wrong[2];
-};
-
-static void on_lost(redlock_semaphore *semaphore, int status, void *data) {
-    struct loss *loss = data;
-    loss->status = status;
-    loss->is_valid = redlock_semaphore_is_valid(semaphore);
-    loss->slot = redlock_semaphore_slot(semaphore, 0);
-    loss->wrong[0] = redlock_semaphore_release(semaphore);
-    loss->wrong[1] = redlock_semaphore_acquire(semaphore, 0);
-    atomic_fetch_add(&loss->count, 1);
-}
-
-/* The nodes forget one permit; the other holder keeps its own. */
-static void the_loss_of_one(void **state) {
-    struct live *live = *state;
-    struct loss loss = {0};
-    redlock_semaphore_options options = REDLOCK_SEMAPHORE_OPTIONS_INIT;
-    redlock_blocking *blocking = begin(live);
-    options.ttl_ms = 30000;
-    options.auto_extend = 0; /* would give back to a node what another one is about to forget */
-    options.on_lost = on_lost;
-    options.lost_data = &loss;
-    redlock_semaphore *semaphore = make(blocking, 2, 1, &options);
-    redlock_semaphore *other = make(blocking, 2, 1, NULL);
-    LIVE_STATUS(redlock_semaphore_acquire(other, LIVE_PATIENCE_MS), 0);
-    LIVE_STATUS(redlock_semaphore_acquire(semaphore, LIVE_PATIENCE_MS), 0);
-    const int32_t slot = redlock_semaphore_slot(semaphore, 0);
-    char token[REDLOCK_TOKEN_LENGTH + 1], key[64];
-    LIVE_STATUS(redlock_semaphore_token(semaphore, token, sizeof token), 0);
-    snprintf(key, sizeof key, "libredlock:slot:%d:{s}", (int)slot);
-    LIVE_POLL(live, live_count_keys(live, key, token) == 3);
-    for (size_t i = 0; i < live->n; i++) {
-        live_tell(live, i, "DEL %s", key);
-    }
-    LIVE_STATUS(redlock_semaphore_extend(semaphore, 0), REDLOCK_ERR_LOST);
-    LIVE_POLL(live, atomic_load(&loss.count) == 1);
-    LIVE_STATUS(loss.status, REDLOCK_ERR_LOST);
-    assert_int_equal(loss.is_valid, 0);
-    assert_int_equal(loss.slot, slot);
-    LIVE_STATUS(loss.wrong[0], REDLOCK_ERR_WRONG_THREAD);
-    LIVE_STATUS(loss.wrong[1], REDLOCK_ERR_WRONG_THREAD);
-    assert_int_equal(redlock_semaphore_is_valid(semaphore), 0);
-    assert_int_equal(redlock_semaphore_slot(semaphore, 0), slot); /* until it is released */
-    LIVE_STATUS(redlock_semaphore_acquire(semaphore, 5000), REDLOCK_ERR_LOST);
-    say(semaphore, "release it");
-    LIVE_STATUS(redlock_semaphore_release(semaphore), REDLOCK_ERR_LOST);
-    assert_int_equal(redlock_semaphore_slot(semaphore, 0), REDLOCK_NO_SLOT);
-    assert_int_equal(redlock_semaphore_is_valid(other), 1);
-    LIVE_STATUS(redlock_semaphore_acquire(semaphore, LIVE_PATIENCE_MS), 0);
-    LIVE_STATUS(redlock_semaphore_release(semaphore), 0);
-    LIVE_STATUS(redlock_semaphore_release(other), 0);
-    assert_int_equal(atomic_load(&loss.count), 1);
-    LIVE_STATUS(redlock_semaphore_free(semaphore), 0);
-    LIVE_STATUS(redlock_semaphore_free(other), 0);
-    crew_end(live, blocking);
-}
+/* -- The end -- */
 
 /* What it held is free for others at once. */
 static void closed_while_one_waits(void **state) {
@@ -302,9 +186,10 @@ static void closed_while_one_waits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST(k_hold_and_one_waits),     LIVE_TEST(never_more_than_k_and_no_number_twice),
-        LIVE_TEST(one_object_is_one_holder), LIVE_TEST(several_at_once),
-        LIVE_TEST(the_loss_of_one),          LIVE_TEST(closed_while_one_waits),
+        LIVE_TEST(k_hold_and_one_waits),
+        LIVE_TEST(one_object_is_one_holder),
+        LIVE_TEST(several_at_once),
+        LIVE_TEST(closed_while_one_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
