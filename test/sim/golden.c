@@ -47,9 +47,6 @@ static void user_acts(struct sim_user *user, const struct sim_line *line) {
             sim_permits_make(user, line->node);
             sim_user_acquire(user, &acquire);
             break;
-        case SIM_ACT_RESIZE:
-            sim_permits_resize(user, line->a);
-            break;
         case SIM_ACT_CHANGE:
             sim_user_change_mode(user);
             break;
@@ -58,9 +55,6 @@ static void user_acts(struct sim_user *user, const struct sim_line *line) {
             break;
         case SIM_ACT_RELEASE:
             sim_user_release(user);
-            break;
-        case SIM_ACT_CANCEL:
-            sim_user_cancel(user);
             break;
         default:
             sim_user_acquire(user, &acquire);

@@ -16,11 +16,9 @@ enum sim_act {
     SIM_ACT_READ,     /* as SIM_ACT_ACQUIRE, to read */
     SIM_ACT_STORY_OF, /* a: number of permits of one semaphore; before all others */
     SIM_ACT_PERMITS,  /* as SIM_ACT_ACQUIRE, `node` permits */
-    SIM_ACT_RESIZE,   /* a: the number of permits from now on */
     SIM_ACT_CHANGE,   /* a writer only reads from now on; a reader tries to write */
     SIM_ACT_EXTEND,   /* a: ttl_ms, 0 for that of the acquire */
     SIM_ACT_RELEASE,
-    SIM_ACT_CANCEL,
     SIM_ACT_FAR,    /* the node is a ms further away for commands, b ms for replies */
     SIM_ACT_WALL,   /* the client's wall clock is a ms ahead */
     SIM_ACT_SERVER, /* the node is another kind from now on; a: enum server_native */

@@ -13,8 +13,6 @@
     { at, SIM_ACT_PERMITS, client, many, ttl, pause }
 #define STORY_OF(permits) \
     { 0, SIM_ACT_STORY_OF, 1, 1, permits, 0 }
-#define RESIZE(at, client, permits) \
-    { at, SIM_ACT_RESIZE, client, 1, permits, 0 }
 #define CHANGE(at, client) \
     { at, SIM_ACT_CHANGE, client, 1, 0, 0 }
 #define WALL(at, client, ahead_ms) \
@@ -23,8 +21,6 @@
     { at, SIM_ACT_EXTEND, client, 1, ttl, 0 }
 #define RELEASE(at, client) \
     { at, SIM_ACT_RELEASE, client, 1, 0, 0 }
-#define CANCEL(at, client) \
-    { at, SIM_ACT_CANCEL, client, 1, 0, 0 }
 #define FAR(at, client, node, there, back) \
     { at, SIM_ACT_FAR, client, node, there, back }
 #define FAULT(at, client, node, fault, for_ms) \
@@ -39,12 +35,6 @@
     { at, SIM_ACT_END, 1, 1, 0, 0 }
 
 const struct sim_story sim_stories[] = {
-    {"01-clean-grant",
-     "Nobody contests the lock and nothing fails. The grant needs the third of five answers; the\n"
-     "other two count for the lock as well.",
-     5,
-     RL_GUARD_OFF,
-     {ACQUIRE(0, 1, 1000, 0), RELEASE(300, 1), END(400)}},
     {"02-split-vote",
      "Two clients ask at the same moment, and each reaches two of four nodes first. Neither has "
      "the\n"
@@ -58,69 +48,6 @@ const struct sim_story sim_stories[] = {
      {FAR(0, 1, 3, 5, 0), FAR(0, 1, 4, 5, 0), FAR(0, 2, 1, 5, 0), FAR(0, 2, 2, 5, 0),
       ACQUIRE(0, 1, 1000, 40), ACQUIRE(0, 2, 1000, 90), RELEASE(150, 1), RELEASE(250, 2),
       ACQUIRE(270, 2, 1000, 20), RELEASE(300, 1), END(350)}},
-    {"03-two-dead-nodes",
-     "Two of five nodes are down. They have no vote and cost no time.",
-     5,
-     RL_GUARD_OFF,
-     {FAULT(0, 1, 4, SIM_FAULT_NODE_REFUSE, 100000), FAULT(0, 1, 5, SIM_FAULT_NODE_REFUSE, 100000),
-      ACQUIRE(100, 1, 1000, 0), RELEASE(300, 1), END(350)}},
-    {"04-late-grant",
-     "One node answers after the grant. Its vote changes nothing but how many keys there are.",
-     5,
-     RL_GUARD_OFF,
-     {FAR(0, 1, 5, 10, 20), ACQUIRE(0, 1, 1000, 0), RELEASE(200, 1), END(300)}},
-    {"05-lost-and-released",
-     "The second client holds four nodes; the first gets the fifth. That is no quorum, so it gives "
-     "the\n"
-     "fifth back at once: it undoes its token on every node, also on those that refused.",
-     5,
-     RL_GUARD_OFF,
-     {CUT(0, 2, 5, 300), ACQUIRE(10, 2, 1000, 0), ACQUIRE(100, 1, 1000, 0), END(150)}},
-    {"06-renewed",
-     "An extension is a round like any other: validity runs anew from its sending.",
-     5,
-     RL_GUARD_OFF,
-     {ACQUIRE(0, 1, 1000, 0), EXTEND(500, 1, 0), RELEASE(1200, 1), END(1250)}},
-    {"07-unknown-then-renewed",
-     "Three of five nodes are out of reach when the client extends. After node_timeout it knows "
-     "no\n"
-     "more than that, and validity stays what it was. The second attempt, in time, renews it.",
-     5,
-     RL_GUARD_OFF,
-     {ACQUIRE(0, 1, 1000, 0), CUT(400, 1, 1, 100), CUT(400, 1, 2, 100), CUT(400, 1, 3, 100),
-      EXTEND(410, 1, 0), EXTEND(550, 1, 0), RELEASE(700, 1), END(750)}},
-    {"08-lost-by-expiry",
-     "Every node is out of reach for longer than the ttl. The holder is told before its validity\n"
-     "ends, by its own clock. What it could not release it owes, and repays when it is connected\n"
-     "again.",
-     3,
-     RL_GUARD_OFF,
-     {ACQUIRE(0, 1, 500, 0), CUT(100, 1, 1, 800), CUT(100, 1, 2, 800), CUT(100, 1, 3, 800),
-      END(1500)}},
-    {"09-cancelled-in-flight",
-     "The user cancels when the SETs have run and no answer is in. The releases follow the SETs on "
-     "the\n"
-     "same connections.",
-     3,
-     RL_GUARD_OFF,
-     {FAR(0, 1, 1, 0, 10), FAR(0, 1, 2, 0, 10), FAR(0, 1, 3, 0, 10), ACQUIRE(0, 1, 1000, 0),
-      CANCEL(5, 1), END(50)}},
-    {"10-owed-release-repaid",
-     "A node is out of reach when the lock is released. Two of three suffice for the release to\n"
-     "succeed; the third is owed it, until it has answered on a new connection.",
-     3,
-     RL_GUARD_OFF,
-     {ACQUIRE(0, 1, 5000, 0), CUT(100, 1, 3, 500), RELEASE(150, 1), END(1000)}},
-    {"11-repaired",
-     "A node restarts empty (nothing guards its vote in this world). The next extension is renewed "
-     "by\n"
-     "the other two, and the node that lost the key is given it back: SET NX, so it could never "
-     "have\n"
-     "been taken from anybody.",
-     3,
-     RL_GUARD_OFF,
-     {ACQUIRE(0, 1, 2000, 0), FAULT(200, 1, 2, SIM_FAULT_AMNESIA, 10), EXTEND(500, 1, 0),
-      RELEASE(700, 1), END(750)}},
     {"12-late-set",
      "A SET is still under way on a connection that was given up; the release overtakes it on the "
      "next\n"
@@ -185,30 +112,6 @@ const struct sim_story sim_stories[] = {
      RL_GUARD_OBSERVED,
      {FAULT(0, 1, 2, SIM_FAULT_AMNESIA, 10), ACQUIRE(200, 1, 1000, 0), RELEASE(300, 1),
       ACQUIRE(1200, 1, 1000, 0), RELEASE(1300, 1), END(1350)}},
-    {"19-readers-and-a-writer",
-     "Two read side by side. A writer is refused, notes on all nodes that it waits, and joins the\n"
-     "line; so the first, which has released and wants to read again, has to wait, too. The last\n"
-     "reader's release serves the writer, and the writer's serves who waits to read.",
-     3,
-     RL_GUARD_OFF,
-     {READ(0, 1, 1000, 50), READ(50, 2, 1000, 0), ACQUIRE(100, 3, 1000, 50), RELEASE(150, 1),
-      READ(200, 1, 1000, 50), RELEASE(250, 2), RELEASE(350, 3), RELEASE(450, 1), END(500)}},
-    {"20-downgrade",
-     "A writer only reads from now on. Each node that the extension reaches lets readers in; the\n"
-     "one that it does not reach keeps them out until the next extension.",
-     3,
-     RL_GUARD_OFF,
-     {ACQUIRE(0, 1, 1000, 0), READ(50, 2, 1000, 0), CUT(100, 1, 3, 150), CHANGE(110, 1),
-      READ(200, 2, 1000, 0), EXTEND(400, 1, 0), RELEASE(500, 1), RELEASE(550, 2), END(600)}},
-    {"21-upgrade",
-     "A reader tries to write while another reads. One node has its lease alone, which becomes "
-     "the\n"
-     "key, but two refuse: an extension makes it a lease again. When the other has released, it\n"
-     "is won.",
-     3,
-     RL_GUARD_OFF,
-     {READ(0, 1, 1000, 0), CUT(20, 2, 3, 200), READ(25, 2, 1000, 0), CHANGE(150, 1),
-      RELEASE(250, 2), CHANGE(300, 1), RELEASE(400, 1), END(450)}},
     {"22-late-conversion",
      "The extension by which a writer becomes a reader is still under way to n1, on a connection\n"
      "that was given up, when the reader tries to write again. n1 would say yes, since it has the\n"
@@ -221,16 +124,6 @@ const struct sim_story sim_stories[] = {
      {READ(0, 2, 1000, 0), EXTEND(20, 2, 0), RELEASE(40, 2), CUT(100, 1, 3, 3000),
       ACQUIRE(101, 1, 2000, 0), FAULT(300, 1, 1, SIM_FAULT_STRAY, 400), CHANGE(301, 1),
       CHANGE(450, 1), READ(800, 2, 1000, 0), RELEASE(900, 2), RELEASE(950, 1), END(1000)}},
-    {"23-permits",
-     "Two of three permits are taken, each in two round trips: home names a slot that is free, "
-     "and\n"
-     "keeps it for who asked; then all nodes are asked for that slot. The second client is told "
-     "of\n"
-     "another one, though the first has not taken its own yet.",
-     5,
-     RL_GUARD_OFF,
-     {STORY_OF(3), PERMITS(0, 1, 1, 1000, 0), PERMITS(1, 2, 1, 1000, 0), RELEASE(50, 1),
-      RELEASE(60, 2), END(100)}},
     {"24-permits-in-turn",
      "All three permits are taken. The third client wants two, the fourth one; they wait in this\n"
      "order, and the one that becomes free first is kept for who wants two. The release of the\n"
@@ -240,26 +133,6 @@ const struct sim_story sim_stories[] = {
      {STORY_OF(3), PERMITS(0, 1, 2, 2000, 50), PERMITS(20, 2, 1, 2000, 50),
       PERMITS(50, 3, 2, 2000, 50), PERMITS(60, 4, 1, 2000, 50), RELEASE(100, 2), RELEASE(200, 1),
       RELEASE(300, 3), RELEASE(350, 4), END(400)}},
-    {"25-permits-home-silent",
-     "Home is out of the first client's reach, and nobody knows it yet. When it has not answered "
-     "in\n"
-     "time, the client asks the others for a slot by chance. Here it is one that is held. It is\n"
-     "refused, and waits in line at another node, which names the one that is free.",
-     5,
-     RL_GUARD_OFF,
-     {STORY_OF(2), PERMITS(0, 2, 1, 1000, 0), CUT(20, 1, 5, 500), PERMITS(30, 1, 1, 1000, 20),
-      RELEASE(300, 1), RELEASE(320, 2), END(400)}},
-    {"26-fewer-permits",
-     "Three permits are taken when the second client makes them two. What is held stays held. Who\n"
-     "asks for one of three is told that there is another number, when two nodes have said so; "
-     "who\n"
-     "asks for one of two waits until one of these is free. The third slot is given to nobody any\n"
-     "more.",
-     3,
-     RL_GUARD_OFF,
-     {STORY_OF(3), PERMITS(0, 1, 2, 2000, 0), PERMITS(20, 2, 1, 2000, 0), RESIZE(50, 2, 2),
-      ACQUIRE(80, 3, 1000, 50), PERMITS(120, 4, 1, 1000, 50), RELEASE(200, 1), RELEASE(250, 2),
-      RELEASE(310, 4), END(400)}},
     {"27-native-releases",
      "Two of four nodes are replaced by servers that have a command for a release. When they vote\n"
      "again, the first release goes to them as the script and, when that has run, once more as\n"
