@@ -10,7 +10,6 @@
 #define TTL_MS 30000
 #define TIMEOUT_MS 200 /* node_timeout_ms and connect_timeout_ms */
 #define WORK_MS 850    /* more than four of them, after which a connection is dropped */
-#define OPEN_MS 500    /* connect_timeout_ms where the nodes are to greet by then */
 #define SHORT_MS 220   /* a vote is not in time then */
 #define MANY 10000     /* answers of 5 bytes, of which one poll reads 16 KiB */
 #define LONG_MS 3300   /* whatever answers it would be dropped after sixteen */
@@ -69,33 +68,6 @@ static void after_submitting(void **state) {
     LIVE_UNTIL(live, done[3].count == 1);
     LIVE_STATUS(done[3].status, 0);
     MARK_TO(PUT_OFF);
-    assert_no_failures(live);
-    live_end(live);
-}
-
-struct worker {
-    redlock_lock *next;
-    struct live_done done;
-};
-
-static void submit_and_work(redlock_lock *lock, int status, void *data) {
-    struct worker *worker = data;
-    redlock_acquire_options once = live_once(TTL_MS);
-    (void)lock;
-    LIVE_STATUS(status, 0);
-    LIVE_STATUS(redlock_acquire(worker->next, &once, live_lock_cb, &worker->done), 0);
-    work(WORK_MS);
-}
-
-static void in_a_callback(void **state) {
-    struct live *live = *state;
-    open_all(live);
-    redlock_acquire_options once = live_once(TTL_MS);
-    redlock_lock *lock = live_lock(live->client, "first");
-    struct worker worker = {.next = live_lock(live->client, "key")};
-    LIVE_STATUS(redlock_acquire(lock, &once, submit_and_work, &worker), 0);
-    LIVE_UNTIL(live, worker.done.count == 1);
-    LIVE_STATUS(worker.done.status, 0);
     assert_no_failures(live);
     live_end(live);
 }
@@ -237,34 +209,6 @@ static void around_the_poll(void **state) {
 
 /* -- Opening and closing -- */
 
-/* Even if the connect timeout is only a fraction of the node timeout. */
-static void while_opening(void **state) {
-    struct live *live = *state;
-    struct live_done done = {0};
-    char names[3][64];
-    const char *urls[3];
-    live_start(live, 3, NULL);
-    redlock_client_options options = live_options(live);
-    options.connect_timeout_ms = OPEN_MS;
-    for (int by_name = 0; by_name < 2; by_name++) {
-        for (size_t i = 0; i < 3; i++) {
-            snprintf(names[i], sizeof names[i], "redis://localhost:%d", live_port(live, i));
-            urls[i] = names[i];
-        }
-        options.nodes = by_name ? urls : options.nodes;
-        done = (struct live_done){0};
-        LIVE_STATUS(
-            redlock_client_open(&live->client, &live->loop, &options, live_client_cb, &done), 0);
-        work(OPEN_MS + 100);
-        LIVE_UNTIL(live, done.count == 1);
-        LIVE_STATUS(done.status, 0);
-        LIVE_UNTIL(live, live_up(live->client) == 3);
-        live_close(live, live->client);
-    }
-    live->client = NULL;
-    live_end(live);
-}
-
 static void always_prepare_cb(uv_prepare_t *prepare) {
     (void)prepare;
     work(SHORT_MS);
@@ -294,32 +238,11 @@ static void in_every_turn(void **state) {
     live_end(live);
 }
 
-/* What is held is released, and the answers are waited for. */
-static void after_closing(void **state) {
-    struct live *live = *state;
-    struct live_done closed = {0};
-    open_all(live);
-    redlock_acquire_options once = live_once(TTL_MS);
-    LIVE_STATUS(live_acquire(live, live_lock(live->client, "key"), &once), 0);
-    LIVE_STATUS(redlock_client_close(live->client, live_client_cb, &closed), 0);
-    work(WORK_MS);
-    LIVE_UNTIL(live, closed.count == 1);
-    live->client = NULL;
-    LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST(after_submitting),
-        LIVE_TEST(in_a_callback),
-        LIVE_TEST(no_validity_is_gained),
-        LIVE_TEST(answers_in_the_sockets),
-        LIVE_TEST(around_the_poll),
-        LIVE_TEST(while_opening),
-        LIVE_TEST(in_every_turn),
-        LIVE_TEST(after_closing),
-        LIVE_TEST(many_answers_in_the_sockets),
+        LIVE_TEST(after_submitting),       LIVE_TEST(no_validity_is_gained),
+        LIVE_TEST(answers_in_the_sockets), LIVE_TEST(around_the_poll),
+        LIVE_TEST(in_every_turn),          LIVE_TEST(many_answers_in_the_sockets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,88 +130,6 @@ static void told_as_found(void **state) {
     live_end(live);
 }
 
-/* An extension goes out after the loss, though it was due before it. */
-struct order {
-    const redlock_lock *ending;
-    int extends_before;
-    int extends;
-    bool is_lost;
-};
-
-static void order_trace(const redlock_event *event, void *data) {
-    struct order *order = data;
-    order->is_lost |= event->type == REDLOCK_EVENT_LOST && event->lock == order->ending;
-    order->extends += event->type == REDLOCK_EVENT_EXTEND;
-    order->extends_before += event->type == REDLOCK_EVENT_EXTEND && !order->is_lost;
-}
-
-static void told_before_others_are_renewed(void **state) {
-    struct live *live = *state;
-    struct expiry ending;
-    struct order order = {0};
-    redlock_acquire_options renewed = live_once(10000);
-    live_start(live, 5, NULL);
-    redlock_client_options options = live_options(live);
-    options.trace = order_trace;
-    options.trace_data = &order;
-    live_open_all(live, &options);
-    order.ending = hold(live, "ending", 2000, &ending);
-    renewed.auto_extend = 1;
-    renewed.renew_ms = 50;
-    for (size_t i = 0; i < LOCKS; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "key %zu", i);
-        LIVE_STATUS(live_acquire(live, live_lock(live->client, name), &renewed), 0);
-    }
-    assert_false(order.is_lost);
-    order.extends_before = order.extends = 0; /* those of the loop that was not blocked */
-    live_block_until(ending.valid_until_ns);
-    LIVE_UNTIL(live, order.is_lost && order.extends >= LOCKS);
-    assert_int_equal(order.extends_before, 0);
-    live_end(live);
-}
-
-static void told_once(void **state) {
-    struct live *live = *state;
-    struct expiry expiry;
-    redlock_lock *lock = hold(live, "key", TTL_MS, &expiry);
-    LIVE_UNTIL(live, expiry.lost.count > 0);
-    live_run_for(live, 150);
-    assert_int_equal(expiry.lost.count, 1);
-    LIVE_STATUS(live_release(live, lock), REDLOCK_ERR_LOST);
-    LIVE_STATUS(redlock_release(lock, NULL, NULL), REDLOCK_ERR_NOT_HELD);
-    assert_int_equal(expiry.lost.count, 1);
-    live_end(live);
-}
-
-static void not_told_when_released(void **state) {
-    struct live *live = *state;
-    struct expiry released, freed;
-    redlock_lock *lock = hold(live, "released", TTL_MS, &released);
-    LIVE_STATUS(live_release(live, lock), 0);
-    redlock_lock_free(hold(live, "freed", TTL_MS, &freed));
-    live_run_for(live, TTL_MS + 50);
-    assert_int_equal(released.lost.count + freed.lost.count, 0);
-    assert_true(live_no_keys(live));
-    live_end(live);
-}
-
-/* Three times its ttl by extending it. */
-static void not_told_when_extended(void **state) {
-    struct live *live = *state;
-    struct expiry expiry;
-    redlock_lock *lock = hold(live, "key", TTL_MS, &expiry);
-    uint64_t end_ns = redlock_now_ns() + 3 * TTL_MS * LIVE_MS;
-    while (redlock_now_ns() < end_ns) {
-        live_run_for(live, 100);
-        LIVE_STATUS(live_extend(live, lock, 0), 0);
-    }
-    assert_int_equal(expiry.lost.count, 0);
-    assert_int_equal(redlock_lock_is_valid(lock), 1);
-    LIVE_STATUS(live_release(live, lock), 0);
-    live_end(live);
-}
-
 /* No node answers any more: validity still ends. */
 static void told_in_silence(void **state) {
     struct live *live = *state;
@@ -403,24 +321,6 @@ static void no_grant_after_its_end(void **state) {
     live_end(live);
 }
 
-/* The loop is blocked from outside, with the lock's timer due long ago. */
-static void loss_before_anything(void **state) {
-    struct live *live = *state;
-    struct blocked b;
-    struct live_done done = {0};
-    hold_first(live, &b);
-    redlock_lock *second = live_lock(live->client, "second");
-    LIVE_STATUS(redlock_acquire(second, NULL, plain_success, &b), 0);
-    live_send(live, 0); /* the answers come while we are blocked */
-    live_block_until(b.block_until_ns);
-    assert_int_equal(redlock_lock_is_valid(b.first), 0);
-    LIVE_STATUS(redlock_extend(b.first, 0, live_lock_cb, &done), REDLOCK_ERR_NOT_HELD);
-    LIVE_UNTIL(live, strlen(b.story) == 2);
-    assert_string_equal(b.story, "LS");
-    assert_int_equal(done.count, 0);
-    live_end(live);
-}
-
 /* An extension whose answers wait behind the block has come too late. */
 static void extension_too_late(void **state) {
     struct live *live = *state;
@@ -445,36 +345,16 @@ static void extension_too_late(void **state) {
     live_end(live);
 }
 
-/* Released by a caller that has not noticed the loss: it is notified. */
-static void release_after_the_end(void **state) {
-    struct live *live = *state;
-    struct blocked b;
-    struct live_done released = {0};
-    hold_first(live, &b);
-    live_block_until(b.block_until_ns);
-    LIVE_STATUS(redlock_release(b.first, live_lock_cb, &released), 0);
-    LIVE_UNTIL(live, released.count == 1);
-    LIVE_STATUS(released.status, REDLOCK_ERR_LOST);
-    assert_string_equal(b.story, "L");
-    live_end(live);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(told_before_the_end),
         LIVE_TEST(told_as_found),
-        LIVE_TEST(told_before_others_are_renewed),
-        LIVE_TEST_FIVE(told_once),
-        LIVE_TEST_FIVE(not_told_when_released),
-        LIVE_TEST_FIVE(not_told_when_extended),
         LIVE_TEST(told_in_silence),
         LIVE_TEST(a_span_ends_once),
         LIVE_TEST_FIVE(loss_before_later_success),
         LIVE_TEST_FIVE(loss_between_two_callbacks),
         LIVE_TEST_FIVE(no_grant_after_its_end),
-        LIVE_TEST_FIVE(loss_before_anything),
         LIVE_TEST_FIVE(extension_too_late),
-        LIVE_TEST_FIVE(release_after_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

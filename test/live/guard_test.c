@@ -1,5 +1,5 @@
-/* Nodes that forget, with a guard and without: which may vote, how long quarantine lasts, and the
- * messages about it. Times are those of the library's clock: no test depends on luck. */
+/* Nodes that forget: by what a client knows them, and what it says of them. (How long a quarantine
+ * lasts: unit/core_guard, and the simulator's preset forgetful.) */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,6 @@
 #define TTL_MS 30000
 #define QUARANTINE_MS 30302 /* of a max_ttl_ms of 30000: 1 % and 2 ms of drift */
 #define SHORT_MS 2000
-#define SHORT_QUARANTINE_MS 2022
 
 /* The guard's events in the trace. */
 struct watch {
@@ -97,15 +96,6 @@ static int ask_the_amnesiac(struct live *live, enum redlock_guard guard, redlock
     return status;
 }
 
-static void two_hold_without_a_guard(void **state) {
-    struct live *live = *state;
-    redlock_lock *a, *b;
-    LIVE_STATUS(ask_the_amnesiac(live, REDLOCK_GUARD_OFF, &a, &b), 0);
-    assert_int_equal(redlock_lock_is_valid(b), 1); /* and so is a: this is what the guard is for */
-    live_close(live, redlock_lock_client(b));
-    live_end(live);
-}
-
 static void one_holds_with_a_guard(void **state) {
     struct live *live = *state;
     redlock_lock *a, *b;
@@ -120,113 +110,7 @@ static void one_holds_with_a_guard(void **state) {
     live_end(live);
 }
 
-/* A third client that has never seen the node before: strict knows by its uptime. */
-static void one_holds_if_a_stranger_is_strict(void **state) {
-    struct live *live = *state;
-    redlock_lock *a, *b;
-    redlock_client *stranger = NULL;
-    LIVE_STATUS(ask_the_amnesiac(live, REDLOCK_GUARD_OBSERVED, &a, &b), REDLOCK_ERR_HELD);
-    live->guard = REDLOCK_GUARD_STRICT;
-    redlock_client_options options = live_options(live);
-    LIVE_STATUS(live_open(live, &options, &stranger), REDLOCK_ERR_NO_QUORUM);
-    redlock_acquire_options once = live_once(TTL_MS);
-    redlock_lock *c = live_lock(stranger, "key");
-    LIVE_STATUS(live_acquire(live, c, &once), REDLOCK_ERR_NO_QUORUM);
-    LIVE_STATUS(live_outcome(c, 1).reason, REDLOCK_ERR_NODE_RECENTLY_STARTED);
-    live_close(live, stranger);
-    live_close(live, redlock_lock_client(b));
-    live_end(live);
-}
-
-/* The holder restores the key while the node is in quarantine, and does not count its yes. */
-static void a_held_lock_repairs(void **state) {
-    struct live *live = *state;
-    redlock_acquire_options once = live_once(TTL_MS);
-    live->guard = REDLOCK_GUARD_OBSERVED;
-    live->is_hasty = true;
-    start(live, 3, TTL_MS, NULL);
-    redlock_lock *lock = live_lock(live->client, "key");
-    LIVE_STATUS(live_acquire(live, lock, &once), 0);
-    LIVE_UNTIL(live, live_votes(lock, 3, REDLOCK_VOTE_GRANTED) == 3);
-    restart(live, 0);
-    check_waits(live, 0, REDLOCK_ERR_NODE_RESTARTED);
-    LIVE_STATUS(live_extend(live, lock, 0), 0);
-    LIVE_UNTIL(live, live_stats(live->client).repaired == 1);
-    assert_int_equal(live_count_keys(live, "key", redlock_lock_token(lock)), 3);
-    LIVE_STATUS(live_extend(live, lock, 0), 0);
-    LIVE_UNTIL(live, live_outcome(lock, 0).vote == REDLOCK_VOTE_FAILED);
-    LIVE_STATUS(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_RESTARTED);
-    uint64_t until_ns = redlock_lock_valid_until_ns(lock);
-    live_pause(live, 1); /* then it and one other are no quorum */
-    LIVE_STATUS(live_extend(live, lock, 0), REDLOCK_ERR_UNKNOWN);
-    assert_true(redlock_lock_valid_until_ns(lock) == until_ns);
-    live_resume(live, 1);
-    assert_int_equal(live_node(live->client, 0).voting, 0); /* all the while */
-    LIVE_STATUS(live_release(live, lock), 0);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 3));
-    assert_true(live_no_keys(live));
-    live_end(live);
-}
-
 /* -- When a quarantine begins and ends -- */
-
-static void ends_by_the_clock(void **state) {
-    struct live *live = *state;
-    struct watch watch;
-    redlock_acquire_options once = live_once(SHORT_MS);
-    live->guard = REDLOCK_GUARD_OBSERVED;
-    start(live, 3, SHORT_MS, &watch);
-    assert_int_equal(watch.quarantined, 0);
-    for (unsigned times = 1; times <= 2; times++) {
-        restart(live, 0);
-        LIVE_UNTIL(live, watch.votes == times);
-        assert_int_equal(watch.quarantined, times);
-        LIVE_STATUS(watch.status, REDLOCK_ERR_NODE_RESTARTED);
-        assert_int_equal(watch.votes_in_ms, SHORT_QUARANTINE_MS);
-        assert_true(watch.votes_ns - watch.quarantined_ns >= (SHORT_QUARANTINE_MS - 1) * LIVE_MS);
-        redlock_node_info info = live_node(live->client, 0);
-        assert_int_equal(info.voting, 1);
-        LIVE_STATUS(info.reason, 0);
-        assert_int_equal(info.votes_in_ms, 0);
-    }
-    redlock_lock *lock = live_lock(live->client, "key");
-    LIVE_STATUS(live_acquire(live, lock, &once), 0);
-    LIVE_UNTIL(live, live_outcome(lock, 0).vote == REDLOCK_VOTE_GRANTED);
-    live_end(live);
-}
-
-/* A restart in quarantine begins it anew; the connection that is lost then does not. */
-static void goes_on_over_a_lost_connection(void **state) {
-    struct live *live = *state;
-    struct watch watch;
-    live->guard = REDLOCK_GUARD_OBSERVED;
-    start(live, 3, TTL_MS, &watch);
-    restart(live, 0);
-    uint64_t began_ns = watch.quarantined_ns;
-    cut(live, 0);
-    check_waits(live, 0, REDLOCK_ERR_NODE_RESTARTED);
-    assert_int_equal(watch.quarantined, 2); /* reported again, with the remaining time */
-    uint64_t gone_ms = (watch.quarantined_ns - began_ns) / LIVE_MS;
-    assert_true((uint64_t)watch.votes_in_ms + gone_ms <= QUARANTINE_MS + 2);
-    assert_true((uint64_t)watch.votes_in_ms + gone_ms >= QUARANTINE_MS - 2);
-    restart(live, 0);
-    assert_int_equal(watch.votes_in_ms, QUARANTINE_MS);
-    live_end(live);
-}
-
-static void takes_a_lost_connection_for_nothing(void **state) {
-    struct live *live = *state;
-    struct watch watch;
-    live->guard = REDLOCK_GUARD_OBSERVED;
-    start(live, 3, TTL_MS, &watch);
-    for (size_t i = 0; i < 3; i++) {
-        cut(live, i);
-        LIVE_UNTIL(live, live_up(live->client) == 3);
-        assert_int_equal(voting(live->client), 3);
-    }
-    assert_int_equal(watch.quarantined, 0);
-    live_end(live);
-}
 
 static void distrusts_another_replication_id(void **state) {
     struct live *live = *state;
@@ -317,13 +201,7 @@ static void says_who_was_in_quarantine(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST(two_hold_without_a_guard),
         LIVE_TEST(one_holds_with_a_guard),
-        LIVE_TEST(one_holds_if_a_stranger_is_strict),
-        LIVE_TEST(a_held_lock_repairs),
-        LIVE_TEST(ends_by_the_clock),
-        LIVE_TEST(goes_on_over_a_lost_connection),
-        LIVE_TEST(takes_a_lost_connection_for_nothing),
         LIVE_TEST(distrusts_another_replication_id),
         LIVE_TEST(distrusts_who_was_a_replica_meanwhile),
         LIVE_TEST(says_who_restarted),

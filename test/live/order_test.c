@@ -188,50 +188,7 @@ static void home_dies_with_the_turn(void **state) {
     waiters_end(&w);
 }
 
-/* The first asks it, and goes on to another home; the others find out when they ask themselves. */
-static void home_hangs(void **state) {
-    struct live *live = *state;
-    struct waiters w;
-    waiters_open(&w, live, 5, "key");
-    w.options.ttl_ms = 4000;
-    live_hold(live, w.w[HOLDER].lock, &w.options);
-    waiters_line_up(&w, 1, 4);
-    size_t home = waiters_home(live, "key");
-    live_pause(live, home);
-    LIVE_STATUS(redlock_release(w.w[HOLDER].lock, NULL, NULL), 0);
-    struct spent since = spent_begin();
-    LIVE_UNTIL(live, w.count == 4);
-    assert_in_range(spent_ms(&since), 0, 6000);
-    live_resume(live, home);
-    waiters_end(&w);
-}
-
 /* -- Keys of others -- */
-
-/* Home would serve it, the others refuse: it waits, and does not spin. */
-static void all_but_home_are_taken(void **state) {
-    struct live *live = *state;
-    struct waiters w;
-    behind_a_holder(&w, live, 2);
-    size_t home = waiters_home(live, "key");
-    struct spent since = spent_begin();
-    uint64_t requests = 0;
-    for (size_t i = 0; i < 5; i++) {
-        if (i != home) {
-            live_tell(live, i, "SET key stranger PX 1500");
-        }
-    }
-    LIVE_STATUS(redlock_release(w.w[HOLDER].lock, NULL, NULL), 0);
-    LIVE_UNTIL(live, w.count == 2);
-    assert_int_equal(strlen(w.order), 2); /* the heir tries the votes, too: the first may pause */
-    assert_true(redlock_now_ns() - since.at_ns >= 1500 * LIVE_MS);
-    assert_in_range(spent_ms(&since), 0, 6000);
-    for (size_t i = 0; i < 5; i++) {
-        requests += live_node(w.w[1].client, i).requests;
-    }
-    assert_in_range(requests, 10, 300);
-    waiters_end(&w);
-}
 
 /* A plain client of another library has it: its key ends, the line goes on. */
 static void a_stranger_holds(void **state) {
@@ -273,91 +230,6 @@ static void the_line_is_forbidden(void **state) {
     forbidden(*state, "ACL SETUSER default resetkeys ~key");
 }
 
-/* -- More of the lock -- */
-
-static void fences_grow(void **state) {
-    struct waiters w;
-    waiters_open(&w, *state, 6, "key");
-    w.options.fencing = 1;
-    live_hold(w.live, w.w[HOLDER].lock, &w.options);
-    uint64_t fence = redlock_lock_fence(w.w[HOLDER].lock);
-    waiters_line_up(&w, 1, 5);
-    let_go(&w);
-    LIVE_UNTIL(w.live, w.count == 5);
-    waiters_expect(&w, "12345");
-    for (size_t i = 1; i <= 5; i++) {
-        assert_true(w.w[i].fence > fence);
-        fence = w.w[i].fence;
-    }
-    waiters_end(&w);
-}
-
-/* -- The name of a place -- */
-
-#define CROWD 1 /* whose client has more locks, with names of their own */
-#define OTHER 2
-
-static redlock_lock *named(redlock_client *client, const char *name) {
-    static const redlock_bytes key = {"key", 3};
-    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
-    redlock_lock *lock = NULL;
-    options.resources = &key;
-    options.n_resources = 1;
-    options.holder = name;
-    LIVE_STATUS(redlock_lock_new_with(client, &options, &lock, NULL, 0), 0);
-    return lock;
-}
-
-static bool stands_as(const struct live *live, const char *name) {
-    redisReply *reply =
-        live_ask(live, waiters_home(live, "key"), "ZRANGE libredlock:line:{key} 0 0");
-    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
-    const char *colon = reply->elements == 1 ? strchr(reply->element[0]->str, ':') : NULL;
-    bool same = colon != NULL && strcmp(colon + 1, name) == 0;
-    freeReplyObject(reply);
-    return same;
-}
-
-/* Its channel is lost, and confirmed anew. */
-static void join_again(struct live *live, redlock_client *client) {
-    size_t home = waiters_home(live, "key");
-    uint64_t before = live_node(client, home).requests;
-    live_tell(live, home, "CLIENT KILL TYPE pubsub");
-    LIVE_UNTIL(live, live_node(client, home).requests > before && live_is_quiet(client, 5));
-}
-
-/* One lock joins, ahead of its turn, and is cancelled; another of its client goes on, with a name
- * of its own. Home writes the name of the place into the key, so it is the waiter's value. */
-static void a_place_has_the_name_of_who_waits(void **state) {
-    struct live *live = *state;
-    struct waiters w;
-    struct live_done second = {0}, third = {0};
-    waiters_open(&w, live, 3, "key");
-    redlock_lock *locks[] = {named(w.w[CROWD].client, "second"), named(w.w[CROWD].client, "third")};
-    live_hold(live, w.w[HOLDER].lock, &w.options);
-    w.keeps = true;
-    waiters_line_up(&w, CROWD, 2);
-    LIVE_STATUS(live_release(live, w.w[HOLDER].lock), 0);
-    LIVE_UNTIL(live, w.count == 1 && live_is_quiet(w.w[CROWD].client, 5));
-    waiters_expect(&w, "1"); /* by a turn, and home has said to TAKE that the other waits */
-    LIVE_STATUS(redlock_acquire(locks[0], &w.options, live_lock_cb, &second), 0);
-    LIVE_STATUS(redlock_acquire(locks[1], &w.options, live_lock_cb, &third), 0);
-    LIVE_STATUS(redlock_release(w.w[CROWD].lock, NULL, NULL), 0);
-    LIVE_STATUS(redlock_cancel(locks[0]), 0);
-    LIVE_UNTIL(live, w.count == 2 && second.count == 1);
-    waiters_expect(&w, "12");
-    LIVE_UNTIL(live, live_is_quiet(w.w[CROWD].client, 5));
-    LIVE_POLL(live, waiters_standing(live, "key") == 1);
-    assert_true(stands_as(live, "third"));
-    join_again(live, w.w[CROWD].client);
-    assert_int_equal(waiters_standing(live, "key"), 1);
-    LIVE_STATUS(redlock_cancel(locks[1]), 0);
-    LIVE_UNTIL(live, third.count == 1 && live_is_quiet(w.w[CROWD].client, 5));
-    assert_int_equal(waiters_standing(live, "key"), 0);
-    LIVE_STATUS(live_release(live, w.w[OTHER].lock), 0);
-    waiters_end(&w);
-}
-
 /* -- A lock made for each use -- */
 
 /* The client remembers that others wait after the lock is released: it joins behind them, without
@@ -388,18 +260,10 @@ static void a_lock_for_each_use(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(served_as_they_came),
-        LIVE_TEST_FIVE(waits_in_silence),
-        LIVE_TEST_FIVE(leaves_in_every_way),
-        LIVE_TEST_FIVE(home_dies),
-        LIVE_TEST_FIVE(home_dies_with_the_turn),
-        LIVE_TEST_FIVE_HASTY(home_hangs),
-        LIVE_TEST_FIVE(all_but_home_are_taken),
-        LIVE_TEST_FIVE(a_stranger_holds),
-        LIVE_TEST_FIVE(a_channel_is_forbidden),
-        LIVE_TEST_FIVE(the_line_is_forbidden),
-        LIVE_TEST_FIVE(fences_grow),
-        LIVE_TEST_FIVE(a_place_has_the_name_of_who_waits),
+        LIVE_TEST_FIVE(served_as_they_came),     LIVE_TEST_FIVE(waits_in_silence),
+        LIVE_TEST_FIVE(leaves_in_every_way),     LIVE_TEST_FIVE(home_dies),
+        LIVE_TEST_FIVE(home_dies_with_the_turn), LIVE_TEST_FIVE(a_stranger_holds),
+        LIVE_TEST_FIVE(a_channel_is_forbidden),  LIVE_TEST_FIVE(the_line_is_forbidden),
         LIVE_TEST_FIVE(a_lock_for_each_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

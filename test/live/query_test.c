@@ -1,5 +1,5 @@
-/* Queries on real nodes: an operator's view of a lock that is held, free, split, whose nodes are
- * down, and of keys that are not ours. */
+/* Queries on real nodes: an operator's view of a lock that is held or free, and of keys that are
+ * not ours. (Split locks and nodes that are down or silent: fake/query.) */
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,61 +115,6 @@ static void held_and_free(void **state) {
     live_end(live);
 }
 
-static void split(void **state) {
-    struct live *live = five(state, PATIENT_MS);
-    struct seen seen;
-    for (size_t i = 0; i < 4; i++) {
-        live_tell(live, i, "SET key %s PX 60000", i < 2 ? TOKEN_A : TOKEN_B ":b");
-    }
-    LIVE_STATUS(look(live, &seen), 0);
-    assert_int_equal(seen.has_quorum, 0);
-    for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(seen.node_holders[i].is_held, i < 4);
-        assert_string_equal(seen.tokens[i], i < 2 ? TOKEN_A : i < 4 ? TOKEN_B : "");
-        assert_string_equal(seen.holders[i], i == 2 || i == 3 ? "b" : "");
-    }
-    live_tell_all(live, "FLUSHALL");
-    live_end(live);
-}
-
-/* Two of five killed: the others decide. Three: their answers can be read all the same. */
-static void nodes_down(void **state) {
-    struct live *live = five(state, 1500);
-    struct seen seen;
-    redlock_acquire_options once = live_once(TTL_MS);
-    redlock_lock *lock = named_lock(live->client, "key", "me");
-    LIVE_STATUS(live_acquire(live, lock, &once), 0);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    for (size_t dead = 1; dead <= 3; dead++) {
-        live_kill(live, dead - 1);
-        LIVE_UNTIL(live, live_up(live->client) == 5 - dead);
-        LIVE_STATUS(look(live, &seen), dead <= 2 ? 0 : REDLOCK_ERR_NO_QUORUM);
-        assert_int_equal(seen.has_quorum, dead <= 2);
-        for (size_t i = 0; i < 5; i++) {
-            assert_int_equal(seen.node_holders[i].status == 0, i >= dead);
-            assert_int_equal(seen.node_holders[i].is_held, i >= dead);
-            assert_true(i < dead || strcmp(seen.tokens[i], redlock_lock_token(lock)) == 0);
-        }
-    }
-    live_end(live);
-}
-
-/* The query waits for stopped nodes, and reports them. */
-static void nodes_stopped(void **state) {
-    struct live *live = five(state, 1000);
-    struct seen seen;
-    LIVE_STATUS(look(live, &seen), 0); /* the script is known now */
-    live_pause(live, 0);
-    live_pause(live, 1);
-    LIVE_STATUS(look(live, &seen), 0);
-    LIVE_STATUS(seen.node_holders[0].status, REDLOCK_ERR_NODE_TIMEOUT);
-    LIVE_STATUS(seen.node_holders[1].status, REDLOCK_ERR_NODE_TIMEOUT);
-    LIVE_STATUS(seen.node_holders[4].status, 0);
-    live_resume(live, 0);
-    live_resume(live, 1);
-    live_end(live);
-}
-
 /* What was never ours, and how it reads. */
 static void foreign(void **state) {
     struct live *live = five(state, PATIENT_MS);
@@ -208,36 +153,6 @@ static void foreign(void **state) {
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(live_node(live->client, i).connects, 1); /* nobody was dropped */
     }
-    live_tell_all(live, "FLUSHALL");
-    live_end(live);
-}
-
-/* Another library's lock: one string with a ttl on a quorum, whatever the others have. */
-static void another_library(void **state) {
-    struct live *live = five(state, PATIENT_MS);
-    struct seen seen;
-    live_tell(live, 0, "SET key %b PX 60000", "9b1f/\xff", (size_t)6);
-    live_tell(live, 2, "SET key %b PX 40000", "9b1f/\xff", (size_t)6);
-    live_tell(live, 3, "SET key mine PX 60000");
-    LIVE_STATUS(look(live, &seen), 0);
-    assert_int_equal(seen.has_quorum, 0);
-    live_tell(live, 4, "SET key %b", "9b1f/\xff", (size_t)6);
-    LIVE_STATUS(look(live, &seen), 0);
-    assert_int_equal(seen.has_quorum, 0); /* no lock is for ever */
-    live_tell(live, 4, "PEXPIRE key 50000");
-    LIVE_STATUS(look(live, &seen), 0);
-    assert_int_equal(seen.has_quorum, 1);
-    assert_string_equal(seen.token, "");
-    assert_string_equal(seen.holder, "9b1f/?");
-    assert_in_range(seen.remaining_ms, 20000, 40000);
-    for (size_t i = 0; i < 5; i++) {
-        live_tell(live, i, "DEL key");
-        live_tell(live, i, "HSET key string 1"); /* as Redisson's locks are */
-        live_tell(live, i, "PEXPIRE key 60000");
-    }
-    LIVE_STATUS(look(live, &seen), 0);
-    assert_int_equal(seen.has_quorum, 0);
-    assert_string_equal(seen.holders[0], "(hash)");
     live_tell_all(live, "FLUSHALL");
     live_end(live);
 }
@@ -301,81 +216,10 @@ static void changes_nothing(void **state) {
     live_end(live);
 }
 
-/* -- Waiting clients -- */
-
-#define FIRST "aaaaaaaaaaaaaaaa000000000000000100000000"
-#define SECOND "bbbbbbbbbbbbbbbb000000000000000100000000"
-
-struct listed {
-    int count, status;
-    size_t waiting, n;
-    char holders[4][96], nodes[4][64];
-    int64_t waited_ms[4];
-};
-
-static void listed_cb(redlock_query *query, int status, void *data) {
-    struct listed *listed = data;
-    redlock_waiter waiter = REDLOCK_WAITER_INIT;
-    listed->count++;
-    listed->status = status;
-    listed->waiting = redlock_query_waiting(query);
-    while (listed->n < 4 && redlock_query_waiter(query, listed->n, &waiter) == 0) {
-        size_t i = listed->n++;
-        snprintf(listed->holders[i], sizeof(listed->holders[i]), "%s", waiter.holder);
-        snprintf(listed->nodes[i], sizeof(listed->nodes[i]), "%s", waiter.node);
-        listed->waited_ms[i] = waiter.waited_ms;
-    }
-    live_wake();
-}
-
-static struct listed list(struct live *live, size_t max) {
-    struct listed listed = {0};
-    LIVE_STATUS(redlock_query_waiters(live->client, "key", 3, max, listed_cb, &listed), 0);
-    LIVE_UNTIL(live, listed.count > 0);
-    assert_int_equal(listed.count, 1);
-    return listed;
-}
-
-/* As redlock_query_waiters() finds a line that clients have left on a node. */
-static void waiters(void **state) {
-    struct live *live = five(state, PATIENT_MS);
-    struct listed listed = list(live, 4);
-    LIVE_STATUS(listed.status, 0);
-    assert_int_equal(listed.waiting + listed.n, 0);
-    redisReply *now = live_ask(live, 3, "TIME");
-    long long now_s = strtoll(now->element[0]->str, NULL, 10);
-    freeReplyObject(now);
-    live_tell(live, 3, "ZADD libredlock:line:{key} %lld " FIRST ":cron@host-1/4711 %lld " SECOND,
-              (now_s - 60) * 1000000, (now_s - 5) * 1000000);
-    for (int i = 0; i < 200; i++) {
-        live_tell(live, 3, "ZADD libredlock:line:{key} %lld %040x", now_s * 1000000, i);
-    }
-    listed = list(live, 3);
-    LIVE_STATUS(listed.status, 0);
-    assert_int_equal(listed.waiting, 202);
-    assert_int_equal(listed.n, 3);
-    assert_string_equal(listed.holders[0], "cron@host-1/4711");
-    assert_string_equal(listed.holders[1], "");
-    assert_in_range(listed.waited_ms[0], 60000, 60000 + LIVE_PATIENCE_MS);
-    assert_in_range(listed.waited_ms[1], 5000, 5000 + LIVE_PATIENCE_MS);
-    for (size_t i = 0; i < 3; i++) {
-        assert_string_equal(listed.nodes[i], live_node(live->client, 3).node);
-    }
-    assert_int_equal(live_integer(live, 3, "ZCARD libredlock:line:{key}"), 202); /* as it was */
-    live_kill(live, 3);
-    LIVE_UNTIL(live, live_up(live->client) == 4);
-    listed = list(live, 3);
-    LIVE_STATUS(listed.status, 0);
-    assert_int_equal(listed.waiting, 0);
-    live_end(live);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST(held_and_free), LIVE_TEST(split),    LIVE_TEST(nodes_down),
-        LIVE_TEST(nodes_stopped), LIVE_TEST(foreign),  LIVE_TEST(another_library),
-        LIVE_TEST(without_ttl),   LIVE_TEST(any_name), LIVE_TEST(changes_nothing),
-        LIVE_TEST(waiters),
+        LIVE_TEST(held_and_free), LIVE_TEST(foreign),         LIVE_TEST(without_ttl),
+        LIVE_TEST(any_name),      LIVE_TEST(changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

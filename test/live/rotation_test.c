@@ -300,20 +300,6 @@ static void the_client_is_told_first(void **state) {
     end(&r);
 }
 
-/* Said again when the nodes know it: they all do then, without any connection made anew. */
-static void said_again(void **state) {
-    struct rotation r;
-    start(&r, *state);
-    set(&r, REDLOCK_ALL_NODES, "app", "new");
-    LIVE_UNTIL(r.live, all_refuse(&r, 1));
-    tell_all(&r, "ACL SETUSER app resetpass >new");
-    set(&r, REDLOCK_ALL_NODES, "app", "new");
-    LIVE_UNTIL(r.live, pending(&r) == 0);
-    assert_int_equal(live_node(r.client, 0).connects, 1);
-    reconnect_all(&r, "app");
-    end(&r);
-}
-
 static void a_wrong_one(void **state) {
     struct rotation r;
     start(&r, *state);
@@ -418,7 +404,6 @@ int main(void) {
         LIVE_TEST(the_old_one_is_gone_at_once),
         LIVE_TEST(requirepass),
         LIVE_TEST(the_client_is_told_first),
-        LIVE_TEST(said_again),
         LIVE_TEST(a_wrong_one),
         LIVE_TEST(node_by_node),
         LIVE_TEST(a_new_user),
