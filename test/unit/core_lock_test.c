@@ -14,7 +14,7 @@
  *     turn place=5, turn pause; extend 60; release; release token; put_off since=0 now=300
  *     tell cancel abandon disown upgrade ready none permits notice
  *     hold ...                       acquire, attempt, all grant it after a millisecond, tell
- *     votes, token                   shows them
+ *     votes, token                   shows them; copied: as a lock has them that shared the hold
  *     may                            the events that are allowed; the others abort
  *     bad EVENT                      it is the driver's error, and aborts; "earlier": time goes
  *                                    back; "strangers": a node is up that is none of ours
@@ -321,10 +321,10 @@ static void hold_event(struct world *w, const struct words *words, struct effect
     step(w, (struct rl_event){.type = RL_EV_TELL}, effects);
 }
 
-static void votes_event(const struct world *w, struct effects *effects) {
+static void tells_votes(struct effects *effects, const struct rl_round *round) {
     static const char *const names[] = {"none", "pending", "yes", "no", "failed"};
-    for (uint32_t node = 0; node < w->rules.n; node++) {
-        const struct rl_ballot *ballot = &w->ballots[node];
+    for (uint32_t node = 0; node < round->n; node++) {
+        const struct rl_ballot *ballot = &round->ballots[node];
         tells(effects, "%s%s", node > 0 ? ", " : "", names[ballot->vote]);
         if (ballot->reason != 0) {
             tells(effects, " %d", ballot->reason);
@@ -333,6 +333,15 @@ static void votes_event(const struct world *w, struct effects *effects) {
             tells(effects, " in %u", (unsigned)ballot->latency_us);
         }
     }
+}
+
+static void copied_event(const struct world *w, struct effects *effects) {
+    struct rl_lock other;
+    struct rl_ballot ballots[N_MAX];
+    rl_lock_init(&other, &w->rules, ballots, -43);
+    rl_lock_copy_past(&other, &w->lock);
+    tells(effects, "%s: %s: ", other.token, kinds[other.round.kind]);
+    tells_votes(effects, &other.round);
 }
 
 /* -- What must not be -- */
@@ -402,7 +411,9 @@ static void event(void *world, const struct words *all, struct effects *effects)
     } else if (strcmp(name, "hold") == 0) {
         hold_event(w, &words, effects);
     } else if (strcmp(name, "votes") == 0) {
-        votes_event(w, effects);
+        tells_votes(effects, &w->lock.round);
+    } else if (strcmp(name, "copied") == 0) {
+        copied_event(w, effects);
     } else if (strcmp(name, "token") == 0) {
         tells(effects, "%s", w->lock.token);
     } else if (strcmp(name, "may") == 0) {
