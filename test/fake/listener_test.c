@@ -216,19 +216,6 @@ static void hears_messages(void **state) {
     end(&w);
 }
 
-static void hears_byte_by_byte(void **state) {
-    struct world w;
-    (void)state;
-    start(&w);
-    fake_node_set_fragment(w.node, 1);
-    open_up(&w);
-    fake_node_publish(w.node, CHANNEL, "0123456789012345678901234567890123456789");
-    fake_node_publish(w.node, CHANNEL, "");
-    UNTIL(&w, w.messages == 2);
-    assert_int_equal(w.down, 0);
-    end(&w);
-}
-
 static void says_password_and_database(void **state) {
     struct world w;
     char url[128];
@@ -274,21 +261,6 @@ static void says_that_it_is_not_let_in(void **state) {
     end(&w);
 }
 
-static void is_made_anew_when_it_is_lost(void **state) {
-    struct world w;
-    (void)state;
-    start(&w);
-    open_up(&w);
-    for (int i = 1; i <= 5; i++) {
-        fake_node_drop(w.node, i % 2 == 0);
-        UNTIL(&w, w.down == i);
-        UNTIL(&w, w.subscribed == i + 1);
-    }
-    assert_int_equal(w.listener.failures, 5);
-    assert_int_equal(w.listener.connects, 6);
-    end(&w);
-}
-
 static void waits_longer_each_time(void **state) {
     struct world w;
     (void)state;
@@ -303,19 +275,6 @@ static void waits_longer_each_time(void **state) {
     fake_node_listen(w.node);
     UNTIL(&w, w.subscribed == 1);
     assert_int_equal(w.listener.pause_ns, 0);
-    end(&w);
-}
-
-static void does_not_wait_for_ever(void **state) {
-    struct world w;
-    (void)state;
-    start(&w);
-    fake_node_pause(w.node); /* accepts, and says nothing */
-    rl_listener_open(&w.listener, &w.address);
-    UNTIL(&w, w.listener.failures == 1);
-    assert_int_equal(w.listener.reason, REDLOCK_ERR_NODE_TIMEOUT);
-    fake_node_resume(w.node);
-    UNTIL(&w, w.subscribed >= 1);
     end(&w);
 }
 
@@ -482,12 +441,9 @@ static void closes_in_every_state(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hears_messages),
-        cmocka_unit_test(hears_byte_by_byte),
         cmocka_unit_test(says_password_and_database),
         cmocka_unit_test(says_that_it_is_not_let_in),
-        cmocka_unit_test(is_made_anew_when_it_is_lost),
         cmocka_unit_test(waits_longer_each_time),
-        cmocka_unit_test(does_not_wait_for_ever),
         cmocka_unit_test(is_content_with_a_refusal),
         cmocka_unit_test(tries_again_after_another_error),
         cmocka_unit_test(survives_a_failing_handshake),

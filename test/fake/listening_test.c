@@ -159,100 +159,7 @@ static bool hear_alike(struct five *f, void *data) {
 
 /* -- One user -- */
 
-static void hears_where_it_is_wanted(void **state) {
-    struct scene s;
-    (void)state;
-    start(&s);
-    for (size_t i = 0; i < FIVE; i++) {
-        assert_false(rl_listening_refused(s.f.client, (uint32_t)i));
-        assert_int_equal(fake_node_accepted(s.f.nodes[i]), 1);
-    }
-    want(&s, 2, true);
-    assert_false(rl_listening_confirmed(s.f.client, 2));
-    want(&s, 2, true); /* a flag */
-    until_confirmed(&s, 2, 1);
-    fake_node_set_fragment(s.f.nodes[2], 1);
-    tell(&s, 2, "turn 0123456789abcdef000000000000000100000000");
-    tell(&s, 2, "");
-    tell(&s, 2, "whatever anybody likes");
-    want(&s, 4, true);
-    until_confirmed(&s, 4, 1);
-    tell(&s, 4, "heir 0123456789abcdef000000000000000100000000");
-    assert_int_equal(s.told[2], 3);
-    for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(fake_node_accepted(s.f.nodes[i]), i == 2 || i == 4 ? 2 : 1);
-        assert_int_equal(s.confirmed[i], i == 2 || i == 4);
-        assert_int_equal(s.lost[i], 0);
-    }
-    five_stop(&s.f);
-}
-
-static void lingers(void **state) {
-    struct scene s;
-    (void)state;
-    start(&s);
-    want(&s, 1, true);
-    until_confirmed(&s, 1, 1);
-    for (int i = 0; i < 3; i++) {
-        want(&s, 1, false);
-        assert_false(rl_listening_confirmed(s.f.client, 1));
-        tell(&s, 1, "for nobody");
-        want(&s, 1, true);
-        assert_true(rl_listening_confirmed(s.f.client, 1)); /* at once */
-    }
-    want(&s, 1, false);
-    until_left(&s, 1);
-    assert_true(five_run_until(&s.f, is_alone, &s));
-    assert_int_equal(s.confirmed[1], 1);
-    assert_int_equal(s.lost[1], 0);
-    assert_int_equal(fake_node_count(s.f.nodes[1], "SUBSCRIBE"), 1);
-    assert_int_equal(fake_node_count(s.f.nodes[1], "UNSUBSCRIBE"), 0);
-    want(&s, 1, true); /* and again from the beginning */
-    until_confirmed(&s, 1, 2);
-    five_stop(&s.f);
-}
-
 /* -- Failures -- */
-
-static void is_confirmed_again_after_a_loss(void **state) {
-    struct scene s;
-    (void)state;
-    start(&s);
-    want(&s, 0, true);
-    until_confirmed(&s, 0, 1);
-    for (size_t i = 1; i <= 4; i++) { /* each is the first since a confirmation */
-        fake_node_drop_listeners(s.f.nodes[0], i % 2 == 0);
-        until_confirmed(&s, 0, i + 1);
-        assert_int_equal(s.lost[0], i);
-        assert_false(s.was_refused[0]);
-    }
-    tell(&s, 0, "turn");
-    five_stop(&s.f);
-}
-
-/* The first connection goes, and its second one with it. */
-static void follows_the_node(void **state) {
-    struct scene s;
-    (void)state;
-    start(&s);
-    want(&s, 3, true);
-    until_confirmed(&s, 3, 1);
-    fake_node_refuse(s.f.nodes[3]);
-    fake_node_rule(s.f.nodes[3],
-                   (struct fake_rule){.command = "SET", .action = FAKE_CLOSE, .times = 1});
-    assert_int_equal(five_acquire(&s.f, s.f.lock), 0);
-    until_lost(&s, 3, 1);
-    until_left(&s, 3);
-    five_wait_up(&s.f, FIVE - 1);
-    assert_false(s.was_refused[3]);
-    five_run_ms(&s.f, 30);
-    assert_false(rl_listening_refused(s.f.client, 3));
-    fake_node_listen(s.f.nodes[3]);
-    until_confirmed(&s, 3, 2);
-    assert_int_equal(s.lost[3], 1);
-    assert_int_equal(five_release(&s.f, s.f.lock), 0);
-    five_stop(&s.f);
-}
 
 static void forbid(struct scene *s, size_t node) {
     fake_node_rule(s->f.nodes[node], (struct fake_rule){.command = "SUBSCRIBE",
@@ -447,37 +354,8 @@ static void is_wanted_again_while_it_leaves(void **state) {
 
 /* -- The end -- */
 
-/* At each stage of beginning to listen: five_stop() looks for what is left. */
-static void closes_at_every_moment(void **state) {
-    (void)state;
-    for (int turns = 0; turns < 12; turns++) {
-        struct scene s;
-        start(&s);
-        if (turns % 3 == 2) {
-            forbid(&s, 1);
-        }
-        want(&s, 0, true);
-        want(&s, 1, true);
-        for (int i = 0; i < turns; i++) {
-            uv_run(&s.f.loop, UV_RUN_NOWAIT);
-        }
-        want(&s, 0, turns % 2);
-        assert_int_equal(redlock_client_close(s.f.client, five_on_client, &s.f.closed), 0);
-        rl_listening_want(s.f.client, 3, true); /* of no effect any more */
-        assert_int_equal(five_wait(&s.f, &s.f.closed), 0);
-        assert_int_equal(fake_node_accepted(s.f.nodes[3]), 1);
-        s.f.client = NULL;
-        s.f.closed.calls = 0;
-        five_stop(&s.f);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hears_where_it_is_wanted),
-        cmocka_unit_test(lingers),
-        cmocka_unit_test(is_confirmed_again_after_a_loss),
-        cmocka_unit_test(follows_the_node),
         cmocka_unit_test(says_where_it_may_not_listen),
         cmocka_unit_test(says_when_it_is_forbidden),
         cmocka_unit_test(does_without_what_fails_again_and_again),
@@ -486,7 +364,6 @@ int main(void) {
         cmocka_unit_test(shares_its_connections),
         cmocka_unit_test(takes_no_answer_to_something_else),
         cmocka_unit_test(is_wanted_again_while_it_leaves),
-        cmocka_unit_test(closes_at_every_moment),
     };
     return cmocka_run_group_tests_name("listening", tests, NULL, NULL);
 }

@@ -149,10 +149,6 @@ static void must_not_look(struct scene *s) {
     assert_int_equal(looks(s), before);
 }
 
-static bool has_leader(struct five *f, void *data) {
-    return f != NULL && ((const struct scene *)data)->has_leader;
-}
-
 static bool has_no_leader(struct five *f, void *data) {
     const struct scene *s = data;
     return f != NULL && s->reports > 0 && !s->has_leader;
@@ -200,24 +196,6 @@ static void is_told_by_a_quorum(void **state) {
     end(&s);
 }
 
-/* Released between the first query and the confirmations: its message is lost. */
-static void looks_once_more_when_it_begins_to_listen(void **state) {
-    struct scene s;
-    (void)state;
-    start(&s);
-    hold(&s, FIVE);
-    for (size_t i = 0; i < FIVE; i++) {
-        fake_node_rule(
-            s.f.nodes[i],
-            (struct fake_rule){.command = "SUBSCRIBE", .action = FAKE_ANSWER, .delay_ms = 200});
-    }
-    s.election = watch(&s, FIVE_RESOURCE, true);
-    assert_true(five_run_until(&s.f, has_leader, &s));
-    let_go(&s);
-    until_no_leader(&s);
-    end(&s);
-}
-
 static bool is_elected(struct five *f, void *data) {
     const struct scene *s = data;
     return f != NULL && s->elected == 1;
@@ -243,22 +221,6 @@ static void hurries_a_candidate(void **state) {
     publish(&s, 0, QUORUM - 1);
     assert_true(five_run_until(&s.f, is_elected, &s));
     assert_true(s.notices > 0);
-    end(&s);
-}
-
-static void costs_nothing_without_watchers(void **state) {
-    struct scene s;
-    (void)state;
-    start(&s);
-    s.election = watch(&s, FIVE_RESOURCE, false);
-    for (int i = 0; i < 5; i++) {
-        assert_int_equal(five_acquire(&s.f, s.f.lock), 0);
-        assert_int_equal(five_release(&s.f, s.f.lock), 0);
-    }
-    for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(fake_node_accepted(s.f.nodes[i]), 1);
-    }
-    assert_int_equal(s.listened, 0);
     end(&s);
 }
 
@@ -311,29 +273,6 @@ static bool has_heard_again(struct five *f, void *data) {
            confirmed(count->s, CHANNEL) == FIVE;
 }
 
-/* Each subscribed connection is lost; messages were missed meanwhile, so it queries. */
-static void listens_again_after_a_loss(void **state) {
-    struct scene s;
-    (void)state;
-    start_watching(&s);
-    for (size_t i = 0; i < FIVE; i++) {
-        fake_node_drop_listeners(s.f.nodes[i], i % 2 == 0);
-    }
-    until_looked(&s, 3);
-    struct count all = {&s, FIVE};
-    assert_true(five_run_until(&s.f, has_heard_again, &all));
-    assert_int_equal(s.deaf, FIVE);
-    assert_int_equal(s.listened, 2 * FIVE);
-    must_not_look(&s);
-    struct count count = {&s, FIVE + 1};
-    fake_node_drop_listeners(s.f.nodes[0], false); /* of a minority: no reason to look */
-    assert_true(five_run_until(&s.f, has_heard_again, &count));
-    must_not_look(&s);
-    publish(&s, 0, 2);
-    until_looked(&s, 4);
-    end(&s);
-}
-
 /* Bad bytes on a subscribed connection cost that connection and no vote. */
 static void hostile_bytes_cost_that_connection_only(void **state) {
     static const char *const payloads[] = {
@@ -365,57 +304,7 @@ static void hostile_bytes_cost_that_connection_only(void **state) {
     end(&s);
 }
 
-/* A node that goes takes its listening connection along, and is listened to when it is back. */
-static void follows_the_nodes(void **state) {
-    struct scene s;
-    (void)state;
-    start_watching(&s);
-    fake_node_refuse(s.f.nodes[0]);
-    fake_node_drop(s.f.nodes[0], true);
-    five_wait_up(&s.f, FIVE - 1);
-    must_not_look(&s);
-    fake_node_listen(s.f.nodes[0]);
-    until_listening(&s, FIVE);
-    publish(&s, 2, 4);
-    until_looked(&s, 3);
-    end(&s);
-}
-
 /* -- Coming and going -- */
-
-static bool nobody_listens(struct five *f, void *data) {
-    const struct scene *s = data;
-    size_t connections = 0;
-    for (size_t i = 0; i < FIVE; i++) {
-        connections += fake_node_connections(f->nodes[i]);
-    }
-    return confirmed(s, NULL) == 0 && connections == FIVE;
-}
-
-/* A new watcher finds its connections in place; they are closed seconds after the last one. */
-static void lingers(void **state) {
-    struct scene s;
-    (void)state;
-    start_watching(&s);
-    for (size_t i = 0; i < 3; i++) {
-        redlock_election_free(s.election);
-        five_run_ms(&s.f, 5);
-        s.election = watch(&s, FIVE_RESOURCE, true);
-        until_looked(&s, 3 + i);
-    }
-    redlock_election_free(s.election);
-    for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(fake_node_accepted(s.f.nodes[i]), 2);
-        assert_int_equal(fake_node_count(s.f.nodes[i], "SUBSCRIBE"), 1);
-    }
-    assert_int_equal(confirmed(&s, CHANNEL), FIVE);
-    assert_true(five_run_until(&s.f, nobody_listens, &s));
-    assert_int_equal(fake_node_count(s.f.nodes[0], "UNSUBSCRIBE"), 0);
-    s.election = watch(&s, FIVE_RESOURCE, true); /* and again from the beginning */
-    until_listening(&s, FIVE);
-    until_looked(&s, 7);
-    end(&s);
-}
 
 static bool is_left(struct five *f, void *data) {
     return f != NULL && confirmed(data, CHANNEL) == 0;
@@ -464,37 +353,15 @@ static void is_freed_while_it_listens(void **state) {
     end(&s);
 }
 
-/* At each stage of beginning to listen: five_stop() looks for what is left. */
-static void closes_at_every_moment(void **state) {
-    (void)state;
-    for (int turns = 0; turns < 12; turns++) {
-        struct scene s;
-        start(&s);
-        hold(&s, FIVE);
-        s.election = watch(&s, FIVE_RESOURCE, true);
-        for (int i = 0; i < turns; i++) {
-            uv_run(&s.f.loop, UV_RUN_NOWAIT);
-        }
-        let_go(&s);
-        five_stop(&s.f); /* the election ends with its client */
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_told_by_a_quorum),
-        cmocka_unit_test(looks_once_more_when_it_begins_to_listen),
         cmocka_unit_test(hurries_a_candidate),
-        cmocka_unit_test(costs_nothing_without_watchers),
         cmocka_unit_test(is_forbidden_to_listen),
         cmocka_unit_test(makes_do_with_those_that_it_hears),
-        cmocka_unit_test(listens_again_after_a_loss),
         cmocka_unit_test(hostile_bytes_cost_that_connection_only),
-        cmocka_unit_test(follows_the_nodes),
-        cmocka_unit_test(lingers),
         cmocka_unit_test(unsubscribes),
         cmocka_unit_test(is_freed_while_it_listens),
-        cmocka_unit_test(closes_at_every_moment),
     };
     return cmocka_run_group_tests_name("notice", tests, NULL, NULL);
 }

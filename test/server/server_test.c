@@ -14,7 +14,6 @@
 
 #include "base/sha1.h"
 #include "redis/command.h"
-#include "redis/info.h"
 
 #define BEGIN_US UINT64_C(1700000000000000)
 #define LINE_SIZE 1024
@@ -119,29 +118,6 @@ static void takes_commands_in_any_pieces(void **state) {
     }
 }
 
-static void ends_what_is_no_protocol(void **state) {
-    struct fixture *f = *state;
-    static const char *const wrong[][2] = {
-        {"*x\r\n", "invalid multibulk length"},
-        {"*257\r\n", "invalid multibulk length"},
-        {"*1\r\n+PING\r\n", "expected '$', got '+'"},
-        {"*1\r\n$-1\r\n", "invalid bulk length"},
-        {"*1\r\n$1048577\r\n", "invalid bulk length"},
-        {"GET k\r\n", "this server knows no inline commands"},
-    };
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct server_connection *connection = server_connect(f->server, NULL);
-        char wanted[128];
-        snprintf(wanted, sizeof wanted, "+PONG\r\n-ERR Protocol error: %s\r\n", wrong[i][1]);
-        say(f, connection, "PING");
-        server_receive(connection, wrong[i][0], strlen(wrong[i][0]), f->now_us);
-        say(f, connection, "PING");
-        assert_true(connection->ended);
-        assert_output(connection, wanted);
-        server_disconnect(connection);
-    }
-}
-
 static void hashes_as_the_standard_says(void **state) {
     (void)state;
     char hex[RL_SHA1_LEN + 1];
@@ -237,62 +213,6 @@ static void evicts_what_its_policy_lets_go(void **state) {
 
 /* -- What it is -- */
 
-static void tells_what_the_library_reads(void **state) {
-    struct fixture *f = *state;
-    struct rl_info info;
-    f->now_us += UINT64_C(3999999);
-    f->server->is_replica = true;
-    f->server->maxmemory = 7;
-    f->server->policy = "allkeys-lru";
-    say(f, f->connection, "INFO");
-    const char *text = strchr(f->connection->output.data, '\n') + 1;
-    size_t length = f->connection->output.length - (size_t)(text - f->connection->output.data);
-    assert_true(rl_info_read(&info, text, length));
-    assert_string_equal(info.run_id, f->server->run_id);
-    assert_string_equal(info.replid, f->server->replid);
-    assert_int_equal(info.uptime_s, 3);
-    assert_true(info.is_replica && info.evicts && !info.is_loading);
-    f->connection->output.length = 0;
-    assert_reply(f, "INFO cluster", "$30\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n");
-    server_set_info(f->server, "cluster_enabled", "yes");
-    assert_reply(f, "INFO cluster", "$32\r\n# Cluster\r\ncluster_enabled:yes\r\n\r\n");
-    server_set_info(f->server, "cluster_enabled", NULL);
-    assert_reply(f, "INFO cluster", "$30\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n");
-}
-
-static void answers_with_a_twins_info(void **state) {
-    struct fixture *f = *state;
-    struct server *twin = server_new(2, BEGIN_US);
-    assert_string_not_equal(twin->run_id, f->server->run_id);
-    assert_string_not_equal(twin->run_id, twin->replid);
-    f->server->twin = twin;
-    say(f, f->connection, "INFO server");
-    bytes_append(&f->connection->output, "", 1);
-    assert_non_null(strstr(f->connection->output.data, twin->run_id));
-    f->connection->output.length = 0;
-    server_free(twin);
-}
-
-static void restarts_as_another(void **state) {
-    struct fixture *f = *state;
-    char before[SERVER_ID_SIZE];
-    load_scripts(f);
-    assert_reply(f, "SET k v", "+OK\r\n");
-    assert_reply(f, "SUBSCRIBE c", "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
-    memcpy(before, f->server->run_id, sizeof before);
-    server_restart(f->server, 9, f->now_us + 5, &f->server->keys);
-    assert_string_not_equal(f->server->run_id, before);
-    assert_true(f->connection->ended);
-    assert_int_equal(server_publish(f->server, "c", 1, "", 0), 0);
-    server_disconnect(f->connection);
-    f->connection = server_connect(f->server, NULL);
-    assert_reply(f, "GET k", "$1\r\nv\r\n");
-    assert_script(f, RL_COMMAND_RELEASE, "1 k v",
-                  "-NOSCRIPT No matching script. Please use EVAL.\r\n");
-    server_restart(f->server, 10, f->now_us, NULL);
-    assert_int_equal(server_count(f->server, f->now_us), 0);
-}
-
 static void refuses_more_than_its_clients(void **state) {
     struct fixture *f = *state;
     f->server->max_clients = 1;
@@ -300,23 +220,6 @@ static void refuses_more_than_its_clients(void **state) {
     assert_true(second->ended);
     assert_output(second, "-ERR max number of clients reached\r\n");
     server_disconnect(second);
-    assert_reply(f, "PING", "+PONG\r\n");
-}
-
-static void asks_for_the_password(void **state) {
-    struct fixture *f = *state;
-    server_set_password(f->server, "me", "secret");
-    assert_reply(f, "PING", "+PONG\r\n"); /* it was there before */
-    server_disconnect(f->connection);
-    f->connection = server_connect(f->server, NULL);
-    assert_reply(f, "PING", "-NOAUTH Authentication required.\r\n");
-    assert_reply(f, "AUTH secret",
-                 "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
-    assert_reply(f, "AUTH me secret", "+OK\r\n");
-    assert_reply(f, "PING", "+PONG\r\n");
-    server_set_password(f->server, NULL, NULL);
-    server_disconnect(f->connection);
-    f->connection = server_connect(f->server, NULL);
     assert_reply(f, "PING", "+PONG\r\n");
 }
 
@@ -384,17 +287,12 @@ static void shows_what_happens(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(takes_commands_in_any_pieces, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ends_what_is_no_protocol, set_up, tear_down),
         cmocka_unit_test(hashes_as_the_standard_says),
         cmocka_unit_test_setup_teardown(lets_keys_expire, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keeps_thousands_of_keys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(copies_keys_for_a_replica, set_up, tear_down),
         cmocka_unit_test_setup_teardown(evicts_what_its_policy_lets_go, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tells_what_the_library_reads, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(answers_with_a_twins_info, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(restarts_as_another, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_more_than_its_clients, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(asks_for_the_password, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shows_what_happens, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("server", tests, NULL, NULL);
