@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "client/env.h"
+#include "mode/mode.h"
 #include "nodes/notification.h"
 #include "wait/waiting.h"
 
@@ -50,7 +51,7 @@ static void check_waiting(const redlock_lock *lock) {
         assert(ticket->is_taken == waiting->is_in_line);
         assert(ticket->turns == &lock->resources[i]->turns);
         assert(lock->resources[i]->kind == lock->resources[0]->kind);
-        if (rl_waiting_is_beside(lock)) {
+        if (lock->mode->side_by_side) {
             assert(!is_active || rl_lock_is_acquiring(&lock->core));
             assert(lock->core.state != RL_WAITING || is_active || waiting->has_turn || i > 0 ||
                    !rl_tickets_may_ask(waiting->tickets)); /* behind a waiter */

@@ -169,6 +169,7 @@ struct rl_notifications {
     struct rl_list subscriptions;
     uint32_t count;
     uint32_t ending;   /* of them */
+    uint32_t kind;     /* of their resources: recipes watch locks of one mode only */
     uint64_t sweep_ns; /* when idle subscriptions are searched for; RL_NEVER: none are idle */
     struct rl_deadline deadline;
 };
@@ -246,8 +247,7 @@ struct rl_waiting {
 struct rl_holding {
     uint32_t unsure; /* may run a conversion late: it is not answered yet */
     uint32_t stray;  /* ... and will not be answered: for as long as the hold lasts */
-    uint8_t made;    /* enum rl_mode, as it was made */
-    uint8_t mode;    /* ... of the attempt, or the hold, now */
+    uint8_t mode;    /* enum rl_mode, of the attempt, or the hold, now */
     bool was_shared; /* it must be released as a reader's */
     bool converts;   /* a reader whose nodes may still have the writer's key */
     bool is_upgrading;
@@ -371,7 +371,8 @@ struct redlock_lock {
     struct rl_waiting waiting;
     struct rl_queueing queueing;
     struct rl_holding holding;
-    struct rl_permit *permit; /* behind the struct; NULL: not a semaphore's */
+    const struct rl_mode_rules *mode; /* that it was made with, see mode.h */
+    struct rl_permit *permit;         /* behind the struct; NULL: not a semaphore's */
     struct rl_lock_span span;
 
     struct rl_target target;        /* the resources and the holder, for commands */

@@ -30,6 +30,7 @@
 #include "lock/delivery.h"
 #include "lock/life.h"
 #include "lock/step.h"
+#include "mode/mode.h"
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
 #include "nodes/notification.h"
@@ -239,7 +240,7 @@ static void step_in_turn(redlock_lock *lock, const struct rl_turn *turn) {
     struct rl_event event = {.type = RL_EV_TURN};
     assert(lock->core.state == RL_WAITING);
     lock->client->stats.handoffs++;
-    if (rl_waiting_is_beside(lock) && !rl_waiting_is_active(lock)) {
+    if (lock->mode->side_by_side && !rl_waiting_is_active(lock)) {
         event.place = turn->takes ? RL_LINE_NO_PLACE : 0;
         rl_step_event(lock, &event);
     } else if (turn->pauses && !rl_line_holds_up(lock, true)) {

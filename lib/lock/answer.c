@@ -8,7 +8,6 @@
 #include "lock/calls.h"
 #include "lock/step.h"
 #include "mode/mode.h"
-#include "mode/permit_answer.h"
 #include "wait/left.h"
 #include "wait/line_call.h"
 #include "wait/line_release.h"
@@ -73,10 +72,7 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
         place->calibration = (struct rl_calibration){request->began_ns, answer->line.time_us};
         place->secret = answer->line.secret;
     }
-    rl_mode_learn(call->lock, place->index, request, answer);
-    if (call->lock->permit != NULL) {
-        rl_permit_learn(call->lock, place->index, request, answer);
-    }
+    call->lock->mode->learn(call->lock, place->index, request, answer);
     rl_line_learn(call->lock, place, request, answer);
     if (rl_call_vote(&call->sent, place->index, outcome, reason, answer->counter, &event)) {
         event.u.vote.latency_us = latency_us(node, request);

@@ -10,7 +10,6 @@
 #include "client/env.h"
 #include "lock/life.h"
 #include "mode/mode.h"
-#include "mode/slots.h"
 #include "nodes/eligibility.h"
 #include "redis/native.h"
 #include "wait/line_call.h"
@@ -80,15 +79,15 @@ void rl_calls_free(redlock_client *client) {
 /* -- Sending -- */
 
 static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_call_kind kind,
-                                         uint8_t mode) {
+                                         const struct rl_mode_rules *mode) {
     static const enum rl_command_kind kinds[RL_CALL_KINDS] = {
         [RL_CALL_SET] = RL_COMMAND_SET,         [RL_CALL_TAKE] = RL_COMMAND_TAKE,
         [RL_CALL_RAISE] = RL_COMMAND_RAISE,     [RL_CALL_EXTEND] = RL_COMMAND_EXTEND,
         [RL_CALL_UPGRADE] = RL_COMMAND_UPGRADE, [RL_CALL_RELEASE] = RL_COMMAND_RELEASE,
     };
     assert(kind < RL_CALL_KINDS);
-    const bool is_plain = mode != RL_SHARED && lock->core.fence.floor == 0 && lock->target.n == 1 &&
-                          (mode != RL_PERMIT || lock->target.take == 1);
+    const bool is_plain = mode->has_one_key && lock->core.fence.floor == 0 && lock->target.n == 1 &&
+                          lock->target.take <= 1;
     return kind == RL_CALL_SET && !is_plain ? RL_COMMAND_TAKE : kinds[kind]; /* without a place */
 }
 
@@ -96,22 +95,20 @@ static enum rl_command_kind command_kind(const redlock_lock *lock, enum rl_call_
 static void request_fill(struct rl_request *request, const redlock_lock *lock,
                          enum rl_call_kind kind) {
     const struct rl_lock *core = &lock->core;
-    const uint8_t mode = rl_mode_of(lock, kind);
+    const struct rl_mode_rules *mode = rl_mode_of(lock, kind);
     assert(core->ttl_ms > 0 || kind == RL_CALL_RELEASE);
     *request = (struct rl_request){
         .target = &lock->target,
         .ttl_ms = core->ttl_ms,
         .counter = kind != RL_CALL_RELEASE ? core->fence.floor : 0,
         .kind = (uint8_t)command_kind(lock, kind, mode),
-        .lock_mode = mode,
+        .lock_mode = mode->mode,
         .from = RL_NO_SLOT,
         .announces = lock->announces,
     };
     memcpy(request->token, core->token, RL_TOKEN_LEN);
-    if (lock->permit != NULL) {
-        request->slots = *rl_slots_of(lock);
-        assert(request->slots.n > 0);
-    }
+    mode->fill(lock, request);
+    assert((request->slots.n > 0) == (lock->target.take > 0));
     if (kind == RL_CALL_TAKE) {
         request->has_turn = true;
         request->shut_ms = rl_waiting_shuts(lock) ? RL_MODE_SHUT_MS : 0;
@@ -139,30 +136,22 @@ static const char *format(redlock_client *client, const struct rl_node *node,
     return wire;
 }
 
-/* Whether the request concerns one key, which is deleted as a lock's is. */
-static bool is_single(const struct rl_request *request) {
-    assert(request->lock_mode <= RL_PERMIT);
-    return request->lock_mode == RL_EXCLUSIVE ||
-           (request->lock_mode == RL_PERMIT && request->slots.n == 1);
-}
-
 /* A release differs between nodes: home serves the next waiter, and only some nodes have a native
  * command for it. */
-static void put_form(struct rl_request *request, const struct rl_release_plan *plan,
-                     const struct rl_client_node *node) {
+static void put_form(struct rl_request *request, const struct rl_mode_rules *mode,
+                     const struct rl_release_plan *plan, const struct rl_client_node *node) {
     const bool at_home = plan->homes >> node->index & 1;
     request->mode = (uint8_t)(at_home ? plan->mode : RL_RELEASE_PLAIN);
     request->grace_ms = plan->grace_ms;
     request->lease_ms = plan->lease_ms;
     request->counter = plan->counter;
     request->successor = plan->successor;
-    request->intent_ms = request->lock_mode == RL_EXCLUSIVE ? plan->intent_ms : 0;
+    request->intent_ms = mode->intent_ms != 0 ? plan->intent_ms : 0;
     const bool plain = !at_home && plan->grace_ms == 0 && plan->successor[0] == '\0' &&
-                       request->target->n == 1 && is_single(request) && request->intent_ms == 0 &&
+                       request->target->n == 1 && mode->has_one_key && request->slots.n <= 1 &&
+                       request->intent_ms == 0 &&
                        !(request->announces && request->target->notifies);
-    request->kind = (uint8_t)(plain                             ? rl_native_kind(&node->node)
-                              : request->lock_mode == RL_PERMIT ? RL_COMMAND_RELEASE_PERMIT
-                                                                : RL_COMMAND_RELEASE_LINE);
+    request->kind = plain ? (uint8_t)rl_native_kind(&node->node) : mode->release;
 }
 
 void rl_calls_format(redlock_lock *lock, enum rl_call_kind kind) {
@@ -195,7 +184,7 @@ int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round
     call_init(call, lock, kind, round);
     call->request = client->calls.request;
     if (kind == RL_CALL_RELEASE) {
-        put_form(&call->request, &client->calls.plan, &client->nodes[node]);
+        put_form(&call->request, rl_mode_of(lock, kind), &client->calls.plan, &client->nodes[node]);
     } else if (kind == RL_CALL_EXTEND) {
         call->request.converts = rl_mode_converts(lock, node);
     }
@@ -307,7 +296,7 @@ static bool retry_one(struct rl_pending_release *item, void *data) {
     request->sent_again = false;
     rl_call_again(&call->sent);
     rl_line_plan_retry(call->lock, request->grace_ms, &plan);
-    put_form(request, &plan, node);
+    put_form(request, rl_mode_sent(call->lock, request->lock_mode), &plan, node);
     memset(client->calls.written, 0, sizeof client->calls.written);
     const char *wire = format(client, &node->node, request, &length);
     bool sent = rl_node_send(&node->node, request, wire, length, rl_client_now_ns(client)) == 0;

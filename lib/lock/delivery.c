@@ -9,7 +9,7 @@
 #include "lock/life.h"
 #include "lock/reentrancy.h"
 #include "lock/step.h"
-#include "mode/slots.h"
+#include "mode/permit.h"
 #include "watch/span.h"
 
 void rl_delivery_grant(redlock_lock *lock) {
@@ -30,9 +30,7 @@ static void acquired(redlock_lock *lock) {
     assert(lock->reentry.primary == NULL || lock->reentry.joining);
     assert(!lock->reentry.owes_lost); /* the acquire has ended any earlier hold */
     lock->fence = rl_lock_fence(&rl_hold_primary(lock)->core);
-    if (lock->permit != NULL) {
-        rl_slots_tell(lock, rl_hold_primary(lock));
-    }
+    rl_permit_granted(lock, rl_hold_primary(lock));
     lock->client->stats.fenced += lock->fence != 0;
     rl_span_acquired(lock, lock->reentry.depth == 0);
     lock->reentry.joining = false;

@@ -84,10 +84,10 @@ static void note_extension(redlock_lock *primary, int status) {
     }
 }
 
-void rl_hold_end(redlock_lock *lock, enum rl_op_kind kind, int status) {
+void rl_hold_end(redlock_lock *lock, enum rl_op_kind kind, int status, enum rl_words words) {
     assert(lock->reentry.primary == NULL); /* a follower's core does nothing */
     redlock_lock *whose = user_of(lock, kind);
-    rl_op_end(whose, kind, status, (enum rl_words)whose->ops[kind].words);
+    rl_op_end(whose, kind, status, words);
     if (kind == RL_OP_EXTEND) {
         lock->reentry.for_extend = NULL;
         if (status == 0 || status == REDLOCK_ERR_UNKNOWN) {

@@ -37,7 +37,7 @@ void rl_hold_end_join(redlock_lock *lock, int status, enum rl_words words);
 /* -- What the core reports, to all users of the hold -- */
 
 /* An operation on the hold is done, for this object or one that shares it. */
-void rl_hold_end(redlock_lock *lock, enum rl_op_kind kind, int status);
+void rl_hold_end(redlock_lock *lock, enum rl_op_kind kind, int status, enum rl_words words);
 
 /* The watchdog has extended, or tried to. */
 void rl_hold_renewed(redlock_lock *primary, int status);

@@ -12,7 +12,6 @@
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "mode/permit.h"
-#include "mode/slots.h"
 #include "wait/line.h"
 #include "wait/waiting.h"
 #include "watch/span.h"
@@ -108,7 +107,7 @@ static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *fu
     lock->reentry.owner = full->owner;
     lock->fence = lock->reentry.depth > 0 ? lock->fence : 0;
     lock->reentry.owes_lost = false;
-    if (lock->permit != NULL && lock->reentry.depth == 0) {
+    if (lock->reentry.depth == 0) {
         rl_permit_begin(lock);
     }
     lock->renewal.is_due = false;
@@ -176,12 +175,12 @@ static bool is_token(const char *token) {
 
 /* A semaphore's token means nothing without its slots. */
 static int check_slots(redlock_lock *lock) {
-    if (lock->permit == NULL || rl_slots_is_named(lock)) {
-        return 0;
+    if (rl_permit_lacks_slots(lock)) {
+        rl_message_refuse(
+            lock, "which slots the token is of must be said first: redlock_lock_set_slots()");
+        return REDLOCK_ERR_INVALID;
     }
-    rl_message_refuse(lock,
-                      "which slots the token is of must be said first: redlock_lock_set_slots()");
-    return REDLOCK_ERR_INVALID;
+    return 0;
 }
 
 static int refuse_token(redlock_lock *lock) {
@@ -281,17 +280,15 @@ int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, 
     return 0;
 }
 
-/* Whether the mode of the hold can be changed: others that use it rely on it. */
-static int check_mode(redlock_lock *lock, enum rl_mode from) {
-    const enum rl_mode mode = rl_mode_now(rl_hold_primary(lock));
+/* Whether the mode of the hold can be changed, as far as its rules say (why_not): others that use
+ * it rely on it. */
+static int check_mode(redlock_lock *lock, const char *why_not) {
     int status = check_extend(lock);
     if (status != 0) {
         return status;
     }
-    if (mode != from) {
-        rl_message_refuse(lock, mode == RL_PERMIT   ? "it is held as a permit, which has no modes"
-                                : from == RL_SHARED ? "it is held exclusively already"
-                                                    : "it is held shared already");
+    if (why_not != NULL) {
+        rl_message_refuse(lock, why_not);
         return REDLOCK_ERR_INVALID;
     }
     if (lock->reentry.depth > 1 || lock->reentry.joining || rl_hold_has_others(lock)) {
@@ -305,7 +302,7 @@ int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
     struct rl_event event = {.type = RL_EV_EXTEND};
     int status = enter(lock, __func__);
     if (status == 0) {
-        status = check_mode(lock, RL_EXCLUSIVE);
+        status = check_mode(lock, rl_mode_now(rl_hold_primary(lock))->no_downgrade);
     }
     if (status == 0) {
         rl_mode_downgrade(rl_hold_primary(lock));
@@ -318,7 +315,7 @@ int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data)
     struct rl_event event = {.type = RL_EV_UPGRADE};
     int status = enter(lock, __func__);
     if (status == 0) {
-        status = check_mode(lock, RL_SHARED);
+        status = check_mode(lock, rl_mode_now(rl_hold_primary(lock))->no_upgrade);
     }
     if (status == 0 && rl_mode_is_adopted(rl_hold_primary(lock))) {
         rl_message_refuse(lock,
@@ -351,17 +348,6 @@ int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
     return 0;
 }
 
-static bool are_slots(const redlock_lock *lock, const int32_t *slots, size_t n) {
-    bool good = n == lock->target.take;
-    for (size_t i = 0; good && i < n; i++) {
-        good = slots[i] >= 0 && slots[i] < lock->target.permits;
-        for (size_t j = 0; j < i; j++) {
-            good = good && slots[i] != slots[j];
-        }
-    }
-    return good;
-}
-
 int redlock_lock_set_slots(redlock_lock *lock, const int32_t *slots, size_t n) {
     int status = enter(lock, __func__);
     if (status == 0) {
@@ -370,12 +356,11 @@ int redlock_lock_set_slots(redlock_lock *lock, const int32_t *slots, size_t n) {
     if (status != 0) {
         return status;
     }
-    if (lock->permit == NULL || slots == NULL || !are_slots(lock, slots, n)) {
+    if (!rl_permit_name(lock, slots, n)) {
         return rl_message_refuse_format(
             lock, "slots: they must be %u different numbers from 0 to permits - 1",
             (unsigned)lock->target.take);
     }
-    rl_slots_name(lock, slots, n);
     return 0;
 }
 
@@ -419,8 +404,7 @@ int redlock_disown(redlock_lock *lock) {
         return refuse_busy(lock,
                            "in use: it was acquired more than once, or other objects share it");
     }
-    const redlock_lock *primary = rl_hold_primary(lock);
-    if (rl_mode_now(primary) == RL_EXCLUSIVE && rl_mode_is_unsure(primary)) {
+    if (!rl_mode_may_disown(rl_hold_primary(lock))) {
         return refuse_busy(lock, "in use: a node has not answered a change of its mode");
     }
     if (!rl_reentrancy_disown(lock)) {

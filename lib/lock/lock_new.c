@@ -16,7 +16,7 @@
 #include "lock/life.h"
 #include "lock/step.h"
 #include "mode/mode.h"
-#include "mode/slots.h"
+#include "mode/permit.h"
 #include "wait/waiting.h"
 #include "watch/metrics.h"
 
@@ -140,7 +140,7 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
         return NULL;
     }
     if (permit > 0) {
-        rl_slots_init(lock, (struct rl_permit *)(void *)((char *)lock + before));
+        rl_permit_init(lock, (struct rl_permit *)(void *)((char *)lock + before));
     }
     struct rl_ticket *tickets = (struct rl_ticket *)(void *)((char *)lock + before + permit);
     rl_waiting_init(lock, tickets);
@@ -163,7 +163,7 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
 static bool take_resources(redlock_lock *lock, const redlock_lock_options *o) {
     struct rl_resources *table = &lock->client->resources;
     const uint32_t kind =
-        rl_resource_kind((uint8_t)rl_mode_made(lock), lock->target.take, lock->target.permits);
+        rl_resource_kind(lock->mode->mode, lock->target.take, lock->target.permits);
     for (uint32_t i = 0; i < lock->target.n; i++) {
         struct rl_resource *resource =
             rl_resource_get(table, kind, o->resources[i].data, o->resources[i].length);
@@ -208,9 +208,8 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         rl_reserve_deadline(client, (uint32_t)o.n_resources) ? lay_out(client, &o) : NULL;
     if (lock != NULL) {
         lock->client = client;
-        rl_mode_init(lock, o.permits > 0              ? RL_PERMIT
-                           : o.mode == REDLOCK_SHARED ? RL_SHARED
-                                                      : RL_EXCLUSIVE);
+        lock->mode = o.permits > 0 ? &rl_mode_permit : rl_mode_of_lock(o.mode);
+        rl_mode_begin(lock);
         rl_metrics_label(lock, &o.resources[0]);
         rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT);
         rl_deadline_init(&lock->deadline, rl_step_due);

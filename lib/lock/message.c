@@ -16,7 +16,6 @@
 #include "lock/hold.h"
 #include "lock/life.h"
 #include "mode/mode.h"
-#include "mode/slots.h"
 #include "nodes/credentials.h"
 #include "nodes/eligibility.h"
 #include "wait/line.h"
@@ -228,7 +227,7 @@ static void add_words(struct text *text, const redlock_lock *lock, enum rl_words
     };
     bool was_lost = words == RL_WORDS_WAS_LOST;
     if (words == RL_WORDS_PERMITS) {
-        add(text, "%u, and this lock is of %u", (unsigned)rl_slots_kept(lock),
+        add(text, "%u, and this lock is of %u", (unsigned)rl_mode_kept_permits(lock),
             (unsigned)lock->target.permits);
         return;
     }
@@ -429,8 +428,8 @@ const char *redlock_lock_token(const redlock_lock *lock) {
 }
 
 enum redlock_mode redlock_lock_mode(const redlock_lock *lock) {
-    const bool shared = lock != NULL && rl_mode_now(rl_hold_primary(lock)) == RL_SHARED;
-    return shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+    return lock != NULL ? rl_mode_reported(rl_mode_now(rl_hold_primary(lock))->mode)
+                        : REDLOCK_EXCLUSIVE;
 }
 
 uint64_t redlock_lock_fence(const redlock_lock *lock) {
@@ -438,7 +437,7 @@ uint64_t redlock_lock_fence(const redlock_lock *lock) {
 }
 
 int32_t redlock_lock_slot(const redlock_lock *lock, size_t index) {
-    const struct rl_slots *told = lock != NULL && lock->permit != NULL ? rl_slots_told(lock) : NULL;
+    const struct rl_slots *told = lock != NULL ? rl_mode_told_slots(lock) : NULL;
     return told != NULL && index < told->n ? told->at[index] : REDLOCK_NO_SLOT;
 }
 

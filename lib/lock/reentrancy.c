@@ -74,36 +74,37 @@ static redlock_lock *held_by(const struct rl_waitlist *turns, uint64_t owner) {
 
 /* The same name in the other mode: the writers' resource for the readers', and vice versa; NULL:
  * there is none. */
-static struct rl_resource *other_mode(const struct rl_resource *resource) {
-    if (resource->kind > RL_SHARED) {
-        return NULL;
-    }
-    const uint32_t other = resource->kind == RL_SHARED ? RL_EXCLUSIVE : RL_SHARED;
-    return rl_resource_find(resource->table, other, resource->bytes, resource->length);
+static struct rl_resource *other_mode(const redlock_lock *lock,
+                                      const struct rl_resource *resource) {
+    const struct rl_mode_rules *other = lock->mode->other;
+    return other != NULL ? rl_resource_find(resource->table, rl_resource_kind(other->mode, 0, 0),
+                                            resource->bytes, resource->length)
+                         : NULL;
 }
 
 /* The owner's hold of this resource, a writer's or a reader's, whatever this lock's mode. */
-static redlock_lock *find_hold(const struct rl_resource *resource, uint64_t owner) {
+static redlock_lock *find_hold(const redlock_lock *lock, const struct rl_resource *resource,
+                               uint64_t owner) {
     redlock_lock *holder = held_by(&resource->turns, owner);
-    const struct rl_resource *same = holder == NULL ? other_mode(resource) : NULL;
+    const struct rl_resource *same = holder == NULL ? other_mode(lock, resource) : NULL;
     return same != NULL ? held_by(&same->turns, owner) : holder;
 }
 
 /* Whether the lock can share this hold of its owner: 0, or why not. */
 static int sharing_status(const redlock_lock *lock, const redlock_lock *primary) {
-    const bool reads = rl_mode_now(primary) == RL_SHARED;
+    const bool would_wait = !lock->mode->side_by_side && rl_mode_now(primary)->side_by_side;
     assert(rl_lock_is_holding(&primary->core));
     if (!same_resources(lock, primary)) {
         return REDLOCK_ERR_PART_HELD;
     }
-    return rl_mode_made(lock) == RL_EXCLUSIVE && reads ? REDLOCK_ERR_WOULD_DEADLOCK : 0;
+    return would_wait ? REDLOCK_ERR_WOULD_DEADLOCK : 0;
 }
 
 redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, int *why) {
     *why = 0;
     redlock_lock *primary = NULL;
     for (uint32_t i = 0; owner != 0 && primary == NULL && i < lock->resource_count; i++) {
-        primary = find_hold(lock->resources[i], owner);
+        primary = find_hold(lock, lock->resources[i], owner);
     }
     if (primary != NULL) {
         *why = sharing_status(lock, primary);
@@ -157,7 +158,7 @@ void rl_reentrancy_admit(redlock_lock *primary) {
     for (uint32_t i = 0; primary->reentry.owner != 0 && i < primary->resource_count; i++) {
         const struct rl_resource *resource = primary->resources[i];
         admit_all(&resource->turns, primary);
-        resource = other_mode(resource);
+        resource = other_mode(primary, resource);
         if (resource != NULL) {
             admit_all(&resource->turns, primary);
         }

@@ -10,7 +10,6 @@
 #include "lock/hold.h"
 #include "lock/life.h"
 #include "mode/mode.h"
-#include "mode/permit.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/waiting.h"
@@ -97,34 +96,41 @@ static void keep_release(struct rl_lock *core, uint32_t node) {
     rl_calls_owe(lock_of(core), node);
 }
 
-static void ended(struct rl_lock *core, enum rl_op_kind op, enum rl_result result) {
-    redlock_lock *lock = lock_of(core);
-    if (op == RL_OP_ACQUIRE && core->acquire.attempt != RL_RESULT_NONE) {
-        lock->last.attempt = (int16_t)rl_lock_status(core->acquire.attempt);
-    } else if (op == RL_OP_ACQUIRE && result == RL_RESULT_DEADLINE) {
+static void acquire_ended(redlock_lock *lock, enum rl_result result) {
+    enum rl_words words = RL_WORDS_ROUND;
+    if (lock->core.acquire.attempt != RL_RESULT_NONE) {
+        lock->last.attempt = (int16_t)rl_lock_status(lock->core.acquire.attempt);
+    } else if (result == RL_RESULT_DEADLINE) {
         lock->last.attempt = (int16_t)rl_waiting_status(lock); /* no attempt was made */
     }
-    if (op == RL_OP_ACQUIRE && !lock->last.has_asked) {
-        bool is_told = result == RL_RESULT_DEADLINE || result == RL_RESULT_HELD;
-        lock->ops[op].words =
-            (uint8_t)(is_told ? rl_waiting_words(lock, lock->last.attempt) : RL_WORDS_NONE);
+    if (result == RL_RESULT_PERMITS) {
+        words = RL_WORDS_PERMITS;
+    } else if (!lock->last.has_asked) {
+        const bool has_waited = result == RL_RESULT_DEADLINE || result == RL_RESULT_HELD;
+        words = has_waited ? rl_waiting_words(lock, lock->last.attempt) : RL_WORDS_NONE;
     }
-    if (op == RL_OP_ACQUIRE && result == RL_RESULT_PERMITS) {
-        lock->ops[op].words = RL_WORDS_PERMITS;
-    }
-    if (op == RL_OP_EXTEND && result == RL_RESULT_OK) {
+    rl_hold_end(lock, RL_OP_ACQUIRE, rl_lock_status(result), words);
+}
+
+static void extend_ended(redlock_lock *lock, enum rl_result result) {
+    enum rl_words words = RL_WORDS_ROUND;
+    if (result == RL_RESULT_OK) {
         rl_span_renewed(lock);
+    } else if (rl_mode_is_upgrading(lock)) {
+        words = RL_WORDS_NONE; /* the last round was the one that converted back */
     }
-    int status = rl_lock_status(result);
-    bool has_failed = false;
-    if (op == RL_OP_EXTEND) {
-        status = rl_mode_extended(lock, status, &has_failed);
+    rl_hold_end(lock, RL_OP_EXTEND, rl_mode_extended(lock, rl_lock_status(result)), words);
+}
+
+static void ended(struct rl_lock *core, enum rl_op_kind op, enum rl_result result) {
+    redlock_lock *lock = lock_of(core);
+    if (op == RL_OP_ACQUIRE) {
+        acquire_ended(lock, result);
+    } else if (op == RL_OP_EXTEND) {
+        extend_ended(lock, result);
+    } else {
+        rl_hold_end(lock, op, rl_lock_status(result), RL_WORDS_ROUND);
     }
-    if (has_failed) {
-        redlock_lock *whose = lock->reentry.for_extend != NULL ? lock->reentry.for_extend : lock;
-        whose->ops[op].words = RL_WORDS_NONE;
-    }
-    rl_hold_end(lock, op, status);
 }
 
 static void renewed(struct rl_lock *core, enum rl_result result) {
@@ -171,7 +177,7 @@ static enum rl_token generate_token(struct rl_lock *core, char token[RL_TOKEN_LE
     redlock_lock *lock = lock_of(core);
     struct rl_world *world = lock->client->io.world;
     assert(core->state == RL_READY);
-    if (lock->permit != NULL && !rl_permit_find(lock, &attempt->place)) {
+    if (!lock->mode->find(lock, &attempt->place)) {
         return RL_TOKEN_LATER;
     }
     const uint64_t place = core->place != 0 ? core->place : attempt->place;
@@ -250,9 +256,7 @@ bool rl_step_event(redlock_lock *lock, struct rl_event *event) {
     rl_lock_ref(lock); /* what ends here may hold the last reference */
     bool late = rl_driver_run(lock, event);
     rl_waiting_update(lock);
-    if (lock->permit != NULL) {
-        rl_permit_follow(lock);
-    }
+    lock->mode->follow(lock);
     rl_span_trace_state(lock, before);
     rl_line_follow(lock);
     rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));

@@ -6,17 +6,16 @@
 
 #include "base/mark.h"
 
-void rl_mode_init(redlock_lock *lock, enum rl_mode made) {
-    lock->holding.made = (uint8_t)made;
-    rl_mode_begin(lock);
+/* -- The present mode -- */
+
+const struct rl_mode_rules *rl_mode_now(const redlock_lock *lock) {
+    return rl_mode_sent(lock, lock->holding.mode);
 }
 
-enum rl_mode rl_mode_made(const redlock_lock *lock) {
-    return (enum rl_mode)lock->holding.made;
-}
-
-enum rl_mode rl_mode_now(const redlock_lock *lock) {
-    return (enum rl_mode)lock->holding.mode;
+const struct rl_mode_rules *rl_mode_sent(const redlock_lock *lock, uint8_t mode) {
+    const struct rl_mode_rules *made = lock->mode;
+    assert(mode == made->mode || mode == made->other->mode);
+    return mode == made->mode ? made : made->other;
 }
 
 bool rl_mode_is_adopted(const redlock_lock *lock) {
@@ -24,27 +23,26 @@ bool rl_mode_is_adopted(const redlock_lock *lock) {
 }
 
 void rl_mode_begin(redlock_lock *lock) {
-    const uint8_t made = lock->holding.made;
+    const uint8_t made = lock->mode->mode;
     assert(!rl_lock_is_holding(&lock->core));
-    lock->holding =
-        (struct rl_holding){.made = made, .mode = made, .was_shared = made == RL_SHARED};
+    lock->holding = (struct rl_holding){.mode = made, .was_shared = made == RL_SHARED};
 }
 
 void rl_mode_take_over(redlock_lock *lock, bool adopts) {
     rl_mode_begin(lock);
     assert(!lock->holding.converts);
-    lock->holding.was_shared = lock->holding.made != RL_PERMIT;
+    lock->holding.was_shared = lock->holding.mode != RL_PERMIT;
     lock->holding.is_adopted = adopts;
 }
 
-uint8_t rl_mode_of(const redlock_lock *lock, enum rl_call_kind kind) {
+const struct rl_mode_rules *rl_mode_of(const redlock_lock *lock, enum rl_call_kind kind) {
     assert(kind < RL_CALL_KINDS);
     const bool shared =
         kind == RL_CALL_UPGRADE || (kind == RL_CALL_RELEASE && lock->holding.was_shared);
     if (kind == RL_CALL_RAISE && lock->holding.is_upgrading) {
-        return RL_EXCLUSIVE; /* only nodes that have converted have a writer's fence */
+        return &rl_mode_writer; /* only nodes that have converted have a writer's fence */
     }
-    return shared ? RL_SHARED : lock->holding.mode;
+    return shared ? &rl_mode_reader : rl_mode_now(lock);
 }
 
 bool rl_mode_converts(const redlock_lock *lock, uint32_t node) {
@@ -58,8 +56,8 @@ void rl_mode_convert_sent(redlock_lock *lock, uint32_t node) {
     lock->holding.unsure |= UINT32_C(1) << node;
 }
 
-void rl_mode_learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,
-                   const struct rl_answer *answer) {
+static void learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,
+                  const struct rl_answer *answer) {
     const uint32_t bit = UINT32_C(1) << node;
     const bool runs_late = answer->verdict == RL_UNANSWERED || answer->verdict == RL_NOT_REDIS;
     const bool upgrades = request->kind == RL_COMMAND_UPGRADE;
@@ -91,9 +89,17 @@ void rl_mode_upgrade(redlock_lock *lock) {
     lock->holding.meets_upgrade = false;
 }
 
+bool rl_mode_is_upgrading(const redlock_lock *lock) {
+    return lock->holding.is_upgrading;
+}
+
 bool rl_mode_is_unsure(const redlock_lock *lock) {
     const bool writes = lock->holding.mode == RL_EXCLUSIVE || lock->holding.is_upgrading;
     return writes && (lock->holding.unsure | lock->holding.stray) != 0;
+}
+
+bool rl_mode_may_disown(const redlock_lock *lock) {
+    return lock->holding.mode != RL_EXCLUSIVE || !rl_mode_is_unsure(lock);
 }
 
 /* A server with several addresses runs the conversion for all of them. */
@@ -124,9 +130,8 @@ void rl_mode_leave_out(const redlock_lock *lock, struct rl_event *event,
     event->voters &= ~unsure;
 }
 
-int rl_mode_extended(redlock_lock *lock, int status, bool *failed) {
+int rl_mode_extended(redlock_lock *lock, int status) {
     struct rl_holding *holding = &lock->holding;
-    *failed = holding->is_upgrading && status != 0;
     if (!holding->is_upgrading) {
         return status;
     }
@@ -138,4 +143,92 @@ int rl_mode_extended(redlock_lock *lock, int status, bool *failed) {
     }
     return status == REDLOCK_ERR_HELD && holding->meets_upgrade ? REDLOCK_ERR_WOULD_DEADLOCK
                                                                 : status;
+}
+
+/* -- Slots -- */
+
+const struct rl_slots *rl_mode_told_slots(const redlock_lock *lock) {
+    static const struct rl_slots none;
+    return lock->permit != NULL ? &lock->permit->told : &none;
+}
+
+uint16_t rl_mode_kept_permits(const redlock_lock *lock) {
+    return lock->permit->kept;
+}
+
+bool rl_mode_found_none(const redlock_lock *lock) {
+    return lock->permit != NULL && lock->permit->found_none;
+}
+
+/* What a lock without slots does for them. */
+
+static bool find(redlock_lock *lock, uint64_t *place) {
+    (void)lock, (void)place;
+    return true;
+}
+
+static void follow(redlock_lock *lock) {
+    (void)lock;
+}
+
+static void fill(const redlock_lock *lock, struct rl_request *request) {
+    (void)lock, (void)request;
+}
+
+static bool learn_join(redlock_lock *lock, uint32_t node, const struct rl_answer *answer) {
+    (void)lock, (void)node, (void)answer;
+    return false;
+}
+
+static bool suits(const redlock_lock *lock, const struct rl_slots *slots) {
+    (void)lock;
+    return slots->n == 0;
+}
+
+static bool take_turn(redlock_lock *lock, uint32_t home, uint64_t place,
+                      const struct rl_slots *slots) {
+    (void)lock, (void)home, (void)place, (void)slots;
+    return false;
+}
+
+/* -- The rules -- */
+
+#define WITHOUT_SLOTS                                                                       \
+    .find = find, .follow = follow, .fill = fill, .learn_join = learn_join, .suits = suits, \
+    .take_turn = take_turn
+
+const struct rl_mode_rules rl_mode_writer = {
+    .mode = RL_EXCLUSIVE,
+    .release = RL_COMMAND_RELEASE_LINE,
+    .other = &rl_mode_reader,
+    .no_upgrade = "it is held exclusively already",
+    .has_one_key = true,
+    .is_passed_on = true,
+    .intent_ms = RL_MODE_INTENT_MS,
+    .learn = learn,
+    WITHOUT_SLOTS,
+};
+
+const struct rl_mode_rules rl_mode_reader = {
+    .mode = RL_SHARED,
+    .release = RL_COMMAND_RELEASE_LINE,
+    .other = &rl_mode_writer,
+    .no_downgrade = "it is held shared already",
+    .side_by_side = true,
+    .shares_turn = true,
+    .learn = learn,
+    WITHOUT_SLOTS,
+};
+
+const struct rl_mode_rules *rl_mode_of_lock(enum redlock_mode mode) {
+    return mode == REDLOCK_SHARED ? &rl_mode_reader : &rl_mode_writer;
+}
+
+enum redlock_mode rl_mode_reported(uint8_t mode) {
+    return mode == RL_SHARED ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+}
+
+uint8_t rl_mode_lines(bool of_permits, uint8_t *first) {
+    *first = of_permits ? RL_PERMIT : RL_EXCLUSIVE;
+    return of_permits ? 1 : RL_SHARED + 1;
 }

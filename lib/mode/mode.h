@@ -1,7 +1,8 @@
-/* The mode in which a lock is held on the nodes, and how it changes meanwhile.
+/* The modes of locks: the rules of each, which the rest of the library asks without knowing which
+ * mode it is; and how a hold changes its mode.
  *
- * A reader has the same core as a writer: rounds, validity, the watchdog, a loss. Its commands
- * differ (redis/command.h), and they are chosen here.
+ * All modes have the same core: rounds, validity, the watchdog, a loss. Their commands differ
+ * (redis/command.h), and who may hold beside whom.
  *
  * Downgrade: the hold counts as a reader's from the call on. The next extensions convert the
  * writer's key on each node to the reader's. Until then a node keeps the writer's key, and with it
@@ -38,9 +39,66 @@
 #define RL_MODE_INTENT_MS 5000u /* how long a refused writer keeps new readers off */
 #define RL_MODE_SHUT_MS 2000u   /* and readers whose turn came first */
 
-/* The mode that the lock was made with. Set once. */
-void rl_mode_init(redlock_lock *lock, enum rl_mode made);
-enum rl_mode rl_mode_made(const redlock_lock *lock);
+struct rl_line_request;
+
+/* What differs between the modes. */
+struct rl_mode_rules {
+    uint8_t mode;                      /* enum rl_mode, for commands */
+    uint8_t release;                   /* enum rl_command_kind, for more than a single key */
+    const struct rl_mode_rules *other; /* the mode that a hold can be changed to; NULL: none */
+    const char *no_downgrade;          /* why a hold cannot be changed; NULL: it can */
+    const char *no_upgrade;
+    bool side_by_side;  /* locks of one client hold, and ask, side by side; one that must wait for
+                           other clients waits for all of ours */
+    bool shares_turn;   /* ... and its turn in line is the turn of all */
+    bool has_one_key;   /* one resource is one key: SET sets it, a native command deletes it */
+    bool is_passed_on;  /* a release passes its keys on to the next client in line */
+    uint32_t intent_ms; /* how long it keeps new readers off once it was refused; 0: it does not */
+    uint64_t probe;     /* the place of a probe (core/line.h) */
+
+    /* -- Slots of a semaphore: see permit.h. A lock has none, and nothing to do for them -- */
+
+    /* An attempt is about to begin: determines its slots and place. Returns false if home is asked
+     * first: RL_EV_READY, RL_EV_NONE or RL_EV_PERMITS follows. */
+    bool (*find)(redlock_lock *lock, uint64_t *place);
+
+    /* To be called after every step of a lock. */
+    void (*follow)(redlock_lock *lock);
+
+    /* Writes the lock's slots into a command. */
+    void (*fill)(const redlock_lock *lock, struct rl_request *request);
+
+    /* Learns from the answer to any command of the lock, or that there will be none. To be called
+     * before its vote is counted. */
+    void (*learn)(redlock_lock *lock, uint32_t node, const struct rl_request *request,
+                  const struct rl_answer *answer);
+
+    /* Learns from the answer to a JOIN whether the node keeps the same number of permits. True: so
+     * many nodes differ that no quorum can agree, and the acquire has ended. */
+    bool (*learn_join)(redlock_lock *lock, uint32_t node, const struct rl_answer *answer);
+
+    /* Whether the slots that home has named are as many as the lock takes, and suit it. */
+    bool (*suits)(const redlock_lock *lock, const struct rl_slots *slots);
+
+    /* Home has given the lock's place its turn, with these slots. Returns true if the lock is to
+     * use them at once: RL_EV_READY must follow. */
+    bool (*take_turn)(redlock_lock *lock, uint32_t home, uint64_t place,
+                      const struct rl_slots *slots);
+
+    /* Home has answered a peek, or will not. */
+    void (*learn_peek)(struct rl_line_request *call, const struct rl_answer *answer);
+};
+
+extern const struct rl_mode_rules rl_mode_writer, rl_mode_reader; /* and rl_mode_permit */
+
+/* The rules of a lock that is not a semaphore's; and the mode as the interface names it. */
+const struct rl_mode_rules *rl_mode_of_lock(enum redlock_mode mode);
+enum redlock_mode rl_mode_reported(uint8_t mode);
+
+/* The modes in whose lines clients wait for a name, from *first on. Returns how many. */
+uint8_t rl_mode_lines(bool of_permits, uint8_t *first);
+
+/* -- The present mode of a lock -- */
 
 /* An acquire begins. */
 void rl_mode_begin(redlock_lock *lock);
@@ -50,25 +108,23 @@ void rl_mode_begin(redlock_lock *lock);
 void rl_mode_take_over(redlock_lock *lock, bool adopts);
 bool rl_mode_is_adopted(const redlock_lock *lock);
 
-/* The mode of the attempt, or of the hold. */
-enum rl_mode rl_mode_now(const redlock_lock *lock);
+/* The rules of the attempt, or of the hold. */
+const struct rl_mode_rules *rl_mode_now(const redlock_lock *lock);
 
-/* The enum rl_mode of a command that is sent for the lock now. */
-uint8_t rl_mode_of(const redlock_lock *lock, enum rl_call_kind kind);
+/* The rules of a command that is sent for the lock now. And: of one that was sent in this mode. */
+const struct rl_mode_rules *rl_mode_of(const redlock_lock *lock, enum rl_call_kind kind);
+const struct rl_mode_rules *rl_mode_sent(const redlock_lock *lock, uint8_t mode);
 
 /* Whether an extension is to convert the node's key. And: such an extension was sent. */
 bool rl_mode_converts(const redlock_lock *lock, uint32_t node);
 void rl_mode_convert_sent(redlock_lock *lock, uint32_t node);
-
-/* A command of the lock was answered, or will not be. To be called before its vote is counted. */
-void rl_mode_learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,
-                   const struct rl_answer *answer);
 
 /* A writer becomes a reader. An extension is to follow. */
 void rl_mode_downgrade(redlock_lock *lock);
 
 /* A reader asks to be the writer. An upgrade is to follow. */
 void rl_mode_upgrade(redlock_lock *lock);
+bool rl_mode_is_upgrading(const redlock_lock *lock);
 
 /* Whether there are nodes whose yes must not count now, because of a conversion that they may still
  * run. And: excludes them from the event's voters, with reasons of its own. */
@@ -76,8 +132,21 @@ bool rl_mode_is_unsure(const redlock_lock *lock);
 void rl_mode_leave_out(const redlock_lock *lock, struct rl_event *event,
                        int16_t reasons[RL_NODES_MAX]);
 
-/* An extension of the lock's core has ended. Returns the status to report. *failed: it was an
- * upgrade that has failed, and the core's words are about the round that converted back. */
-int rl_mode_extended(redlock_lock *lock, int status, bool *failed);
+/* Whether another client may adopt the hold. */
+bool rl_mode_may_disown(const redlock_lock *lock);
+
+/* An extension of the lock's core has ended. Returns the status to report. */
+int rl_mode_extended(redlock_lock *lock, int status);
+
+/* -- A semaphore's slots, as messages see them; for any lock -- */
+
+/* The slots of the last grant that was reported to the user. */
+const struct rl_slots *rl_mode_told_slots(const redlock_lock *lock);
+
+/* The number of permits according to a node that keeps another number than the lock's. */
+uint16_t rl_mode_kept_permits(const redlock_lock *lock);
+
+/* Whether no slot was free for the last attempt. */
+bool rl_mode_found_none(const redlock_lock *lock);
 
 #endif

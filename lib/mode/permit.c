@@ -2,14 +2,21 @@
 #include "mode/permit.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/mark.h"
 #include "client/env.h"
 #include "core/driver.h"
 #include "core/home.h"
+#include "core/quorum.h"
+#include "lock/step.h"
+#include "mode/mode.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/line_release.h"
+
+#define NO_MODES "it is held as a permit, which has no modes"
 
 /* -- Asking home -- */
 
@@ -47,7 +54,7 @@ static uint64_t place_at(redlock_lock *lock, uint32_t home) {
     return stands && resource->wait->placed == lock ? line->place : rl_line_new_place(resource);
 }
 
-bool rl_permit_peek(redlock_lock *lock) {
+static bool peek(redlock_lock *lock) {
     redlock_client *client = lock->client;
     struct rl_permit *permit = lock->permit;
     const uint32_t home = home_of(lock);
@@ -71,7 +78,9 @@ static void give_up_peek(redlock_lock *lock) {
 
 /* -- Slots -- */
 
-bool rl_permit_may_be(const redlock_lock *lock, const struct rl_slots *slots) {
+/* Slots at or above its number of permits are no lock's, or the limit of k would not hold. No slot
+ * is among them twice (redis/reply.h). */
+static bool suits(const redlock_lock *lock, const struct rl_slots *slots) {
     bool good = slots->n == lock->target.take;
     assert(lock->permit != NULL && lock->target.take > 0);
     for (uint32_t i = 0; i < slots->n; i++) {
@@ -127,7 +136,7 @@ static bool find_first(redlock_lock *lock, uint64_t *place) {
     if (permit->next.n > 0) {
         use(lock, &permit->next);
         use_place(lock);
-    } else if (!permit->is_blind && rl_permit_peek(lock)) {
+    } else if (!permit->is_blind && peek(lock)) {
         return false;
     } else {
         permit->place = rl_line_new_place(lock->resources[0]);
@@ -137,7 +146,7 @@ static bool find_first(redlock_lock *lock, uint64_t *place) {
     return true;
 }
 
-bool rl_permit_find(redlock_lock *lock, uint64_t *place) {
+static bool find(redlock_lock *lock, uint64_t *place) {
     struct rl_permit *permit = lock->permit;
     assert(lock->core.state == RL_READY);
     if (lock->core.place == 0) {
@@ -153,7 +162,8 @@ bool rl_permit_find(redlock_lock *lock, uint64_t *place) {
     return true;
 }
 
-void rl_permit_follow(redlock_lock *lock) {
+/* Gives up a peek that is no longer needed. */
+static void follow(redlock_lock *lock) {
     struct rl_permit *permit = lock->permit;
     if (permit->asks && lock->core.state != RL_READY) {
         give_up_peek(lock);
@@ -165,10 +175,12 @@ void rl_permit_follow(redlock_lock *lock) {
     assert(!permit->asks || permit->next.n == 0);
 }
 
-bool rl_permit_turn(redlock_lock *lock, uint32_t home, uint64_t place,
-                    const struct rl_slots *slots) {
+/* A lock that is asking home just now, with its last try, uses the slots at once instead of waiting
+ * for the answer. */
+static bool take_turn(redlock_lock *lock, uint32_t home, uint64_t place,
+                      const struct rl_slots *slots) {
     struct rl_permit *permit = lock->permit;
-    assert(place != 0 && rl_permit_may_be(lock, slots));
+    assert(place != 0 && suits(lock, slots));
     if (lock->core.state != RL_READY) {
         permit->turn = *slots;
         permit->turn_place = place;
@@ -184,11 +196,197 @@ bool rl_permit_turn(redlock_lock *lock, uint32_t home, uint64_t place,
     return true;
 }
 
+/* -- The number of permits -- */
+
+/* Whether the acquire cannot succeed: no quorum is left that could agree. */
+static bool is_outvoted(const redlock_lock *lock) {
+    const uint32_t n = lock->client->n_nodes;
+    const uint8_t state = lock->core.state;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        count += lock->permit->differ >> i & 1;
+    }
+    assert(count <= n);
+    const bool asks = state == RL_WAITING || state == RL_READY || state == RL_BACKOFF ||
+                      (state == RL_TRYING && !lock->core.adopts);
+    return asks && count > n - rl_quorum(n);
+}
+
+/* True: the acquire has ended. */
+static bool learn_count(redlock_lock *lock, uint32_t node, const struct rl_answer *answer) {
+    struct rl_permit *permit = lock->permit;
+    const uint32_t bit = UINT32_C(1) << node;
+    const char *at = strstr(answer->text, " has "); /* "PERMITS this semaphore has 5 permits" */
+    unsigned kept = 0;
+    assert(node < lock->client->n_nodes);
+    if (answer->verdict == RL_YES || answer->verdict == RL_NO) {
+        permit->differ &= ~bit;
+        return false;
+    }
+    if (answer->verdict != RL_ERROR || answer->reason != REDLOCK_ERR_NODE_PERMITS) {
+        return false;
+    }
+    permit->differ |= bit;
+    if (at != NULL && sscanf(at, " has %5u", &kept) == 1 && kept <= RL_PERMITS_MAX) {
+        permit->kept = (uint16_t)kept;
+    }
+    if (!is_outvoted(lock)) {
+        return false;
+    }
+    rl_step_simple(lock, RL_EV_PERMITS);
+    return true;
+}
+
+/* A node that refuses says which slot not to request again. */
+static void learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,
+                  const struct rl_answer *answer) {
+    struct rl_permit *permit = lock->permit;
+    assert(node < lock->client->n_nodes);
+    if (request->kind != RL_COMMAND_TAKE || !request->has_turn ||
+        !rl_lock_has_token(&lock->core, request->token)) {
+        return;
+    }
+    if (learn_count(lock, node, answer)) {
+        return; /* its vote is too late */
+    }
+    const uint32_t which = answer->line.which > 0 ? answer->line.which - 1u : 0;
+    assert(permit->slots.n > 0 && lock->target.permits > 0);
+    if (answer->verdict == RL_NO && which < permit->slots.n) {
+        permit->from = (uint16_t)((permit->slots.at[which] + 1u) % lock->target.permits);
+    }
+}
+
+/* -- A peek -- */
+
+static bool is_same_name(const struct rl_target *target, const struct rl_resource *resource) {
+    const struct rl_bytes *name = &target->resources[0];
+    assert(target->n > 0);
+    return name->length == resource->length &&
+           memcmp(name->data, resource->bytes, name->length) == 0;
+}
+
+/* Whether a release of the same semaphore was sent before the peek, and sent again behind it,
+ * because home did not know its script or refused the native command in its place. */
+static bool is_overtaken(const redlock_lock *lock, uint32_t node) {
+    const struct rl_request *request = lock->client->nodes[node].node.head;
+    bool found = false;
+    assert(lock->resource_count == 1);
+    for (; request != NULL && !found; request = request->next) {
+        found = request->sent_again && request->lock_mode == RL_PERMIT &&
+                rl_command_releases((enum rl_command_kind)request->kind) &&
+                is_same_name(request->target, lock->resources[0]);
+    }
+    return found;
+}
+
+static void take_no(redlock_lock *lock, uint32_t node) {
+    if (is_overtaken(lock, node) && peek(lock)) {
+        RL_MARK(PEEK_AGAIN);
+        return;
+    }
+    lock->permit->found_none = true;
+    rl_step_simple(lock, RL_EV_NONE);
+}
+
+static void learn_peek(struct rl_line_request *call, const struct rl_answer *answer) {
+    redlock_lock *lock = call->lock;
+    struct rl_permit *permit = lock->permit;
+    assert(call->request.join == RL_JOIN_PEEK);
+    if (!permit->asks || permit->place != call->place) {
+        return; /* a LEAVE is on its way */
+    }
+    assert(lock->core.state == RL_READY);
+    permit->asks = false;
+    if (learn_count(lock, call->node, answer)) {
+        return;
+    }
+    if (answer->verdict == RL_YES && suits(lock, &answer->line.slots)) {
+        permit->next = answer->line.slots;
+        rl_step_simple(lock, RL_EV_READY);
+    } else if (answer->verdict == RL_NO) {
+        take_no(lock, call->node);
+    } else {
+        if (answer->verdict == RL_UNANSWERED) { /* home may have reserved slots */
+            rl_line_call_leave(lock, lock->resources[0], call->node, call->place, false);
+        }
+        permit->is_blind = answer->reason != REDLOCK_ERR_NODE_PERMITS; /* else ask the next */
+        rl_step_simple(lock, RL_EV_READY);
+    }
+}
+
+/* -- The rules -- */
+
+static void fill(const redlock_lock *lock, struct rl_request *request) {
+    request->slots = lock->permit->slots;
+    request->from = lock->permit->from;
+}
+
+const struct rl_mode_rules rl_mode_permit = {
+    .mode = RL_PERMIT,
+    .release = RL_COMMAND_RELEASE_PERMIT,
+    .no_downgrade = NO_MODES,
+    .no_upgrade = NO_MODES,
+    .side_by_side = true,
+    .has_one_key = true,
+    .probe = RL_LINE_NO_PLACE,
+    .find = find,
+    .follow = follow,
+    .fill = fill,
+    .learn = learn,
+    .learn_join = learn_count,
+    .suits = suits,
+    .take_turn = take_turn,
+    .learn_peek = learn_peek,
+};
+
+/* -- The lock's calls -- */
+
+void rl_permit_init(redlock_lock *lock, struct rl_permit *permit) {
+    lock->permit = permit;
+    permit->from = RL_NO_SLOT;
+}
+
 void rl_permit_begin(redlock_lock *lock) {
     struct rl_permit *permit = lock->permit;
-    assert(!permit->asks);
-    permit->told.n = 0;
-    permit->differ = 0;
-    permit->kept = 0;
-    permit->found_none = false;
+    if (permit != NULL) {
+        assert(!permit->asks);
+        permit->told.n = 0;
+        permit->differ = 0;
+        permit->kept = 0;
+        permit->found_none = false;
+    }
+}
+
+static bool are_slots(const redlock_lock *lock, const int32_t *slots, size_t n) {
+    bool good = n == lock->target.take;
+    for (size_t i = 0; good && i < n; i++) {
+        good = slots[i] >= 0 && slots[i] < lock->target.permits;
+        for (size_t j = 0; j < i; j++) {
+            good = good && slots[i] != slots[j];
+        }
+    }
+    return good;
+}
+
+bool rl_permit_name(redlock_lock *lock, const int32_t *slots, size_t n) {
+    struct rl_permit *permit = lock->permit;
+    if (permit == NULL || slots == NULL || !are_slots(lock, slots, n)) {
+        return false;
+    }
+    permit->slots.n = (uint8_t)n;
+    for (size_t i = 0; i < n; i++) {
+        permit->slots.at[i] = (uint16_t)slots[i];
+    }
+    permit->is_named = true;
+    return true;
+}
+
+bool rl_permit_lacks_slots(const redlock_lock *lock) {
+    return lock->permit != NULL && !lock->permit->is_named;
+}
+
+void rl_permit_granted(redlock_lock *lock, const redlock_lock *primary) {
+    if (lock->permit != NULL) {
+        lock->permit->told = primary->permit->slots;
+    }
 }

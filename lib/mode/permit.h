@@ -5,16 +5,17 @@
  * extended and released as a lock's is, on a quorum of nodes. A lock object of a semaphore holds
  * `take` of them at once.
  *
- *     acquire -> rl_permit_find(): a peek, at home -> "1 S1 .. Sm" -> TAKE of these on all nodes
- *                                                  -> "0 ..": in line, as after a refusal
- *     a turn in line names the slots               -> TAKE
+ *     acquire -> a peek, at home -> "1 S1 .. Sm" -> TAKE of these on all nodes
+ *                                -> "0 ..": in line, as after a refusal
+ *     a turn in line names the slots -> TAKE
  *
  * Why home chooses: clients that took any free slot on each node would split the votes. Home writes
  * the asking place's token into the slots that it names, so that two clients that ask at one time
  * get different slots; the attempt is made with that token.
  *
  * Failure modes: if home does not answer, or no node is home, a slot is chosen at random, and
- * another one for each try. If another client has other nodes' keys of the slot, the attempt is
+ * another one for each try. A no does not count if home answered before a release of ours had run
+ * there: home is asked again. If another client has other nodes' keys of the slot, the attempt is
  * refused, and home is asked for a slot after that one. If a node keeps another number of permits
  * (the error PERMITS), the next node is home for this acquire; the first may have been down when
  * the number was changed. If so many nodes differ that no quorum is left, the acquire ends: waiting
@@ -27,10 +28,9 @@
  * at most k, whatever home says, and even if its message is lost or forged: home decides which
  * slots a client requests, never which client has them.
  *   - if k changes: no client requests a slot at or above its own number of permits, whatever home
- *     or a turn names (rl_permit_may_be()), so there are at most as many holders as the largest
- *     number that any client has. One common number is agreement (the nodes keep it, and refuse
- *     another while slots are in use), not safety: a client that lowers it waits until the slots
- *     above are free;
+ *     or a turn names (suits()), so there are at most as many holders as the largest number that
+ *     any client has. One common number is agreement (the nodes keep it, and refuse another while
+ *     slots are in use), not safety: a client that lowers it waits until the slots above are free;
  *   - a reserved slot has no holder, as for locks;
  *   - a late release carries its own token and that token's slots (rl_request.slots), whatever the
  *     lock requests by then;
@@ -42,32 +42,28 @@
 #define RL_MODE_PERMIT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "client/state.h"
 
-/* An attempt is about to begin: determines its slots and place. Returns false if home is asked
- * first: RL_EV_READY, RL_EV_NONE or RL_EV_PERMITS follows. */
-bool rl_permit_find(redlock_lock *lock, uint64_t *place);
+struct rl_mode_rules;
+extern const struct rl_mode_rules rl_mode_permit;
 
-/* Whether the slots that home has named are as many as the lock takes, and all below the lock's
- * number of permits: otherwise the limit of k would not hold. No slot is among them twice
- * (redis/reply.h). */
-bool rl_permit_may_be(const redlock_lock *lock, const struct rl_slots *slots);
-
-/* To be called after every step of a lock: gives up a peek that is no longer needed. */
-void rl_permit_follow(redlock_lock *lock);
-
-/* Home has given the lock's place its turn, with these slots. They are for the attempt that is made
- * in that turn. But a lock that is asking home just now, with its last try, uses them at once
- * instead of waiting for the answer: returns true, and RL_EV_READY must follow. */
-bool rl_permit_turn(redlock_lock *lock, uint32_t home, uint64_t place,
-                    const struct rl_slots *slots);
-
-/* Asks home. False: no home is answering. */
-bool rl_permit_peek(redlock_lock *lock);
+/* -- For any lock: without effect if it is not a semaphore's -- */
 
 /* An acquire begins. */
 void rl_permit_begin(redlock_lock *lock);
+
+/* From now on the lock reports the primary's slots to its user. */
+void rl_permit_granted(redlock_lock *lock, const redlock_lock *primary);
+
+/* Sets the slots of a token that is to be adopted or released. Returns false if they are not as
+ * many different ones as the lock takes. And: whether they are still missing. */
+bool rl_permit_name(redlock_lock *lock, const int32_t *slots, size_t n);
+bool rl_permit_lacks_slots(const redlock_lock *lock);
+
+/* Sets up a new semaphore lock; permit: its memory. */
+void rl_permit_init(redlock_lock *lock, struct rl_permit *permit);
 
 #endif

@@ -109,9 +109,8 @@ static struct rl_subscription *subscription_of(redlock_client *client, const cha
     if (length <= PREFIX_LEN || memcmp(channel, RL_CHANNEL_PREFIX, PREFIX_LEN) != 0) {
         return NULL;
     }
-    const struct rl_resource *resource =
-        rl_resource_find(&client->resources, RL_EXCLUSIVE, channel + PREFIX_LEN,
-                         length - PREFIX_LEN); /* a recipe watches its lock */
+    const struct rl_resource *resource = rl_resource_find(
+        &client->resources, client->notifications.kind, channel + PREFIX_LEN, length - PREFIX_LEN);
     return resource != NULL ? resource->subscription : NULL;
 }
 
@@ -193,6 +192,8 @@ static struct rl_subscription *subscription_make(redlock_client *client,
     if (subscription == NULL) {
         return NULL;
     }
+    assert(notifications->count == 0 || notifications->kind == resource->kind);
+    notifications->kind = resource->kind;
     subscription->resource = resource;
     resource->references++;
     resource->subscription = subscription;

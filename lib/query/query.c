@@ -6,6 +6,7 @@
 
 #include "client/env.h"
 #include "core/home.h"
+#include "mode/mode.h"
 #include "query/query_result.h"
 #include "redis/reply.h"
 
@@ -201,7 +202,7 @@ static void take_waiter(struct rl_query_look *look, const struct rl_answer *answ
     if (is_hex(member, RL_PLACE_LEN) &&
         (member[RL_PLACE_LEN] == ':' || member[RL_PLACE_LEN] == '\0')) {
         memcpy(look->client, member, RL_CLIENT_ID_LEN);
-        look->take = look->request.lock_mode == RL_PERMIT ? take_of(member) : 0;
+        look->take = look->query->target.take > 0 ? take_of(member) : 0;
         member += RL_PLACE_LEN + (member[RL_PLACE_LEN] == ':');
     }
     assert(strlen(member) < sizeof look->holder);
@@ -345,7 +346,9 @@ static int query_begin(redlock_client *client, const struct question *question,
                        redlock_bytes resource, redlock_query_cb on_done, void *data) {
     const enum rl_command_kind kind = question->kind;
     const bool is_of_locks = question->permits == 0;
-    const uint8_t n_modes = kind == RL_COMMAND_WAITER && is_of_locks ? RL_SHARED + 1 : 1;
+    uint8_t first_mode;
+    const uint8_t n_lines = rl_mode_lines(!is_of_locks, &first_mode);
+    const uint8_t n_modes = kind == RL_COMMAND_WAITER ? n_lines : 1;
     if (rl_io_is_forked(&client->io)) {
         return REDLOCK_ERR_FORKED;
     }
@@ -360,7 +363,6 @@ static int query_begin(redlock_client *client, const struct question *question,
     if (query != NULL && !is_of_locks) {
         query->target.permits = (uint16_t)question->permits;
         query->target.take = 1;
-        query->first_mode = RL_PERMIT;
     }
     if (query != NULL && !rl_reserve_wire(client, &query->target)) {
         rl_free(&client->memory, query);
@@ -370,6 +372,7 @@ static int query_begin(redlock_client *client, const struct question *question,
         return REDLOCK_ERR_NOMEM;
     }
     query->kind = (uint8_t)kind;
+    query->first_mode = first_mode;
     query->max = (uint32_t)question->max;
     query->callback = on_done;
     query->data = data;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/sized.h"
+#include "mode/mode.h"
 #include "redis/reply.h"
 #include "redlock/semaphore.h"
 
@@ -256,7 +257,7 @@ int redlock_query_waiter(const redlock_query *query, size_t index, redlock_waite
         .client = look->client,
         .holder = look->holder,
         .waited_ms = (int64_t)(look->waited_ms + since_ms),
-        .mode = look->request.lock_mode == RL_SHARED ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE,
+        .mode = rl_mode_reported(look->request.lock_mode),
         .take = look->take,
     };
     return rl_sized_give(waiter, waiter->size, &full, sizeof full);
@@ -283,7 +284,7 @@ size_t redlock_query_reading(const redlock_query *query) {
     if (query == NULL || query->kind != RL_COMMAND_READER) {
         return 0;
     }
-    uint32_t node = longest_line(query, RL_EXCLUSIVE, 0);
+    uint32_t node = longest_line(query, query->first_mode, 0);
     size_t most = node < query->client->n_nodes ? query->looks[node].count : 0;
     return query->n_listed > most ? query->n_listed : most;
 }

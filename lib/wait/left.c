@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "lock/life.h"
+#include "mode/mode.h"
 
 static void drop(struct rl_left *left) {
     redlock_lock *lock = left->lock;
@@ -64,7 +65,7 @@ bool rl_left_take(redlock_client *client, struct rl_left_key *key) {
     for (uint32_t i = 0; client->lines.refuses && i < RL_LINES_LEFT; i++) {
         struct rl_left *left = &client->lines.left[i];
         const uint32_t due = left->lock != NULL ? left->gone & left->passed : 0;
-        if (due != 0 && left->lock->permit == NULL) {
+        if (due != 0 && left->lock->mode->is_passed_on) {
             *key = (struct rl_left_key){left->lock, left->place, rl_bits_count((due - 1) & ~due)};
             left->passed &= ~(UINT32_C(1) << key->node);
             return true;

@@ -7,6 +7,7 @@
 #include "client/env.h"
 #include "core/home.h"
 #include "lock/life.h"
+#include "mode/mode.h"
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
 #include "wait/left.h"
@@ -73,7 +74,7 @@ static void call_lock(redlock_lock *lock, enum rl_line_call call) {
  * may pass the lock on to it. */
 static uint32_t listens_on(const struct rl_resource *resource, const redlock_lock *lock) {
     const uint32_t home = resource->wait->line.home;
-    if (rl_line_lease_ms(resource, lock, RL_LINE_LEASE_MS) != 0) {
+    if (rl_line_lease_ms(lock, RL_LINE_LEASE_MS) != 0) {
         return rl_all_nodes(lock->client->n_nodes);
     }
     return home != RL_LINE_NO_HOME ? UINT32_C(1) << home : 0;
@@ -356,12 +357,9 @@ uint64_t rl_line_take_call(redlock_lock *lock, bool *pause) {
     }
     step_simple(resource, lock, RL_LINE_EV_TAKE);
     lock->client->stats.turns += !resource->wait->line.probes;
-    if (!resource->wait->line.probes) {
-        return resource->wait->line.place;
-    }
     /* A probe has no turn: it would take keys that a release reserved for the first in line, and a
      * reader's would ignore a writer's intent. */
-    return resource->kind <= RL_SHARED ? 0 : RL_LINE_NO_PLACE;
+    return resource->wait->line.probes ? lock->mode->probe : resource->wait->line.place;
 }
 
 /* -- After a step -- */
@@ -378,7 +376,7 @@ static void taken(redlock_lock *lock, struct rl_resource *resource) {
         }
     }
     rl_line_note_own(line, lock->core.now_ns);
-    const bool is_given = resource->kind == RL_EXCLUSIVE && !line->probes;
+    const bool is_given = lock->mode->is_passed_on && !line->probes;
     lock->queueing.held = is_given ? line->place : 0;
     if (is_given && lock->resource_count == 1) {
         lock->queueing.has_waited = true;

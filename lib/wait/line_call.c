@@ -7,7 +7,7 @@
 #include "base/require.h"
 #include "client/env.h"
 #include "lock/life.h"
-#include "mode/slots.h"
+#include "mode/mode.h"
 #include "redis/reply.h"
 
 #define OWED_MAX 1024           /* LEAVEs; each dropped one costs the others a grace period */
@@ -154,12 +154,11 @@ bool rl_line_parse(const redlock_client *client, const char *payload, size_t len
     return at[0] == '\0';
 }
 
-uint32_t rl_line_lease_ms(const struct rl_resource *resource, const redlock_lock *lock,
-                          uint32_t offered_ms) {
+uint32_t rl_line_lease_ms(const redlock_lock *lock, uint32_t offered_ms) {
     const struct rl_acquire *acquire = &lock->core.acquire;
     const uint32_t lease_ms = offered_ms < acquire->ttl_ms ? offered_ms : acquire->ttl_ms;
     const uint64_t least_ns = acquire->min_validity_ms * RL_NS_PER_MS;
-    const bool may_be_passed = resource->kind == RL_EXCLUSIVE && lock->resource_count == 1;
+    const bool may_be_passed = lock->mode->is_passed_on && lock->resource_count == 1;
     return may_be_passed && rl_validity_ns(&lock->client->rules, lease_ms) / 2 > least_ns
                ? offered_ms
                : 0;
@@ -242,7 +241,8 @@ static bool call_send(struct rl_line_request *call, enum rl_command_kind kind, u
                                         .grace_ms = RL_LINE_GRACE_MS,
                                         .join = (uint8_t)join,
                                         .line_only = call->line_only,
-                                        .from = rl_slots_from(call->lock)};
+                                        .from = RL_NO_SLOT};
+    call->lock->mode->fill(call->lock, &call->request);
     rl_line_place(client, call->place, call->request.token);
     struct rl_node *node = &client->nodes[call->node].node;
     rl_node_put_script(node, &call->request);
@@ -259,7 +259,7 @@ static bool call_send(struct rl_line_request *call, enum rl_command_kind kind, u
 bool rl_line_call_peek(redlock_lock *lock, struct rl_resource *resource, uint32_t node,
                        uint64_t place) {
     struct rl_line_request *call = call_take(lock, resource, node, place);
-    assert(lock->permit != NULL && node < lock->client->n_nodes);
+    assert(lock->mode->learn_peek != NULL && node < lock->client->n_nodes);
     return call != NULL && call_send(call, RL_COMMAND_JOIN, 0, RL_JOIN_PEEK);
 }
 

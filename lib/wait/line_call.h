@@ -94,8 +94,7 @@ bool rl_line_is_signed(const struct rl_line_message *said, uint64_t secret,
                        const struct rl_resource *resource);
 
 /* The lease of the keys that may be passed to the lock; 0: none may, or the lease is too short. */
-uint32_t rl_line_lease_ms(const struct rl_resource *resource, const redlock_lock *lock,
-                          uint32_t offered_ms);
+uint32_t rl_line_lease_ms(const redlock_lock *lock, uint32_t offered_ms);
 
 /* Returns false if the message is not one of ours. */
 bool rl_line_parse(const redlock_client *client, const char *payload, size_t length,

@@ -8,8 +8,7 @@
 #include "client/env.h"
 #include "lock/calls.h"
 #include "lock/step.h"
-#include "mode/permit.h"
-#include "mode/permit_answer.h"
+#include "mode/mode.h"
 #include "nodes/listening.h"
 #include "wait/left.h"
 #include "wait/line.h"
@@ -27,19 +26,13 @@ static void feed_simple(struct rl_resource *resource, redlock_lock *lock,
 
 /* -- Answers -- */
 
-/* Whether slots were named if, and only if, the lock is a semaphore's. */
-static bool has_its_slots(const redlock_lock *lock, const struct rl_slots *slots) {
-    assert(slots->n <= RL_SLOTS_MAX);
-    return lock->permit != NULL ? rl_permit_may_be(lock, slots) : slots->n == 0;
-}
-
 /* To be called after the line's step. A lock that asks already keeps the slots that it has. */
 static void take_slots(const struct rl_resource *resource, redlock_lock *waiter,
                        const struct rl_slots *slots) {
     const struct rl_line *line = rl_resource_line(resource);
-    assert(has_its_slots(waiter, slots));
-    if (waiter->permit != NULL && line->state == RL_LINE_TURN &&
-        rl_permit_turn(waiter, line->home, line->place, slots)) {
+    assert(waiter->mode->suits(waiter, slots));
+    if (line->state == RL_LINE_TURN &&
+        waiter->mode->take_turn(waiter, line->home, line->place, slots)) {
         rl_step_simple(waiter, RL_EV_READY);
     }
 }
@@ -49,14 +42,13 @@ static void joined(struct rl_resource *resource, redlock_lock *waiter, struct rl
                    const struct rl_answer *answer) {
     const struct rl_slots *slots = &answer->line.slots;
     assert(event->type == RL_LINE_EV_ANSWER);
-    if (waiter->permit != NULL &&
-        rl_permit_hear(waiter, rl_resource_line(resource)->home, answer)) {
+    if (waiter->mode->learn_join(waiter, rl_resource_line(resource)->home, answer)) {
         return;
     }
     if (answer->verdict == RL_NO) {
         rl_span_trace_place(waiter, rl_resource_line(resource)->home, answer->line.rank);
     }
-    const bool yes = answer->verdict == RL_YES && has_its_slots(waiter, slots);
+    const bool yes = answer->verdict == RL_YES && waiter->mode->suits(waiter, slots);
     if (answer->verdict == RL_YES && !yes) {
         event->u.answer.said = RL_LINE_SAID_NOTHING;
     }
@@ -82,7 +74,7 @@ void rl_line_answer(struct rl_node *node, struct rl_request *request,
         .rank = answer->line.rank,
         .life_ms = answer->line.life_ms >= 0 ? (uint64_t)answer->line.life_ms : FOREVER_MS};
     if (request->join == RL_JOIN_PEEK) {
-        rl_permit_answer(call, answer);
+        call->lock->mode->learn_peek(call, answer);
     } else if (request->kind == RL_COMMAND_JOIN && waiter != NULL &&
                rl_resource_line(resource)->place == call->place) {
         joined(resource, waiter, &event, answer);
@@ -147,7 +139,7 @@ static void hear_turn(struct rl_resource *resource, uint32_t node,
     if (resource->wait->line.home != node) {
         return;
     }
-    if (said->kind == RL_LINE_SAYS_HEIR || !has_its_slots(waiter, &said->slots)) {
+    if (said->kind == RL_LINE_SAYS_HEIR || !waiter->mode->suits(waiter, &said->slots)) {
         event.type = RL_LINE_EV_HEIR; /* with wrong slots it asks, and gets the reason */
         rl_line_feed(resource, waiter, &event);
         return;
@@ -194,7 +186,7 @@ static void hear_pass(struct rl_resource *resource, uint32_t node,
                       const struct rl_line_message *said) {
     redlock_client *client = rl_line_client(resource);
     redlock_lock *waiter = rl_line_waiter(resource);
-    const uint32_t lease_ms = rl_line_lease_ms(resource, waiter, said->lease_ms);
+    const uint32_t lease_ms = rl_line_lease_ms(waiter, said->lease_ms);
     const bool is_home = resource->wait->line.home == node;
     struct rl_line_event event = {.type = is_home ? RL_LINE_EV_TURN : RL_LINE_EV_PASS};
     event.u.place = said->place;
@@ -236,7 +228,7 @@ static void on_pass(redlock_client *client, struct rl_resource *resource, uint32
             hear_next(held, said->next);
         }
         rl_left_passed(client, node, said->place);
-    } else if (resource->kind == RL_EXCLUSIVE) {
+    } else if (rl_line_waiter(resource)->mode->is_passed_on) {
         if (resource->wait->line.home == node) {
             hear_next(resource, said->next);
         }

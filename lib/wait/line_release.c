@@ -118,7 +118,7 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
 /* This client's lock that is next after this one has left, or NULL. */
 static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
     assert(i < lock->resource_count);
-    if (rl_waiting_is_beside(lock)) {
+    if (lock->mode->side_by_side) {
         return NULL; /* no lock waits for it to leave */
     }
     const struct rl_ticket *ticket = lock->resources[i]->turns.first;
@@ -141,7 +141,7 @@ static bool waits_again(const redlock_lock *lock) {
 static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
     struct rl_wait *wait = lock->resources[0]->wait;
     const uint64_t fence = rl_lock_fence(&lock->core);
-    if (lock->queueing.has_waited && lock->announces && rl_mode_now(lock) == RL_EXCLUSIVE &&
+    if (lock->queueing.has_waited && lock->announces && rl_mode_now(lock)->is_passed_on &&
         wait->line.state == RL_LINE_OUT) {
         memcpy(plan->successor, wait->successor, sizeof plan->successor);
     }
@@ -223,12 +223,13 @@ static bool looks(const redlock_lock *lock) {
 static uint32_t intent_of(redlock_lock *lock) {
     const bool goes_on = rl_lock_is_acquiring(&lock->core);
     const bool drops = !goes_on && lock->announces && lock->queueing.noted_intent;
+    const uint32_t intent_ms = rl_mode_now(lock)->intent_ms;
     assert(!goes_on || !rl_lock_is_holding(&lock->core));
-    if (rl_mode_now(lock) != RL_EXCLUSIVE) {
+    if (intent_ms == 0) {
         return 0;
     }
     lock->queueing.noted_intent = goes_on || (lock->queueing.noted_intent && !drops);
-    return goes_on ? RL_MODE_INTENT_MS : drops ? RL_INTENT_DROP : 0;
+    return goes_on ? intent_ms : drops ? RL_INTENT_DROP : 0;
 }
 
 void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
@@ -269,7 +270,7 @@ void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mod
     if (oldest != NULL && oldest->sent_ns + wait_ns < lock->core.now_ns) {
         return;
     }
-    if (rl_waiting_is_beside(lock)) {
+    if (lock->mode->side_by_side) {
         return; /* the next one of ours overtakes nobody: all nodes keep new readers off */
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {

@@ -11,14 +11,9 @@
 #include <assert.h>
 
 #include "lock/life.h"
-#include "mode/slots.h"
+#include "mode/mode.h"
 #include "nodes/eligibility.h"
 #include "wait/line.h"
-
-bool rl_waiting_is_beside(const redlock_lock *lock) {
-    assert(lock->resource_count > 0);
-    return lock->resources[0]->kind != RL_EXCLUSIVE;
-}
 
 /* Whether another lock is active for one of this lock's resources and, as in_its_line says, waits
  * in the line of that very resource or of another one. */
@@ -35,7 +30,7 @@ static bool has_before(const redlock_lock *lock, bool in_its_line) {
 }
 
 bool rl_waiting_stands_apart(const redlock_lock *lock) {
-    return rl_waiting_is_beside(lock) && has_before(lock, false);
+    return lock->mode->side_by_side && has_before(lock, false);
 }
 
 void rl_waiting_init(redlock_lock *lock, struct rl_ticket *tickets) {
@@ -70,7 +65,7 @@ bool rl_waiting_enter(redlock_lock *lock) {
     assert(!lock->waiting.is_in_line);
     rl_tickets_take(lock->waiting.tickets);
     lock->waiting.is_in_line = true;
-    if (rl_waiting_is_beside(lock)) {
+    if (lock->mode->side_by_side) {
         return has_before(lock, true);
     }
     if (!rl_tickets_may_ask(lock->waiting.tickets)) {
@@ -115,7 +110,7 @@ enum rl_words rl_waiting_words(const redlock_lock *lock, int status) {
     if (lock->queueing.is_queued) {
         return RL_WORDS_QUEUED;
     }
-    if (rl_slots_found_none(lock)) {
+    if (rl_mode_found_none(lock)) {
         return RL_WORDS_NO_PERMIT;
     }
     return status == REDLOCK_ERR_HELD ? RL_WORDS_WAITING : RL_WORDS_WAITED_IN_VAIN;
@@ -156,7 +151,6 @@ static struct rl_ticket *next_waiting(struct rl_waitlist *turns) {
 
 /* A grant of a permit serves one lock only: the next lock waits for another permit. */
 static void pass_to_next(const redlock_lock *lock) {
-    assert(lock->permit != NULL);
     struct rl_ticket *next = next_waiting(lock->waiting.tickets[0].turns);
     if (next != NULL) {
         give_turn(next->owner, false);
@@ -168,7 +162,7 @@ static void pass_turn(redlock_lock *lock) {
     const struct rl_line *line = rl_resource_line(rl_line_of(lock));
     const bool takes = lock->queueing.is_queued && line->state == RL_LINE_TAKING && !line->probes;
     rl_tickets_pass(lock->waiting.tickets);
-    if (lock->permit != NULL) {
+    if (!lock->mode->shares_turn) {
         pass_to_next(lock);
         return;
     }
@@ -205,7 +199,7 @@ void rl_waiting_update(redlock_lock *lock) {
     if (!lock->waiting.is_in_line) {
         return;
     }
-    const bool beside = rl_waiting_is_beside(lock);
+    const bool beside = lock->mode->side_by_side;
     if (rl_lock_is_in_line(&lock->core)) {
         if (beside) {
             update_beside(lock);

@@ -23,10 +23,6 @@ struct rl_turn {
     bool takes;  /* another lock of ours has its turn among all clients */
 };
 
-/* Whether locks of this client may hold the resource side by side: locks that ask or hold do not
- * block each other, and a lock that must wait for other clients waits for all of ours. */
-bool rl_waiting_is_beside(const redlock_lock *lock);
-
 /* Whether a lock of ours that wants one of this lock's resources waits in the line of another
  * resource. This lock must not wait for it: the holder of that other resource may be waiting for
  * this lock. So this lock asks the nodes, and pauses if it is refused. */

@@ -9,6 +9,7 @@
 #     function FILE LINE NAME the data has a function
 #     user FILE LINE          FILE calls a function of the user's
 #     field FILE LINE NAME    FILE reaches into a struct that is a field NAME of another
+#     mode FILE LINE          FILE names a mode, or asks whether a lock is a semaphore's
 #
 # and prints "RULE WHAT: why" for what breaks a rule, once. A unit is a .c and its header.
 
@@ -64,7 +65,7 @@ BEGIN {
     # thread with a loop that blocking calls use, and where what is heard goes up again.
     n = split("election:client/recipe blocking:client/recipe blocking:uv/loop_thread " \
         "lock:client/options lock:client/check mode:lock/step nodes:wait/resource wait:lock/life " \
-        "wait:mode/mode wait:mode/slots wait/line_event:lock wait/line_event:mode " \
+        "wait:mode/mode query:mode/mode wait/line_event:lock " \
         "watch:lock/message", pair, " ")
     for (i = 1; i <= n; i++) { split(pair[i], ab, ":"); lists[ab[1], ab[2]] = 1 }
     # Nobody calls the file that opens and closes clients.
@@ -100,6 +101,11 @@ $1 == "field" && $4 in owner && room($2) != owner[$4] &&
     (room($2) == "client" || (room($2), "client/state") in lists) &&
     $2 != "client/check.c" && $2 != "client/state.h" {
     broken("field", unit($2) " " $4, "lib/" $2 ":" $3 " looks into what is the " owner[$4] " room's")
+}
+# ... and the rooms above the commands ask a mode's rules.
+$1 == "mode" && room($2) != "mode" && (room($2) == "client" || (room($2), "client/state") in lists) &&
+    $2 != "client/check.c" {
+    broken("mode", unit($2), "lib/" $2 ":" $3 " asks which mode it is")
 }
 $1 == "user" {
     broken("user-code", unit($2), "lib/" $2 ":" $3 " calls the user: only client/turn.c may")

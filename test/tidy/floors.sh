@@ -17,6 +17,7 @@
 #   outside     uv.h is for lib/uv, hiredis for lib/redis
 #   user-code   in the rooms of a client nothing but the turn calls the user
 #   field       a room's structs are looked into in that room alone
+#   mode        the rooms of a client ask the rules of a mode, and lib/mode alone which mode it is
 set -u
 
 # shellcheck source=test/tidy/rules.sh
@@ -56,7 +57,7 @@ report() {
 
 check() {
     report "$@" >"$scratch/report"
-    judge arrow circle own-header data outside user-code field known
+    judge arrow circle own-header data outside user-code field mode known
 }
 
 # -- the self-test -------------------------------------------------------------------------------
@@ -153,6 +154,13 @@ self_test() {
         '#include "client/step.h"\nint rl_step(void) {\n    const struct { struct { int n; } waiting; } lock = {{0}};\n    return lock.waiting.n;\n}\n'
     expect 'the client looks into what the line alone knows' \
         'field client/step waiting: lib/client/step.c:4 '
+
+    put lib/client/step.c \
+        '#include "client/step.h"\nenum { RL_SHARED = 1 }; /* its RL_SHARED_VALUE */\nint rl_step(void) {\n    return 1 == RL_SHARED;\n}\n'
+    expect 'the client asks which mode it is' 'mode client/step: lib/client/step.c:2 '
+    put lib/client/step.c \
+        '#include <stddef.h>\n#include "client/step.h"\nint rl_step(void) {\n    int *permit = NULL;\n    return permit != NULL; /* not RL_PERMIT */\n}\n'
+    expect 'the client asks whether it is a semaphore' 'mode client/step: lib/client/step.c:5 '
 
     put lib/client/step.c \
         '#include "client/step.h"\nint rl_turn(const struct rl_state *state);\nint rl_step(void) {\n    return rl_turn(0);\n}\n'

@@ -16,6 +16,8 @@
         line ~ /^ .*(->|\.|[^a-z_])callback\(|^ .*(->|\.)on_[a-z]+\(/)
         print "user", FILENAME, FNR
     fields(line)
+    if (line ~ /(^|[^A-Z_])RL_(EXCLUSIVE|SHARED|PERMIT)([^A-Z_]|$)|permit [!=]= NULL/)
+        print "mode", FILENAME, FNR
     if (FILENAME == "client/state.h" && line ~ /^[a-z].*[a-z_0-9]\(/ &&
         line !~ /^(static|typedef|struct.*\{)/) {
         name = line

@@ -18,7 +18,7 @@ struct scene {
 };
 
 /* A lock of three nodes, made in this mode, that is held. */
-static void hold(struct scene *s, enum rl_mode made) {
+static void hold(struct scene *s, const struct rl_mode_rules *made) {
     static redlock_lock lock;
     memset(s, 0, sizeof *s);
     memset(&lock, 0, sizeof lock);
@@ -26,7 +26,7 @@ static void hold(struct scene *s, enum rl_mode made) {
     s->client.n_nodes = 3;
     s->client.reasons[2] = REASON;
     s->lock->client = &s->client;
-    s->lock->holding.made = (uint8_t)made;
+    s->lock->mode = made;
     rl_mode_begin(s->lock);
     memcpy(s->lock->core.token, TOKEN, sizeof TOKEN);
     s->lock->core.state = RL_HELD;
@@ -50,14 +50,14 @@ static void answer(struct scene *s, uint32_t node, bool converts, const char *to
     struct rl_request request = {.kind = RL_COMMAND_EXTEND, .converts = converts};
     const struct rl_answer said = {.verdict = verdict};
     memcpy(request.token, token, RL_TOKEN_LEN);
-    rl_mode_learn(s->lock, node, &request, &said);
+    s->lock->mode->learn(s->lock, node, &request, &said);
 }
 
 static void upgrade_answer(struct scene *s, enum rl_verdict verdict, uint8_t code) {
     struct rl_request request = {.kind = RL_COMMAND_UPGRADE};
     const struct rl_answer said = {.verdict = verdict, .line = {.which = code}};
     memcpy(request.token, TOKEN, RL_TOKEN_LEN);
-    rl_mode_learn(s->lock, 0, &request, &said);
+    s->lock->mode->learn(s->lock, 0, &request, &said);
 }
 
 /* An event with all nodes up, of which 0 and 1 may vote. */
@@ -70,9 +70,9 @@ static struct rl_event leave_out(struct scene *s, enum rl_event_type type) {
 
 /* Its end, after which the core's words are its own, or not if it has failed. */
 static int ended(struct scene *s, int status) {
-    bool has_failed;
-    const int what = rl_mode_extended(s->lock, status, &has_failed);
-    assert_int_equal(has_failed, status != 0);
+    assert_true(rl_mode_is_upgrading(s->lock));
+    const int what = rl_mode_extended(s->lock, status);
+    assert_false(rl_mode_is_upgrading(s->lock));
     return what;
 }
 
@@ -87,15 +87,15 @@ static void a_reader_asks_as_one(void **state) {
     (void)state;
     struct scene s;
     for (enum rl_call_kind kind = RL_CALL_SET; kind < RL_CALL_KINDS; kind++) {
-        hold(&s, RL_SHARED);
-        assert_int_equal(rl_mode_of(s.lock, kind), RL_SHARED);
-        hold(&s, RL_EXCLUSIVE);
-        assert_int_equal(rl_mode_of(s.lock, kind),
-                         kind == RL_CALL_UPGRADE ? RL_SHARED : RL_EXCLUSIVE);
-        hold(&s, RL_SHARED);
+        hold(&s, &rl_mode_reader);
+        assert_ptr_equal(rl_mode_of(s.lock, kind), &rl_mode_reader);
+        hold(&s, &rl_mode_writer);
+        assert_ptr_equal(rl_mode_of(s.lock, kind),
+                         kind == RL_CALL_UPGRADE ? &rl_mode_reader : &rl_mode_writer);
+        hold(&s, &rl_mode_reader);
         rl_mode_upgrade(s.lock); /* of what has converted the counters are raised, as a writer's */
-        assert_int_equal(rl_mode_of(s.lock, kind),
-                         kind == RL_CALL_RAISE ? RL_EXCLUSIVE : RL_SHARED);
+        assert_ptr_equal(rl_mode_of(s.lock, kind),
+                         kind == RL_CALL_RAISE ? &rl_mode_writer : &rl_mode_reader);
     }
 }
 
@@ -104,21 +104,21 @@ static void a_reader_asks_as_one(void **state) {
 static void is_released_as_what_it_was(void **state) {
     (void)state;
     struct scene s;
-    hold(&s, RL_EXCLUSIVE);
+    hold(&s, &rl_mode_writer);
     rl_mode_downgrade(s.lock);
-    assert_int_equal(rl_mode_of(s.lock, RL_CALL_EXTEND), RL_SHARED);
+    assert_ptr_equal(rl_mode_of(s.lock, RL_CALL_EXTEND), &rl_mode_reader);
     assert_int_equal(upgrade(&s, 0), 0);
-    assert_int_equal(rl_mode_of(s.lock, RL_CALL_EXTEND), RL_EXCLUSIVE);
-    assert_int_equal(rl_mode_of(s.lock, RL_CALL_SET), RL_EXCLUSIVE); /* a repair */
-    assert_int_equal(rl_mode_of(s.lock, RL_CALL_RELEASE), RL_SHARED);
+    assert_ptr_equal(rl_mode_of(s.lock, RL_CALL_EXTEND), &rl_mode_writer);
+    assert_ptr_equal(rl_mode_of(s.lock, RL_CALL_SET), &rl_mode_writer); /* a repair */
+    assert_ptr_equal(rl_mode_of(s.lock, RL_CALL_RELEASE), &rl_mode_reader);
     s.lock->core.state = RL_IDLE;
     rl_mode_begin(s.lock);
-    assert_int_equal(rl_mode_of(s.lock, RL_CALL_RELEASE), RL_EXCLUSIVE);
-    hold(&s, RL_SHARED);
+    assert_ptr_equal(rl_mode_of(s.lock, RL_CALL_RELEASE), &rl_mode_writer);
+    hold(&s, &rl_mode_reader);
     assert_int_equal(upgrade(&s, 0), 0);
     s.lock->core.state = RL_IDLE;
     rl_mode_begin(s.lock);
-    assert_int_equal(rl_mode_of(s.lock, RL_CALL_SET), RL_SHARED);
+    assert_ptr_equal(rl_mode_of(s.lock, RL_CALL_SET), &rl_mode_reader);
 }
 
 /* -- Commands that convert, and nodes that count -- */
@@ -126,15 +126,15 @@ static void is_released_as_what_it_was(void **state) {
 static void converts_only_what_may_be_the_writers(void **state) {
     (void)state;
     struct scene s;
-    hold(&s, RL_SHARED);
+    hold(&s, &rl_mode_reader);
     assert_int_equal(extend(&s), 0);
     rl_mode_upgrade(s.lock);
     assert_int_equal(extend(&s), 7); /* in vain: that is a part of it */
     assert_int_equal(ended(&s, REDLOCK_ERR_HELD), REDLOCK_ERR_HELD);
-    hold(&s, RL_SHARED);
+    hold(&s, &rl_mode_reader);
     assert_int_equal(upgrade(&s, 0), 0);
     assert_int_equal(extend(&s), 0); /* it is the writer's, and shall be */
-    hold(&s, RL_EXCLUSIVE);
+    hold(&s, &rl_mode_writer);
     assert_int_equal(extend(&s), 0);
     rl_mode_downgrade(s.lock);
     assert_int_equal(extend(&s), 7);
@@ -144,7 +144,7 @@ static void converts_only_what_may_be_the_writers(void **state) {
 static void is_sure_when_it_was_answered(void **state) {
     (void)state;
     struct scene s;
-    hold(&s, RL_EXCLUSIVE);
+    hold(&s, &rl_mode_writer);
     rl_mode_downgrade(s.lock);
     assert_int_equal(extend(&s), 7);
     assert_int_equal(extend(&s), 0);
@@ -162,7 +162,7 @@ static void stays_unsure_without_an_answer(void **state) {
     (void)state;
     struct scene s;
     for (enum rl_verdict verdict = RL_YES; verdict <= RL_UNANSWERED; verdict++) {
-        hold(&s, RL_EXCLUSIVE);
+        hold(&s, &rl_mode_writer);
         rl_mode_downgrade(s.lock);
         extend(&s);
         answer(&s, 0, true, TOKEN, verdict);
@@ -185,7 +185,7 @@ static void stays_unsure_without_an_answer(void **state) {
 static void counts_no_other_address_of_it(void **state) {
     (void)state;
     struct scene s;
-    hold(&s, RL_EXCLUSIVE);
+    hold(&s, &rl_mode_writer);
     s.client.duplicates[0] = 2;
     s.client.duplicates[1] = 1;
     rl_mode_downgrade(s.lock);
@@ -201,7 +201,7 @@ static void counts_them_in_no_upgrade(void **state) {
     (void)state;
     struct scene s;
     MARK_FROM(UNSURE_NOT_COUNTED);
-    hold(&s, RL_EXCLUSIVE);
+    hold(&s, &rl_mode_writer);
     rl_mode_downgrade(s.lock);
     extend(&s);
     answer(&s, 0, true, TOKEN, RL_YES);
@@ -225,7 +225,7 @@ static void counts_them_in_no_upgrade(void **state) {
 static void counts_them_in_no_writers_extension(void **state) {
     (void)state;
     struct scene s;
-    hold(&s, RL_EXCLUSIVE);
+    hold(&s, &rl_mode_writer);
     rl_mode_downgrade(s.lock);
     extend(&s);
     answer(&s, 0, true, TOKEN, RL_YES);
@@ -256,14 +256,15 @@ static void says_what_it_came_to(void **state) {
     };
     struct scene s;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        hold(&s, RL_SHARED);
+        hold(&s, &rl_mode_reader);
         rl_mode_upgrade(s.lock);
         upgrade_answer(&s, RL_NO, 1);
         assert_false(s.lock->holding.meets_upgrade);
         upgrade_answer(&s, RL_NO, RL_UPGRADE_MEETS_UPGRADE);
         assert_true(s.lock->holding.meets_upgrade);
         assert_int_equal(ended(&s, rows[i].status), rows[i].wanted);
-        assert_int_equal(s.lock->holding.mode, rows[i].status == 0 ? RL_EXCLUSIVE : RL_SHARED);
+        assert_ptr_equal(rl_mode_now(s.lock),
+                         rows[i].status == 0 ? &rl_mode_writer : &rl_mode_reader);
         assert_false(s.lock->holding.is_upgrading);
         if (rows[i].status != 0) { /* the next one is told what it meets itself */
             assert_int_equal(upgrade(&s, REDLOCK_ERR_HELD), REDLOCK_ERR_HELD);
