@@ -94,7 +94,7 @@ def members_of(lines, place):
                 members.append(Member("", "", comment, [], False))  # about those that follow
             comment = ""
             i += 1
-        elif re.match(r"\s+(public|private):$", line):
+        elif re.match(r"\s+(public|protected|private):$", line):
             is_public = "public" in line
             i += 1
         elif line.strip().startswith("//"):
@@ -134,6 +134,8 @@ def read(path):
         line = lines[i]
         if not line.strip():
             comment = ""
+            i += 1
+        elif line.startswith("template") and lines[i + 1].startswith("class "):
             i += 1
         elif line.startswith("//"):
             j = i

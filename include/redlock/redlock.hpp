@@ -121,69 +121,60 @@ class error : public std::system_error {
 
 namespace detail {
 
-[[noreturn]] inline void fail(int status, const char *sentence, int attempt = 0) {
-    throw error(status, sentence, attempt);
-}
+// The functions that all kinds of locks have, by one name.
+template <class Lock>
+struct functions;
 
-// What all kinds of locks have, by one name.
-inline const char *message(const redlock_mutex *lock, char *buffer, std::size_t size) {
-    return redlock_mutex_message(lock, buffer, size);
-}
-inline const char *message(const redlock_rwlock *lock, char *buffer, std::size_t size) {
-    return redlock_rwlock_message(lock, buffer, size);
-}
-inline int attempt(const redlock_mutex *lock) {
-    return redlock_mutex_attempt_status(lock);
-}
-inline int attempt(const redlock_rwlock *lock) {
-    return redlock_rwlock_attempt_status(lock);
-}
-inline int prolong(redlock_mutex *lock, std::int64_t ttl_ms) {
-    return redlock_mutex_extend(lock, ttl_ms);
-}
-inline int prolong(redlock_rwlock *lock, std::int64_t ttl_ms) {
-    return redlock_rwlock_extend(lock, ttl_ms);
-}
-inline int copy_token(redlock_mutex *lock, char *buffer, std::size_t size) {
-    return redlock_mutex_token(lock, buffer, size);
-}
-inline int copy_token(redlock_rwlock *lock, char *buffer, std::size_t size) {
-    return redlock_rwlock_token(lock, buffer, size);
-}
-inline int give_up(redlock_mutex *lock) {
-    return redlock_mutex_free(lock);
-}
-inline int give_up(redlock_rwlock *lock) {
-    return redlock_rwlock_free(lock);
-}
-inline const char *message(const redlock_semaphore *lock, char *buffer, std::size_t size) {
-    return redlock_semaphore_message(lock, buffer, size);
-}
-inline int attempt(const redlock_semaphore *lock) {
-    return redlock_semaphore_attempt_status(lock);
-}
-inline int prolong(redlock_semaphore *lock, std::int64_t ttl_ms) {
-    return redlock_semaphore_extend(lock, ttl_ms);
-}
-inline int copy_token(redlock_semaphore *lock, char *buffer, std::size_t size) {
-    return redlock_semaphore_token(lock, buffer, size);
-}
-inline int give_up(redlock_semaphore *lock) {
-    return redlock_semaphore_free(lock);
-}
+template <>
+struct functions<redlock_mutex> {
+    static constexpr auto message = redlock_mutex_message;
+    static constexpr auto attempt = redlock_mutex_attempt_status;
+    static constexpr auto extend = redlock_mutex_extend;
+    static constexpr auto unlock = redlock_mutex_unlock;
+    static constexpr auto is_valid = redlock_mutex_is_valid;
+    static constexpr auto remaining_ms = redlock_mutex_remaining_ms;
+    static constexpr auto token = redlock_mutex_token;
+    static constexpr auto fence = redlock_mutex_fence;
+    static constexpr auto free = redlock_mutex_free;
+};
+
+template <>
+struct functions<redlock_rwlock> {
+    static constexpr auto message = redlock_rwlock_message;
+    static constexpr auto attempt = redlock_rwlock_attempt_status;
+    static constexpr auto extend = redlock_rwlock_extend;
+    static constexpr auto unlock = redlock_rwlock_unlock;
+    static constexpr auto is_valid = redlock_rwlock_is_valid;
+    static constexpr auto remaining_ms = redlock_rwlock_remaining_ms;
+    static constexpr auto token = redlock_rwlock_token;
+    static constexpr auto fence = redlock_rwlock_fence;
+    static constexpr auto free = redlock_rwlock_free;
+};
+
+template <>
+struct functions<redlock_semaphore> {
+    static constexpr auto message = redlock_semaphore_message;
+    static constexpr auto attempt = redlock_semaphore_attempt_status;
+    static constexpr auto extend = redlock_semaphore_extend;
+    static constexpr auto unlock = redlock_semaphore_release;
+    static constexpr auto is_valid = redlock_semaphore_is_valid;
+    static constexpr auto remaining_ms = redlock_semaphore_remaining_ms;
+    static constexpr auto token = redlock_semaphore_token;
+    static constexpr auto fence = redlock_semaphore_fence;
+    static constexpr auto free = redlock_semaphore_free;
+};
 
 template <class Lock>
 std::string text_of(const Lock *lock) {
     char sentence[REDLOCK_MESSAGE_MAX];
-    return message(lock, sentence, sizeof sentence);
+    return functions<Lock>::message(lock, sentence, sizeof sentence);
 }
 
 // Of a call on a lock.
 template <class Lock>
 void check(Lock *lock, int status) {
     if (status != 0) {
-        char sentence[REDLOCK_MESSAGE_MAX];
-        fail(status, message(lock, sentence, sizeof sentence));
+        throw error(status, text_of(lock));
     }
 }
 
@@ -191,15 +182,14 @@ void check(Lock *lock, int status) {
 template <class Lock>
 void check_lock(Lock *lock, int status) {
     if (status != 0) {
-        char sentence[REDLOCK_MESSAGE_MAX];
-        fail(status, message(lock, sentence, sizeof sentence), attempt(lock));
+        throw error(status, text_of(lock), functions<Lock>::attempt(lock));
     }
 }
 
 // Of a call that tries to lock it, see mutex::try_lock().
 template <class Lock>
 bool is_locked(Lock *lock, int status) {
-    if (status == REDLOCK_ERR_DEADLINE && attempt(lock) == REDLOCK_ERR_NO_QUORUM) {
+    if (status == REDLOCK_ERR_DEADLINE && functions<Lock>::attempt(lock) == REDLOCK_ERR_NO_QUORUM) {
         status = REDLOCK_ERR_NO_QUORUM;
     }
     if (status == REDLOCK_ERR_HELD || status == REDLOCK_ERR_DEADLINE ||
@@ -213,13 +203,13 @@ bool is_locked(Lock *lock, int status) {
 // A ttl of 0 is an error here: for the ttl of the options there is the function without one.
 template <class Lock>
 void extend(Lock *lock, std::chrono::milliseconds ttl) {
-    check(lock, prolong(lock, ttl.count() == 0 ? -1 : ttl.count()));
+    check(lock, functions<Lock>::extend(lock, ttl.count() == 0 ? -1 : ttl.count()));
 }
 
 template <class Lock>
 std::string token(Lock *lock) {
     char token[REDLOCK_TOKEN_LENGTH + 1] = "";
-    const int status = copy_token(lock, token, sizeof token);
+    const int status = functions<Lock>::token(lock, token, sizeof token);
     if (status != 0) {
         throw error(status);
     }
@@ -267,7 +257,7 @@ class client {
         options.error_size = sizeof sentence;
         opened_ = redlock_blocking_open(&blocking_, &options);
         if (blocking_ == nullptr) {
-            detail::fail(opened_, sentence);
+            throw error(opened_, sentence);
         }
     }
 
@@ -348,7 +338,7 @@ class client {
             }
             const auto whole = static_cast<std::size_t>(length);
             const bool is_whole = whole < all.size();
-            all.resize(is_whole ? whole : whole + 1024); // it may have grown by the next call
+            all.resize(is_whole ? whole : whole + 1024);  // it may have grown by the next call
             if (is_whole) {
                 return all;
             }
@@ -365,7 +355,7 @@ class client {
     int opened_ = 0;
 };
 
-// -- Mutex --
+// -- Options --
 
 // As redlock_mutex_options (or redlock_rwlock_options) and redlock_lock_options, with the same
 // defaults.
@@ -397,7 +387,7 @@ template <class Lock>
 struct end {
     // A lock that another thread uses is not freed, and then on_lost may still run.
     void operator()(state<Lock> *state) const noexcept {
-        if (give_up(state->lock) == 0) {
+        if (functions<Lock>::free(state->lock) == 0) {
             delete state;
         }
     }
@@ -457,16 +447,95 @@ owned<Lock> make(redlock_blocking *client, const std::vector<std::string_view> &
     to.error_size = sizeof sentence;
     const int status = new_with(client, &lock, &to, &made->lock);
     if (status != 0) {
-        fail(status, sentence);
+        throw error(status, sentence);
     }
     return made;
 }
 
 }  // namespace detail
 
-// redlock_mutex: a lock that threads use. An object that was moved from can be destroyed or
-// assigned to, and answers REDLOCK_ERR_INVALID to everything else.
-class mutex {
+// -- What all locks have --
+
+// The base of mutex, shared_mutex and counting_semaphore: what a lock on other machines has besides
+// what the standard asks for.
+//
+// It can be moved, and not copied. An object that was moved from can be destroyed or assigned to,
+// and answers REDLOCK_ERR_INVALID to everything else. Destruction releases what the calling thread
+// holds, or the permits. As with std::mutex, no other thread may hold it or use it then; if one
+// does, the lock object underneath stays for it.
+template <class Lock>
+class lockable {
+   public:
+    // The outcome of the last attempt of this thread's last call that locks or acquires, if that was
+    // on this object: false for 0, REDLOCK_ERR_HELD, and so on.
+    std::error_code last_attempt() const noexcept {
+        return make_error_code(detail::functions<Lock>::attempt(handle()));
+    }
+
+    // Unlocks once, or gives back the permits, and returns the outcome: REDLOCK_ERR_LOST if the work
+    // may have been unprotected, REDLOCK_ERR_NOT_HELD, ...
+    std::error_code release() noexcept {
+        return make_error_code(detail::functions<Lock>::unlock(handle()));
+    }
+
+    // To the ttl of the options. Throws.
+    void extend() {
+        detail::check(handle(), detail::functions<Lock>::extend(handle(), 0));
+    }
+    // To this ttl from now; 0 is refused. Throws.
+    void extend(std::chrono::milliseconds ttl) {
+        detail::extend(handle(), ttl);
+    }
+
+    // Whether the caller holds it now. Ask before each step that must not be done twice.
+    bool valid() const noexcept {
+        return detail::functions<Lock>::is_valid(handle()) != 0;
+    }
+
+    // How much validity the caller has left now; 0 if none.
+    std::chrono::milliseconds remaining() const noexcept {
+        return std::chrono::milliseconds(detail::functions<Lock>::remaining_ms(handle()));
+    }
+
+    // The token of what the caller holds, as redlock_mutex_token(). Throws.
+    std::string token() const {
+        return detail::token(handle());
+    }
+
+    // Larger than those of all fenced grants before it, see redlock_mutex_fence() and
+    // redlock_rwlock_fence(); 0 without mutex_options::fencing, and if the caller does not hold it.
+    std::uint64_t fence() const noexcept {
+        return detail::functions<Lock>::fence(handle());
+    }
+
+    // The last failure's sentence; "" if there was none.
+    std::string message() const {
+        return detail::text_of(handle());
+    }
+
+    // For functions of the C headers; NULL once it is moved from.
+    Lock *handle() const noexcept {
+        return state_ != nullptr ? state_->lock : nullptr;
+    }
+    // The type of native_handle().
+    using native_handle_type = Lock *;
+    // As handle(), by the standard's name.
+    native_handle_type native_handle() const noexcept {
+        return handle();
+    }
+
+   protected:
+    explicit lockable(detail::owned<Lock> state) noexcept : state_(std::move(state)) {
+    }
+
+   private:
+    detail::owned<Lock> state_;
+};
+
+// -- Mutex --
+
+// redlock_mutex: a lock that threads use.
+class mutex : public lockable<redlock_mutex> {
    public:
     // Throws.
     mutex(const client &client, std::string_view resource, const mutex_options &options = {})
@@ -481,18 +550,10 @@ class mutex {
 
     mutex(const client &client, const std::vector<std::string_view> &resources,
           const mutex_options &options = {})
-        : state_(detail::make(client.handle(), resources, options,
-                              redlock_mutex_options REDLOCK_MUTEX_OPTIONS_INIT,
-                              redlock_mutex_new_with)) {
+        : lockable(detail::make(client.handle(), resources, options,
+                                redlock_mutex_options REDLOCK_MUTEX_OPTIONS_INIT,
+                                redlock_mutex_new_with)) {
     }
-
-    mutex(const mutex &) = delete;
-    mutex &operator=(const mutex &) = delete;
-    mutex(mutex &&) noexcept = default;
-    mutex &operator=(mutex &&) noexcept = default;
-    // What the calling thread holds is released. As with std::mutex, no other thread may hold it or
-    // use it; if one does, the lock object underneath stays for it.
-    ~mutex() = default;
 
     // -- As std::timed_mutex --
 
@@ -530,63 +591,6 @@ class mutex {
     void unlock() noexcept {
         redlock_mutex_unlock(handle());
     }
-
-    // -- What a lock on other machines has besides --
-
-    // The outcome of the last attempt of this thread's last lock(), try_lock() or try_lock_for(),
-    // if that was on this mutex: false for 0, REDLOCK_ERR_HELD, and so on.
-    std::error_code last_attempt() const noexcept {
-        return make_error_code(redlock_mutex_attempt_status(handle()));
-    }
-
-    // Unlocks, and returns the outcome: REDLOCK_ERR_LOST if the work may have been unprotected, ...
-    std::error_code release() noexcept {
-        return make_error_code(redlock_mutex_unlock(handle()));
-    }
-
-    // To the ttl of the options. Throws.
-    void extend() {
-        detail::check(handle(), redlock_mutex_extend(handle(), 0));
-    }
-    void extend(std::chrono::milliseconds ttl) {
-        detail::extend(handle(), ttl);
-    }
-
-    bool valid() const noexcept {
-        return redlock_mutex_is_valid(handle()) != 0;
-    }
-
-    std::chrono::milliseconds remaining() const noexcept {
-        return std::chrono::milliseconds(redlock_mutex_remaining_ms(handle()));
-    }
-
-    // As redlock_mutex_token(). Throws.
-    std::string token() const {
-        return detail::token(handle());
-    }
-
-    // Larger than those of all fenced grants before it; 0 without mutex_options::fencing, and if
-    // the caller does not hold it.
-    std::uint64_t fence() const noexcept {
-        return redlock_mutex_fence(handle());
-    }
-
-    // The last failure's sentence; "" if there was none.
-    std::string message() const {
-        return detail::text_of(handle());
-    }
-
-    // For functions of blocking.h; NULL once it is moved from.
-    redlock_mutex *handle() const noexcept {
-        return state_ != nullptr ? state_->lock : nullptr;
-    }
-    using native_handle_type = redlock_mutex *;
-    native_handle_type native_handle() const noexcept {
-        return handle();
-    }
-
-   private:
-    detail::owned<redlock_mutex> state_;
 };
 
 // -- Guard --
@@ -690,10 +694,7 @@ class guard {
 //     }
 //     std::unique_lock<redlock::shared_mutex> lock(mutex);
 //     write();
-//
-// An object that was moved from can be destroyed or assigned to, and answers REDLOCK_ERR_INVALID to
-// everything else.
-class shared_mutex {
+class shared_mutex : public lockable<redlock_rwlock> {
    public:
     // Throws.
     shared_mutex(const client &client, std::string_view resource, const mutex_options &options = {})
@@ -708,17 +709,10 @@ class shared_mutex {
 
     shared_mutex(const client &client, const std::vector<std::string_view> &resources,
                  const mutex_options &options = {})
-        : state_(detail::make(client.handle(), resources, options,
-                              redlock_rwlock_options REDLOCK_RWLOCK_OPTIONS_INIT,
-                              redlock_rwlock_new_with)) {
+        : lockable(detail::make(client.handle(), resources, options,
+                                redlock_rwlock_options REDLOCK_RWLOCK_OPTIONS_INIT,
+                                redlock_rwlock_new_with)) {
     }
-
-    shared_mutex(const shared_mutex &) = delete;
-    shared_mutex &operator=(const shared_mutex &) = delete;
-    shared_mutex(shared_mutex &&) noexcept = default;
-    shared_mutex &operator=(shared_mutex &&) noexcept = default;
-    // As that of mutex.
-    ~shared_mutex() = default;
 
     // -- As std::shared_timed_mutex --
 
@@ -791,59 +785,6 @@ class shared_mutex {
         detail::check(handle(), status);
         return true;
     }
-
-    // -- What a lock on other machines has besides: as mutex --
-
-    std::error_code last_attempt() const noexcept {
-        return make_error_code(redlock_rwlock_attempt_status(handle()));
-    }
-
-    // Unlocks, and returns the outcome: REDLOCK_ERR_LOST if the work may have been unprotected, ...
-    std::error_code release() noexcept {
-        return make_error_code(redlock_rwlock_unlock(handle()));
-    }
-
-    // Throws.
-    void extend() {
-        detail::check(handle(), redlock_rwlock_extend(handle(), 0));
-    }
-    void extend(std::chrono::milliseconds ttl) {
-        detail::extend(handle(), ttl);
-    }
-
-    bool valid() const noexcept {
-        return redlock_rwlock_is_valid(handle()) != 0;
-    }
-
-    std::chrono::milliseconds remaining() const noexcept {
-        return std::chrono::milliseconds(redlock_rwlock_remaining_ms(handle()));
-    }
-
-    // As redlock_rwlock_token(). Throws.
-    std::string token() const {
-        return detail::token(handle());
-    }
-
-    std::uint64_t fence() const noexcept {
-        return redlock_rwlock_fence(handle());
-    }
-
-    // The last failure's sentence; "" if there was none.
-    std::string message() const {
-        return detail::text_of(handle());
-    }
-
-    // For functions of rwlock.h; NULL once it is moved from.
-    redlock_rwlock *handle() const noexcept {
-        return state_ != nullptr ? state_->lock : nullptr;
-    }
-    using native_handle_type = redlock_rwlock *;
-    native_handle_type native_handle() const noexcept {
-        return handle();
-    }
-
-   private:
-    detail::owned<redlock_rwlock> state_;
 };
 
 // -- Semaphore --
@@ -862,25 +803,16 @@ struct semaphore_options : mutex_options {
 //     upload.release();
 //
 // Unlike std::counting_semaphore, an object is one holder: each thread that is to hold a permit
-// beside others has an object of its own. Any thread may release it. An object that was moved from
-// can be destroyed or assigned to, and answers REDLOCK_ERR_INVALID to everything else.
-class counting_semaphore {
+// beside others has an object of its own. Any thread may release it.
+class counting_semaphore : public lockable<redlock_semaphore> {
    public:
     // permits: how many there are, the same for all clients. Throws.
     counting_semaphore(const client &client, std::string_view resource, std::int32_t permits,
                        const semaphore_options &options = {})
-        : state_(detail::make(client.handle(), {resource}, options,
-                              redlock_semaphore_options REDLOCK_SEMAPHORE_OPTIONS_INIT,
-                              redlock_semaphore_new_with, permits_of(permits, options.take))) {
+        : lockable(detail::make(client.handle(), {resource}, options,
+                                redlock_semaphore_options REDLOCK_SEMAPHORE_OPTIONS_INIT,
+                                redlock_semaphore_new_with, permits_of(permits, options.take))) {
     }
-
-    counting_semaphore(const counting_semaphore &) = delete;
-    counting_semaphore &operator=(const counting_semaphore &) = delete;
-    counting_semaphore(counting_semaphore &&) noexcept = default;
-    counting_semaphore &operator=(counting_semaphore &&) noexcept = default;
-    // What it holds is released. No other thread may use it; if one does, the object underneath
-    // stays for it.
-    ~counting_semaphore() = default;
 
     // -- As std::counting_semaphore --
 
@@ -910,61 +842,12 @@ class counting_semaphore {
         return try_acquire_for(time - Clock::now());
     }
 
-    // Gives back what it holds, and returns the outcome: REDLOCK_ERR_LOST if more than k may have
-    // worked, REDLOCK_ERR_NOT_HELD, ...
-    std::error_code release() noexcept {
-        return make_error_code(redlock_semaphore_release(handle()));
-    }
-
     // -- What a permit on other machines has besides --
 
     // The number of its permit, from 0 to k - 1, of those that it takes; REDLOCK_NO_SLOT if it
     // holds none.
     std::int32_t slot(std::size_t index = 0) const noexcept {
         return redlock_semaphore_slot(handle(), index);
-    }
-
-    std::error_code last_attempt() const noexcept {
-        return make_error_code(redlock_semaphore_attempt_status(handle()));
-    }
-
-    // Throws.
-    void extend() {
-        detail::check(handle(), redlock_semaphore_extend(handle(), 0));
-    }
-    void extend(std::chrono::milliseconds ttl) {
-        detail::extend(handle(), ttl);
-    }
-
-    bool valid() const noexcept {
-        return redlock_semaphore_is_valid(handle()) != 0;
-    }
-
-    std::chrono::milliseconds remaining() const noexcept {
-        return std::chrono::milliseconds(redlock_semaphore_remaining_ms(handle()));
-    }
-
-    // As redlock_semaphore_token(). Throws.
-    std::string token() const {
-        return detail::token(handle());
-    }
-
-    std::uint64_t fence() const noexcept {
-        return redlock_semaphore_fence(handle());
-    }
-
-    // The last failure's sentence; "" if there was none.
-    std::string message() const {
-        return detail::text_of(handle());
-    }
-
-    // For functions of semaphore_blocking.h; NULL once it is moved from.
-    redlock_semaphore *handle() const noexcept {
-        return state_ != nullptr ? state_->lock : nullptr;
-    }
-    using native_handle_type = redlock_semaphore *;
-    native_handle_type native_handle() const noexcept {
-        return handle();
     }
 
    private:
@@ -974,8 +857,6 @@ class counting_semaphore {
         lock.take = take;
         return lock;
     }
-
-    detail::owned<redlock_semaphore> state_;
 };
 
 }  // namespace redlock
