@@ -264,8 +264,3 @@ const char *redlock_mutex_message(const redlock_mutex *mutex, char *buffer, size
     rl_gate_open(mutex->blocking);
     return buffer;
 }
-
-int redlock_mutex_options_init(redlock_mutex_options *options, size_t size) {
-    static const redlock_mutex_options fresh = REDLOCK_MUTEX_OPTIONS_INIT;
-    return rl_sized_fresh(options, size, &fresh, sizeof fresh);
-}

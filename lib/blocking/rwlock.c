@@ -44,11 +44,6 @@ int redlock_rwlock_free(redlock_rwlock *rwlock) {
     return redlock_mutex_free(inner(rwlock));
 }
 
-int redlock_rwlock_options_init(redlock_rwlock_options *options, size_t size) {
-    static const redlock_rwlock_options fresh = REDLOCK_RWLOCK_OPTIONS_INIT;
-    return rl_sized_fresh(options, size, &fresh, sizeof fresh);
-}
-
 /* -- Calls that wait -- */
 
 int redlock_rwlock_rdlock(redlock_rwlock *rwlock, int64_t timeout_ms) {

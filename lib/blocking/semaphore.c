@@ -48,11 +48,6 @@ int redlock_semaphore_free(redlock_semaphore *semaphore) {
     return redlock_mutex_free(inner(semaphore));
 }
 
-int redlock_semaphore_options_init(redlock_semaphore_options *options, size_t size) {
-    static const redlock_semaphore_options fresh = REDLOCK_SEMAPHORE_OPTIONS_INIT;
-    return rl_sized_fresh(options, size, &fresh, sizeof fresh);
-}
-
 /* -- Calls that wait -- */
 
 int redlock_semaphore_acquire(redlock_semaphore *semaphore, int64_t timeout_ms) {

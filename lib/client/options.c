@@ -305,18 +305,3 @@ int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
     };
     return 0;
 }
-
-int redlock_client_options_init(redlock_client_options *options, size_t size) {
-    static const redlock_client_options fresh = REDLOCK_CLIENT_OPTIONS_INIT;
-    return rl_sized_fresh(options, size, &fresh, sizeof fresh);
-}
-
-int redlock_lock_options_init(redlock_lock_options *options, size_t size) {
-    static const redlock_lock_options fresh = REDLOCK_LOCK_OPTIONS_INIT;
-    return rl_sized_fresh(options, size, &fresh, sizeof fresh);
-}
-
-int redlock_acquire_options_init(redlock_acquire_options *options, size_t size) {
-    static const redlock_acquire_options fresh = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    return rl_sized_fresh(options, size, &fresh, sizeof fresh);
-}

@@ -391,8 +391,3 @@ int redlock_election_attempt_status(const redlock_election *election) {
 redlock_client *redlock_election_client(const redlock_election *election) {
     return election != NULL ? rl_election_client(election) : NULL;
 }
-
-int redlock_election_options_init(redlock_election_options *options, size_t size) {
-    static const redlock_election_options fresh = REDLOCK_ELECTION_OPTIONS_INIT;
-    return rl_sized_fresh(options, size, &fresh, sizeof fresh);
-}

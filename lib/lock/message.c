@@ -384,21 +384,6 @@ int redlock_client_node(const redlock_client *client, size_t index, redlock_node
     return rl_sized_give(info, info->size, &full, sizeof full);
 }
 
-int redlock_node_outcome_init(redlock_node_outcome *outcome, size_t size) {
-    static const redlock_node_outcome fresh = REDLOCK_NODE_OUTCOME_INIT;
-    return rl_sized_fresh(outcome, size, &fresh, sizeof fresh);
-}
-
-int redlock_stats_init(redlock_stats *stats, size_t size) {
-    static const redlock_stats fresh = REDLOCK_STATS_INIT;
-    return rl_sized_fresh(stats, size, &fresh, sizeof fresh);
-}
-
-int redlock_node_info_init(redlock_node_info *info, size_t size) {
-    static const redlock_node_info fresh = REDLOCK_NODE_INFO_INIT;
-    return rl_sized_fresh(info, size, &fresh, sizeof fresh);
-}
-
 /* Queries on a lock of the public interface: none of them changes it. */
 
 int redlock_lock_is_valid(const redlock_lock *lock) {

@@ -383,23 +383,3 @@ int16_t rl_query_node_status(const redlock_query *query, uint32_t node) {
     }
     return status;
 }
-
-int redlock_reader_init(redlock_reader *reader, size_t size) {
-    static const redlock_reader fresh = REDLOCK_READER_INIT;
-    return rl_sized_fresh(reader, size, &fresh, sizeof fresh);
-}
-
-int redlock_waiter_init(redlock_waiter *waiter, size_t size) {
-    static const redlock_waiter fresh = REDLOCK_WAITER_INIT;
-    return rl_sized_fresh(waiter, size, &fresh, sizeof fresh);
-}
-
-int redlock_node_holder_init(redlock_node_holder *node_holder, size_t size) {
-    static const redlock_node_holder fresh = REDLOCK_NODE_HOLDER_INIT;
-    return rl_sized_fresh(node_holder, size, &fresh, sizeof fresh);
-}
-
-int redlock_slot_init(redlock_slot *slot, size_t size) {
-    static const redlock_slot fresh = REDLOCK_SLOT_INIT;
-    return rl_sized_fresh(slot, size, &fresh, sizeof fresh);
-}

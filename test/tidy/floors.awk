@@ -50,7 +50,7 @@ function edge(from, to, why) {
 BEGIN {
     # Arrows go down. open.c gives a client its world, and has the interface for a header.
     n = split("core:base redis:base uv:base client:tls nodes:tls tls:base election:base blocking:base " \
-        "open:client open:uv open:base lock:mode lock:nodes lock:wait lock:watch mode:wait wait:nodes " \
+        "init:base open:client open:uv open:base lock:mode lock:nodes lock:wait lock:watch mode:wait wait:nodes " \
         "wait:watch", pair, " ")
     for (i = 1; i <= n; i++) { split(pair[i], ab, ":"); rooms[ab[1], ab[2]] = 1 }
     # The rooms of a client stand on the core, and know the data of the client and what surrounds it.
