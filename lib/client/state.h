@@ -123,6 +123,13 @@ struct rl_client_tls {
 #define RL_TAIL_LEN (RL_TOKEN_LEN - 2 * RL_CLIENT_ID_LEN) /* a number of 64 bits between the two */
 
 /* Masks have a bit for each node. */
+/* One channel on all nodes; masks have a bit for each. */
+struct rl_channel {
+    uint32_t asked;     /* may send messages: SUBSCRIBE is out or confirmed */
+    uint32_t confirmed; /* of them */
+    uint32_t leaving;   /* of them: UNSUBSCRIBE is out */
+};
+
 struct rl_listening {
     const struct rl_listening_events *events; /* NULL: nobody attends */
     const struct rl_listening_topics *topics;
@@ -130,9 +137,7 @@ struct rl_listening {
     bool everywhere;                 /* subscriptions want all nodes */
     uint32_t wanted;                 /* the client's own channel is */
     uint32_t kept;                   /* wanted now, or until recently */
-    uint32_t asked;                  /* may send messages: SUBSCRIBE is out or confirmed */
-    uint32_t confirmed;              /* of them */
-    uint32_t leaving;                /* of them: UNSUBSCRIBE is out */
+    struct rl_channel own;           /* the client's own */
     uint32_t reported;               /* its refusal was */
     uint32_t dirty;                  /* listeners to flush */
     uint64_t until_ns[RL_NODES_MAX]; /* when a kept node that is not wanted is given up */
@@ -151,21 +156,17 @@ struct rl_watcher {
     void (*told)(struct rl_watcher *watcher); /* must not run the user's code */
 };
 
-/* Masks have a bit for each node. */
 struct rl_subscription {
     struct rl_link link;          /* all subscriptions of the client */
     struct rl_resource *resource; /* a reference */
     struct rl_list watchers;
-    uint64_t until_ns;  /* when it is given up, without watchers */
-    uint32_t asked;     /* may send messages: SUBSCRIBE is out or confirmed */
-    uint32_t confirmed; /* of them */
-    uint32_t leaving;   /* of them: UNSUBSCRIBE is out */
-    bool has_quorum;    /* of confirmations */
+    uint64_t until_ns; /* when it is given up, without watchers */
+    struct rl_channel channel;
+    bool has_quorum; /* of confirmations */
     bool is_ending;
 };
 
 struct rl_notifications {
-    const struct rl_subscription_events *events;
     struct rl_list subscriptions;
     uint32_t count;
     uint32_t ending;   /* of them */

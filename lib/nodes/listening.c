@@ -28,10 +28,10 @@ static struct rl_listener *listener_of(const redlock_client *client, uint32_t no
 }
 
 static void listening_invariant(const struct rl_listening *listening) {
-    assert((listening->confirmed & ~listening->asked) == 0);
-    assert((listening->leaving & ~listening->asked) == 0);
+    assert((listening->own.confirmed & ~listening->own.asked) == 0);
+    assert((listening->own.leaving & ~listening->own.asked) == 0);
     assert((listening->wanted & ~listening->kept) == 0);
-    assert(listening->listeners != NULL || (listening->asked | listening->everywhere) == 0);
+    assert(listening->listeners != NULL || (listening->own.asked | listening->everywhere) == 0);
     (void)listening; /* without assertions */
 }
 
@@ -81,6 +81,37 @@ static void set_deadline(redlock_client *client) {
     rl_deadlines_set(&client->deadlines, &listening->deadline, at_ns);
 }
 
+/* -- Channels -- */
+
+void rl_channel_ask(redlock_client *client, struct rl_channel *channel, uint32_t node,
+                    const char *name, size_t length, bool subscribe) {
+    assert(!(channel->leaving & BIT(node)));
+    assert(subscribe == !(channel->asked & BIT(node))); /* once each */
+    if (rl_listener_ask(listener_of(client, node), name, length, subscribe)) {
+        channel->asked |= BIT(node);
+        channel->leaving |= subscribe ? 0 : BIT(node);
+    }
+}
+
+bool rl_channel_confirm(struct rl_channel *channel, uint32_t node, bool subscribed) {
+    const uint32_t pending = subscribed ? channel->asked & ~channel->confirmed : channel->leaving;
+    if (!(pending & BIT(node))) {
+        return false;
+    }
+    if (subscribed) {
+        channel->confirmed |= BIT(node);
+    } else {
+        rl_channel_lose(channel, node);
+    }
+    return true;
+}
+
+void rl_channel_lose(struct rl_channel *channel, uint32_t node) {
+    channel->asked &= ~BIT(node);
+    channel->confirmed &= ~BIT(node);
+    channel->leaving &= ~BIT(node);
+}
+
 /* -- The client's own channel -- */
 
 static size_t own_channel(const redlock_client *client, char channel[RL_CHANNEL_MAX]) {
@@ -95,34 +126,14 @@ static bool is_own_channel(const redlock_client *client, const char *channel, si
 }
 
 static void own_ask(redlock_client *client, uint32_t i, bool subscribe) {
-    struct rl_listening *listening = &client->listening;
-    char channel[RL_CHANNEL_MAX];
-    size_t length = own_channel(client, channel);
-    assert(!(listening->leaving & BIT(i)));
-    assert(subscribe == !(listening->asked & BIT(i))); /* once each */
-    if (!rl_listener_ask(listener_of(client, i), channel, length, subscribe)) {
-        return; /* the connection breaks; the next one subscribes again */
-    }
-    if (subscribe) {
-        listening->asked |= BIT(i);
-    } else {
-        listening->leaving |= BIT(i);
-    }
-}
-
-/* A node will report nothing more on the client's channel. Returns whether it was confirmed and
- * wanted. */
-static bool own_forget(struct rl_listening *listening, uint32_t i) {
-    bool was_heard = listening->wanted & listening->confirmed & ~listening->leaving & BIT(i);
-    listening->asked &= ~BIT(i);
-    listening->confirmed &= ~BIT(i);
-    listening->leaving &= ~BIT(i);
-    return was_heard;
+    char name[RL_CHANNEL_MAX];
+    rl_channel_ask(client, &client->listening.own, i, name, own_channel(client, name), subscribe);
 }
 
 static void own_lost(redlock_client *client, uint32_t i) {
     struct rl_listening *listening = &client->listening;
-    bool was_heard = own_forget(listening, i);
+    bool was_heard = rl_listening_confirmed(client, i);
+    rl_channel_lose(&listening->own, i);
     bool is_refused = unreported(client) & BIT(i);
     assert(!rl_listening_confirmed(client, i));
     listening->reported |= is_refused ? BIT(i) : 0;
@@ -134,18 +145,15 @@ static void own_lost(redlock_client *client, uint32_t i) {
 
 static bool own_confirmed(redlock_client *client, uint32_t i, bool subscribed) {
     struct rl_listening *listening = &client->listening;
-    if (!(listening->asked & BIT(i)) || (subscribed && listening->confirmed & BIT(i)) ||
-        (!subscribed && !(listening->leaving & BIT(i)))) {
+    if (!rl_channel_confirm(&listening->own, i, subscribed)) {
         return false;
     }
     if (!subscribed) {
-        own_forget(listening, i);
         if (listening->wanted & BIT(i)) { /* wanted again meanwhile */
             own_ask(client, i, true);
         }
         return true;
     }
-    listening->confirmed |= BIT(i);
     listening->reported &= ~BIT(i);
     listening->failures[i] = listener_of(client, i)->failures;
     listening->since_ns[i] = rl_client_now_ns(client);
@@ -160,7 +168,7 @@ static bool own_confirmed(redlock_client *client, uint32_t i, bool subscribed) {
 static void on_up(struct rl_listener *listener) {
     redlock_client *client = client_of(listener);
     uint32_t i = index_of(listener);
-    assert(!(client->listening.asked & BIT(i)));
+    assert(!(client->listening.own.asked & BIT(i)));
     assert(is_needed(client, i));
     rl_trace(client, REDLOCK_EVENT_LISTEN_UP, NULL, &client->nodes[i].node, 0, 0);
     if (client->listening.wanted & BIT(i)) {
@@ -201,7 +209,7 @@ static bool on_message(struct rl_listener *listener, const char *channel, size_t
     if (!is_own_channel(client, channel, length)) {
         return listening->topics->message(client, i, channel, length);
     }
-    if (!(listening->asked & BIT(i))) {
+    if (!(listening->own.asked & BIT(i))) {
         return false;
     }
     if (listening->events != NULL) {
@@ -254,7 +262,7 @@ static void open_listener(redlock_client *client, uint32_t i) {
 
 static void close_listener(redlock_client *client, uint32_t i) {
     struct rl_listener *listener = listener_of(client, i);
-    assert(!(client->listening.asked & BIT(i)) || !rl_node_is_up(&client->nodes[i].node));
+    assert(!(client->listening.own.asked & BIT(i)) || !rl_node_is_up(&client->nodes[i].node));
     rl_listener_close(listener);
     client->listening.failures[i] = listener->failures; /* later failures count anew */
     client->listening.reported &= ~BIT(i);
@@ -276,9 +284,9 @@ static void give_up(redlock_client *client, uint64_t now_ns) {
             continue;
         }
         if (!listening->everywhere) {
-            own_forget(listening, i);
+            rl_channel_lose(&listening->own, i);
             close_listener(client, i);
-        } else if (listening->asked & ~listening->leaving & BIT(i)) {
+        } else if (listening->own.asked & ~listening->own.leaving & BIT(i)) {
             own_ask(client, i, false);
         }
     }
@@ -332,7 +340,7 @@ static void begin_to_want(redlock_client *client, uint32_t node) {
         return; /* refused until it is wanted again */
     }
     open_listener(client, node);
-    if (rl_listener_is_up(listener_of(client, node)) && !(listening->asked & BIT(node))) {
+    if (rl_listener_is_up(listener_of(client, node)) && !(listening->own.asked & BIT(node))) {
         own_ask(client, node, true);
     }
 }
@@ -357,7 +365,7 @@ void rl_listening_want(redlock_client *client, uint32_t node, bool wanted) {
 bool rl_listening_lingers(const redlock_client *client, uint32_t node) {
     const struct rl_listening *listening = &client->listening;
     assert(node < client->n_nodes);
-    return listening->confirmed & ~listening->leaving & BIT(node);
+    return listening->own.confirmed & ~listening->own.leaving & BIT(node);
 }
 
 bool rl_listening_confirmed(const redlock_client *client, uint32_t node) {
@@ -390,7 +398,7 @@ bool rl_listening_everywhere(redlock_client *client, bool wanted) {
         if (wanted) {
             open_listener(client, i);
         } else if (!(listening->kept & BIT(i))) {
-            own_forget(listening, i);
+            rl_channel_lose(&listening->own, i);
             close_listener(client, i);
         }
     }
@@ -400,13 +408,6 @@ bool rl_listening_everywhere(redlock_client *client, bool wanted) {
 
 bool rl_listening_is_up(const redlock_client *client, uint32_t node) {
     return client->listening.listeners != NULL && rl_listener_is_up(listener_of(client, node));
-}
-
-bool rl_listening_ask(redlock_client *client, uint32_t node, const char *channel, size_t length,
-                      bool subscribe) {
-    assert(!is_own_channel(client, channel, length));
-    assert(client->listening.everywhere || !subscribe);
-    return rl_listener_ask(listener_of(client, node), channel, length, subscribe);
 }
 
 void rl_listening_node_up(redlock_client *client, uint32_t node) {
@@ -453,7 +454,7 @@ void rl_listening_close(redlock_client *client) {
     struct rl_listening *listening = &client->listening;
     assert(client->notifications.count == 0); /* and no topic either */
     listening->wanted = listening->kept = listening->reported = 0;
-    listening->asked = listening->confirmed = listening->leaving = 0;
+    listening->own = (struct rl_channel){0};
     listening->everywhere = false;
     for (uint32_t i = 0; listening->listeners != NULL && i < client->n_nodes; i++) {
         rl_listener_close(&listening->listeners[i]);

@@ -94,9 +94,16 @@ bool rl_listening_everywhere(redlock_client *client, bool wanted);
 
 bool rl_listening_is_up(const redlock_client *client, uint32_t node);
 
-/* As rl_listener_ask(). */
-bool rl_listening_ask(redlock_client *client, uint32_t node, const char *channel, size_t length,
-                      bool subscribe);
+/* Subscribes to a channel on a node, or unsubscribes; only while its listener is up. Without memory
+ * the connection breaks, and the next one subscribes again. */
+void rl_channel_ask(redlock_client *client, struct rl_channel *channel, uint32_t node,
+                    const char *name, size_t length, bool subscribe);
+
+/* A node has confirmed that. Returns false if it was not requested. */
+bool rl_channel_confirm(struct rl_channel *channel, uint32_t node, bool subscribed);
+
+/* The node will report nothing more on the channel. */
+void rl_channel_lose(struct rl_channel *channel, uint32_t node);
 
 /* -- For the client -- */
 

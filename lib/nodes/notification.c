@@ -11,14 +11,14 @@
 
 #define PREFIX_LEN (sizeof(RL_CHANNEL_PREFIX) - 1)
 
-bool rl_subscription_is_wanted(const struct rl_subscription *subscription) {
+static bool is_wanted(const struct rl_subscription *subscription) {
     return subscription->watchers.first != NULL;
 }
 
 static void subscription_invariant(const struct rl_subscription *subscription) {
-    assert((subscription->confirmed & ~subscription->asked) == 0);
-    assert((subscription->leaving & ~subscription->asked) == 0);
-    assert(!subscription->is_ending || !rl_subscription_is_wanted(subscription));
+    assert((subscription->channel.confirmed & ~subscription->channel.asked) == 0);
+    assert((subscription->channel.leaving & ~subscription->channel.asked) == 0);
+    assert(!subscription->is_ending || !is_wanted(subscription));
     assert(subscription->resource->subscription == subscription);
     (void)subscription; /* without assertions */
 }
@@ -27,7 +27,7 @@ static void subscription_invariant(const struct rl_subscription *subscription) {
 
 static void subscription_free(redlock_client *client, struct rl_subscription *subscription) {
     struct rl_notifications *notifications = &client->notifications;
-    assert(!rl_subscription_is_wanted(subscription));
+    assert(!is_wanted(subscription));
     assert(notifications->count > 0);
     notifications->count--;
     notifications->ending -= subscription->is_ending;
@@ -39,26 +39,47 @@ static void subscription_free(redlock_client *client, struct rl_subscription *su
 
 static void subscription_ask(redlock_client *client, struct rl_subscription *subscription,
                              uint32_t i, bool subscribe) {
-    char channel[RL_CHANNEL_MAX];
+    char name[RL_CHANNEL_MAX];
     const struct rl_resource *resource = subscription->resource;
-    memcpy(channel, RL_CHANNEL_PREFIX, PREFIX_LEN);
-    memcpy(channel + PREFIX_LEN, resource->bytes, resource->length);
-    if (!rl_listening_ask(client, i, channel, PREFIX_LEN + resource->length, subscribe)) {
-        return; /* the connection breaks; the next one subscribes again */
-    }
-    if (subscribe) {
-        subscription->asked |= UINT32_C(1) << i;
-    } else {
-        subscription->leaving |= UINT32_C(1) << i;
-    }
+    memcpy(name, RL_CHANNEL_PREFIX, PREFIX_LEN);
+    memcpy(name + PREFIX_LEN, resource->bytes, resource->length);
+    rl_channel_ask(client, &subscription->channel, i, name, PREFIX_LEN + resource->length,
+                   subscribe);
 }
 
 /* Subscribes on every connected node where it has not yet. */
 static void subscription_subscribe(redlock_client *client, struct rl_subscription *subscription) {
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        bool asked = subscription->asked & UINT32_C(1) << i;
+        bool asked = subscription->channel.asked & UINT32_C(1) << i;
         if (!asked && rl_listening_is_up(client, i)) {
             subscription_ask(client, subscription, i, true);
+        }
+    }
+}
+
+/* -- Waking -- */
+
+/* How many nodes a watcher must hear from: as many as the holder had, or all that are heard if
+ * these are fewer. */
+static uint32_t heard_enough(const redlock_client *client,
+                             const struct rl_subscription *subscription) {
+    uint32_t quorum = rl_quorum(client->n_nodes);
+    uint32_t confirmed = rl_bits_count(subscription->channel.confirmed);
+    return confirmed < quorum && confirmed > 0 ? confirmed : quorum;
+}
+
+/* These nodes have reported a release. None of the watchers steps a lock now. */
+static void wake_watchers(redlock_client *client, struct rl_subscription *subscription,
+                          uint32_t bits) {
+    struct rl_link *link = subscription->watchers.first;
+    while (link != NULL) {
+        struct rl_watcher *watcher = RL_CONTAINER(link, struct rl_watcher, link);
+        link = link->next; /* this one may be removed */
+        assert(watcher->subscription == subscription && watcher->told != NULL);
+        watcher->heard |= bits;
+        if (rl_bits_count(watcher->heard) >= heard_enough(client, subscription)) {
+            watcher->heard = 0;
+            watcher->told(watcher);
         }
     }
 }
@@ -66,38 +87,36 @@ static void subscription_subscribe(redlock_client *client, struct rl_subscriptio
 /* To be called when the confirmations have changed. */
 static void subscription_confirmed(redlock_client *client, struct rl_subscription *subscription) {
     bool had_quorum = subscription->has_quorum;
-    subscription->has_quorum = rl_bits_count(subscription->confirmed) >= rl_quorum(client->n_nodes);
+    subscription->has_quorum =
+        rl_bits_count(subscription->channel.confirmed) >= rl_quorum(client->n_nodes);
     subscription_invariant(subscription);
     if (subscription->has_quorum && !had_quorum) {
-        client->notifications.events->due(client, subscription);
+        /* Releases from before this point were not received. */
+        wake_watchers(client, subscription, rl_all_nodes(client->n_nodes));
     }
 }
 
 /* A node will report nothing more about the subscription. */
-static void lose_node(redlock_client *client, struct rl_subscription *subscription, uint32_t i) {
-    uint32_t others = ~(UINT32_C(1) << i);
-    subscription->asked &= others;
-    subscription->confirmed &= others;
-    subscription->leaving &= others;
-    if (subscription->is_ending && subscription->asked == 0) {
+static void lost_node(redlock_client *client, struct rl_subscription *subscription) {
+    if (subscription->is_ending && subscription->channel.asked == 0) {
         subscription_free(client, subscription);
     } else {
         subscription_confirmed(client, subscription);
     }
 }
 
-/* Unsubscribes; the subscription is freed when that is confirmed. */
-void rl_subscription_end(redlock_client *client, struct rl_subscription *subscription) {
+/* Unsubscribes; the subscription is freed when that is confirmed, which may be at once. */
+static void subscription_end(redlock_client *client, struct rl_subscription *subscription) {
     subscription->is_ending = true;
     client->notifications.ending++;
-    uint32_t staying = subscription->asked & ~subscription->leaving;
+    uint32_t staying = subscription->channel.asked & ~subscription->channel.leaving;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         if (staying & UINT32_C(1) << i) {
             assert(rl_listening_is_up(client, i));
             subscription_ask(client, subscription, i, false);
         }
     }
-    if (subscription->asked == 0) {
+    if (subscription->channel.asked == 0) {
         subscription_free(client, subscription);
     }
 }
@@ -126,44 +145,37 @@ static void lose_all(redlock_client *client, uint32_t i) {
     struct rl_link *link = client->notifications.subscriptions.first;
     while (link != NULL) {
         struct rl_link *next = link->next; /* this one may go */
-        lose_node(client, RL_CONTAINER(link, struct rl_subscription, link), i);
+        struct rl_subscription *subscription = RL_CONTAINER(link, struct rl_subscription, link);
+        rl_channel_lose(&subscription->channel, i);
+        lost_node(client, subscription);
         link = next;
     }
 }
 
 static bool on_confirmed(redlock_client *client, uint32_t i, const char *channel, size_t length,
                          bool subscribed) {
-    uint32_t bit = UINT32_C(1) << i;
     struct rl_subscription *subscription = subscription_of(client, channel, length);
-    if (subscription == NULL || !(subscription->asked & bit)) {
+    if (subscription == NULL || !rl_channel_confirm(&subscription->channel, i, subscribed)) {
         return false;
     }
-    if (!subscribed) {
-        bool asked_for = subscription->leaving & bit;
-        if (asked_for) {
-            bool is_ending = subscription->is_ending;
-            lose_node(client, subscription, i);
-            if (!is_ending) { /* it is wanted again */
-                subscription_ask(client, subscription, i, true);
-            }
-        }
-        return asked_for;
+    if (subscribed) {
+        subscription_confirmed(client, subscription);
+        return true;
     }
-    if (subscription->confirmed & bit) {
-        return false;
+    const bool is_ending = subscription->is_ending;
+    lost_node(client, subscription);
+    if (!is_ending) { /* it is wanted again */
+        subscription_ask(client, subscription, i, true);
     }
-    subscription->confirmed |= bit;
-    subscription_confirmed(client, subscription);
     return true;
 }
 
 static bool on_message(redlock_client *client, uint32_t i, const char *channel, size_t length) {
-    uint32_t bit = UINT32_C(1) << i;
     struct rl_subscription *subscription = subscription_of(client, channel, length);
-    if (subscription == NULL || !(subscription->asked & bit)) {
+    if (subscription == NULL || !(subscription->channel.asked & UINT32_C(1) << i)) {
         return false;
     }
-    client->notifications.events->received(client, subscription, bit);
+    wake_watchers(client, subscription, UINT32_C(1) << i);
     return true;
 }
 
@@ -174,13 +186,7 @@ static const struct rl_listening_topics topics = {
     .message = on_message,
 };
 
-/* -- The interface -- */
-
-void rl_subscription_init(redlock_client *client, const struct rl_subscription_events *events) {
-    assert(events->received != NULL && events->due != NULL);
-    client->notifications = (struct rl_notifications){.events = events, .sweep_ns = RL_NEVER};
-    rl_listening_serve(client, &topics);
-}
+/* -- Beginning and ending to listen -- */
 
 static struct rl_subscription *subscription_make(redlock_client *client,
                                                  struct rl_resource *resource) {
@@ -202,13 +208,17 @@ static struct rl_subscription *subscription_make(redlock_client *client,
     return subscription;
 }
 
-void rl_subscription_close_idle(redlock_client *client) {
+/* If all subscriptions are ending, gives up the connections. */
+static void close_idle(redlock_client *client) {
     if (client->notifications.count == client->notifications.ending) {
         rl_listening_everywhere(client, false);
     }
 }
 
-struct rl_subscription *rl_subscription_get(redlock_client *client, struct rl_resource *resource) {
+/* The subscription of a resource, existing or new, for a caller that is going to want it. NULL: it
+ * is unavailable. */
+static struct rl_subscription *subscription_get(redlock_client *client,
+                                                struct rl_resource *resource) {
     struct rl_subscription *subscription = resource->subscription;
     if (!rl_listening_everywhere(client, true)) {
         return NULL;
@@ -217,7 +227,7 @@ struct rl_subscription *rl_subscription_get(redlock_client *client, struct rl_re
         subscription = subscription_make(client, resource);
     }
     if (subscription == NULL) {
-        rl_subscription_close_idle(client);
+        close_idle(client);
         return NULL;
     }
     client->notifications.ending -= subscription->is_ending;
@@ -226,58 +236,14 @@ struct rl_subscription *rl_subscription_get(redlock_client *client, struct rl_re
     return subscription;
 }
 
-/* -- The end -- */
-
-void rl_subscription_close_all(redlock_client *client) {
-    struct rl_notifications *notifications = &client->notifications;
-    struct rl_link *first;
-    rl_listening_everywhere(client, false);
-    while ((first = notifications->subscriptions.first) != NULL) {
-        subscription_free(client, RL_CONTAINER(first, struct rl_subscription, link));
-    }
-}
-
 static void set_deadline(redlock_client *client) {
     struct rl_notifications *notifications = &client->notifications;
     rl_deadlines_set(&client->deadlines, &notifications->deadline, notifications->sweep_ns);
 }
 
-/* -- Waking -- */
-
-/* How many nodes a watcher must hear from: as many as the holder had, or all that are heard if
- * these are fewer. */
-static uint32_t heard_enough(const redlock_client *client,
-                             const struct rl_subscription *subscription) {
-    uint32_t quorum = rl_quorum(client->n_nodes);
-    uint32_t confirmed = rl_bits_count(subscription->confirmed);
-    return confirmed < quorum && confirmed > 0 ? confirmed : quorum;
-}
-
-static void wake_watchers(redlock_client *client, struct rl_subscription *subscription,
-                          uint32_t bits) {
-    struct rl_link *link = subscription->watchers.first;
-    while (link != NULL) {
-        struct rl_watcher *watcher = RL_CONTAINER(link, struct rl_watcher, link);
-        link = link->next; /* this one may be removed */
-        assert(watcher->subscription == subscription && watcher->told != NULL);
-        watcher->heard |= bits;
-        if (rl_bits_count(watcher->heard) >= heard_enough(client, subscription)) {
-            watcher->heard = 0;
-            watcher->told(watcher);
-        }
-    }
-}
-
-/* Releases from before this point were not received. */
-static void on_due(redlock_client *client, struct rl_subscription *subscription) {
-    wake_watchers(client, subscription, rl_all_nodes(client->n_nodes));
-}
-
-/* -- Beginning and ending to listen -- */
-
 static void topic_left(redlock_client *client, struct rl_subscription *subscription) {
     struct rl_notifications *notifications = &client->notifications;
-    if (rl_subscription_is_wanted(subscription)) {
+    if (is_wanted(subscription)) {
         return;
     }
     subscription->until_ns = rl_client_now_ns(client) + RL_NOTIFICATION_LINGER_NS;
@@ -290,7 +256,7 @@ static void topic_left(redlock_client *client, struct rl_subscription *subscript
 bool rl_notification_watch(redlock_client *client, struct rl_watcher *watcher,
                            struct rl_resource *resource) {
     assert(watcher->subscription == NULL);
-    struct rl_subscription *subscription = rl_subscription_get(client, resource);
+    struct rl_subscription *subscription = subscription_get(client, resource);
     if (subscription == NULL) {
         return false;
     }
@@ -320,22 +286,17 @@ static void sweep(redlock_client *client, uint64_t now_ns) {
     while (link != NULL) {
         struct rl_subscription *subscription = RL_CONTAINER(link, struct rl_subscription, link);
         link = link->next; /* this one may go */
-        if (!rl_subscription_is_wanted(subscription) && !subscription->is_ending) {
+        if (!is_wanted(subscription) && !subscription->is_ending) {
             if (now_ns >= subscription->until_ns) {
-                rl_subscription_end(client, subscription);
+                subscription_end(client, subscription);
             } else {
                 idle++;
             }
         }
     }
     notifications->sweep_ns = idle > 0 ? now_ns + RL_NOTIFICATION_SWEEP_NS : RL_NEVER;
-    rl_subscription_close_idle(client);
+    close_idle(client);
 }
-
-static const struct rl_subscription_events subscription_events = {
-    .received = wake_watchers,
-    .due = on_due,
-};
 
 static void tick(struct rl_deadline *item, uint64_t now_ns) {
     redlock_client *client = RL_CONTAINER(item, redlock_client, notifications.deadline);
@@ -346,20 +307,23 @@ static void tick(struct rl_deadline *item, uint64_t now_ns) {
 }
 
 void rl_notification_init(redlock_client *client) {
-    rl_subscription_init(client, &subscription_events);
+    client->notifications = (struct rl_notifications){.sweep_ns = RL_NEVER};
+    rl_listening_serve(client, &topics);
     rl_deadline_init(&client->notifications.deadline, tick);
 }
 
 void rl_notification_close(redlock_client *client) {
     struct rl_notifications *notifications = &client->notifications;
-    RL_EACH(struct rl_subscription, subscription, &notifications->subscriptions, link) {
-        struct rl_link *first;
-        while ((first = subscription->watchers.first) != NULL) {
-            RL_CONTAINER(first, struct rl_watcher, link)->subscription = NULL;
-            rl_list_remove(first);
+    struct rl_link *first, *watcher;
+    rl_listening_everywhere(client, false);
+    while ((first = notifications->subscriptions.first) != NULL) {
+        struct rl_subscription *subscription = RL_CONTAINER(first, struct rl_subscription, link);
+        while ((watcher = subscription->watchers.first) != NULL) {
+            RL_CONTAINER(watcher, struct rl_watcher, link)->subscription = NULL;
+            rl_list_remove(watcher);
         }
+        subscription_free(client, subscription);
     }
-    rl_subscription_close_all(client);
     notifications->sweep_ns = RL_NEVER;
     set_deadline(client);
 }

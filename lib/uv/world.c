@@ -219,10 +219,10 @@ static void world_arm(struct rl_world *world, uint64_t at_ns) {
 
 /* -- Random bytes, a page of them at a time --
  *
- * One call of the system for some two hundred tokens. Can two processes get the same bytes? No: they
- * are kept on the page that the kernel gives to a child as zeros (base/fork.h), and a child, which
- * finds its first byte 0, does not use it. Without such a page no bytes are kept. Can a token be read
- * after it was used? No: bytes that were handed out are zeroed. */
+ * One call of the system for some two hundred tokens. Can two processes get the same bytes? No:
+ * they are kept on the page that the kernel gives to a child as zeros (base/fork.h), and a child,
+ * which finds its first byte 0, does not use it. Without such a page no bytes are kept. Can a token
+ * be read after it was used? No: bytes that were handed out are zeroed. */
 
 /* A kernel with such pages also has this call, which is older. */
 static bool refill(unsigned char *bytes, size_t length) {
