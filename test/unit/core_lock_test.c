@@ -13,7 +13,8 @@
  *     tick                           at the time that the lock named; "@5 tick": at that time
  *     turn place=5, turn pause; extend 60; release; release token; put_off since=0 now=300
  *     tell cancel abandon disown upgrade ready none permits notice
- *     hold ...                       acquire, attempt, all grant it after a millisecond, tell
+ *     try ...                        acquire and attempt, whose effects are not told
+ *     hold ...                       try, all grant it after a millisecond, tell
  *     votes, token                   shows them; copied: as a lock has them that shared the hold
  *     may                            the events that are allowed; the others abort
  *     bad EVENT                      it is the driver's error, and aborts; "earlier": time goes
@@ -309,10 +310,15 @@ static struct rl_event event_of(struct world *w, const struct words *words) {
     return event;
 }
 
-static void hold_event(struct world *w, const struct words *words, struct effects *effects) {
+static void try_event(struct world *w, const struct words *words) {
     struct effects ignored = {""};
     step(w, (struct rl_event){.type = RL_EV_ACQUIRE, .u.acquire = usual_acquire(words)}, &ignored);
     step(w, attempt_of(w, words), &ignored);
+}
+
+static void hold_event(struct world *w, const struct words *words, struct effects *effects) {
+    struct effects ignored = {""};
+    try_event(w, words);
     w->now_ns += MS;
     for (uint32_t node = 0; node < w->rules.n; node++) {
         const char who[] = {(char)('0' + node), '\0'};
@@ -351,7 +357,7 @@ struct attempted {
     const struct words *words;
 };
 
-static void try_event(void *data) {
+static void misuse(void *data) {
     struct attempted *attempted = data;
     struct effects effects = {""};
     moved(&attempted->w);
@@ -364,7 +370,7 @@ static void may_event(const struct world *w, struct effects *effects) {
         struct words words;
         struct attempted attempted = {.w = *w, .words = &words};
         split(&words, name);
-        if (!dies(try_event, &attempted)) {
+        if (!dies(misuse, &attempted)) {
             tells(effects, "%s%s", effects->text[0] != '\0' ? " " : "", name);
         }
     }
@@ -374,7 +380,7 @@ static void bad_event(const struct world *w, const struct words *words, struct e
     struct attempted attempted = {.w = *w, .words = words};
     attempted.w.now_ns -= has_word(words, "earlier") ? 1 : 0;
     attempted.w.up |= has_word(words, "strangers") ? 8 : 0;
-    tells(effects, dies(try_event, &attempted) ? "aborts" : "is taken");
+    tells(effects, dies(misuse, &attempted) ? "aborts" : "is taken");
 }
 
 static void put_off_event(struct world *w, const struct words *words, struct effects *effects) {
@@ -408,6 +414,8 @@ static void event(void *world, const struct words *all, struct effects *effects)
     const char *name = words.word[0];
     if (strcmp(name, "with") == 0) {
         with_event(w, &words);
+    } else if (strcmp(name, "try") == 0) {
+        try_event(w, &words);
     } else if (strcmp(name, "hold") == 0) {
         hold_event(w, &words, effects);
     } else if (strcmp(name, "votes") == 0) {

@@ -1,18 +1,16 @@
 /* Tests that are texts: events in, effects out. A file of stories looks like this:
  *
  *     = The title of a story
- *     acquire tries=1; attempt
- *         -> ready: token, wake 250
- *         -> trying: set 012 for 10000
+ *     acquire tries=1; attempt -> ready: token, wake 250 / trying: set 012 for 10000
  *     @40 no 0 1
  *         -> idle: release 012, acquired HELD
  *
- * Each line has events, and below it, behind arrows, all that came of them; an event may have a
- * time, in ms since the story began. The program runs the events and must come to the same effects.
- * "PROGRAM FILE... --write" writes those that it has come to: read what changed before it is
- * committed. Two events are known everywhere: `mark` keeps the world as it is, and `back` goes back
- * to that moment. A line that begins with # is a comment. Effects of lines with "may" or "bad " are
- * not looked at where the library is built without assertions.
+ * Each line has events, and behind an arrow, beside or below it, all that came of them; an event
+ * may have a time, in ms since the story began. The program runs the events and must come to the
+ * same effects. "PROGRAM FILE... --write" writes those that it has come to: read what changed
+ * before it is committed. Two events are known everywhere: `mark` keeps the world as it is, and
+ * `back` goes back to that moment. A line that begins with # is a comment. Effects of lines with
+ * "may" or "bad " are not looked at where the library is built without assertions.
  */
 #ifndef UNIT_STORIES_H
 #define UNIT_STORIES_H
@@ -21,7 +19,8 @@
 
 #define STORIES_MAX 200
 #define STORY_LINE_MAX 1024
-#define ARROW "    -> "
+#define ARROW " -> "
+#define STORY_WIDTH 100u /* of a line */
 
 /* The words of one event. */
 struct words {
@@ -160,11 +159,11 @@ static inline void copy_world(void *to, const void *from) {
     }
 }
 
-/* The events of one line, and below it their effects. */
+/* The events of one line, and their effects: behind it where there is room, else below. */
 static inline void run_line(const char *line, struct effects *told) {
     char copy[STORY_LINE_MAX];
+    struct effects beside = {""}, below = {""};
     snprintf(copy, sizeof copy, "%s", line);
-    tells(told, "%s\n", line);
     for (char *rest = copy, *text; (text = strtok_r(rest, ";", &rest)) != NULL;) {
         struct words words;
         struct effects effects = {""};
@@ -176,10 +175,16 @@ static inline void run_line(const char *line, struct effects *told) {
         } else {
             book.teller.event(book.teller.world, &words, &effects);
         }
-        for (char *lines = effects.text, *line_of;
-             (line_of = strtok_r(lines, "\n", &lines)) != NULL;) {
-            tells(told, ARROW "%s\n", line_of);
+        for (char *lines = effects.text, *effect;
+             (effect = strtok_r(lines, "\n", &lines)) != NULL;) {
+            tells(&beside, "%s%s", beside.text[0] != '\0' ? " / " : ARROW, effect);
+            tells(&below, "    %s%s\n", ARROW + 1, effect);
         }
+    }
+    if (strlen(line) + strlen(beside.text) <= STORY_WIDTH) {
+        tells(told, "%s%s\n", line, beside.text);
+    } else {
+        tells(told, "%s\n%s", line, below.text);
     }
 }
 
@@ -196,22 +201,22 @@ static inline bool has_events(const char *line) {
 /* Tells the next line of a story as it should be, with its effects. Leaves `text` behind the lines
  * that stand there for it. */
 static inline void retell(const char **text, struct effects *told) {
-    const char *end = *text + strcspn(*text, "\n");
+    const char *end = *text + strcspn(*text, "\n"), *begin = *text;
     char line[STORY_LINE_MAX];
-    snprintf(line, sizeof line, "%.*s", (int)(end - *text), *text);
-    const bool runs = has_events(line);
+    snprintf(line, sizeof line, "%.*s", (int)(end - begin), begin);
     *text = end + (*end == '\n');
-    if (runs) {
+    while (strncmp(*text, "    ->", 6) == 0) {
+        end = *text + strcspn(*text, "\n");
+        *text = end + (*end == '\n');
+    }
+    if (has_events(line)) {
+        char *arrow = strstr(line, ARROW);
+        if (arrow != NULL) {
+            *arrow = '\0';
+        }
         run_line(line, told);
     } else {
-        tells(told, "%s\n", line);
-    }
-    while (strncmp(*text, ARROW, strlen(ARROW)) == 0) {
-        end = *text + strcspn(*text, "\n");
-        if (!runs) {
-            tells(told, "%.*s\n", (int)(end - *text), *text);
-        }
-        *text = end + (*end == '\n');
+        tells(told, "%.*s", (int)(*text - begin), begin);
     }
 }
 
