@@ -204,17 +204,6 @@ static void survives_every_way_to_break_it(void **state) {
     }
 }
 
-static void reads_it_byte_by_byte(void **state) {
-    (void)state;
-    struct five f;
-    start(&f, REDLOCK_GUARD_STRICT);
-    fake_node_set_fragment(f.nodes[3], 1);
-    f.options.connect_timeout_ms = 5000;
-    assert_int_equal(five_open(&f), 0);
-    assert_true(five_run_until(&f, votes_again, NULL));
-    five_stop(&f);
-}
-
 /* Where another answer is due, the words of INFO are only words. */
 static void reads_it_only_where_it_is_due(void **state) {
     (void)state;
@@ -413,7 +402,6 @@ int main(void) {
         cmocka_unit_test(does_not_wait_for_ever_for_a_clock),
         cmocka_unit_test(takes_a_long_one_and_bounds_a_huge_one),
         cmocka_unit_test(survives_every_way_to_break_it),
-        cmocka_unit_test(reads_it_byte_by_byte),
         cmocka_unit_test(reads_it_only_where_it_is_due),
         cmocka_unit_test(counts_the_same_server_once),
         cmocka_unit_test(twins_part_when_the_quarantine_is_over),

@@ -141,28 +141,6 @@ static void needs_memory(void **state) {
     five_stop(&f);
 }
 
-static void refuses_bad_arguments(void **state) {
-    (void)state;
-    struct five f;
-    struct asked asked = {.f = &f};
-    redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
-    char name[REDLOCK_RESOURCE_MAX + 1] = "";
-    ask_begin(&f, ASK_PATIENT_MS);
-    assert_int_equal(redlock_query_holder(NULL, name, 1, on_asked, &asked), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_query_holder(f.client, NULL, 1, on_asked, &asked),
-                     REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_query_holder(f.client, name, 0, on_asked, &asked),
-                     REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_query_holder(f.client, name, sizeof(name), on_asked, &asked),
-                     REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_query_holder(f.client, name, 1, NULL, &asked), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_query_node(NULL, 0, &node_holder), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_query_quorum(NULL, NULL, NULL, NULL), 0);
-    assert_int_equal(redlock_query_holder(f.client, name, sizeof(name) - 1, on_asked, &asked), 0);
-    assert_true(five_run_until(&f, was_told, &asked));
-    five_stop(&f);
-}
-
 static void check_sizes(redlock_query *query, int status, void *data) {
     struct asked *asked = data;
     redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
@@ -193,7 +171,6 @@ int main(void) {
         cmocka_unit_test(may_do_anything_in_its_callback),
         cmocka_unit_test(is_told_later_if_nobody_is_asked),
         cmocka_unit_test(needs_memory),
-        cmocka_unit_test(refuses_bad_arguments),
         cmocka_unit_test(refuses_unknown_sizes),
     };
     return cmocka_run_group_tests_name("query_life", tests, NULL, NULL);

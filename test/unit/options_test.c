@@ -222,24 +222,6 @@ static void can_do_without_a_place_for_the_sentence(void **state) {
     }
 }
 
-static void refuses_null(void **state) {
-    (void)state;
-    uv_loop_t loop;
-    char error[REDLOCK_MESSAGE_MAX] = "";
-    redlock_client *client = NULL;
-    redlock_client_options options = good_options(error, sizeof error);
-    assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(redlock_client_open(NULL, &loop, &options, never, NULL), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_client_open(&client, &loop, NULL, never, NULL), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_client_open(&client, NULL, &options, never, NULL),
-                     REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(error, "loop"));
-    assert_null(client);
-    assert_int_equal(redlock_client_close(NULL, never, NULL), REDLOCK_ERR_INVALID);
-    assert_int_equal(blocks, 0);
-    assert_int_equal(uv_loop_close(&loop), 0);
-}
-
 /* -- A client that is open, for what needs one -- */
 
 static uv_loop_t open_loop;
@@ -471,7 +453,6 @@ int main(void) {
         cmocka_unit_test(refuses_a_number_of_nodes_that_is_of_no_use),
         cmocka_unit_test(says_which_url_and_why),
         cmocka_unit_test(can_do_without_a_place_for_the_sentence),
-        cmocka_unit_test(refuses_null),
         cmocka_unit_test(takes_the_ends_of_each_range),
         cmocka_unit_test(takes_up_to_31_nodes),
         cmocka_unit_test(bounds_the_resource),
