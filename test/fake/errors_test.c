@@ -25,8 +25,8 @@ static void expect_error(struct five *f, size_t index) {
     assert_int_equal(outcome.reason, REDLOCK_ERR_NODE_ERROR);
 }
 
-/* A node that answers NOSCRIPT to EVAL as well, or to SET, or forbids CLIENT: no loop, no lost node,
- * and no vote. */
+/* A node that answers NOSCRIPT to EVAL as well, or to SET, or forbids CLIENT: no loop, no lost
+ * node, and no vote. */
 static void lives_with_a_node_without_scripts(void **state) {
     (void)state;
     struct five f;
