@@ -207,8 +207,8 @@ REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, s
  * acquire or a release is pending, or on_lost of the last hold is about to run, or the object was
  * released but its hold is still shared by other objects of the owner), REDLOCK_ERR_ALREADY_HELD
  * (without an owner, or by another one; or the owner's hold has no fence, and this has `fencing`),
- * REDLOCK_ERR_PART_HELD, REDLOCK_ERR_WOULD_DEADLOCK, REDLOCK_ERR_CLOSED,
- * REDLOCK_ERR_FORKED. Since 0.1. */
+ * REDLOCK_ERR_PART_HELD, REDLOCK_ERR_WOULD_DEADLOCK, REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED,
+ * REDLOCK_ERR_NOMEM (with `owner` or `on_renew`). Since 0.1. */
 REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
                                 redlock_lock_cb on_done, void *data);
 

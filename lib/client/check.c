@@ -8,33 +8,38 @@
 #include "client/env.h"
 #include "mode/mode.h"
 #include "nodes/notification.h"
+#include "wait/line.h"
 #include "wait/waiting.h"
 
 /* -- A lock -- */
 
 /* A follower and its primary refer to each other; a primary is never a follower itself. */
-static void check_reentry(const redlock_lock *lock) {
-    const struct rl_reentry *reentry = &lock->reentry;
-    assert(rl_link_is_in(&reentry->link) == (reentry->primary != NULL));
-    assert(!reentry->owes_lost || reentry->depth == 0);
-    assert(!reentry->joining || reentry->owner != 0);
-    if (reentry->primary != NULL) {
-        assert(reentry->primary != lock);
-        assert(reentry->primary->client == lock->client);
-        assert(reentry->primary->reentry.primary == NULL);
-        assert(reentry->primary->references > 0);
-        assert(reentry->followers.first == NULL);
-        assert(reentry->owner == reentry->primary->reentry.owner);
-        assert(!rl_lock_is_holding(&lock->core));
-        assert(reentry->for_extend == NULL);
-        assert(reentry->for_release == NULL);
+static void check_sharing(const redlock_lock *lock) {
+    const struct rl_sharing *sharing = lock->sharing;
+    assert(!lock->owes_lost || lock->depth == 0);
+    assert(!lock->joining || (sharing != NULL && sharing->owner != 0));
+    if (sharing == NULL) {
+        return;
     }
-    if (reentry->for_extend != NULL) {
-        assert(reentry->for_extend->reentry.primary == lock);
+    assert(sharing->lock == lock);
+    assert(rl_link_is_in(&sharing->link) == (sharing->primary != NULL));
+    if (sharing->primary != NULL) {
+        assert(sharing->primary != lock);
+        assert(sharing->primary->client == lock->client);
+        assert(sharing->primary->sharing->primary == NULL);
+        assert(sharing->primary->references > 0);
+        assert(sharing->followers.first == NULL);
+        assert(sharing->owner == sharing->primary->sharing->owner);
+        assert(!rl_lock_is_holding(&lock->core));
+        assert(sharing->for_extend == NULL);
+        assert(sharing->for_release == NULL);
+    }
+    if (sharing->for_extend != NULL) {
+        assert(sharing->for_extend->sharing->primary == lock);
         assert(lock->core.state == RL_EXTENDING);
     }
-    if (reentry->for_release != NULL) {
-        assert(reentry->for_release->reentry.primary == lock);
+    if (sharing->for_release != NULL) {
+        assert(sharing->for_release->sharing->primary == lock);
         assert(lock->core.state == RL_RELEASING);
     }
 }
@@ -44,17 +49,17 @@ static void check_waiting(const redlock_lock *lock) {
     assert(waiting->is_in_line == rl_lock_is_in_line(&lock->core));
     assert(!waiting->has_turn || lock->core.state == RL_WAITING);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const struct rl_ticket *ticket = &waiting->tickets[i];
+        const struct rl_ticket *ticket = &lock->tickets[i];
         bool is_active = ticket->turns->active == ticket;
-        const struct rl_ticket *active = ticket->turns->active;
-        const redlock_lock *next = active != NULL ? active->owner : NULL;
+        struct rl_ticket *active = ticket->turns->active;
+        const redlock_lock *next = active != NULL ? rl_ticket_lock(active) : NULL;
         assert(ticket->is_taken == waiting->is_in_line);
         assert(ticket->turns == &lock->resources[i]->turns);
         assert(lock->resources[i]->kind == lock->resources[0]->kind);
         if (lock->mode->side_by_side) {
             assert(!is_active || rl_lock_is_acquiring(&lock->core));
             assert(lock->core.state != RL_WAITING || is_active || waiting->has_turn || i > 0 ||
-                   !rl_tickets_may_ask(waiting->tickets)); /* behind a waiter */
+                   !rl_tickets_may_ask(lock->tickets)); /* behind a waiter */
             continue;
         }
         assert(is_active ==
@@ -91,7 +96,7 @@ static void check_ops(const redlock_lock *lock) {
         assert(op->status <= 0);
     }
     assert(!lock->is_freed || lock->loss.callback == NULL);
-    assert(!lock->is_freed || lock->renewal.callback == NULL);
+    assert(!lock->is_freed || lock->renewal == NULL || lock->renewal->callback == NULL);
     assert(!rl_queued_is_in(&lock->loss.queued) || lock->loss.status < 0);
     assert(lock->last.status <= 0);
     assert(lock->last.attempt <= 0);
@@ -107,7 +112,7 @@ void rl_check_lock(const redlock_lock *lock) {
     assert(lock->end.at_ns == rl_lock_lost_ns(&lock->core));
     assert(lock->end.at_ns >= lock->deadline.at_ns); /* so one timer does for both */
     check_ops(lock);
-    check_reentry(lock);
+    check_sharing(lock);
     check_waiting(lock);
     check_queueing(lock);
 }

@@ -155,6 +155,7 @@ int rl_options_apply(redlock_client *client, const redlock_client_options *o) {
         .node_timeout_ns = (uint64_t)o->node_timeout_ms * RL_NS_PER_MS,
         .lost_margin_ns = ((uint64_t)o->lost_margin_ms + TIMER_MS) * RL_NS_PER_MS,
         .not_asked_reason = REDLOCK_ERR_NODE_SKIPPED,
+        .timeout_reason = REDLOCK_ERR_NODE_TIMEOUT,
         .duplicate_reason = REDLOCK_ERR_DUPLICATE,
     };
     client->guard_rules = (struct rl_guard_rules){

@@ -222,26 +222,23 @@ struct rl_renewal {
 };
 
 /* Several lock objects of one owner share one hold, see hold.h and reentrancy.h. */
-struct rl_reentry {
+struct rl_sharing {
+    redlock_lock *lock; /* whose this is */
     uint64_t owner;
     redlock_lock *primary;    /* the lock whose hold this one shares (a reference), or NULL */
     struct rl_list followers; /* the locks that share this one's hold */
     struct rl_link link;      /* in the primary's */
     redlock_lock *for_extend; /* whose extension of this core's hold is pending; release */
     redlock_lock *for_release;
-    uint32_t depth; /* acquires of this object that were delivered and not released */
-    bool joining;   /* an acquire that shares a hold is done and not delivered */
-    bool owes_lost; /* its hold was lost; the release that follows says so */
 };
 
 /* Locks of one client take turns, see waiting.h. */
 struct rl_waiting {
-    struct rl_ticket *tickets; /* one for each resource, behind the struct */
-    bool is_in_line;           /* waits, asks or holds */
-    bool has_turn;             /* its turn has come, and it was not stepped yet */
-    bool pauses;               /* ... and it must let others go first */
-    bool takes;                /* ... and another lock of ours has its turn among all clients */
-    bool shuts;                /* its turn among all clients came while writers wait */
+    bool is_in_line; /* waits, asks or holds */
+    bool has_turn;   /* its turn has come, and it was not stepped yet */
+    bool pauses;     /* ... and it must let others go first */
+    bool takes;      /* ... and another lock of ours has its turn among all clients */
+    bool shuts;      /* its turn among all clients came while writers wait */
 };
 
 /* The mode in which a lock is held, see mode.h. Masks have a bit for each node. */
@@ -284,9 +281,7 @@ enum rl_line_call {
 
 /* A lock's wait among the locks of all clients, see line.h. */
 struct rl_queueing {
-    uint64_t turn_ns;         /* when its turn came */
-    uint64_t held;            /* the place whose token it holds with; 0: none */
-    uint64_t refused_life_ms; /* the shortest life of the keys that refused; 0: not known */
+    uint32_t refused_life_ms; /* the shortest life of the keys that refused; 0: not known */
     uint32_t lease_ms;    /* how long the keys live that its turn is passed; 0: it asks for them */
     uint8_t refused_by;   /* index of the resource that was held */
     bool refused_at_home; /* home has refused the attempt's token */
@@ -360,7 +355,7 @@ struct redlock_lock {
     struct rl_queued done;  /* an operation is done, or another callback is due */
     struct rl_queued ready; /* to be stepped: it has its turn, or must try soon */
     struct rl_loss loss;
-    struct rl_renewal renewal;
+    struct rl_renewal *renewal; /* NULL: no acquire has wanted it */
     struct rl_last last;
     uint64_t fence;        /* of the last hold: the primary may be freed */
     uint64_t submitted_ns; /* the last acquire; 0: it has joined a hold at once, or adopted one */
@@ -368,7 +363,10 @@ struct redlock_lock {
     struct rl_deadline deadline; /* whatever the core waits for */
     struct rl_deadline end;      /* while it is held: when its loss is due */
 
-    struct rl_reentry reentry;
+    struct rl_sharing *sharing; /* NULL: no acquire had an owner */
+    uint32_t depth;             /* acquires that were delivered and not released */
+    bool joining;               /* an acquire that shares a hold is done and not delivered */
+    bool owes_lost;             /* its hold was lost; the release that follows says so */
     struct rl_waiting waiting;
     struct rl_queueing queueing;
     struct rl_holding holding;
@@ -378,7 +376,7 @@ struct redlock_lock {
 
     struct rl_target target;        /* the resources and the holder, for commands */
     struct rl_resource **resources; /* target.n of them; behind the struct, like the names */
-    struct rl_ballot ballots[];
+    struct rl_ticket tickets[];     /* one for each resource, see waiting.h */
 };
 
 /* -- Metrics, see metrics.h -- */

@@ -25,7 +25,7 @@ static void leave_out_silent(struct rl_lock *lock, struct rl_event *event,
             RL_MARK(SILENT_LEFT_OUT);
             event->up &= ~BIT(i);
             event->voters &= ~BIT(i);
-            reasons[i] = lock->timeout_reason;
+            reasons[i] = lock->rules->timeout_reason;
         }
     }
 }
@@ -61,7 +61,7 @@ static uint32_t send_to(struct rl_lock *lock, enum rl_call_kind kind, uint32_t r
         if (!(nodes & BIT(i))) {
             continue;
         }
-        why[i] = silent & BIT(i) ? lock->timeout_reason : driver->send(lock, kind, round, i);
+        why[i] = silent & BIT(i) ? lock->rules->timeout_reason : driver->send(lock, kind, round, i);
         if (why[i] != 0) {
             failed |= BIT(i);
             if (kind == RL_CALL_RELEASE && may_have & BIT(i)) {

@@ -79,7 +79,8 @@ static void take_vote(struct rl_lock *lock, const struct rl_event *event, struct
         return;
     }
     rl_round_note_latency(&lock->round, in->node, in->latency_us);
-    if (open && in->vote == RL_VOTE_GRANTED && in->start_ns != 0 && in->start_ns < lock->set_ns) {
+    if (open && lock->state == RL_TRYING && in->vote == RL_VOTE_GRANTED && in->start_ns != 0 &&
+        in->start_ns < lock->set_ns) {
         lock->set_ns = in->start_ns;
     }
     uint32_t bit = UINT32_C(1) << in->node;
@@ -181,7 +182,7 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
     } else if (lock->state == RL_TRYING && event->now_ns >= lock->collect_ns) {
         rl_lock_collect(lock, event, out);
     } else if (lock->round.decision == RL_OPEN && event->now_ns >= lock->round_until_ns) {
-        rl_round_expire(&lock->round, lock->timeout_reason, event->now_ns);
+        rl_round_expire(&lock->round, lock->rules->timeout_reason, event->now_ns);
         after_votes(lock, event, out);
     }
 }
@@ -244,9 +245,8 @@ static const struct {
 
 /* -- The interface -- */
 
-void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_ballot *ballots,
-                  int16_t timeout_reason) {
-    *lock = (struct rl_lock){.rules = rules, .timeout_reason = timeout_reason, .state = RL_IDLE};
+void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_ballot *ballots) {
+    *lock = (struct rl_lock){.rules = rules, .state = RL_IDLE};
     rl_round_init(&lock->round, rules->n, ballots);
     rl_lock_invariant(lock);
 }
@@ -303,8 +303,9 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns) {
 uint64_t rl_lock_wake_ns(const struct rl_lock *lock) {
     switch ((enum rl_lock_state)lock->state) {
         case RL_TRYING:
-        case RL_FENCING:
             return sooner(sooner(lock->round_until_ns, lock->collect_ns), lock->give_up_ns);
+        case RL_FENCING:
+            return sooner(lock->round_until_ns, lock->give_up_ns);
         case RL_WAITING:
         case RL_READY:
         case RL_BACKOFF:

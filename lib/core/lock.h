@@ -137,9 +137,8 @@
 
 #include "core/lock_data.h"
 
-/* rules and ballots (n of them) must outlive the lock. timeout_reason marks missing votes. */
-void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_ballot *ballots,
-                  int16_t timeout_reason);
+/* rules and ballots (n of them) must outlive the lock. */
+void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_ballot *ballots);
 
 /* The step. out is overwritten. */
 void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);

@@ -91,10 +91,11 @@ bool rl_lock_too_late(const struct rl_lock *lock) {
 static void lock_granted(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out) {
     const uint64_t max_hold_ns = lock->acquire.max_hold_ms * RL_NS_PER_MS;
+    const uint64_t set_ns = lock->set_ns, until_ns = rl_lock_attempt_ends_ns(lock);
     rl_lock_move(lock, RL_GRANTED);
     lock->acquire.attempt = RL_RESULT_OK;
-    lock->hold_until_ns = max_hold_ns == 0 ? RL_NEVER : lock->set_ns + max_hold_ns;
-    rl_lock_set_validity(lock, rl_lock_attempt_ends_ns(lock));
+    lock->hold_until_ns = max_hold_ns == 0 ? RL_NEVER : set_ns + max_hold_ns;
+    rl_lock_set_validity(lock, until_ns);
     if (rl_lock_too_late(lock)) {
         rl_lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
     } else {
@@ -334,7 +335,7 @@ void rl_lock_collect(struct rl_lock *lock, const struct rl_event *event, struct 
         return;
     }
     if (event->now_ns >= ends_ns) { /* they can no longer win */
-        rl_round_expire(&lock->round, lock->timeout_reason, event->now_ns);
+        rl_round_expire(&lock->round, lock->rules->timeout_reason, event->now_ns);
         rl_lock_attempt_decided(lock, event, out);
         return;
     }

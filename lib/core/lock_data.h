@@ -142,35 +142,45 @@ struct rl_actions {
     enum rl_result lost;
 };
 
+/* Times that no state needs both of share their memory. */
 struct rl_lock {
     const struct rl_rules *rules;
     struct rl_round round;
     uint64_t now_ns;         /* of the last event */
     uint64_t valid_until_ns; /* 0 unless granted, held or extending */
-    uint64_t lost_at_ns;     /* when a held lock is given up */
-    uint64_t hold_until_ns;  /* validity never exceeds this; RL_NEVER: no limit */
-    uint64_t renew_ns;       /* the watchdog's next extension, RL_NEVER if there is none */
     uint64_t give_up_ns;     /* the acquire's deadline */
-    uint64_t set_ns;         /* when the attempt's SETs were sent */
     uint64_t round_until_ns; /* when outstanding votes have failed */
-    uint32_t asked;          /* of an attempt with passed keys: nodes that were asked, as a mask */
-    uint64_t collect_ns;     /* ... when it asks for the missing votes; RL_NEVER: it has asked */
-    uint64_t retry_ns;       /* the end of a backoff, or when waiting costs a try */
+    union {
+        uint64_t retry_ns;   /* waiting: when that costs a try; ready, backoff: when it ends */
+        uint64_t lost_at_ns; /* held, extending: when it is given up */
+    };
+    union {
+        uint64_t collect_ns; /* trying: when an attempt with passed keys asks for the missing votes;
+                                RL_NEVER: it has asked */
+        uint64_t renew_ns;   /* held, extending: the watchdog's next extension; RL_NEVER: none */
+    };
+    union {
+        uint64_t set_ns;        /* trying, fencing: when the attempt's SETs were sent */
+        uint64_t hold_until_ns; /* with validity, which never exceeds this; RL_NEVER: no limit */
+    };
+    union {
+        uint64_t place; /* ready, trying, fencing: the place whose turn the attempt uses: TAKE
+                           instead of SET; else 0 */
+        uint64_t reader_fence; /* extending: the fence before a pending upgrade; else 0 */
+    };
+    struct rl_fence fence;
     struct rl_acquire acquire;
+    uint32_t asked;    /* of an attempt with passed keys: nodes that were asked, as a mask */
     uint32_t ttl_ms;   /* of the present round */
     uint32_t life_ms;  /* the longest ttl that any key of this token was given */
     uint32_t may_hold; /* nodes that may have a key with the present token */
-    uint64_t place;    /* the place whose turn the attempt uses: TAKE instead of SET; 0: none */
-    bool is_given;     /* ... and nodes may have been passed its keys without being asked */
+    uint8_t state;     /* enum rl_lock_state */
+    uint8_t reverts;   /* enum rl_result: the pending extension follows an upgrade with this one */
+    bool adopts;       /* the attempt is an adoption: it must not release what it finds */
+    bool renews;       /* the pending extension is the watchdog's */
+    bool was_refused;  /* waiting for other clients, after a refused attempt */
+    bool is_given;     /* of a place: nodes may have been passed its keys without being asked */
     bool is_leased;    /* its keys were passed to it, and not extended yet */
-    struct rl_fence fence;
-    uint64_t reader_fence; /* the fence before a pending upgrade; else 0 */
-    int16_t timeout_reason;
-    uint8_t state;    /* enum rl_lock_state */
-    bool adopts;      /* the attempt is an adoption: it must not release what it finds */
-    bool renews;      /* the pending extension is the watchdog's */
-    uint8_t reverts;  /* enum rl_result: ... follows an upgrade with this result */
-    bool was_refused; /* waiting for other clients, after a refused attempt */
     char token[RL_TOKEN_LEN + 1]; /* with a zero, "" before the first attempt */
 };
 

@@ -259,12 +259,12 @@ void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event,
     /* The longest ttl: on a node that later extensions have not reached, the key would end before
      * the validity that these have given, and as a reader's it kept no other reader out. */
     lock->ttl_ms = lock->life_ms;
+    rl_lock_move(lock, RL_EXTENDING);
     lock->reader_fence = lock->fence.value;
     if (lock->reader_fence != 0) {
         rl_fence_begin(&lock->fence,
                        event->floor > lock->reader_fence ? event->floor : lock->reader_fence + 1);
     }
-    rl_lock_move(lock, RL_EXTENDING);
     /* A node whose yes would not count is not asked: its converted key would keep readers out. */
     rl_lock_begin_round(lock, event, out, RL_ROUND_UPGRADE, event->voters);
     if (lock->round.decision != RL_OPEN) { /* too few nodes are up: convert nothing in vain */

@@ -37,10 +37,10 @@ void rl_lock_move(struct rl_lock *lock, enum rl_lock_state to) {
     if (!lock_is(lock, IS_ASKING)) {
         lock->adopts = false;
     }
-    if (!lock_is(lock, IN(RL_READY) | IN(RL_TRYING) | IN(RL_FENCING))) {
+    if (!lock_is(lock, HAS_PLACE)) {
         lock->place = 0;
     }
-    if (lock->state != RL_TRYING) {
+    if (lock->state == RL_TRYING) {
         lock->collect_ns = RL_NEVER;
     }
     lock->was_refused = false; /* set after the move */
@@ -60,14 +60,14 @@ void rl_lock_invariant(const struct rl_lock *lock) {
            lock->round.kind == RL_ROUND_UPGRADE ||
            (lock->round.kind == RL_ROUND_FENCE && lock->reader_fence != 0));
     assert(!lock->renews || lock->round.kind == RL_ROUND_EXTEND);
-    assert(lock->reader_fence == 0 || (lock->state == RL_EXTENDING && !lock->renews));
+    assert(lock->reader_fence == 0 || lock_is(lock, HAS_PLACE) ||
+           (lock->state == RL_EXTENDING && !lock->renews));
     assert(lock->reverts == RL_RESULT_NONE || (lock->state == RL_EXTENDING && !lock->renews));
     assert(lock->state != RL_RELEASING || lock->round.kind == RL_ROUND_RELEASE);
     assert(lock->token[RL_TOKEN_LEN] == '\0');
-    assert(lock->set_ns <= lock->now_ns);
+    assert(!lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING)) || lock->set_ns <= lock->now_ns);
     assert(!lock->renews || lock->state == RL_EXTENDING);
     assert(!lock->was_refused || lock->state == RL_WAITING);
-    assert(lock->place == 0 || lock_is(lock, IN(RL_READY) | IN(RL_TRYING) | IN(RL_FENCING)));
     assert(!lock->adopts || lock_is(lock, IN(RL_TRYING) | IN(RL_GRANTED)));
     if (lock_is(lock, HAS_VALIDITY)) {
         assert(lock->valid_until_ns <= lock->hold_until_ns);

@@ -14,6 +14,7 @@
 #define IS_ACQUIRING (IN(RL_WAITING) | IS_ASKING)
 #define IS_HOLDING (IN(RL_HELD) | IN(RL_EXTENDING))
 #define HAS_ROUND (IN(RL_TRYING) | IN(RL_FENCING) | IN(RL_EXTENDING) | IN(RL_RELEASING))
+#define HAS_PLACE (IN(RL_READY) | IN(RL_TRYING) | IN(RL_FENCING))
 #define HAS_VALIDITY (IN(RL_GRANTED) | IS_HOLDING)
 
 static inline bool lock_is(const struct rl_lock *lock, uint32_t set) {

@@ -4,12 +4,10 @@
 #include <assert.h>
 #include <stddef.h>
 
-void rl_ticket_init(struct rl_ticket *all, uint32_t n, uint32_t i, struct rl_waitlist *turns,
-                    void *owner) {
-    assert(i < n);
+void rl_ticket_init(struct rl_ticket *all, uint32_t n, uint32_t i, struct rl_waitlist *turns) {
+    assert(i < n && n <= UINT8_MAX);
     assert(turns != NULL);
-    assert(owner != NULL);
-    all[i] = (struct rl_ticket){.turns = turns, .all = all, .n = n, .owner = owner};
+    all[i] = (struct rl_ticket){.turns = turns, .i = (uint8_t)i, .n = (uint8_t)n};
 }
 
 void rl_tickets_take(struct rl_ticket *all) {
@@ -97,7 +95,7 @@ static bool turns_are_unfair(struct rl_waitlist *turns, uint64_t now_ns) {
 struct rl_ticket *rl_waitlist_next(struct rl_waitlist *turns, uint64_t now_ns, bool *pause) {
     assert(turns->active == NULL);
     struct rl_ticket *ticket = turns->first;
-    while (ticket != NULL && !rl_tickets_may_ask(ticket->all)) {
+    while (ticket != NULL && !rl_tickets_may_ask(rl_tickets_of(ticket))) {
         ticket = ticket->next;
     }
     *pause = ticket != NULL && turns_are_unfair(turns, now_ns);

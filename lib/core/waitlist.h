@@ -41,20 +41,22 @@ struct rl_waitlist {
     uint64_t since_ns;        /* since when it has been handed on without a gap; 0: it has not */
 };
 
-/* One of the tickets of a lock, which are an array. The memory is the lock's. */
+/* One of the tickets of a lock, which are an array in the lock. */
 struct rl_ticket {
     struct rl_waitlist *turns;
     struct rl_ticket *next;
     struct rl_ticket *previous;
-    struct rl_ticket *all; /* the lock's tickets */
-    uint32_t n;
+    uint8_t i, n; /* ticket i of n */
     bool is_taken;
-    void *owner;
 };
 
-/* Ticket number i of the n tickets at `all`. */
-void rl_ticket_init(struct rl_ticket *all, uint32_t n, uint32_t i, struct rl_waitlist *turns,
-                    void *owner);
+/* Ticket number i of the n tickets at `all`, at most 255. */
+void rl_ticket_init(struct rl_ticket *all, uint32_t n, uint32_t i, struct rl_waitlist *turns);
+
+/* The array in which the ticket is. */
+static inline struct rl_ticket *rl_tickets_of(struct rl_ticket *ticket) {
+    return ticket - ticket->i;
+}
 
 /* Takes a place at the end of each waitlist. */
 void rl_tickets_take(struct rl_ticket *all);

@@ -22,21 +22,22 @@ void rl_delivery_grant(redlock_lock *lock) {
 }
 
 bool rl_delivery_is_due(const redlock_lock *lock, enum rl_delivery_kind kind) {
-    return kind == RL_DELIVERY_RENEWAL ? lock->renewal.is_due : lock->ops[kind].is_done;
+    return kind == RL_DELIVERY_RENEWAL ? lock->renewal != NULL && lock->renewal->is_due
+                                       : lock->ops[kind].is_done;
 }
 
 /* The object holds from now on. */
 static void acquired(redlock_lock *lock) {
-    assert(lock->reentry.primary == NULL || lock->reentry.joining);
-    assert(!lock->reentry.owes_lost); /* the acquire has ended any earlier hold */
+    assert(rl_hold_primary(lock) == lock || lock->joining);
+    assert(!lock->owes_lost); /* the acquire has ended any earlier hold */
     lock->fence = rl_lock_fence(&rl_hold_primary(lock)->core);
     rl_permit_granted(lock, rl_hold_primary(lock));
     lock->client->stats.fenced += lock->fence != 0;
-    rl_span_acquired(lock, lock->reentry.depth == 0);
-    lock->reentry.joining = false;
-    lock->reentry.depth++;
+    rl_span_acquired(lock, lock->depth == 0);
+    lock->joining = false;
+    lock->depth++;
     RL_REQUIRE(rl_hold_is_held(lock)); /* or a false success would be reported */
-    if (lock->reentry.primary == NULL && lock->reentry.depth == 1) {
+    if (rl_hold_primary(lock) == lock && lock->depth == 1) {
         rl_reentrancy_admit(lock);
     }
 }
@@ -60,10 +61,10 @@ static struct rl_delivery take_op(redlock_lock *lock, enum rl_op_kind kind) {
 }
 
 static struct rl_delivery take_renewal(redlock_lock *lock) {
-    const struct rl_renewal *renewal = &lock->renewal;
+    struct rl_renewal *renewal = lock->renewal;
     assert(renewal->is_due);
     assert(renewal->status == 0 || renewal->status == REDLOCK_ERR_UNKNOWN);
-    lock->renewal.is_due = false;
+    renewal->is_due = false;
     redlock_lock_cb callback = rl_hold_is_held(lock) ? renewal->callback : NULL;
     return (struct rl_delivery){callback, renewal->data, renewal->status};
 }
@@ -79,7 +80,7 @@ struct rl_delivery rl_delivery_take_loss(redlock_lock *lock) {
     RL_REQUIRE(!rl_queued_is_in(&loss->queued)); /* or it would be delivered twice */
     assert(lock->client->in_turn);
     assert(loss->status < 0);
-    assert(lock->reentry.depth == 0); /* nothing new is held before the user knows */
+    assert(lock->depth == 0); /* nothing new is held before the user knows */
     rl_span_lost(lock, loss->status);
     rl_lock_note(lock, loss->status, RL_WORDS_ROUND);
     struct rl_delivery delivery = {loss->callback, loss->data, loss->status};

@@ -15,6 +15,13 @@
 /* The lock object whose core acts for this one: its primary, or itself. */
 redlock_lock *rl_hold_primary(const redlock_lock *lock);
 
+/* The owner for which the object was acquired last; 0: none. */
+uint64_t rl_hold_owner(const redlock_lock *lock);
+
+/* Memory for an acquire with an owner, or with on_renew, which most have not. False: there is none.
+ */
+bool rl_hold_reserve(redlock_lock *lock, bool shares, bool renews);
+
 /* Whether the object holds, as its callback has said. */
 bool rl_hold_is_held(const redlock_lock *lock);
 
@@ -33,6 +40,11 @@ void rl_hold_detach(redlock_lock *lock);
 
 /* Ends an acquire that has joined with another status after all. */
 void rl_hold_end_join(redlock_lock *lock, int status, enum rl_words words);
+
+/* The object whose extension or release the primary's core carries out from now on; NULL: none's.
+ * And: that object, the primary itself if there is none. */
+void rl_hold_act_for(redlock_lock *primary, enum rl_op_kind kind, redlock_lock *lock);
+redlock_lock *rl_hold_user_of(redlock_lock *primary, enum rl_op_kind kind);
 
 /* -- What the core reports, to all users of the hold -- */
 

@@ -21,7 +21,8 @@ void rl_lock_destroy(redlock_lock *lock) {
     RL_REQUIRE(!rl_queued_is_in(&lock->done) && !rl_queued_is_in(&lock->ready));
     RL_REQUIRE(!rl_queued_is_in(&lock->loss.queued));
     assert(!rl_lock_is_in_line(&lock->core) || client->phase == RL_CLIENT_GONE);
-    assert(lock->reentry.followers.first == NULL || client->phase == RL_CLIENT_GONE);
+    assert(lock->sharing == NULL || lock->sharing->followers.first == NULL ||
+           client->phase == RL_CLIENT_GONE);
     assert(client->lock_count > 0);
     rl_deadlines_set(&client->deadlines, &lock->deadline, RL_NEVER);
     rl_deadlines_set(&client->ends, &lock->end, RL_NEVER);
@@ -29,6 +30,8 @@ void rl_lock_destroy(redlock_lock *lock) {
     client->lock_count--;
     client->user_count--;
     rl_free(&client->memory, lock->last.refusal_text);
+    rl_free(&client->memory, lock->sharing);
+    rl_free(&client->memory, lock->renewal);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         rl_resource_put(&client->resources, lock->resources[i]);
     }

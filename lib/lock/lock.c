@@ -25,7 +25,9 @@ void redlock_lock_free(redlock_lock *lock) {
     rl_own(lock->client, __func__);
     lock->is_freed = true;
     lock->loss.callback = NULL;
-    lock->renewal.callback = NULL;
+    if (lock->renewal != NULL) {
+        lock->renewal->callback = NULL;
+    }
     if (rl_io_is_forked(&lock->client->io)) {
         return; /* a copy in a child process ends with the child */
     }
@@ -99,18 +101,20 @@ static int check_free(redlock_lock *lock) {
 
 static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *full) {
     assert(!rl_queued_is_in(&lock->loss.queued)); /* it would be called for the previous hold */
-    assert(lock->reentry.depth == 0 || lock->reentry.owner == full->owner);
+    assert(lock->depth == 0 || rl_hold_owner(lock) == full->owner);
     lock->loss.callback = full->on_lost;
     lock->loss.data = full->lost_data;
-    lock->renewal.callback = full->on_renew;
-    lock->renewal.data = full->renew_data;
-    lock->reentry.owner = full->owner;
-    lock->fence = lock->reentry.depth > 0 ? lock->fence : 0;
-    lock->reentry.owes_lost = false;
-    if (lock->reentry.depth == 0) {
+    if (lock->renewal != NULL) {
+        *lock->renewal = (struct rl_renewal){.callback = full->on_renew, .data = full->renew_data};
+    }
+    if (lock->sharing != NULL) {
+        lock->sharing->owner = full->owner;
+    }
+    lock->fence = lock->depth > 0 ? lock->fence : 0;
+    lock->owes_lost = false;
+    if (lock->depth == 0) {
         rl_permit_begin(lock);
     }
-    lock->renewal.is_due = false;
     lock->last.attempt = 0;
     lock->last.has_asked = false;
 }
@@ -131,7 +135,7 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
     if (status != 0) {
         return status;
     }
-    if (rl_hold_is_held(lock) && (full.owner == 0 || full.owner != lock->reentry.owner)) {
+    if (rl_hold_is_held(lock) && (full.owner == 0 || full.owner != rl_hold_owner(lock))) {
         return refuse(lock, REDLOCK_ERR_ALREADY_HELD);
     }
     redlock_lock *primary = rl_reentrancy_find(lock, full.owner, &status);
@@ -150,13 +154,16 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
         return refuse_busy(
             lock, "in use: it was released, but other objects of its owner still share its hold");
     }
+    if (!rl_hold_reserve(lock, full.owner != 0, full.on_renew != NULL)) {
+        return refuse(lock, REDLOCK_ERR_NOMEM);
+    }
     take_callbacks(lock, &full);
     rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
-    rl_span_submitted(lock, lock->reentry.depth > 0);
+    rl_span_submitted(lock, lock->depth > 0);
     if (primary != NULL) {
         rl_reentrancy_join(lock, primary);
     } else {
-        assert(lock->reentry.primary == NULL && lock->reentry.depth == 0);
+        assert(rl_hold_primary(lock) == lock && lock->depth == 0);
         rl_mode_begin(lock);
         rl_waiting_reset(lock);
         bool is_behind = rl_waiting_enter(lock);
@@ -222,6 +229,9 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
         return status;
     }
     full.owner = 0;
+    if (!rl_hold_reserve(lock, false, full.on_renew != NULL)) {
+        return refuse(lock, REDLOCK_ERR_NOMEM);
+    }
     take_callbacks(lock, &full);
     rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
     rl_span_submitted(lock, false);
@@ -254,8 +264,8 @@ static void submit_extend(redlock_lock *lock, struct rl_event *event, redlock_lo
                           void *data) {
     redlock_lock *primary = rl_hold_primary(lock);
     rl_op_submit(lock, RL_OP_EXTEND, on_done, data);
-    assert(primary->reentry.for_extend == NULL);
-    primary->reentry.for_extend = primary != lock ? lock : NULL;
+    assert(rl_hold_user_of(primary, RL_OP_EXTEND) == primary);
+    rl_hold_act_for(primary, RL_OP_EXTEND, lock);
     rl_step_event(primary, event);
 }
 
@@ -291,7 +301,7 @@ static int check_mode(redlock_lock *lock, const char *why_not) {
         rl_message_refuse(lock, why_not);
         return REDLOCK_ERR_INVALID;
     }
-    if (lock->reentry.depth > 1 || lock->reentry.joining || rl_hold_has_others(lock)) {
+    if (lock->depth > 1 || lock->joining || rl_hold_has_others(lock)) {
         return refuse_busy(lock,
                            "in use: it was acquired more than once, or other objects share it");
     }
@@ -340,7 +350,7 @@ int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
     if (lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active) {
         return refuse_busy(lock, in_the_way(lock));
     }
-    if (!rl_hold_is_held(lock) && !lock->reentry.owes_lost) {
+    if (!rl_hold_is_held(lock) && !lock->owes_lost) {
         return refuse(lock, REDLOCK_ERR_NOT_HELD);
     }
     rl_op_submit(lock, RL_OP_RELEASE, on_done, data);
@@ -383,7 +393,7 @@ int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb
         return status;
     }
     event.u.token = token;
-    lock->reentry.owes_lost = false;
+    lock->owes_lost = false;
     lock->span.id = 0; /* it was acquired by another client */
     rl_mode_take_over(lock, false);
     rl_waiting_reset(lock);
@@ -400,7 +410,7 @@ int redlock_disown(redlock_lock *lock) {
     if (!rl_hold_is_held(lock)) {
         return refuse(lock, REDLOCK_ERR_NOT_HELD);
     }
-    if (lock->reentry.depth > 1 || lock->reentry.joining || rl_hold_has_others(lock)) {
+    if (lock->depth > 1 || lock->joining || rl_hold_has_others(lock)) {
         return refuse_busy(lock,
                            "in use: it was acquired more than once, or other objects share it");
     }

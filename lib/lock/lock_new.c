@@ -1,10 +1,11 @@
 /* Making and freeing locks.
  *
- * A lock is one piece of memory: the struct, a ballot for each node, a ticket, a reference and a
- * name for each resource, and the holder's name. The resources themselves are shared (resource.h).
- * Everything that the lock will ever need is reserved here (its place among the deadlines, room to
- * write its longest command), so that no later operation can fail for lack of memory, calls
- * excepted.
+ * A lock is one piece of memory: the struct, a ticket, a reference and a name for each resource, a
+ * ballot for each node, and the holder's name. The resources themselves are shared (resource.h).
+ * What every lock needs is reserved here (its place among the deadlines, room to write its longest
+ * command), so that no later operation can fail for lack of memory, calls excepted. What few locks
+ * need is allocated when they do: for an owner and on_renew by the acquire (hold.h), for waiting
+ * when other clients want the resource (resource.h).
  */
 #include <assert.h>
 #include <string.h>
@@ -23,8 +24,9 @@
 static_assert(sizeof(struct rl_bytes) == sizeof(redlock_bytes), "names are handed on");
 static_assert(REDLOCK_RESOURCES_MAX <= UINT8_MAX, "a lock counts its resources in a byte");
 static_assert(REDLOCK_HOLDER_MAX <= UINT8_MAX, "a target has its holder's length in a byte");
-static_assert(_Alignof(struct rl_ticket) <= sizeof(void *), "tickets begin at a pointer's place");
+static_assert(_Alignof(struct rl_permit) <= _Alignof(struct rl_ticket), "permits follow tickets");
 static_assert(_Alignof(struct rl_bytes) <= sizeof(void *), "names follow pointers");
+static_assert(_Alignof(struct rl_ballot) <= _Alignof(struct rl_bytes), "ballots follow names");
 
 /* -- Options -- */
 
@@ -123,29 +125,29 @@ static struct rl_bytes *names_of(const redlock_lock *lock, size_t n) {
     return (struct rl_bytes *)(void *)(lock->resources + n);
 }
 
+static struct rl_ballot *ballots_of(const redlock_lock *lock, size_t n) {
+    return (struct rl_ballot *)(void *)(names_of(lock, n) + n);
+}
+
 /* The parts behind the struct, in the order of their alignment. */
 static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options *o) {
     size_t n = o->n_resources;
     size_t holder_length = o->holder != NULL ? strlen(o->holder) : 0;
-    size_t ballots = client->n_nodes * sizeof(struct rl_ballot);
-    size_t before = sizeof(redlock_lock) + ballots;
-    before += -before % _Alignof(struct rl_permit);
     const size_t permit = o->permits > 0 ? sizeof(struct rl_permit) : 0;
     size_t size =
-        before + permit +
+        sizeof(redlock_lock) + permit +
         n * (sizeof(struct rl_ticket) + sizeof(struct rl_resource *) + sizeof(struct rl_bytes)) +
-        holder_length + 1;
+        client->n_nodes * sizeof(struct rl_ballot) + holder_length + 1;
     redlock_lock *lock = rl_alloc(&client->memory, 1, size);
     if (lock == NULL) {
         return NULL;
     }
+    char *behind = (char *)(lock->tickets + n);
     if (permit > 0) {
-        rl_permit_init(lock, (struct rl_permit *)(void *)((char *)lock + before));
+        rl_permit_init(lock, (struct rl_permit *)(void *)behind);
     }
-    struct rl_ticket *tickets = (struct rl_ticket *)(void *)((char *)lock + before + permit);
-    rl_waiting_init(lock, tickets);
-    lock->resources = (struct rl_resource **)(void *)(tickets + n);
-    char *holder = (char *)(names_of(lock, n) + n);
+    lock->resources = (struct rl_resource **)(void *)(behind + permit);
+    char *holder = (char *)(ballots_of(lock, n) + client->n_nodes);
     assert(holder + holder_length + 1 == (char *)lock + size); /* the last part, with its zero */
     if (holder_length > 0) {
         memcpy(holder, o->holder, holder_length);
@@ -211,7 +213,7 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         lock->mode = o.permits > 0 ? &rl_mode_permit : rl_mode_of_lock(o.mode);
         rl_mode_begin(lock);
         rl_metrics_label(lock, &o.resources[0]);
-        rl_lock_init(&lock->core, &client->rules, lock->ballots, REDLOCK_ERR_NODE_TIMEOUT);
+        rl_lock_init(&lock->core, &client->rules, ballots_of(lock, o.n_resources));
         rl_deadline_init(&lock->deadline, rl_step_due);
         rl_deadline_init(&lock->end, rl_step_end_due);
         rl_lock_enlist(lock);

@@ -286,9 +286,9 @@ const char *redlock_lock_message(const redlock_lock *lock, char *buffer, size_t 
     const struct rl_round *round = &rl_hold_primary(lock)->core.round;
     if (lock->last.refusal != NULL) {
         add(&text, "%s", lock->last.refusal);
-    } else if (lock->reentry.depth == 0 && acquire->is_active && !acquire->is_done) {
+    } else if (lock->depth == 0 && acquire->is_active && !acquire->is_done) {
         add_acquire(&text, lock);
-    } else if (lock->reentry.depth == 0 && lock->last.words != RL_WORDS_ROUND) {
+    } else if (lock->depth == 0 && lock->last.words != RL_WORDS_ROUND) {
         add_status(&text, lock, lock->last.status, (enum rl_words)lock->last.words);
     } else if (round->id == 0) {
         add(&text, "no request has been sent yet");
@@ -324,7 +324,7 @@ int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_ou
         return REDLOCK_ERR_INVALID;
     }
     rl_own(lock->client, __func__);
-    const struct rl_ballot *ballot = &rl_hold_primary(lock)->ballots[index];
+    const struct rl_ballot *ballot = &rl_hold_primary(lock)->core.round.ballots[index];
     redlock_node_outcome full = {
         .node = lock->client->nodes[index].node.url.name,
         .vote = (enum redlock_vote)ballot->vote,
@@ -390,7 +390,7 @@ int redlock_lock_is_valid(const redlock_lock *lock) {
     if (lock != NULL) {
         rl_own(lock->client, __func__);
     }
-    return lock != NULL && lock->reentry.depth > 0 && !rl_io_is_forked(&lock->client->io) &&
+    return lock != NULL && lock->depth > 0 && !rl_io_is_forked(&lock->client->io) &&
            rl_lock_is_valid(&rl_hold_primary(lock)->core, rl_client_now_ns(lock->client));
 }
 

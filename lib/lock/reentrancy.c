@@ -9,6 +9,7 @@
 #include "lock/life.h"
 #include "lock/step.h"
 #include "mode/mode.h"
+#include "wait/line.h"
 #include "watch/span.h"
 
 /* The object no longer uses the hold. If no object does, the hold is released in the background,
@@ -16,18 +17,17 @@
  * core carries it out. */
 static void leave(redlock_lock *lock) {
     redlock_lock *primary = rl_hold_primary(lock);
-    const redlock_lock *extends =
-        primary->reentry.for_extend != NULL ? primary->reentry.for_extend : primary;
+    const redlock_lock *extends = rl_hold_user_of(primary, RL_OP_EXTEND);
     assert(!rl_hold_uses(lock));
     rl_lock_ref(primary);
     if (primary->core.state == RL_EXTENDING && extends == lock) {
         rl_step_simple(primary, RL_EV_CANCEL); /* the object's own, not the watchdog's */
     }
-    if (primary->reentry.for_release == lock) {
+    if (lock != primary && rl_hold_user_of(primary, RL_OP_RELEASE) == lock) {
         rl_step_simple(primary, RL_EV_ABANDON);
     }
     rl_hold_detach(lock);
-    if (!rl_hold_has_users(primary) && primary->reentry.for_release == NULL) {
+    if (!rl_hold_has_users(primary) && rl_hold_user_of(primary, RL_OP_RELEASE) == primary) {
         rl_step_simple(primary, RL_EV_ABANDON);
     }
     rl_lock_unref(primary);
@@ -60,10 +60,10 @@ static bool same_resources(const redlock_lock *a, const redlock_lock *b) {
 /* The lock in this waitlist that the owner holds now, or NULL. */
 static redlock_lock *held_by(const struct rl_waitlist *turns, uint64_t owner) {
     redlock_lock *holder = NULL;
-    for (const struct rl_ticket *at = turns->first; at != NULL && holder == NULL; at = at->next) {
-        redlock_lock *lock = at->owner;
-        const bool holds = lock->reentry.primary == NULL && rl_lock_is_holding(&lock->core);
-        holder = holds && lock->reentry.owner == owner && rl_hold_has_users(lock) ? lock : NULL;
+    for (struct rl_ticket *at = turns->first; at != NULL && holder == NULL; at = at->next) {
+        redlock_lock *lock = rl_ticket_lock(at);
+        const bool holds = rl_lock_is_holding(&lock->core);
+        holder = holds && rl_hold_owner(lock) == owner && rl_hold_has_users(lock) ? lock : NULL;
     }
     if (holder != NULL && rl_lock_lost_ns(&holder->core) <= rl_client_now_ns(holder->client)) {
         rl_step_simple(holder, RL_EV_TICK);
@@ -113,13 +113,13 @@ redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, int *why) {
 }
 
 void rl_reentrancy_join(redlock_lock *lock, redlock_lock *primary) {
-    assert(primary->reentry.owner != 0);
-    assert(!lock->reentry.joining);
-    if (lock->reentry.primary == NULL) {
+    assert(rl_hold_owner(primary) != 0);
+    assert(!lock->joining);
+    if (rl_hold_primary(lock) == lock) {
         rl_hold_attach(lock, primary);
     }
-    lock->reentry.owner = primary->reentry.owner;
-    lock->reentry.joining = true;
+    lock->sharing->owner = rl_hold_owner(primary);
+    lock->joining = true;
     lock->client->stats.shared++;
     rl_op_end(lock, RL_OP_ACQUIRE, 0, RL_WORDS_SHARES);
 }
@@ -144,18 +144,18 @@ static void admit_one(redlock_lock *lock, redlock_lock *primary) {
 /* Also admits locks that are asking just now, as readers do side by side: an owner has one hold. */
 static void admit_all(const struct rl_waitlist *turns, redlock_lock *primary) {
     struct rl_ticket *next = turns->first;
-    assert(primary->reentry.owner != 0);
+    assert(rl_hold_owner(primary) != 0);
     while (next != NULL) {
-        redlock_lock *lock = next->owner;
+        redlock_lock *lock = rl_ticket_lock(next);
         next = next->next;
-        if (lock->reentry.owner == primary->reentry.owner && rl_lock_is_acquiring(&lock->core)) {
+        if (rl_hold_owner(lock) == rl_hold_owner(primary) && rl_lock_is_acquiring(&lock->core)) {
             admit_one(lock, primary);
         }
     }
 }
 
 void rl_reentrancy_admit(redlock_lock *primary) {
-    for (uint32_t i = 0; primary->reentry.owner != 0 && i < primary->resource_count; i++) {
+    for (uint32_t i = 0; rl_hold_owner(primary) != 0 && i < primary->resource_count; i++) {
         const struct rl_resource *resource = primary->resources[i];
         admit_all(&resource->turns, primary);
         resource = other_mode(primary, resource);
@@ -166,11 +166,11 @@ void rl_reentrancy_admit(redlock_lock *primary) {
 }
 
 bool rl_reentrancy_cancel(redlock_lock *lock) {
-    if (!lock->reentry.joining) {
+    if (!lock->joining) {
         return false;
     }
     rl_hold_end_join(lock, REDLOCK_ERR_CANCELED, RL_WORDS_NONE);
-    if (lock->reentry.depth == 0) {
+    if (lock->depth == 0) {
         leave(lock);
     }
     return true;
@@ -181,37 +181,37 @@ bool rl_reentrancy_cancel(redlock_lock *lock) {
 void rl_reentrancy_release(redlock_lock *lock) {
     redlock_lock *primary = rl_hold_primary(lock);
     assert(lock->ops[RL_OP_RELEASE].is_active);
-    if (lock->reentry.owes_lost) {
-        lock->reentry.owes_lost = false;
+    if (lock->owes_lost) {
+        lock->owes_lost = false;
         bool is_said = lock->loss.status == REDLOCK_ERR_LOST; /* the round says so */
         rl_op_end(lock, RL_OP_RELEASE, REDLOCK_ERR_LOST,
                   is_said ? RL_WORDS_ROUND : RL_WORDS_WAS_LOST);
         return;
     }
-    assert(lock->reentry.depth > 0);
-    lock->reentry.depth--;
-    if (lock->reentry.depth == 0) {
+    assert(lock->depth > 0);
+    lock->depth--;
+    if (lock->depth == 0) {
         rl_span_released(lock);
     }
-    if (lock->reentry.depth > 0) {
+    if (lock->depth > 0) {
         rl_op_end(lock, RL_OP_RELEASE, 0, RL_WORDS_STILL_HELD);
     } else if (rl_hold_has_users(primary)) {
         leave(lock);
         rl_op_end(lock, RL_OP_RELEASE, 0, RL_WORDS_HELD_BY_OTHERS);
     } else {
-        primary->reentry.for_release = primary != lock ? lock : NULL;
+        rl_hold_act_for(primary, RL_OP_RELEASE, lock);
         rl_step_simple(primary, RL_EV_RELEASE);
     }
 }
 
 bool rl_reentrancy_disown(redlock_lock *lock) {
     redlock_lock *primary = rl_hold_primary(lock);
-    assert(lock->reentry.depth == 1 && !lock->reentry.joining && !rl_hold_has_others(lock));
+    assert(lock->depth == 1 && !lock->joining && !rl_hold_has_others(lock));
     rl_lock_ref(primary);
     rl_step_simple(primary, RL_EV_DISOWN);
     bool is_lost = primary->core.state == RL_LOST;
     if (!is_lost) {
-        lock->reentry.depth = 0;
+        lock->depth = 0;
         rl_span_released(lock);
         rl_hold_detach(lock);
     }
@@ -220,13 +220,13 @@ bool rl_reentrancy_disown(redlock_lock *lock) {
 }
 
 void rl_reentrancy_abandon(redlock_lock *lock) {
-    if (lock->reentry.joining) {
+    if (lock->joining) {
         rl_hold_end_join(lock, REDLOCK_ERR_CANCELED, RL_WORDS_NONE);
     }
-    if (lock->reentry.depth > 0) {
-        lock->reentry.depth = 0;
+    if (lock->depth > 0) {
+        lock->depth = 0;
         rl_span_released(lock);
     }
-    lock->reentry.owes_lost = false;
+    lock->owes_lost = false;
     leave(lock); /* also its own hold, which may go on for its followers */
 }

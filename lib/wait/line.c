@@ -37,7 +37,8 @@ static uint32_t heard_of(const redlock_client *client) {
 }
 
 redlock_lock *rl_line_active(const struct rl_resource *resource) {
-    return resource->turns.active != NULL ? resource->turns.active->owner : NULL;
+    struct rl_ticket *active = resource->turns.active;
+    return active != NULL ? rl_ticket_lock(active) : NULL;
 }
 
 struct rl_resource *rl_line_of(const redlock_lock *lock) {
@@ -126,7 +127,7 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
         rl_line_call_join(resource->wait->placed, resource, actions->quiet);
     }
     if (actions->turn) {
-        lock->queueing.turn_ns = rl_client_now_ns(client);
+        resource->wait->turn_ns = rl_client_now_ns(client);
         call_lock(lock, RL_LINE_CALL_TURN);
     } else if (actions->alone && rl_line_active(resource) == lock) {
         call_lock(lock, RL_LINE_CALL_ALONE);
@@ -369,7 +370,7 @@ static void taken(redlock_lock *lock, struct rl_resource *resource) {
     struct rl_line *line = &resource->wait->line;
     assert(line->state == RL_LINE_TAKING);
     if (!line->probes) {
-        uint64_t us = (rl_client_now_ns(client) - lock->queueing.turn_ns) / 1000;
+        uint64_t us = (rl_client_now_ns(client) - resource->wait->turn_ns) / 1000;
         client->stats.handover_us += us;
         if (us > client->stats.handover_max_us) {
             client->stats.handover_max_us = us;
@@ -377,7 +378,7 @@ static void taken(redlock_lock *lock, struct rl_resource *resource) {
     }
     rl_line_note_own(line, lock->core.now_ns);
     const bool is_given = lock->mode->is_passed_on && !line->probes;
-    lock->queueing.held = is_given ? line->place : 0;
+    resource->wait->held = is_given ? line->place : 0;
     if (is_given && lock->resource_count == 1) {
         lock->queueing.has_waited = true;
         rl_list_add(&client->lines.passed, &resource->wait->passed);

@@ -66,6 +66,11 @@ void rl_line_follow(redlock_lock *lock);
  * *pause: no line can be used, and the lock must pause. */
 uint64_t rl_line_take_call(redlock_lock *lock, bool *pause);
 
+/* The lock whose ticket it is. */
+static inline redlock_lock *rl_ticket_lock(struct rl_ticket *ticket) {
+    return RL_CONTAINER(rl_tickets_of(ticket), redlock_lock, tickets);
+}
+
 /* This client's lock that asks or holds; for readers, the lock that waits for all of them. NULL:
  * none. */
 redlock_lock *rl_line_active(const struct rl_resource *resource);

@@ -98,7 +98,8 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
                answer->line.waiting > 0) {
         note_others(lock->resources[0], true, place->client->step_ns);
     } else if (answer->verdict == RL_NO && rl_command_acquires(request->kind)) {
-        uint64_t life_ms = answer->line.life_ms > 0 ? (uint64_t)answer->line.life_ms : 0;
+        const int64_t said_ms = answer->line.life_ms > 0 ? answer->line.life_ms : 0;
+        const uint32_t life_ms = said_ms < UINT32_MAX ? (uint32_t)said_ms : UINT32_MAX;
         lock->queueing.refused_by = answer->line.which > 0 ? (uint8_t)(answer->line.which - 1) : 0;
         if (life_ms > 0 &&
             (lock->queueing.refused_life_ms == 0 || life_ms < lock->queueing.refused_life_ms)) {
@@ -121,11 +122,11 @@ static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
     if (lock->mode->side_by_side) {
         return NULL; /* no lock waits for it to leave */
     }
-    const struct rl_ticket *ticket = lock->resources[i]->turns.first;
-    while (ticket != NULL && ticket->owner == lock) {
+    struct rl_ticket *ticket = lock->resources[i]->turns.first;
+    while (ticket != NULL && rl_ticket_lock(ticket) == lock) {
         ticket = ticket->next;
     }
-    return ticket != NULL ? ticket->owner : NULL;
+    return ticket != NULL ? rl_ticket_lock(ticket) : NULL;
 }
 
 /* Whether other nodes refused the lock's turn: it joins again behind this release, ahead of later
@@ -148,9 +149,12 @@ static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
     if (wait != NULL) {
         wait->successor[0] = '\0';
     }
-    if (lock->queueing.held != 0) {
-        rl_left_add(lock, lock->queueing.held, 0, 0);
-        lock->queueing.held = 0;
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        struct rl_wait *at = lock->resources[i]->wait;
+        if (at != NULL && at->held != 0) {
+            rl_left_add(lock, at->held, 0, 0);
+            at->held = 0;
+        }
     }
     if (plan->successor[0] != '\0') {
         const uint32_t ttl_ms = lock->core.acquire.ttl_ms;

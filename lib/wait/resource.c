@@ -8,20 +8,21 @@
 
 #define CHAINS_AT_FIRST 16u
 
-/* FNV-1a, starting from the seed and the kind. */
-static uint32_t hash_of(const struct rl_resources *table, uint32_t kind, const void *bytes,
-                        size_t length) {
+/* The chain of this kind and name: FNV-1a, starting from the seed and the kind. */
+static struct rl_resource **chain_of(const struct rl_resources *table, uint32_t kind,
+                                     const void *bytes, size_t length) {
     const unsigned char *at = bytes;
     uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ table->seed ^ kind;
+    assert(table->chain_count > 0);
     for (size_t i = 0; i < length; i++) {
         hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
     }
-    return (uint32_t)(hash ^ hash >> 32);
+    return &table->chains[(hash ^ hash >> 32) & (table->chain_count - 1)];
 }
 
-static struct rl_resource **chain_of(const struct rl_resources *table, uint32_t hash) {
-    assert(table->chain_count > 0);
-    return &table->chains[hash & (table->chain_count - 1)];
+static struct rl_resource **chain_with(const struct rl_resources *table,
+                                       const struct rl_resource *resource) {
+    return chain_of(table, resource->kind, resource->bytes, resource->length);
 }
 
 /* Doubles the number of chains, if there is memory. */
@@ -39,7 +40,7 @@ static void grow(struct rl_resources *table) {
         while (old[i] != NULL) {
             struct rl_resource *resource = old[i];
             old[i] = resource->next;
-            struct rl_resource **chain = chain_of(table, resource->hash);
+            struct rl_resource **chain = chain_with(table, resource);
             resource->next = *chain;
             *chain = resource;
         }
@@ -47,11 +48,11 @@ static void grow(struct rl_resources *table) {
     rl_free(table->memory, old);
 }
 
-static struct rl_resource *find(struct rl_resource *chain, uint32_t hash, uint32_t kind,
-                                const void *bytes, size_t length) {
+static struct rl_resource *find(struct rl_resource *chain, uint32_t kind, const void *bytes,
+                                size_t length) {
     struct rl_resource *found = chain;
-    while (found != NULL && (found->hash != hash || found->kind != kind ||
-                             found->length != length || memcmp(found->bytes, bytes, length) != 0)) {
+    while (found != NULL && (found->kind != kind || found->length != length ||
+                             memcmp(found->bytes, bytes, length) != 0)) {
         found = found->next;
     }
     return found;
@@ -59,21 +60,20 @@ static struct rl_resource *find(struct rl_resource *chain, uint32_t hash, uint32
 
 struct rl_resource *rl_resource_find(const struct rl_resources *table, uint32_t kind,
                                      const void *bytes, size_t length) {
-    uint32_t hash = hash_of(table, kind, bytes, length);
-    return table->chain_count > 0 ? find(*chain_of(table, hash), hash, kind, bytes, length) : NULL;
+    return table->chain_count > 0 ? find(*chain_of(table, kind, bytes, length), kind, bytes, length)
+                                  : NULL;
 }
 
 struct rl_resource *rl_resource_get(struct rl_resources *table, uint32_t kind, const void *bytes,
                                     size_t length) {
-    uint32_t hash = hash_of(table, kind, bytes, length);
     if (table->count >= table->chain_count) {
         grow(table);
     }
     if (table->chain_count == 0) {
         return NULL;
     }
-    struct rl_resource **chain = chain_of(table, hash);
-    struct rl_resource *found = find(*chain, hash, kind, bytes, length);
+    struct rl_resource **chain = chain_of(table, kind, bytes, length);
+    struct rl_resource *found = find(*chain, kind, bytes, length);
     if (found != NULL) {
         if (found->references++ == 0) {
             table->kept[found->kept_at] = NULL;
@@ -81,10 +81,10 @@ struct rl_resource *rl_resource_get(struct rl_resources *table, uint32_t kind, c
         }
         return found;
     }
-    struct rl_resource *made = rl_alloc(table->memory, 1, sizeof *made + length);
+    struct rl_resource *made =
+        rl_alloc(table->memory, 1, offsetof(struct rl_resource, bytes) + length);
     if (made != NULL) {
         made->table = table;
-        made->hash = hash;
         made->home_hash = rl_home_hash(bytes, (uint32_t)length);
         made->kind = kind;
         made->length = (uint32_t)length;
@@ -98,7 +98,7 @@ struct rl_resource *rl_resource_get(struct rl_resources *table, uint32_t kind, c
 }
 
 static void forget(struct rl_resources *table, struct rl_resource *resource) {
-    struct rl_resource **at = chain_of(table, resource->hash);
+    struct rl_resource **at = chain_with(table, resource);
     while (*at != resource) {
         assert(*at != NULL);
         at = &(*at)->next;

@@ -44,6 +44,8 @@ struct rl_wait {
     uint32_t listens;            /* nodes that the client listens to for this resource, a mask */
     uint32_t passed_by;          /* nodes that have reported the place's token in their key */
     struct rl_deadline due;      /* whatever the line waits for */
+    uint64_t turn_ns;            /* when the place's turn came */
+    uint64_t held;               /* the place whose token a lock of ours holds with; 0: none */
     char successor[RL_VALUE_MAX + 1]; /* the client that comes next after ours; "": not known */
 };
 
@@ -57,10 +59,9 @@ struct rl_resource {
                                   does so once, or waiters would be overtaken again and again */
     struct rl_subscription *subscription; /* of its releases (notification.h), or NULL */
     uint64_t home_hash;                   /* the same for all clients and kinds */
-    uint32_t hash;
-    uint32_t references; /* 0: it is kept */
-    uint32_t kept_at;    /* ... here */
-    uint32_t kind;       /* rl_resource_kind() */
+    uint32_t references;                  /* 0: it is kept */
+    uint32_t kept_at;                     /* ... here */
+    uint32_t kind;                        /* rl_resource_kind() */
     uint32_t length;
     char bytes[];
 };

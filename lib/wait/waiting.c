@@ -15,13 +15,17 @@
 #include "nodes/eligibility.h"
 #include "wait/line.h"
 
+static redlock_lock *active_of(const redlock_lock *lock, uint32_t i) {
+    struct rl_ticket *active = lock->tickets[i].turns->active;
+    return active != NULL ? rl_ticket_lock(active) : NULL;
+}
+
 /* Whether another lock is active for one of this lock's resources and, as in_its_line says, waits
  * in the line of that very resource or of another one. */
 static bool has_before(const redlock_lock *lock, bool in_its_line) {
     bool found = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const struct rl_ticket *active = lock->waiting.tickets[i].turns->active;
-        const redlock_lock *other = active != NULL ? active->owner : NULL;
+        const redlock_lock *other = active_of(lock, i);
         assert(other == NULL || other->client == lock->client);
         found = found || (other != NULL && other != lock &&
                           (rl_line_of(other) == lock->resources[i]) == in_its_line);
@@ -33,12 +37,8 @@ bool rl_waiting_stands_apart(const redlock_lock *lock) {
     return lock->mode->side_by_side && has_before(lock, false);
 }
 
-void rl_waiting_init(redlock_lock *lock, struct rl_ticket *tickets) {
-    lock->waiting.tickets = tickets;
-}
-
 void rl_waiting_want(redlock_lock *lock, uint32_t i) {
-    rl_ticket_init(lock->waiting.tickets, lock->target.n, i, &lock->resources[i]->turns, lock);
+    rl_ticket_init(lock->tickets, lock->target.n, i, &lock->resources[i]->turns);
 }
 
 void rl_waiting_reset(redlock_lock *lock) {
@@ -63,21 +63,21 @@ bool rl_waiting_has_turn(const redlock_lock *lock) {
 
 bool rl_waiting_enter(redlock_lock *lock) {
     assert(!lock->waiting.is_in_line);
-    rl_tickets_take(lock->waiting.tickets);
+    rl_tickets_take(lock->tickets);
     lock->waiting.is_in_line = true;
     if (lock->mode->side_by_side) {
         return has_before(lock, true);
     }
-    if (!rl_tickets_may_ask(lock->waiting.tickets)) {
+    if (!rl_tickets_may_ask(lock->tickets)) {
         return true;
     }
-    rl_tickets_ask(lock->waiting.tickets);
+    rl_tickets_ask(lock->tickets);
     return false;
 }
 
 bool rl_waiting_is_busy(const redlock_lock *lock) {
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        if (lock->waiting.tickets[i].turns->active != NULL) {
+        if (lock->tickets[i].turns->active != NULL) {
             return true;
         }
     }
@@ -97,8 +97,7 @@ static int asker_status(const redlock_lock *asker) {
 int rl_waiting_status(const redlock_lock *lock) {
     int status = REDLOCK_ERR_HELD;
     for (uint32_t i = 0; i < lock->resource_count && status == REDLOCK_ERR_HELD; i++) {
-        const struct rl_ticket *active = lock->waiting.tickets[i].turns->active;
-        const redlock_lock *other = active != NULL ? active->owner : NULL;
+        const redlock_lock *other = active_of(lock, i);
         if (other != NULL && other != lock && rl_lock_is_acquiring(&other->core)) {
             status = asker_status(other);
         }
@@ -124,7 +123,7 @@ static void let_ask(redlock_lock *lock, bool pause) {
 }
 
 static void give_turn(redlock_lock *lock, bool pause) {
-    rl_tickets_ask(lock->waiting.tickets);
+    rl_tickets_ask(lock->tickets);
     let_ask(lock, pause);
 }
 
@@ -135,7 +134,7 @@ static bool waits(const redlock_lock *lock) {
 }
 
 bool rl_waiting_is_active(const redlock_lock *lock) {
-    const struct rl_ticket *first = &lock->waiting.tickets[0];
+    const struct rl_ticket *first = &lock->tickets[0];
     assert(lock->waiting.is_in_line);
     return first->turns->active == first; /* in all of its lists, or in none */
 }
@@ -143,7 +142,8 @@ bool rl_waiting_is_active(const redlock_lock *lock) {
 /* The next lock that waits for its turn, after the active one has left without a grant. */
 static struct rl_ticket *next_waiting(struct rl_waitlist *turns) {
     struct rl_ticket *ticket = turns->first;
-    while (ticket != NULL && (!waits(ticket->owner) || has_before(ticket->owner, true))) {
+    while (ticket != NULL &&
+           (!waits(rl_ticket_lock(ticket)) || has_before(rl_ticket_lock(ticket), true))) {
         ticket = ticket->next;
     }
     return ticket;
@@ -151,9 +151,9 @@ static struct rl_ticket *next_waiting(struct rl_waitlist *turns) {
 
 /* A grant of a permit serves one lock only: the next lock waits for another permit. */
 static void pass_to_next(const redlock_lock *lock) {
-    struct rl_ticket *next = next_waiting(lock->waiting.tickets[0].turns);
+    struct rl_ticket *next = next_waiting(lock->tickets[0].turns);
     if (next != NULL) {
-        give_turn(next->owner, false);
+        give_turn(rl_ticket_lock(next), false);
     }
 }
 
@@ -161,15 +161,15 @@ static void pass_to_next(const redlock_lock *lock) {
 static void pass_turn(redlock_lock *lock) {
     const struct rl_line *line = rl_resource_line(rl_line_of(lock));
     const bool takes = lock->queueing.is_queued && line->state == RL_LINE_TAKING && !line->probes;
-    rl_tickets_pass(lock->waiting.tickets);
+    rl_tickets_pass(lock->tickets);
     if (!lock->mode->shares_turn) {
         pass_to_next(lock);
         return;
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        struct rl_ticket *ticket = lock->waiting.tickets[i].turns->first;
+        struct rl_ticket *ticket = lock->tickets[i].turns->first;
         for (; ticket != NULL; ticket = ticket->next) {
-            redlock_lock *other = ticket->owner;
+            redlock_lock *other = rl_ticket_lock(ticket);
             if (waits(other)) {
                 other->waiting.takes = takes;
                 other->waiting.shuts = lock->waiting.shuts;
@@ -188,8 +188,8 @@ static void update_beside(redlock_lock *lock) {
         if (won) {
             pass_turn(lock);
         }
-    } else if (waits(lock) && rl_tickets_may_ask(lock->waiting.tickets)) {
-        rl_tickets_ask(lock->waiting.tickets); /* it was refused: the first to wait */
+    } else if (waits(lock) && rl_tickets_may_ask(lock->tickets)) {
+        rl_tickets_ask(lock->tickets); /* it was refused: the first to wait */
     }
 }
 
@@ -209,18 +209,18 @@ void rl_waiting_update(redlock_lock *lock) {
     bool is_free[REDLOCK_RESOURCES_MAX];
     lock->waiting.is_in_line = lock->waiting.has_turn = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        is_free[i] = rl_ticket_leave(&lock->waiting.tickets[i]);
+        is_free[i] = rl_ticket_leave(&lock->tickets[i]);
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        struct rl_waitlist *turns = lock->waiting.tickets[i].turns;
+        struct rl_waitlist *turns = lock->tickets[i].turns;
         bool pause = false;
         if (is_free[i] && turns->active == NULL) {
             struct rl_ticket *next =
                 beside ? next_waiting(turns) : rl_waitlist_next(turns, lock->core.now_ns, &pause);
-            if (next != NULL && !rl_tickets_may_ask(next->all)) {
-                let_ask(next->owner, false); /* another active lock waits elsewhere */
+            if (next != NULL && !rl_tickets_may_ask(rl_tickets_of(next))) {
+                let_ask(rl_ticket_lock(next), false); /* another active lock waits elsewhere */
             } else if (next != NULL) {
-                give_turn(next->owner, pause);
+                give_turn(rl_ticket_lock(next), pause);
             }
         }
     }

@@ -31,9 +31,7 @@ bool rl_waiting_stands_apart(const redlock_lock *lock);
 /* Whether the lock is the one that asks or holds, or waits for all of ours. It must be in line. */
 bool rl_waiting_is_active(const redlock_lock *lock);
 
-/* Initialises a new lock; tickets: memory for one ticket per resource. And: prepares the ticket of
- * its i-th resource, which the lock already has. */
-void rl_waiting_init(redlock_lock *lock, struct rl_ticket *tickets);
+/* Prepares the ticket of a new lock's i-th resource, which the lock already has. */
 void rl_waiting_want(redlock_lock *lock, uint32_t i);
 
 /* An acquire, an adoption or the release of a token begins. */

@@ -117,6 +117,12 @@ static void on_lost(redlock_lock *lock, int status, void *data) {
     ++*(int *)data;
 }
 
+static void on_renew(redlock_lock *lock, int status, void *data) {
+    (void)lock;
+    (void)status;
+    (void)data;
+}
+
 struct scene_told *scene_told_of(struct scene *s, enum scene_op op) {
     return &s->result->told[op];
 }
@@ -151,12 +157,19 @@ void scene_acquire(struct scene *s, redlock_lock *lock, enum scene_op op, int64_
     o.jitter_ms = 2;
     o.on_lost = on_lost;
     o.lost_data = &s->result->lost;
+    const bool needs_more = op == SCENE_ACQUIRE_A;
+    if (needs_more) {
+        o.owner = 7;
+        o.on_renew = on_renew;
+    }
     if (lock != NULL) {
         scene_enter(s);
         scene_told_of(s, op)->returned =
             redlock_acquire(lock, &o, scene_on_lock, scene_told_of(s, op));
         scene_leave(s);
-        assert_int_equal(scene_told_of(s, op)->returned, 0);
+        if (scene_told_of(s, op)->returned != REDLOCK_ERR_NOMEM || !needs_more || s->failed == 0) {
+            assert_int_equal(scene_told_of(s, op)->returned, 0);
+        }
         assert_int_equal(scene_told_of(s, op)->calls, 0);
     }
 }

@@ -62,7 +62,7 @@ static void moved(void *data) {
 
 static void init(struct world *w) {
     w->up = w->voters = rl_all_nodes(w->rules.n);
-    rl_lock_init(&w->lock, &w->rules, w->ballots, -43);
+    rl_lock_init(&w->lock, &w->rules, w->ballots);
 }
 
 static void begin(void *data) {
@@ -73,6 +73,7 @@ static void begin(void *data) {
                                   .node_timeout_ns = 250 * MS,
                                   .lost_margin_ns = 2 * MS,
                                   .not_asked_reason = -57,
+                                  .timeout_reason = -43,
                                   .duplicate_reason = -77},
                         .now_ns = START_NS,
                         .random = 33 * MS,
@@ -132,6 +133,11 @@ static void tells_actions(struct effects *effects, const struct world *w) {
     tells_result(effects, "lost", out->lost);
 }
 
+/* While it is extended, its memory is the reader's fence. */
+static uint64_t place_of(const struct rl_lock *lock) {
+    return lock->state == RL_EXTENDING ? 0 : lock->place;
+}
+
 static void tells_data(struct effects *effects, const struct rl_lock *before,
                        const struct rl_lock *now) {
     if (before->may_hold != now->may_hold) {
@@ -150,7 +156,7 @@ static void tells_data(struct effects *effects, const struct rl_lock *before,
     tells_number(effects, "fence", rl_lock_fence(before), rl_lock_fence(now));
     tells_number(effects, "floor", before->fence.floor, now->fence.floor);
     tells_number(effects, "life", before->life_ms, now->life_ms);
-    tells_number(effects, "place", before->place, now->place);
+    tells_number(effects, "place", place_of(before), place_of(now));
     tells_number(effects, "leased", before->is_leased, now->is_leased);
     tells_number(effects, "renews", before->renews, now->renews);
     tells_number(effects, "tries", before->acquire.tries, now->acquire.tries);
@@ -344,7 +350,7 @@ static void tells_votes(struct effects *effects, const struct rl_round *round) {
 static void copied_event(const struct world *w, struct effects *effects) {
     struct rl_lock other;
     struct rl_ballot ballots[N_MAX];
-    rl_lock_init(&other, &w->rules, ballots, -43);
+    rl_lock_init(&other, &w->rules, ballots);
     rl_lock_copy_past(&other, &w->lock);
     tells(effects, "%s: %s: ", other.token, kinds[other.round.kind]);
     tells_votes(effects, &other.round);

@@ -2,6 +2,7 @@
  * a plain list that is searched each time. */
 #include "core/waitlist.h"
 
+#include "base/list.h"
 #include "unit/check.h"
 
 #define LOCKS 6u
@@ -20,6 +21,10 @@ struct queue {
     uint32_t count;
 };
 
+static struct lock *lock_of(struct rl_ticket *ticket) {
+    return RL_CONTAINER(rl_tickets_of(ticket), struct lock, tickets);
+}
+
 static uint32_t size_of(uint32_t mask) {
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1);
 }
@@ -32,7 +37,7 @@ static void queue_init(struct queue *q, const uint32_t masks[LOCKS]) {
         lock->mask = masks[i];
         for (uint32_t line = 0; line < LINES; line++) {
             if (masks[i] >> line & 1) {
-                rl_ticket_init(lock->tickets, size_of(masks[i]), ticket++, &q->turns[line], lock);
+                rl_ticket_init(lock->tickets, size_of(masks[i]), ticket++, &q->turns[line]);
             }
         }
     }
@@ -95,9 +100,9 @@ static void leave(struct queue *q, uint32_t place) {
         if (turns->active == NULL) {
             struct lock *wanted = wanted_next(q, (uint32_t)(turns - q->turns));
             struct rl_ticket *next = rl_waitlist_next(turns, 1, &pause);
-            assert_ptr_equal(next != NULL ? next->owner : NULL, wanted);
+            assert_ptr_equal(next != NULL ? lock_of(next) : NULL, wanted);
             if (wanted != NULL) {
-                rl_tickets_ask(next->all);
+                rl_tickets_ask(rl_tickets_of(next));
                 wanted->is_active = true;
             }
         }

@@ -184,12 +184,13 @@ static inline void begin(struct scene *s, uint32_t n) {
                                  .drift_ppm = 10000,
                                  .node_timeout_ns = TIMEOUT_NS,
                                  .lost_margin_ns = 2 * MS,
-                                 .not_asked_reason = NOT_ASKED_REASON};
+                                 .not_asked_reason = NOT_ASKED_REASON,
+                                 .timeout_reason = TIMEOUT_REASON};
     for (uint32_t i = 0; i < N_MAX; i++) {
         s->oldest_ns[i] = RL_NEVER;
         s->reasons[i] = DOWN_REASON;
     }
-    rl_lock_init(&s->lock, &s->rules, s->ballots, TIMEOUT_REASON);
+    rl_lock_init(&s->lock, &s->rules, s->ballots);
 }
 
 static inline void forget(struct scene *s) {
