@@ -31,7 +31,7 @@
 #include "nodes/notification.h"
 #include "nodes/tls.h"
 #include "query/query.h"
-#include "redis/node_auth.h"
+#include "redis/credentials.h"
 #include "wait/line_call.h"
 #include "wait/line_event.h"
 #include "watch/metrics.h"

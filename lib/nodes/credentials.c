@@ -10,7 +10,7 @@
 #include <assert.h>
 
 #include "client/env.h"
-#include "redis/node_auth.h"
+#include "redis/credentials.h"
 
 static_assert(REDLOCK_USER_MAX == RL_URL_USER_MAX, "interface and URL agree on users");
 static_assert(REDLOCK_PASSWORD_MAX == RL_URL_PASSWORD_MAX, "... and on passwords");

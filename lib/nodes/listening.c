@@ -7,7 +7,7 @@
 
 #include "client/env.h"
 #include "redis/command.h"
-#include "redis/node_auth.h"
+#include "redis/credentials.h"
 
 #define BIT(node) (UINT32_C(1) << (node))
 

@@ -38,35 +38,9 @@
 #define RL_REDIS_CREDENTIALS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "redis/reply.h"
-#include "redis/url.h"
-
-struct rl_credentials {
-    bool has_password; /* false: there are none */
-    char user[RL_URL_USER_MAX + 1];
-    char password[RL_URL_PASSWORD_MAX + 1];
-};
-
-enum rl_auth_state {
-    RL_AUTH_SETTLED, /* those of the URL are the newest */
-    RL_AUTH_OFFERED, /* newer ones are not tried on this connection, or there is none */
-    RL_AUTH_SENT,    /* AUTH with them is outstanding */
-    RL_AUTH_REFUSED, /* on this connection; tried again on the next */
-    RL_AUTH_STATES
-};
-
-struct rl_auth {
-    struct rl_credentials offered;
-    struct rl_credentials later;   /* offered while others were outstanding */
-    uint8_t state;                 /* enum rl_auth_state */
-    bool is_skipped;               /* the offered ones, in the next handshake */
-    bool is_cut_live;              /* the server has hung up on them on a live connection */
-    int16_t reason;                /* why the offered ones were refused last, or 0 */
-    char words[RL_REPLY_TEXT_MAX]; /* ... in the node's words */
-};
+#include "redis/node_state.h"
 
 /* Returns false if the password or user cannot be sent. The place is empty then. */
 bool rl_credentials_set(struct rl_credentials *credentials, const char *user, const char *password);
@@ -75,9 +49,6 @@ void rl_credentials_wipe(struct rl_credentials *credentials);
 
 /* Puts them into the URL, and wipes the old ones. */
 void rl_credentials_use(const struct rl_credentials *credentials, struct rl_url *url);
-
-/* Writes AUTH, at most RL_COMMAND_WIRE_MAX bytes, which the caller wipes. Returns its length. */
-size_t rl_credentials_format(const char *user, const char *password, char *wire);
 
 /* Offers newer ones. They must be sent, unless others are outstanding. */
 void rl_auth_offer(struct rl_auth *auth, const struct rl_credentials *credentials);
@@ -107,5 +78,45 @@ bool rl_auth_is_due(const struct rl_auth *auth);
  * command 'AUTH', with args beginning with: ..."). Then only its first word is left in text, and
  * the rest is wiped. */
 void rl_auth_hide(char *text, const char *password);
+
+/* -- Of a node --
+ *
+ * On a live connection AUTH is a request like any other: answered in order, with the same timeouts.
+ * It is written when all earlier requests have been answered, and later ones wait for that, about a
+ * round trip. Can it cost the connection? Only through an unexpected reply, or none: a refusal
+ * leaves the connection as it was. */
+
+/* Offers newer credentials, copied: tried now if the node is up, else on its next connection, which
+ * begins at once if the node pauses because the old ones were refused. is_first: the loop has not
+ * run since the client was opened; unless the node has been sent others, they replace those of the
+ * URL. False: there is no memory for AUTH, and they are tried on the next connection. */
+bool rl_node_offer(struct rl_node *node, const struct rl_credentials *credentials, bool is_first);
+
+/* Offers refused credentials once more, since another connection has shown that the old ones are no
+ * longer valid. Not more often than a node that is down is retried. */
+void rl_node_offer_again(struct rl_node *node);
+
+/* For node.c. */
+
+/* Sends AUTH with the offered ones first in a handshake. False: there are none to send. */
+bool rl_node_auth_greet(struct rl_node *node);
+
+/* The node has just come up: sends credentials that were offered during the handshake, or omitted
+ * in it. */
+void rl_node_auth_up(struct rl_node *node);
+
+/* The connection has ended, for this reason; the state is still what it was. */
+void rl_node_auth_ended(struct rl_node *node, int16_t reason);
+
+/* The answer to AUTH with the old ones, in a handshake. */
+void rl_node_auth_former(struct rl_node *node, const struct rl_answer *answer);
+
+/* Ends a connection in its handshake. If the node demands a password, and has refused one on this
+ * connection, it is down because of that refusal. */
+void rl_node_auth_break(struct rl_node *node, int16_t reason, const char *text);
+
+/* The answer to AUTH with the offered ones. Returns 0 if they were accepted, or why not; then the
+ * old ones stay in use, unless it is NODE_PROTOCOL: then the connection is broken. */
+int16_t rl_node_auth_answer(struct rl_node *node, const struct rl_answer *answer);
 
 #endif

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "redis/credentials.h"
 #include "redlock/status.h"
+
+static_assert(RL_URL_USER_MAX + RL_URL_PASSWORD_MAX + 64 < RL_COMMAND_WIRE_MAX, "AUTH fits");
 
 static size_t format(char *wire, const char *a, const char *b, const char *c) {
     const char *args[] = {a, b, c};
@@ -15,6 +16,12 @@ static size_t format(char *wire, const char *a, const char *b, const char *c) {
     size_t length = rl_command_format_args(wire, RL_COMMAND_WIRE_MAX, args, count);
     assert(length > 0);
     return length;
+}
+
+size_t rl_handshake_auth(const char *user, const char *password, char *wire) {
+    assert(password[0] != '\0');
+    return user[0] != '\0' ? format(wire, "AUTH", user, password)
+                           : format(wire, "AUTH", password, NULL);
 }
 
 size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
@@ -25,7 +32,7 @@ size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
             if (!url->has_password) {
                 return 0;
             }
-            return rl_credentials_format(url->user, url->password, wire);
+            return rl_handshake_auth(url->user, url->password, wire);
         case RL_STEP_SELECT:
             snprintf(db, sizeof db, "%u", (unsigned)url->db);
             return url->db != 0 ? format(wire, "SELECT", db, NULL) : 0;

@@ -42,6 +42,9 @@ struct rl_handshake_options {
 size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
                            const struct rl_handshake_options *options, char *wire);
 
+/* Writes AUTH, at most RL_COMMAND_WIRE_MAX bytes, which the caller wipes. Returns its length. */
+size_t rl_handshake_auth(const char *user, const char *password, char *wire);
+
 /* The command that releases a key there, according to INFO: RELEASE, the script, or a native one
  * that the server should have. */
 enum rl_command_kind rl_handshake_release(const struct rl_info *info);

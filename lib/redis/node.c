@@ -1,8 +1,8 @@
 /* See node.h. */
 #include "redis/node.h"
 #include "redis/conn.h"
+#include "redis/credentials.h"
 #include "redis/native.h"
-#include "redis/node_auth.h"
 #include "redis/node_state.h"
 
 #include <assert.h>

@@ -8,7 +8,6 @@
 
 #include "redis/command.h"
 #include "redis/conn.h"
-#include "redis/credentials.h"
 #include "redis/handshake.h"
 #include "redis/url.h"
 
@@ -75,6 +74,31 @@ struct rl_native {
     uint8_t offered; /* what is still to be tried there; RL_COMMAND_RELEASE: nothing */
     uint8_t pause;   /* after a trial that ended with its connection: for how many connections */
     uint8_t rest;    /* how many of these, on which nothing is tried, are still to come */
+};
+
+/* credentials.h. */
+struct rl_credentials {
+    bool has_password; /* false: there are none */
+    char user[RL_URL_USER_MAX + 1];
+    char password[RL_URL_PASSWORD_MAX + 1];
+};
+
+enum rl_auth_state {
+    RL_AUTH_SETTLED, /* those of the URL are the newest */
+    RL_AUTH_OFFERED, /* newer ones are not tried on this connection, or there is none */
+    RL_AUTH_SENT,    /* AUTH with them is outstanding */
+    RL_AUTH_REFUSED, /* on this connection; tried again on the next */
+    RL_AUTH_STATES
+};
+
+struct rl_auth {
+    struct rl_credentials offered;
+    struct rl_credentials later;   /* offered while others were outstanding */
+    uint8_t state;                 /* enum rl_auth_state */
+    bool is_skipped;               /* the offered ones, in the next handshake */
+    bool is_cut_live;              /* the server has hung up on them on a live connection */
+    int16_t reason;                /* why the offered ones were refused last, or 0 */
+    char words[RL_REPLY_TEXT_MAX]; /* ... in the node's words */
 };
 
 struct rl_node {

@@ -1,6 +1,7 @@
 /* Newer credentials in transit: every order of setting, answers and disconnects; what may be shown
  * of them; and that none stays in memory. */
 #include "redis/credentials.h"
+#include "redis/handshake.h"
 
 #include "marks.h"
 #include "redlock/redlock.h"
@@ -55,9 +56,9 @@ static void takes_what_can_be_sent(void **state) {
 static void says_auth(void **state) {
     (void)state;
     char wire[RL_COMMAND_WIRE_MAX];
-    rl_credentials_format("", "p w", wire);
+    rl_handshake_auth("", "p w", wire);
     assert_string_equal(wire, "*2\r\n$4\r\nAUTH\r\n$3\r\np w\r\n");
-    rl_credentials_format("app", "p", wire);
+    rl_handshake_auth("app", "p", wire);
     assert_string_equal(wire, "*3\r\n$4\r\nAUTH\r\n$3\r\napp\r\n$1\r\np\r\n");
 }
 
