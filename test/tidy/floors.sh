@@ -13,7 +13,7 @@
 #   arrow       the pairs of rooms and files that may know each other
 #   circle      no file needs itself, by whatever way
 #   own-header  each .c has a header with its name, and what it gives to others is declared there
-#   data        the header with the client's and the lock's data has no functions
+#   data        the headers with the data of clients and locks have no functions
 #   outside     uv.h is for lib/uv, hiredis for lib/redis
 #   user-code   in the rooms of a client nothing but the turn calls the user
 #   field       a room's structs are looked into in that room alone

@@ -18,7 +18,7 @@
     fields(line)
     if (line ~ /(^|[^A-Z_])RL_(EXCLUSIVE|SHARED|PERMIT)([^A-Z_]|$)|permit [!=]= NULL/)
         print "mode", FILENAME, FNR
-    if (FILENAME == "client/state.h" && line ~ /^[a-z].*[a-z_0-9]\(/ &&
+    if (FILENAME ~ /^(client\/state|[a-z]+\/data)\.h$/ && line ~ /^[a-z].*[a-z_0-9]\(/ &&
         line !~ /^(static|typedef|struct.*\{)/) {
         name = line
         sub(/\(.*/, "", name)

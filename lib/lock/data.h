@@ -1,0 +1,126 @@
+/* What lib/lock keeps in a client and in its locks. No functions. */
+#ifndef RL_LOCK_DATA_H
+#define RL_LOCK_DATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "core/call.h"
+#include "redis/node.h"
+#include "redlock/redlock.h"
+#include "redlock/token.h"
+
+/* -- Calls, see calls.h -- */
+
+/* A command to one node on behalf of a lock. */
+struct rl_lock_call {
+    struct rl_request request; /* while it is outstanding */
+    struct rl_call sent;       /* what the core has to know of it, also while it is pending */
+    redlock_lock *lock;        /* a reference */
+    struct rl_lock_call *next_free;
+};
+
+/* Calls are allocated in blocks, each as large as all before it, and kept while the client is open:
+ * a repeating load soon allocates nothing. */
+struct rl_lock_call_block {
+    struct rl_lock_call_block *next;
+    struct rl_lock_call calls[];
+};
+
+/* How a release is sent, see line.h. */
+struct rl_release_plan {
+    uint32_t homes;     /* nodes that keep lines of its resources, as a mask: `mode` is for them */
+    uint32_t grace_ms;  /* for which others reserve the keys; 0: they delete them */
+    uint32_t lease_ms;  /* for which the keys are passed to `successor` */
+    uint32_t intent_ms; /* as in struct rl_request */
+    uint64_t counter;   /* the least fence that suits the successor; 0: none */
+    enum rl_release_mode mode;
+    char successor[RL_VALUE_MAX + 1]; /* "": not known */
+};
+
+/* A command as bytes. */
+struct rl_written {
+    size_t length; /* 0: not yet */
+    uint8_t kind;  /* enum rl_command_kind */
+    bool whole_script;
+};
+
+struct rl_calls {
+    struct rl_lock_call *free;
+    struct rl_lock_call_block *blocks;
+    uint32_t count;               /* in all blocks */
+    uint32_t outstanding;         /* sent, not answered */
+    struct rl_request request;    /* of a fan-out: what is the same for all nodes */
+    struct rl_written written[2]; /* its bytes, for other nodes and for home */
+    struct rl_release_plan plan;
+};
+
+/* -- Operations -- */
+
+/* What a message says after the status. */
+enum rl_words {
+    RL_WORDS_ROUND, /* the result of the last round. All others had no round: */
+    RL_WORDS_NONE,
+    RL_WORDS_SHARES,         /* acquired with a hold of its owner */
+    RL_WORDS_NO_FENCE,       /* could not share that hold, which has no fence */
+    RL_WORDS_OWNER_LOST,     /* was about to share a hold */
+    RL_WORDS_WAS_LOST,       /* released, but lost before, for loss.status */
+    RL_WORDS_STILL_HELD,     /* released, but not as often as acquired */
+    RL_WORDS_HELD_BY_OTHERS, /* released, but others of the owner go on */
+    RL_WORDS_WAITING,        /* behind another lock of the client */
+    RL_WORDS_WAITED_IN_VAIN,
+    RL_WORDS_QUEUED, /* behind other clients */
+    RL_WORDS_NO_RANDOM,
+    RL_WORDS_NO_PERMIT, /* none was free */
+    RL_WORDS_PERMITS    /* the nodes keep another number of permits */
+};
+
+/* An operation of the user: submitted, then done, then delivered. */
+struct rl_op {
+    redlock_lock_cb callback;
+    void *data;
+    int status;
+    bool is_active; /* submitted and not delivered */
+    bool is_done;   /* status is known */
+    uint8_t words;  /* enum rl_words */
+};
+
+/* The holder is notified of the loss of its hold. */
+struct rl_loss {
+    struct rl_queued queued; /* on_lost is due */
+    redlock_lock_cb callback;
+    void *data;
+    int16_t status; /* why */
+};
+
+/* The holder is notified of the watchdog's extensions. */
+struct rl_renewal {
+    redlock_lock_cb callback;
+    void *data;
+    int16_t status; /* of the last extension */
+    bool is_due;
+};
+
+/* Several lock objects of one owner share one hold, see hold.h and reentrancy.h. */
+struct rl_sharing {
+    redlock_lock *lock; /* whose this is */
+    uint64_t owner;
+    redlock_lock *primary;    /* the lock whose hold this one shares (a reference), or NULL */
+    struct rl_list followers; /* the locks that share this one's hold */
+    struct rl_link link;      /* in the primary's */
+    redlock_lock *for_extend; /* whose extension of this core's hold is pending; release */
+    redlock_lock *for_release;
+};
+
+/* What messages are about. */
+struct rl_last {
+    const char *refusal; /* why the last call was refused; NULL: it was not */
+    char *refusal_text;  /* allocated text for that, or NULL */
+    int16_t status;      /* of the last operation, loss or renewal */
+    int16_t attempt;     /* of the last attempt of the last acquire that ended */
+    uint8_t words;       /* enum rl_words, of status */
+    bool has_asked;      /* an attempt of the last acquire has begun */
+};
+
+#endif

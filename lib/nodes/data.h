@@ -1,0 +1,102 @@
+/* What lib/nodes keeps in a client and in its locks. No functions. */
+#ifndef RL_NODES_DATA_H
+#define RL_NODES_DATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "core/calibration.h"
+#include "core/deadline.h"
+#include "core/guard.h"
+#include "core/lock_data.h"
+#include "core/pending.h"
+#include "redis/listener.h"
+#include "redis/node.h"
+#include "redlock/redlock.h"
+
+/* -- Nodes, see nodes/eligibility.h -- */
+
+struct rl_client_node {
+    struct rl_node node;
+    struct rl_pending pending_releases;
+    struct rl_guard guard;
+    struct rl_deadline deadline; /* of the node, of its pending releases, or of its quarantine */
+    struct rl_calibration calibration;
+    uint64_t secret; /* by which its messages are verified; 0: not known */
+    redlock_client *client;
+    int16_t error;             /* the last error reply while it was up, 0: none */
+    char words[RL_DETAIL_MAX]; /* the text of that reply */
+    uint8_t index;
+    bool is_settled; /* has been up or has failed once */
+};
+
+/* -- TLS, see tls.h -- */
+
+/* What nodes with the same settings share. */
+struct rl_client_tls {
+    struct rl_client_tls *next;
+    struct rl_tls *tls;
+    const char *ca, *cert, *key; /* behind the struct, or NULL */
+    bool insecure;
+};
+
+/* -- Listening, see listening.h -- */
+
+#define RL_CLIENT_ID_LEN 16
+#define RL_TAIL_LEN (RL_TOKEN_LEN - 2 * RL_CLIENT_ID_LEN) /* a number of 64 bits between the two */
+
+/* Masks have a bit for each node. */
+/* One channel on all nodes; masks have a bit for each. */
+struct rl_channel {
+    uint32_t asked;     /* may send messages: SUBSCRIBE is out or confirmed */
+    uint32_t confirmed; /* of them */
+    uint32_t leaving;   /* of them: UNSUBSCRIBE is out */
+};
+
+struct rl_listening {
+    const struct rl_listening_events *events; /* NULL: nobody attends */
+    const struct rl_listening_topics *topics;
+    struct rl_listener *listeners;   /* one for each node; NULL before the first is needed */
+    bool everywhere;                 /* subscriptions want all nodes */
+    uint32_t wanted;                 /* the client's own channel is */
+    uint32_t kept;                   /* wanted now, or until recently */
+    struct rl_channel own;           /* the client's own */
+    uint32_t reported;               /* its refusal was */
+    uint32_t dirty;                  /* listeners to flush */
+    uint64_t until_ns[RL_NODES_MAX]; /* when a kept node that is not wanted is given up */
+    uint64_t failures[RL_NODES_MAX]; /* the listener's, when last confirmed or closed */
+    uint64_t since_ns[RL_NODES_MAX]; /* when it was confirmed */
+    struct rl_deadline deadline;
+};
+
+/* -- Release notifications, see nodes/notification.h -- */
+
+/* A watcher of a resource: it is notified of releases. */
+struct rl_watcher {
+    struct rl_link link;                      /* in the subscription's */
+    struct rl_subscription *subscription;     /* NULL: does not listen */
+    uint32_t heard;                           /* nodes, since it was notified last */
+    void (*told)(struct rl_watcher *watcher); /* must not run the user's code */
+};
+
+struct rl_subscription {
+    struct rl_link link;          /* all subscriptions of the client */
+    struct rl_resource *resource; /* a reference */
+    struct rl_list watchers;
+    uint64_t until_ns; /* when it is given up, without watchers */
+    struct rl_channel channel;
+    bool has_quorum; /* of confirmations */
+    bool is_ending;
+};
+
+struct rl_notifications {
+    struct rl_list subscriptions;
+    uint32_t count;
+    uint32_t ending;   /* of them */
+    uint32_t kind;     /* of their resources: recipes watch locks of one mode only */
+    uint64_t sweep_ns; /* when idle subscriptions are searched for; RL_NEVER: none are idle */
+    struct rl_deadline deadline;
+};
+
+#endif

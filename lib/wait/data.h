@@ -1,0 +1,70 @@
+/* What lib/wait keeps in a client and in its locks. No functions. */
+#ifndef RL_WAIT_DATA_H
+#define RL_WAIT_DATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "core/waitlist.h"
+#include "nodes/data.h"
+#include "redlock/redlock.h"
+
+/* Locks of one client take turns, see waiting.h. */
+struct rl_waiting {
+    bool is_in_line; /* waits, asks or holds */
+    bool has_turn;   /* its turn has come, and it was not stepped yet */
+    bool pauses;     /* ... and it must let others go first */
+    bool takes;      /* ... and another lock of ours has its turn among all clients */
+    bool shuts;      /* its turn among all clients came while writers wait */
+};
+
+/* What the loop's turn must do with the first waiting lock of its client. */
+enum rl_line_call {
+    RL_LINE_CALL_NONE,
+    RL_LINE_CALL_TURN,  /* its turn among all clients has come */
+    RL_LINE_CALL_PLAIN, /* it asks without a turn: no other client is known to wait */
+    RL_LINE_CALL_ALONE  /* no line can be used: it tries again after a pause */
+};
+
+/* A lock's wait among the locks of all clients, see line.h. */
+struct rl_queueing {
+    uint32_t refused_life_ms; /* the shortest life of the keys that refused; 0: not known */
+    uint32_t lease_ms;    /* how long the keys live that its turn is passed; 0: it asks for them */
+    uint8_t refused_by;   /* index of the resource that was held */
+    bool refused_at_home; /* home has refused the attempt's token */
+    uint8_t line;         /* the resource in whose line it is */
+    uint8_t call;         /* enum rl_line_call */
+    bool has_waited;      /* it was granted by a turn of its place */
+    bool is_queued;       /* in line, or asks in its turn, or waits for home's answer */
+    bool noted_intent;    /* it was refused, and keeps new readers off */
+};
+
+/* A place that was given up, and may still be passed a key. Masks have a bit for each node. */
+struct rl_left {
+    redlock_lock *lock; /* a reference, since the user may free it at once; NULL: none */
+    uint64_t place;
+    uint32_t gone;   /* nodes without its key when it was given up, or that get no release */
+    uint32_t passed; /* nodes that have reported passing it one */
+};
+
+#define RL_LINES_LEFT 16
+
+/* The lines that a client waits in. */
+struct rl_lines {
+    struct rl_list waiting; /* struct rl_wait, by `waits` */
+    struct rl_list passed;  /* ... of resources that may be held after waiting, by `passed` */
+    struct rl_line_request *free;
+    struct rl_line_request *owed; /* LEAVEs that did not arrive */
+    uint32_t owed_count;
+    uint64_t number;            /* of the next place: 56 bits */
+    uint32_t refused;           /* nodes that do not let the client listen, as a mask */
+    uint32_t outstanding;       /* JOINs and LEAVEs, sent, not answered */
+    char tail[RL_TAIL_LEN + 1]; /* of the tokens of its places */
+    struct rl_left left[RL_LINES_LEFT];
+    uint32_t left_next;
+    uint32_t listening[REDLOCK_NODES_MAX]; /* resources for which each node is listened to */
+    bool refuses; /* some of `left` were passed a key that is not released yet */
+};
+
+#endif
