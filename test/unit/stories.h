@@ -178,7 +178,7 @@ static inline void run_line(const char *line, struct effects *told) {
         for (char *lines = effects.text, *effect;
              (effect = strtok_r(lines, "\n", &lines)) != NULL;) {
             tells(&beside, "%s%s", beside.text[0] != '\0' ? " / " : ARROW, effect);
-            tells(&below, "    %s%s\n", ARROW + 1, effect);
+            tells(&below, "    -> %s\n", effect);
         }
     }
     if (strlen(line) + strlen(beside.text) <= STORY_WIDTH) {
