@@ -150,12 +150,17 @@ const struct story stories[] = {
      "a acquire ALREADY_HELD; a says has no fence: set fencing; b release; a acquire; b acquire;"
      "b level a; a release; c acquire; c level b; nodes 0-4 DEL key; b extend LOST; b lost LOST;"
      "c lost LOST; c level a"},
+    {"who waits for a fence does not join a hold without one",
+     "a: key owner=7; b: key owner=7 fenced; c: key owner=8; c acquire; a asks; b asks; c release;"
+     "a gets; b gets ALREADY_HELD; b says has no fence: set fencing; b unfenced; b over; a release;"
+     "b acquire"},
     {"a loss is told to all objects, and a release that follows says it",
      "a: key owner=7 ttl=600; b: key owner=7 ttl=600; a acquire; b acquire; a lost EXPIRED;"
      "b lost EXPIRED; a over; b release LOST; b release NOT_HELD; b acquire; a over;"
      "a release LOST; b release"},
     {"the last object of an owner hands the lock on",
-     "a: key owner=7; b: key owner=7; c: key @1; a acquire; b acquire; b disown BUSY; a release;"
+     "a: key owner=7; b: key owner=7; c: key @1; a acquire; b acquire; a disown BUSY; b disown "
+     "BUSY; a release;"
      "b disown; b over; b free; a free; c adopts b"},
     {"an object goes by every way, and the other holds on",
      "a: key owner=7; b: key owner=7; c: key; a acquire; b acquire; a free; b valid; b on 5;"
