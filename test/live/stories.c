@@ -103,6 +103,8 @@ const struct story stories[] = {
      "a: shared key; b: shared key; a acquire; b acquire; nodes 3-4 FLUSHALL; a extend; a on 5;"
      "b on 3; b extend; b on 5; nodes 0-4 FLUSHALL; a extend LOST; a lost LOST;"
      "b extend LOST; b lost LOST"},
+    {"an extension shortens no lease",
+     "a: shared key ttl=60000; a acquire; a on 5; a extend; a on 5; life 40000-60000 4 key"},
     {"several resources are read together or not at all",
      "a: shared x,y; b: shared x,y; w: y; a acquire; b acquire; a on 5; w acquire HELD;"
      "a release; b release; w acquire; a acquire HELD; value redlock:shared 0 x"},
@@ -131,6 +133,9 @@ const struct story stories[] = {
     {"a refused downgrade is made good by the next extension",
      "a: key; a acquire; nodes 0-2 CONFIG SET maxmemory 1; a downgrade UNKNOWN;"
      "nodes 0-2 CONFIG SET maxmemory 0; a extend; value redlock:shared 5 key; a upgrade"},
+    {"a writer that leaves lets in the readers behind it",
+     "r: shared key; w: key @1; s: shared key @2; r acquire; w asks; s asks; s waits; w cancel;"
+     "w gets CANCELED; s gets"},
     {"no reader of y waits for one that waits for x",
      "w: x; b: shared x,y; r: shared y; w acquire; b asks; r acquire; b waits; w release; b gets"},
 
