@@ -16,7 +16,7 @@
 /* A follower and its primary refer to each other; a primary is never a follower itself. */
 static void check_sharing(const redlock_lock *lock) {
     const struct rl_sharing *sharing = lock->sharing;
-    assert(!lock->owes_lost || lock->depth == 0);
+    assert(!lock->was_lost || lock->depth == 0);
     assert(!lock->joining || (sharing != NULL && sharing->owner != 0));
     if (sharing == NULL) {
         return;

@@ -76,7 +76,7 @@ struct redlock_lock {
     struct rl_sharing *sharing; /* NULL: no acquire had an owner */
     uint32_t depth;             /* acquires that were delivered and not released */
     bool joining;               /* an acquire that shares a hold is done and not delivered */
-    bool owes_lost;             /* its hold was lost; the release that follows says so */
+    bool was_lost;              /* its hold was lost; the release that follows says so */
     struct rl_waiting waiting;
     struct rl_queueing queueing;
     struct rl_holding holding;

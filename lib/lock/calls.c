@@ -220,7 +220,7 @@ bool rl_calls_again(struct rl_node *node, struct rl_request *request) {
 
 /* -- Pending releases -- */
 
-static void owe_changed(struct rl_client_node *node, uint32_t count_before) {
+static void pending_changed(struct rl_client_node *node, uint32_t count_before) {
     assert(node->client->pending_releases >= count_before); /* the node's are part of them */
     assert(node->pending_releases.count <= RL_PENDING_MAX);
     node->client->pending_releases += node->pending_releases.count;
@@ -245,7 +245,7 @@ static void trace_release(struct rl_client_node *node, enum redlock_event_type t
     }
 }
 
-static void owe_drop(struct rl_client_node *node, struct rl_pending_release *item) {
+static void drop(struct rl_client_node *node, struct rl_pending_release *item) {
     if (item != NULL) {
         struct rl_lock_call *call = RL_CONTAINER(item, struct rl_lock_call, sent.pending);
         node->client->stats.releases_dropped++;
@@ -255,7 +255,7 @@ static void owe_drop(struct rl_client_node *node, struct rl_pending_release *ite
     }
 }
 
-static void owe(struct rl_client_node *node, struct rl_lock_call *call, bool is_refused) {
+static void keep(struct rl_client_node *node, struct rl_lock_call *call, bool is_refused) {
     uint32_t before = node->pending_releases.count;
     assert(call->sent.kind == RL_CALL_RELEASE); /* a retry sends nothing else */
     assert(call->lock->client == node->client);
@@ -266,11 +266,11 @@ static void owe(struct rl_client_node *node, struct rl_lock_call *call, bool is_
     if (!is_refused) {
         trace_release(node, REDLOCK_EVENT_RELEASE_PENDING, call, call->lock);
     }
-    owe_changed(node, before);
-    owe_drop(node, given_up);
+    pending_changed(node, before);
+    drop(node, given_up);
 }
 
-void rl_calls_owe(redlock_lock *lock, uint32_t node) {
+void rl_calls_keep_release(redlock_lock *lock, uint32_t node) {
     assert(node < lock->client->n_nodes);
     struct rl_lock_call *call = call_take(lock);
     if (call == NULL) {
@@ -281,7 +281,7 @@ void rl_calls_owe(redlock_lock *lock, uint32_t node) {
     }
     call_init(call, lock, RL_CALL_RELEASE, 0);
     request_fill(&call->request, lock, RL_CALL_RELEASE);
-    owe(&lock->client->nodes[node], call, false);
+    keep(&lock->client->nodes[node], call, false);
 }
 
 static bool retry_one(struct rl_pending_release *item, void *data) {
@@ -324,17 +324,17 @@ void rl_calls_give_back(redlock_lock *lock, uint32_t node, uint64_t place) {
 void rl_calls_retry(struct rl_client_node *node) {
     uint32_t before = node->pending_releases.count;
     rl_pending_retry(&node->pending_releases, rl_client_now_ns(node->client), retry_one, node);
-    owe_changed(node, before);
+    pending_changed(node, before);
 }
 
 void rl_calls_drop(struct rl_client_node *node) {
     uint32_t before = node->pending_releases.count;
     struct rl_pending_release *item;
     while ((item = rl_pending_take(&node->pending_releases)) != NULL) {
-        owe_drop(node, item);
+        drop(node, item);
     }
     assert(node->pending_releases.count == 0); /* the list and its count agree */
-    owe_changed(node, before);
+    pending_changed(node, before);
 }
 
 void rl_calls_settle(struct rl_client_node *node, struct rl_lock_call *call,
@@ -343,10 +343,10 @@ void rl_calls_settle(struct rl_client_node *node, struct rl_lock_call *call,
     assert(call->lock != NULL && call->lock->client == client);
     switch (rl_call_end(&call->sent, outcome)) {
         case RL_END_REFUSED:
-            owe(node, call, true);
+            keep(node, call, true);
             return;
         case RL_END_UNANSWERED:
-            owe(node, call, false);
+            keep(node, call, false);
             return;
         case RL_END_RETRIED:
             client->stats.releases_retried++;

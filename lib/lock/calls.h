@@ -17,7 +17,7 @@ void rl_calls_format(redlock_lock *lock, enum rl_call_kind kind);
 /* Sends the command. Returns 0 if it will be answered, else the reason why it was not sent. */
 int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round, uint32_t node);
 /* Makes a release of the present token, which could not be sent, pending for the node. */
-void rl_calls_owe(redlock_lock *lock, uint32_t node);
+void rl_calls_keep_release(redlock_lock *lock, uint32_t node);
 
 /* Whether a command whose script the node has forgotten is worth sending again. */
 bool rl_calls_again(struct rl_node *node, struct rl_request *request);

@@ -29,7 +29,7 @@ bool rl_delivery_is_due(const redlock_lock *lock, enum rl_delivery_kind kind) {
 /* The object holds from now on. */
 static void acquired(redlock_lock *lock) {
     assert(rl_hold_primary(lock) == lock || lock->joining);
-    assert(!lock->owes_lost); /* the acquire has ended any earlier hold */
+    assert(!lock->was_lost); /* the acquire has ended any earlier hold */
     lock->fence = rl_lock_fence(&rl_hold_primary(lock)->core);
     rl_permit_granted(lock, rl_hold_primary(lock));
     lock->client->stats.fenced += lock->fence != 0;

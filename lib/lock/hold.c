@@ -165,7 +165,7 @@ static void lose(redlock_lock *lock, int status) {
     if (lock->depth > 0) {
         assert(!rl_queued_is_in(&lock->loss.queued)); /* on_lost runs once for each hold */
         lock->depth = 0;
-        lock->owes_lost = true;
+        lock->was_lost = true;
         lock->loss.status = (int16_t)status;
         rl_ready_lost(lock);
     }

@@ -40,9 +40,11 @@ void redlock_lock_free(redlock_lock *lock) {
 
 /* -- Operations -- */
 
-static int refuse(redlock_lock *lock, int status) {
+/* why: kept for the message until a call is accepted or an operation of the lock ends; NULL: the
+ * status says it. */
+static int refuse(redlock_lock *lock, int status, const char *why) {
     assert(status < 0);
-    rl_message_refuse(lock, redlock_strerror(status));
+    lock->last.refusal = why != NULL ? why : redlock_strerror(status);
     return status;
 }
 
@@ -55,10 +57,10 @@ static int enter(redlock_lock *lock, const char *function) {
     redlock_client *client = lock->client;
     rl_own(client, function);
     if (rl_io_is_forked(&client->io)) {
-        return refuse(lock, REDLOCK_ERR_FORKED);
+        return refuse(lock, REDLOCK_ERR_FORKED, NULL);
     }
     if (client->phase != RL_CLIENT_OPEN) {
-        return refuse(lock, REDLOCK_ERR_CLOSED);
+        return refuse(lock, REDLOCK_ERR_CLOSED, NULL);
     }
     lock->last.refusal = NULL;
     rl_client_wake(client);
@@ -68,11 +70,6 @@ static int enter(redlock_lock *lock, const char *function) {
         assert(!rl_hold_is_held(lock));
     }
     return 0;
-}
-
-static int refuse_busy(redlock_lock *lock, const char *why) {
-    rl_message_refuse(lock, why);
-    return REDLOCK_ERR_BUSY;
 }
 
 /* What prevents an acquire, an adoption or a release; NULL: nothing. */
@@ -93,10 +90,10 @@ static const char *in_the_way(const redlock_lock *lock) {
 static int check_free(redlock_lock *lock) {
     const char *why = in_the_way(lock);
     if (why != NULL) {
-        return refuse_busy(lock, why);
+        return refuse(lock, REDLOCK_ERR_BUSY, why);
     }
     bool holds = rl_lock_is_holding(&rl_hold_primary(lock)->core);
-    return holds ? refuse(lock, REDLOCK_ERR_ALREADY_HELD) : 0;
+    return holds ? refuse(lock, REDLOCK_ERR_ALREADY_HELD, NULL) : 0;
 }
 
 static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *full) {
@@ -111,7 +108,7 @@ static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *fu
         lock->sharing->owner = full->owner;
     }
     lock->fence = lock->depth > 0 ? lock->fence : 0;
-    lock->owes_lost = false;
+    lock->was_lost = false;
     if (lock->depth == 0) {
         rl_permit_begin(lock);
     }
@@ -129,33 +126,33 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
     }
     const char *why = in_the_way(lock);
     if (why != NULL) {
-        return refuse_busy(lock, why);
+        return refuse(lock, REDLOCK_ERR_BUSY, why);
     }
     status = rl_options_acquire(lock, options, &event.u.acquire, &full);
     if (status != 0) {
         return status;
     }
     if (rl_hold_is_held(lock) && (full.owner == 0 || full.owner != rl_hold_owner(lock))) {
-        return refuse(lock, REDLOCK_ERR_ALREADY_HELD);
+        return refuse(lock, REDLOCK_ERR_ALREADY_HELD, NULL);
     }
     redlock_lock *primary = rl_reentrancy_find(lock, full.owner, &status);
     if (status != 0) {
-        return refuse(lock, status);
+        return refuse(lock, status, NULL);
     }
     why = in_the_way(lock);
     if (why != NULL) { /* its hold was over by a later look at the clock than enter()'s */
-        return refuse_busy(lock, why);
+        return refuse(lock, REDLOCK_ERR_BUSY, why);
     }
     if (primary != NULL && full.fencing && rl_lock_fence(&primary->core) == 0) {
-        rl_message_refuse(lock, RL_MESSAGE_NO_FENCE);
-        return REDLOCK_ERR_ALREADY_HELD;
+        return refuse(lock, REDLOCK_ERR_ALREADY_HELD, RL_MESSAGE_NO_FENCE);
     }
     if (primary != lock && rl_lock_is_holding(&lock->core)) {
-        return refuse_busy(
-            lock, "in use: it was released, but other objects of its owner still share its hold");
+        return refuse(
+            lock, REDLOCK_ERR_BUSY,
+            "in use: it was released, but other objects of its owner still share its hold");
     }
     if (!rl_hold_reserve(lock, full.owner != 0, full.on_renew != NULL)) {
-        return refuse(lock, REDLOCK_ERR_NOMEM);
+        return refuse(lock, REDLOCK_ERR_NOMEM, NULL);
     }
     take_callbacks(lock, &full);
     rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
@@ -183,9 +180,8 @@ static bool is_token(const char *token) {
 /* A semaphore's token means nothing without its slots. */
 static int check_slots(redlock_lock *lock) {
     if (rl_permit_lacks_slots(lock)) {
-        rl_message_refuse(
-            lock, "which slots the token is of must be said first: redlock_lock_set_slots()");
-        return REDLOCK_ERR_INVALID;
+        return refuse(lock, REDLOCK_ERR_INVALID,
+                      "which slots the token is of must be said first: redlock_lock_set_slots()");
     }
     return 0;
 }
@@ -206,8 +202,8 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     }
     status = check_free(lock);
     if (status == 0 && rl_waiting_is_busy(lock)) {
-        status =
-            refuse_busy(lock, "in use: another lock of this client holds it or is acquiring it");
+        status = refuse(lock, REDLOCK_ERR_BUSY,
+                        "in use: another lock of this client holds it or is acquiring it");
     }
     if (status != 0) {
         return status;
@@ -220,9 +216,8 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
         return status;
     }
     if (full.fencing) {
-        rl_message_refuse(lock,
-                          "fencing: adopting gives no fence; hand the fence over with the token");
-        return REDLOCK_ERR_INVALID;
+        return refuse(lock, REDLOCK_ERR_INVALID,
+                      "fencing: adopting gives no fence; hand the fence over with the token");
     }
     status = check_slots(lock);
     if (status != 0) {
@@ -230,7 +225,7 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     }
     full.owner = 0;
     if (!rl_hold_reserve(lock, false, full.on_renew != NULL)) {
-        return refuse(lock, REDLOCK_ERR_NOMEM);
+        return refuse(lock, REDLOCK_ERR_NOMEM, NULL);
     }
     take_callbacks(lock, &full);
     rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
@@ -251,13 +246,13 @@ static int check_extend(redlock_lock *lock) {
     redlock_lock *primary = rl_hold_primary(lock);
     bool is_extending = primary->core.state == RL_EXTENDING && !primary->core.renews;
     if (lock->ops[RL_OP_EXTEND].is_active) {
-        return refuse_busy(lock, "in use: an extension is pending");
+        return refuse(lock, REDLOCK_ERR_BUSY, "in use: an extension is pending");
     }
     if (rl_hold_is_held(lock) && is_extending) {
-        return refuse_busy(lock,
-                           "in use: another object of its owner is extending the hold they share");
+        return refuse(lock, REDLOCK_ERR_BUSY,
+                      "in use: another object of its owner is extending the hold they share");
     }
-    return rl_hold_is_held(lock) ? 0 : refuse(lock, REDLOCK_ERR_NOT_HELD);
+    return rl_hold_is_held(lock) ? 0 : refuse(lock, REDLOCK_ERR_NOT_HELD, NULL);
 }
 
 static void submit_extend(redlock_lock *lock, struct rl_event *event, redlock_lock_cb on_done,
@@ -272,40 +267,38 @@ static void submit_extend(redlock_lock *lock, struct rl_event *event, redlock_lo
 int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, void *data) {
     struct rl_event event = {.type = RL_EV_EXTEND};
     int status = enter(lock, __func__);
-    if (status != 0) {
-        return status;
+    if (status == 0) {
+        status = check_extend(lock);
     }
-    status = check_extend(lock);
-    if (status != 0) {
-        return status;
-    }
-    if (ttl_ms != 0) {
+    if (status == 0 && ttl_ms != 0) {
         status = rl_options_ttl(lock, ttl_ms, 0);
-        if (status != 0) {
-            return status;
-        }
     }
-    event.u.ttl_ms = (uint32_t)ttl_ms;
-    submit_extend(lock, &event, on_done, data);
+    if (status == 0) {
+        event.u.ttl_ms = (uint32_t)ttl_ms;
+        submit_extend(lock, &event, on_done, data);
+    }
+    return status;
+}
+
+/* Refuses what the other users of the hold would not expect. */
+static int check_sole_user(redlock_lock *lock) {
+    if (lock->depth > 1 || lock->joining || rl_hold_has_others(lock)) {
+        return refuse(lock, REDLOCK_ERR_BUSY,
+                      "in use: it was acquired more than once, or other objects share it");
+    }
     return 0;
 }
 
-/* Whether the mode of the hold can be changed, as far as its rules say (why_not): others that use
- * it rely on it. */
+/* Whether the mode of the hold can be changed, as far as its rules say (why_not). */
 static int check_mode(redlock_lock *lock, const char *why_not) {
     int status = check_extend(lock);
     if (status != 0) {
         return status;
     }
     if (why_not != NULL) {
-        rl_message_refuse(lock, why_not);
-        return REDLOCK_ERR_INVALID;
+        return refuse(lock, REDLOCK_ERR_INVALID, why_not);
     }
-    if (lock->depth > 1 || lock->joining || rl_hold_has_others(lock)) {
-        return refuse_busy(lock,
-                           "in use: it was acquired more than once, or other objects share it");
-    }
-    return 0;
+    return check_sole_user(lock);
 }
 
 int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
@@ -328,10 +321,9 @@ int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data)
         status = check_mode(lock, rl_mode_now(rl_hold_primary(lock))->no_upgrade);
     }
     if (status == 0 && rl_mode_is_adopted(rl_hold_primary(lock))) {
-        rl_message_refuse(lock,
-                          "it was adopted, and what was sent for it before may come late: "
-                          "release it and acquire it exclusively");
-        return REDLOCK_ERR_INVALID;
+        return refuse(lock, REDLOCK_ERR_INVALID,
+                      "it was adopted, and what was sent for it before may come late: "
+                      "release it and acquire it exclusively");
     }
     if (status == 0) {
         struct rl_world *world = lock->client->io.world;
@@ -348,10 +340,10 @@ int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
         return status;
     }
     if (lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active) {
-        return refuse_busy(lock, in_the_way(lock));
+        return refuse(lock, REDLOCK_ERR_BUSY, in_the_way(lock));
     }
-    if (!rl_hold_is_held(lock) && !lock->owes_lost) {
-        return refuse(lock, REDLOCK_ERR_NOT_HELD);
+    if (!rl_hold_is_held(lock) && !lock->was_lost) {
+        return refuse(lock, REDLOCK_ERR_NOT_HELD, NULL);
     }
     rl_op_submit(lock, RL_OP_RELEASE, on_done, data);
     rl_reentrancy_release(lock);
@@ -363,15 +355,12 @@ int redlock_lock_set_slots(redlock_lock *lock, const int32_t *slots, size_t n) {
     if (status == 0) {
         status = check_free(lock);
     }
-    if (status != 0) {
-        return status;
-    }
-    if (!rl_permit_name(lock, slots, n)) {
+    if (status == 0 && !rl_permit_name(lock, slots, n)) {
         return rl_message_refuse_format(
             lock, "slots: they must be %u different numbers from 0 to permits - 1",
             (unsigned)lock->target.take);
     }
-    return 0;
+    return status;
 }
 
 int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb on_done,
@@ -393,7 +382,7 @@ int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb
         return status;
     }
     event.u.token = token;
-    lock->owes_lost = false;
+    lock->was_lost = false;
     lock->span.id = 0; /* it was acquired by another client */
     rl_mode_take_over(lock, false);
     rl_waiting_reset(lock);
@@ -408,17 +397,18 @@ int redlock_disown(redlock_lock *lock) {
         return status;
     }
     if (!rl_hold_is_held(lock)) {
-        return refuse(lock, REDLOCK_ERR_NOT_HELD);
+        return refuse(lock, REDLOCK_ERR_NOT_HELD, NULL);
     }
-    if (lock->depth > 1 || lock->joining || rl_hold_has_others(lock)) {
-        return refuse_busy(lock,
-                           "in use: it was acquired more than once, or other objects share it");
+    status = check_sole_user(lock);
+    if (status != 0) {
+        return status;
     }
     if (!rl_mode_may_disown(rl_hold_primary(lock))) {
-        return refuse_busy(lock, "in use: a node has not answered a change of its mode");
+        return refuse(lock, REDLOCK_ERR_BUSY,
+                      "in use: a node has not answered a change of its mode");
     }
     if (!rl_reentrancy_disown(lock)) {
-        return refuse(lock, REDLOCK_ERR_NOT_HELD); /* by the clock now; on_lost says so */
+        return refuse(lock, REDLOCK_ERR_NOT_HELD, NULL); /* by the clock now; on_lost says so */
     }
     return 0;
 }
@@ -435,7 +425,7 @@ int redlock_cancel(redlock_lock *lock) {
     const struct rl_op *extend = &lock->ops[RL_OP_EXTEND];
     bool extends = extend->is_active && !extend->is_done; /* else it may be another lock's by now */
     if (!rl_lock_is_acquiring(&lock->core) && !extends) {
-        return refuse(lock, REDLOCK_ERR_IDLE);
+        return refuse(lock, REDLOCK_ERR_IDLE, NULL);
     }
     rl_step_simple(extends ? primary : lock, RL_EV_CANCEL);
     return 0;

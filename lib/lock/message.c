@@ -61,10 +61,6 @@ static const char *end(const struct text *text) {
 
 /* -- Refused calls -- */
 
-void rl_message_refuse(redlock_lock *lock, const char *text) {
-    lock->last.refusal = text;
-}
-
 int rl_message_refuse_format(redlock_lock *lock, const char *format, ...) {
     char text[REDLOCK_MESSAGE_MAX];
     va_list args;

@@ -181,8 +181,8 @@ bool rl_reentrancy_cancel(redlock_lock *lock) {
 void rl_reentrancy_release(redlock_lock *lock) {
     redlock_lock *primary = rl_hold_primary(lock);
     assert(lock->ops[RL_OP_RELEASE].is_active);
-    if (lock->owes_lost) {
-        lock->owes_lost = false;
+    if (lock->was_lost) {
+        lock->was_lost = false;
         bool is_said = lock->loss.status == REDLOCK_ERR_LOST; /* the round says so */
         rl_op_end(lock, RL_OP_RELEASE, REDLOCK_ERR_LOST,
                   is_said ? RL_WORDS_ROUND : RL_WORDS_WAS_LOST);
@@ -227,6 +227,6 @@ void rl_reentrancy_abandon(redlock_lock *lock) {
         lock->depth = 0;
         rl_span_released(lock);
     }
-    lock->owes_lost = false;
+    lock->was_lost = false;
     leave(lock); /* also its own hold, which may go on for its followers */
 }

@@ -93,7 +93,7 @@ static int16_t send_one(struct rl_lock *core, enum rl_call_kind kind, uint32_t r
 }
 
 static void keep_release(struct rl_lock *core, uint32_t node) {
-    rl_calls_owe(lock_of(core), node);
+    rl_calls_keep_release(lock_of(core), node);
 }
 
 static void acquire_ended(redlock_lock *lock, enum rl_result result) {
