@@ -118,11 +118,6 @@ void fake_conn_send(struct fake_conn *conn, const void *bytes, size_t length) {
     bytes_append(&push_chunk(conn, 0)->bytes, bytes, length);
 }
 
-bool fake_conn_listens(const struct fake_conn *conn, const struct resp_arg *channel) {
-    return channel != NULL ? server_listens(conn->session, channel->data, channel->length)
-                           : conn->session->n_channels > 0;
-}
-
 void fake_conn_end(struct fake_conn *conn) {
     push_chunk(conn, 0)->end = END_CLOSE;
     conn->ended = true;
@@ -340,4 +335,53 @@ void fake_conn_open(struct fake_node *node, int fd) {
     }
     fake_conn_watch(conn);
     fake_node_pump(node);
+}
+
+/* -- Channels: listening connections, and what they are sent -- */
+
+/* ... to this channel; to any, if channel is NULL. */
+static bool listens(const struct fake_conn *conn, const struct resp_arg *channel) {
+    return channel != NULL ? server_listens(conn->session, channel->data, channel->length)
+                           : conn->session->n_channels > 0;
+}
+
+size_t fake_node_listeners(const struct fake_node *node, const char *channel) {
+    struct resp_arg name = {channel, channel != NULL ? strlen(channel) : 0};
+    size_t count = 0;
+    for (struct fake_conn *conn = node->conns; conn != NULL; conn = conn->next) {
+        count += listens(conn, channel != NULL ? &name : NULL);
+    }
+    return count;
+}
+
+void fake_node_send_listeners(struct fake_node *node, const void *bytes, size_t length) {
+    for (struct fake_conn *conn = node->conns; conn != NULL; conn = conn->next) {
+        if (listens(conn, NULL)) {
+            fake_conn_send(conn, bytes, length);
+        }
+    }
+    fake_node_pump(node);
+}
+
+void fake_node_drop_listeners(struct fake_node *node, bool reset) {
+    struct fake_conn *conn = node->conns;
+    while (conn != NULL) {
+        struct fake_conn *next = conn->next;
+        if (listens(conn, NULL)) {
+            fake_conn_close(conn, reset);
+        }
+        conn = next;
+    }
+}
+
+void fake_conn_told(void *owner, struct server_connection *connection) {
+    (void)owner;
+    fake_conn_send(connection->owner, connection->output.data, connection->output.length);
+    connection->output.length = 0;
+}
+
+size_t fake_node_publish(struct fake_node *node, const char *channel, const char *payload) {
+    size_t count = server_publish(node->server, channel, strlen(channel), payload, strlen(payload));
+    fake_node_pump(node);
+    return count;
 }

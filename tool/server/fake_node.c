@@ -227,7 +227,7 @@ static struct fake_node *new_node(uv_loop_t *loop) {
     fake_demand(node->log != NULL, "out of memory");
     node->loop = loop;
     node->server = server_new(++servers, fake_node_now_us(node) - OLD_US);
-    node->hooks = (struct server_hooks){.told = fake_publish_told, .changed = on_changed};
+    node->hooks = (struct server_hooks){.told = fake_conn_told, .changed = on_changed};
     node->server->hooks = &node->hooks;
     node->server->owner = node;
     for (size_t i = 0; i < FILLERS; i++) {

@@ -73,11 +73,6 @@ bool fake_rule_take(struct fake_node *node, const struct resp_command *command, 
 /* Counts a command and writes it into the log. */
 void fake_rule_note(struct fake_node *node, const struct resp_command *command);
 
-/* -- fake_publish.c -- */
-
-/* The server's hook: a listening connection was sent a message. */
-void fake_publish_told(void *owner, struct server_connection *connection);
-
 /* -- fake_conn.c -- */
 
 /* Takes over an accepted socket. */
@@ -89,8 +84,8 @@ void fake_conn_run(struct fake_conn *conn);
 /* Queues bytes behind the waiting ones. */
 void fake_conn_send(struct fake_conn *conn, const void *bytes, size_t length);
 
-/* Whether it listens to this channel; to any, if channel is NULL. */
-bool fake_conn_listens(const struct fake_conn *conn, const struct resp_arg *channel);
+/* The server's hook: a listening connection was sent a message. */
+void fake_conn_told(void *owner, struct server_connection *connection);
 
 /* Closes behind the waiting bytes; later commands do not run. */
 void fake_conn_end(struct fake_conn *conn);

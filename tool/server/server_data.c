@@ -92,8 +92,7 @@ bool server_evict(struct server *server) {
 
 /* -- Reading -- */
 
-/* The key, or NULL if there is none; or if it is no string, and then the call has failed. */
-static const struct server_key *find_string(struct call *call) {
+const struct server_key *find_string(struct call *call) {
     const struct server_key *key = find_key(call, &call->args[1]);
     if (key != NULL && key->elements > 0) {
         reply_error(call, WRONGTYPE_TEXT);

@@ -105,6 +105,9 @@ void push_tagged(struct lua_State *lua, const char *tag, const char *text, size_
 /* The key of the connection's database if it is there now. */
 struct server_key *find_key(struct call *call, const struct resp_arg *name);
 
+/* The first key, or NULL if there is none; or if it is no string, and then the call has failed. */
+const struct server_key *find_string(struct call *call);
+
 void put_key(struct call *call, const struct resp_arg *name, const struct resp_arg *value,
              uint64_t expires_ms);
 void expire_key(struct call *call, struct server_key *key, long long when_ms);

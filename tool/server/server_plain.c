@@ -3,15 +3,6 @@
 
 #include "server/server_parts.h"
 
-/* Whether there is a string, or nothing; if not, the error is there. */
-static bool is_string(struct call *call, const struct server_key *key) {
-    if (key != NULL && key->elements > 0) {
-        reply_error(call, WRONGTYPE_TEXT);
-        return false;
-    }
-    return true;
-}
-
 void do_ok(struct call *call) {
     reply_status(call, "OK");
 }
@@ -89,10 +80,10 @@ void do_psetex(struct call *call) {
 }
 
 void do_incr(struct call *call) {
-    const struct server_key *key = find_key(call, &call->args[1]);
+    const struct server_key *key = find_string(call);
     long long number = 0;
     char text[24];
-    if (!is_string(call, key)) {
+    if (call->failed) {
         return;
     }
     if (key != NULL) {
