@@ -61,10 +61,6 @@ class Backend(ABC):
             return f"redis://{host}:{port}"
         return f"rediss://{host}:{port}?tls_ca={quote(str(self.certificates / 'ca.crt'))}"
 
-    def clock_environment(self, clock_file: Path) -> dict[str, str]:
-        """The environment that makes a server read the time from this file."""
-        return {"LD_PRELOAD": str(self.clock_library), "REDLOCK_CLOCK_FILE": str(clock_file)}
-
 
 def need_root(backend: str) -> None:
     if os.geteuid() != 0:

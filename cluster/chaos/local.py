@@ -8,14 +8,12 @@ process takes a port between choosing and listening, start() tries another one.
 
 from __future__ import annotations
 
-import shutil
 import socket
 from pathlib import Path
 
-from backend import Backend
 from clock import Clock
 from node import Node
-from process import RedisProcess, find_redis_server
+from process import ProcessBackend, RedisProcess, find_redis_server
 from proxy_control import Proxy, ProxyNetwork
 from server import ChaosError, Server
 
@@ -51,16 +49,12 @@ class LocalNode(Node):
         self._backend.forget(self.server)
 
 
-class LocalBackend(Backend):
-    """Servers of one node live in work/n1/1, work/n1/2 ...: one more with each failover."""
-
+class LocalBackend(ProcessBackend):
     name = "local"
 
     def __init__(self, work: Path, count: int, clock_library: Path) -> None:
         super().__init__(work, count, clock_library)
         self._proxy: Proxy | None = None
-        self._servers: list[RedisProcess] = []  # all that may run
-        self._launched = 0
 
     def check(self) -> None:
         find_redis_server()
@@ -84,14 +78,9 @@ class LocalBackend(Backend):
 
     def launch(self, name: str) -> RedisProcess:
         """A new server that answers, on a port of its own."""
-        environment = self.clock_environment(self.work / name / "clock")
         for _ in range(PORT_TRIES):
-            self._launched += 1
-            folder = self.work / name / str(self._launched)
-            tls = (free_port(), self.certificates) if self.with_tls else None
-            server = RedisProcess(name, folder, (HOST, free_port()), [], environment, tls)
-            self._servers.append(server)
-            server.launch()
+            plain_port = free_port() if self.with_tls else None
+            server = self.add(name, HOST, free_port(), plain_port, [])
             try:
                 server.wait_up()
                 return server
@@ -101,15 +90,7 @@ class LocalBackend(Backend):
                     raise
         raise ChaosError(f"{name}: no free port in {PORT_TRIES} tries")
 
-    def forget(self, server: Server) -> None:
-        """Ends a server that is no longer needed."""
-        assert isinstance(server, RedisProcess)
-        server.kill()
-        self._servers.remove(server)
-        shutil.rmtree(server.folder)
-
     def close(self) -> None:
-        for server in self._servers:
-            server.kill()
+        super().close()
         if self._proxy is not None:
             self._proxy.close()

@@ -18,11 +18,11 @@ import subprocess
 from functools import partial
 from pathlib import Path
 
-from backend import Backend, need_root
+from backend import need_root
 from clock import Clock
 from network import NamespaceNetwork, run
 from node import Node
-from process import RedisProcess, find_redis_server
+from process import ProcessBackend, RedisProcess, find_redis_server
 from server import ChaosError, Server
 from subnet import free_prefix
 
@@ -54,14 +54,12 @@ class NetnsNode(Node):
         self._backend.forget(self.server)
 
 
-class NetnsBackend(Backend):
+class NetnsBackend(ProcessBackend):
     name = "netns"
 
     def __init__(self, work: Path, count: int, clock_library: Path) -> None:
         super().__init__(work, count, clock_library)
-        self._servers: list[RedisProcess] = []
         self._spaces: list[tuple[str, str]] = []  # namespace, device on this side
-        self._launched = 0
         self.cannot = {}
 
     def check(self) -> None:
@@ -118,30 +116,11 @@ class NetnsBackend(Backend):
 
     def launch(self, name: str, host: str, port: int) -> RedisProcess:
         """A new server of this node, which clients find on this port; not waited for."""
-        self._launched += 1
-        plain = PLAIN_PORTS + self._launched if self.with_tls else port
-        server = RedisProcess(
-            name,
-            self.work / name / str(self._launched),
-            (host, plain),
-            self.inside(name),
-            self.clock_environment(self.work / name / "clock"),
-            (port, self.certificates) if self.with_tls else None,
-        )
-        self._servers.append(server)
-        server.launch()
-        return server
-
-    def forget(self, server: Server) -> None:
-        """Ends a server that is no longer needed."""
-        assert isinstance(server, RedisProcess)
-        server.kill()
-        self._servers.remove(server)
-        shutil.rmtree(server.folder)
+        plain_port = PLAIN_PORTS + self._launched if self.with_tls else None
+        return self.add(name, host, port, plain_port, self.inside(name))
 
     def close(self) -> None:
-        for server in self._servers:
-            server.kill()
+        super().close()
         for space, outer in self._spaces:
             for command in (["ip", "link", "del", outer], ["ip", "netns", "del", space]):
                 # A failed start may not have made everything.

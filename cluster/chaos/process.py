@@ -15,6 +15,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from backend import Backend
 from server import GONE_TIMEOUT_S, ChaosError, Server
 
 # Of the unix socket's address, with its ending zero.
@@ -147,3 +148,43 @@ class RedisProcess(Server):
         text = super().log_end()
         output = self.folder / "output"
         return text + "\n" + output.read_text(errors="replace") if output.exists() else text
+
+
+class ProcessBackend(Backend):
+    """Servers of one node live in work/n1/1, work/n1/2 ...: one more with each failover."""
+
+    def __init__(self, work: Path, count: int, clock_library: Path) -> None:
+        super().__init__(work, count, clock_library)
+        self._servers: list[RedisProcess] = []  # all that may run
+        self._launched = 0
+
+    def add(
+        self, name: str, host: str, port: int, plain_port: int | None, prefix: list[str]
+    ) -> RedisProcess:
+        """A new server of this node, which clients find on port; not waited for.
+
+        plain_port: with TLS, of the servers among themselves."""
+        self._launched += 1
+        clock = self.work / name / "clock"
+        server = RedisProcess(
+            name,
+            self.work / name / str(self._launched),
+            (host, plain_port or port),
+            prefix,
+            {"LD_PRELOAD": str(self.clock_library), "REDLOCK_CLOCK_FILE": str(clock)},
+            (port, self.certificates) if plain_port else None,
+        )
+        self._servers.append(server)
+        server.launch()
+        return server
+
+    def forget(self, server: Server) -> None:
+        """Ends a server that is no longer needed."""
+        assert isinstance(server, RedisProcess)
+        server.kill()
+        self._servers.remove(server)
+        shutil.rmtree(server.folder)
+
+    def close(self) -> None:
+        for server in self._servers:
+            server.kill()
