@@ -3,6 +3,9 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "tool/utf8.h"
 
 #define AT(field) offsetof(struct rl_args, field)
 #define TTL_MAX REDLOCK_TTL_MS_MAX
@@ -168,6 +171,12 @@ int64_t rl_args_grace_ms(const struct rl_args *args) {
 
 int64_t rl_args_drift_ms(int64_t ttl_ms) {
     return (ttl_ms + DRIFT_RATIO_INVERSE - 1) / DRIFT_RATIO_INVERSE + DRIFT_MS;
+}
+
+bool rl_args_has_words(const struct rl_args *args, char shown[RL_ARGS_SHOWN]) {
+    const char *word = args->n_words > 0 ? args->words[0] : "--";
+    tool_utf8_clean(word, strlen(word), shown, RL_ARGS_SHOWN);
+    return args->n_words > 0 || args->child != NULL;
 }
 
 void rl_args_tls(const struct rl_args *args, redlock_client_options *options) {

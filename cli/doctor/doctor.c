@@ -15,7 +15,6 @@
 #include "redis/url.h"
 #include "say.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 #include "wire/wire.h"
 
 #define PREFIX_MAX 200
@@ -122,12 +121,11 @@ static int examine(struct rl_facts *facts, struct rl_args *args) {
 }
 
 int rl_cmd_doctor(struct rl_args *args) {
-    if (args->n_words > 0 || args->child != NULL) {
-        const char *word = args->n_words > 0 ? args->words[0] : "--";
-        char shown[64];
+    char shown[RL_ARGS_SHOWN];
+    if (rl_args_has_words(args, shown)) {
         return rl_fail(RL_EXIT_USAGE,
                        "doctor: \"%s\" is one argument too many; nodes are given by --nodes",
-                       tool_utf8_clean(word, strlen(word), shown, sizeof shown));
+                       shown);
     }
     if (args->acl != NULL) {
         return print_acl(args);

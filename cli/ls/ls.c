@@ -312,13 +312,12 @@ static int show(struct rl_sweep *sweep, void *data) {
 }
 
 int rl_cmd_ls(struct rl_args *args) {
-    if (args->n_words > 0 || args->child != NULL) {
-        const char *word = args->n_words > 0 ? args->words[0] : "--";
-        char shown[64];
+    char shown[RL_ARGS_SHOWN];
+    if (rl_args_has_words(args, shown)) {
         return rl_fail(RL_EXIT_USAGE,
                        "ls: \"%s\" is one argument too many; --prefix %s lists what begins so, and "
                        "redlock status %s shows one lock",
-                       tool_utf8_clean(word, strlen(word), shown, sizeof shown), shown, shown);
+                       shown, shown, shown);
     }
     return rl_scan_once(args, SAMPLES, show, args);
 }

@@ -10,7 +10,6 @@
 #include "redlock/redlock.h"
 #include "say.h"
 #include "scan/scan.h"
-#include "tool/utf8.h"
 #include "wire/wire.h"
 
 #define UNKNOWN ((double)NAN) /* the sample is left out */
@@ -171,11 +170,9 @@ static int print(struct rl_sweep *sweep, void *data) {
 }
 
 int rl_cmd_metrics(struct rl_args *args) {
-    if (args->n_words > 0 || args->child != NULL) {
-        const char *word = args->n_words > 0 ? args->words[0] : "--";
-        char shown[64];
-        return rl_fail(RL_EXIT_USAGE, "metrics: \"%s\" is one argument too many",
-                       tool_utf8_clean(word, strlen(word), shown, sizeof shown));
+    char shown[RL_ARGS_SHOWN];
+    if (rl_args_has_words(args, shown)) {
+        return rl_fail(RL_EXIT_USAGE, "metrics: \"%s\" is one argument too many", shown);
     }
     return rl_scan_once(args, RL_WIRE_SAMPLES, print, NULL);
 }

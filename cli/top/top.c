@@ -14,7 +14,6 @@
 #include "scan/scan.h"
 #include "signals.h"
 #include "terminal.h"
-#include "tool/utf8.h"
 #include "top/screen.h"
 #include "top/view.h"
 
@@ -211,12 +210,10 @@ static int run(struct top *top, const struct rl_args *args) {
 }
 
 static int refuse(const struct rl_args *args) {
-    const char *word = args->n_words > 0 ? args->words[0] : "--";
-    char shown[64];
-    if (args->n_words > 0 || args->child != NULL) {
+    char shown[RL_ARGS_SHOWN];
+    if (rl_args_has_words(args, shown)) {
         return rl_fail(RL_EXIT_USAGE,
-                       "top: \"%s\" is one argument too many; see redlock top --help",
-                       tool_utf8_clean(word, strlen(word), shown, sizeof shown));
+                       "top: \"%s\" is one argument too many; see redlock top --help", shown);
     }
     if (!rl_screen_is_possible()) {
         return rl_fail(RL_EXIT_USAGE,
