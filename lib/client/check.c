@@ -143,8 +143,8 @@ static void check_nodes(const redlock_client *client) {
 static void check_room(const redlock_client *client) {
     const struct rl_notifications *notifications = &client->notifications;
     assert(client->lock_count <= client->user_count);
-    assert(client->deadlines.capacity >=
-           client->user_count + client->resources.count + client->n_nodes + RL_CLIENT_DEADLINES);
+    assert(client->deadlines.capacity >= client->user_count + client->resources.wait_count +
+                                             client->n_nodes + RL_CLIENT_DEADLINES);
     assert(client->ends.capacity >= client->lock_count);
     assert(client->ends.count <= client->lock_count);
     assert(client->calls.outstanding + client->pending_releases <= client->calls.count);

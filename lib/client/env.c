@@ -37,9 +37,9 @@ static bool reserve(redlock_client *client, struct rl_deadlines *heap, uint32_t 
     return true;
 }
 
-bool rl_reserve_deadline(redlock_client *client, uint32_t resources) {
-    uint32_t needed = client->user_count + 1 + client->resources.count + resources +
-                      client->n_nodes + RL_CLIENT_DEADLINES;
+bool rl_reserve_deadline(redlock_client *client) {
+    uint32_t needed = client->user_count + client->resources.wait_count + 1 + client->n_nodes +
+                      RL_CLIENT_DEADLINES;
     return reserve(client, &client->deadlines, needed) &&
            reserve(client, &client->ends, client->lock_count + 1);
 }

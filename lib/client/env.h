@@ -73,8 +73,8 @@ void rl_own(const redlock_client *client, const char *function);
 
 #define RL_CLIENT_DEADLINES 3 /* the client's own, listening's, notifications'; and all others */
 
-/* Room for the deadlines of one more lock, query or recipe, and of so many resources. */
-bool rl_reserve_deadline(redlock_client *client, uint32_t resources);
+/* Room for the deadline of one more lock, query, recipe or resource that waits. */
+bool rl_reserve_deadline(redlock_client *client);
 /* Room to write any command of target. */
 bool rl_reserve_wire(redlock_client *client, const struct rl_target *target);
 

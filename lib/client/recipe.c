@@ -24,7 +24,7 @@ static void on_notified(struct rl_watcher *watcher) {
 struct rl_recipe *rl_recipe_new(redlock_client *client, size_t size) {
     assert(size >= sizeof(struct rl_recipe));
     struct rl_recipe *recipe = NULL;
-    if (rl_reserve_deadline(client, 0)) {
+    if (rl_reserve_deadline(client)) {
         recipe = rl_alloc(&client->memory, 1, size);
     }
     if (recipe != NULL) {

@@ -54,12 +54,15 @@ struct redlock_lock {
     struct rl_link link; /* all locks of the client */
     void *user_data;     /* redlock_lock_set_data() */
     uint32_t references;
+    uint32_t depth;         /* acquires that were delivered and not released */
     uint8_t resource_count; /* so many are referenced: all, once the lock is made */
     bool is_freed;          /* by the user */
 
     bool announces;   /* a release ends a hold, not a failed attempt */
     bool is_notified; /* it is to try soon: RL_EV_NOTICE is due */
     bool tell;        /* granted: RL_EV_TELL is due */
+    bool joining;     /* an acquire that shares a hold is done and not delivered */
+    bool was_lost;    /* its hold was lost; the release that follows says so */
 
     struct rl_op ops[RL_OPS];
     struct rl_queued done;  /* an operation is done, or another callback is due */
@@ -67,16 +70,14 @@ struct redlock_lock {
     struct rl_loss loss;
     struct rl_renewal *renewal; /* NULL: no acquire has wanted it */
     struct rl_last last;
-    uint64_t fence;        /* of the last hold: the primary may be freed */
-    uint64_t submitted_ns; /* the last acquire; 0: it has joined a hold at once, or adopted one */
+    uint64_t fence;    /* of the last hold: the primary may be freed */
+    uint64_t since_ns; /* since when the last acquire waits; 0: it has joined a hold at once, or
+                              adopted one. With metrics: since when it is held, once it is */
 
     struct rl_deadline deadline; /* whatever the core waits for */
     struct rl_deadline end;      /* while it is held: when its loss is due */
 
     struct rl_sharing *sharing; /* NULL: no acquire had an owner */
-    uint32_t depth;             /* acquires that were delivered and not released */
-    bool joining;               /* an acquire that shares a hold is done and not delivered */
-    bool was_lost;              /* its hold was lost; the release that follows says so */
     struct rl_waiting waiting;
     struct rl_queueing queueing;
     struct rl_holding holding;

@@ -35,7 +35,6 @@
 #include "nodes/listening.h"
 #include "nodes/notification.h"
 #include "query/query.h"
-#include "wait/left.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/waiting.h"

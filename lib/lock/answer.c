@@ -8,7 +8,6 @@
 #include "lock/calls.h"
 #include "lock/step.h"
 #include "mode/mode.h"
-#include "wait/left.h"
 #include "wait/line_call.h"
 #include "wait/line_release.h"
 

@@ -115,12 +115,12 @@ struct rl_sharing {
 
 /* What messages are about. */
 struct rl_last {
-    const char *refusal; /* why the last call was refused; NULL: it was not */
-    char *refusal_text;  /* allocated text for that, or NULL */
-    int16_t status;      /* of the last operation, loss or renewal */
-    int16_t attempt;     /* of the last attempt of the last acquire that ended */
-    uint8_t words;       /* enum rl_words, of status */
-    bool has_asked;      /* an attempt of the last acquire has begun */
+    const char *refusal;       /* why the last call was refused; NULL: it was not */
+    bool refusal_is_allocated; /* ... else it is a constant */
+    int16_t status;            /* of the last operation, loss or renewal */
+    int16_t attempt;           /* of the last attempt of the last acquire that ended */
+    uint8_t words;             /* enum rl_words, of status */
+    bool has_asked;            /* an attempt of the last acquire has begun */
 };
 
 #endif

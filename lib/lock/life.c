@@ -29,7 +29,7 @@ void rl_lock_destroy(redlock_lock *lock) {
     rl_list_remove(&lock->link);
     client->lock_count--;
     client->user_count--;
-    rl_free(&client->memory, lock->last.refusal_text);
+    rl_lock_refused(lock, NULL, false);
     rl_free(&client->memory, lock->sharing);
     rl_free(&client->memory, lock->renewal);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
@@ -72,10 +72,18 @@ int rl_lock_status(enum rl_result result) {
     return results[result - 1].status;
 }
 
+void rl_lock_refused(redlock_lock *lock, const char *text, bool is_allocated) {
+    if (lock->last.refusal_is_allocated) {
+        rl_free(&lock->client->memory, (char *)(uintptr_t)lock->last.refusal);
+    }
+    lock->last.refusal = text;
+    lock->last.refusal_is_allocated = is_allocated;
+}
+
 void rl_lock_note(redlock_lock *lock, int status, enum rl_words words) {
     lock->last.status = (int16_t)status;
     lock->last.words = (uint8_t)words;
-    lock->last.refusal = NULL;
+    rl_lock_refused(lock, NULL, false);
 }
 
 void rl_op_count(redlock_stats *stats, enum rl_op_kind kind, int status) {

@@ -44,7 +44,7 @@ void redlock_lock_free(redlock_lock *lock) {
  * status says it. */
 static int refuse(redlock_lock *lock, int status, const char *why) {
     assert(status < 0);
-    lock->last.refusal = why != NULL ? why : redlock_strerror(status);
+    rl_lock_refused(lock, why != NULL ? why : redlock_strerror(status), false);
     return status;
 }
 
@@ -62,7 +62,7 @@ static int enter(redlock_lock *lock, const char *function) {
     if (client->phase != RL_CLIENT_OPEN) {
         return refuse(lock, REDLOCK_ERR_CLOSED, NULL);
     }
-    lock->last.refusal = NULL;
+    rl_lock_refused(lock, NULL, false);
     rl_client_wake(client);
     redlock_lock *primary = rl_hold_primary(lock);
     if (rl_lock_lost_ns(&primary->core) <= rl_client_now_ns(client)) {

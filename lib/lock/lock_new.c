@@ -206,8 +206,7 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         complain(&to, "%s", redlock_strerror(REDLOCK_ERR_CLOSED));
         return REDLOCK_ERR_CLOSED;
     }
-    redlock_lock *lock =
-        rl_reserve_deadline(client, (uint32_t)o.n_resources) ? lay_out(client, &o) : NULL;
+    redlock_lock *lock = rl_reserve_deadline(client) ? lay_out(client, &o) : NULL;
     if (lock != NULL) {
         lock->client = client;
         lock->mode = o.permits > 0 ? &rl_mode_permit : rl_mode_of_lock(o.mode);

@@ -68,13 +68,12 @@ int rl_message_refuse_format(redlock_lock *lock, const char *format, ...) {
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     size_t size = strlen(text) + 1;
-    rl_free(&lock->client->memory, lock->last.refusal_text);
-    lock->last.refusal_text = rl_alloc(&lock->client->memory, 1, size);
-    if (lock->last.refusal_text != NULL) {
-        memcpy(lock->last.refusal_text, text, size);
-        lock->last.refusal = lock->last.refusal_text;
+    char *copy = rl_alloc(&lock->client->memory, 1, size);
+    if (copy != NULL) {
+        memcpy(copy, text, size);
+        rl_lock_refused(lock, copy, true);
     } else {
-        lock->last.refusal = redlock_strerror(REDLOCK_ERR_INVALID);
+        rl_lock_refused(lock, redlock_strerror(REDLOCK_ERR_INVALID), false);
     }
     return REDLOCK_ERR_INVALID;
 }

@@ -237,7 +237,7 @@ bool rl_driver_run(redlock_lock *lock, struct rl_event *event) {
     event->lines =
         client->phase == RL_CLIENT_OPEN && client->voters != 0 && !rl_waiting_stands_apart(lock);
     if (event->type == RL_EV_ACQUIRE) {
-        lock->submitted_ns = event->now_ns;
+        lock->since_ns = event->now_ns;
     }
     bool was_won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
     lock->announces = was_won || event->type == RL_EV_RELEASE;

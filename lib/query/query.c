@@ -356,7 +356,7 @@ static int query_begin(redlock_client *client, const struct question *question,
         return REDLOCK_ERR_CLOSED;
     }
     redlock_query *query = NULL;
-    if (rl_reserve_deadline(client, 0)) {
+    if (rl_reserve_deadline(client)) {
         query = query_new(client, resource.data, resource.length, n_modes,
                           count_more(question, n_modes, client->n_nodes));
     }

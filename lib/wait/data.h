@@ -55,8 +55,8 @@ struct rl_lines {
     struct rl_list waiting; /* struct rl_wait, by `waits` */
     struct rl_list passed;  /* ... of resources that may be held after waiting, by `passed` */
     struct rl_line_request *free;
-    struct rl_line_request *owed; /* LEAVEs that did not arrive */
-    uint32_t owed_count;
+    struct rl_line_request *pending; /* LEAVEs that did not arrive */
+    uint32_t pending_count;
     uint64_t number;            /* of the next place: 56 bits */
     uint32_t refused;           /* nodes that do not let the client listen, as a mask */
     uint32_t outstanding;       /* JOINs and LEAVEs, sent, not answered */

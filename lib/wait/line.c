@@ -10,7 +10,6 @@
 #include "mode/mode.h"
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
-#include "wait/left.h"
 #include "wait/line_call.h"
 
 /* -- What the core is given -- */
@@ -219,9 +218,9 @@ void rl_line_answered(struct rl_resource *resource, uint32_t node, const struct 
 
 bool rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
     struct rl_line_event event = {.type = RL_LINE_EV_WANT};
-    event.u.since_ns = lock->submitted_ns;
+    event.u.since_ns = lock->since_ns;
     assert(event.u.since_ns <= rl_client_now_ns(lock->client));
-    if (rl_resource_wait(resource) == NULL) {
+    if (rl_line_wait(resource) == NULL) {
         return false;
     }
     rl_line_feed(resource, lock, &event);
@@ -264,7 +263,7 @@ static uint64_t awaited_release_ns(const redlock_lock *lock) {
 
 /* A lock that has little time keeps half of it for an attempt, if home does not answer. */
 static uint64_t patience_ns(const redlock_lock *lock) {
-    const uint64_t since_ns = lock->submitted_ns, give_up_ns = lock->core.give_up_ns;
+    const uint64_t since_ns = lock->since_ns, give_up_ns = lock->core.give_up_ns;
     const uint64_t until_ns = awaited_release_ns(lock);
     assert(give_up_ns >= since_ns);
     const uint64_t half_ns =
@@ -325,14 +324,14 @@ void rl_line_go(redlock_lock *lock) {
         call_lock(lock, RL_LINE_CALL_PLAIN);
     } else if (busy < lock->resource_count) {
         queue(lock, (uint8_t)busy);
-    } else if (until_ns > now_ns && rl_resource_wait(lock->resources[0]) != NULL) {
+    } else if (until_ns > now_ns && rl_line_wait(lock->resources[0]) != NULL) {
         set_due(lock->resources[0], until_ns);
     } else {
         call_lock(lock, RL_LINE_CALL_PLAIN);
     }
 }
 
-void rl_line_released_told(struct rl_resource *resource) {
+void rl_line_release_over(struct rl_resource *resource) {
     redlock_lock *active = rl_line_active(resource);
     assert(resource->references > 0);
     resource->release_until_ns = 0;

@@ -57,7 +57,7 @@ void rl_line_go(redlock_lock *lock);
 
 /* Home has answered a release of the resource, or will not: a lock that waits for the answer may go
  * on. */
-void rl_line_released_told(struct rl_resource *resource);
+void rl_line_release_over(struct rl_resource *resource);
 
 /* To be called after every step of a lock. */
 void rl_line_follow(redlock_lock *lock);

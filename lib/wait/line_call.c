@@ -4,18 +4,24 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/require.h"
 #include "client/env.h"
 #include "lock/life.h"
 #include "mode/mode.h"
 #include "redis/reply.h"
 
-#define OWED_MAX 1024           /* LEAVEs; each dropped one costs the others a grace period */
+#define PENDING_MAX 1024        /* LEAVEs; each dropped one costs the others a grace period */
 #define ID_LEN RL_CLIENT_ID_LEN /* and of a number: both in hex */
 
 static_assert(RL_PLACE_LEN == 2 * ID_LEN + RL_TAIL_LEN, "the client's id, a number, its tail");
 
 /* -- Places -- */
+
+struct rl_wait *rl_line_wait(struct rl_resource *resource) {
+    const bool has_room = resource->wait != NULL || rl_reserve_deadline(rl_line_client(resource));
+    return has_room ? rl_resource_wait(resource) : NULL;
+}
 
 uint64_t rl_line_next_place(struct rl_resource *resource) {
     redlock_client *client = rl_line_client(resource);
@@ -195,17 +201,17 @@ static void call_end(struct rl_line_request *call) {
 }
 
 /* Only a LEAVE is kept for later: a place that stands joins again anyway. */
-static void call_owe(struct rl_line_request *call, enum rl_command_kind kind) {
+static void call_keep(struct rl_line_request *call, enum rl_command_kind kind) {
     redlock_client *client = call->lock->client;
-    assert(client->lines.owed_count <= OWED_MAX);
+    assert(client->lines.pending_count <= PENDING_MAX);
     if (kind != RL_COMMAND_LEAVE || client->phase != RL_CLIENT_OPEN ||
-        client->lines.owed_count == OWED_MAX) {
+        client->lines.pending_count == PENDING_MAX) {
         call_end(call);
         return;
     }
-    call->next = client->lines.owed;
-    client->lines.owed = call;
-    client->lines.owed_count++;
+    call->next = client->lines.pending;
+    client->lines.pending = call;
+    client->lines.pending_count++;
 }
 
 void rl_line_call_answered(struct rl_line_request *call, enum rl_verdict verdict) {
@@ -213,7 +219,7 @@ void rl_line_call_answered(struct rl_line_request *call, enum rl_verdict verdict
     assert(client->lines.outstanding > 0);
     client->lines.outstanding--;
     if (verdict == RL_UNANSWERED) {
-        call_owe(call, (enum rl_command_kind)call->request.kind);
+        call_keep(call, (enum rl_command_kind)call->request.kind);
     } else {
         call_end(call);
     }
@@ -252,7 +258,7 @@ static bool call_send(struct rl_line_request *call, enum rl_command_kind kind, u
         client->lines.outstanding++;
         return true;
     }
-    call_owe(call, kind);
+    call_keep(call, kind);
     return false;
 }
 
@@ -285,7 +291,7 @@ static void leave(struct rl_line_request *call) {
         rl_trace(client, REDLOCK_EVENT_LEAVE, call->lock, &client->nodes[call->node].node, 0, 0);
         call_send(call, RL_COMMAND_LEAVE, 0, RL_JOIN);
     } else {
-        call_owe(call, RL_COMMAND_LEAVE);
+        call_keep(call, RL_COMMAND_LEAVE);
     }
 }
 
@@ -300,30 +306,30 @@ void rl_line_call_leave(redlock_lock *lock, struct rl_resource *resource, uint32
 }
 
 /* Removes all calls that are pending for these nodes, and runs `act` on each. */
-static void owed_take(redlock_client *client, uint32_t nodes,
-                      void (*act)(struct rl_line_request *call)) {
-    struct rl_line_request *owed = client->lines.owed;
-    client->lines.owed = NULL;
-    client->lines.owed_count = 0;
-    while (owed != NULL) {
-        struct rl_line_request *call = owed;
-        owed = owed->next;
+static void pending_take(redlock_client *client, uint32_t nodes,
+                         void (*act)(struct rl_line_request *call)) {
+    struct rl_line_request *pending = client->lines.pending;
+    client->lines.pending = NULL;
+    client->lines.pending_count = 0;
+    while (pending != NULL) {
+        struct rl_line_request *call = pending;
+        pending = pending->next;
         if (nodes >> call->node & 1) {
             act(call); /* which may make it pending again */
         } else {
-            call_owe(call, RL_COMMAND_LEAVE);
+            call_keep(call, RL_COMMAND_LEAVE);
         }
     }
 }
 
 void rl_line_calls_retry(redlock_client *client, uint32_t node) {
     assert(client->up >> node & 1);
-    owed_take(client, UINT32_C(1) << node, leave);
+    pending_take(client, UINT32_C(1) << node, leave);
 }
 
 void rl_line_calls_drop(redlock_client *client) {
-    owed_take(client, rl_all_nodes(client->n_nodes), call_end);
-    assert(client->lines.owed_count == 0);
+    pending_take(client, rl_all_nodes(client->n_nodes), call_end);
+    assert(client->lines.pending_count == 0);
 }
 
 void rl_line_calls_free(redlock_client *client) {
@@ -364,4 +370,76 @@ uint32_t rl_line_lease(const redlock_lock *lock) {
 void rl_line_asks(redlock_lock *lock) {
     lock->queueing.lease_ms = 0;
     lock->queueing.refused_at_home = false;
+}
+
+/* -- Places that were given up -- */
+
+static void drop(struct rl_left *left) {
+    redlock_lock *lock = left->lock;
+    left->lock = NULL;
+    if (lock != NULL) {
+        rl_lock_unref(lock);
+    }
+}
+
+void rl_left_drop(redlock_client *client) {
+    for (uint32_t i = 0; i < RL_LINES_LEFT; i++) {
+        drop(&client->lines.left[i]);
+    }
+}
+
+static struct rl_left *find(redlock_client *client, uint64_t place) {
+    struct rl_left *found = NULL;
+    for (uint32_t i = 0; i < RL_LINES_LEFT; i++) {
+        struct rl_left *left = &client->lines.left[i];
+        found = left->lock != NULL && left->place == place ? left : found;
+    }
+    return found;
+}
+
+/* rl_left_take() has something to find if a node of it both has no key and has passed it one. */
+static void look(redlock_client *client, const struct rl_left *left) {
+    client->lines.refuses = client->lines.refuses || (left->gone & left->passed) != 0;
+}
+
+void rl_left_add(redlock_lock *lock, uint64_t place, uint32_t gone, uint32_t passed) {
+    struct rl_lines *lines = &lock->client->lines;
+    struct rl_left *left = &lines->left[lines->left_next];
+    if (lock->client->phase == RL_CLIENT_OPEN) {
+        lines->left_next = (lines->left_next + 1) % RL_LINES_LEFT;
+        rl_lock_ref(lock);
+        drop(left);
+        *left = (struct rl_left){.lock = lock, .place = place, .gone = gone, .passed = passed};
+        look(lock->client, left);
+    }
+}
+
+void rl_left_passed(redlock_client *client, uint32_t node, uint64_t place) {
+    struct rl_left *left = find(client, place);
+    if (left != NULL) {
+        left->passed |= UINT32_C(1) << node;
+        look(client, left);
+    }
+}
+
+void rl_left_gone(redlock_client *client, uint32_t node, uint64_t place) {
+    struct rl_left *left = place != 0 ? find(client, place) : NULL;
+    if (left != NULL) {
+        left->gone |= UINT32_C(1) << node;
+        look(client, left);
+    }
+}
+
+bool rl_left_take(redlock_client *client, struct rl_left_key *key) {
+    for (uint32_t i = 0; client->lines.refuses && i < RL_LINES_LEFT; i++) {
+        struct rl_left *left = &client->lines.left[i];
+        const uint32_t due = left->lock != NULL ? left->gone & left->passed : 0;
+        if (due != 0 && left->lock->mode->is_passed_on) {
+            *key = (struct rl_left_key){left->lock, left->place, rl_bits_count((due - 1) & ~due)};
+            left->passed &= ~(UINT32_C(1) << key->node);
+            return true;
+        }
+    }
+    client->lines.refuses = false;
+    return false;
 }

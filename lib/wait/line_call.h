@@ -77,6 +77,9 @@ void rl_line_calls_drop(redlock_client *client);
 /* Frees the memory of all calls, none of which is outstanding. */
 void rl_line_calls_free(redlock_client *client);
 
+/* What waiting for the resource needs, with room for its deadline; NULL: no memory. */
+struct rl_wait *rl_line_wait(struct rl_resource *resource);
+
 /* A number for a place that was never used. The next call returns the same one, until a place is
  * made with it. For a semaphore its first byte is how many permits it takes. And: takes that
  * number. */
@@ -113,5 +116,38 @@ bool rl_line_has_call(const redlock_lock *lock);
  * them. And: the attempt has its token. */
 uint32_t rl_line_lease(const redlock_lock *lock);
 void rl_line_asks(redlock_lock *lock);
+
+/* -- Places that were given up -- */
+
+/* Places that a lock has given up. A release that is already under way may still pass a key to the
+ * token of such a place. The client remembers the last RL_LINES_LEFT of them and releases such
+ * keys.
+ *
+ * Can a key in use be released here? No: the token of a place that was given up is never used
+ * again. Can such a key be left behind? Yes, if its place is older than the last RL_LINES_LEFT or
+ * the node's message is lost; it then expires with its lease, after at most a second.
+ */
+
+/* The lock will no longer use the token of its place. gone: nodes that will get no further release
+ * of it; passed: nodes that have reported passing it a key. */
+void rl_left_add(redlock_lock *lock, uint64_t place, uint32_t gone, uint32_t passed);
+
+/* The node reports that it has passed this place a key; or that the release of the place found no
+ * key. */
+void rl_left_passed(redlock_client *client, uint32_t node, uint64_t place);
+void rl_left_gone(redlock_client *client, uint32_t node, uint64_t place);
+
+/* A key to release. */
+struct rl_left_key {
+    redlock_lock *lock;
+    uint64_t place;
+    uint32_t node;
+};
+
+/* Takes the next key that is both gone and passed. False: there is none. */
+bool rl_left_take(redlock_client *client, struct rl_left_key *key);
+
+/* The client closes: no more keys are released. */
+void rl_left_drop(redlock_client *client);
 
 #endif

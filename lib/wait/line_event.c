@@ -10,7 +10,6 @@
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "nodes/listening.h"
-#include "wait/left.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "watch/span.h"
@@ -236,7 +235,7 @@ static void on_pass(redlock_client *client, struct rl_resource *resource, uint32
     }
 }
 
-static void on_told(redlock_client *client, uint32_t node, const char *payload, size_t length) {
+static void on_message(redlock_client *client, uint32_t node, const char *payload, size_t length) {
     struct rl_line_message said;
     if (!rl_line_parse(client, payload, length, &said)) {
         return;
@@ -274,7 +273,7 @@ static void resource_due(struct rl_deadline *item, uint64_t now_ns) {
 
 void rl_line_init(redlock_client *client) {
     static const struct rl_listening_events events = {
-        .confirmed = on_heard, .lost = on_heard, .told = on_told};
+        .confirmed = on_heard, .lost = on_heard, .told = on_message};
     assert(client->resources.count == 0); /* they copy what follows */
     snprintf(client->lines.tail, sizeof client->lines.tail, "%08x",
              (unsigned)(rl_client_random(client) >> 32));

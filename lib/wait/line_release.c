@@ -7,7 +7,6 @@
 #include "client/env.h"
 #include "core/home.h"
 #include "mode/mode.h"
-#include "wait/left.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/waiting.h"
@@ -61,7 +60,7 @@ static bool does_anybody_wait(const redlock_lock *lock, uint32_t home,
 
 /* Without memory it is not known that another client waits. */
 static void note_others(struct rl_resource *resource, bool others_wait, uint64_t now_ns) {
-    struct rl_wait *wait = others_wait ? rl_resource_wait(resource) : resource->wait;
+    struct rl_wait *wait = others_wait ? rl_line_wait(resource) : resource->wait;
     if (wait != NULL) {
         rl_line_note(&wait->line, others_wait, now_ns);
     }
@@ -80,7 +79,7 @@ static void learn_from_release(struct rl_resource *resource, bool anybody_waits,
         resource->look_until_ns = 0;
     }
     if (request->mode != RL_RELEASE_LOOK || rl_line_is_busy(rl_resource_line(resource), now_ns)) {
-        rl_line_released_told(resource);
+        rl_line_release_over(resource);
     }
 }
 

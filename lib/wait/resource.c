@@ -105,6 +105,7 @@ static void forget(struct rl_resources *table, struct rl_resource *resource) {
     }
     *at = resource->next;
     table->count--;
+    table->wait_count -= resource->wait != NULL;
     rl_free(table->memory, resource->wait);
     rl_free(table->memory, resource);
 }
@@ -151,6 +152,7 @@ struct rl_wait *rl_resource_wait(struct rl_resource *resource) {
         if (resource->wait != NULL) {
             resource->wait->resource = resource;
             rl_deadline_init(&resource->wait->due, table->due);
+            table->wait_count++;
         }
     }
     return resource->wait;

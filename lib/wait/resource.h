@@ -84,6 +84,7 @@ struct rl_resources {
     uint64_t seed; /* any number: names share a chain in one client, and not in another */
     uint32_t chain_count;
     uint32_t count;
+    uint32_t wait_count; /* those with an rl_wait */
     uint32_t kept_count;
     uint32_t kept_next; /* where the oldest of those kept is, if no place is free */
     struct rl_resource *kept[RL_RESOURCES_KEPT];

@@ -9,11 +9,10 @@
 
 /* Identifies an acquire and its hold in traces and metrics: see span.h. */
 struct rl_lock_span {
-    uint64_t id;      /* redlock_event.acquire_id */
-    uint64_t held_ns; /* since when it is held; 0: not held, or no metrics */
-    uint32_t round;   /* the last one before the acquire */
-    bool joins;       /* the acquire was submitted while the object held: it has no span */
-    uint8_t label;    /* of metrics */
+    uint64_t id;    /* redlock_event.acquire_id */
+    uint32_t round; /* the last one before the acquire */
+    bool joins;     /* the acquire was submitted while the object held: it has no span */
+    uint8_t label;  /* of metrics */
 };
 
 /* -- Metrics, see metrics.h -- */

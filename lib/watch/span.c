@@ -17,10 +17,9 @@ void rl_span_submitted(redlock_lock *lock, bool joins) {
     if (lock->span.joins) {
         return; /* it belongs to the hold */
     }
-    assert(lock->span.held_ns == 0); /* the previous hold has ended */
     lock->span.id = client->stats.acquires;
     lock->span.round = lock->core.round.id;
-    lock->submitted_ns = 0; /* until it is known */
+    lock->since_ns = 0; /* until it is known */
     trace(lock, REDLOCK_EVENT_SUBMITTED, 0);
 }
 
@@ -30,10 +29,11 @@ void rl_span_acquired(redlock_lock *lock, bool is_first) {
     if (lock->client->metrics == NULL || !is_first) {
         return;
     }
-    lock->span.held_ns = rl_client_now_ns(lock->client);
-    if (lock->submitted_ns != 0) { /* it neither joined a hold at once nor adopted one */
-        rl_metrics_waited(lock, lock->span.held_ns - lock->submitted_ns);
+    const uint64_t now_ns = rl_client_now_ns(lock->client);
+    if (lock->since_ns != 0) { /* it neither joined a hold at once nor adopted one */
+        rl_metrics_waited(lock, now_ns - lock->since_ns);
     }
+    lock->since_ns = now_ns;
 }
 
 void rl_span_failed(redlock_lock *lock, int status) {
@@ -53,9 +53,8 @@ void rl_span_renewed(redlock_lock *lock) {
 }
 
 static void hold_ended(redlock_lock *lock) {
-    if (lock->span.held_ns != 0) {
-        rl_metrics_held(lock, rl_client_now_ns(lock->client) - lock->span.held_ns);
-        lock->span.held_ns = 0;
+    if (lock->client->metrics != NULL) {
+        rl_metrics_held(lock, rl_client_now_ns(lock->client) - lock->since_ns);
     }
 }
 
