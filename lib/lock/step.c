@@ -28,9 +28,7 @@ static int vote_status(const struct rl_ballot_in *vote) {
 }
 
 static void trace_vote(redlock_lock *lock, const struct rl_ballot_in *vote, bool late) {
-    if (lock->client->trace != NULL) {
-        rl_span_trace_vote(lock, vote, vote_status(vote), late);
-    }
+    rl_span_trace_vote(lock, vote, vote_status(vote), late);
 }
 
 static uint64_t oldest_ns(struct rl_lock *core, uint32_t node) {
@@ -49,6 +47,9 @@ static uint64_t oldest_ns(struct rl_lock *core, uint32_t node) {
 static void stepped(struct rl_lock *core, const struct rl_event *event,
                     const struct rl_actions *actions) {
     redlock_lock *lock = lock_of(core);
+    if (lock->client->trace == NULL) {
+        return;
+    }
     if (event->type == RL_EV_VOTE && event->u.vote.vote != RL_VOTE_NONE) {
         trace_vote(lock, &event->u.vote, actions->late);
     } else if (event->type == RL_EV_ATTEMPT && core->is_leased) {

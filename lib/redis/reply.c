@@ -130,13 +130,13 @@ int16_t rl_reply_reason(const char *text) {
 /* Reads at most so many digits and the character behind them. Returns what follows, or NULL; NULL
  * for NULL. */
 static const char *take_digits(const char *at, size_t most, char behind, uint64_t *out) {
-    const size_t digits = at != NULL ? strspn(at, "0123456789") : 0;
+    size_t digits = 0;
+    *out = 0;
+    while (at != NULL && digits <= most && at[digits] >= '0' && at[digits] <= '9') {
+        *out = *out * 10 + (uint64_t)(at[digits++] - '0'); /* 19 digits fit */
+    }
     if (digits < 1 || digits > most || (at[0] == '0' && digits > 1) || at[digits] != behind) {
         return NULL;
-    }
-    *out = 0;
-    for (size_t i = 0; i < digits; i++) {
-        *out = *out * 10 + (uint64_t)(at[i] - '0'); /* 19 digits fit */
     }
     return at + digits + (behind != '\0');
 }

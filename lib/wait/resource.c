@@ -158,10 +158,7 @@ struct rl_wait *rl_resource_wait(struct rl_resource *resource) {
     return resource->wait;
 }
 
-const struct rl_line *rl_resource_line(const struct rl_resource *resource) {
-    static const struct rl_line out = {.state = RL_LINE_OUT};
-    return resource->wait != NULL ? &resource->wait->line : &out;
-}
+const struct rl_line rl_line_out = {.state = RL_LINE_OUT};
 
 void rl_resources_free(struct rl_resources *table) {
     assert(table->count == table->kept_count);

@@ -105,7 +105,10 @@ void rl_resource_put(struct rl_resources *table, struct rl_resource *resource);
 struct rl_wait *rl_resource_wait(struct rl_resource *resource);
 
 /* Its line: out, and without signs of others, as long as it has no rl_wait. */
-const struct rl_line *rl_resource_line(const struct rl_resource *resource);
+extern const struct rl_line rl_line_out;
+static inline const struct rl_line *rl_resource_line(const struct rl_resource *resource) {
+    return resource->wait != NULL ? &resource->wait->line : &rl_line_out;
+}
 
 /* Frees the table and the kept resources; every reference has been put back. */
 void rl_resources_free(struct rl_resources *table);
