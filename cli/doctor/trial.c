@@ -285,7 +285,7 @@ static void try_native(struct trials *trial) {
         return;
     }
     const enum rl_command_kind kind = has_delex ? RL_COMMAND_DELEX : RL_COMMAND_DELIFEQ;
-    redisReply *reply = run(trial, NULL, (struct rl_request){.kind = kind});
+    redisReply *reply = run(trial, NULL, (struct rl_request){.kind = (uint8_t)kind});
     bool is_error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
     if (is_error && rl_reply_reason(reply->str) == REDLOCK_ERR_NODE_PERMISSION) {
         note(trial, has_delex ? RL_TRIAL_DELEX : RL_TRIAL_DELIFEQ, reply, false);
