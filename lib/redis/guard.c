@@ -66,6 +66,10 @@ static void *received_string(const struct rl_reply_slot *slot, int at, const cha
 static void *guard_string(const redisReadTask *task, char *bytes, size_t length) {
     const struct rl_reply_slot *slot = task->privdata;
     const bool is_bulk = task->type == REDIS_REPLY_STRING;
+    const bool is_line = task->type == REDIS_REPLY_STATUS || task->type == REDIS_REPLY_ERROR;
+    if (slot->received != NULL && !is_bulk && !is_line) {
+        return NULL; /* a number or a text of RESP3 */
+    }
     if (slot->received != NULL && is_bulk) {
         return task->parent != NULL ? received_string(slot, task->idx, bytes, length) : NULL;
     }

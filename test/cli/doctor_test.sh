@@ -221,7 +221,7 @@ finds 'no AOF, a guard that observes' warning persistence \
 remedy '... which does not do without' 'set appendonly .* or guard = strict in all clients'
 tell 1 config set appendonly yes
 tell 1 config set appendfsync everysec
-finds 'too young, a strict guard' note uptime 'less than the longest ttl' 1 --guard strict --ttl 1d
+finds 'too young, a strict guard' note uptime 'less than the longest ttl' 1 --guard strict --max-ttl 1h --ttl 1d
 tell 1 config set appendfsync always
 
 # A member of a cluster: also one that has every key refuses a fence.
