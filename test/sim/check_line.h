@@ -65,6 +65,13 @@
  * histories is printed. (Locks of one client that share some of their resources wait for each
  * other: histories with such locks are not checked for stalls.)
  *
+ * Right behind a command, a node's lines are as its script promises (check_left.c). A release that
+ * serves, and a LEAVE that frees a key or empties the writers' line, leaves nobody who listens
+ * without what is free: a "stall". Who is first in line from then on has been told so, and a JOIN
+ * drops what its client left at the head of the line: violation "order". Who leaves is gone:
+ * "leftover". (A command that dropped dead waiters need not have served those behind them, who ask
+ * again.)
+ *
  * violation "spin": a user's acquire makes more than SPIN_MOST attempts in a quarter of a second. A
  * refused user must pause.
  *
@@ -87,6 +94,7 @@ struct sim_client;
 struct sim_hold;
 struct sim_fact;
 struct sim_ran;
+struct sim_node;
 struct sim_seen;
 struct sim_user;
 
@@ -130,6 +138,12 @@ struct sim_check_line {
     uint64_t spin_since_ns[SIM_CLIENTS_MAX][SIM_LOCKS_MAX];
     uint32_t spins[SIM_CLIENTS_MAX][SIM_LOCKS_MAX];
     uint64_t look_ns;
+    char first[SIM_NODES_MAX][SIM_RESOURCES_MAX][2][40]; /* in line; of writers, of readers */
+    char heirs[16][40]; /* who was told that it is, by the command that runs */
+    uint32_t n_heirs;
+    uint32_t served;                /* by the command that runs: places that were told so */
+    uint32_t places[SIM_NODES_MAX]; /* in all lines there, before that command */
+    uint32_t deleted;               /* keys, by the command that runs: as a mask */
 };
 
 void sim_check_line_start(struct sim_world *world);
@@ -153,6 +167,15 @@ void sim_check_line_takes(struct sim_world *world, uint32_t node, uint32_t token
 
 /* A node has sent a message to a subscriber that is there: it may say who comes next. */
 void sim_check_line_told(struct sim_world *world, uint32_t node, const char *bytes, size_t length);
+
+/* A node has sent a message: it may tell a place that it is first in line. */
+void sim_check_heir(struct sim_world *world, const char *bytes, size_t length);
+
+/* A node has run a command of ours: who could be served is, and who is first in line knows it. */
+void sim_check_left(const struct sim_node *me, const struct sim_ran *ran);
+
+/* Its lines are others now: restarted, or a replica's. ran: NULL. */
+void sim_check_firsts(const struct sim_node *me, const struct sim_ran *ran);
 
 /* A node has run a command: updates who stands in its lines. */
 void sim_check_line_look(struct sim_world *world, uint32_t node);

@@ -145,6 +145,8 @@ patch  pass-token-again        revived   50    --preset lines
 patch  pass-not-refused        orphan    300   --preset lines
 patch  pass-forgets            orphan    6000  --preset forgetful --nodes 3
 break  serve-stays             stall     50    --preset lines
+break  heir-untold             order     50    --preset lines
+break  join-dead               order     1000  --preset lines --trouble connections
 break  messages                stall     200   --preset lines --trouble none
 break  take-any                validity  50    --preset readers
 break  share-any               overlap   50    --preset readers
@@ -166,6 +168,8 @@ break  permits-above           count     100   --preset permits
 break  permits-twice           count     100   --preset turns
 break  permits-served          count     50    --preset turns
 break  permits-pass            order     200   --preset turns
+break  permits-left            stall     50    --preset turns
+break  permits-left            stall     50    --preset phases
 break  take-any                overlap   50    --preset permits
 break  take-any                count     50    --preset permits
 break  take-keeps              validity  50    --preset permits

@@ -53,6 +53,7 @@ static void ran(void *owner, const struct server_ran *told) {
     world->stats.commands[what.command]++;
     sim_check_line_look(world, me->index);
     sim_check_readers_look(world, me->index, conn->id, false);
+    sim_check_left(me, &what);
     const char *text = what.token != NULL ? what.token : what.place;
     uint32_t token = text != NULL ? sim_check_token(world, text) : 0;
     if (what.command == SIM_TAKE && is_present) {
@@ -97,6 +98,7 @@ static void say(struct server_connection *peer) {
 static void told(void *owner, struct server_connection *peer) {
     struct sim_node *me = owner;
     sim_check_permits_told(me->world, peer->output.data, peer->output.length);
+    sim_check_heir(me->world, peer->output.data, peer->output.length);
     if (sim_conn_is_sound(peer->owner)) {
         sim_check_line_told(me->world, me->index, peer->output.data, peer->output.length);
     }

@@ -107,6 +107,7 @@ void sim_node_changed(void *owner, const struct server_key *key, enum server_cha
         seen->is_passed = conn != NULL && is_of_another(world, seen, conn->client);
     } else {
         world->stats.evicted += change == SERVER_EVICTED;
+        world->check.line.deleted |= change == SERVER_DELETED ? 1u << resource_of(key) : 0;
         if (change == SERVER_EXPIRED && seen->token != 0) {
             sim_trace(world, (struct sim_note){.kind = SIM_NOTE_EXPIRED,
                                                .client = SIM_NOBODY,
@@ -152,6 +153,7 @@ void sim_node_see_all(struct sim_node *me, bool is_stale) {
         }
     }
     sim_check_readers_look(me->world, me->index, 0, is_stale);
+    sim_check_firsts(me, NULL);
 }
 
 void sim_node_clock_changed(struct sim_world *world, uint32_t node) {

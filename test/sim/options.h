@@ -153,7 +153,7 @@ enum sim_break {
     SIM_BREAK_LEAVE_BLIND,    /* LEAVE deletes the key, whatever its value */
     SIM_BREAK_JOIN_ANEW,      /* JOIN again gives a waiter a new score */
     SIM_BREAK_JOIN_PASSES,    /* JOIN says yes although others are ahead */
-    SIM_BREAK_JOIN_DEAD,      /* JOIN does not drop dead waiters */
+    SIM_BREAK_JOIN_DEAD,      /* JOIN does not drop the dead and the left behind */
     SIM_BREAK_MESSAGES,       /* messages are not delivered */
     SIM_BREAK_SHARE_ANY,      /* a reader overwrites any key */
     SIM_BREAK_SHARE_SHORTENS, /* the key of readers ends with the lease that was set last */
@@ -167,6 +167,7 @@ enum sim_break {
     SIM_BREAK_PERMITS_TWICE,   /* two clients are notified of the same slots */
     SIM_BREAK_PERMITS_SERVED,  /* a notified client does not get its slots */
     SIM_BREAK_PERMITS_LIES,    /* home names slots that do not exist */
+    SIM_BREAK_PERMITS_LEFT,    /* LEAVE serves nobody behind, readers neither */
     SIM_BREAKS
 };
 

@@ -38,6 +38,7 @@ void sim_options_break(struct sim_options *options, enum sim_break broken) {
         [SIM_BREAK_PERMITS_TWICE] = SERVER_PERMITS_TWICE,
         [SIM_BREAK_PERMITS_SERVED] = SERVER_PERMITS_SERVED,
         [SIM_BREAK_PERMITS_LIES] = SERVER_PERMITS_LIES,
+        [SIM_BREAK_PERMITS_LEFT] = SERVER_PERMITS_LEFT,
     };
     options->broken = broken;
     options->server_broken = servers[broken];

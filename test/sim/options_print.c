@@ -88,6 +88,7 @@ static const char *const break_names[SIM_BREAKS] = {
     [SIM_BREAK_PERMITS_TWICE] = "permits-twice",
     [SIM_BREAK_PERMITS_SERVED] = "permits-served",
     [SIM_BREAK_PERMITS_LIES] = "permits-lies",
+    [SIM_BREAK_PERMITS_LEFT] = "permits-left",
 };
 
 const char *sim_preset_name(enum sim_preset preset) {

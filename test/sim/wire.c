@@ -87,6 +87,16 @@ static const char *place_at(const struct resp_command *command, size_t at) {
     return is_one ? command->args[at].data : NULL;
 }
 
+static bool is_there(const struct resp_command *command, size_t at) {
+    return at < command->count && command->args[at].length > 0;
+}
+
+/* Its mode is "shared", or "convert". */
+static bool is_readers(const struct resp_command *command, size_t mode) {
+    return is_there(command, mode) &&
+           (resp_is(&command->args[mode], "shared") || resp_is(&command->args[mode], "convert"));
+}
+
 /* The number of permits: the two digits behind its client's. */
 static uint8_t take_of(const char *place) {
     const char digits[] = {place[16], place[17], '\0'};
@@ -105,6 +115,7 @@ static void read_given(const struct server_ran *ran, struct sim_ran *out) {
 /* Of a place in the line of a semaphore. */
 static bool read_permits(const struct server_ran *ran, size_t mode, struct sim_ran *out) {
     const bool joins = out->command == SIM_JOIN;
+    out->serves = !joins && out->is_plain;
     out->resource = 0;
     out->take = take_of(out->place);
     out->permits = (uint16_t)number(ran->command, mode);
@@ -126,7 +137,11 @@ static bool read_place(const struct server_ran *ran, struct sim_ran *out) {
     out->place = place_at(ran->command, place);
     const struct resp_arg *key = &ran->command->args[3];
     const size_t mode = place + (out->command == SIM_JOIN ? 5 : 3);
+    const bool leaves = out->command == SIM_LEAVE;
     out->resource = (uint8_t)(key->length == 2 ? 1u << ((key->data[1] - '1') & 7) : 0);
+    out->reads = is_readers(ran->command, mode);
+    out->is_plain = !is_there(ran->command, mode - 1);
+    out->serves = leaves && out->is_plain && !out->reads ? out->resource : 0;
     if (out->place != NULL && number(ran->command, mode) > 0) {
         return read_permits(ran, mode, out);
     }
@@ -142,16 +157,6 @@ static uint64_t taken(const struct server_ran *ran, uint32_t nth) {
     return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-static bool is_there(const struct resp_command *command, size_t at) {
-    return at < command->count && command->args[at].length > 0;
-}
-
-/* Its mode is "shared", or "convert". */
-static bool is_readers(const struct resp_command *command, size_t mode) {
-    return is_there(command, mode) &&
-           (resp_is(&command->args[mode], "shared") || resp_is(&command->args[mode], "convert"));
-}
-
 /* A TAKE without a turn is what a SET is. */
 static void read_take(const struct server_ran *ran, size_t value, struct sim_ran *out) {
     const struct resp_command *command = ran->command;
@@ -162,6 +167,16 @@ static void read_take(const struct server_ran *ran, size_t value, struct sim_ran
     out->fence = yes && is_there(command, value + 2) ? taken(ran, 3) : 0;
     out->others_wait =
         out->command == SIM_TAKE && yes && keys_of(command) == 1 && taken(ran, 1) > 0;
+}
+
+/* To serve is to hand on each of its keys. */
+static void read_release(const struct resp_command *command, size_t value, struct sim_ran *out) {
+    const bool serves = value + 2 < command->count && resp_is(&command->args[value + 2], "serve");
+    out->reads = is_readers(command, value + 5);
+    for (size_t i = 3; i < value && serves; i++) {
+        const uint32_t r = sim_key_number(command->args[i].data, command->args[i].length);
+        out->serves |= (uint8_t)(r < SIM_RESOURCES_MAX ? 1u << r : 0);
+    }
 }
 
 static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
@@ -185,6 +200,7 @@ static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
     if (begins(ran->script, "release")) {
         out->command = SIM_RELEASE;
         out->ttl_ms = 0;
+        read_release(command, value, out);
     } else if (begins(ran->script, "raise")) {
         out->command = SIM_RAISE;
         out->ttl_ms = 0;

@@ -39,7 +39,9 @@ struct sim_ran {
     uint8_t take;     /* permits that it is of; 0: it is of no semaphore */
     uint16_t permits; /* the number of permits according to the command; 0: it has none */
     bool others_wait; /* of a TAKE of one key: so it was answered */
-    bool reads;       /* of a TAKE, a raise, an extension: it is a reader's */
+    uint8_t serves;   /* resources, or slots, that it hands on to who waits: as a mask */
+    bool is_plain;    /* of a JOIN and a LEAVE: neither "quiet", "peek" nor "line" */
+    bool reads;       /* it is a reader's */
 };
 
 /* False if it is none of a lock's commands. */

@@ -199,7 +199,7 @@ enum server_broken {
     SERVER_BREAK_LEAVE_BLIND = 1 << 19,    /* LEAVE deletes the key, whatever its value */
     SERVER_BREAK_JOIN_ANEW = 1 << 20,      /* JOIN again gives a waiter a new score */
     SERVER_BREAK_JOIN_PASSES = 1 << 21,    /* JOIN says yes although others are ahead */
-    SERVER_BREAK_JOIN_DEAD = 1 << 22,      /* JOIN does not drop dead waiters */
+    SERVER_BREAK_JOIN_DEAD = 1 << 22,      /* JOIN does not drop the dead and the left behind */
     SERVER_BREAK_SHARE_ANY = 1 << 23,      /* a reader overwrites any key */
     SERVER_BREAK_SHARE_SHORTENS = 1 << 24, /* ... and the key ends with its own lease */
     SERVER_BREAK_SHARE_ENDS = 1 << 25,     /* its release deletes the key although others read */
@@ -223,6 +223,7 @@ enum server_permits_broken {
     SERVER_PERMITS_TWICE = 1 << 3,   /* all served clients are notified of the same slots */
     SERVER_PERMITS_SERVED = 1 << 4,  /* a notified client does not get its slots */
     SERVER_PERMITS_LIES = 1 << 5,    /* names slots that do not exist */
+    SERVER_PERMITS_LEFT = 1 << 6,    /* LEAVE serves nobody behind, readers neither */
 };
 
 /* A server without keys, up since now. id: any number, for its run ID and replication ID. */

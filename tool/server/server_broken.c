@@ -71,6 +71,8 @@ static const struct change changes[] = {
     {SERVER_BREAK_JOIN_PASSES, 0, "join", "if not m or m == me then\nyes = free",
      "if free or not m or m == me then\nyes = free"},
     {SERVER_BREAK_JOIN_DEAD, 0, "join", "if hears(m) then break end", "if true then break end"},
+    {SERVER_BREAK_JOIN_DEAD, 0, "join", "if string.sub(m, 1, 16) == string.sub(me, 1, 16) then",
+     "if false then"},
     {SERVER_BREAK_SHARE_ANY, 0, "take", "if x and not was[i] and not (turn and",
      "if false and not (turn and"},
     {SERVER_BREAK_SHARE_SHORTENS, 0, NULL,
@@ -123,6 +125,8 @@ static const struct change changes[] = {
      "local s = told and #told == n and told or pick(v, k, n, 0)"},
     {0, SERVER_PERMITS_TWICE, NULL, "told = true\n", "told = s\n"},
     {0, SERVER_PERMITS_SERVED, NULL, "give(v, s, m, ms)\ntold = true\n", "told = true\n"},
+    {0, SERVER_PERMITS_LEFT, "leave", "if was or n == 1 then serve(v, k, ms) end", ""},
+    {0, SERVER_PERMITS_LEFT, "leave", "elseif not first(l) and (", "elseif false and ("},
     {0, SERVER_PERMITS_LIES, NULL, "table.concat(s, ' ')",
      "string.gsub(table.concat(s, ' '), '%d+', function(i) return i + 16 end)"},
 };
