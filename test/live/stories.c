@@ -133,6 +133,10 @@ const struct story stories[] = {
     {"a refused downgrade is made good by the next extension",
      "a: key; a acquire; nodes 0-2 CONFIG SET maxmemory 1; a downgrade UNKNOWN;"
      "nodes 0-2 CONFIG SET maxmemory 0; a extend; value redlock:shared 5 key; a upgrade"},
+    {"a lease that a node may not look up is not released there",
+     "a: shared key ttl=1000; b: shared key ttl=3000 @1; a acquire; b acquire;"
+     "nodes 0-2 ACL SETUSER default -zscore; a release NO_QUORUM;"
+     "nodes 0-2 ACL SETUSER default +zscore; b release"},
     {"a writer that leaves lets in the readers behind it",
      "r: shared key; w: key @1; s: shared key @2; r acquire; w asks; s asks; s waits; w cancel;"
      "w gets CANCELED; s gets"},
@@ -208,6 +212,9 @@ const struct story stories[] = {
     {"permits are extended, repaired and lost",
      "a: 2of3 key; a acquire; nodes 3-4 FLUSHALL; a extend; a on 5; nodes 0-4 FLUSHALL;"
      "a extend LOST; a lost LOST; a release LOST"},
+    {"a permit that a node may not look up is not released there",
+     "a: 1of3 key ttl=1000; a acquire; nodes 0-2 ACL SETUSER default -get; a release NO_QUORUM;"
+     "nodes 0-2 ACL SETUSER default +get"},
     {"permits have fences, owners and tokens as locks have",
      "a: 1of3 key fenced owner=7; b: 1of3 key fenced owner=7; c: 1of3 key fenced;"
      "d: 1of3 key @1; e: 1of3 key; a acquire; b acquire; b like a; b level a; a release;"
