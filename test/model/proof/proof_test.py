@@ -26,6 +26,7 @@ import fences
 import modes
 import order
 import permits
+import sets
 import shared_fences
 import shared_order
 import stories
@@ -44,6 +45,7 @@ THEORIES = {
     order.Order: (order.CONTROLS, PROVERS),
     modes.Modes: (modes.CONTROLS, PROVERS),
     permits.Permits: (permits.CONTROLS, [Z3, CVC5]),  # E does not come to an end with two slots
+    sets.Sets: (sets.CONTROLS, [Z3, CVC5]),
     shared_fences.SharedFences: (shared_fences.CONTROLS, PROVERS),
     shared_order.SharedOrder: (shared_order.CONTROLS, PROVERS),
     clocks.Clocks: (clocks.CONTROLS, [Z3, CVC5]),  # numbers: not E's
