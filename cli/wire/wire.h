@@ -18,7 +18,7 @@
  * first bytes of other servers (redis/reply.h), and the TLS of clients (tls/context.h,
  * tls/stream.h, nodes/tls.h, and base/world.h, whose streams it is made of). A second
  * parser of URLs, or a second verdict about a certificate, would one day differ. In cli/ only this
- * folder and doctor/ use internal headers of the library. */
+ * folder, doctor/ and set/ use internal headers of the library. */
 #ifndef RL_CLI_WIRE_WIRE_H
 #define RL_CLI_WIRE_WIRE_H
 

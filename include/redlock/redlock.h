@@ -243,13 +243,18 @@ typedef struct redlock_client_options {
      * without a label. Default NULL. */
     redlock_metrics_label_cb metrics_label;
     void *metrics_label_data;
+
+    /* The id of the set whose nodes these are, 16 hex digits (`redlock set show`): nodes of another
+     * set, and nodes without a configuration, then have no vote. NULL: that of the set that the
+     * nodes belong to, if they belong to one. Default NULL. */
+    const char *config_id;
 } redlock_client_options;
 
 #define REDLOCK_CLIENT_OPTIONS_INIT                                                             \
     {                                                                                           \
         sizeof(redlock_client_options), NULL, 0, 1000, 250, 50, 2000, 0.01, 2, 10, "redlock",   \
             NULL, NULL, NULL, NULL, 0, 86400000, REDLOCK_GUARD_STRICT, 30000, NULL, NULL, NULL, \
-            NULL, 0, 0, NULL, NULL                                                              \
+            NULL, 0, 0, NULL, NULL, NULL                                                        \
     }
 
 /* Sets what REDLOCK_CLIENT_OPTIONS_INIT sets, for languages that cannot use a macro. size: of the

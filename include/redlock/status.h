@@ -76,7 +76,8 @@ extern "C" {
     X(ERR_NODE_WAS_EVICTING, -63, "eviction was only recently disabled; in quarantine")         \
     X(ERR_NODE_PERMITS, -64, "has another number of permits of this semaphore")                 \
     X(ERR_NODE_TLS, -65, "TLS failed")                                                          \
-    X(ERR_NODE_CERTIFICATE, -66, "certificate not accepted")
+    X(ERR_NODE_CERTIFICATE, -66, "certificate not accepted")                                    \
+    X(ERR_NODE_CONFIG, -67, "its configuration is not this client's")
 
 #define REDLOCK_STATUS_ENUM_(name, value, text) REDLOCK_##name = (value),
 enum redlock_status { REDLOCK_STATUS_MAP(REDLOCK_STATUS_ENUM_) REDLOCK_STATUS_END_ = -1000 };
@@ -291,7 +292,13 @@ enum redlock_status { REDLOCK_STATUS_MAP(REDLOCK_STATUS_ENUM_) REDLOCK_STATUS_EN
  *         cause: its certificate is expired, for another name, or from an authority that is not
  *             trusted here.
  *         remedy: the message says which. Name the authority (tls_ca) or the name in it
- *             (tls_server_name), or renew it. */
+ *             (tls_server_name), or renew it.
+ *     REDLOCK_ERR_NODE_CONFIG
+ *         cause: the nodes of this set know their configuration (`redlock set`), and this node has
+ *             another one, none, or one that cannot be read: it was down during a change, has
+ *             forgotten it, or belongs to another set.
+ *         remedy: `redlock set show` compares the nodes; `redlock set resume` writes what is
+ *             missing. If it belongs to another set, correct the list of nodes. */
 
 /* A text for a status code, e.g. "held by another". Never NULL, static. Any thread.
  * Since 0.1. */

@@ -3,6 +3,7 @@
 #define RL_BASE_BITS_H
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
 static inline uint32_t rl_bit(uint32_t i) {
@@ -17,6 +18,14 @@ static inline uint32_t rl_bits_count(uint32_t mask) {
         count++;
     }
     return count;
+}
+
+/* The nth bit that is set, from 0; 32: there are fewer. */
+static inline uint32_t rl_bits_nth(uint32_t mask, size_t n) {
+    uint32_t i = 0;
+    for (; i < 32 && ((mask >> i & 1) == 0 || n-- > 0); i++) {
+    }
+    return i;
 }
 
 #endif

@@ -124,7 +124,7 @@ static void check_nodes(const redlock_client *client) {
     assert((client->up & ~rl_all_nodes(client->n_nodes)) == 0);
     assert((client->voters & ~client->up) == 0);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        const struct rl_client_node *place = &client->nodes[i];
+        const struct rl_client_node *place = client->nodes[i];
         bool is_up = client->up >> i & 1, votes = client->voters >> i & 1;
         pending += place->pending_releases.count;
         assert(place->client == client);
@@ -183,7 +183,7 @@ void rl_check_gone(const redlock_client *client) {
     assert(client->ends.count == 0);
     assert(client->resources.count == client->resources.kept_count);
     assert(client->notifications.count == 0 && client->notifications.ending == 0);
-    assert(client->listening.listeners == NULL && client->listening.wanted == 0);
+    assert(!client->listening.has_listeners && client->listening.wanted == 0);
     assert(client->up == 0 && client->voters == 0);
 }
 

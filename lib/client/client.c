@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/require.h"
+#include "client/adopt.h"
 #include "client/check.h"
 #include "client/env.h"
 #include "client/options.h"
@@ -28,6 +29,7 @@
 #include "lock/reentrancy.h"
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
+#include "nodes/membership.h"
 #include "nodes/notification.h"
 #include "nodes/tls.h"
 #include "query/query.h"
@@ -40,7 +42,7 @@
 
 static struct rl_client_node *place_of(struct rl_node *node) {
     struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
-    assert(place == &place->client->nodes[place->index]);
+    assert(place == place->client->nodes[place->index]);
     return place;
 }
 
@@ -60,6 +62,11 @@ static void node_dirty(struct rl_node *node) {
 static int16_t node_judge(struct rl_node *node, const struct rl_info *info,
                           char detail[RL_DETAIL_MAX]) {
     return rl_eligibility_judge(place_of(node), info, detail);
+}
+
+static int16_t node_config(struct rl_node *node, const struct rl_config *config,
+                           char detail[RL_DETAIL_MAX]) {
+    return rl_membership_read(place_of(node), config, detail);
 }
 
 static void node_up(struct rl_node *node) {
@@ -135,6 +142,7 @@ static void node_answer(struct rl_node *node, struct rl_request *request,
 
 static const struct rl_node_events node_events = {
     .judge = node_judge,
+    .config = node_config,
     .answer = node_answer,
     .again = rl_calls_again,
     .up = node_up,
@@ -155,6 +163,7 @@ static void node_due(struct rl_deadline *item, uint64_t now_ns) {
         rl_calls_retry(place);
     }
     rl_eligibility_tick(place, now_ns);
+    rl_adopt_tick(place, now_ns);
     rl_place_update(place);
     if (client->voters != voters) {
         rl_line_nodes_changed(client);
@@ -163,14 +172,12 @@ static void node_due(struct rl_deadline *item, uint64_t now_ns) {
 
 /* -- Opening -- */
 
-static int parse_node(redlock_client *client, const redlock_client_options *o, uint32_t i,
-                      uint64_t seed) {
+static int parse_node(redlock_client *client, const redlock_client_options *o, uint32_t i) {
     struct rl_url url;
     struct rl_url_tls tls;
-    struct rl_client_node *place = &client->nodes[i];
     int status = rl_url_parse_tls(o->nodes[i], &url, &tls, o->error, o->error_size);
     for (uint32_t j = 0; status == 0 && j < i; j++) {
-        if (rl_url_same_server(&client->nodes[j].node.url, &url)) {
+        if (rl_url_same_server(&client->nodes[j]->node.url, &url)) {
             status =
                 rl_error_set(o->error, o->error_size, REDLOCK_ERR_DUPLICATE,
                              "nodes %u and %u are both %.300s: one server would have two votes; "
@@ -179,16 +186,9 @@ static int parse_node(redlock_client *client, const redlock_client_options *o, u
         }
     }
     if (status == 0) {
-        rl_node_init(&place->node, &client->io, &url, &client->node_options, &node_events,
-                     seed + i * UINT64_C(0x9e3779b97f4a7c15));
-        rl_pending_init(&place->pending_releases, RL_PENDING_MAX);
-        rl_guard_init(&place->guard);
-        rl_deadline_init(&place->deadline, node_due);
-        client->node_hashes[i] = rl_home_hash(url.name, (uint32_t)strlen(url.name));
-        place->client = client;
-        place->index = (uint8_t)i;
-        client->reasons[i] = REDLOCK_ERR_NODE_DOWN;
-        status = rl_client_tls_node(client, o, i, &tls);
+        status = rl_place_init(client, i, &url, &node_events, node_due)
+                     ? rl_client_tls_node(client, o, i, &tls)
+                     : rl_error_set(o->error, o->error_size, REDLOCK_ERR_NOMEM, "out of memory");
     }
     rl_wipe(&url, sizeof url);
     return status;
@@ -200,10 +200,10 @@ static void free_client(redlock_client *client) {
     rl_line_calls_free(client);
     rl_client_tls_free(client);
     rl_free(&memory, client->metrics);
-    if (client->nodes != NULL) { /* and wipes the passwords */
-        rl_wipe(client->nodes, client->n_nodes * sizeof client->nodes[0]);
+    for (uint32_t i = 0; i < RL_NODES_MAX && client->nodes[i] != NULL; i++) {
+        rl_wipe(client->nodes[i], sizeof *client->nodes[i]); /* the passwords */
+        rl_free(&memory, client->nodes[i]);
     }
-    rl_free(&memory, client->nodes);
     rl_resources_free(&client->resources);
     rl_free(&memory, client->io.wire);
     rl_free(&memory, client->deadlines.items);
@@ -238,15 +238,16 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
     }
     client->random = random[0] | 1;
     client->resources.seed = client->random;
-    client->n_nodes = client->rules.n;
+    client->n_nodes = (uint32_t)o->n_nodes;
     assert(client->n_nodes >= 1 && client->n_nodes <= RL_NODES_MAX); /* masks have room */
-    client->nodes = rl_alloc(&client->memory, client->n_nodes, sizeof client->nodes[0]);
-    uint32_t capacity = client->n_nodes + RL_CLIENT_DEADLINES;
+    client->capacity = client->n_nodes + RL_CONFIG_MEMBERS_MAX;
+    client->capacity = client->capacity < RL_NODES_MAX ? client->capacity : RL_NODES_MAX;
+    uint32_t capacity = client->capacity + RL_CLIENT_DEADLINES;
     struct rl_deadline **items = rl_alloc(&client->memory, capacity, sizeof(struct rl_deadline *));
     if (items != NULL) {
         rl_deadlines_reserve(&client->deadlines, items, capacity);
     }
-    if (client->nodes == NULL || items == NULL || !rl_metrics_init(client, o)) {
+    if (items == NULL || !rl_metrics_init(client, o)) {
         return rl_error_set(o->error, o->error_size, REDLOCK_ERR_NOMEM, "out of memory");
     }
     rl_deadline_init(&client->deadline, client_due);
@@ -254,7 +255,7 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
     rl_line_init(client);
     rl_notification_init(client);
     for (uint32_t i = 0; i < client->n_nodes && status == 0; i++) {
-        status = parse_node(client, o, i, client->random);
+        status = parse_node(client, o, i);
     }
     return status != 0 ? status : rl_client_tls_check_nodes(client, o);
 }
@@ -296,7 +297,7 @@ static void start_client(redlock_client *client, redlock_client_cb on_open, void
     rl_client_wake(client);
     rl_deadlines_set(&client->deadlines, &client->deadline, client->opening.until_ns);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        rl_node_start(&client->nodes[i].node);
+        rl_node_start(&client->nodes[i]->node);
     }
 }
 

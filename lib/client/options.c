@@ -104,6 +104,18 @@ static int check_name(const redlock_client_options *o) {
     return 0;
 }
 
+static int check_config_id(const redlock_client_options *o) {
+    const char *id = o->config_id;
+    if (id != NULL &&
+        (strlen(id) != RL_CONFIG_ID_LEN || strspn(id, "0123456789abcdef") != RL_CONFIG_ID_LEN)) {
+        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
+                            "config_id is \"%.40s\": it must be %d hex digits, as \"redlock set "
+                            "show\" prints them, or NULL",
+                            id, RL_CONFIG_ID_LEN);
+    }
+    return 0;
+}
+
 static int check_nodes(const redlock_client_options *o) {
     if (o->nodes == NULL || o->n_nodes == 0) {
         return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
@@ -145,11 +157,12 @@ int rl_options_apply(redlock_client *client, const redlock_client_options *o) {
     status = status == 0 ? check_ranges(o) : status;
     status = status == 0 ? check_name(o) : status;
     status = status == 0 ? check_choices(o) : status;
+    status = status == 0 ? check_config_id(o) : status;
     if (status != 0) {
         return status;
     }
     client->rules = (struct rl_rules){
-        .n = (uint32_t)o->n_nodes,
+        .electorate = rl_electorate_of((uint32_t)o->n_nodes),
         .drift_ppm = to_ppm(o->drift_ratio),
         .drift_ns = (uint64_t)o->drift_ms * RL_NS_PER_MS,
         .node_timeout_ns = (uint64_t)o->node_timeout_ms * RL_NS_PER_MS,
@@ -157,6 +170,7 @@ int rl_options_apply(redlock_client *client, const redlock_client_options *o) {
         .not_asked_reason = REDLOCK_ERR_NODE_SKIPPED,
         .timeout_reason = REDLOCK_ERR_NODE_TIMEOUT,
         .duplicate_reason = REDLOCK_ERR_DUPLICATE,
+        .changed_reason = REDLOCK_ERR_NODE_CONFIG,
     };
     client->guard_rules = (struct rl_guard_rules){
         .mode = (enum rl_guard_mode)o->guard,
@@ -165,6 +179,9 @@ int rl_options_apply(redlock_client *client, const redlock_client_options *o) {
     };
     client->max_ttl_ms =
         o->guard == REDLOCK_GUARD_OFF ? REDLOCK_TTL_MS_MAX : (uint32_t)o->max_ttl_ms;
+    if (o->config_id != NULL) {
+        memcpy(client->membership.wanted_id, o->config_id, RL_CONFIG_ID_LEN);
+    }
     if (o->client_name != NULL) {
         snprintf(client->client_name, sizeof client->client_name, "%s", o->client_name);
     }
@@ -199,6 +216,14 @@ int rl_options_ttl(redlock_lock *lock, int64_t ttl_ms, int64_t min_validity_ms) 
             "restarted node from voting for no longer than that; ask for a shorter "
             "ttl and extend it, or raise max_ttl_ms in all clients",
             (long long)ttl_ms, (long long)lock->client->max_ttl_ms);
+    }
+    const struct rl_config *config = &lock->client->membership.config;
+    if (config->key.epoch != 0 && ttl_ms > config->max_ttl_ms) {
+        return rl_message_refuse_format(lock,
+                                        "ttl_ms is %lld, above the max_ttl of the set's "
+                                        "configuration, which is %lld: ask for a "
+                                        "shorter ttl and extend it",
+                                        (long long)ttl_ms, (long long)config->max_ttl_ms);
     }
     if (rl_validity_ns(rules, (uint32_t)ttl_ms) <= (uint64_t)min_validity_ms * RL_NS_PER_MS) {
         double drift_ms = (double)rl_drift_ns(rules, (uint32_t)ttl_ms) / 1e6;

@@ -56,6 +56,8 @@ struct redlock_lock {
     uint32_t references;
     uint32_t depth;         /* acquires that were delivered and not released */
     uint8_t resource_count; /* so many are referenced: all, once the lock is made */
+    uint8_t ballot_count;   /* room for so many nodes */
+    bool owns_ballots;      /* they were allocated later, since nodes have joined */
     bool is_freed;          /* by the user */
 
     bool announces;   /* a release ends a hold, not a failed attempt */
@@ -137,9 +139,11 @@ struct redlock_client {
     char id[RL_CLIENT_ID_LEN + 1]; /* hex digits, no other client's */
 
     /* Nodes. */
-    struct rl_client_node *nodes;
+    struct rl_client_node *nodes[RL_NODES_MAX]; /* n_nodes of them, and those that have left */
+    struct rl_membership membership;
     struct rl_client_tls *tls;
-    uint32_t n_nodes;
+    uint32_t n_nodes;                  /* in use */
+    uint32_t capacity;                 /* so many at most */
     uint32_t up;                       /* nodes that can be sent to, as a mask */
     uint32_t voters;                   /* of these, the ones that may be asked to grant */
     uint32_t duplicates[RL_NODES_MAX]; /* for each node, those that report the same server */

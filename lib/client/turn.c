@@ -24,6 +24,7 @@
 
 #include "base/bits.h"
 #include "base/mark.h"
+#include "client/adopt.h"
 #include "client/check.h"
 #include "client/env.h"
 #include "lock/calls.h"
@@ -160,7 +161,7 @@ static bool opening_is_over(redlock_client *client, uint64_t now_ns, int *status
     bool quorum = rl_eligibility_are_quorum(client);
     bool settled = true;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        settled = settled && client->nodes[i].is_settled;
+        settled = settled && client->nodes[i]->is_settled;
     }
     if (quorum && client->opening.quorum_ns == RL_NEVER) {
         client->opening.quorum_ns = now_ns;
@@ -173,7 +174,7 @@ static bool opening_is_over(redlock_client *client, uint64_t now_ns, int *status
         return false;
     }
     rl_deadlines_set(&client->deadlines, &client->deadline, RL_NEVER);
-    bool is_twice = rl_bits_count(client->voters) >= rl_quorum(client->n_nodes);
+    bool is_twice = rl_is_quorum(&client->rules.electorate, client->voters);
     int missing = is_twice ? REDLOCK_ERR_DUPLICATE : REDLOCK_ERR_NO_QUORUM;
     *status = quorum ? 0 : missing;
     return true;
@@ -217,11 +218,11 @@ static void close_when_done(redlock_client *client) {
     assert(client->ready.first == NULL); /* a lock to be stepped had a callback to come */
     client->phase = RL_CLIENT_TEARDOWN;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        rl_node_close(&client->nodes[i].node);
-        rl_calls_drop(&client->nodes[i]);
+        rl_node_close(&client->nodes[i]->node);
+        rl_calls_drop(client->nodes[i]);
     }
     rl_left_drop(client);
-    rl_line_calls_drop(client);
+    rl_line_calls_drop(client, rl_all_nodes(client->n_nodes));
     client->up = client->voters = 0;
     assert(!rl_calls_await_answers(client)); /* the end of its connection has answered each */
     assert(client->pending_releases == 0);
@@ -300,7 +301,7 @@ static void flush_nodes(redlock_client *client, uint32_t nodes) {
     assert((nodes & ~rl_all_nodes(n)) == 0);
     for (uint32_t i = 0; i < n; i++) {
         if (nodes >> node & 1) {
-            rl_node_flush(&client->nodes[node].node);
+            rl_node_flush(&client->nodes[node]->node);
         }
         node = node + 1 < n ? node + 1 : 0;
     }
@@ -313,7 +314,7 @@ static void put_off(redlock_client *client, uint64_t now_ns) {
     const uint64_t since_ns = client->flushing.flushed_ns;
     const uint64_t connect_ns = client->node_options.connect_timeout_ns;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        rl_node_put_off(&client->nodes[i].node, since_ns, now_ns);
+        rl_node_put_off(&client->nodes[i]->node, since_ns, now_ns);
     }
     RL_EACH(redlock_lock, lock, &client->locks, link) {
         rl_lock_put_off(&lock->core, since_ns, now_ns);
@@ -363,6 +364,7 @@ bool rl_turn_run(void *owner) {
     assert(!client->in_turn);
     client->in_turn = client->opening.has_begun = true;
     client->heard_ns = world->ops->heard_ns(world);
+    rl_adopt_turn(client);
     bool tells = run_due(client, client->heard_ns);
     tells |= run_done(client);
     tells |= run_queries(client);

@@ -2,7 +2,6 @@
 #include "core/driver.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/mark.h"
 
@@ -16,12 +15,13 @@ bool rl_is_silent(const struct rl_rules *rules, uint64_t oldest_ns, uint64_t now
 
 static void leave_out_silent(struct rl_lock *lock, struct rl_event *event,
                              int16_t reasons[RL_NODES_MAX], const struct rl_driver *driver) {
-    const uint32_t n = lock->rules->n;
-    memcpy(reasons, event->reasons, n * sizeof reasons[0]);
+    const uint32_t up = event->up, nodes = up | rl_electors(&lock->rules->electorate);
+    for (uint32_t i = 0; nodes >> i != 0; i++) {
+        reasons[i] = event->reasons[i];
+    }
     event->reasons = reasons;
-    for (uint32_t i = 0; i < n; i++) {
-        if (event->up & BIT(i) &&
-            rl_is_silent(lock->rules, driver->oldest_ns(lock, i), event->now_ns)) {
+    for (uint32_t i = 0; up >> i != 0; i++) {
+        if (up & BIT(i) && rl_is_silent(lock->rules, driver->oldest_ns(lock, i), event->now_ns)) {
             RL_MARK(SILENT_LEFT_OUT);
             event->up &= ~BIT(i);
             event->voters &= ~BIT(i);
@@ -50,14 +50,13 @@ static uint32_t send_to(struct rl_lock *lock, enum rl_call_kind kind, uint32_t r
                         uint32_t nodes, uint32_t may_have, int16_t why[RL_NODES_MAX],
                         const struct rl_driver *driver) {
     uint32_t failed = 0, silent = 0;
-    assert((nodes & ~rl_all_nodes(lock->rules->n)) == 0);
     if (kind == RL_CALL_RELEASE) {
         silent = silent_of(lock, nodes & ~may_have, driver);
     }
     if (nodes != silent) {
         driver->fan_out(lock, kind, round, nodes & ~silent);
     }
-    for (uint32_t i = 0; i < lock->rules->n; i++) {
+    for (uint32_t i = 0; nodes >> i != 0; i++) {
         if (!(nodes & BIT(i))) {
             continue;
         }
@@ -70,6 +69,18 @@ static uint32_t send_to(struct rl_lock *lock, enum rl_call_kind kind, uint32_t r
         }
     }
     return failed;
+}
+
+static void feed_failed(struct rl_lock *lock, uint32_t round, uint32_t failed, const int16_t *why,
+                        const struct rl_driver *driver) {
+    for (uint32_t i = 0; failed >> i != 0; i++) {
+        if (failed & BIT(i)) {
+            struct rl_event event = {.type = RL_EV_VOTE};
+            event.u.vote = (struct rl_ballot_in){
+                .round = round, .node = i, .vote = RL_VOTE_FAILED, .reason = why[i]};
+            driver->feed(lock, &event);
+        }
+    }
 }
 
 static void send_round(struct rl_lock *lock, const struct rl_actions *actions,
@@ -90,14 +101,7 @@ static void send_round(struct rl_lock *lock, const struct rl_actions *actions,
         lock->place == 0) {        /* else its key may have been passed */
         lock->may_hold &= ~failed; /* now: the first failed vote may end the attempt */
     }
-    for (uint32_t i = 0; failed >> i != 0; i++) {
-        if (failed & BIT(i)) {
-            struct rl_event event = {.type = RL_EV_VOTE};
-            event.u.vote = (struct rl_ballot_in){
-                .round = round, .node = i, .vote = RL_VOTE_FAILED, .reason = why[i]};
-            driver->feed(lock, &event);
-        }
-    }
+    feed_failed(lock, round, failed, why, driver);
 }
 
 static void end_operations(struct rl_lock *lock, const struct rl_actions *actions,
@@ -158,6 +162,11 @@ static void perform(struct rl_lock *lock, const struct rl_actions *actions,
     }
     if (actions->repair != 0) {
         send_to(lock, RL_CALL_SET, 0, actions->repair, 0, why, driver);
+    }
+    if (actions->plant != 0) {
+        const uint32_t round = lock->round.id;
+        const uint32_t failed = send_to(lock, RL_CALL_TAKE, round, actions->plant, 0, why, driver);
+        feed_failed(lock, round, failed, why, driver);
     }
     if (actions->send != 0) {
         send_round(lock, actions, driver);

@@ -13,12 +13,12 @@
  * node would fill the memory of all its clients.
  *
  * Which releases are not needed? Those of a token that is not on the node and cannot get there: the
- * node is not in may_hold of this step (lock.h, 2). Only the SETs of an attempt or a repair set
- * keys: an extension and a raise of a fence only touch a key that has the token. Each attempt has
- * its own token, so commands of earlier attempts cannot set it. And may_hold has every node that a
- * SET or a repair with this token was sent to, unless the node answered that the command did not
- * run; a command that could not be sent is not counted there, and was not appended to a connection
- * either. A token that was taken over, or is another client's, may be on any node.
+ * node is not in may_hold of this step (lock.h, 2). Only the SETs of an attempt, a repair or a
+ * plant set keys: an extension and a raise of a fence only touch a key that has the token. Each
+ * attempt has its own token, so commands of earlier attempts cannot set it. And may_hold has every
+ * node that a SET or a repair with this token was sent to, unless the node answered that the
+ * command did not run; a command that could not be sent is not counted there, and was not appended
+ * to a connection either. A token that was taken over, or is another client's, may be on any node.
  *
  * Can a key be orphaned by the order? No: releases go first, with the token of this step; an
  * attempt that begins later in the same step generates another. Can a success be reported after a

@@ -3,8 +3,6 @@
 
 #include <assert.h>
 
-#include "core/quorum.h"
-
 void rl_fence_begin(struct rl_fence *fence, uint64_t floor) {
     fence->floor = floor < RL_FENCE_FLOOR_MAX ? floor : RL_FENCE_FLOOR_MAX;
     fence->value = 0;
@@ -23,13 +21,9 @@ void rl_fence_vote(struct rl_fence *fence, uint32_t node, uint64_t counter) {
     }
 }
 
-bool rl_fence_is_placed(const struct rl_fence *fence, uint32_t n) {
-    uint32_t count = 0;
-    for (uint32_t nodes = fence->nodes; nodes != 0; nodes &= nodes - 1) {
-        count++;
-    }
-    assert(count <= n);
-    return count >= rl_quorum(n);
+bool rl_fence_is_placed(const struct rl_fence *fence, const struct rl_electorate *electorate) {
+    assert((fence->nodes & ~rl_electors(electorate)) == 0);
+    return rl_is_quorum(electorate, fence->nodes);
 }
 
 void rl_fence_settle(struct rl_fence *fence) {

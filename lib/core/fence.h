@@ -36,6 +36,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/quorum.h"
+
 /* Floors end here: numbers up to 2^53 are exact in a node's scripts, and 2^40 are left to count. */
 #define RL_FENCE_FLOOR_MAX ((UINT64_C(1) << 53) - (UINT64_C(1) << 40))
 
@@ -55,8 +57,8 @@ void rl_fence_begin(struct rl_fence *fence, uint64_t floor);
 /* Takes a counted vote with the node's counter. */
 void rl_fence_vote(struct rl_fence *fence, uint32_t node, uint64_t counter);
 
-/* Whether the votes alone have placed the maximum: a quorum of n nodes voted it. */
-bool rl_fence_is_placed(const struct rl_fence *fence, uint32_t n);
+/* Whether the votes alone have placed the maximum: a quorum voted it. */
+bool rl_fence_is_placed(const struct rl_fence *fence, const struct rl_electorate *electorate);
 
 /* From now on commands carry the fence itself: a raise, or the repair of a key. */
 void rl_fence_settle(struct rl_fence *fence);

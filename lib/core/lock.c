@@ -137,17 +137,44 @@ static void take_as_failed(struct rl_lock *lock, const struct rl_event *event,
     take_vote(lock, &failed, out);
 }
 
+/* A node that the set is growing by does not know the hold yet: that is no vote. */
+static bool is_absent(const struct rl_lock *lock, const struct rl_ballot_in *in) {
+    const struct rl_round *round = &lock->round;
+    const uint32_t *sides = round->electorate.sides;
+    const uint32_t out = rl_round_mask(round, RL_VOTE_PENDING) & sides[1] & ~sides[0];
+    return round->kind == RL_ROUND_EXTEND && round->decision == RL_OPEN && in->round == round->id &&
+           in->vote == RL_VOTE_REFUSED && ((out & ~lock->planted) >> in->node & 1) != 0;
+}
+
+/* When the old nodes have renewed the hold, the new ones are asked to set the key. */
+static void plant(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    const uint32_t old = lock->round.electorate.sides[0];
+    const bool is_renewed =
+        lock->absent != 0 && rl_is_quorum(&(struct rl_electorate){{old, old}}, lock->round.granted);
+    if (is_renewed && lock->round.kind == RL_ROUND_EXTEND && lock->round.decision == RL_OPEN) {
+        out->plant = lock->absent & event->voters;
+        lock->planted |= out->plant;
+        lock->may_hold |= out->plant;
+        lock->absent &= ~out->plant;
+    }
+}
+
 /* Not counted: a yes to an extension from a node that may not vote, see guard.h (a node is asked to
  * grant only while it may vote, on a connection that has not ended since); a server's second
  * vote. */
 static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     const struct rl_ballot_in *in = &event->u.vote;
-    assert(in->node < lock->rules->n);
+    assert(in->node < RL_NODES_MAX);
     if (in->vote == RL_VOTE_NONE) {
         rl_lock_ask(lock, event, out);
         return;
     }
     assert(event->duplicates == NULL || (event->duplicates[in->node] >> in->node & 1) == 0);
+    if (is_absent(lock, in)) {
+        lock->absent |= UINT32_C(1) << in->node;
+        plant(lock, event, out);
+        return;
+    }
     bool prolongs = lock->round.kind == RL_ROUND_EXTEND || lock->round.kind == RL_ROUND_UPGRADE;
     bool may_vote = !prolongs || (event->voters >> in->node & 1) != 0;
     if (in->vote == RL_VOTE_GRANTED && !may_vote) {
@@ -159,6 +186,7 @@ static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct r
     } else {
         take_vote(lock, event, out);
     }
+    plant(lock, event, out);
 }
 
 static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
@@ -183,6 +211,23 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
         rl_lock_collect(lock, event, out);
     } else if (lock->round.decision == RL_OPEN && event->now_ns >= lock->round_until_ns) {
         rl_round_expire(&lock->round, lock->rules->timeout_reason, event->now_ns);
+        after_votes(lock, event, out);
+    }
+}
+
+/* What is under way must send nothing more: its votes would come on connections that have read the
+ * new configuration. A release needs no vote. */
+static void on_changed(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    struct rl_acquire *acquire = &lock->acquire;
+    const uint32_t max_ms = event->u.ttl_ms;
+    if (max_ms != 0 && acquire->ttl_ms > max_ms) { /* so long an administrator waits */
+        const uint64_t renew_ms = (uint64_t)acquire->renew_ms * max_ms / acquire->ttl_ms;
+        acquire->renew_ms = renew_ms > 0 || acquire->renew_ms == 0 ? (uint32_t)renew_ms : 1;
+        acquire->ttl_ms = max_ms;
+    }
+    if (lock->round.decision == RL_OPEN && lock->state != RL_RELEASING) {
+        rl_round_await(&lock->round, 0);
+        rl_round_expire(&lock->round, lock->rules->changed_reason, event->now_ns);
         after_votes(lock, event, out);
     }
 }
@@ -240,6 +285,7 @@ static const struct {
     [RL_EV_NOTICE] = {"notice", rl_lock_on_notice},
     [RL_EV_ADOPT] = {"adopt", rl_lock_on_adopt},
     [RL_EV_DISOWN] = {"disown", rl_lock_on_disown},
+    [RL_EV_CHANGED] = {"changed", on_changed},
     [RL_EV_UPGRADE] = {"upgrade", rl_lock_on_upgrade},
 };
 
@@ -247,14 +293,15 @@ static const struct {
 
 void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_ballot *ballots) {
     *lock = (struct rl_lock){.rules = rules, .state = RL_IDLE};
-    rl_round_init(&lock->round, rules->n, ballots);
+    rl_round_init(&lock->round, ballots);
     rl_lock_invariant(lock);
 }
 
 /* What every driver may rely on. */
 static void check_actions(const struct rl_lock *lock, const struct rl_event *event,
                           const struct rl_actions *out) {
-    assert(((out->release | out->send | out->repair) & ~event->up) == 0);
+    assert(((out->release | out->send | out->repair | out->plant) & ~event->up) == 0);
+    assert(out->plant == 0 || lock->round.kind == RL_ROUND_EXTEND);
     assert((out->owe & (event->up | ~out->may_have)) == 0);
     assert(out->repair == 0 || lock_is(lock, IS_HOLDING));
     assert(!out->generate_token || lock->state == RL_READY);
@@ -271,7 +318,6 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     assert(event->type < RL_EVENT_TYPES);
     assert(events[event->type].handle != NULL);
     assert(event->now_ns >= lock->now_ns);
-    assert((event->up & ~rl_all_nodes(lock->rules->n)) == 0);
     assert((event->voters & ~event->up) == 0);
     *out = (struct rl_actions){.release = 0};
     lock->now_ns = event->now_ns;

@@ -128,6 +128,19 @@
  *     counted as a reader's, and the lease that it leaves ends no earlier than the token would
  *     have. An adopter cannot know which commands were sent before: an adopted hold is never
  *     upgraded (lock/lock.c).
+ *  9. Can a change of the nodes make two holders? A round is won by a majority of each side of its
+ *     electorate, and begins with that of the configuration that the client has (redis/config.h).
+ *     A vote counts only if it came on a connection that has read this configuration. The driver
+ *     sees to that: only such nodes are voters, a command is answered on its own connection or not
+ *     at all, and when another configuration is adopted CHANGED ends what is under way. What the
+ *     sides must have in common, and when an administrator may go from one to the other, is proved
+ *     in test/model/proof/sets.py. An extension reaches new nodes that do not have the key yet.
+ *     They are asked to set it when a majority of the old nodes has renewed in the same round, and
+ *     that is their vote: it is as good as an attempt's, since the key lives there for the round's
+ *     ttl from then on. It overwrites nothing but a reservation, which nobody relies on, and which
+ *     every client that waits in line leaves when it has tried in vain. Another client's key is in
+ *     the way only while that client asks for both majorities, in vain. The round is lost for good
+ *     when the old nodes say so.
  */
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H
@@ -137,7 +150,7 @@
 
 #include "core/lock_data.h"
 
-/* rules and ballots (n of them) must outlive the lock. */
+/* rules and ballots (one for each node, zero) must outlive the lock. */
 void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_ballot *ballots);
 
 /* The step. out is overwritten. */

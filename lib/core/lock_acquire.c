@@ -59,7 +59,7 @@ void rl_lock_attempt_failed(struct rl_lock *lock, const struct rl_event *event,
 static enum rl_result lock_cut_short(const struct rl_lock *lock) {
     const struct rl_round *round = &lock->round;
     assert(!lock->adopts); /* an adoption has no deadline */
-    if ((uint32_t)round->granted + round->refused < rl_quorum(round->n)) {
+    if (!rl_is_quorum(&round->electorate, round->granted | round->refused)) {
         return RL_RESULT_NO_QUORUM;
     }
     return round->kind == RL_ROUND_FENCE ? RL_RESULT_EXPIRED : RL_RESULT_HELD;
@@ -131,7 +131,7 @@ void rl_lock_attempt_decided(struct rl_lock *lock, const struct rl_event *event,
     assert(lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING)));
     bool fences = lock->acquire.fences && !lock->adopts;
     if (lock->round.decision == RL_WON && lock->round.kind == RL_ROUND_ACQUIRE && fences &&
-        !rl_fence_is_placed(&lock->fence, lock->rules->n)) {
+        !rl_fence_is_placed(&lock->fence, &lock->round.electorate)) {
         lock_begin_fencing(lock, event, out);
     } else if (lock->round.decision == RL_WON) {
         if (fences) {
@@ -261,7 +261,7 @@ void rl_lock_on_adopt(struct rl_lock *lock, const struct rl_event *event, struct
     rl_lock_move(lock, RL_READY);
     rl_lock_move(lock, RL_TRYING);
     rl_lock_begin_round(lock, event, out, RL_ROUND_EXTEND, event->up);
-    lock->may_hold = rl_all_nodes(lock->rules->n);
+    lock->may_hold = rl_electors(&lock->rules->electorate);
     if (lock->round.decision != RL_OPEN) { /* too few nodes are up */
         rl_lock_attempt_decided(lock, event, out);
     }

@@ -61,6 +61,7 @@ enum rl_event_type {
     RL_EV_NOTICE,  /* any state: it may be worth trying at once, instead of after the pause */
     RL_EV_ADOPT,   /* idle or lost; with `adopt` */
     RL_EV_DISOWN,  /* held or extending; lost: it comes too late and does nothing */
+    RL_EV_CHANGED, /* any state: another electorate counts from now on, see lock.h, 9 */
     RL_EV_UPGRADE, /* as EXTEND, without ttl_ms: a reader wants to be the writer */
     RL_EVENT_TYPES
 };
@@ -118,20 +119,21 @@ struct rl_event {
         struct rl_adopt adopt;
         const char *token; /* RL_TOKEN_LEN hex digits; of an attempt never used before */
         struct rl_ballot_in vote;
-        uint32_t ttl_ms; /* 0: the ttl of the acquire */
+        uint32_t ttl_ms; /* 0: the ttl of the acquire. Changed: the longest from now on; 0: any */
         bool pause;      /* yield to other clients: ask after a pause */
     } u;
 };
 
 /* What the driver has to do, in this order. Masks have a bit for each node. The token is
- * lock->token; for `send`, `repair` and `release` it is the token at the time of this step: the
- * driver acts before it feeds the next event. */
+ * lock->token; for `send`, `repair`, `plant` and `release` it is the token at the time of this
+ * step: the driver acts before it feeds the next event. */
 struct rl_actions {
     uint32_t release;    /* send a release; its answer belongs to no round */
     uint32_t owe;        /* nodes that are down and may have the key: keep a release */
     uint32_t may_have;   /* at a release: nodes for which a release that cannot be sent is kept */
     uint32_t send;       /* send the round's command: SET, extend or release by round.kind */
     uint32_t repair;     /* send SET NX with ttl_ms; the answer belongs to no round */
+    uint32_t plant;      /* the same, also over a reservation; its answer is a vote of the round */
     bool generate_token; /* generate a token and feed RL_EV_ATTEMPT, at once */
     bool tell;           /* feed RL_EV_TELL when the acquire's callback can run, soon */
     bool late;           /* the vote was late and was not counted */
@@ -173,6 +175,8 @@ struct rl_lock {
     uint32_t asked;    /* of an attempt with passed keys: nodes that were asked, as a mask */
     uint32_t ttl_ms;   /* of the present round */
     uint32_t life_ms;  /* the longest ttl that any key of this token was given */
+    uint32_t absent;   /* new nodes without its key, of this round: to be planted (lock.h, 9) */
+    uint32_t planted;  /* ... and those that were asked to set it */
     uint32_t may_hold; /* nodes that may have a key with the present token */
     uint8_t state;     /* enum rl_lock_state */
     uint8_t reverts;   /* enum rl_result: the pending extension follows an upgrade with this one */

@@ -240,7 +240,7 @@ void rl_lock_upgrade_decided(struct rl_lock *lock, const struct rl_event *event,
     }
     if (round->kind == RL_ROUND_FENCE) { /* with a raise the upgrade has prolonged nothing */
         upgrade_won(lock, event, out);
-    } else if (lock->reader_fence != 0 && !rl_fence_is_placed(&lock->fence, round->n)) {
+    } else if (lock->reader_fence != 0 && !rl_fence_is_placed(&lock->fence, &round->electorate)) {
         begin_raise(lock, event, out);
     } else {
         lock_prolong(lock, round->sent_ns + rl_validity_ns(lock->rules, lock->ttl_ms));
@@ -279,7 +279,7 @@ void rl_lock_on_release(struct rl_lock *lock, const struct rl_event *event,
     if (lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)) && event->u.token != NULL) {
         memcpy(lock->token, event->u.token, RL_TOKEN_LEN);
         lock->life_ms = LIFE_MS_MAX; /* another client has set it, with an unknown ttl */
-        lock->may_hold = rl_all_nodes(lock->rules->n);
+        lock->may_hold = rl_electors(&lock->rules->electorate);
     } else if (lock->state == RL_LOST) {
         out->released = RL_RESULT_LOST; /* rl_lock_lose() has released everything */
         rl_lock_move(lock, RL_IDLE);

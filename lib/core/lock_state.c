@@ -49,9 +49,7 @@ void rl_lock_move(struct rl_lock *lock, enum rl_lock_state to) {
 void rl_lock_invariant(const struct rl_lock *lock) {
     assert(lock->state < RL_LOCK_STATES);
     assert((lock->valid_until_ns != 0) == lock_is(lock, HAS_VALIDITY));
-    assert((lock->may_hold & ~rl_all_nodes(lock->rules->n)) == 0);
     assert((lock->round.decision == RL_OPEN) == lock_is(lock, HAS_ROUND));
-    assert(lock->round.n == lock->rules->n);
     assert(lock->state != RL_TRYING ||
            lock->round.kind == (lock->adopts ? RL_ROUND_EXTEND : RL_ROUND_ACQUIRE));
     assert(lock->state != RL_FENCING || lock->round.kind == RL_ROUND_FENCE);
@@ -101,7 +99,9 @@ void rl_lock_set_validity(struct rl_lock *lock, uint64_t until_ns) {
 
 void rl_lock_begin_round(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                          enum rl_round_kind kind, uint32_t asked) {
-    rl_round_begin(&lock->round, kind, event->now_ns, asked, event->reasons);
+    lock->absent = lock->planted = 0;
+    rl_round_begin(&lock->round, &lock->rules->electorate, kind, event->now_ns, asked,
+                   event->reasons);
     out->send = asked;
     uint64_t wait_ns = lock->rules->node_timeout_ns;
     if (lock_is(lock, IN(RL_TRYING) | IN(RL_FENCING)) && !lock->adopts) {

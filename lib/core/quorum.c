@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "base/bits.h"
+
 static_assert(RL_NODES_MAX < 32, "a node mask is 32 bits");
 
 uint32_t rl_quorum(uint32_t n) {
@@ -11,6 +13,31 @@ uint32_t rl_quorum(uint32_t n) {
     uint32_t quorum = n / 2 + 1;
     assert(2 * quorum > n); /* two quorums share a node */
     return quorum;
+}
+
+struct rl_electorate rl_electorate_of(uint32_t n) {
+    const uint32_t all = rl_all_nodes(n);
+    return (struct rl_electorate){{all, all}};
+}
+
+uint32_t rl_electors(const struct rl_electorate *electorate) {
+    return electorate->sides[0] | electorate->sides[1];
+}
+
+bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes) {
+    bool is_quorum = true;
+    for (int i = 0; i < 2; i++) {
+        const uint32_t side = electorate->sides[i];
+        assert(side != 0);
+        is_quorum = is_quorum && rl_bits_count(nodes & side) >= rl_quorum(rl_bits_count(side));
+    }
+    return is_quorum;
+}
+
+uint32_t rl_votes_needed(const struct rl_electorate *electorate) {
+    const uint32_t old = rl_quorum(rl_bits_count(electorate->sides[0]));
+    const uint32_t new = rl_quorum(rl_bits_count(electorate->sides[1]));
+    return old > new ? old : new;
 }
 
 uint32_t rl_all_nodes(uint32_t n) {

@@ -13,26 +13,46 @@
 #ifndef RL_CORE_QUORUM_H
 #define RL_CORE_QUORUM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define RL_NODES_MAX 31u /* node masks are uint32_t, and one bit is kept free */
 #define RL_NEVER UINT64_MAX
 #define RL_NS_PER_MS UINT64_C(1000000)
 
-/* What does not change over the life of a client. */
+/* Who decides: a majority of each side, which are masks of nodes. The two are the same nodes,
+ * except while the nodes are being changed: then they are the old ones and the new ones. */
+struct rl_electorate {
+    uint32_t sides[2];
+};
+
+/* The rules of a client. */
 struct rl_rules {
-    uint32_t n;               /* nodes, 1 to RL_NODES_MAX */
-    uint32_t drift_ppm;       /* drift_ratio in millionths, rounded up */
-    uint64_t drift_ns;        /* the constant part of the drift */
-    uint64_t node_timeout_ns; /* how long to wait for a vote */
+    struct rl_electorate electorate; /* of each round that begins from now on */
+    uint32_t drift_ppm;              /* drift_ratio in millionths, rounded up */
+    uint64_t drift_ns;               /* the constant part of the drift */
+    uint64_t node_timeout_ns;        /* how long to wait for a vote */
     uint64_t lost_margin_ns;  /* how long before the end of validity the holder is notified */
     int16_t not_asked_reason; /* the driver's code for a vote that was not requested */
     int16_t timeout_reason;   /* ... for one that is missing */
     int16_t duplicate_reason; /* ... for a second vote of one server */
+    int16_t changed_reason;   /* ... for a vote that the change of the electorate cut off */
 };
 
 /* The smallest size at which any two sets of nodes share a node. */
 uint32_t rl_quorum(uint32_t n);
+
+/* The electorate of n nodes, numbered from 0. */
+struct rl_electorate rl_electorate_of(uint32_t n);
+
+/* All nodes of both sides. */
+uint32_t rl_electors(const struct rl_electorate *electorate);
+
+/* Whether a majority of each side is among these nodes. */
+bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes);
+
+/* The size of the majority of the larger side: how many votes a message asks for. */
+uint32_t rl_votes_needed(const struct rl_electorate *electorate);
 
 /* A mask with one bit for each of n nodes. */
 uint32_t rl_all_nodes(uint32_t n);

@@ -1,56 +1,49 @@
-/* See round.h. The counters could be derived from the ballots; they are kept because a vote must
- * cost the same for 3 nodes and for 31, and the invariant derives them again. */
+/* See round.h. The masks could be derived from the ballots; they are kept because a vote must cost
+ * the same for 3 nodes and for 31, and the invariant derives them again. */
 #include "core/round.h"
 
 #include <assert.h>
 #include <stddef.h>
-#include <string.h>
+
+#include "base/bits.h"
 
 static uint32_t round_pending(const struct rl_round *round) {
-    return (uint32_t)round->n - round->granted - round->refused - round->failed;
+    return rl_electors(&round->electorate) & ~(round->granted | round->refused | round->failed);
 }
 
-/* Votes that count as a yes. */
+/* Nodes whose vote counts as a yes. */
 static uint32_t round_yes(const struct rl_round *round) {
     bool gone_is_yes = round->kind == RL_ROUND_RELEASE;
-    return round->granted + (gone_is_yes ? round->refused : 0u);
+    return round->granted | (gone_is_yes ? round->refused : 0u);
 }
 
 static void round_invariant(const struct rl_round *round) {
     (void)round; /* without assertions */
 #ifndef NDEBUG
-    assert(round->n >= 1);
-    assert(round->granted + round->refused + round->failed <= round->n);
-    uint32_t count[RL_VOTE_FAILED + 1] = {0};
-    for (uint32_t i = 0; i < round->n; i++) {
-        count[round->ballots[i].vote]++;
+    uint32_t votes[RL_VOTE_FAILED + 1] = {0};
+    const uint32_t electors = rl_electors(&round->electorate);
+    for (uint32_t i = 0; electors >> i != 0; i++) {
+        votes[round->ballots[i].vote] |= electors & rl_bit(i);
     }
-    assert(count[RL_VOTE_NONE] == 0);
-    assert(count[RL_VOTE_PENDING] == round_pending(round));
-    assert(count[RL_VOTE_GRANTED] == round->granted);
-    assert(count[RL_VOTE_REFUSED] == round->refused);
-    assert(count[RL_VOTE_FAILED] == round->failed);
+    assert(votes[RL_VOTE_NONE] == 0);
+    assert(votes[RL_VOTE_PENDING] == round_pending(round));
+    assert(votes[RL_VOTE_GRANTED] == round->granted);
+    assert(votes[RL_VOTE_REFUSED] == round->refused);
+    assert(votes[RL_VOTE_FAILED] == round->failed);
     assert(round->id != 0);
-    assert(round->decision != RL_OPEN || round_pending(round) > 0);
+    assert(round->decision != RL_OPEN || round_pending(round) != 0);
 #endif
 }
 
-static bool awaits_any(const struct rl_round *round) {
-    return (round->awaited & rl_round_mask(round, RL_VOTE_PENDING)) != 0;
-}
-
 static void round_decide(struct rl_round *round) {
+    const uint32_t yes = round_yes(round), pending = round_pending(round);
     if (round->decision != RL_OPEN) {
         return;
     }
-    uint32_t quorum = rl_quorum(round->n);
-    if (round_yes(round) >= quorum && round_pending(round) > 0 && awaits_any(round)) {
-        return;
-    }
-    if (round_yes(round) >= quorum) {
-        round->decision = RL_WON;
-    } else if (round_yes(round) + round_pending(round) < quorum) {
+    if (!rl_is_quorum(&round->electorate, yes | pending)) {
         round->decision = RL_DEFEATED;
+    } else if (rl_is_quorum(&round->electorate, yes) && (round->awaited & pending) == 0) {
+        round->decision = RL_WON;
     }
 }
 
@@ -64,42 +57,40 @@ static void round_record(struct rl_round *round, uint32_t node, enum rl_vote vot
     ballot->reason = vote == RL_VOTE_FAILED ? reason : 0;
     ballot->latency_us = latency_us > UINT32_MAX ? UINT32_MAX : (uint32_t)latency_us;
     if (vote == RL_VOTE_GRANTED) {
-        round->granted++;
+        round->granted |= rl_bit(node);
     } else if (vote == RL_VOTE_REFUSED) {
-        round->refused++;
+        round->refused |= rl_bit(node);
     } else {
-        round->failed++;
+        round->failed |= rl_bit(node);
     }
 }
 
-void rl_round_init(struct rl_round *round, uint32_t n, struct rl_ballot *ballots) {
-    assert(n >= 1 && n <= RL_NODES_MAX);
+void rl_round_init(struct rl_round *round, struct rl_ballot *ballots) {
     assert(ballots != NULL);
-    *round = (struct rl_round){.ballots = ballots, .n = (uint8_t)n, .decision = RL_DEFEATED};
-    for (uint32_t i = 0; i < n; i++) {
-        ballots[i] = (struct rl_ballot){.vote = RL_VOTE_NONE};
-    }
+    *round = (struct rl_round){.ballots = ballots, .decision = RL_DEFEATED};
 }
 
 static uint32_t next_id(const struct rl_round *round) {
     return round->id == UINT32_MAX ? 1 : round->id + 1;
 }
 
-void rl_round_begin(struct rl_round *round, enum rl_round_kind kind, uint64_t now_ns,
-                    uint32_t asked, const int16_t *reasons) {
+void rl_round_begin(struct rl_round *round, const struct rl_electorate *electorate,
+                    enum rl_round_kind kind, uint64_t now_ns, uint32_t asked,
+                    const int16_t *reasons) {
+    const uint32_t electors = rl_electors(electorate);
     assert(round->decision != RL_OPEN); /* one round at a time */
-    assert((asked & ~rl_all_nodes(round->n)) == 0);
     round->id = next_id(round);
     round->sent_ns = now_ns;
     round->kind = (uint8_t)kind;
     round->decision = RL_OPEN;
+    round->electorate = *electorate;
     round->granted = round->refused = round->failed = 0;
     round->awaited = 0;
-    for (uint32_t i = 0; i < round->n; i++) {
-        round->ballots[i] = (struct rl_ballot){.vote = RL_VOTE_PENDING};
-    }
-    for (uint32_t i = 0; i < round->n; i++) {
-        if (!(asked & UINT32_C(1) << i)) {
+    for (uint32_t i = 0; electors >> i != 0; i++) {
+        const bool votes = electors & rl_bit(i);
+        round->ballots[i] =
+            (struct rl_ballot){.vote = (uint8_t)(votes ? RL_VOTE_PENDING : RL_VOTE_NONE)};
+        if (votes && !(asked & rl_bit(i))) {
             round_record(round, i, RL_VOTE_FAILED, reasons[i], now_ns);
         }
     }
@@ -109,9 +100,8 @@ void rl_round_begin(struct rl_round *round, enum rl_round_kind kind, uint64_t no
 
 bool rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
                    int16_t reason, uint64_t now_ns) {
-    assert(node < round->n);
     assert(vote >= RL_VOTE_GRANTED);
-    if (id != round->id || round->ballots[node].vote != RL_VOTE_PENDING) {
+    if (id != round->id || !(round_pending(round) & rl_bit(node))) {
         return false;
     }
     round_record(round, node, vote, reason, now_ns);
@@ -122,7 +112,7 @@ bool rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_v
 
 void rl_round_note_latency(struct rl_round *round, uint32_t node, uint32_t latency_us) {
     struct rl_ballot *ballot = &round->ballots[node];
-    assert(node < round->n && ballot->vote >= RL_VOTE_GRANTED);
+    assert(ballot->vote >= RL_VOTE_GRANTED);
     ballot->latency_us = latency_us < ballot->latency_us ? latency_us : ballot->latency_us;
 }
 
@@ -132,12 +122,13 @@ void rl_round_await(struct rl_round *round, uint32_t nodes) {
 }
 
 bool rl_round_awaits(const struct rl_round *round) {
-    return round->decision == RL_OPEN && round_yes(round) >= rl_quorum(round->n);
+    return round->decision == RL_OPEN && rl_is_quorum(&round->electorate, round_yes(round));
 }
 
 void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns) {
-    for (uint32_t i = 0; i < round->n; i++) {
-        if (round->ballots[i].vote == RL_VOTE_PENDING) {
+    const uint32_t pending = round_pending(round);
+    for (uint32_t i = 0; pending >> i != 0; i++) {
+        if (pending & rl_bit(i)) {
             round_record(round, i, RL_VOTE_FAILED, reason, now_ns);
         }
     }
@@ -148,15 +139,15 @@ void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns) {
 
 void rl_round_excuse(struct rl_round *round, uint32_t nodes, int16_t reason) {
     assert(round->kind != RL_ROUND_RELEASE); /* there a refusal is a yes */
-    for (uint32_t i = 0; i < round->n; i++) {
-        struct rl_ballot *ballot = &round->ballots[i];
-        if (nodes >> i & 1 && ballot->vote == RL_VOTE_REFUSED) {
-            ballot->vote = RL_VOTE_FAILED;
-            ballot->reason = reason;
-            round->refused--;
-            round->failed++;
+    nodes &= round->refused;
+    for (uint32_t i = 0; nodes >> i != 0; i++) {
+        if (nodes & rl_bit(i)) {
+            round->ballots[i].vote = RL_VOTE_FAILED;
+            round->ballots[i].reason = reason;
         }
     }
+    round->refused &= ~nodes;
+    round->failed |= nodes;
     round_invariant(round);
 }
 
@@ -169,29 +160,39 @@ void rl_round_abandon(struct rl_round *round) {
 void rl_round_copy(struct rl_round *round, const struct rl_round *from) {
     struct rl_ballot *ballots = round->ballots;
     uint32_t id = next_id(round);
-    assert(round != from && round->n == from->n);
-    assert(round->decision != RL_OPEN);
+    const uint32_t electors = rl_electors(&from->electorate);
+    assert(round != from && round->decision != RL_OPEN);
     assert(from->id != 0);
     *round = *from;
     round->id = id; /* the count of ids goes on: a late vote must never match a reused id */
     round->ballots = ballots;
-    memcpy(ballots, from->ballots, from->n * sizeof ballots[0]);
+    for (uint32_t i = 0; electors >> i != 0; i++) {
+        ballots[i] = from->ballots[i];
+    }
     rl_round_abandon(round);
 }
 
 uint32_t rl_round_mask(const struct rl_round *round, enum rl_vote vote) {
-    uint32_t mask = 0;
-    for (uint32_t i = 0; i < round->n; i++) {
-        mask |= (uint32_t)(round->ballots[i].vote == vote) << i;
+    switch (vote) {
+        case RL_VOTE_GRANTED:
+            return round->granted;
+        case RL_VOTE_REFUSED:
+            return round->refused;
+        case RL_VOTE_FAILED:
+            return round->failed;
+        case RL_VOTE_PENDING:
+            return round_pending(round);
+        case RL_VOTE_NONE:
+            break;
     }
-    assert((mask & ~rl_all_nodes(round->n)) == 0);
-    return mask;
+    return 0;
 }
 
 bool rl_round_without_quorum(const struct rl_round *round) {
-    return (uint32_t)round->n - round->failed < rl_quorum(round->n);
+    return !rl_is_quorum(&round->electorate, ~round->failed);
 }
 
 bool rl_round_refused_for_good(const struct rl_round *round) {
-    return (uint32_t)round->n - round->refused < rl_quorum(round->n);
+    const uint32_t old = round->electorate.sides[0];
+    return !rl_is_quorum(&(struct rl_electorate){{old, old}}, ~round->refused);
 }

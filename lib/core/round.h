@@ -6,7 +6,7 @@
  *
  * Decided means: won as soon as a quorum said yes, lost as soon as the outstanding votes cannot
  * bring one. A round is decided once. Votes that come later are recorded for the caller to look at
- * and change nothing.
+ * and change nothing. A round counts by the electorate that it began with.
  */
 #ifndef RL_CORE_ROUND_H
 #define RL_CORE_ROUND_H
@@ -40,29 +40,31 @@ struct rl_ballot {
     uint8_t vote;   /* enum rl_vote */
 };
 
+/* Masks have a bit for each node. */
 struct rl_round {
-    struct rl_ballot *ballots; /* n of them, the caller's memory */
+    struct rl_ballot *ballots; /* one for each node, the caller's memory */
     uint64_t sent_ns;
     uint32_t id; /* never 0 once begun; 0 marks requests that belong to no round */
-    uint8_t n;
-    uint8_t granted;
-    uint8_t refused;
-    uint8_t failed;
-    uint32_t awaited; /* nodes whose vote is needed before it is won, as a mask */
+    struct rl_electorate electorate;
+    uint32_t granted;
+    uint32_t refused;
+    uint32_t failed;
+    uint32_t awaited; /* nodes whose vote is needed before it is won */
     uint8_t kind;     /* enum rl_round_kind */
     uint8_t decision; /* enum rl_decision */
 };
 
-/* ballots: room for n, set to RL_VOTE_NONE here. */
-void rl_round_init(struct rl_round *round, uint32_t n, struct rl_ballot *ballots);
+/* ballots: room for each node, zero. */
+void rl_round_init(struct rl_round *round, struct rl_ballot *ballots);
 
-/* Begins a new round with a new id. Nodes outside `asked` have failed at once, with reasons[node].
- * */
-void rl_round_begin(struct rl_round *round, enum rl_round_kind kind, uint64_t now_ns,
-                    uint32_t asked, const int16_t *reasons);
+/* Begins a new round with a new id. Electors outside `asked` have failed at once, with
+ * reasons[node]; other nodes may be asked as well, but have no vote. */
+void rl_round_begin(struct rl_round *round, const struct rl_electorate *electorate,
+                    enum rl_round_kind kind, uint64_t now_ns, uint32_t asked,
+                    const int16_t *reasons);
 
-/* Records a vote. Returns false, and changes nothing, if it is late: of an earlier round, or of a
- * node whose vote is in already (perhaps as failed). */
+/* Records a vote. Returns false, and changes nothing, if it is late: of an earlier round, of a node
+ * without a vote, or of one whose vote is in already (perhaps as failed). */
 bool rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
                    int16_t reason, uint64_t now_ns);
 
@@ -94,7 +96,8 @@ uint32_t rl_round_mask(const struct rl_round *round, enum rl_vote vote);
 /* Whether so many nodes failed that no quorum of answers was possible, whatever they had said. */
 bool rl_round_without_quorum(const struct rl_round *round);
 
-/* Whether so many nodes refused that no quorum can have granted, now or later. */
+/* Whether so many nodes refused that no quorum can have granted, now or later. While the nodes are
+ * being changed only the old ones say so: the new ones may not have been asked before. */
 bool rl_round_refused_for_good(const struct rl_round *round);
 
 #endif

@@ -111,7 +111,7 @@ static void request_fill(struct rl_request *request, const redlock_lock *lock,
     assert((request->slots.n > 0) == (lock->target.take > 0));
     if (kind == RL_CALL_TAKE) {
         request->has_turn = true;
-        request->shut_ms = rl_waiting_shuts(lock) ? RL_MODE_SHUT_MS : 0;
+        request->shut_ms = core->place != 0 && rl_waiting_shuts(lock) ? RL_MODE_SHUT_MS : 0;
     }
 }
 
@@ -184,14 +184,14 @@ int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round
     call_init(call, lock, kind, round);
     call->request = client->calls.request;
     if (kind == RL_CALL_RELEASE) {
-        put_form(&call->request, rl_mode_of(lock, kind), &client->calls.plan, &client->nodes[node]);
+        put_form(&call->request, rl_mode_of(lock, kind), &client->calls.plan, client->nodes[node]);
     } else if (kind == RL_CALL_EXTEND) {
         call->request.converts = rl_mode_converts(lock, node);
     }
     size_t length;
-    const char *wire = format(client, &client->nodes[node].node, &call->request, &length);
+    const char *wire = format(client, &client->nodes[node]->node, &call->request, &length);
     int16_t why =
-        rl_node_send(&client->nodes[node].node, &call->request, wire, length, lock->core.now_ns);
+        rl_node_send(&client->nodes[node]->node, &call->request, wire, length, lock->core.now_ns);
     if (why == 0) {
         client->calls.outstanding++;
         if (call->request.converts) {
@@ -272,16 +272,19 @@ static void keep(struct rl_client_node *node, struct rl_lock_call *call, bool is
 
 void rl_calls_keep_release(redlock_lock *lock, uint32_t node) {
     assert(node < lock->client->n_nodes);
+    if (lock->client->nodes[node]->node.state == RL_NODE_CLOSED) {
+        return; /* it has left the set, and no key of ours can be there any more */
+    }
     struct rl_lock_call *call = call_take(lock);
     if (call == NULL) {
         lock->client->stats.releases_dropped++;
-        rl_trace(lock->client, REDLOCK_EVENT_RELEASE_DROPPED, lock, &lock->client->nodes[node].node,
-                 REDLOCK_ERR_NOMEM, 0);
+        rl_trace(lock->client, REDLOCK_EVENT_RELEASE_DROPPED, lock,
+                 &lock->client->nodes[node]->node, REDLOCK_ERR_NOMEM, 0);
         return;
     }
     call_init(call, lock, RL_CALL_RELEASE, 0);
     request_fill(&call->request, lock, RL_CALL_RELEASE);
-    keep(&lock->client->nodes[node], call, false);
+    keep(lock->client->nodes[node], call, false);
 }
 
 static bool retry_one(struct rl_pending_release *item, void *data) {
@@ -306,7 +309,7 @@ static bool retry_one(struct rl_pending_release *item, void *data) {
 
 void rl_calls_give_back(redlock_lock *lock, uint32_t node, uint64_t place) {
     redlock_client *client = lock->client;
-    struct rl_client_node *at = &client->nodes[node];
+    struct rl_client_node *at = client->nodes[node];
     struct rl_lock_call *call = rl_node_is_up(&at->node) ? call_take(lock) : NULL;
     if (call == NULL) {
         return; /* the lease ends by itself */

@@ -2,6 +2,7 @@
 #include "lock/life.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/require.h"
 
@@ -30,12 +31,36 @@ void rl_lock_destroy(redlock_lock *lock) {
     client->lock_count--;
     client->user_count--;
     rl_lock_refused(lock, NULL, false);
+    if (lock->owns_ballots) {
+        rl_free(&client->memory, lock->core.round.ballots);
+    }
     rl_free(&client->memory, lock->sharing);
     rl_free(&client->memory, lock->renewal);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         rl_resource_put(&client->resources, lock->resources[i]);
     }
     rl_free(&client->memory, lock);
+}
+
+bool rl_locks_reserve_ballot(redlock_client *client, uint32_t node) {
+    RL_EACH(redlock_lock, lock, &client->locks, link) {
+        struct rl_ballot *before = lock->core.round.ballots;
+        if (node < lock->ballot_count) {
+            continue;
+        }
+        struct rl_ballot *ballots = rl_alloc(&client->memory, RL_NODES_MAX, sizeof *ballots);
+        if (ballots == NULL) {
+            return false;
+        }
+        memcpy(ballots, before, lock->ballot_count * sizeof *ballots);
+        lock->core.round.ballots = ballots;
+        lock->ballot_count = RL_NODES_MAX;
+        if (lock->owns_ballots) {
+            rl_free(&client->memory, before);
+        }
+        lock->owns_ballots = true;
+    }
+    return true;
 }
 
 void rl_lock_ref(redlock_lock *lock) {

@@ -6,6 +6,8 @@
 
 /* The first reference, the maker's: the client knows the lock from now on. */
 void rl_lock_enlist(redlock_lock *lock);
+/* Room for the ballot of one more node, in every lock. False: no memory. */
+bool rl_locks_reserve_ballot(redlock_client *client, uint32_t node);
 void rl_lock_ref(redlock_lock *lock);
 /* The lock may be freed by this. */
 void rl_lock_unref(redlock_lock *lock);

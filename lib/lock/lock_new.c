@@ -152,6 +152,7 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
     if (holder_length > 0) {
         memcpy(holder, o->holder, holder_length);
     }
+    lock->ballot_count = (uint8_t)client->n_nodes;
     lock->target = (struct rl_target){.resources = names_of(lock, n),
                                       .n = (uint32_t)n,
                                       .holder = holder,

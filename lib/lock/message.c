@@ -18,6 +18,7 @@
 #include "mode/mode.h"
 #include "nodes/credentials.h"
 #include "nodes/eligibility.h"
+#include "nodes/membership.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/waiting.h"
@@ -93,6 +94,10 @@ static void add_reason(struct text *text, const struct rl_client_node *place, in
     add(text, "; %.60s: %s", node->url.name, redlock_strerror(reason));
     if (node->reason == reason && detail_of(node)[0] != '\0') {
         add(text, " (%s)", detail_of(node));
+    } else if (reason == REDLOCK_ERR_NODE_CONFIG && !rl_membership_counts(place)) {
+        char why[192];
+        rl_membership_explain(place, why, sizeof why);
+        add(text, " (%s)", why);
     } else if (place->error == reason) {
         add(text, " (%s)", place->words);
     }
@@ -104,7 +109,7 @@ static void add_waiting(struct text *text, const struct rl_client_node *place, i
     char part[192];
     if (nth == 0) {
         add(text, "; %u of %u nodes in quarantine: ", (unsigned)count,
-            (unsigned)place->client->n_nodes);
+            (unsigned)rl_bits_count(rl_electors(&place->client->rules.electorate)));
     }
     rl_eligibility_explain(place, reason, rl_client_now_ns(place->client), part, sizeof part);
     add(text, "%s%s", nth > 0 ? "; " : "", part);
@@ -113,12 +118,12 @@ static void add_waiting(struct text *text, const struct rl_client_node *place, i
 /* Names each pair of duplicates once. */
 static void add_twins(struct text *text, const redlock_client *client) {
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        uint32_t duplicates = rl_eligibility_duplicates(&client->nodes[i]) >> i >> 1 << 1 << i;
+        uint32_t duplicates = rl_eligibility_duplicates(client->nodes[i]) >> i >> 1 << 1 << i;
         for (uint32_t j = i + 1; duplicates >> j != 0; j++) {
             if (duplicates >> j & 1) {
                 add(text,
                     "; %.60s and %.60s report that they are the same server: they have one vote",
-                    client->nodes[i].node.url.name, client->nodes[j].node.url.name);
+                    client->nodes[i]->node.url.name, client->nodes[j]->node.url.name);
             }
         }
     }
@@ -133,12 +138,19 @@ const char *redlock_client_message(const redlock_client *client, char *buffer, s
         return buffer;
     }
     rl_own(client, __func__);
-    uint32_t waiting = client->up & ~client->voters;
-    add(&text, "%u of %u nodes up", (unsigned)rl_bits_count(client->up), (unsigned)client->n_nodes);
+    const uint32_t members = rl_electors(&client->rules.electorate);
+    uint32_t waiting = 0;
+    add(&text, "%u of %u nodes up", (unsigned)rl_bits_count(client->up & members),
+        (unsigned)rl_bits_count(members));
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        const struct rl_node *node = &client->nodes[i].node;
-        if (!rl_node_is_up(node)) {
-            add_reason(&text, &client->nodes[i], node->reason);
+        const struct rl_node *node = &client->nodes[i]->node;
+        if (!(members >> i & 1)) {
+            continue; /* it has left the set */
+        }
+        if (rl_eligibility_is_quarantine(client->reasons[i])) {
+            waiting |= rl_bit(i);
+        } else if (client->reasons[i] != 0) {
+            add_reason(&text, client->nodes[i], client->reasons[i]);
         } else if (node->auth.reason != 0) {
             add(&text, "; %.60s: new credentials refused: %s (%s)", node->url.name,
                 redlock_strerror(node->auth.reason), node->auth.words);
@@ -146,8 +158,7 @@ const char *redlock_client_message(const redlock_client *client, char *buffer, s
     }
     for (uint32_t i = 0, nth = 0; i < client->n_nodes; i++) {
         if (waiting >> i & 1) {
-            add_waiting(&text, &client->nodes[i], client->reasons[i], rl_bits_count(waiting),
-                        nth++);
+            add_waiting(&text, client->nodes[i], client->reasons[i], rl_bits_count(waiting), nth++);
         }
     }
     add_twins(&text, client);
@@ -161,15 +172,18 @@ static bool was_waiting(const struct rl_ballot *ballot) {
 /* Whether the node was waiting, and still is. */
 static bool is_waiting(const redlock_client *client, const struct rl_round *round, uint32_t i) {
     return was_waiting(&round->ballots[i]) &&
-           rl_eligibility_wait_ms(&client->nodes[i], rl_client_now_ns(client)) > 0;
+           rl_eligibility_wait_ms(client->nodes[i], rl_client_now_ns(client)) > 0;
 }
 
 static void add_ballots(struct text *text, const redlock_client *client,
                         const struct rl_round *round, const char *refused) {
     uint32_t waiting = 0, nth = 0;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        const struct rl_node *node = &client->nodes[i].node;
+        const struct rl_node *node = &client->nodes[i]->node;
         const struct rl_ballot *ballot = &round->ballots[i];
+        if ((rl_electors(&round->electorate) >> i & 1) == 0) {
+            continue; /* without a vote */
+        }
         if (is_waiting(client, round, i)) {
             waiting++;
         } else if (was_waiting(ballot)) {
@@ -177,14 +191,14 @@ static void add_ballots(struct text *text, const redlock_client *client,
         } else if (ballot->vote == RL_VOTE_REFUSED) {
             add(text, "; %.60s: %s", node->url.name, refused);
         } else if (ballot->vote == RL_VOTE_FAILED) {
-            add_reason(text, &client->nodes[i], ballot->reason);
+            add_reason(text, client->nodes[i], ballot->reason);
         } else if (ballot->vote == RL_VOTE_PENDING) {
             add(text, "; %.60s: no answer yet", node->url.name);
         }
     }
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        if (is_waiting(client, round, i)) {
-            add_waiting(text, &client->nodes[i], round->ballots[i].reason, waiting, nth++);
+        if (rl_electors(&round->electorate) >> i & 1 && is_waiting(client, round, i)) {
+            add_waiting(text, client->nodes[i], round->ballots[i].reason, waiting, nth++);
         }
     }
 }
@@ -201,8 +215,9 @@ static void add_round(struct text *text, const redlock_lock *lock) {
                                           [RL_ROUND_UPGRADE] = "read by others",
                                           [RL_ROUND_RELEASE] = "the token is gone"};
     const struct rl_round *round = &rl_hold_primary(lock)->core.round;
-    add(text, ": %u of %u %s, %u needed", (unsigned)round->granted, (unsigned)round->n,
-        done[round->kind], (unsigned)rl_quorum(round->n));
+    add(text, ": %u of %u %s, %u needed", (unsigned)rl_bits_count(round->granted),
+        (unsigned)rl_bits_count(rl_electors(&round->electorate)), done[round->kind],
+        (unsigned)rl_votes_needed(&round->electorate));
     add_ballots(text, lock->client, round, refused[round->kind]);
 }
 
@@ -315,18 +330,22 @@ int redlock_lock_attempt_status(const redlock_lock *lock) {
 }
 
 int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_outcome *outcome) {
-    if (lock == NULL || outcome == NULL || index >= lock->client->n_nodes) {
+    const uint32_t node = lock != NULL ? rl_place_at(lock->client, index) : RL_NODES_MAX;
+    if (outcome == NULL || node == RL_NODES_MAX) {
         return REDLOCK_ERR_INVALID;
     }
     rl_own(lock->client, __func__);
-    const struct rl_ballot *ballot = &rl_hold_primary(lock)->core.round.ballots[index];
+    const struct rl_ballot none = {.vote = RL_VOTE_NONE};
+    const redlock_lock *primary = rl_hold_primary(lock);
+    const struct rl_ballot *ballot =
+        node < primary->ballot_count ? &primary->core.round.ballots[node] : &none;
     redlock_node_outcome full = {
-        .node = lock->client->nodes[index].node.url.name,
+        .node = lock->client->nodes[node]->node.url.name,
         .vote = (enum redlock_vote)ballot->vote,
         .reason = ballot->reason,
         .latency_us = ballot->latency_us,
         .votes_in_ms =
-            rl_eligibility_wait_ms(&lock->client->nodes[index], rl_client_now_ns(lock->client)),
+            rl_eligibility_wait_ms(lock->client->nodes[node], rl_client_now_ns(lock->client)),
     };
     return rl_sized_give(outcome, outcome->size, &full, sizeof full);
 }
@@ -344,20 +363,21 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
         full.waiting += lock->core.state == RL_WAITING;
     }
     full.places = rl_line_places(client);
-    full.nodes_up = rl_bits_count(client->up);
+    full.nodes_up = rl_bits_count(client->up & rl_electors(&client->rules.electorate));
     full.nodes_voting = rl_eligibility_count(client);
     full.credentials_pending = rl_credentials_pending(client);
     return rl_sized_give(stats, stats->size, &full, sizeof full);
 }
 
 int redlock_client_node(const redlock_client *client, size_t index, redlock_node_info *info) {
-    if (client == NULL || info == NULL || index >= client->n_nodes) {
+    const uint32_t i = client != NULL ? rl_place_at(client, index) : RL_NODES_MAX;
+    if (info == NULL || i == RL_NODES_MAX) {
         return REDLOCK_ERR_INVALID;
     }
     rl_own(client, __func__);
-    const struct rl_client_node *place = &client->nodes[index];
+    const struct rl_client_node *place = client->nodes[i];
     const struct rl_node *node = &place->node;
-    int reason = rl_node_is_up(node) ? client->reasons[index] : node->reason;
+    int reason = rl_node_is_up(node) ? client->reasons[i] : node->reason;
     if (reason == 0 && rl_eligibility_duplicates(place) != 0) {
         reason = REDLOCK_ERR_DUPLICATE;
     }
@@ -371,7 +391,7 @@ int redlock_client_node(const redlock_client *client, size_t index, redlock_node
         .requests = node->requests,
         .outstanding = rl_node_is_up(node) ? node->waiting : 0, /* no handshakes */
         .pending_releases = place->pending_releases.count,
-        .voting = (client->voters >> index & 1) != 0,
+        .voting = (client->voters >> i & 1) != 0,
         .votes_in_ms = rl_eligibility_wait_ms(place, rl_client_now_ns(client)),
         .credentials = rl_credentials_status(place),
         .credentials_detail = node->auth.words,

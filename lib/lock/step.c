@@ -32,7 +32,7 @@ static void trace_vote(redlock_lock *lock, const struct rl_ballot_in *vote, bool
 }
 
 static uint64_t oldest_ns(struct rl_lock *core, uint32_t node) {
-    const struct rl_node *asked = &lock_of(core)->client->nodes[node].node;
+    const struct rl_node *asked = &lock_of(core)->client->nodes[node]->node;
     if (rl_node_is_clogged(asked)) {
         return 0;
     }
@@ -64,13 +64,14 @@ static void trace_fan_out(redlock_lock *lock, enum rl_call_kind kind, uint32_t r
         [RL_CALL_RAISE] = REDLOCK_EVENT_FENCE,     [RL_CALL_EXTEND] = REDLOCK_EVENT_EXTEND,
         [RL_CALL_UPGRADE] = REDLOCK_EVENT_UPGRADE, [RL_CALL_RELEASE] = REDLOCK_EVENT_RELEASE};
     redlock_client *client = lock->client;
-    if (kind != RL_CALL_SET || round != 0) {
+    const bool asks = round != 0 && lock->core.round.kind == RL_ROUND_ACQUIRE;
+    if ((kind != RL_CALL_SET && kind != RL_CALL_TAKE) || asks) {
         rl_trace(client, types[kind], lock, NULL, 0, 0);
         return;
     }
     for (uint32_t i = 0; nodes >> i != 0; i++) {
         if (nodes >> i & 1) {
-            rl_trace(client, REDLOCK_EVENT_REPAIR, lock, &client->nodes[i].node, 0, 0);
+            rl_trace(client, REDLOCK_EVENT_REPAIR, lock, &client->nodes[i]->node, 0, 0);
         }
     }
 }
@@ -79,8 +80,9 @@ static void fan_out(struct rl_lock *core, enum rl_call_kind kind, uint32_t round
     redlock_lock *lock = lock_of(core);
     assert(nodes != 0 && (nodes & ~rl_all_nodes(lock->client->n_nodes)) == 0);
     assert(kind == RL_CALL_SET || kind == RL_CALL_RELEASE || round != 0); /* a repair, a clean-up */
-    assert((kind == RL_CALL_TAKE) == (round != 0 && core->place != 0 && core->state == RL_TRYING));
-    const bool is_told = kind == RL_CALL_TAKE && core->is_leased; /* when the attempt began */
+    const bool asks = round != 0 && core->round.kind == RL_ROUND_ACQUIRE;
+    assert(!asks || (kind == RL_CALL_TAKE) == (core->place != 0 && core->state == RL_TRYING));
+    const bool is_told = asks && kind == RL_CALL_TAKE && core->is_leased; /* as it began */
     if (lock->client->trace != NULL && !is_told) {
         trace_fan_out(lock, kind, round, nodes);
     }
@@ -276,6 +278,19 @@ void rl_step_called(redlock_lock *lock) {
     struct rl_event event = {.type = RL_EV_TURN};
     event.place = rl_line_take_call(lock, &event.u.pause);
     rl_step_event(lock, &event);
+}
+
+void rl_step_changed(redlock_client *client, uint32_t max_ttl_ms) {
+    struct rl_link *link = client->locks.first;
+    while (link != NULL) {
+        redlock_lock *lock = RL_CONTAINER(link, redlock_lock, link);
+        struct rl_event event = {.type = RL_EV_CHANGED};
+        event.u.ttl_ms = max_ttl_ms;
+        rl_lock_ref(lock);
+        rl_step_event(lock, &event);
+        link = link->next;
+        rl_lock_unref(lock);
+    }
 }
 
 void rl_step_due(struct rl_deadline *item, uint64_t now_ns) {

@@ -24,6 +24,10 @@ bool rl_step_event(redlock_lock *lock, struct rl_event *event);
 void rl_step_called(redlock_lock *lock);
 void rl_step_simple(redlock_lock *lock, enum rl_event_type type);
 
+/* Ends what the client's locks have under way: other nodes vote from now on, and no ttl may be
+ * longer. */
+void rl_step_changed(redlock_client *client, uint32_t max_ttl_ms);
+
 /* A deadline of the lock has come. */
 void rl_step_due(struct rl_deadline *item, uint64_t now_ns);
 void rl_step_end_due(struct rl_deadline *item, uint64_t now_ns);

@@ -23,7 +23,7 @@
 /* Whether the node answers, as far as is known. In the middle of a turn home may be a node that is
  * down. */
 static bool is_answering(const redlock_client *client, uint32_t node) {
-    const struct rl_node *asked = &client->nodes[node].node;
+    const struct rl_node *asked = &client->nodes[node]->node;
     const uint64_t oldest_ns = asked->head != NULL ? asked->head->sent_ns : RL_NEVER;
     assert(node < client->n_nodes);
     return (client->up >> node & 1) != 0 && !rl_node_is_clogged(asked) &&
@@ -200,16 +200,10 @@ static bool take_turn(redlock_lock *lock, uint32_t home, uint64_t place,
 
 /* Whether the acquire cannot succeed: no quorum is left that could agree. */
 static bool is_outvoted(const redlock_lock *lock) {
-    const uint32_t n = lock->client->n_nodes;
     const uint8_t state = lock->core.state;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        count += lock->permit->differ >> i & 1;
-    }
-    assert(count <= n);
     const bool asks = state == RL_WAITING || state == RL_READY || state == RL_BACKOFF ||
                       (state == RL_TRYING && !lock->core.adopts);
-    return asks && count > n - rl_quorum(n);
+    return asks && !rl_is_quorum(&lock->client->rules.electorate, ~lock->permit->differ);
 }
 
 /* True: the acquire has ended. */
@@ -268,7 +262,7 @@ static bool is_same_name(const struct rl_target *target, const struct rl_resourc
 /* Whether a release of the same semaphore was sent before the peek, and sent again behind it,
  * because home did not know its script or refused the native command in its place. */
 static bool is_overtaken(const redlock_lock *lock, uint32_t node) {
-    const struct rl_request *request = lock->client->nodes[node].node.head;
+    const struct rl_request *request = lock->client->nodes[node]->node.head;
     bool found = false;
     assert(lock->resource_count == 1);
     for (; request != NULL && !found; request = request->next) {

@@ -10,6 +10,7 @@
 #include <assert.h>
 
 #include "client/env.h"
+#include "nodes/eligibility.h"
 #include "redis/credentials.h"
 
 static_assert(REDLOCK_USER_MAX == RL_URL_USER_MAX, "interface and URL agree on users");
@@ -20,7 +21,8 @@ static int offer(redlock_client *client, size_t node, const struct rl_credential
     assert(credentials->has_password);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         if ((node == REDLOCK_ALL_NODES || node == i) &&
-            !rl_node_offer(&client->nodes[i].node, credentials, !client->opening.has_begun)) {
+            client->nodes[i]->node.state != RL_NODE_CLOSED && /* it has left the set */
+            !rl_node_offer(&client->nodes[i]->node, credentials, !client->opening.has_begun)) {
             status = REDLOCK_ERR_NOMEM;
         }
     }
@@ -40,8 +42,11 @@ int redlock_client_set_credentials(redlock_client *client, size_t node, const ch
     if (client->phase != RL_CLIENT_OPEN) {
         return REDLOCK_ERR_CLOSED;
     }
-    if (node != REDLOCK_ALL_NODES && node >= client->n_nodes) {
-        return REDLOCK_ERR_INVALID;
+    if (node != REDLOCK_ALL_NODES) {
+        node = rl_place_at(client, node);
+        if (node == RL_NODES_MAX) {
+            return REDLOCK_ERR_INVALID;
+        }
     }
     int status = REDLOCK_ERR_INVALID;
     if (rl_credentials_set(&credentials, user, password)) {
@@ -63,9 +68,9 @@ int16_t rl_credentials_status(const struct rl_client_node *place) {
 
 uint32_t rl_credentials_pending(const redlock_client *client) {
     uint32_t count = 0;
-    assert(client->nodes != NULL);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        count += rl_credentials_status(&client->nodes[i]) != 0;
+        count += client->nodes[i]->node.state != RL_NODE_CLOSED &&
+                 rl_credentials_status(client->nodes[i]) != 0;
     }
     return count;
 }

@@ -11,6 +11,7 @@
 #include "core/guard.h"
 #include "core/lock_data.h"
 #include "core/pending.h"
+#include "redis/config.h"
 #include "redis/listener.h"
 #include "redis/node.h"
 #include "redlock/redlock.h"
@@ -25,10 +26,26 @@ struct rl_client_node {
     struct rl_calibration calibration;
     uint64_t secret; /* by which its messages are verified; 0: not known */
     redlock_client *client;
-    int16_t error;             /* the last error reply while it was up, 0: none */
-    char words[RL_DETAIL_MAX]; /* the text of that reply */
+    struct rl_client_listener *listener; /* NULL: listening.has_listeners is not set */
+    int16_t error;                       /* the last error reply while it was up, 0: none */
+    char words[RL_DETAIL_MAX];           /* the text of that reply */
     uint8_t index;
-    bool is_settled; /* has been up or has failed once */
+    bool is_settled;  /* has been up or has failed once */
+    uint64_t left_ns; /* it has left the set, and is closed then; RL_NEVER: it has not */
+};
+
+struct rl_client_listener {
+    struct rl_listener listener;
+    uint8_t index; /* of its node */
+};
+
+/* -- The set, see nodes/membership.h -- */
+
+struct rl_membership {
+    struct rl_config config;              /* the client's; epoch 0: no node has one */
+    struct rl_config next;                /* to be adopted; epoch 0: none */
+    char wanted_id[RL_CONFIG_ID_LEN + 1]; /* "": any */
+    bool is_divided;                      /* nodes of two sets are named */
 };
 
 /* -- TLS, see tls.h -- */
@@ -46,7 +63,6 @@ struct rl_client_tls {
 #define RL_CLIENT_ID_LEN 16
 #define RL_TAIL_LEN (RL_TOKEN_LEN - 2 * RL_CLIENT_ID_LEN) /* a number of 64 bits between the two */
 
-/* Masks have a bit for each node. */
 /* One channel on all nodes; masks have a bit for each. */
 struct rl_channel {
     uint32_t asked;     /* may send messages: SUBSCRIBE is out or confirmed */
@@ -57,7 +73,7 @@ struct rl_channel {
 struct rl_listening {
     const struct rl_listening_events *events; /* NULL: nobody attends */
     const struct rl_listening_topics *topics;
-    struct rl_listener *listeners;   /* one for each node; NULL before the first is needed */
+    bool has_listeners;              /* the nodes have; not before the first is needed */
     bool everywhere;                 /* subscriptions want all nodes */
     uint32_t wanted;                 /* the client's own channel is */
     uint32_t kept;                   /* wanted now, or until recently */

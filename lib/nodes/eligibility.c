@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "client/env.h"
 #include "core/home.h"
+#include "nodes/membership.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -59,7 +60,7 @@ static void find_duplicates(struct rl_client_node *place) {
     redlock_client *client = place->client;
     assert(place->guard.run_id[0] != '\0'); /* else it would equal all nodes that were never seen */
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        const struct rl_client_node *other = &client->nodes[i];
+        const struct rl_client_node *other = client->nodes[i];
         bool same = strcmp(other->guard.run_id, place->guard.run_id) == 0;
         if (other != place && same) {
             client->duplicates[place->index] |= bit_of(other);
@@ -75,7 +76,7 @@ static void part_duplicates(struct rl_client_node *place, uint64_t now_ns) {
     assert(rl_guard_may_vote(&place->guard, now_ns));
     assert(client->voters & bit_of(place));
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        const struct rl_client_node *other = &client->nodes[i];
+        const struct rl_client_node *other = client->nodes[i];
         bool same = strcmp(other->guard.run_id, place->guard.run_id) == 0;
         if (!same && rl_guard_may_vote(&other->guard, now_ns)) {
             client->duplicates[place->index] &= ~bit_of(other);
@@ -127,6 +128,10 @@ void rl_eligibility_up(struct rl_client_node *place) {
     uint64_t now_ns = rl_client_now_ns(client);
     assert(client->up & bit_of(place));
     assert(!(client->voters & bit_of(place))); /* not since it was down */
+    if (!rl_membership_counts(place)) {
+        client->reasons[place->index] = REDLOCK_ERR_NODE_CONFIG;
+        return;
+    }
     if (rl_guard_may_vote(&place->guard, now_ns)) {
         client->voters |= bit_of(place);
         client->reasons[place->index] = 0;
@@ -139,6 +144,12 @@ void rl_eligibility_up(struct rl_client_node *place) {
     trace(place, REDLOCK_EVENT_NODE_QUARANTINED, why, rl_eligibility_wait_ms(place, now_ns));
 }
 
+void rl_eligibility_suspend(struct rl_client_node *place) {
+    assert(place->client->up & bit_of(place));
+    place->client->voters &= ~bit_of(place);
+    place->client->reasons[place->index] = REDLOCK_ERR_NODE_CONFIG;
+}
+
 void rl_eligibility_down(struct rl_client_node *place) {
     assert(!(place->client->up & bit_of(place)));
     assert(place->client->reasons[place->index] != 0);
@@ -147,7 +158,7 @@ void rl_eligibility_down(struct rl_client_node *place) {
 
 uint64_t rl_eligibility_deadline_ns(const struct rl_client_node *place) {
     const redlock_client *client = place->client;
-    bool waits = client->up & ~client->voters & bit_of(place);
+    bool waits = client->up & ~client->voters & bit_of(place) && rl_membership_counts(place);
     return waits ? place->guard.votes_ns : RL_NEVER;
 }
 
@@ -164,18 +175,23 @@ void rl_eligibility_tick(struct rl_client_node *place, uint64_t now_ns) {
 
 /* -- Reporting -- */
 
-uint32_t rl_eligibility_count(const redlock_client *client) {
+/* The servers that may vote: of duplicates the first. */
+static uint32_t servers(const redlock_client *client) {
     uint32_t counted = 0;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         bool is_first = (client->duplicates[i] & counted) == 0;
         counted |= is_first ? client->voters & UINT32_C(1) << i : 0;
     }
     assert((counted == 0) == (client->voters == 0)); /* duplicates count once */
-    return rl_bits_count(counted);
+    return counted;
+}
+
+uint32_t rl_eligibility_count(const redlock_client *client) {
+    return rl_bits_count(servers(client));
 }
 
 bool rl_eligibility_are_quorum(const redlock_client *client) {
-    return rl_eligibility_count(client) >= rl_quorum(client->n_nodes);
+    return rl_is_quorum(&client->rules.electorate, servers(client));
 }
 
 uint32_t rl_eligibility_duplicates(const struct rl_client_node *place) {
@@ -230,10 +246,43 @@ void rl_eligibility_explain(const struct rl_client_node *place, int why, uint64_
     }
 }
 
+uint32_t rl_place_at(const redlock_client *client, size_t index) {
+    const uint32_t node = rl_bits_nth(rl_electors(&client->rules.electorate), index);
+    return node < client->n_nodes ? node : RL_NODES_MAX;
+}
+
+bool rl_place_init(redlock_client *client, uint32_t i, const struct rl_url *url,
+                   const struct rl_node_events *events,
+                   void (*due)(struct rl_deadline *item, uint64_t now_ns)) {
+    struct rl_client_node *place = client->nodes[i];
+    assert(i < client->capacity);
+    if (place == NULL) {
+        place = client->nodes[i] = rl_alloc(&client->memory, 1, sizeof *place);
+    }
+    if (place == NULL) {
+        return false;
+    }
+    rl_node_init(&place->node, &client->io, url, &client->node_options, events,
+                 client->random + i * UINT64_C(0x9e3779b97f4a7c15));
+    rl_pending_init(&place->pending_releases, RL_PENDING_MAX);
+    rl_guard_init(&place->guard);
+    rl_deadline_init(&place->deadline, due);
+    client->node_hashes[i] = rl_home_hash(url->name, (uint32_t)strlen(url->name));
+    place->client = client;
+    place->index = (uint8_t)i;
+    place->left_ns = RL_NEVER;
+    place->is_settled = false;
+    client->reasons[i] = REDLOCK_ERR_NODE_DOWN;
+    return true;
+}
+
 void rl_place_update(struct rl_client_node *place) {
     uint64_t at_ns = rl_node_deadline_ns(&place->node);
     if (rl_node_is_up(&place->node) && place->pending_releases.retry_ns < at_ns) {
         at_ns = place->pending_releases.retry_ns;
+    }
+    if (place->left_ns < at_ns) {
+        at_ns = place->left_ns;
     }
     if (rl_eligibility_deadline_ns(place) < at_ns) {
         at_ns = rl_eligibility_deadline_ns(place);

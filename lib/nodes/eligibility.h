@@ -33,7 +33,9 @@
 int16_t rl_eligibility_judge(struct rl_client_node *place, const struct rl_info *info,
                              char detail[RL_DETAIL_MAX]);
 
-/* The node is up; is down. */
+/* The node is up, or its configuration counts from now on; is down; its configuration no longer
+ * counts. */
+void rl_eligibility_suspend(struct rl_client_node *place);
 void rl_eligibility_up(struct rl_client_node *place);
 void rl_eligibility_down(struct rl_client_node *place);
 
@@ -58,7 +60,14 @@ bool rl_eligibility_is_quarantine(int reason);
 void rl_eligibility_explain(const struct rl_client_node *place, int why, uint64_t now_ns,
                             char *text, size_t size);
 
-/* A client's node: when it is due next. */
+/* The node at this place of the user's list, which has those of the set; RL_NODES_MAX: none. */
+uint32_t rl_place_at(const redlock_client *client, size_t index);
+
+/* A client's node: it is set up, and not started (false: no memory); and when it is due next. */
+
+bool rl_place_init(redlock_client *client, uint32_t i, const struct rl_url *url,
+                   const struct rl_node_events *events,
+                   void (*due)(struct rl_deadline *item, uint64_t now_ns));
 
 /* To be called when something has changed that decides when the node is due. */
 void rl_place_update(struct rl_client_node *place);

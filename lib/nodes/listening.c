@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client/env.h"
+#include "nodes/membership.h"
 #include "redis/command.h"
 #include "redis/credentials.h"
 
@@ -18,20 +19,20 @@ static redlock_client *client_of(const struct rl_listener *listener) {
     return RL_CONTAINER(listener->io, redlock_client, io);
 }
 
-static uint32_t index_of(const struct rl_listener *listener) {
-    return (uint32_t)(listener - client_of(listener)->listening.listeners);
+static uint32_t index_of(struct rl_listener *listener) {
+    return RL_CONTAINER(listener, struct rl_client_listener, listener)->index;
 }
 
 static struct rl_listener *listener_of(const redlock_client *client, uint32_t node) {
-    assert(node < client->n_nodes && client->listening.listeners != NULL);
-    return &client->listening.listeners[node];
+    assert(node < client->n_nodes && client->listening.has_listeners);
+    return &client->nodes[node]->listener->listener;
 }
 
 static void listening_invariant(const struct rl_listening *listening) {
     assert((listening->own.confirmed & ~listening->own.asked) == 0);
     assert((listening->own.leaving & ~listening->own.asked) == 0);
     assert((listening->wanted & ~listening->kept) == 0);
-    assert(listening->listeners != NULL || (listening->own.asked | listening->everywhere) == 0);
+    assert(listening->has_listeners || (listening->own.asked | listening->everywhere) == 0);
     (void)listening; /* without assertions */
 }
 
@@ -45,7 +46,7 @@ static bool is_needed(const redlock_client *client, uint32_t i) {
 static uint32_t unreported(const redlock_client *client) {
     const struct rl_listening *listening = &client->listening;
     uint32_t nodes = 0;
-    for (uint32_t i = 0; listening->listeners != NULL && i < client->n_nodes; i++) {
+    for (uint32_t i = 0; listening->has_listeners && i < client->n_nodes; i++) {
         if (listening->wanted & ~listening->reported & BIT(i) && rl_listening_refused(client, i)) {
             nodes |= BIT(i);
         }
@@ -60,9 +61,9 @@ static uint64_t given_up_ns(const redlock_client *client, uint32_t node) {
     const struct rl_listening *listening = &client->listening;
     uint64_t at_ns = listening->until_ns[node];
     assert(listening->kept & ~listening->wanted & BIT(node));
-    if (listening->listeners != NULL && rl_listening_refused(client, node) &&
-        listening->listeners[node].conn == NULL && listening->listeners[node].deadline_ns > at_ns) {
-        at_ns = listening->listeners[node].deadline_ns;
+    if (listening->has_listeners && rl_listening_refused(client, node) &&
+        listener_of(client, node)->conn == NULL && listener_of(client, node)->deadline_ns > at_ns) {
+        at_ns = listener_of(client, node)->deadline_ns;
     }
     return at_ns;
 }
@@ -71,8 +72,8 @@ static void set_deadline(redlock_client *client) {
     struct rl_listening *listening = &client->listening;
     uint64_t at_ns = unreported(client) != 0 ? rl_client_now_ns(client) : RL_NEVER;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        if (listening->listeners != NULL && listening->listeners[i].deadline_ns < at_ns) {
-            at_ns = listening->listeners[i].deadline_ns;
+        if (listening->has_listeners && listener_of(client, i)->deadline_ns < at_ns) {
+            at_ns = listener_of(client, i)->deadline_ns;
         }
         if (listening->kept & ~listening->wanted & BIT(i) && given_up_ns(client, i) < at_ns) {
             at_ns = given_up_ns(client, i);
@@ -165,12 +166,16 @@ static bool own_confirmed(redlock_client *client, uint32_t i, bool subscribed) {
 
 /* -- Events of the listeners -- */
 
+static bool on_config(struct rl_listener *listener, const struct rl_config *config) {
+    return rl_membership_is_ours(client_of(listener), config);
+}
+
 static void on_up(struct rl_listener *listener) {
     redlock_client *client = client_of(listener);
     uint32_t i = index_of(listener);
     assert(!(client->listening.own.asked & BIT(i)));
     assert(is_needed(client, i));
-    rl_trace(client, REDLOCK_EVENT_LISTEN_UP, NULL, &client->nodes[i].node, 0, 0);
+    rl_trace(client, REDLOCK_EVENT_LISTEN_UP, NULL, &client->nodes[i]->node, 0, 0);
     if (client->listening.wanted & BIT(i)) {
         own_ask(client, i, true);
     }
@@ -180,7 +185,7 @@ static void on_up(struct rl_listener *listener) {
 static void on_down(struct rl_listener *listener) {
     redlock_client *client = client_of(listener);
     uint32_t i = index_of(listener);
-    rl_trace(client, REDLOCK_EVENT_LISTEN_DOWN, NULL, &client->nodes[i].node, listener->reason, 0);
+    rl_trace(client, REDLOCK_EVENT_LISTEN_DOWN, NULL, &client->nodes[i]->node, listener->reason, 0);
     client->listening.topics->down(client, i);
     own_lost(client, i);
 }
@@ -188,7 +193,7 @@ static void on_down(struct rl_listener *listener) {
 /* The node's main connection may still be open with credentials that are no longer valid. */
 static void on_unauthorized(struct rl_listener *listener) {
     redlock_client *client = client_of(listener);
-    rl_node_offer_again(&client->nodes[index_of(listener)].node);
+    rl_node_offer_again(&client->nodes[index_of(listener)]->node);
 }
 
 static bool on_confirmed(struct rl_listener *listener, const char *channel, size_t length,
@@ -227,6 +232,7 @@ static void on_dirty(struct rl_listener *listener) {
 }
 
 static const struct rl_listener_events listener_events = {
+    .config = on_config,
     .up = on_up,
     .down = on_down,
     .unauthorized = on_unauthorized,
@@ -238,31 +244,57 @@ static const struct rl_listener_events listener_events = {
 
 /* -- The connections -- */
 
+bool rl_listening_join(redlock_client *client, uint32_t node) {
+    struct rl_client_node *place = client->nodes[node];
+    if (client->listening.has_listeners) {
+        if (place->listener == NULL) {
+            place->listener = rl_alloc(&client->memory, 1, sizeof *place->listener);
+        }
+        if (place->listener == NULL) {
+            return false;
+        }
+        place->listener->index = place->index;
+        rl_listener_init(&place->listener->listener, &client->io, &place->node.url,
+                         &client->node_options, &listener_events, rl_client_random(client));
+    }
+    return true;
+}
+
+static void free_listeners(redlock_client *client) {
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        rl_free(&client->memory, client->nodes[i]->listener);
+        client->nodes[i]->listener = NULL;
+    }
+    client->listening.has_listeners = false;
+}
+
 static bool make_listeners(redlock_client *client) {
     struct rl_listening *listening = &client->listening;
-    if (listening->listeners != NULL) {
+    bool made = true;
+    if (listening->has_listeners) {
         return true;
     }
-    struct rl_listener *listeners = rl_alloc(&client->memory, client->n_nodes, sizeof listeners[0]);
-    for (uint32_t i = 0; listeners != NULL && i < client->n_nodes; i++) {
-        rl_listener_init(&listeners[i], &client->io, &client->nodes[i].node.url,
-                         &client->node_options, &listener_events, rl_client_random(client));
-        listeners[i].dialer = client->nodes[i].node.dialer;
+    listening->has_listeners = true;
+    for (uint32_t i = 0; made && i < client->n_nodes; i++) {
+        made = rl_listening_join(client, i);
     }
-    listening->listeners = listeners;
-    return listeners != NULL;
+    if (!made) {
+        free_listeners(client);
+    }
+    return made;
 }
 
 static void open_listener(redlock_client *client, uint32_t i) {
-    struct rl_node *node = &client->nodes[i].node;
+    struct rl_node *node = &client->nodes[i]->node;
     if (is_needed(client, i) && rl_node_is_up(node) && client->phase == RL_CLIENT_OPEN) {
+        listener_of(client, i)->dialer = node->dialer;
         rl_listener_open(listener_of(client, i), rl_node_address(node)); /* if it is off */
     }
 }
 
 static void close_listener(redlock_client *client, uint32_t i) {
     struct rl_listener *listener = listener_of(client, i);
-    assert(!(client->listening.own.asked & BIT(i)) || !rl_node_is_up(&client->nodes[i].node));
+    assert(!(client->listening.own.asked & BIT(i)) || !rl_node_is_up(&client->nodes[i]->node));
     rl_listener_close(listener);
     client->listening.failures[i] = listener->failures; /* later failures count anew */
     client->listening.reported &= ~BIT(i);
@@ -280,7 +312,7 @@ static void give_up(redlock_client *client, uint64_t now_ns) {
             continue;
         }
         listening->kept &= ~BIT(i);
-        if (listening->listeners == NULL) {
+        if (!listening->has_listeners) {
             continue;
         }
         if (!listening->everywhere) {
@@ -297,8 +329,8 @@ static void tick(struct rl_deadline *item, uint64_t now_ns) {
     struct rl_listening *listening = &client->listening;
     assert(client->phase < RL_CLIENT_TEARDOWN);
     give_up(client, now_ns); /* before a given-up node is tried again */
-    for (uint32_t i = 0; listening->listeners != NULL && i < client->n_nodes; i++) {
-        rl_listener_tick(&listening->listeners[i], now_ns);
+    for (uint32_t i = 0; listening->has_listeners && i < client->n_nodes; i++) {
+        rl_listener_tick(listener_of(client, i), now_ns);
     }
     uint32_t nodes = unreported(client);
     for (uint32_t i = 0; nodes >> i != 0; i++) {
@@ -325,7 +357,7 @@ void rl_listening_attend(redlock_client *client, const struct rl_listening_event
 }
 
 void rl_listening_serve(redlock_client *client, const struct rl_listening_topics *topics) {
-    assert(client->listening.listeners == NULL); /* nothing is connected yet */
+    assert(!client->listening.has_listeners); /* nothing is connected yet */
     assert(topics->up != NULL && topics->down != NULL);
     assert(topics->confirmed != NULL && topics->message != NULL);
     client->listening.topics = topics;
@@ -350,7 +382,7 @@ void rl_listening_want(redlock_client *client, uint32_t node, bool wanted) {
     assert(node < client->n_nodes);
     bool was_wanted = listening->wanted & BIT(node);
     if (wanted && client->phase == RL_CLIENT_OPEN) {
-        if (!was_wanted || listening->listeners == NULL) {
+        if (!was_wanted || !listening->has_listeners) {
             listening->reported &= ~BIT(node);
             begin_to_want(client, node);
         }
@@ -380,10 +412,10 @@ uint64_t rl_listening_since_ns(const redlock_client *client, uint32_t node) {
 bool rl_listening_refused(const redlock_client *client, uint32_t node) {
     const struct rl_listening *listening = &client->listening;
     assert(node < client->n_nodes);
-    if (listening->listeners == NULL) {
+    if (!listening->has_listeners) {
         return listening->wanted & BIT(node);
     }
-    const struct rl_listener *listener = &listening->listeners[node];
+    const struct rl_listener *listener = listener_of(client, node);
     uint64_t failures = listener->failures - listening->failures[node];
     return listener->state == RL_LISTENER_REFUSED || failures >= RL_LISTENING_FAILURES;
 }
@@ -394,7 +426,7 @@ bool rl_listening_everywhere(redlock_client *client, bool wanted) {
         return false;
     }
     listening->everywhere = wanted;
-    for (uint32_t i = 0; listening->listeners != NULL && i < client->n_nodes; i++) {
+    for (uint32_t i = 0; listening->has_listeners && i < client->n_nodes; i++) {
         if (wanted) {
             open_listener(client, i);
         } else if (!(listening->kept & BIT(i))) {
@@ -407,19 +439,19 @@ bool rl_listening_everywhere(redlock_client *client, bool wanted) {
 }
 
 bool rl_listening_is_up(const redlock_client *client, uint32_t node) {
-    return client->listening.listeners != NULL && rl_listener_is_up(listener_of(client, node));
+    return client->listening.has_listeners && rl_listener_is_up(listener_of(client, node));
 }
 
 void rl_listening_node_up(redlock_client *client, uint32_t node) {
     assert(node < client->n_nodes);
-    if (client->listening.listeners != NULL) {
+    if (client->listening.has_listeners) {
         open_listener(client, node);
     }
 }
 
 void rl_listening_node_down(redlock_client *client, uint32_t node) {
     assert(node < client->n_nodes);
-    if (client->listening.listeners != NULL) {
+    if (client->listening.has_listeners) {
         close_listener(client, node);
         own_lost(client, node);
     }
@@ -427,7 +459,7 @@ void rl_listening_node_down(redlock_client *client, uint32_t node) {
 
 void rl_listening_authorized(redlock_client *client, uint32_t node) {
     assert(node < client->n_nodes);
-    if (client->listening.listeners != NULL) {
+    if (client->listening.has_listeners) {
         rl_listener_authorized(listener_of(client, node));
     }
 }
@@ -438,7 +470,7 @@ bool rl_listening_is_dirty(const redlock_client *client) {
 
 void rl_listening_flush(redlock_client *client) {
     struct rl_listening *listening = &client->listening;
-    assert(listening->dirty == 0 || listening->listeners != NULL);
+    assert(listening->dirty == 0 || listening->has_listeners);
     while (listening->dirty != 0) {
         uint32_t dirty = listening->dirty;
         listening->dirty = 0;
@@ -456,11 +488,10 @@ void rl_listening_close(redlock_client *client) {
     listening->wanted = listening->kept = listening->reported = 0;
     listening->own = (struct rl_channel){0};
     listening->everywhere = false;
-    for (uint32_t i = 0; listening->listeners != NULL && i < client->n_nodes; i++) {
-        rl_listener_close(&listening->listeners[i]);
+    for (uint32_t i = 0; listening->has_listeners && i < client->n_nodes; i++) {
+        rl_listener_close(listener_of(client, i));
     }
     listening->dirty = 0;
-    rl_free(&client->memory, listening->listeners);
-    listening->listeners = NULL;
+    free_listeners(client);
     set_deadline(client);
 }

@@ -107,6 +107,9 @@ void rl_channel_lose(struct rl_channel *channel, uint32_t node);
 
 /* -- For the client -- */
 
+/* A node has joined an open client. False: no memory. */
+bool rl_listening_join(redlock_client *client, uint32_t node);
+
 /* A node is up; is down. */
 void rl_listening_node_up(redlock_client *client, uint32_t node);
 void rl_listening_node_down(redlock_client *client, uint32_t node);

@@ -63,7 +63,7 @@ static void subscription_subscribe(redlock_client *client, struct rl_subscriptio
  * these are fewer. */
 static uint32_t heard_enough(const redlock_client *client,
                              const struct rl_subscription *subscription) {
-    uint32_t quorum = rl_quorum(client->n_nodes);
+    uint32_t quorum = rl_votes_needed(&client->rules.electorate);
     uint32_t confirmed = rl_bits_count(subscription->channel.confirmed);
     return confirmed < quorum && confirmed > 0 ? confirmed : quorum;
 }
@@ -88,7 +88,7 @@ static void wake_watchers(redlock_client *client, struct rl_subscription *subscr
 static void subscription_confirmed(redlock_client *client, struct rl_subscription *subscription) {
     bool had_quorum = subscription->has_quorum;
     subscription->has_quorum =
-        rl_bits_count(subscription->channel.confirmed) >= rl_quorum(client->n_nodes);
+        rl_is_quorum(&client->rules.electorate, subscription->channel.confirmed);
     subscription_invariant(subscription);
     if (subscription->has_quorum && !had_quorum) {
         /* Releases from before this point were not received. */

@@ -137,9 +137,8 @@ int redlock_has_tls(void) {
 
 int rl_client_tls_check_nodes(const redlock_client *client, const redlock_client_options *o) {
     uint32_t count = 0;
-    assert(client->nodes != NULL);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        count += client->nodes[i].node.url.is_tls;
+        count += client->nodes[i]->node.url.is_tls;
     }
     return rl_client_tls_check_use(o, count > 0);
 }
@@ -228,7 +227,7 @@ static int share(redlock_client *client, const struct rl_tls_settings *settings,
 
 int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, uint32_t i,
                        const struct rl_url_tls *said) {
-    struct rl_node *node = &client->nodes[i].node;
+    struct rl_node *node = &client->nodes[i]->node;
     struct rl_client_tls *shared;
     assert(i < client->n_nodes && node->dialer == NULL);
     if (!node->url.is_tls) {
@@ -249,9 +248,21 @@ int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, 
     return status;
 }
 
+bool rl_client_tls_join(redlock_client *client, uint32_t i) {
+    struct rl_node *node = &client->nodes[i]->node;
+    assert(!node->url.is_tls || client->tls != NULL);
+    node->dialer = node->url.is_tls ? rl_tls_peer_new(client->tls->tls, node->url.host) : NULL;
+    return !node->url.is_tls || node->dialer != NULL;
+}
+
+void rl_client_tls_leave(redlock_client *client, uint32_t i) {
+    rl_tls_peer_free(client->nodes[i]->node.dialer);
+    client->nodes[i]->node.dialer = NULL;
+}
+
 void rl_client_tls_free(redlock_client *client) {
-    for (uint32_t i = 0; client->nodes != NULL && i < client->n_nodes; i++) {
-        rl_tls_peer_free(client->nodes[i].node.dialer);
+    for (uint32_t i = 0; i < client->n_nodes && client->nodes[i] != NULL; i++) {
+        rl_client_tls_leave(client, i);
     }
     while (client->tls != NULL) {
         struct rl_client_tls *shared = client->tls;
@@ -265,7 +276,7 @@ void rl_client_tls_free(redlock_client *client) {
 
 int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, uint32_t i,
                        const struct rl_url_tls *said) {
-    const struct rl_url *url = &client->nodes[i].node.url;
+    const struct rl_url *url = &client->nodes[i]->node.url;
     assert(i < client->n_nodes);
     (void)said;
     return url->is_tls ? rl_error_set(o->error, o->error_size, REDLOCK_ERR_NO_TLS,
@@ -273,6 +284,16 @@ int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, 
                                       "and this library was built without; use redis://",
                                       url->name)
                        : 0;
+}
+
+bool rl_client_tls_join(redlock_client *client, uint32_t i) {
+    return !client->nodes[i]->node.url.is_tls;
+}
+
+void rl_client_tls_leave(redlock_client *client, uint32_t i) {
+    assert(client->nodes[i]->node.dialer == NULL);
+    (void)client;
+    (void)i;
 }
 
 void rl_client_tls_free(redlock_client *client) {

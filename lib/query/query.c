@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "client/env.h"
 #include "core/home.h"
 #include "mode/mode.h"
@@ -29,6 +30,8 @@ static redlock_query *query_new(redlock_client *client, const void *resource, si
     char *bytes = (char *)(query->listed + room);
     memcpy(bytes, resource, length);
     query->client = client;
+    query->electorate = client->rules.electorate;
+    query->n_nodes = client->n_nodes;
     query->n_modes = n_modes;
     query->room = (uint32_t)room;
     query->name = (struct rl_bytes){bytes, length};
@@ -66,12 +69,11 @@ static void query_finish(redlock_query *query, int status) {
 }
 
 static void query_count(redlock_query *query) {
-    uint32_t n = query->client->n_nodes;
     uint32_t answered = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        answered += rl_query_node_status(query, i) == 0;
+    for (uint32_t i = 0; i < query->n_nodes; i++) {
+        answered |= rl_query_node_status(query, i) == 0 ? rl_bit(i) : 0;
     }
-    query_finish(query, answered >= rl_quorum(n) ? 0 : REDLOCK_ERR_NO_QUORUM);
+    query_finish(query, rl_is_quorum(&query->electorate, answered) ? 0 : REDLOCK_ERR_NO_QUORUM);
 }
 
 redlock_query *rl_query_take(redlock_client *client, redlock_query_cb *callback, int *status,
@@ -145,8 +147,11 @@ static void look_ask(redlock_query *query, uint32_t node, uint8_t mode, uint32_t
     look->query = query;
     look->node = (uint8_t)node;
     look->request = request_of(query, mode, index);
-    look->status = rl_node_send(&client->nodes[node].node, &look->request, client->io.wire, length,
-                                query->asked_ns);
+    look->status = REDLOCK_ERR_NODE_CONFIG; /* it has left the set */
+    if (rl_electors(&query->electorate) & rl_bit(node)) {
+        look->status = rl_node_send(&client->nodes[node]->node, &look->request, client->io.wire,
+                                    length, query->asked_ns);
+    }
     if (look->status == 0) {
         query->out++;
         look->status = REDLOCK_ERR_CANCELED; /* until more is known */
@@ -312,7 +317,7 @@ static void query_ask(redlock_query *query) {
         const uint8_t mode = query->first_mode + i;
         const uint32_t index = query->kind == RL_COMMAND_SLOT ? RL_NO_SLOT : 0;
         size_t length = write_command(query, mode, index);
-        for (uint32_t node = 0; node < query->client->n_nodes; node++) {
+        for (uint32_t node = 0; node < query->n_nodes; node++) {
             look_ask(query, node, mode, index, length);
         }
     }
@@ -411,14 +416,14 @@ int redlock_client_home(const redlock_client *client, const void *resource, size
     if (client == NULL || resource == NULL || length < 1 || length > REDLOCK_RESOURCE_MAX) {
         return REDLOCK_ERR_INVALID;
     }
-    const uint32_t nodes = usual != 0 ? rl_all_nodes(client->n_nodes) : client->voters;
+    const uint32_t members = rl_electors(&client->rules.electorate);
+    const uint32_t nodes = usual != 0 ? members : client->voters;
     if (nodes == 0) {
         return REDLOCK_ERR_NO_QUORUM;
     }
     const uint32_t home =
         rl_home_node(rl_home_hash(resource, (uint32_t)length), client->node_hashes, nodes);
-    assert(home < client->n_nodes);
-    return (int)home;
+    return (int)rl_bits_count(members & (rl_bit(home) - 1));
 }
 
 int redlock_query_permit_waiters(redlock_client *client, const void *resource, size_t length,

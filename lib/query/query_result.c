@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/sized.h"
 #include "mode/mode.h"
 #include "redis/reply.h"
@@ -52,7 +53,7 @@ static bool is_of_holder(const struct rl_holder_reply *seen) {
 static const struct rl_query_look *slot_at(const redlock_query *query, uint32_t node,
                                            uint32_t slot) {
     const struct rl_query_look *all = &query->looks[node];
-    assert(node < query->client->n_nodes && all->request.index == RL_NO_SLOT);
+    assert(node < query->n_nodes && all->request.index == RL_NO_SLOT);
     if (slot >= all->count || all->rest + slot >= query->n_looks) {
         return NULL;
     }
@@ -90,7 +91,7 @@ static const struct rl_query_look *same_at(const redlock_query *query,
  * reservation, which needs no quorum, how long the longest of its keys lives. */
 static uint32_t count_votes(const redlock_query *query, const struct rl_query_look *look,
                             int64_t *remaining) {
-    const uint32_t n = query->client->n_nodes, quorum = rl_quorum(n);
+    const uint32_t n = query->n_nodes, quorum = rl_votes_needed(&query->electorate);
     int64_t lives[RL_NODES_MAX];
     uint32_t count = 0, counted = 0;
     for (uint32_t node = 0; node < n; node++) {
@@ -109,16 +110,22 @@ static uint32_t count_votes(const redlock_query *query, const struct rl_query_lo
 
 /* -- Holders -- */
 
+/* The node at this place of the user's list, which has those of the set. */
+static uint32_t member_at(const redlock_query *query, size_t index) {
+    return rl_bits_nth(rl_electors(&query->electorate), index);
+}
+
 int redlock_query_node(const redlock_query *query, size_t index, redlock_node_holder *node_holder) {
-    if (query == NULL || node_holder == NULL || index >= query->client->n_nodes) {
+    const uint32_t node = query != NULL ? member_at(query, index) : 0;
+    if (query == NULL || node_holder == NULL || node >= query->n_nodes) {
         return REDLOCK_ERR_INVALID;
     }
     static const struct rl_holder_reply nothing; /* the holder was not queried */
-    const struct rl_query_look *look = &query->looks[index];
+    const struct rl_query_look *look = &query->looks[node];
     const struct rl_holder_reply *seen = query->kind == RL_COMMAND_READ ? &look->seen : &nothing;
     redlock_node_holder full = {
-        .node = query->client->nodes[index].node.url.name,
-        .status = rl_query_node_status(query, (uint32_t)index),
+        .node = query->client->nodes[node]->node.url.name,
+        .status = rl_query_node_status(query, node),
         .is_held = look->is_held,
         .token = seen->token,
         .holder = seen->holder,
@@ -135,11 +142,11 @@ int redlock_query_quorum(const redlock_query *query, const char **token, const c
     if (query == NULL || query->kind != RL_COMMAND_READ) {
         return 0;
     }
-    const uint32_t n = query->client->n_nodes;
+    const uint32_t n = query->n_nodes;
     for (uint32_t i = 0; i < n; i++) {
         const struct rl_query_look *look = &query->looks[i];
         int64_t left_ms;
-        if (count_votes(query, look, &left_ms) < rl_quorum(n)) {
+        if (count_votes(query, look, &left_ms) < rl_votes_needed(&query->electorate)) {
             continue;
         }
         if (token != NULL) {
@@ -195,13 +202,13 @@ static const struct rl_query_look *listed_at(const redlock_query *query, enum rl
 static const struct rl_query_look *first_look(const redlock_query *query, uint8_t mode,
                                               uint32_t node) {
     const uint32_t i = (uint32_t)mode - query->first_mode;
-    assert(i < query->n_modes && node < query->client->n_nodes);
-    return &query->looks[i * query->client->n_nodes + node];
+    assert(i < query->n_modes && node < query->n_nodes);
+    return &query->looks[i * query->n_nodes + node];
 }
 
 /* The node with the longest line among those not yet done; the number of nodes if there is none. */
 static uint32_t longest_line(const redlock_query *query, uint8_t mode, uint32_t done) {
-    uint32_t n = query->client->n_nodes, longest = n;
+    uint32_t n = query->n_nodes, longest = n;
     assert(n * query->n_modes <= query->n_looks);
     for (uint32_t i = 0; i < n; i++) {
         const struct rl_query_look *look = first_look(query, mode, i);
@@ -216,7 +223,7 @@ static uint32_t longest_line(const redlock_query *query, uint8_t mode, uint32_t 
 /* A client has one place in a line. If it appears in the lines of two nodes, it has moved from one
  * to the other, or both nodes are one server. */
 static void list_waiters(redlock_query *query, uint8_t mode) {
-    uint32_t n = query->client->n_nodes, done = 0, before = query->n_listed;
+    uint32_t n = query->n_nodes, done = 0, before = query->n_listed;
     uint32_t node = longest_line(query, mode, 0);
     for (; node < n; node = longest_line(query, mode, done)) {
         done |= UINT32_C(1) << node;
@@ -236,7 +243,7 @@ size_t redlock_query_waiting(const redlock_query *query) {
     const bool is_of_waiters = query != NULL && query->kind == RL_COMMAND_WAITER;
     for (uint8_t i = 0; is_of_waiters && i < query->n_modes; i++) {
         const uint8_t mode = query->first_mode + i;
-        uint32_t n = query->client->n_nodes, node = longest_line(query, mode, 0);
+        uint32_t n = query->n_nodes, node = longest_line(query, mode, 0);
         size_t longest = node < n ? first_look(query, mode, node)->count : 0, listed = 0;
         for (uint32_t j = 0; j < query->n_listed; j++) {
             listed += query->looks[query->listed[j]].request.lock_mode == mode;
@@ -253,7 +260,7 @@ int redlock_query_waiter(const redlock_query *query, size_t index, redlock_waite
     }
     uint64_t since_ms = (query->told_ns - look->answered_ns) / RL_NS_PER_MS;
     redlock_waiter full = {
-        .node = query->client->nodes[look->node].node.url.name,
+        .node = query->client->nodes[look->node]->node.url.name,
         .client = look->client,
         .holder = look->holder,
         .waited_ms = (int64_t)(look->waited_ms + since_ms),
@@ -266,7 +273,7 @@ int redlock_query_waiter(const redlock_query *query, size_t index, redlock_waite
 /* -- Readers -- */
 
 static void list_readers(redlock_query *query) {
-    const uint32_t quorum = rl_quorum(query->client->n_nodes);
+    const uint32_t quorum = rl_votes_needed(&query->electorate);
     for (int with_quorum = 1; with_quorum >= 0; with_quorum--) {
         for (uint32_t i = 0; i < query->n_looks; i++) {
             const struct rl_query_look *look = &query->looks[i];
@@ -285,7 +292,7 @@ size_t redlock_query_reading(const redlock_query *query) {
         return 0;
     }
     uint32_t node = longest_line(query, query->first_mode, 0);
-    size_t most = node < query->client->n_nodes ? query->looks[node].count : 0;
+    size_t most = node < query->n_nodes ? query->looks[node].count : 0;
     return query->n_listed > most ? query->n_listed : most;
 }
 
@@ -305,7 +312,7 @@ static void list_slots(redlock_query *query) {
     assert(query->kind == RL_COMMAND_SLOT);
     for (uint32_t slot = 0; slot < query->max; slot++) {
         bool is_in_use = false;
-        for (uint32_t node = 0; node < query->client->n_nodes; node++) {
+        for (uint32_t node = 0; node < query->n_nodes; node++) {
             is_in_use = is_in_use || slot_at(query, node, slot) != NULL;
         }
         if (is_in_use) {
@@ -317,7 +324,7 @@ static void list_slots(redlock_query *query) {
 
 static redlock_slot slot_of(const redlock_query *query, uint32_t number) {
     redlock_slot slot = {.number = (int32_t)number, .token = "", .holder = ""};
-    for (uint32_t node = 0; node < query->client->n_nodes; node++) {
+    for (uint32_t node = 0; node < query->n_nodes; node++) {
         const struct rl_query_look *look = slot_at(query, node, number);
         int64_t remaining = 0;
         if (look == NULL) {
@@ -351,10 +358,11 @@ int redlock_query_slot(const redlock_query *query, size_t index, redlock_slot *s
 }
 
 int32_t redlock_query_permits(const redlock_query *query, size_t index) {
-    if (query == NULL || query->kind != RL_COMMAND_SLOT || index >= query->client->n_nodes) {
+    const uint32_t node = query != NULL ? member_at(query, index) : 0;
+    if (query == NULL || query->kind != RL_COMMAND_SLOT || node >= query->n_nodes) {
         return 0;
     }
-    const struct rl_query_look *all = &query->looks[index];
+    const struct rl_query_look *all = &query->looks[node];
     assert(all->permits <= RL_PERMITS_MAX);
     return all->permits;
 }
@@ -376,7 +384,7 @@ void rl_query_list(redlock_query *query) {
 
 int16_t rl_query_node_status(const redlock_query *query, uint32_t node) {
     const bool needs_all = query->kind == RL_COMMAND_SLOT;
-    const uint32_t n = needs_all ? query->n_looks : query->client->n_nodes * query->n_modes;
+    const uint32_t n = needs_all ? query->n_looks : query->n_nodes * query->n_modes;
     int16_t status = 0;
     for (uint32_t i = 0; status == 0 && i < n; i++) {
         status = query->looks[i].node == node ? query->looks[i].status : 0;

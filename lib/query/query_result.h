@@ -48,6 +48,8 @@ struct redlock_query {
     redlock_query_cb callback;
     void *data;
     struct rl_deadline deadline;
+    struct rl_electorate electorate; /* of this moment, like n_nodes */
+    uint32_t n_nodes;
     struct rl_target target;
     struct rl_bytes name;
     uint64_t sent_ns;  /* once to each node */

@@ -316,8 +316,8 @@ void rl_conn_break(struct rl_conn *conn, int16_t reason, const char *detail) {
     conn->events->dirty(conn->owner);
 }
 
-void rl_conn_expect_info(struct rl_conn *conn, struct rl_info *info) {
-    assert(conn->slot.received == NULL); /* a listener does not read INFO */
+void rl_conn_expect(struct rl_conn *conn, struct rl_info *info, struct rl_config *config) {
+    conn->slot.config = config;
     conn->slot.info = info;
 }
 

@@ -18,6 +18,9 @@ static redisReply *guard_slot(const redisReadTask *task, int type) {
     if (task->parent != NULL || (*slot->waiting == 0 && type != REDIS_REPLY_ARRAY)) {
         return NULL;
     }
+    if (slot->config != NULL) {
+        slot->config->problem = "is no string"; /* unless it is one */
+    }
     memset(&slot->reply, 0, sizeof slot->reply);
     slot->text[0] = '\0';
     slot->reply.type = type;
@@ -67,11 +70,11 @@ static void *guard_string(const redisReadTask *task, char *bytes, size_t length)
     const struct rl_reply_slot *slot = task->privdata;
     const bool is_bulk = task->type == REDIS_REPLY_STRING;
     const bool is_line = task->type == REDIS_REPLY_STATUS || task->type == REDIS_REPLY_ERROR;
-    if (slot->received != NULL && !is_bulk && !is_line) {
-        return NULL; /* a number or a text of RESP3 */
+    if (slot->received != NULL && is_bulk && task->parent != NULL) {
+        return received_string(slot, task->idx, bytes, length);
     }
-    if (slot->received != NULL && is_bulk) {
-        return task->parent != NULL ? received_string(slot, task->idx, bytes, length) : NULL;
+    if (slot->received != NULL && !is_line && !(is_bulk && slot->config != NULL)) {
+        return NULL; /* it was not asked for, or is of RESP3 */
     }
     redisReply *reply = guard_slot(task, task->type);
     if (reply == NULL) {
@@ -79,6 +82,9 @@ static void *guard_string(const redisReadTask *task, char *bytes, size_t length)
     }
     if (slot->info != NULL && is_bulk) {
         rl_info_read(slot->info, bytes, length);
+    }
+    if (slot->config != NULL && is_bulk) {
+        rl_config_parse(slot->config, bytes, length);
     }
     rl_reply_keep(reply->str, bytes, length);
     reply->len = length;
@@ -114,7 +120,8 @@ static void *guard_integer(const redisReadTask *task, long long integer) {
 static void *guard_nil(const redisReadTask *task) {
     /* only "$-1": "*-1" and RESP3's are nils, too, but no answer to a command of ours */
     const struct rl_reply_slot *slot = task->privdata;
-    const bool is_answer = slot->received == NULL && task->type == REDIS_REPLY_STRING;
+    const bool is_due = slot->received == NULL || slot->config != NULL;
+    const bool is_answer = is_due && task->parent == NULL && task->type == REDIS_REPLY_STRING;
     return is_answer ? guard_slot(task, REDIS_REPLY_NIL) : NULL;
 }
 
@@ -154,6 +161,7 @@ void rl_reply_guard(redisReader *reader, struct rl_reply_slot *slot, const uint3
     assert(reader->len == 0); /* before the first byte */
     slot->waiting = waiting;
     slot->info = NULL;
+    slot->config = NULL;
     slot->received = NULL;
     reader->fn = &guard;
     reader->privdata = slot;

@@ -5,8 +5,9 @@
  * the reply is put into one slot of the connection. Anything else (an unsolicited answer, an array,
  * a nested value, a push, every type of RESP3) is refused by returning NULL, upon which hiredis
  * ends the connection cleanly. Without the guard an unsolicited "+OK" aborts the process and deep
- * nesting overflows its stack. Only the beginning of a text is kept; INFO's, some kilobytes, is
- * parsed in place in hiredis's buffer (info.h), while it is the answer that is due.
+ * nesting overflows its stack. Only the beginning of a text is kept; INFO's, some kilobytes, and
+ * the configuration's are parsed in place in hiredis's buffer, while they are the answer that is
+ * due.
  *
  * A connection that listens to channels takes a status or an error for each command of its
  * handshake, a confirmation for each SUBSCRIBE and UNSUBSCRIBE of one channel, and in between the
@@ -21,6 +22,7 @@
 #include <hiredis/hiredis.h>
 #include <stdint.h>
 
+#include "redis/config.h"
 #include "redis/reply.h"
 #include "redlock/redlock.h"
 
@@ -45,6 +47,7 @@ struct rl_received {
 struct rl_reply_slot {
     const uint32_t *waiting;      /* unanswered requests; 0: only messages are acceptable */
     struct rl_info *info;         /* not NULL: the next reply is INFO's, and is read into this */
+    struct rl_config *config;     /* the same for the set's configuration */
     struct rl_received *received; /* not NULL: the connection listens, and arrays go here */
     redisReply reply;
     char text[RL_REPLY_TEXT_MAX];

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "redis/config.h"
 #include "redlock/status.h"
 
 static_assert(RL_URL_USER_MAX + RL_URL_PASSWORD_MAX + 64 < RL_COMMAND_WIRE_MAX, "AUTH fits");
@@ -42,6 +43,8 @@ size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
                        : 0;
         case RL_STEP_INFO:
             return options->wants_info ? format(wire, "INFO", NULL, NULL) : 0;
+        case RL_STEP_CONFIG:
+            return format(wire, "GET", RL_CONFIG_KEY, NULL);
         case RL_STEP_PING:
             return format(wire, "PING", NULL, NULL);
         case RL_STEPS:
@@ -69,6 +72,9 @@ int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer) {
         bool pong = step != RL_STEP_PING || strcmp(answer->text, "PONG") == 0;
         return (int16_t)(pong ? 0 : REDLOCK_ERR_NODE_PROTOCOL);
     }
+    if (answer->verdict == RL_NO && step == RL_STEP_CONFIG) {
+        return 0; /* it has none */
+    }
     if (answer->verdict != RL_ERROR) {
         return (int16_t)REDLOCK_ERR_NODE_PROTOCOL;
     }
@@ -81,6 +87,7 @@ int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer) {
         case RL_STEP_SETNAME:
             return is_forbidden(reason) ? 0 : reason;
         case RL_STEP_INFO:
+        case RL_STEP_CONFIG:
             break;
         case RL_STEP_PING:
             return reason == REDLOCK_ERR_NODE_PERMISSION ? 0 : reason;
@@ -101,5 +108,18 @@ void rl_handshake_explain(int16_t reason, const struct rl_info *info, char *text
         snprintf(text, size,
                  "in INFO, which the guard needs, %s %s; is it Redis? or set guard to off",
                  info->field, info->problem);
+    }
+}
+
+void rl_handshake_explain_config(int16_t reason, const struct rl_config *config, const char *words,
+                                 char *text, size_t size) {
+    if (reason == REDLOCK_ERR_NODE_PERMISSION) {
+        snprintf(text, size, "allow the user +get of ~" RL_CONFIG_KEY);
+    } else if (reason == REDLOCK_ERR_NODE_WRONGTYPE) {
+        snprintf(text, size, RL_CONFIG_KEY " is no string: delete it");
+    } else if (reason == REDLOCK_ERR_NODE_CONFIG) {
+        snprintf(text, size, "its " RL_CONFIG_KEY " %s: see \"redlock set show\"", config->problem);
+    } else {
+        snprintf(text, size, "%s", words);
     }
 }

@@ -7,6 +7,7 @@
  *     INFO       if it is wanted: which server it is, and whether it may be trusted with locks
  *                It also says whether the server should have a native command for releases
  *                (native.h)
+ *     GET        of the set's configuration (redis/config.h)
  *     PING       answered last: a server that answers it as Redis does is up
  *
  * All but the first line are sent at once; the first answer that rules the node out ends the
@@ -19,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "redis/config.h"
 #include "redis/reply.h"
 #include "redis/url.h"
 
@@ -27,6 +29,7 @@ enum rl_step {
     RL_STEP_SELECT,
     RL_STEP_SETNAME,
     RL_STEP_INFO,
+    RL_STEP_CONFIG,
     RL_STEP_PING,
     RL_STEPS
 };
@@ -55,5 +58,10 @@ int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer);
 /* Writes why INFO does not give the required information, human-readable, with the remedy: it was
  * refused with reason, or its text has a problem. */
 void rl_handshake_explain(int16_t reason, const struct rl_info *info, char *text, size_t size);
+
+/* The same for the configuration: it was refused with reason and these words, or its text has a
+ * problem. */
+void rl_handshake_explain_config(int16_t reason, const struct rl_config *config, const char *words,
+                                 char *text, size_t size);
 
 #endif

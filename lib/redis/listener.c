@@ -27,7 +27,8 @@ static const struct {
 };
 
 /* The first commands: the part of a node's handshake that is not about scripts. */
-static const enum rl_step steps[] = {RL_STEP_AUTH, RL_STEP_SELECT, RL_STEP_SETNAME, RL_STEP_PING};
+static const enum rl_step steps[] = {RL_STEP_AUTH, RL_STEP_SELECT, RL_STEP_SETNAME, RL_STEP_CONFIG,
+                                     RL_STEP_PING};
 #define N_STEPS (sizeof steps / sizeof steps[0])
 static_assert(N_STEPS <= 32, "which are not answered is a mask");
 
@@ -107,7 +108,14 @@ static void listener_step_answered(struct rl_listener *listener, const redisRepl
             rl_auth_hide(reply->str, listener->url->password);
         }
         rl_conn_break(listener->conn, reason, answer.text);
+    } else if (steps[at] == RL_STEP_CONFIG) {
+        const struct rl_config *config = answer.verdict == RL_NO ? NULL : &listener->io->config;
+        if ((config != NULL && config->problem != NULL) ||
+            !listener->events->config(listener, config)) {
+            rl_conn_break(listener->conn, REDLOCK_ERR_NODE_CONFIG, "");
+        }
     } else if (steps[at] == RL_STEP_PING) {
+        rl_conn_expect(listener->conn, NULL, NULL);
         listener_greeted(listener);
     }
 }
@@ -162,6 +170,7 @@ static void listener_connected(void *owner) {
     assert(listener->waiting == 0);
     listener_move(listener, RL_LISTENER_HANDSHAKE);
     listener->steps = 0;
+    rl_conn_expect(listener->conn, NULL, &listener->io->config);
     if (!rl_conn_begin_secret(listener->conn, N_STEPS * sizeof wire)) {
         return;
     }

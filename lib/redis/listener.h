@@ -46,6 +46,7 @@ struct rl_listener;
 
 /* The owner's duties. In all of these the owner may subscribe to channels and send to nodes; it
  * must not close this listener.
+ *   - `config`: what the node has (NULL: none), valid within the call; false ends the connection;
  *   - `up`: connected, and subscribed to nothing yet;
  *   - `down`: subscribed to nothing any more, or (state refused) not allowed to be: see reason;
  *   - `unauthorized`: its credentials, which are the node's, were refused; `down` may follow;
@@ -55,6 +56,7 @@ struct rl_listener;
  *   - `deadline`: deadline_ns has changed;
  *   - `dirty`: call rl_listener_flush() before the loop polls again. */
 struct rl_listener_events {
+    bool (*config)(struct rl_listener *listener, const struct rl_config *config);
     void (*up)(struct rl_listener *listener);
     void (*down)(struct rl_listener *listener);
     void (*unauthorized)(struct rl_listener *listener);

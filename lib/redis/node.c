@@ -3,6 +3,7 @@
 #include "redis/conn.h"
 #include "redis/credentials.h"
 #include "redis/native.h"
+#include "redis/node_handshake.h"
 #include "redis/node_state.h"
 
 #include <assert.h>
@@ -73,114 +74,8 @@ static void node_failed(struct rl_node *node, int16_t reason, const char *detail
     node_fail_requests(node);
 }
 
-/* -- The handshake -- */
-
-/* Only the answer to INFO is parsed as INFO: no other, and no earlier one. */
-static void node_expect(struct rl_node *node) {
-    bool is_info = node->head == &node->steps[RL_STEP_INFO];
-    rl_conn_expect_info(node->conn, is_info ? &node->info : NULL);
-}
-
-/* Sends the steps from this one on, all at once. */
-static void node_say(struct rl_node *node, enum rl_step from) {
-    char wire[RL_COMMAND_WIRE_MAX];
-    assert(node->head == NULL); /* see credentials.h */
-    if (!rl_conn_begin_secret(node->conn, RL_STEPS * sizeof wire)) {
-        return;
-    }
-    for (enum rl_step step = from; step < RL_STEPS; step++) {
-        size_t length = rl_handshake_format(step, &node->url, &node->options->handshake, wire);
-        node->steps[step] = (struct rl_request){.kind = RL_COMMAND_HANDSHAKE};
-        if (length > 0 && rl_conn_send(node->conn, wire, length)) {
-            rl_node_push(node, &node->steps[step]);
-        }
-    }
-    rl_wipe(wire, sizeof wire);
-    node_expect(node);
-}
-
 static void node_connected(void *owner) {
-    struct rl_node *node = owner;
-    assert(node->head == NULL);
-    rl_node_move(node, RL_NODE_HANDSHAKE);
-    rl_node_set_deadline(node, rl_io_now_ns(node->io) + node->options->connect_timeout_ns);
-    node->hint[0] = '\0';
-    rl_info_init(&node->info);
-    if (!rl_node_auth_greet(node)) {
-        node_say(node, RL_STEP_AUTH);
-    }
-}
-
-/* AUTH with newer credentials was answered; in a handshake it was the first command. */
-static void node_auth_answer(struct rl_node *node, const struct rl_answer *answer) {
-    int16_t reason = rl_node_auth_answer(node, answer);
-    if (node->state == RL_NODE_HANDSHAKE && reason != REDLOCK_ERR_NODE_PROTOCOL) {
-        node_say(node, reason == 0 ? RL_STEP_AUTH + 1 : RL_STEP_AUTH);
-    }
-}
-
-/* The handshake is complete: no answer has ruled the node out. */
-static void node_shaken(struct rl_node *node) {
-    char detail[RL_DETAIL_MAX] = "";
-    int16_t reason = 0;
-    assert(node->head == NULL); /* a node that is down is sent nothing else */
-    if (node->options->handshake.wants_info) {
-        assert(node->info.problem == NULL); /* PING is answered after INFO */
-        reason = node->events->judge(node, &node->info, detail);
-    }
-    if (reason != 0) {
-        rl_conn_break(node->conn, reason, detail);
-        return;
-    }
-    rl_node_move(node, RL_NODE_UP);
-    node->reason = 0;
-    node->detail[0] = '\0';
-    node->pause_ns = 0;
-    node->connects++;
-    rl_native_begin(node);
-    node->known = 0;
-    rl_node_set_deadline(node, RL_NEVER_NS);
-    rl_node_auth_up(node);
-    node->events->up(node);
-}
-
-static void node_info_answer(struct rl_node *node, const struct rl_answer *answer, int16_t reason) {
-    char detail[RL_DETAIL_MAX];
-    bool is_missing = reason == REDLOCK_ERR_NODE_PERMISSION || reason == REDLOCK_ERR_NODE_ERROR;
-    if (reason == 0 && node->info.problem != NULL) {
-        reason = REDLOCK_ERR_NODE_PROTOCOL;
-        is_missing = true;
-    }
-    if (is_missing) {
-        rl_handshake_explain(reason, &node->info, detail, sizeof detail);
-        rl_conn_break(node->conn, reason, detail);
-    } else if (reason != 0) {
-        rl_node_auth_break(node, reason, answer->text);
-    }
-}
-
-static void node_handshake_answer(struct rl_node *node, const struct rl_request *request,
-                                  const struct rl_answer *answer) {
-    if (request == &node->auth_request) {
-        node_auth_answer(node, answer);
-        return;
-    }
-    enum rl_step step = (enum rl_step)(request - node->steps);
-    assert(step < RL_STEPS);
-    assert(node->state == RL_NODE_HANDSHAKE);
-    int16_t reason = rl_handshake_judge(step, answer);
-    node_expect(node);
-    if (step == RL_STEP_AUTH) {
-        rl_node_auth_former(node, answer);
-    } else if (step == RL_STEP_INFO) {
-        node_info_answer(node, answer, reason);
-    } else if (reason != 0) {
-        rl_node_auth_break(node, reason, answer->text);
-    } else if (answer->verdict == RL_ERROR && step != RL_STEP_PING) {
-        snprintf(node->hint, sizeof node->hint, "%s", answer->text);
-    } else if (step == RL_STEP_PING) {
-        node_shaken(node);
-    }
+    rl_node_shake(owner);
 }
 
 /* -- Requests and replies -- */
@@ -226,7 +121,7 @@ static void node_reply(void *owner, const redisReply *reply) {
         rl_conn_break(node->conn, answer.reason, answer.text);
     }
     if (request->kind == RL_COMMAND_HANDSHAKE) {
-        node_handshake_answer(node, request, &answer);
+        rl_node_handshake_answer(node, request, &answer);
         return;
     }
     if (answer.verdict == RL_ERROR && rl_native_resend(node, request, &answer)) {
@@ -473,6 +368,13 @@ void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *u
     assert(options->requests_max > 1 && options->requests_max <= RL_NODE_REQUESTS_MAX);
     assert(options->unsent_max <= RL_NODE_UNSENT_MAX);
     rl_node_invariant(node);
+}
+
+void rl_node_restart(struct rl_node *node, int16_t reason, const char *detail) {
+    if (node->conn != NULL) {
+        node_drop(node, reason, detail);
+    }
+    node->pause_ns = 0;
 }
 
 void rl_node_flush(struct rl_node *node) {

@@ -50,6 +50,9 @@ void rl_node_flush(struct rl_node *node);
 /* To be called when rl_node_deadline_ns() has come. */
 void rl_node_tick(struct rl_node *node, uint64_t now_ns);
 
+/* Breaks the connection, if there is one; it is connected again soon. Not from inside an event. */
+void rl_node_restart(struct rl_node *node, int16_t reason, const char *detail);
+
 /* Ends the connection; requests are answered, `down` does not come. Not from inside an event. */
 void rl_node_close(struct rl_node *node);
 

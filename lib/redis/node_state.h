@@ -35,6 +35,8 @@ struct rl_node;
  * close any.
  *   - `judge`: the node has reported which server it is (if INFO is read), and is about to be up:
  *     0, or why it must not be, and a human-readable detail;
+ *   - `config`: the same with the set's configuration, which is valid within the call; NULL: the
+ *     node has none;
  *   - `answer`: exactly once for each request; the request's memory belongs to the owner again;
  *   - `again`: a command that acquires was answered NOSCRIPT; whether to send it again, whole,
  *     behind all that was sent since;
@@ -46,6 +48,8 @@ struct rl_node;
  *   - `dirty`: call rl_node_flush() before the loop polls again. */
 struct rl_node_events {
     int16_t (*judge)(struct rl_node *node, const struct rl_info *info, char detail[RL_DETAIL_MAX]);
+    int16_t (*config)(struct rl_node *node, const struct rl_config *config,
+                      char detail[RL_DETAIL_MAX]);
     void (*answer)(struct rl_node *node, struct rl_request *request,
                    const struct rl_answer *answer);
     bool (*again)(struct rl_node *node, struct rl_request *request);
@@ -132,7 +136,8 @@ struct rl_node {
     struct rl_native native; /* how it releases one key */
     uint32_t known;      /* a bit for each kind whose script was sent whole on this connection */
     struct rl_info info; /* of the handshake */
-    struct rl_url url;   /* with the credentials that the node accepted last */
+    struct rl_config_key config; /* the same; epoch 0: the node has none */
+    struct rl_url url;           /* with the credentials that the node accepted last */
     struct rl_request auth_request;
     struct rl_auth auth;    /* newer ones */
     uint64_t auth_again_ns; /* before then rl_node_offer_again() does nothing */

@@ -379,7 +379,7 @@ static const uint16_t types[RL_COMMAND_HANDSHAKE + 1] = {
     [RL_COMMAND_READER] = IS(STRING) | IS(NIL),
     [RL_COMMAND_SET_PERMITS] = IS(INTEGER),
     [RL_COMMAND_SLOT] = IS(STRING) | IS(NIL),
-    [RL_COMMAND_HANDSHAKE] = IS(STATUS) | IS(STRING),
+    [RL_COMMAND_HANDSHAKE] = IS(STATUS) | IS(STRING) | IS(NIL),
 };
 
 struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply) {
@@ -396,7 +396,7 @@ struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *rep
         case REDIS_REPLY_INTEGER:
             return judge_integer(reply->integer);
         case REDIS_REPLY_NIL:
-            return answer(RL_NO, 0, "");
+            return answer(RL_NO, 0, kind == RL_COMMAND_HANDSHAKE ? "unexpected reply" : "");
         default:
             assert(reply->type == REDIS_REPLY_STRING);
             return judge_string(kind, reply);

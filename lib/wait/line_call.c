@@ -205,7 +205,8 @@ static void call_keep(struct rl_line_request *call, enum rl_command_kind kind) {
     redlock_client *client = call->lock->client;
     assert(client->lines.pending_count <= PENDING_MAX);
     if (kind != RL_COMMAND_LEAVE || client->phase != RL_CLIENT_OPEN ||
-        client->lines.pending_count == PENDING_MAX) {
+        client->lines.pending_count == PENDING_MAX ||
+        client->nodes[call->node]->node.state == RL_NODE_CLOSED) { /* it has left the set */
         call_end(call);
         return;
     }
@@ -250,7 +251,7 @@ static bool call_send(struct rl_line_request *call, enum rl_command_kind kind, u
                                         .from = RL_NO_SLOT};
     call->lock->mode->fill(call->lock, &call->request);
     rl_line_place(client, call->place, call->request.token);
-    struct rl_node *node = &client->nodes[call->node].node;
+    struct rl_node *node = &client->nodes[call->node]->node;
     rl_node_put_script(node, &call->request);
     size_t length = rl_command_format(client->io.wire, &call->request);
     RL_REQUIRE(length < client->io.wire_room); /* the lock's target needs more */
@@ -279,7 +280,7 @@ void rl_line_call_join(redlock_lock *lock, struct rl_resource *resource, bool qu
     if (call == NULL) {
         return;
     }
-    rl_trace(client, REDLOCK_EVENT_JOIN, lock, &client->nodes[line->home].node, 0, 0);
+    rl_trace(client, REDLOCK_EVENT_JOIN, lock, &client->nodes[line->home]->node, 0, 0);
     call_send(call, RL_COMMAND_JOIN, waited_ms < UINT32_MAX ? (uint32_t)waited_ms : UINT32_MAX,
               quiet ? RL_JOIN_QUIET : RL_JOIN);
 }
@@ -288,7 +289,7 @@ static void leave(struct rl_line_request *call) {
     redlock_client *client = call->lock->client;
     assert(call->node < client->n_nodes);
     if (client->up >> call->node & 1) {
-        rl_trace(client, REDLOCK_EVENT_LEAVE, call->lock, &client->nodes[call->node].node, 0, 0);
+        rl_trace(client, REDLOCK_EVENT_LEAVE, call->lock, &client->nodes[call->node]->node, 0, 0);
         call_send(call, RL_COMMAND_LEAVE, 0, RL_JOIN);
     } else {
         call_keep(call, RL_COMMAND_LEAVE);
@@ -327,9 +328,8 @@ void rl_line_calls_retry(redlock_client *client, uint32_t node) {
     pending_take(client, UINT32_C(1) << node, leave);
 }
 
-void rl_line_calls_drop(redlock_client *client) {
-    pending_take(client, rl_all_nodes(client->n_nodes), call_end);
-    assert(client->lines.pending_count == 0);
+void rl_line_calls_drop(redlock_client *client, uint32_t nodes) {
+    pending_take(client, nodes, call_end);
 }
 
 void rl_line_calls_free(redlock_client *client) {

@@ -71,8 +71,8 @@ void rl_line_call_leave(redlock_lock *lock, struct rl_resource *resource, uint32
 void rl_line_call_answered(struct rl_line_request *call, enum rl_verdict verdict);
 /* The node is up: sends its pending LEAVEs. */
 void rl_line_calls_retry(redlock_client *client, uint32_t node);
-/* The client closes: drops its pending LEAVEs. */
-void rl_line_calls_drop(redlock_client *client);
+/* The client closes, or these nodes do: drops their pending LEAVEs. */
+void rl_line_calls_drop(redlock_client *client, uint32_t nodes);
 
 /* Frees the memory of all calls, none of which is outstanding. */
 void rl_line_calls_free(redlock_client *client);

@@ -144,7 +144,7 @@ static void hear_turn(struct rl_resource *resource, uint32_t node,
         return;
     }
     waiter->waiting.shuts = said->kind == RL_LINE_SAYS_SHUT;
-    rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node].node, 0, 0);
+    rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node]->node, 0, 0);
     rl_line_feed(resource, waiter, &event);
     take_slots(resource, waiter, &said->slots);
 }
@@ -155,7 +155,7 @@ static void hear_turn(struct rl_resource *resource, uint32_t node,
 static uint64_t passed_since_ns(const redlock_lock *lock, uint32_t node,
                                 const struct rl_line_message *said) {
     const redlock_client *client = lock->client;
-    const struct rl_client_node *place = &client->nodes[node];
+    const struct rl_client_node *place = client->nodes[node];
     const uint64_t begin_us = said->time_us - said->time_us % 1000; /* lives are of whole ms */
     const uint64_t start_ns =
         rl_calibration_start_ns(&place->calibration, begin_us, rl_client_now_ns(client),
@@ -194,7 +194,7 @@ static void hear_pass(struct rl_resource *resource, uint32_t node,
         return;
     }
     if (resource->wait->line.state != RL_LINE_TAKING) {
-        rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node].node, 0, 0);
+        rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node]->node, 0, 0);
     }
     rl_line_feed(resource, waiter, &event);
     if (waiter->queueing.call == RL_LINE_CALL_TURN && waiter->resource_count == 1) {

@@ -266,7 +266,7 @@ void rl_line_plan_retry(const redlock_lock *lock, uint32_t grace_ms, struct rl_r
  * nothing, once that is known. */
 void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mode mode) {
     redlock_client *client = lock->client;
-    const struct rl_request *oldest = client->nodes[node].node.head;
+    const struct rl_request *oldest = client->nodes[node]->node.head;
     const uint64_t timeout_ns = client->rules.node_timeout_ns;
     const uint64_t wait_ns = timeout_ns < RL_LINE_ANSWER_NS ? timeout_ns : RL_LINE_ANSWER_NS;
     assert(client->up >> node & 1);

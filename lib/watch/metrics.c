@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "client/env.h"
 
 static_assert(REDLOCK_METRICS_LABELS_MAX <= UINT8_MAX, "a lock keeps its label in a byte");
@@ -20,7 +21,7 @@ const uint64_t rl_metrics_bounds_us[RL_METRICS_BOUNDS] = {
 
 bool rl_metrics_init(redlock_client *client, const redlock_client_options *o) {
     const size_t n_labels = o->metrics_label != NULL ? REDLOCK_METRICS_LABELS_MAX : 1;
-    const size_t n_nodes = o->n_nodes;
+    const size_t n_nodes = client->capacity;
     assert(client->metrics == NULL);
     if (!o->metrics) {
         return true;
@@ -278,6 +279,10 @@ static void put_scalars(struct text *text, const redlock_stats *stats) {
     }
 }
 
+static uint32_t n_members(const redlock_client *client) {
+    return rl_bits_count(rl_electors(&client->rules.electorate));
+}
+
 static void put_client(struct text *text) {
     const redlock_client *client = text->client;
     redlock_stats stats = REDLOCK_STATS_INIT;
@@ -288,9 +293,9 @@ static void put_client(struct text *text) {
     begin(text, "redlock_build_info", "version", redlock_version());
     put(text, "} 1\n");
     describe(text, "redlock_nodes", "gauge", "Nodes");
-    put_count(text, "redlock_nodes", client->n_nodes);
+    put_count(text, "redlock_nodes", n_members(client));
     describe(text, "redlock_quorum", "gauge", "Nodes that must vote for a grant");
-    put_count(text, "redlock_quorum", rl_quorum(client->n_nodes));
+    put_count(text, "redlock_quorum", rl_votes_needed(&client->rules.electorate));
     put_scalars(text, &stats);
     describe(text, "redlock_handover_seconds", "counter", "From turns to their grants, summed up");
     begin(text, "redlock_handover_seconds_total", NULL, NULL);
@@ -338,7 +343,8 @@ static void put_nodes(struct text *text) {
     const redlock_client *client = text->client;
     uint64_t values[RL_NODES_MAX][NODE_METRICS];
     const char *names[RL_NODES_MAX];
-    for (uint32_t node = 0; node < client->n_nodes; node++) {
+    const uint32_t n = n_members(client);
+    for (uint32_t node = 0; node < n; node++) {
         node_values(client, node, values[node], &names[node]);
     }
     for (size_t i = 0; i < NODE_METRICS; i++) {
@@ -346,7 +352,7 @@ static void put_nodes(struct text *text) {
         char name[64];
         describe(text, node_metrics[i].name, is_gauge ? "gauge" : "counter", node_metrics[i].help);
         snprintf(name, sizeof name, "%s%s", node_metrics[i].name, is_gauge ? "" : "_total");
-        for (uint32_t node = 0; node < client->n_nodes; node++) {
+        for (uint32_t node = 0; node < n; node++) {
             begin(text, name, "node", names[node]);
             put(text, "} ");
             put_seconds(text, values[node][i] * (node_metrics[i].digits == 3 ? 1000 : 1000000));
@@ -376,9 +382,10 @@ static void put_histograms(struct text *text) {
     put_labels(text, "redlock_hold_seconds", false);
     describe(text, "redlock_node_latency_seconds", "histogram",
              "From a command's writing to its answer, of each node alone");
-    for (uint32_t i = 0; i < client->n_nodes; i++) {
-        put_histogram(text, "redlock_node_latency_seconds", "node", client->nodes[i].node.url.name,
-                      &client->metrics->latency[i]);
+    for (uint32_t i = 0; i < n_members(client); i++) {
+        const uint32_t node = rl_bits_nth(rl_electors(&client->rules.electorate), i);
+        put_histogram(text, "redlock_node_latency_seconds", "node",
+                      client->nodes[node]->node.url.name, &client->metrics->latency[node]);
     }
 }
 

@@ -97,7 +97,7 @@ void rl_span_trace_vote(redlock_lock *lock, const struct rl_ballot_in *vote, int
                            .status = status,
                            .now_ns = rl_client_now_ns(client),
                            .lock = lock,
-                           .node = client->nodes[vote->node].node.url.name,
+                           .node = client->nodes[vote->node]->node.url.name,
                            .latency_us = vote->latency_us,
                            .acquire_id = is_of_this ? lock->span.id : 0};
     client->trace(&event, client->trace_data);
@@ -110,7 +110,7 @@ void rl_span_trace_place(redlock_lock *lock, uint32_t node, uint32_t rank) {
         redlock_event event = {.type = REDLOCK_EVENT_PLACE,
                                .now_ns = rl_client_now_ns(client),
                                .lock = lock,
-                               .node = client->nodes[node].node.url.name,
+                               .node = client->nodes[node]->node.url.name,
                                .acquire_id = lock->span.id,
                                .rank = rank};
         client->trace(&event, client->trace_data);

@@ -88,7 +88,14 @@ static void on_unauthorized(struct rl_listener *listener) {
     w->unauthorized++;
 }
 
+static bool on_config(struct rl_listener *listener, const struct rl_config *config) {
+    (void)listener;
+    assert_null(config);
+    return true;
+}
+
 static const struct rl_listener_events events = {
+    .config = on_config,
     .up = on_up,
     .down = on_down,
     .unauthorized = on_unauthorized,
@@ -193,8 +200,9 @@ static void hears_messages(void **state) {
     start(&w);
     open_up(&w);
     assert_string_equal(fake_node_log(w.node, 0), "CLIENT SETNAME me");
-    assert_string_equal(fake_node_log(w.node, 1), "PING");
-    assert_string_equal(fake_node_log(w.node, 2), "SUBSCRIBE " CHANNEL);
+    assert_string_equal(fake_node_log(w.node, 1), "GET libredlock:config");
+    assert_string_equal(fake_node_log(w.node, 2), "PING");
+    assert_string_equal(fake_node_log(w.node, 3), "SUBSCRIBE " CHANNEL);
     for (int i = 1; i <= 100; i++) {
         assert_int_equal(fake_node_publish(w.node, CHANNEL, "x"), 1);
     }
@@ -324,10 +332,10 @@ static void tries_again_after_another_error(void **state) {
 }
 
 static void survives_a_failing_handshake(void **state) {
-    static const char *const commands[] = {"CLIENT", "PING"};
+    static const char *const commands[] = {"CLIENT", "GET", "PING"};
     static const enum fake_action actions[] = {FAKE_CLOSE, FAKE_RESET, FAKE_CUT};
     (void)state;
-    for (size_t c = 0; c < 2; c++) {
+    for (size_t c = 0; c < 3; c++) {
         for (size_t a = 0; a < 3; a++) {
             struct world w;
             start(&w);

@@ -142,8 +142,7 @@ static void check_yes_or_no(enum rl_command_kind kind, bool yes, const uint8_t *
     } else if (kind == RL_COMMAND_READ) {
         demand(yes ? is_sighting(b, size) : is_exactly(b, size, "$-1\r\n"));
     } else if (kind == RL_COMMAND_HANDSHAKE) {
-        demand(yes);
-        demand(b[0] == '+' || b[0] == '$');
+        demand(yes ? b[0] == '+' || b[0] == '$' : is_exactly(b, size, "$-1\r\n"));
     } else if (rl_command_releases(kind) && !yes && b[0] == '-') {
         demand(memmem(b, size, "WRONGTYPE", 9) != NULL || /* what is there cannot be our token */
                begins_with(b, size, "-ERR Key should be of string type"));

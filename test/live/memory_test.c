@@ -10,9 +10,9 @@
 #define CYCLES 1000
 #define LOCKS 1000
 #define IN_FLIGHT 32
-#define LOCK_BYTES_MAX 900      /* with its resource, which no other client wants */
+#define LOCK_BYTES_MAX 904      /* with its resource, which no other client wants */
 #define REQUEST_BYTES_MAX 480   /* with its command, which waits to be written; of slots, too */
-#define CLIENT_BYTES_MAX 57344  /* with 16 KiB to read into, and two passwords for each node */
+#define CLIENT_BYTES_MAX 72000  /* with 16 KiB to read into, a list of nodes, and passwords */
 #define BUFFER_BYTES_MAX 110592 /* to write acquires and the longest release for five nodes */
 #define TLS_BYTES_MAX 20480     /* with 16 KiB to decrypt into; OpenSSL's own are not counted */
 

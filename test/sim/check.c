@@ -205,8 +205,8 @@ static bool is_sound(const struct sim_world *world, uint32_t client, uint32_t no
  * may have been too busy at each try. */
 static bool is_pending(const struct sim_world *world, uint32_t client, uint32_t node) {
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-    redlock_client_node(world->clients[client].redlock, node, &info);
-    return info.pending_releases > 0;
+    const bool is_member = sim_process_node(&world->clients[client], node, &info);
+    return !is_member || info.pending_releases > 0; /* one that has left cannot be asked */
 }
 
 static uint64_t later_of(uint64_t a, uint64_t b) {

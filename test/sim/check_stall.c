@@ -25,8 +25,8 @@ static bool could_ask(struct sim_world *world, const struct sim_client *client, 
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     uint64_t now_ns = world->now_ns;
     bool errs = node->error_until_ns > now_ns;
-    if (node->is_down || node->is_paused || errs ||
-        redlock_client_node(client->redlock, n, &info) != 0 || !info.voting) {
+    if (node->is_down || node->is_paused || errs || !sim_process_node(client, n, &info) ||
+        !info.voting) {
         return false;
     }
     for (uint32_t way = 0; way < 2; way++) {

@@ -139,6 +139,9 @@ void sim_client_open_in(struct sim_client *client, uint64_t after_ns);
 void sim_process_end(struct sim_client *client);
 /* Turns the getters' values for holds into facts. */
 void sim_process_look(struct sim_client *client);
+/* What its client knows of a node; false: it is none of the members that the client knows. */
+bool sim_process_node(const struct sim_client *client, uint32_t node, redlock_node_info *info);
+
 /* When everything is over, and when it has closed: nothing may be left. */
 void sim_process_check_over(struct sim_client *client);
 

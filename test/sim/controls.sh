@@ -23,6 +23,11 @@
 #   - a pass that is dated by an answer from before the client listened there, or of any age. A node's
 #     clock outlives its server here, and age costs nothing but validity;
 #   - a release that reserves nothing where it is not home. Who is known to wait is passed the key there.
+#   - votes of nodes with another configuration that count, and rounds that go on when one is adopted:
+#     a client adopts the newer one in the turn in which it has read it. What they would break is
+#     refuted in test/model/proof/sets.py;
+#   - a new node that is given a key before the old ones have renewed it: it is one vote among two
+#     majorities all the same.
 set -u
 
 cc=cc
@@ -162,6 +167,10 @@ break  intent-unheard          order     200   --preset phases
 patch  writer-notes-nothing    order     200   --preset phases
 patch  probe-goes-by           order     3000  --preset phases
 patch  reader-serves-nobody    stall     300   --preset phases --trouble none --guard off
+break  members-uncut           overlap   6000   --preset members
+break  members-unmet           overlap   1500  --preset members
+break  members-impatient       overlap   100   --preset members
+patch  one-majority            overlap   500   --preset members
 break  permits-counted         overlap   100   --preset permits
 break  permits-counted         count     600   --preset permits
 break  permits-above           count     100   --preset permits

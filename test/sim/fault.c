@@ -246,7 +246,7 @@ static bool have_seen(const struct sim_world *world, uint32_t node, bool evicts)
         redlock_node_info info = REDLOCK_NODE_INFO_INIT;
         const struct sim_client *client = &world->clients[c];
         if (client->state != SIM_CLIENT_OPEN || client->is_between ||
-            redlock_client_node(client->redlock, node, &info) != 0 || info.connects == 0 ||
+            !sim_process_node(client, node, &info) || info.connects == 0 ||
             (evicts && info.reason != REDLOCK_ERR_NODE_EVICTS)) {
             return false;
         }
@@ -465,7 +465,7 @@ void sim_faults_start(struct sim_world *world) {
 
 /* A minority may stay down; nodes with slow clocks count towards it. */
 static void lose_minority(struct sim_world *world) {
-    uint32_t left = minority(world);
+    uint32_t left = world->options.preset != SIM_MEMBERS ? minority(world) : 0;
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         if (world->nodes[n].is_slow) {
             left--;

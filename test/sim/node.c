@@ -221,7 +221,7 @@ void sim_node_pause(struct sim_world *world, uint32_t node, uint64_t until_ns) {
     schedule(world, node, until_ns);
 }
 
-static void hang_up(struct sim_world *world, uint32_t node) {
+void sim_node_hang_up(struct sim_world *world, uint32_t node) {
     struct sim_node *me = &world->nodes[node];
     drop_waiting(me);
     while (me->server->first != NULL) {
@@ -238,7 +238,7 @@ void sim_node_go_down(struct sim_world *world, uint32_t node, uint64_t until_ns)
     me->is_paused = false;
     me->paused_until_ns = 0;
     me->down_until_ns = until_ns;
-    hang_up(world, node);
+    sim_node_hang_up(world, node);
     schedule(world, node, until_ns);
 }
 
@@ -338,7 +338,7 @@ bool sim_node_is_evicting(const struct sim_world *world, uint32_t node) {
 
 void sim_node_change_policy(struct sim_world *world, uint32_t node) {
     const bool evicts = !sim_node_is_evicting(world, node);
-    hang_up(world, node);
+    sim_node_hang_up(world, node);
     sim_node_evicts(world, node, evicts);
     while (evicts && server_evict(world->nodes[node].server)) {
     }

@@ -63,6 +63,9 @@ struct sim_node {
 bool sim_node_place(const struct sim_world *world, uint32_t node, uint32_t resource, bool reads,
                     uint32_t *at, char place[40]);
 
+/* Ends all its connections; what they have received, and did not run yet, is dropped. */
+void sim_node_hang_up(struct sim_world *world, uint32_t node);
+
 /* -- node_keys.c: the checker's view of keys -- */
 
 /* struct server_hooks */

@@ -14,7 +14,8 @@ static const uint32_t forgetting_faults =
     BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_STALE) | BIT(SIM_FAULT_EVICT);
 
 bool sim_options_within_promise(const struct sim_options *options) {
-    return !(options->faults & (forgetting_faults | BIT(SIM_FAULT_STEP)));
+    return !(options->faults & (forgetting_faults | BIT(SIM_FAULT_STEP))) &&
+           options->preset != SIM_MEMBERS; /* a quorum of which nodes? */
 }
 
 bool sim_options_is_exclusive(const struct sim_options *options) {
@@ -155,6 +156,10 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
         case SIM_READERS:
         case SIM_PERMITS:
             derive_swarm(options, random);
+            break;
+        case SIM_MEMBERS:
+            derive_swarm(options, random);
+            options->faults &= ~(BIT(SIM_FAULT_NODE_BACK) | BIT(SIM_FAULT_NODE_FROZEN));
             break;
         case SIM_AMNESIA:
             options->faults = BIT(SIM_FAULT_AMNESIA);
@@ -399,6 +404,11 @@ static void derive_client(struct sim_options *options) {
         case SIM_PERMITS:
         case SIM_TURNS:
             sim_options_permits(options);
+            break;
+        case SIM_MEMBERS:
+            options->nodes = (uint32_t)sim_between(&random, 2, SIM_NODES_MAX);
+            options->watch_percent = (uint32_t)sim_between(&random, 0, 80);
+            options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(&random);
             break;
         case SIM_EVICTING:
             options->faults |= BIT(SIM_FAULT_EVICT);

@@ -84,6 +84,7 @@ enum sim_preset {
     SIM_PHASES,
     SIM_PERMITS,
     SIM_TURNS,
+    SIM_MEMBERS,
     SIM_AMNESIA,
     SIM_STALE,
     SIM_STEPS,
@@ -161,13 +162,16 @@ enum sim_break {
     SIM_BREAK_UPGRADE_BLIND,  /* an upgrade ignores other readers */
     SIM_BREAK_INTENT_UNHEARD, /* an intent does not keep readers out */
     SIM_BREAK_INTENT_STAYS,   /* an intent never ends */
-    SIM_BREAK_PERMITS_COUNTED, /* nodes count permits: TAKE takes any slot that is free there */
-    SIM_BREAK_PERMITS_ABOVE,   /* a lowered number of permits is acknowledged, but not enforced */
-    SIM_BREAK_PERMITS_PASS,    /* a client that wants several does not block those behind it */
-    SIM_BREAK_PERMITS_TWICE,   /* two clients are notified of the same slots */
-    SIM_BREAK_PERMITS_SERVED,  /* a notified client does not get its slots */
-    SIM_BREAK_PERMITS_LIES,    /* home names slots that do not exist */
-    SIM_BREAK_PERMITS_LEFT,    /* LEAVE serves nobody behind, readers neither */
+    SIM_BREAK_PERMITS_COUNTED,   /* nodes count permits: TAKE takes any slot that is free there */
+    SIM_BREAK_PERMITS_ABOVE,     /* a lowered number of permits is acknowledged, but not enforced */
+    SIM_BREAK_PERMITS_PASS,      /* a client that wants several does not block those behind it */
+    SIM_BREAK_PERMITS_TWICE,     /* two clients are notified of the same slots */
+    SIM_BREAK_PERMITS_SERVED,    /* a notified client does not get its slots */
+    SIM_BREAK_PERMITS_LIES,      /* home names slots that do not exist */
+    SIM_BREAK_PERMITS_LEFT,      /* LEAVE serves nobody behind, readers neither */
+    SIM_BREAK_MEMBERS_UNCUT,     /* connections are not cut when a configuration is written */
+    SIM_BREAK_MEMBERS_UNMET,     /* one node with the joint configuration is enough */
+    SIM_BREAK_MEMBERS_IMPATIENT, /* the longest ttl is not waited out */
     SIM_BREAKS
 };
 

@@ -17,6 +17,7 @@ static const char *const preset_names[SIM_PRESETS] = {
     [SIM_EVICTING] = "evicting",   [SIM_READERS] = "readers", [SIM_PHASES] = "phases",
     [SIM_PERMITS] = "permits",     [SIM_TURNS] = "turns",     [SIM_AMNESIA] = "amnesia",
     [SIM_STALE] = "stale",         [SIM_STEPS] = "steps",     [SIM_STORY] = "story",
+    [SIM_MEMBERS] = "members",
 };
 
 static const char *const fault_names[SIM_FAULTS] = {
@@ -89,6 +90,9 @@ static const char *const break_names[SIM_BREAKS] = {
     [SIM_BREAK_PERMITS_SERVED] = "permits-served",
     [SIM_BREAK_PERMITS_LIES] = "permits-lies",
     [SIM_BREAK_PERMITS_LEFT] = "permits-left",
+    [SIM_BREAK_MEMBERS_UNCUT] = "members-uncut",
+    [SIM_BREAK_MEMBERS_UNMET] = "members-unmet",
+    [SIM_BREAK_MEMBERS_IMPATIENT] = "members-impatient",
 };
 
 const char *sim_preset_name(enum sim_preset preset) {

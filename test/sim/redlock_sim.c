@@ -97,9 +97,9 @@ static void print_summary(const struct sim_arguments *arguments, const struct to
            sum->fenced, sum->raised, sum->quarantines);
     printf("%" PRIu64 " joined, %" PRIu64 " adopted, %" PRIu64 " notified, %" PRIu64
            " elected, %" PRIu64 " words of leaders, %" PRIu64 " queries, %" PRIu64
-           " clients closed; ",
+           " clients closed, %" PRIu64 " changes of nodes; ",
            sum->joined, sum->adopted, sum->notified, sum->elected, sum->leaders_told, sum->queries,
-           sum->closed);
+           sum->closed, sum->changes);
     printf("%" PRIu64 " splits, %" PRIu64 " short writes, %" PRIu64 " keys evicted; ", sum->splits,
            sum->short_writes, sum->evicted);
     printf("%" PRIu64 " overlaps excused; ", sum->overlaps);

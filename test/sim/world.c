@@ -90,6 +90,7 @@ static bool (*const handlers[])(struct sim_world *, const struct sim_event *) = 
     [SIM_EV_NODE] = node,
     [SIM_EV_FAULT] = fault,
     [SIM_EV_PLAIN] = sim_plain_event,
+    [SIM_EV_MEMBERS] = sim_members_event,
     [SIM_EV_STORY] = story,
 };
 
@@ -133,6 +134,7 @@ static void begin_liveness(struct sim_world *world) {
     sim_trace(world,
               (struct sim_note){.kind = SIM_NOTE_HEAL, .client = SIM_NOBODY, .node = SIM_NOBODY});
     sim_faults_heal(world);
+    sim_members_heal(world);
     world->until_ns = world->now_ns + sim_world_bound_ns(world);
     for (uint32_t c = 0; c < world->options.clients; c++) {
         world->clients[c].must_probe = true;
@@ -338,6 +340,7 @@ struct sim_world *sim_world_new(const struct sim_options *options) {
         start_clock(world, &world->nodes[i].clock, -1);
         sim_node_start(world, i);
     }
+    sim_members_start(world);
     for (uint32_t i = 0; i < options->clients; i++) {
         start_clock(world, &world->clients[i].clock, 1);
         sim_machine_init(world, i);

@@ -38,6 +38,7 @@
 #include "core/quorum.h"
 #include "sim/check.h"
 #include "sim/client.h"
+#include "sim/members.h"
 #include "sim/net.h"
 #include "sim/node.h"
 #include "sim/options.h"
@@ -81,6 +82,7 @@ struct sim_stats {
     uint64_t elected;
     uint64_t leaders_told;
     uint64_t queries;
+    uint64_t changes;      /* of the set's nodes, that were brought to their end */
     uint64_t closed;       /* clients */
     uint64_t splits;       /* of what was sent */
     uint64_t short_writes; /* streams that accepted less than all */
@@ -134,6 +136,7 @@ struct sim_world {
     struct sim_random plain_random; /* clients of other libraries */
     struct sim_random kind_random;  /* kind.c */
     struct sim_plain plain[SIM_PLAIN_MAX];
+    struct sim_members members;
     uint32_t permits; /* of the semaphore, as it was asked for last */
     uint64_t longest_stall_ns;
     uint64_t servers; /* identities given so far */

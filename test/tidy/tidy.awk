@@ -57,7 +57,7 @@ function check_include(    name) {
     if (in_redis && name ~ /^"(\.\.\/)?(core\/.*|client(\/[a-z_]*)?\.h)"$/)
         flag("redis-includes", name " is not for lib/redis: only the client knows both sides")
     # What asks the nodes itself sends what the library sends, and reads INFO and errors as it does.
-    if (in_asking && name ~ /^"(redis\/(url|command|info|reply)|core\/guard)\.h"$/) return
+    if (in_asking && name ~ /^"(redis\/(url|command|config|info|reply)|core\/guard)\.h"$/) return
     # The server in memory knows the library's scripts.
     if (in_server && name == "\"redis/scripts/scripts.h\"") return
     if (in_user && name ~ /^"(\.\.\/)*(lib\/)?(core|redis)\//)
@@ -70,7 +70,7 @@ FNR == 1 {
     in_core = FILENAME ~ /^lib\/core\//
     in_redis = FILENAME ~ /^lib\/redis\//
     in_user = FILENAME ~ /^(bench|cli|cluster|examples|tool)\//
-    in_asking = FILENAME ~ /^cli\/(doctor|ls|metrics|scan|top|wire)/
+    in_asking = FILENAME ~ /^cli\/(doctor|ls|metrics|scan|set|top|wire)/
     in_server = FILENAME ~ /^tool\/server\//
     in_test = FILENAME ~ /^test\//
 }

@@ -8,7 +8,7 @@
 #define REASON (-42)
 #define COUNTER UINT64_C(1753000000000001)
 
-static const struct rl_rules rules = {.n = 3, .drift_ppm = 10000, .drift_ns = 2 * MS};
+static const struct rl_rules rules = {.drift_ppm = 10000, .drift_ns = 2 * MS};
 
 static bool is_answered(enum rl_outcome outcome) {
     return outcome != RL_OUTCOME_PROTOCOL_ERROR && outcome != RL_OUTCOME_UNANSWERED;

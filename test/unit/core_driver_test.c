@@ -111,7 +111,8 @@ static void says_why_each_was_left_out(void **state) {
 
 static void knows_who_is_silent(void **state) {
     (void)state;
-    const struct rl_rules rules = {.n = 3, .node_timeout_ns = TIMEOUT_NS};
+    const struct rl_rules rules = {.electorate = rl_electorate_of(3),
+                                   .node_timeout_ns = TIMEOUT_NS};
     assert_false(rl_is_silent(&rules, RL_NEVER, UINT64_MAX - 1));
     assert_false(rl_is_silent(&rules, NOW_NS, NOW_NS));
     assert_false(rl_is_silent(&rules, NOW_NS, NOW_NS + TIMEOUT_NS));

@@ -36,7 +36,8 @@ static void vote_on(const struct rl_fence *fence, uint64_t *counters, uint32_t n
     }
     assert_int_equal(fence->value, largest);
     assert_int_equal(fence->nodes, agree);
-    assert_int_equal(rl_fence_is_placed(fence, n), most_agree(counters, n));
+    const struct rl_electorate all = rl_electorate_of(n);
+    assert_int_equal(rl_fence_is_placed(fence, &all), most_agree(counters, n));
     assert_int_equal(fence->floor, 7);
     n_checked++;
     for (uint32_t i = 0; i < n; i++) {
@@ -64,6 +65,7 @@ static void is_the_largest_that_was_voted(void **state) {
 
 static void knows_large_numbers(void **state) {
     (void)state;
+    const struct rl_electorate all = rl_electorate_of(RL_NODES_MAX);
     struct rl_fence fence;
     rl_fence_begin(&fence, 1);
     rl_fence_vote(&fence, RL_NODES_MAX - 1, UINT64_MAX - 1);
@@ -71,7 +73,7 @@ static void knows_large_numbers(void **state) {
     assert_true(fence.value == UINT64_MAX);
     assert_int_equal(fence.nodes, 1);
     for (uint32_t node = 1; node < RL_NODES_MAX; node++) {
-        assert_int_equal(rl_fence_is_placed(&fence, RL_NODES_MAX), node >= 16);
+        assert_int_equal(rl_fence_is_placed(&fence, &all), node >= 16);
         rl_fence_vote(&fence, node, UINT64_MAX);
     }
 }
@@ -125,7 +127,8 @@ static void settle_nothing(void *data) {
 static void count_more_than_there_are(void *data) {
     rl_fence_vote(data, 0, 1);
     rl_fence_vote(data, 1, 1);
-    (void)rl_fence_is_placed(data, 1);
+    const struct rl_electorate all = rl_electorate_of(1);
+    (void)rl_fence_is_placed(data, &all);
 }
 
 static void aborts_on_what_cannot_be(void **state) {

@@ -3,6 +3,7 @@
  * by their numbers, so that 02 are two of them. The events:
  *
  *     with n=5 ...                   another world; the names are in with_event(), here
+ *     change old=012 new=234         from now on the nodes are being changed
  *     acquire ttl=60 fences ...      what is not named is as in usual_acquire()
  *     adopt ttl=60 ...               a token that another client holds
  *     attempt lease=1000 place=6 awaited=2
@@ -18,7 +19,7 @@
  *     votes, token                   shows them; copied: as a lock has them that shared the hold
  *     may                            the events that are allowed; the others abort
  *     bad EVENT                      it is the driver's error, and aborts; "earlier": time goes
- *                                    back; "strangers": a node is up that is none of ours
+ *                                    back
  *
  * The effects are the state, if it is another one; what the driver has to do, in the order of
  * struct rl_actions, with the round's kind and ttl; what ended, and how; and what has changed of
@@ -61,13 +62,13 @@ static void moved(void *data) {
 }
 
 static void init(struct world *w) {
-    w->up = w->voters = rl_all_nodes(w->rules.n);
+    w->up = w->voters = rl_electors(&w->rules.electorate);
     rl_lock_init(&w->lock, &w->rules, w->ballots);
 }
 
 static void begin(void *data) {
     struct world *w = data;
-    *w = (struct world){.rules = {.n = 3,
+    *w = (struct world){.rules = {.electorate = rl_electorate_of(3),
                                   .drift_ppm = 10000,
                                   .drift_ns = 2 * MS,
                                   .node_timeout_ns = 250 * MS,
@@ -124,6 +125,7 @@ static void tells_actions(struct effects *effects, const struct world *w) {
         tells(effects, " for %u", (unsigned)w->lock.ttl_ms);
     }
     tells_set(effects, "repair", out->repair);
+    tells_set(effects, "plant", out->plant);
     tells(effects, "%s%s%s", out->generate_token ? ", token" : "", out->tell ? ", tell" : "",
           out->late ? ", late" : "");
     tells_result(effects, "acquired", out->acquired);
@@ -220,10 +222,18 @@ static struct rl_acquire usual_acquire(const struct words *words) {
     };
 }
 
+static void change_event(struct world *w, const struct words *words) {
+    w->rules.electorate.sides[0] = nodes_of(word_of(words, "old"));
+    w->rules.electorate.sides[1] = nodes_of(word_of(words, "new"));
+    w->up = w->voters = rl_electors(&w->rules.electorate);
+}
+
 static void with_event(struct world *w, const struct words *words) {
     struct rl_rules *rules = &w->rules;
     const struct rl_rules before = *rules;
-    rules->n = (uint32_t)number_of(words, "n", rules->n);
+    if (word_of(words, "n")) {
+        rules->electorate = rl_electorate_of((uint32_t)number_of(words, "n", 0));
+    }
     rules->node_timeout_ns = number_of(words, "timeout", rules->node_timeout_ns / MS) * MS;
     rules->lost_margin_ns = number_of(words, "margin", rules->lost_margin_ns / MS) * MS;
     if (memcmp(&before, rules, sizeof before) != 0) {
@@ -326,7 +336,7 @@ static void hold_event(struct world *w, const struct words *words, struct effect
     struct effects ignored = {""};
     try_event(w, words);
     w->now_ns += MS;
-    for (uint32_t node = 0; node < w->rules.n; node++) {
+    for (uint32_t node = 0; rl_electors(&w->rules.electorate) >> node != 0; node++) {
         const char who[] = {(char)('0' + node), '\0'};
         vote(w, "yes", who, w->lock.round.id, 0, &ignored);
     }
@@ -335,7 +345,7 @@ static void hold_event(struct world *w, const struct words *words, struct effect
 
 static void tells_votes(struct effects *effects, const struct rl_round *round) {
     static const char *const names[] = {"none", "pending", "yes", "no", "failed"};
-    for (uint32_t node = 0; node < round->n; node++) {
+    for (uint32_t node = 0; rl_electors(&round->electorate) >> node != 0; node++) {
         const struct rl_ballot *ballot = &round->ballots[node];
         tells(effects, "%s%s", node > 0 ? ", " : "", names[ballot->vote]);
         if (ballot->reason != 0) {
@@ -385,7 +395,6 @@ static void may_event(const struct world *w, struct effects *effects) {
 static void bad_event(const struct world *w, const struct words *words, struct effects *effects) {
     struct attempted attempted = {.w = *w, .words = words};
     attempted.w.now_ns -= has_word(words, "earlier") ? 1 : 0;
-    attempted.w.up |= has_word(words, "strangers") ? 8 : 0;
     tells(effects, dies(misuse, &attempted) ? "aborts" : "is taken");
 }
 
@@ -422,6 +431,8 @@ static void event(void *world, const struct words *all, struct effects *effects)
         with_event(w, &words);
     } else if (strcmp(name, "try") == 0) {
         try_event(w, &words);
+    } else if (strcmp(name, "change") == 0) {
+        change_event(w, &words);
     } else if (strcmp(name, "hold") == 0) {
         hold_event(w, &words, effects);
     } else if (strcmp(name, "votes") == 0) {

@@ -10,7 +10,7 @@
 #define LIFE_NS (1000 * MS)
 
 /* 90 ms and 10 ms of drift for a life of 900 ms */
-static const struct rl_rules rules = {.n = 3, .drift_ppm = 100000, .drift_ns = 10 * MS};
+static const struct rl_rules rules = {.drift_ppm = 100000, .drift_ns = 10 * MS};
 
 static struct rl_pending_release items[ITEMS];
 

@@ -93,7 +93,7 @@ static void is_exact(void **state) {
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct row *row = &rows[i];
-        struct rl_rules rules = {.n = 5, .drift_ppm = row->drift_ppm, .drift_ns = row->drift_ns};
+        struct rl_rules rules = {.drift_ppm = row->drift_ppm, .drift_ns = row->drift_ns};
         assert_int_equal(rl_drift_ns(&rules, row->ttl_ms), row->wanted_drift_ns);
         assert_int_equal(rl_validity_ns(&rules, row->ttl_ms), row->wanted_validity_ns);
     }

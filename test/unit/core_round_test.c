@@ -1,8 +1,10 @@
-/* A round, exhaustively: N = 1 to 7 nodes, every set of nodes that can be asked, every outcome of
- * every vote, in every order of arrival, for each kind of round. What must come of it is worked out
- * by an oracle from the votes in the order in which they came, by the specification's words:
+/* A round, exhaustively: N = 1 to 7 nodes, and old and new nodes side by side; every set of nodes
+ * that can be asked, every outcome of every vote, in every order of arrival, for each kind of
+ * round.
+ * An oracle works out what must come of it from the votes in the order in which they came, by the
+ * specification's words:
  *
- *     won when so many have said yes that they are a majority of all nodes; defeated when the votes
+ *     won when so many have said yes that they are a majority of each side; defeated when the votes
  *     that are still out, had they all said yes, would not make one. The first of the two that
  *     becomes true stays.
  *
@@ -12,6 +14,7 @@
  */
 #include "core/round.h"
 
+#include "base/bits.h"
 #include "unit/check.h"
 
 #define N_MAX 7u
@@ -25,6 +28,7 @@ struct walk {
     enum rl_vote votes[N_MAX];
     uint32_t nodes[N_MAX];
     uint32_t count;
+    uint32_t n;
     bool seen_all; /* no memory: walk each order on its own */
 };
 
@@ -50,42 +54,59 @@ static uint32_t majority_of(uint32_t n) {
     return some;
 }
 
-static uint32_t count_votes(const struct walk *walk, uint32_t first, enum rl_vote vote) {
+/* Of the votes that came first, those of this side's nodes. */
+static uint32_t count_votes(const struct walk *walk, uint32_t first, enum rl_vote vote,
+                            uint32_t side) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < first; i++) {
-        count += walk->votes[i] == vote;
+        count += walk->votes[i] == vote && (side >> walk->nodes[i] & 1) != 0;
+    }
+    return count;
+}
+
+static uint32_t votes_in(const struct walk *walk, uint32_t first, uint32_t side) {
+    uint32_t count = 0;
+    for (enum rl_vote v = RL_VOTE_GRANTED; v <= RL_VOTE_FAILED; v++) {
+        count += count_votes(walk, first, v, side);
     }
     return count;
 }
 
 /* The votes of nodes that could not be asked are all in before anything can be decided. */
 static enum rl_decision oracle(const struct walk *walk, uint32_t not_asked) {
-    uint32_t n = walk->round.n;
     for (uint32_t in = not_asked; in <= walk->count; in++) {
-        uint32_t yes = count_votes(walk, in, RL_VOTE_GRANTED);
-        if (walk->round.kind == RL_ROUND_RELEASE) {
-            yes += count_votes(walk, in, RL_VOTE_REFUSED);
+        bool wins = true, loses = false;
+        for (int i = 0; i < 2; i++) {
+            const uint32_t side = walk->round.electorate.sides[i], n = rl_bits_count(side);
+            uint32_t yes = count_votes(walk, in, RL_VOTE_GRANTED, side);
+            if (walk->round.kind == RL_ROUND_RELEASE) {
+                yes += count_votes(walk, in, RL_VOTE_REFUSED, side);
+            }
+            wins = wins && yes >= majority_of(n);
+            loses = loses || yes + (n - votes_in(walk, in, side)) < majority_of(n);
         }
-        if (yes >= majority_of(n)) {
-            return RL_WON;
-        }
-        if (yes + (n - in) < majority_of(n)) {
-            return RL_DEFEATED;
+        if (wins || loses) {
+            return wins ? RL_WON : RL_DEFEATED;
         }
     }
     return RL_OPEN;
 }
 
-/* Could a majority have granted, if all that did not refuse had? And: has a majority answered, or
- * might it yet? */
+/* Could a majority of the old side have granted, if all that did not refuse had? */
 static bool oracle_refused_for_good(const struct walk *walk) {
-    uint32_t others = walk->round.n - count_votes(walk, walk->count, RL_VOTE_REFUSED);
-    return others < majority_of(walk->round.n);
+    const uint32_t old = walk->round.electorate.sides[0], n = rl_bits_count(old);
+    return n - count_votes(walk, walk->count, RL_VOTE_REFUSED, old) < majority_of(n);
 }
 
+/* Has a majority of each side answered, or might it yet? */
 static bool oracle_without_quorum(const struct walk *walk) {
-    uint32_t answers = walk->round.n - count_votes(walk, walk->count, RL_VOTE_FAILED);
-    return answers < majority_of(walk->round.n);
+    bool without = false;
+    for (int i = 0; i < 2; i++) {
+        const uint32_t side = walk->round.electorate.sides[i], n = rl_bits_count(side);
+        without =
+            without || n - count_votes(walk, walk->count, RL_VOTE_FAILED, side) < majority_of(n);
+    }
+    return without;
 }
 
 static enum rl_vote vote_of(const struct walk *walk, uint32_t node) {
@@ -100,12 +121,15 @@ static enum rl_vote vote_of(const struct walk *walk, uint32_t node) {
 static void check_against_oracle(const struct walk *walk, uint32_t not_asked) {
     const struct rl_round *round = &walk->round;
     assert_int_equal(round->decision, oracle(walk, not_asked));
-    assert_int_equal(round->granted, count_votes(walk, walk->count, RL_VOTE_GRANTED));
-    assert_int_equal(round->refused, count_votes(walk, walk->count, RL_VOTE_REFUSED));
-    assert_int_equal(round->failed, count_votes(walk, walk->count, RL_VOTE_FAILED));
+    assert_int_equal(rl_bits_count(round->granted),
+                     count_votes(walk, walk->count, RL_VOTE_GRANTED, UINT32_MAX));
+    assert_int_equal(rl_bits_count(round->refused),
+                     count_votes(walk, walk->count, RL_VOTE_REFUSED, UINT32_MAX));
+    assert_int_equal(rl_bits_count(round->failed),
+                     count_votes(walk, walk->count, RL_VOTE_FAILED, UINT32_MAX));
     assert_int_equal(rl_round_refused_for_good(round), oracle_refused_for_good(walk));
     assert_int_equal(rl_round_without_quorum(round), oracle_without_quorum(walk));
-    for (uint32_t node = 0; node < round->n; node++) {
+    for (uint32_t node = 0; node < walk->n; node++) {
         enum rl_vote vote = vote_of(walk, node);
         assert_int_equal(walk->ballots[node].vote, vote);
         for (enum rl_vote v = RL_VOTE_PENDING; v <= RL_VOTE_FAILED; v++) {
@@ -123,7 +147,7 @@ static void assert_unchanged(const struct walk *a, const struct walk *b) {
     assert_int_equal(a->round.granted, b->round.granted);
     assert_int_equal(a->round.refused, b->round.refused);
     assert_int_equal(a->round.failed, b->round.failed);
-    for (uint32_t i = 0; i < a->round.n; i++) {
+    for (uint32_t i = 0; i < a->n; i++) {
         assert_int_equal(a->ballots[i].vote, b->ballots[i].vote);
         assert_int_equal(a->ballots[i].reason, b->ballots[i].reason);
         assert_int_equal(a->ballots[i].latency_us, b->ballots[i].latency_us);
@@ -136,7 +160,7 @@ static void try_late_votes(const struct walk *walk) {
     struct walk copy = walk_copy(walk);
     walk_adopt(&copy);
     for (size_t i = 0; i < COUNT(ids); i++) {
-        for (uint32_t node = 0; node < walk->round.n; node++) {
+        for (uint32_t node = 0; node < walk->n; node++) {
             for (enum rl_vote v = RL_VOTE_GRANTED; v <= RL_VOTE_FAILED; v++) {
                 if (ids[i] != id || vote_of(walk, node) != RL_VOTE_PENDING) {
                     assert_false(rl_round_vote(&copy.round, ids[i], node, v, -9, 3 * SENT_NS));
@@ -151,7 +175,7 @@ static void try_expiry(const struct walk *walk, uint32_t not_asked) {
     struct walk copy = walk_copy(walk);
     walk_adopt(&copy);
     rl_round_expire(&copy.round, -43, SENT_NS + 250 * MS);
-    for (uint32_t node = 0; node < walk->round.n; node++) {
+    for (uint32_t node = 0; node < walk->n; node++) {
         if (vote_of(walk, node) == RL_VOTE_PENDING) {
             copy.nodes[copy.count] = node;
             copy.votes[copy.count++] = RL_VOTE_FAILED;
@@ -170,7 +194,7 @@ static void try_abandoning(const struct walk *walk) {
     bool was_open = walk->round.decision == RL_OPEN;
     assert_int_equal(copy.round.decision, was_open ? RL_DEFEATED : walk->round.decision);
     enum rl_decision decision = copy.round.decision;
-    for (uint32_t node = 0; node < walk->round.n; node++) { /* they are all too late */
+    for (uint32_t node = 0; node < walk->n; node++) { /* they are all too late */
         bool pending = vote_of(walk, node) == RL_VOTE_PENDING;
         bool taken =
             rl_round_vote(&copy.round, walk->round.id, node, RL_VOTE_GRANTED, 0, 2 * SENT_NS);
@@ -183,7 +207,7 @@ static void try_abandoning(const struct walk *walk) {
 
 static bool was_seen(const struct walk *walk) {
     uint32_t key = 0;
-    for (uint32_t i = 0; i < walk->round.n; i++) {
+    for (uint32_t i = 0; i < walk->n; i++) {
         key = key << 2 | (walk->ballots[i].vote - (uint32_t)RL_VOTE_PENDING);
     }
     bool before = seen[walk->round.decision][key];
@@ -202,7 +226,7 @@ static void walk_on(const struct walk *walk, uint32_t not_asked) {
         try_expiry(walk, not_asked);
         try_abandoning(walk);
     }
-    for (uint32_t node = 0; node < walk->round.n; node++) {
+    for (uint32_t node = 0; node < walk->n; node++) {
         if (vote_of(walk, node) != RL_VOTE_PENDING) {
             continue;
         }
@@ -220,14 +244,16 @@ static void walk_on(const struct walk *walk, uint32_t not_asked) {
     }
 }
 
-static void walk_from(uint32_t n, enum rl_round_kind kind, uint32_t asked, bool each_order) {
-    struct walk walk = {.seen_all = each_order};
-    rl_round_init(&walk.round, n, walk.ballots);
-    for (uint32_t i = 0; i < n; i++) {
+static void walk_from(const struct rl_electorate *electorate, enum rl_round_kind kind,
+                      uint32_t asked, bool each_order) {
+    struct walk walk = {.seen_all = each_order, .n = rl_bits_count(rl_electors(electorate))};
+    assert_int_equal(rl_electors(electorate), rl_all_nodes(walk.n));
+    rl_round_init(&walk.round, walk.ballots);
+    for (uint32_t i = 0; i < walk.n; i++) {
         walk.reasons[i] = (int16_t)(-100 - (int)i);
     }
-    rl_round_begin(&walk.round, kind, SENT_NS, asked, walk.reasons);
-    for (uint32_t i = 0; i < n; i++) {
+    rl_round_begin(&walk.round, electorate, kind, SENT_NS, asked, walk.reasons);
+    for (uint32_t i = 0; i < walk.n; i++) {
         if (!(asked >> i & 1)) {
             walk.nodes[walk.count] = i;
             walk.votes[walk.count++] = RL_VOTE_FAILED;
@@ -242,11 +268,12 @@ static void walk_from(uint32_t n, enum rl_round_kind kind, uint32_t asked, bool 
 static void is_decided_as_the_oracle_says(void **state) {
     (void)state;
     for (uint32_t n = 1; n <= N_MAX; n++) {
+        const struct rl_electorate all = rl_electorate_of(n);
         for (uint32_t asked = 0; asked < 1u << n; asked++) {
-            walk_from(n, RL_ROUND_ACQUIRE, asked, false);
+            walk_from(&all, RL_ROUND_ACQUIRE, asked, false);
             if (n <= 6 || asked == (1u << n) - 1) { /* as ACQUIRE, but for the sign of a refusal */
-                walk_from(n, RL_ROUND_EXTEND, asked, false);
-                walk_from(n, RL_ROUND_RELEASE, asked, false);
+                walk_from(&all, RL_ROUND_EXTEND, asked, false);
+                walk_from(&all, RL_ROUND_RELEASE, asked, false);
             }
         }
     }
@@ -256,28 +283,44 @@ static void is_decided_as_the_oracle_says(void **state) {
 static void is_decided_so_in_each_order(void **state) {
     (void)state;
     for (uint32_t n = 1; n <= 4; n++) {
+        const struct rl_electorate all = rl_electorate_of(n);
         for (uint32_t asked = 0; asked < 1u << n; asked++) {
-            walk_from(n, RL_ROUND_ACQUIRE, asked, true);
-            walk_from(n, RL_ROUND_RELEASE, asked, true);
+            walk_from(&all, RL_ROUND_ACQUIRE, asked, true);
+            walk_from(&all, RL_ROUND_RELEASE, asked, true);
         }
     }
-    walk_from(5, RL_ROUND_ACQUIRE, 31, true);
+}
+
+/* Old and new nodes: apart, one or more in common, more or fewer than before. */
+static void needs_both_majorities(void **state) {
+    (void)state;
+    static const struct rl_electorate pairs[] = {
+        {{1, 2}}, {{1, 6}}, {{7, 56}}, {{7, 28}}, {{7, 14}}, {{31, 7}}, {{7, 127}}, {{15, 60}},
+    };
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        const uint32_t n = rl_bits_count(rl_electors(&pairs[i]));
+        for (uint32_t asked = 0; asked < 1u << n; asked++) {
+            walk_from(&pairs[i], RL_ROUND_ACQUIRE, asked, false);
+            if (n <= 5) {
+                walk_from(&pairs[i], RL_ROUND_RELEASE, asked, false);
+            }
+        }
+    }
 }
 
 /* -- The rest -- */
 
+static const struct rl_electorate one = {{1, 1}}, two = {{3, 3}}, three = {{7, 7}};
+
 static void has_no_votes_before_it_begins(void **state) {
     (void)state;
     struct rl_round round;
-    struct rl_ballot ballots[3];
-    memset(ballots, 0x5a, sizeof ballots);
-    rl_round_init(&round, 3, ballots);
+    struct rl_ballot ballots[3] = {{.vote = RL_VOTE_NONE}};
+    rl_round_init(&round, ballots);
     assert_int_equal(round.id, 0);
     assert_int_equal(round.decision, RL_DEFEATED);
-    assert_int_equal(rl_round_mask(&round, RL_VOTE_NONE), 7);
     /* 0 is the id of requests of no round: such an answer is never counted */
     assert_false(rl_round_vote(&round, 0, 1, RL_VOTE_GRANTED, 0, 5));
-    assert_int_equal(rl_round_mask(&round, RL_VOTE_NONE), 7);
     assert_int_equal(ballots[1].reason, 0);
     assert_int_equal(ballots[1].latency_us, 0);
 }
@@ -290,12 +333,13 @@ static void touches_no_ballot_but_its_own(void **state) {
         struct rl_round round;
         const struct rl_ballot behind = {.vote = RL_VOTE_PENDING, .reason = 7, .latency_us = 9};
         struct rl_ballot ballots[4] = {behind, behind, behind, behind};
-        rl_round_init(&round, n, ballots);
-        rl_round_begin(&round, RL_ROUND_ACQUIRE, 1, rl_all_nodes(n) & 5, reasons);
+        rl_round_init(&round, ballots);
+        const struct rl_electorate all = rl_electorate_of(n);
+        rl_round_begin(&round, &all, RL_ROUND_ACQUIRE, 1, rl_all_nodes(n) & 5, reasons);
         rl_round_vote(&round, round.id, 0, RL_VOTE_REFUSED, 0, 2);
         rl_round_expire(&round, -44, 3);
         assert_int_equal(rl_round_mask(&round, RL_VOTE_PENDING), 0);
-        assert_int_equal(round.failed, n - 1);
+        assert_int_equal(rl_bits_count(round.failed), n - 1);
         assert_memory_equal(&ballots[n], &behind, sizeof behind);
     }
 }
@@ -304,17 +348,17 @@ static void has_an_id_of_its_own(void **state) {
     (void)state;
     struct rl_round round;
     struct rl_ballot ballots[1];
-    rl_round_init(&round, 1, ballots);
-    rl_round_begin(&round, RL_ROUND_ACQUIRE, 1, 1, NULL);
+    rl_round_init(&round, ballots);
+    rl_round_begin(&round, &one, RL_ROUND_ACQUIRE, 1, 1, NULL);
     assert_int_equal(round.id, 1);
     rl_round_abandon(&round);
-    rl_round_begin(&round, RL_ROUND_EXTEND, 2, 1, NULL);
+    rl_round_begin(&round, &one, RL_ROUND_EXTEND, 2, 1, NULL);
     assert_int_equal(round.id, 2);
     assert_false(rl_round_vote(&round, 1, 0, RL_VOTE_GRANTED, 0, 3));
     assert_int_equal(round.decision, RL_OPEN);
     rl_round_abandon(&round);
     round.id = UINT32_MAX;
-    rl_round_begin(&round, RL_ROUND_EXTEND, 4, 1, NULL);
+    rl_round_begin(&round, &one, RL_ROUND_EXTEND, 4, 1, NULL);
     assert_int_equal(round.id, 1); /* and never 0 */
 }
 
@@ -324,13 +368,13 @@ static void copies_what_came_of_another(void **state) {
     (void)state;
     struct rl_round from, to;
     struct rl_ballot ballots[3], copies[3];
-    rl_round_init(&from, 3, ballots);
-    rl_round_init(&to, 3, copies);
+    rl_round_init(&from, ballots);
+    rl_round_init(&to, copies);
     for (int i = 0; i < 2; i++) { /* to: id 2, from: id 1, and open */
-        rl_round_begin(&to, RL_ROUND_ACQUIRE, 1, 7, NULL);
+        rl_round_begin(&to, &three, RL_ROUND_ACQUIRE, 1, 7, NULL);
         rl_round_abandon(&to);
     }
-    rl_round_begin(&from, RL_ROUND_EXTEND, 5, 7, NULL);
+    rl_round_begin(&from, &three, RL_ROUND_EXTEND, 5, 7, NULL);
     rl_round_vote(&from, 1, 0, RL_VOTE_REFUSED, 0, 6);
     rl_round_copy(&to, &from);
     assert_int_equal(to.kind, RL_ROUND_EXTEND);
@@ -342,7 +386,7 @@ static void copies_what_came_of_another(void **state) {
     for (uint32_t id = 1; id <= 2; id++) {
         assert_false(rl_round_vote(&to, id, 1, RL_VOTE_GRANTED, 0, 7));
     }
-    rl_round_begin(&to, RL_ROUND_ACQUIRE, 8, 7, NULL);
+    rl_round_begin(&to, &three, RL_ROUND_ACQUIRE, 8, 7, NULL);
     assert_int_equal(to.id, 4);
 }
 
@@ -363,8 +407,8 @@ static void measures_latency(void **state) {
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_round round;
         struct rl_ballot ballots[2];
-        rl_round_init(&round, 2, ballots);
-        rl_round_begin(&round, RL_ROUND_ACQUIRE, SENT_NS, 3, NULL);
+        rl_round_init(&round, ballots);
+        rl_round_begin(&round, &two, RL_ROUND_ACQUIRE, SENT_NS, 3, NULL);
         rl_round_vote(&round, 1, 0, RL_VOTE_GRANTED, -1, SENT_NS + rows[i].after_ns);
         assert_int_equal(ballots[0].latency_us, rows[i].wanted_us);
         assert_int_equal(ballots[0].reason, 0); /* a grant needs none */
@@ -372,16 +416,7 @@ static void measures_latency(void **state) {
 }
 
 static void begin_twice(void *data) {
-    rl_round_begin(data, RL_ROUND_ACQUIRE, SENT_NS, 1, NULL);
-}
-
-static void ask_too_many(void *data) {
-    rl_round_abandon(data);
-    rl_round_begin(data, RL_ROUND_ACQUIRE, SENT_NS, 8, NULL);
-}
-
-static void vote_from_nobody(void *data) {
-    rl_round_vote(data, 1, 3, RL_VOTE_GRANTED, 0, SENT_NS);
+    rl_round_begin(data, &three, RL_ROUND_ACQUIRE, SENT_NS, 1, NULL);
 }
 
 static void vote_nothing(void *data) {
@@ -394,12 +429,11 @@ static void vote_before_asked(void *data) {
 
 static void asserts_what_it_is_given(void **state) {
     (void)state;
-    static void (*const wrongs[])(void *) = {begin_twice, ask_too_many, vote_from_nobody,
-                                             vote_nothing, vote_before_asked};
+    static void (*const wrongs[])(void *) = {begin_twice, vote_nothing, vote_before_asked};
     struct rl_round round;
     struct rl_ballot ballots[3];
-    rl_round_init(&round, 3, ballots);
-    rl_round_begin(&round, RL_ROUND_ACQUIRE, SENT_NS, 7, NULL);
+    rl_round_init(&round, ballots);
+    rl_round_begin(&round, &three, RL_ROUND_ACQUIRE, SENT_NS, 7, NULL);
     for (size_t i = 0; i < COUNT(wrongs); i++) {
         assert_true(dies(wrongs[i], &round));
     }
@@ -409,6 +443,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_decided_as_the_oracle_says),
         cmocka_unit_test(is_decided_so_in_each_order),
+        cmocka_unit_test(needs_both_majorities),
         cmocka_unit_test(has_no_votes_before_it_begins),
         cmocka_unit_test(touches_no_ballot_but_its_own),
         cmocka_unit_test(has_an_id_of_its_own),

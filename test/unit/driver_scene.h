@@ -180,7 +180,7 @@ static inline void feed(struct rl_lock *lock, struct rl_event *event) {
 
 static inline void begin(struct scene *s, uint32_t n) {
     *s = (struct scene){.now_ns = NOW_NS, .up = rl_all_nodes(n), .voters = rl_all_nodes(n)};
-    s->rules = (struct rl_rules){.n = n,
+    s->rules = (struct rl_rules){.electorate = rl_electorate_of(n),
                                  .drift_ppm = 10000,
                                  .node_timeout_ns = TIMEOUT_NS,
                                  .lost_margin_ns = 2 * MS,

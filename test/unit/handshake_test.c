@@ -35,14 +35,16 @@ static void says_what_the_url_asks_for(void **state) {
         const char *url, *name, *wanted;
         bool info;
     } rows[] = {
-        {"redis://h", NULL, "PING\n", false},
-        {"redis://h", NULL, "INFO\nPING\n", true},
-        {"redis://h/0", "redlock", "CLIENT SETNAME redlock\nPING\n", false},
-        {"redis://h/15", NULL, "SELECT 15\nPING\n", false},
-        {"redis://h/2147483647", NULL, "SELECT 2147483647\nPING\n", false},
-        {"redis://:secret@h", NULL, "AUTH secret\nPING\n", false},
-        {"redis://me:s%20t@h/1", "x", "AUTH me s t\nSELECT 1\nCLIENT SETNAME x\nPING\n", false},
-        {"unix:///run/r?db=3", "n", "SELECT 3\nCLIENT SETNAME n\nPING\n", false},
+        {"redis://h", NULL, "GET libredlock:config\nPING\n", false},
+        {"redis://h", NULL, "INFO\nGET libredlock:config\nPING\n", true},
+        {"redis://h/0", "redlock", "CLIENT SETNAME redlock\nGET libredlock:config\nPING\n", false},
+        {"redis://h/15", NULL, "SELECT 15\nGET libredlock:config\nPING\n", false},
+        {"redis://h/2147483647", NULL, "SELECT 2147483647\nGET libredlock:config\nPING\n", false},
+        {"redis://:secret@h", NULL, "AUTH secret\nGET libredlock:config\nPING\n", false},
+        {"redis://me:s%20t@h/1", "x",
+         "AUTH me s t\nSELECT 1\nCLIENT SETNAME x\nGET libredlock:config\nPING\n", false},
+        {"unix:///run/r?db=3", "n", "SELECT 3\nCLIENT SETNAME n\nGET libredlock:config\nPING\n",
+         false},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char out[4096];
@@ -75,6 +77,7 @@ static void rules_out_who_must_be_ruled_out(void **state) {
         [RL_STEP_SELECT] = {R(DATABASE), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
         [RL_STEP_SETNAME] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
         [RL_STEP_INFO] = {R(ERROR), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
+        [RL_STEP_CONFIG] = {R(ERROR), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
         [RL_STEP_PING] = {R(ERROR), R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
     };
     for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
@@ -99,7 +102,8 @@ static void takes_the_answers_of_redis_only(void **state) {
         assert_int_equal(rl_handshake_judge(step, &ok), ping ? R(PROTOCOL) : GOES_ON);
         assert_int_equal(rl_handshake_judge(step, &not_redis), R(PROTOCOL));
         assert_int_equal(rl_handshake_judge(step, &noscript), R(PROTOCOL));
-        assert_int_equal(rl_handshake_judge(step, &no), R(PROTOCOL));
+        assert_int_equal(rl_handshake_judge(step, &no),
+                         step == RL_STEP_CONFIG ? GOES_ON : R(PROTOCOL));
     }
 }
 

@@ -181,7 +181,7 @@ static void takes_exact_answers_only(void **state) {
         enum rl_verdict set, script, handshake; /* script: EXTEND and RELEASE */
     } rows[] = {
         {"+OK\r\n", RL_YES, RL_NOT_REDIS, RL_YES},
-        {"$-1\r\n", RL_NO, RL_NOT_REDIS, RL_NOT_REDIS},
+        {"$-1\r\n", RL_NO, RL_NOT_REDIS, RL_NO},
         {":1\r\n", RL_NOT_REDIS, RL_YES, RL_NOT_REDIS},
         {":0\r\n", RL_NOT_REDIS, RL_NO, RL_NOT_REDIS},
         {":2\r\n", RL_NOT_REDIS, RL_NOT_REDIS, RL_NOT_REDIS},

@@ -1,0 +1,183 @@
+/* See adopt.h. */
+#include "client/adopt.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "client/env.h"
+#include "lock/calls.h"
+#include "lock/life.h"
+#include "lock/step.h"
+#include "nodes/eligibility.h"
+#include "nodes/listening.h"
+#include "nodes/membership.h"
+#include "nodes/tls.h"
+#include "redis/node.h"
+#include "wait/line_call.h"
+#include "wait/line_event.h"
+
+/* The index of the member's node; n_nodes or a closed node, if it is not known yet. */
+static uint32_t find_place(const redlock_client *client, const struct rl_url *url) {
+    uint32_t free = client->n_nodes;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_node *node = &client->nodes[i]->node;
+        if (node->state == RL_NODE_CLOSED) {
+            free = i < free ? i : free;
+        } else if (rl_url_same_server(&node->url, url)) {
+            return i;
+        }
+    }
+    return free;
+}
+
+/* The first node that is not closed: its credentials are those of today. */
+static const struct rl_url *any_url(const redlock_client *client) {
+    uint32_t i = 0;
+    while (i + 1 < client->n_nodes && client->nodes[i]->node.state == RL_NODE_CLOSED) {
+        i++;
+    }
+    return &client->nodes[i]->node.url;
+}
+
+/* A node of the set that the client does not know yet, with the credentials of another. */
+static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
+    const struct rl_url *like = any_url(client);
+    if (i == client->capacity) {
+        return false;
+    }
+    url->has_password = like->has_password;
+    memcpy(url->user, like->user, sizeof url->user);
+    memcpy(url->password, like->password, sizeof url->password);
+    url->db = like->db;
+    if (!rl_locks_reserve_ballot(client, i) ||
+        !rl_place_init(client, i, url, client->nodes[0]->node.events,
+                       client->nodes[0]->deadline.due)) {
+        return false;
+    }
+    client->n_nodes = i == client->n_nodes ? i + 1 : client->n_nodes;
+    if (!rl_client_tls_join(client, i) || !rl_listening_join(client, i)) {
+        client->nodes[i]->node.state = RL_NODE_CLOSED;
+        return false;
+    }
+    rl_node_start(&client->nodes[i]->node);
+    return true;
+}
+
+/* False: there is no memory, or no room. Nodes that were added before that have no vote. */
+static bool find_sides(redlock_client *client, const struct rl_config *config,
+                       struct rl_electorate *electorate) {
+    struct rl_url url;
+    bool found = true;
+    *electorate = (struct rl_electorate){{0, 0}};
+    for (uint32_t j = 0; j < config->n && found; j++) {
+        int status = rl_url_parse(config->members[j].url, &url, NULL, 0);
+        assert(status == 0); /* rl_membership_read() */
+        (void)status;
+        const uint32_t i = find_place(client, &url);
+        const bool is_known = i < client->n_nodes && client->nodes[i]->node.state != RL_NODE_CLOSED;
+        found = is_known || add_place(client, i, &url);
+        if (found && (config->members[j].sides & RL_CONFIG_OLD || !config->is_joint)) {
+            electorate->sides[0] |= rl_bit(i);
+        }
+        if (found && config->members[j].sides & RL_CONFIG_NEW) {
+            electorate->sides[1] |= rl_bit(i);
+        }
+    }
+    rl_wipe(&url, sizeof url);
+    return found;
+}
+
+static void leave_others(redlock_client *client, uint64_t now_ns) {
+    const uint64_t longest_ns = client->guard_rules.quarantine_ns;
+    const uint32_t electors = rl_electors(&client->rules.electorate);
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        struct rl_client_node *place = client->nodes[i];
+        const bool is_left = !(electors & rl_bit(i)) && place->node.state != RL_NODE_CLOSED;
+        place->left_ns = !is_left                     ? RL_NEVER
+                         : place->left_ns != RL_NEVER ? place->left_ns
+                                                      : now_ns + longest_ns;
+        rl_place_update(place);
+    }
+}
+
+/* Takes away the vote of nodes that have lost it. */
+static void review(redlock_client *client) {
+    const uint32_t before = client->voters;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        if (client->voters & rl_bit(i) && !rl_membership_counts(client->nodes[i])) {
+            rl_eligibility_suspend(client->nodes[i]);
+        }
+    }
+    if (client->voters != before) {
+        rl_line_nodes_changed(client);
+    }
+}
+
+static void adopt(redlock_client *client) {
+    struct rl_membership *membership = &client->membership;
+    struct rl_electorate electorate;
+    const uint64_t now_ns = rl_client_now_ns(client);
+    if (!find_sides(client, &membership->next, &electorate)) {
+        for (uint32_t i = 0; i < client->n_nodes; i++) { /* and asks them again */
+            struct rl_node *node = &client->nodes[i]->node;
+            if (rl_config_compare(&membership->config.key, &node->config) == RL_CONFIG_NEWER) {
+                rl_node_restart(node, REDLOCK_ERR_NOMEM, "no memory for its configuration");
+            }
+        }
+        membership->next.key.epoch = 0;
+        return;
+    }
+    membership->config = membership->next;
+    membership->next.key.epoch = 0;
+    client->rules.electorate = electorate; /* first: what ends may begin a round at once */
+    review(client);
+    rl_step_changed(client, membership->config.max_ttl_ms);
+    leave_others(client, now_ns);
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        if (client->up & ~client->voters & rl_bit(i)) {
+            rl_eligibility_up(client->nodes[i]);
+            rl_place_update(client->nodes[i]);
+        }
+    }
+    rl_line_nodes_changed(client);
+}
+
+void rl_adopt_turn(redlock_client *client) {
+    const struct rl_membership *membership = &client->membership;
+    bool is_settled = true;
+    if (membership->next.key.epoch == 0 || membership->is_divided ||
+        client->phase != RL_CLIENT_OPEN) {
+        return;
+    }
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        is_settled = is_settled && client->nodes[i]->is_settled;
+    }
+    if (membership->config.key.epoch != 0 || is_settled || !client->opening.is_active ||
+        client->heard_ns >= client->opening.until_ns) {
+        adopt(client);
+    } else {
+        review(client); /* nodes without a configuration have no vote meanwhile */
+    }
+}
+
+/* -- Leaving -- */
+
+void rl_adopt_tick(struct rl_client_node *place, uint64_t now_ns) {
+    redlock_client *client = place->client;
+    if (now_ns < place->left_ns) {
+        return;
+    }
+    place->left_ns = RL_NEVER;
+    rl_node_restart(&place->node, REDLOCK_ERR_NODE_CONFIG, "it has left the set");
+    rl_calls_drop(place);
+    rl_line_calls_drop(client, rl_bit(place->index));
+    rl_node_close(&place->node);
+    rl_client_tls_leave(client, place->index);
+    client->reasons[place->index] = REDLOCK_ERR_NODE_CONFIG;
+    rl_guard_init(&place->guard); /* it is nobody's duplicate any more */
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        client->duplicates[i] &= ~rl_bit(place->index);
+    }
+    client->duplicates[place->index] = 0;
+}

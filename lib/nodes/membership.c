@@ -1,0 +1,146 @@
+/* See membership.h. */
+#include "nodes/membership.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "client/env.h"
+
+/* -- Reading -- */
+
+static bool is_wanted(const struct rl_membership *membership, const struct rl_config_key *key) {
+    const char *id = membership->wanted_id;
+    return id[0] == '\0' || strcmp(id, key->id) == 0;
+}
+
+/* Config: what this node has, or NULL. */
+static enum rl_config_order order_of(const redlock_client *client,
+                                     const struct rl_config_key *theirs) {
+    const struct rl_membership *membership = &client->membership;
+    if (theirs->epoch != 0 && !is_wanted(membership, theirs)) {
+        return RL_CONFIG_FOREIGN;
+    }
+    if (theirs->epoch == 0 &&
+        (membership->wanted_id[0] != '\0' || membership->next.key.epoch != 0)) {
+        return RL_CONFIG_OLDER;
+    }
+    return rl_config_compare(&membership->config.key, theirs);
+}
+
+/* The index of a member that cannot be used; n: there is none. */
+static uint32_t find_bad_url(const struct rl_config *config, bool has_tls, struct rl_url *url) {
+    struct rl_url other;
+    for (uint32_t i = 0; i < config->n; i++) {
+        const bool is_url = rl_url_parse(config->members[i].url, url, NULL, 0) == 0;
+        if (!is_url || url->kind != RL_URL_TCP || url->has_password || url->db != 0 ||
+            (url->is_tls && !has_tls)) {
+            return i;
+        }
+        for (uint32_t j = 0; j < i; j++) { /* one vote would count for two */
+            if (rl_url_parse(config->members[j].url, &other, NULL, 0) == 0 &&
+                rl_url_same_server(url, &other)) {
+                return i;
+            }
+        }
+    }
+    return config->n;
+}
+
+/* Whether the node is the member that its text says, as far as names can tell. */
+static bool is_itself(const struct rl_client_node *place, const struct rl_config *config,
+                      struct rl_url *url) {
+    bool is_named = false;
+    for (uint32_t i = 0; i < config->n; i++) {
+        if (rl_url_parse(config->members[i].url, url, NULL, 0) == 0 &&
+            rl_url_same_server(url, &place->node.url)) {
+            is_named = true;
+            if (i == config->self) {
+                return true;
+            }
+        }
+    }
+    return !is_named; /* its options reach it by another name */
+}
+
+static void note_next(redlock_client *client, const struct rl_config *config) {
+    struct rl_membership *membership = &client->membership;
+    const enum rl_config_order order = rl_config_compare(&membership->next.key, &config->key);
+    if (order == RL_CONFIG_FOREIGN) { /* the first two that were read */
+        membership->is_divided = true;
+    } else if (order == RL_CONFIG_NEWER) {
+        membership->next = *config;
+    }
+    rl_client_wake(client);
+}
+
+int16_t rl_membership_read(struct rl_client_node *place, const struct rl_config *config,
+                           char detail[RL_DETAIL_MAX]) {
+    redlock_client *client = place->client;
+    struct rl_url url;
+    if (config == NULL) {
+        return 0;
+    }
+    const uint32_t bad = find_bad_url(config, client->tls != NULL, &url);
+    if (bad < config->n) { /* which may have a password */
+        snprintf(detail, RL_DETAIL_MAX, "node %u of its configuration %s", (unsigned)bad + 1,
+                 strncmp(config->members[bad].url, "rediss:", 7) == 0 && client->tls == NULL
+                     ? "has TLS, and no node of this client's options"
+                     : "has no URL of its own, or one that says more than host and port");
+        return REDLOCK_ERR_NODE_CONFIG;
+    }
+    if (!is_itself(place, config, &url)) {
+        snprintf(detail, RL_DETAIL_MAX, "it is %.80s by its configuration",
+                 config->members[config->self].url);
+        return REDLOCK_ERR_NODE_CONFIG;
+    }
+    if (order_of(client, &config->key) == RL_CONFIG_NEWER) {
+        note_next(client, config);
+    }
+    return 0;
+}
+
+bool rl_membership_is_ours(const redlock_client *client, const struct rl_config *config) {
+    const struct rl_config_key none = {.epoch = 0};
+    return order_of(client, config != NULL ? &config->key : &none) == RL_CONFIG_SAME;
+}
+
+bool rl_membership_counts(const struct rl_client_node *place) {
+    const redlock_client *client = place->client;
+    const bool is_elector = rl_electors(&client->rules.electorate) & rl_bit(place->index);
+    return is_elector && !client->membership.is_divided &&
+           order_of(client, &place->node.config) == RL_CONFIG_SAME;
+}
+
+void rl_membership_explain(const struct rl_client_node *place, char *text, size_t size) {
+    const redlock_client *client = place->client;
+    const struct rl_membership *membership = &client->membership;
+    const struct rl_config_key *ours = &membership->config.key, *theirs = &place->node.config;
+    const struct rl_config_key *next = &membership->next.key;
+    const enum rl_config_order order = order_of(client, theirs);
+    if (membership->is_divided && theirs->epoch != 0) {
+        snprintf(text, size,
+                 "it belongs to set %s, and other nodes to another: name the nodes of "
+                 "one set, or set config_id",
+                 theirs->id);
+    } else if (order == RL_CONFIG_FOREIGN) {
+        snprintf(text, size, "it belongs to set %s, and this client to %s", theirs->id,
+                 ours->epoch != 0 ? ours->id : membership->wanted_id);
+    } else if (theirs->epoch == 0) {
+        snprintf(text, size,
+                 "it has no configuration, and others have epoch %llu: run \"redlock "
+                 "set resume\"",
+                 (unsigned long long)(ours->epoch != 0 ? ours->epoch : next->epoch));
+    } else if (order == RL_CONFIG_OLDER || order == RL_CONFIG_RIVAL) {
+        snprintf(text, size,
+                 "it has configuration epoch %llu, change %s, and others have %llu, %s: "
+                 "run \"redlock set resume\"",
+                 (unsigned long long)theirs->epoch, theirs->change, (unsigned long long)ours->epoch,
+                 ours->change);
+    } else if (order == RL_CONFIG_NEWER) {
+        snprintf(text, size, "its configuration is being adopted");
+    } else {
+        snprintf(text, size, "it has left the set");
+    }
+}
