@@ -104,8 +104,10 @@ const struct tool_option rl_args_table[] = {
      .uses = FOR(RL_CMD_KICK), .value = "N", .help = "of a semaphore: the holder of slot N"},
     {"token", 0, TOOL_TEXT, .at = AT(token), .uses = FOR(RL_CMD_KICK), .value = "TOKEN",
      .help = "only who holds it by this token: one of several readers"},
-    {"yes", 'y', TOOL_FLAG, .at = AT(yes), .uses = FOR(RL_CMD_KICK),
+    {"yes", 'y', TOOL_FLAG, .at = AT(yes), .uses = FOR(RL_CMD_KICK) | FOR(RL_CMD_SET),
      .help = "do not ask, for scripts"},
+    {"dry-run", 0, TOOL_FLAG, .at = AT(dry_run), .uses = FOR(RL_CMD_SET),
+     .help = "show what would be done, and end"},
     {"node-timeout", 0, TOOL_DURATION, .at = AT(node_timeout_ms), .min = 1, .max = 3600000,
      .in_config = true, .value = "TIME",
      .help = "how long a node may take to answer; default 250ms"},
@@ -152,9 +154,9 @@ const size_t rl_args_table_size = sizeof rl_args_table / sizeof rl_args_table[0]
 #define DRIFT_MS 2
 #define GRACE_OF_TTL 6
 
-static const char *const command_texts[RL_CMDS] = {"run",    "acquire", "extend", "release",
-                                                   "status", "elect",   "doctor", "ls",
-                                                   "top",    "queue",   "kick",   "metrics"};
+static const char *const command_texts[RL_CMDS] = {
+    "run", "acquire", "extend", "release", "status",  "elect", "doctor",
+    "ls",  "top",     "queue",  "kick",    "metrics", "set"};
 
 const char *rl_args_command_text(enum rl_command_name command) {
     assert(command < RL_CMDS);

@@ -30,6 +30,7 @@ enum rl_command_name {
     RL_CMD_QUEUE,
     RL_CMD_KICK,
     RL_CMD_METRICS,
+    RL_CMD_SET,
     RL_CMDS
 };
 
@@ -88,6 +89,7 @@ struct rl_args {
     const char *token;  /* NULL: any holder */
     int64_t slot;       /* negative: it is a lock */
     bool yes;
+    bool dry_run;
     bool watch;
     bool keeps_passwords; /* hand REDLOCK_NODES to the command unchanged */
 

@@ -19,6 +19,8 @@
 #define SECONDS_MAX 2  /* one for a node that hangs, see scan/scan.h */
 #define CONNECT_TIMEOUT_MS 300
 
+static const char *const set_words[] = {"init", "show", "replace", "resize", "resume", "abort"};
+
 enum { NO_KEY, ONE_KEY, KEY_LIST, MANY_KEYS };
 static const int takes[RL_CMDS] = {
     [RL_CMD_RUN] = KEY_LIST,     [RL_CMD_ACQUIRE] = KEY_LIST, [RL_CMD_EXTEND] = KEY_LIST,
@@ -98,6 +100,20 @@ static void offer_value(struct line *line, const struct tool_option *row) {
         at += *at == '|';
         snprintf(choice, sizeof choice, "%.*s", (int)strcspn(at, "|"), at);
         offer(line, choice);
+    }
+}
+
+/* Of `set`, if there is none yet. */
+static void offer_set_words(const struct line *line) {
+    for (size_t i = 0; i < sizeof set_words / sizeof set_words[0]; i++) {
+        for (int j = 1; j < line->n; j++) {
+            if (strcmp(line->words[j], set_words[i]) == 0) {
+                return;
+            }
+        }
+    }
+    for (size_t i = 0; i < sizeof set_words / sizeof set_words[0]; i++) {
+        offer(line, set_words[i]);
     }
 }
 
@@ -192,6 +208,8 @@ static void offer_argument(struct line *line) {
         offer_value(line, row);
     } else if (last[0] == '-') {
         offer_options(line);
+    } else if (line->options.rows == rl_args_table && line->options.use == RL_CMD_SET) {
+        offer_set_words(line);
     } else if (line->options.rows == rl_args_table) {
         offer_keys(line);
     }

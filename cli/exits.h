@@ -9,8 +9,10 @@
 enum rl_exit {
     RL_EXIT_OK = 0,
     RL_EXIT_HELD = 1,       /* another client has it; -E changes this status. redlock status: it is
-                               free */
-    RL_EXIT_WARNINGS = 1,   /* doctor: also, too few nodes vote for strict clients yet */
+                               free. redlock set: a change is pending, was not confirmed, or ended
+                               otherwise */
+    RL_EXIT_WARNINGS = 1,   /* doctor: also, too few nodes vote for strict clients yet. set show:
+                               nodes differ */
     RL_EXIT_ERRORS = 2,     /* doctor */
     RL_EXIT_USAGE = 64,     /* a bad option, key, number, duration or URL; no nodes given; --permits
                                differs from the number in use */

@@ -25,6 +25,7 @@ static const char overview[] =
     "  ls                    all locks of the nodes; top: the same, live\n"
     "  metrics               the nodes for Prometheus, once\n"
     "  doctor                check whether these nodes are fit for locks\n"
+    "  set ...               nodes that know their set; replace them under load\n"
     "  acquire KEY           for scripts: take a lock, print its token\n"
     "  extend KEY TOKEN      for scripts: renew it\n"
     "  release KEY TOKEN     for scripts: give it back\n"
@@ -211,6 +212,29 @@ static const struct help helps[RL_CMDS] = {
          "  redlock elect --id eu-1 dispatcher       # watch, and lead if elected\n"
          "  redlock elect --repeat dispatcher -- dispatcher --run\n",
          "Exit status: 128 + n after signal n, or as for run.\n"},
+    [RL_CMD_SET] =
+        {"set [options] SUBCOMMAND",
+         "Makes the nodes a set, which knows its members, and changes them while locks are\n"
+         "held and granted. Clients read the members from the nodes when they connect, so\n"
+         "their own list is only where they begin to look.\n"
+         "\n"
+         "  init              once: makes --nodes a set; --max-ttl: of all its locks\n"
+         "  show              what each node has; do all agree?\n"
+         "  replace OLD NEW   one node by another\n"
+         "  resize URL...     to this list of nodes\n"
+         "  resume            go on with a change that has stopped; or give a node that\n"
+         "                    was away, or has lost it, what the others have\n"
+         "  abort             go back to the old nodes, unless the change was decided\n"
+         "\n"
+         "A change takes as long as the longest ttl, and asks first on a terminal. The\n"
+         "user needs EVAL, CLIENT KILL, INFO and SCAN. Connections are cut, and come back.\n"
+         "\n"
+         "Examples:\n"
+         "  redlock set init --max-ttl 1m\n"
+         "  redlock set replace --dry-run 10.0.0.3:6379 10.0.0.9:6379\n"
+         "  redlock set resize --yes 10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4 10.0.0.5\n",
+         "Exit status: 0 done, or all agree; 1 nodes differ, a change is pending, it was\n"
+         "not confirmed, or ended otherwise; 69 too few nodes answer: resume later.\n"},
     [RL_CMD_DOCTOR] =
         {"doctor [options]",
          "Checks every node for what an operator must know before trusting it with locks:\n"

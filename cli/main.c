@@ -23,6 +23,7 @@
 #include "run.h"
 #include "say.h"
 #include "script.h"
+#include "set/set.h"
 #include "status.h"
 #include "tool/utf8.h"
 #include "top/top.h"
@@ -34,6 +35,7 @@ static int (*const commands[RL_CMDS])(struct rl_args *) = {
     [RL_CMD_DOCTOR] = rl_cmd_doctor, [RL_CMD_LS] = rl_cmd_ls,
     [RL_CMD_TOP] = rl_cmd_top,       [RL_CMD_QUEUE] = rl_cmd_queue,
     [RL_CMD_KICK] = rl_cmd_kick,     [RL_CMD_METRICS] = rl_cmd_metrics,
+    [RL_CMD_SET] = rl_cmd_set,
 };
 
 static int run_command(enum rl_command_name command, int argc, char **argv) {
@@ -73,7 +75,7 @@ static int unknown(const char *name) {
     }
     return rl_fail(RL_EXIT_USAGE,
                    "\"%s\" is not a command; there are run, status, queue, kick, ls, top, metrics, "
-                   "doctor, acquire, extend, release, elect and conform",
+                   "doctor, set, acquire, extend, release, elect and conform",
                    shown);
 }
 

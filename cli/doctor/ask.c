@@ -142,6 +142,18 @@ static bool ask_setting(struct rl_facts *facts, const char *name, char *out) {
     return found;
 }
 
+static void ask_set(struct rl_facts *facts) {
+    redisReply *reply =
+        rl_wire_checked(facts->wire, rl_wire_command(facts->wire, "GET " RL_CONFIG_KEY));
+    if (reply == NULL) {
+        memcpy(facts->no_set, facts->wire->failure, sizeof facts->no_set);
+    } else if (reply->type == REDIS_REPLY_STRING &&
+               !rl_config_parse(&facts->set, reply->str, reply->len)) {
+        facts->set.key.epoch = 0;
+    }
+    freeReplyObject(reply);
+}
+
 /* -- One node, all nodes -- */
 
 static void ask(void *data) {
@@ -158,6 +170,7 @@ static void ask(void *data) {
         ask_info(facts);
         facts->has_config = ask_setting(facts, "appendfsync", facts->appendfsync) &&
                             ask_setting(facts, "save", facts->save);
+        ask_set(facts);
         rl_wire_clock(wire, RL_WIRE_SAMPLES, &facts->clock);
         rl_doctor_try(facts);
     }

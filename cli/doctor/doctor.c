@@ -12,6 +12,7 @@
 #include "doctor/show.h"
 #include "exits.h"
 #include "redis/command.h"
+#include "redis/config.h"
 #include "redis/url.h"
 #include "say.h"
 #include "tool/json.h"
@@ -83,13 +84,13 @@ static int print_acl(const struct rl_args *args) {
                        "quotes, not more than 100");
     }
     /* All keys that the library keeps beside a resource have its name in braces, except its
-     * counter. The node's secret belongs to no resource. */
+     * counter. The node's secret, and the configuration of its set, belong to no resource. */
     int length = prefix[0] == '\0'
                      ? snprintf(keys, sizeof keys, "~*")
                      : snprintf(keys, sizeof keys,
                                 "~%s* ~" RL_COMMAND_COUNTER_PREFIX "%s* ~" RL_COMMAND_PREFIX
-                                "*:{%s* ~" RL_COMMAND_SECRET,
-                                prefix, prefix, prefix);
+                                "*:{%s* ~" RL_COMMAND_SECRET "%s",
+                                prefix, prefix, prefix, args->read_only ? "" : " ~" RL_CONFIG_KEY);
     assert(length > 0 && (size_t)length < sizeof keys);
     length = args->read_only ? snprintf(line, sizeof line,
                                         "ACL SETUSER %s reset on >PASSWORD %s resetchannels %s",

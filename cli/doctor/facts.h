@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "redis/config.h"
 #include "redis/info.h"
 #include "wire/wire.h"
 
@@ -57,6 +58,9 @@ struct rl_facts {
     bool has_config; /* CONFIG GET is allowed */
     char appendfsync[RL_FACT_MAX];
     char save[RL_FACT_MAX];
+
+    struct rl_config set;     /* epoch 0: it has no configuration, or one with a problem */
+    char no_set[RL_FACT_MAX]; /* why that is not known; "": it is */
 
     struct rl_wire_clock clock;
 

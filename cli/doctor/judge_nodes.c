@@ -144,10 +144,74 @@ static void judge_clocks(struct rl_findings *findings, const struct rl_facts *fa
     }
 }
 
+#define SET_REMEDY "redlock set show says more; redlock set resume writes it to all"
+
+/* Whether the node's configuration is known, if it has one. */
+static bool judge_text(struct rl_findings *findings, const struct rl_facts *facts, int node) {
+    if (facts->no_set[0] != '\0') {
+        rl_findings_add(findings, "set", RL_LEVEL_ERROR, node,
+                        "allow its user +get ~" RL_CONFIG_KEY ": clients read it first of all",
+                        "its configuration cannot be read: %s", facts->no_set);
+    } else if (facts->set.problem != NULL) {
+        rl_findings_add(findings, "set", RL_LEVEL_WARNING, node, SET_REMEDY, "its configuration %s",
+                        facts->set.problem);
+    }
+    return facts->no_set[0] == '\0' && facts->set.problem == NULL;
+}
+
+static void judge_difference(struct rl_findings *findings, const struct rl_facts *latest,
+                             const struct rl_facts *other) {
+    const struct rl_config_key *key = &latest->set.key, *theirs = &other->set.key;
+    if (theirs->epoch != 0 && strcmp(key->id, theirs->id) != 0) {
+        rl_findings_add(findings, "set", RL_LEVEL_WARNING, RL_NODE_NONE,
+                        "name the nodes of one set", "%s belongs to set %s, and %s to %s",
+                        latest->wire->url.name, key->id, other->wire->url.name, theirs->id);
+    } else {
+        rl_findings_add(findings, "set", RL_LEVEL_WARNING, RL_NODE_NONE, SET_REMEDY,
+                        "the configuration of %s is of epoch %" PRIu64 ", and %s has %s",
+                        latest->wire->url.name, key->epoch, other->wire->url.name,
+                        theirs->epoch == 0 ? "none" : "another");
+    }
+}
+
+/* Whether the nodes have the same configuration (redis/config.h), or none. */
+static void judge_set(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
+    const struct rl_facts *latest = NULL, *other = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const bool is_known = !facts[i].is_reachable || judge_text(findings, &facts[i], (int)i);
+        if (!is_known) {
+            return;
+        }
+        if (facts[i].is_reachable &&
+            (latest == NULL || facts[i].set.key.epoch > latest->set.key.epoch)) {
+            latest = &facts[i];
+        }
+    }
+    for (size_t i = 0; i < n && latest != NULL; i++) {
+        if (facts[i].is_reachable &&
+            rl_config_compare(&latest->set.key, &facts[i].set.key) != RL_CONFIG_SAME) {
+            other = &facts[i];
+        }
+    }
+    if (other != NULL) {
+        judge_difference(findings, latest, other);
+    } else if (latest != NULL && latest->set.is_joint) {
+        rl_findings_add(findings, "set", RL_LEVEL_WARNING, RL_NODE_NONE,
+                        "redlock set resume, or redlock set abort",
+                        "a change of the nodes is pending: locks need both majorities");
+    } else if (latest != NULL) {
+        rl_findings_add(findings, "set", RL_LEVEL_OK, RL_NODE_NONE, NULL, "%s",
+                        latest->set.key.epoch != 0
+                            ? "all have the same configuration"
+                            : "no configuration: all clients have to list the same nodes");
+    }
+}
+
 int64_t rl_doctor_judge_nodes(struct rl_findings *findings, const struct rl_facts *facts,
                               size_t n) {
     assert(n > 0);
     judge_identity(findings, facts, n);
+    judge_set(findings, facts, n);
     judge_clocks(findings, facts, n);
     judge_count(findings, n);
     return judge_quorum(findings, facts, n);

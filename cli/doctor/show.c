@@ -40,10 +40,10 @@ void rl_findings_free(struct rl_findings *findings) {
 static const char *const level_names[] = {"ok", "note", "warning", "error"};
 static const enum rl_paint level_paints[] = {RL_PAINT_GOOD, RL_PAINT_FAINT, RL_PAINT_WARN,
                                              RL_PAINT_BAD};
-static const char *const checks[] = {"reachable", "tls",     "identity",    "number",   "mode",
-                                     "version",   "role",    "persistence", "eviction", "uptime",
-                                     "guard",     "latency", "clock",       "commands", "line",
-                                     "fences",    "readers", "permits",     "quorum"};
+static const char *const checks[] = {"reachable", "tls",     "identity", "set",         "number",
+                                     "mode",      "version", "role",     "persistence", "eviction",
+                                     "uptime",    "guard",   "latency",  "clock",       "commands",
+                                     "line",      "fences",  "readers",  "permits",     "quorum"};
 
 static size_t count_level(const struct rl_findings *findings, enum rl_level level) {
     size_t count = 0;

@@ -198,7 +198,7 @@ status 'which means nothing without --fence' 69 "$redlock" run --config "$conf" 
 
 # A screen has 50 lines here.
 fits() { [ "$(wc -l <"$1")" -le 50 ] && ! grep -q '.\{81\}' "$1"; }
-for command in '' run status queue kick ls top metrics doctor acquire extend release elect conform; do
+for command in '' run status queue kick ls top metrics doctor set acquire extend release elect conform; do
     # shellcheck disable=SC2086
     "$redlock" $command --help >"$out" 2>"$err" && [ ! -s "$err" ] && grep -q '^Usage: redlock' "$out" &&
         grep -q '^Example\|^Try\|built without' "$out" && fits "$out"

@@ -28,7 +28,7 @@ instructs() {
 }
 
 offers 'commands' \
-    'run acquire extend release status elect doctor ls top queue kick metrics conform help --help --version' ''
+    'run acquire extend release status elect doctor ls top queue kick metrics set conform help --help --version' ''
 offers 'one of them' release re
 offers 'help of a command' 'run release' help r
 offers '... and of options' options help o
@@ -56,7 +56,7 @@ if "$redlock" conform --list >"$log" 2>&1; then
     offers 'options of conform' --time-scale conform --time
 fi
 "$redlock" help options >"$scratch/known"
-for command in conform run acquire extend release status elect doctor ls top queue kick metrics; do
+for command in conform run acquire extend release status elect doctor ls top queue kick metrics set; do
     "$redlock" help "$command" >"$scratch/own"
     [ "$command" = conform ] || cat "$scratch/known" >>"$scratch/own"
     sed -n 's/^  \(-., \)\{0,1\} *\(--[a-z-]*\).*/\2/p' "$scratch/own" | LC_ALL=C sort >"$scratch/wanted"
@@ -76,6 +76,8 @@ done >"$log"
 "$redlock" acquire --permits 2 --ttl 20m --max-ttl 1h ende >>"$log"
 "$redlock" acquire --ttl 20m --max-ttl 1h "$(printf 'tab\there')" >>"$log"
 offers 'keys' 'a,b billing:eu billing:us ende odd key' status ''
+offers 'what set does' 'init show replace resize resume abort' set --yes ''
+offers '... once' '' set init ''
 offers '... that begin so' 'billing:eu billing:us' kick --reason x bill
 offers '... second of a list' 'x,billing:eu x,billing:us' run x,bill
 offers '... commas in them' 'a\,b' acquire a

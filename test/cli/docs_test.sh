@@ -28,7 +28,7 @@ fi
 
 # Options, settings and exit statuses that the program knows are in the manual.
 sed 's/[\\]//g' "$manual" >"$scratch/manual"
-for command in options run status queue kick ls top metrics doctor acquire extend release elect conform; do
+for command in options run status queue kick ls top metrics doctor set acquire extend release elect conform; do
     "$redlock" help "$command" >"$out"
     sed -n 's/^  \(-., \)\{0,1\} *\(--[a-z-]*\).*/\2/p' "$out" | while read -r option; do
         grep -q -e "$option" "$scratch/manual" || echo "$command $option"
@@ -44,7 +44,7 @@ result '... and every setting' $? "$log"
 
 # Commands in README.md and docs/ have only options that redlock knows.
 cat "$top/README.md" "$top"/docs/*.md >"$scratch/docs"
-grep -o 'redlock \(run\|status\|queue\|kick\|ls\|top\|doctor\|acquire\|extend\|release\|elect\|conform\) [^`]*' "$scratch/docs" |
+grep -o 'redlock \(run\|status\|queue\|kick\|ls\|top\|doctor\|set\|acquire\|extend\|release\|elect\|conform\) [^`]*' "$scratch/docs" |
     sed 's/ -- .*//; s/ | .*//; s/ #.*//' >"$scratch/commands"
 set -f
 while read -r _ command rest; do

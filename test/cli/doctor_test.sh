@@ -119,7 +119,7 @@ finds 'a user without INFO' warning mode 'INFO is refused' 1 \
     --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
 finds '... and without PUBLISH' warning commands 'PUBLISH is refused' 1 \
     --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
-tell 1 acl setuser keyed on '>pw' '~mine:*' '~libredlock:line:*' '~libredlock:secret' '&*' +@all
+tell 1 acl setuser keyed on '>pw' '~mine:*' '~libredlock:line:*' '~libredlock:secret' '~libredlock:config' '&*' +@all
 finds 'a user for some keys' error commands 'SET is refused: NOPERM' 2 \
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 finds '--key-prefix' ok commands 'are allowed (all 3)' 0 --key-prefix mine: \
@@ -134,7 +134,7 @@ tell 1 acl setuser keyed '~libredlock:fence:*'
 finds 'counters allowed' ok fences 'are allowed (all 3)' 0 --fence --key-prefix mine: \
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 keyed="redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
-tell 1 acl setuser keyed resetkeys '~mine:*' '~libredlock:line:*' '~libredlock:fence:*'
+tell 1 acl setuser keyed resetkeys '~mine:*' '~libredlock:line:*' '~libredlock:fence:*' '~libredlock:config'
 finds '... but not the secret' warning line "the line of those who wait is refused: NOPERM .*($(one 1))" 1 \
     --key-prefix mine: --nodes "$keyed"
 tell 1 acl setuser keyed '~libredlock:secret'
@@ -162,7 +162,7 @@ without() {
     finds "$1 without $2" note "$1" "is refused: .*($(one 1))" "$3" --key-prefix mine: --nodes "$keyed"
 }
 for right in readers: intent: upgrade: line:shared: line:permits: permits: slot:; do
-    tell 1 acl setuser keyed resetkeys '~mine:*' '~libredlock:fence:*' '~libredlock:line:{*' '~libredlock:secret'
+    tell 1 acl setuser keyed resetkeys '~mine:*' '~libredlock:fence:*' '~libredlock:line:{*' '~libredlock:secret' '~libredlock:config'
     for other in readers: intent: upgrade: line:shared: line:permits: permits: slot:; do
         [ "$other" = "$right" ] || tell 1 acl setuser keyed "~libredlock:$other*"
     done

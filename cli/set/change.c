@@ -1,0 +1,391 @@
+/* See change.h. */
+#include "set/change.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "exits.h"
+#include "redlock/redlock.h"
+#include "say.h"
+#include "set/carry.h"
+#include "set/texts.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define PATIENCE_MS 5000 /* with too few nodes */
+#define ROUND_MS 500
+
+#define BOTH (RL_CONFIG_OLD | RL_CONFIG_NEW)
+
+static const char *const words[] = {[RL_CHANGE_DONE] = "done", [RL_CHANGE_BACK] = "back"};
+
+struct change {
+    struct rl_set *set;
+    struct rl_steps *steps;
+    struct rl_config joint;
+    enum rl_change_end wish;
+    struct rl_config later; /* that was read meanwhile; epoch 0: none */
+    bool is_met, is_carried;
+    uint64_t patient_ns; /* since when it waits for nodes; 0: it does not */
+};
+
+/* -- Texts -- */
+
+static uint32_t find_member(struct rl_config *config, const char *url) {
+    uint32_t i = 0;
+    while (i < config->n && strcmp(config->members[i].url, url) != 0) {
+        i++;
+    }
+    if (i == config->n) {
+        assert(config->n < RL_CONFIG_MEMBERS_MAX);
+        config->members[config->n] = (struct rl_config_member){.sides = 0};
+        memcpy(config->members[config->n++].url, url, strlen(url) + 1);
+    }
+    return i;
+}
+
+void rl_change_joint(struct rl_config *joint, const struct rl_config *now,
+                     char (*urls)[RL_CONFIG_URL_MAX + 1], uint32_t n, const char *change) {
+    assert(!now->is_joint && n <= RL_CONFIG_SIDE_MAX);
+    *joint = *now;
+    joint->is_joint = true;
+    joint->key.epoch++;
+    snprintf(joint->key.change, sizeof joint->key.change, "%s", change);
+    for (uint32_t i = 0; i < joint->n; i++) {
+        joint->members[i].sides = RL_CONFIG_OLD;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        joint->members[find_member(joint, urls[i])].sides |= RL_CONFIG_NEW;
+    }
+}
+
+static void set_stable(struct rl_config *stable, const struct rl_config *joint,
+                       enum rl_change_end end) {
+    const int side = end == RL_CHANGE_DONE ? RL_CONFIG_NEW : RL_CONFIG_OLD;
+    *stable = *joint;
+    stable->is_joint = false;
+    stable->key.epoch++;
+    stable->n = 0;
+    for (uint32_t i = 0; i < joint->n; i++) {
+        if (joint->members[i].sides & side) {
+            stable->members[stable->n] = joint->members[i];
+            stable->members[stable->n++].sides = RL_CONFIG_NEW;
+        }
+    }
+}
+
+/* How the change has ended, by a later text. False: that is another change's. */
+static bool is_end(const struct rl_config *later, const struct rl_config *joint,
+                   enum rl_change_end *end) {
+    struct rl_config stable;
+    if (later->is_joint || later->key.epoch != joint->key.epoch + 1 ||
+        strcmp(later->key.change, joint->key.change) != 0) {
+        return false;
+    }
+    set_stable(&stable, joint, RL_CHANGE_DONE);
+    *end = RL_CHANGE_DONE;
+    for (uint32_t i = 0; i < later->n; i++) {
+        if (later->n != stable.n || strcmp(later->members[i].url, stable.members[i].url) != 0) {
+            *end = RL_CHANGE_BACK;
+        }
+    }
+    return true;
+}
+
+int64_t rl_change_wait_ms(const struct rl_config *joint) {
+    return joint->max_ttl_ms + rl_args_drift_ms(joint->max_ttl_ms);
+}
+
+/* -- Rounds -- */
+
+static int count(uint32_t which) {
+    return (int)rl_bits_count(which);
+}
+
+/* Reads all nodes. Returns 0 or an exit status; later.key.epoch says whether it is over. */
+static int look(struct change *c) {
+    int status = rl_steps_caught(c->steps);
+    status = status != 0 ? status : rl_set_look(c->set);
+    const struct rl_config *latest = rl_set_latest(c->set);
+    if (status == 0 && latest != NULL && latest->key.epoch > c->joint.key.epoch) {
+        c->later = *latest;
+    }
+    return status;
+}
+
+/* "127.0.0.1:7001: connection refused; ...", of those that lack the text; to be freed. */
+static char *lacking(const struct rl_set *set, const struct rl_config *config, uint32_t which) {
+    char *text = rl_must_print("%s", "");
+    which &= ~rl_set_having(set, config, which);
+    for (size_t i = 0; i < set->n; i++) {
+        const struct rl_set_node *node = &set->nodes[i];
+        if (which & rl_bit((uint32_t)i)) {
+            char *longer =
+                rl_must_print("%s%s%s: %s", text, text[0] != '\0' ? "; " : "", rl_set_name(node),
+                              !node->is_known                ? node->why
+                              : node->config.problem != NULL ? node->config.problem
+                              : node->config.key.epoch == 0  ? "it has no configuration"
+                                                             : "it has another text");
+            free(text);
+            text = longer;
+        }
+    }
+    return text;
+}
+
+/* Too few nodes have the text: waits a moment for more. Returns 0, or an exit status when its
+ * patience is over. */
+static int be_patient(struct change *c, const char *what, const struct rl_config *config,
+                      uint32_t which) {
+    char *why = lacking(c->set, config, which);
+    const uint64_t now_ns = redlock_now_ns();
+    int status = rl_steps_caught(c->steps);
+    c->patient_ns = c->patient_ns == 0 ? now_ns : c->patient_ns;
+    if (status == 0 && now_ns - c->patient_ns > PATIENCE_MS * NS_PER_MS) {
+        status = rl_fail(RL_EXIT_NO_QUORUM,
+                         "%s: too few nodes: %s. When they are back: redlock set resume%s", what,
+                         why[0] != '\0' ? why : "a majority is needed",
+                         config->is_joint ? ", or redlock set abort" : "");
+    } else if (status == 0) {
+        rl_steps_wait(c->steps, ROUND_MS, "%s: waits for nodes: %s", what, why);
+        status = rl_steps_caught(c->steps);
+    }
+    free(why);
+    return status;
+}
+
+/* -- Deciding -- */
+
+/* By the votes that are known. */
+static bool is_decided(const struct change *c, enum rl_change_end *end) {
+    const struct rl_set *set = c->set;
+    const uint32_t old = rl_set_members(set, &c->joint, RL_CONFIG_OLD);
+    const int quorum = count(old) / 2 + 1;
+    int done = 0, back = 0;
+    for (size_t i = 0; i < set->n; i++) {
+        const struct rl_set_node *node = &set->nodes[i];
+        if (old & rl_bit((uint32_t)i) && rl_set_has(node, &c->joint)) {
+            done += strcmp(node->vote, words[RL_CHANGE_DONE]) == 0;
+            back += strcmp(node->vote, words[RL_CHANGE_BACK]) == 0;
+        }
+    }
+    *end = done >= quorum ? RL_CHANGE_DONE : RL_CHANGE_BACK;
+    return done >= quorum || count(old) - back < quorum;
+}
+
+/* Whether a node has voted back: then nobody need wait. */
+static bool is_going_back(const struct change *c) {
+    bool is_back = false;
+    for (size_t i = 0; i < c->set->n; i++) {
+        const struct rl_set_node *node = &c->set->nodes[i];
+        is_back |= rl_set_has(node, &c->joint) && strcmp(node->vote, words[RL_CHANGE_BACK]) == 0;
+    }
+    return is_back;
+}
+
+/* One node after the other, in the order of the text. */
+static void ask_votes(struct change *c) {
+    for (uint32_t j = 0; j < c->joint.n; j++) {
+        const size_t i = rl_set_find(c->set, c->joint.members[j].url);
+        const struct rl_set_node *node = &c->set->nodes[i];
+        if (!(c->joint.members[j].sides & RL_CONFIG_OLD) || i == c->set->n ||
+            !rl_set_has(node, &c->joint)) {
+            continue;
+        }
+        rl_set_vote(c->set, i, &c->joint, words[c->wish]);
+        if (strcmp(node->vote, words[RL_CHANGE_DONE]) == 0) {
+            c->wish = RL_CHANGE_DONE;
+        } else if (strcmp(node->vote, words[RL_CHANGE_BACK]) == 0) {
+            c->wish = RL_CHANGE_BACK;
+        }
+    }
+}
+
+/* Whether all old nodes have answered, and it is not decided: then some have lost their votes. */
+static bool has_forgotten(const struct change *c) {
+    const uint32_t old = rl_set_members(c->set, &c->joint, RL_CONFIG_OLD);
+    uint32_t forgot = 0;
+    for (size_t i = 0; i < c->set->n; i++) {
+        const bool has = strcmp(c->set->nodes[i].vote, "forgot") == 0;
+        forgot |= old & (has ? rl_bit((uint32_t)i) : 0);
+    }
+    if (forgot == 0 || rl_set_having(c->set, &c->joint, old) != old) {
+        return false;
+    }
+    char *names = rl_set_names(c->set, forgot);
+    rl_say(
+        "%s lost the text during the change, and perhaps a vote on how it ends: too few are left. "
+        "If no other administrator is at work: DEL " RL_SET_VOTE_KEY
+        " on these, then redlock set resume, or redlock set abort",
+        names);
+    free(names);
+    return true;
+}
+
+static int decide(struct change *c) {
+    char what[64];
+    enum rl_change_end end;
+    int status = 0;
+    c->patient_ns = 0;
+    while (status == 0 && c->later.key.epoch == 0) {
+        ask_votes(c);
+        if (is_decided(c, &end)) {
+            c->wish = end;
+            rl_steps_done(c->steps, "decided", "decided: %s", words[end]);
+            return 0;
+        }
+        if (has_forgotten(c)) {
+            return RL_EXIT_NO_QUORUM;
+        }
+        snprintf(what, sizeof what, "the decision of epoch %" PRIu64, c->joint.key.epoch);
+        status = be_patient(c, what, &c->joint, rl_set_members(c->set, &c->joint, RL_CONFIG_OLD));
+        status = status != 0 ? status : look(c);
+    }
+    return status;
+}
+
+/* -- Meeting and waiting -- */
+
+static int compare_times(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Until a majority of the old nodes were cut that long ago. met: such a majority. */
+static int64_t left_ms(const struct change *c, uint32_t met) {
+    uint64_t times[REDLOCK_NODES_MAX];
+    size_t n = 0;
+    const int old = count(rl_set_members(c->set, &c->joint, RL_CONFIG_OLD));
+    for (size_t i = 0; i < c->set->n; i++) {
+        if (met & rl_bit((uint32_t)i)) {
+            times[n++] = c->set->nodes[i].cut_ns;
+        }
+    }
+    qsort(times, n, sizeof times[0], compare_times);
+    const uint64_t since_ns = redlock_now_ns() - times[old / 2];
+    const int64_t passed_ms = (int64_t)(since_ns / NS_PER_MS);
+    return rl_change_wait_ms(&c->joint) - passed_ms;
+}
+
+static void report_met(struct change *c) {
+    const uint32_t all = rl_set_members(c->set, &c->joint, BOTH);
+    if (!c->is_met) {
+        rl_steps_done(c->steps, "joint", "epoch %" PRIu64 ", old and new nodes: on %d of %d",
+                      c->joint.key.epoch, count(rl_set_having(c->set, &c->joint, all)), count(all));
+    }
+    c->is_met = true;
+    c->patient_ns = 0;
+}
+
+/* One round of meet, carry and wait. *is_ready: nothing of it is left to do. */
+static int prepare(struct change *c, bool *is_ready) {
+    char what[64];
+    enum rl_change_end end;
+    struct rl_set *set = c->set;
+    const struct rl_config *joint = &c->joint;
+    *is_ready = is_decided(c, &end);
+    c->wish = is_going_back(c) ? RL_CHANGE_BACK : c->wish;
+    const bool goes_back = c->wish == RL_CHANGE_BACK;
+    const uint32_t old = rl_set_members(set, joint, RL_CONFIG_OLD);
+    const uint32_t needed = goes_back ? old : rl_set_members(set, joint, BOTH);
+    if (*is_ready) {
+        return 0;
+    }
+    rl_set_write(
+        set,
+        needed & rl_set_known(set) &
+            ~(goes_back ? rl_set_having(set, joint, needed) : rl_set_met(set, joint, needed)),
+        joint);
+    const uint32_t having = rl_set_having(set, joint, needed);
+    const uint32_t met = goes_back ? having : rl_set_met(set, joint, old);
+    if (!rl_set_is_majority(set, joint, RL_CONFIG_OLD, met) ||
+        (!goes_back && !rl_set_is_majority(set, joint, RL_CONFIG_NEW, having))) {
+        snprintf(what, sizeof what, "epoch %" PRIu64, joint->key.epoch);
+        return be_patient(c, what, joint, needed);
+    }
+    report_met(c);
+    if (goes_back) {
+        *is_ready = true;
+        return 0;
+    }
+    const int64_t ms = left_ms(c, met);
+    if (!c->is_carried) {
+        c->is_carried = rl_carry(set, c->steps, joint, met);
+        return c->is_carried ? 0 : be_patient(c, "fences", joint, needed);
+    }
+    *is_ready = ms <= 0;
+    if (ms > 0) {
+        rl_steps_wait(c->steps, ms < ROUND_MS ? ms : ROUND_MS,
+                      "waits %" PRId64
+                      " s: until no lock is left that old nodes alone have granted",
+                      (ms + 999) / 1000);
+    }
+    return 0;
+}
+
+/* -- The frame -- */
+
+int rl_change_spread(struct rl_set *set, struct rl_steps *steps, const struct rl_config *config) {
+    char what[64];
+    struct change c = {.set = set, .steps = steps, .joint = *config};
+    const struct rl_config *stable = &c.joint;
+    snprintf(what, sizeof what, "epoch %" PRIu64, stable->key.epoch);
+    for (;;) {
+        const uint32_t all = rl_set_members(set, stable, RL_CONFIG_NEW);
+        rl_set_write(set, all & ~rl_set_having(set, stable, all), stable);
+        const uint32_t having = rl_set_having(set, stable, all);
+        if (rl_set_is_majority(set, stable, RL_CONFIG_NEW, having)) {
+            rl_steps_done(steps, "stable", "epoch %" PRIu64 ": on %d of %d nodes",
+                          stable->key.epoch, count(having), count(all));
+            char *why = lacking(set, stable, all);
+            if (why[0] != '\0') {
+                rl_say("not on all: %s. When they are back: redlock set resume", why);
+            }
+            free(why);
+            return 0;
+        }
+        int status = be_patient(&c, what, stable, all);
+        status = status != 0 ? status : look(&c);
+        if (status != 0 || c.later.key.epoch != 0) {
+            return status != 0 ? status
+                               : rl_fail(RL_EXIT_HELD,
+                                         "another administrator has begun epoch %" PRIu64
+                                         " meanwhile: redlock set show",
+                                         c.later.key.epoch);
+        }
+    }
+}
+
+int rl_change_run(struct rl_set *set, struct rl_steps *steps, const struct rl_config *joint,
+                  enum rl_change_end *end) {
+    struct change c = {.set = set, .steps = steps, .joint = *joint, .wish = *end};
+    struct rl_config stable;
+    bool is_ready = false;
+    int status = look(&c);
+    while (status == 0 && c.later.key.epoch == 0 && !is_ready) {
+        status = prepare(&c, &is_ready);
+        status = status != 0 ? status : look(&c);
+    }
+    if (is_ready && c.is_carried) {
+        rl_steps_done(steps, "waited", "waited: no lock is left that old nodes alone have granted");
+    }
+    status = status != 0 ? status : decide(&c);
+    if (status != 0) {
+        return status;
+    }
+    *end = c.wish;
+    set_stable(&stable, joint, c.wish);
+    if (c.later.key.epoch != 0) {
+        if (!is_end(&c.later, joint, end)) {
+            return rl_fail(RL_EXIT_HELD,
+                           "another administrator has ended this change, and begun epoch %" PRIu64
+                           ": redlock set show",
+                           c.later.key.epoch);
+        }
+        stable = c.later;
+    }
+    return rl_change_spread(set, steps, &stable);
+}

@@ -1,0 +1,253 @@
+/* See nodes.h. */
+#include "set/nodes.h"
+
+#include <assert.h>
+#include <hiredis/hiredis.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/bits.h"
+#include "exits.h"
+#include "redlock/redlock.h"
+#include "say.h"
+
+/* -- The list -- */
+
+static void set_url(const struct rl_url *url, char out[RL_CONFIG_URL_MAX + 1]) {
+    int length = snprintf(out, RL_CONFIG_URL_MAX + 1, "%s://%s", url->is_tls ? "rediss" : "redis",
+                          url->name);
+    assert(length > 0 && length <= RL_CONFIG_URL_MAX);
+    (void)length;
+}
+
+/* host:port is enough. */
+static const char *with_scheme(const char *text, char *room, size_t size) {
+    if (strstr(text, "://") != NULL) {
+        return text;
+    }
+    snprintf(room, size, "redis://%s", text);
+    return room;
+}
+
+static int check_kind(const struct rl_url *url, const char *from) {
+    return url->kind == RL_URL_TCP
+               ? 0
+               : rl_fail(RL_EXIT_USAGE,
+                         "%s: %s: a set is reached from other machines; name its host and port",
+                         from, url->name);
+}
+
+int rl_set_url(const char *text, const char *from, char out[RL_CONFIG_URL_MAX + 1]) {
+    char error[REDLOCK_MESSAGE_MAX], room[RL_URL_PASSWORD_MAX + RL_CONFIG_URL_MAX];
+    struct rl_url url;
+    struct rl_url_tls tls;
+    if (rl_url_parse_tls(with_scheme(text, room, sizeof room), &url, &tls, error, sizeof error) !=
+        0) {
+        return rl_fail(RL_EXIT_USAGE, "%s: %s", from, error);
+    }
+    int status = check_kind(&url, from);
+    if (status == 0) {
+        set_url(&url, out);
+    }
+    explicit_bzero(&url, sizeof url);
+    explicit_bzero(room, sizeof room);
+    return status;
+}
+
+size_t rl_set_find(const struct rl_set *set, const char *url) {
+    size_t i = 0;
+    while (i < set->n && strcmp(set->nodes[i].url, url) != 0 &&
+           strcmp(set->nodes[i].alias, url) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static int open_wire(struct rl_set *set, struct rl_set_node *node, const char *text) {
+    struct rl_args one = *set->args; /* its TLS options are for a node that has TLS */
+    one.nodes = (struct tool_list){.n = 1, .items = {text}};
+    if (strncasecmp(text, "rediss:", 7) != 0) {
+        one.tls_ca = one.tls_cert = one.tls_key = one.tls_server_name = NULL;
+        one.tls_insecure = false;
+    }
+    int status = rl_wires_open(&node->wire, &one, rl_wires_answer_ms(set->args));
+    if (status == 0) {
+        node->wire->args = set->args;
+        node->wire->text = node->url;
+        status = check_kind(&node->wire->url, set->args->nodes_from);
+    }
+    return status;
+}
+
+int rl_set_add(struct rl_set *set, const char *given) {
+    char room[RL_URL_PASSWORD_MAX + RL_CONFIG_URL_MAX];
+    const char *text = with_scheme(given, room, sizeof room);
+    if (set->n == REDLOCK_NODES_MAX) {
+        return rl_fail(RL_EXIT_USAGE, "too many nodes; at most %d", REDLOCK_NODES_MAX);
+    }
+    struct rl_set_node *node = &set->nodes[set->n];
+    memset(node, 0, sizeof *node);
+    int status = open_wire(set, node, text);
+    if (status != 0) {
+        rl_wires_free(node->wire, 1);
+        return status;
+    }
+    set_url(&node->wire->url, node->url);
+    if (rl_set_find(set, node->url) < set->n) {
+        rl_wires_free(node->wire, 1);
+        return 0;
+    }
+    struct rl_url *url = &node->wire->url;
+    if (set->n > 0 && !url->has_password) {
+        const struct rl_url *like = &set->nodes[0].wire->url;
+        url->has_password = like->has_password;
+        memcpy(url->user, like->user, sizeof url->user);
+        memcpy(url->password, like->password, sizeof url->password);
+        url->db = url->db == 0 ? like->db : url->db;
+    }
+    set->n++;
+    return 0;
+}
+
+int rl_set_open(struct rl_set *set, const struct rl_args *args) {
+    int status = 0;
+    *set = (struct rl_set){.args = args};
+    for (size_t i = 0; i < args->nodes.n && status == 0; i++) {
+        status = rl_set_add(set, args->nodes.items[i]);
+    }
+    for (size_t i = 0; i < set->n; i++) {
+        set->nodes[i].is_given = true;
+    }
+    return status;
+}
+
+static void close_node(struct rl_set_node *node) {
+    rl_wire_disconnect(node->wire);
+    rl_wires_free(node->wire, 1);
+}
+
+void rl_set_close(struct rl_set *set) {
+    for (size_t i = 0; i < set->n; i++) {
+        close_node(&set->nodes[i]);
+    }
+    set->n = 0;
+}
+
+void rl_set_drop(struct rl_set *set, size_t at) {
+    close_node(&set->nodes[at]);
+    set->n--;
+    memmove(&set->nodes[at], &set->nodes[at + 1], (set->n - at) * sizeof set->nodes[0]);
+    for (size_t i = at; i < set->n; i++) {
+        set->nodes[i].wire->text = set->nodes[i].url;
+    }
+}
+
+const char *rl_set_name(const struct rl_set_node *node) {
+    return strstr(node->url, "://") + 3;
+}
+
+char *rl_set_names(const struct rl_set *set, uint32_t which) {
+    char *names = rl_must_print("%s", "");
+    for (size_t i = 0; i < set->n; i++) {
+        if (which & rl_bit((uint32_t)i)) {
+            char *longer = rl_must_print("%s%s%s", names, names[0] != '\0' ? ", " : "",
+                                         rl_set_name(&set->nodes[i]));
+            free(names);
+            names = longer;
+        }
+    }
+    return names;
+}
+
+/* -- Questions -- */
+
+redisReply *rl_set_checked(struct rl_set_node *node, redisReply *reply) {
+    struct rl_wire *wire = node->wire;
+    reply = rl_wire_checked(wire, reply);
+    if (reply == NULL) {
+        snprintf(node->why, sizeof node->why, "%s", wire->failure);
+        if (rl_socket_has_failed(&wire->socket)) {
+            rl_wire_disconnect(wire);
+            node->is_up = false;
+        }
+    }
+    return reply;
+}
+
+static bool read_info(struct rl_set_node *node) {
+    char run_id[RL_WIRE_TEXT_MAX], role[RL_WIRE_TEXT_MAX];
+    redisReply *reply = rl_set_checked(node, rl_wire_command(node->wire, "INFO"));
+    if (reply == NULL || reply->str == NULL) {
+        freeReplyObject(reply);
+        return false;
+    }
+    rl_wire_info_text(reply->str, "run_id", run_id);
+    if (strcmp(run_id, node->run_id) != 0) { /* it has restarted */
+        node->cut_ns = 0;
+    }
+    memcpy(node->run_id, run_id, sizeof node->run_id);
+    node->is_replica = strcmp(rl_wire_info_text(reply->str, "role", role), "slave") == 0;
+    node->uptime_s = rl_wire_info_number(reply->str, "uptime_in_seconds");
+    freeReplyObject(reply);
+    return true;
+}
+
+static bool connect_node(struct rl_set_node *node) {
+    struct rl_wire *wire = node->wire;
+    if (node->is_up) {
+        return true;
+    }
+    rl_wire_disconnect(wire);
+    if (!rl_wire_connect(wire) || !rl_wire_hello(wire)) {
+        snprintf(node->why, sizeof node->why, "%s", wire->failure);
+        return false;
+    }
+    node->is_up = true;
+    if (!read_info(node)) {
+        rl_wire_disconnect(wire);
+        node->is_up = false;
+    }
+    return node->is_up;
+}
+
+struct errand {
+    struct rl_set_node *node;
+    rl_set_ask *ask;
+    void *data;
+};
+
+static void run(void *data) {
+    const struct errand *errand = data;
+    struct rl_set_node *node = errand->node;
+    const bool was_up = node->is_up;
+    if (connect_node(node)) {
+        errand->ask(node, errand->data);
+        if (!node->is_up && was_up && connect_node(node)) {
+            errand->ask(node, errand->data);
+        }
+    }
+}
+
+void rl_set_each(struct rl_set *set, uint32_t which, rl_set_ask *ask, void *data) {
+    struct errand errands[REDLOCK_NODES_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < set->n; i++) {
+        if (which & rl_bit((uint32_t)i)) {
+            set->nodes[i].is_known = false;
+            set->nodes[i].is_asked = true;
+            errands[n++] = (struct errand){&set->nodes[i], ask, data};
+        }
+    }
+    rl_wires_each(errands, sizeof errands[0], n, run);
+}
+
+uint32_t rl_set_known(const struct rl_set *set) {
+    uint32_t which = 0;
+    for (size_t i = 0; i < set->n; i++) {
+        which |= set->nodes[i].is_known ? rl_bit((uint32_t)i) : 0;
+    }
+    return which;
+}

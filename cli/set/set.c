@@ -1,0 +1,488 @@
+/* See set.h. */
+#include "set/set.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "exits.h"
+#include "say.h"
+#include "set/change.h"
+#include "set/lock.h"
+#include "set/nodes.h"
+#include "set/show.h"
+#include "set/steps.h"
+#include "set/texts.h"
+#include "tool/number.h"
+#include "tool/utf8.h"
+
+#define MAX_TTL_MS 86400000
+
+struct command {
+    const char *name;
+    struct rl_args *args;
+    struct rl_set set;
+    struct rl_steps steps;
+    struct rl_config now;   /* as it was confirmed */
+    struct rl_config joint; /* that it is to become */
+    int64_t wait_ms;        /* until new nodes may vote */
+};
+
+static void draw_hex(char *out, size_t digits) {
+    unsigned char random[RL_CONFIG_ID_LEN / 2] = {0};
+    assert(digits / 2 <= sizeof random);
+    if (getrandom(random, digits / 2, 0) != (ssize_t)(digits / 2)) {
+        exit(rl_fail(RL_EXIT_SYSTEM, "no random bytes"));
+    }
+    for (size_t i = 0; i < digits / 2; i++) {
+        snprintf(out + 2 * i, 3, "%02x", random[i]);
+    }
+}
+
+/* is_needed: without the lock nothing is done. */
+static int with_lock(struct command *command, const char *id, bool is_needed, rl_set_work *work) {
+    const struct rl_set_lock lock = {.name = command->name,
+                                     .id = id,
+                                     .max_ttl_ms = command->now.max_ttl_ms,
+                                     .is_needed = is_needed,
+                                     .steps = &command->steps};
+    return rl_set_locked(command->args, &lock, work, command);
+}
+
+/* -- Asking -- */
+
+static int check_terminal(const struct rl_args *args) {
+    const bool asks = !args->yes && !args->dry_run;
+    return asks && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+               ? rl_fail(RL_EXIT_USAGE,
+                         "set: there is no terminal to ask on; give --yes if it is meant")
+               : 0;
+}
+
+/* Returns 0, or an exit status: it is not meant, or only shown. */
+static int confirm(const struct rl_args *args, const char *question) {
+    char answer[16] = "";
+    rl_output_flush();
+    if (args->dry_run || args->yes) {
+        return 0;
+    }
+    fprintf(stderr, "%s [y/N] ", question);
+    fflush(stderr);
+    if (fgets(answer, sizeof answer, stdin) == NULL) {
+        fprintf(stderr, "\n");
+    }
+    answer[strcspn(answer, "\r\n")] = '\0';
+    return strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0
+               ? 0
+               : rl_fail(RL_EXIT_HELD, "nothing was done");
+}
+
+/* -- What nodes must be -- */
+
+/* Of these, and beside all others. Returns 0 or an exit status. */
+static int check_nodes(const struct rl_set *set, uint32_t which) {
+    for (size_t i = 0; i < set->n; i++) {
+        const struct rl_set_node *node = &set->nodes[i];
+        const char *name = rl_set_name(node);
+        if (!(which & rl_bit((uint32_t)i))) {
+            continue;
+        }
+        if (!node->is_known) {
+            return rl_fail(RL_EXIT_NO_QUORUM, "%s: %s; nothing was done", name, node->why);
+        }
+        if (node->is_replica) {
+            return rl_fail(RL_EXIT_USAGE,
+                           "%s is a replica: name an independent server, or make it one: REPLICAOF "
+                           "NO ONE",
+                           name);
+        }
+        if (node->config.problem != NULL) {
+            return rl_fail(RL_EXIT_USAGE,
+                           "%s: its configuration %s; if it is in no set: DEL " RL_CONFIG_KEY, name,
+                           node->config.problem);
+        }
+        for (size_t j = 0; j < set->n; j++) {
+            if (j != i && strcmp(node->run_id, set->nodes[j].run_id) == 0 &&
+                node->run_id[0] != '\0') {
+                return rl_fail(RL_EXIT_USAGE, "%s and %s are the same server", name,
+                               rl_set_name(&set->nodes[j]));
+            }
+        }
+    }
+    return 0;
+}
+
+/* Until a majority of the new nodes has run long enough for strict clients. */
+static int64_t quarantine_ms(const struct command *command) {
+    const struct rl_args *args = command->args;
+    const struct rl_set *set = &command->set;
+    int64_t longest_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms) + 1000;
+    const uint32_t side = rl_set_members(set, &command->joint, RL_CONFIG_NEW);
+    int64_t wait_ms = 0;
+    uint32_t old_enough = 0;
+    if (args->guard != REDLOCK_GUARD_STRICT) {
+        return 0;
+    }
+    while (!rl_set_is_majority(set, &command->joint, RL_CONFIG_NEW, old_enough & side) &&
+           wait_ms <= longest_ms) {
+        old_enough = 0;
+        for (size_t i = 0; i < set->n; i++) {
+            const int64_t up_ms = 1000 * set->nodes[i].uptime_s + wait_ms;
+            old_enough |= set->nodes[i].is_known && up_ms >= longest_ms ? rl_bit((uint32_t)i) : 0;
+        }
+        wait_ms += 1000;
+    }
+    return wait_ms > 0 ? wait_ms - 1000 : 0;
+}
+
+/* -- init -- */
+
+static int init_now(void *data) {
+    struct command *command = data;
+    return rl_change_spread(&command->set, &command->steps, &command->now);
+}
+
+/* Whether it is what an init that was not finished has written. */
+static bool is_unfinished(const struct rl_set *set, const struct rl_config *latest) {
+    const uint32_t all = rl_set_members(set, latest, RL_CONFIG_NEW);
+    return latest->key.epoch == 1 && !latest->is_joint && rl_bits_count(all) == set->n &&
+           rl_set_having(set, latest, all) != all;
+}
+
+static int cmd_init(struct command *command) {
+    struct rl_set *set = &command->set;
+    struct rl_config *now = &command->now;
+    char ttl[TOOL_DURATION_TEXT_MAX];
+    int status = rl_set_look(set);
+    const struct rl_config *latest = rl_set_latest(set);
+    if (status != 0) {
+        return status;
+    }
+    if (latest != NULL && !is_unfinished(set, latest)) {
+        return rl_fail(RL_EXIT_HELD,
+                       "%s is a node of set %s already, epoch %" PRIu64 ": redlock set show",
+                       rl_set_name(&set->nodes[0]), latest->key.id, latest->key.epoch);
+    }
+    if (set->n > RL_CONFIG_SIDE_MAX || command->args->max_ttl_ms > MAX_TTL_MS) {
+        return rl_fail(RL_EXIT_USAGE, "a set has at most %d nodes, and a --max-ttl of at most 1d",
+                       RL_CONFIG_SIDE_MAX);
+    }
+    status = check_nodes(set, (uint32_t)((1u << set->n) - 1));
+    if (status != 0) {
+        return status;
+    }
+    if (latest != NULL) {
+        *now = *latest;
+        rl_say("an init that was not finished is completed");
+    } else {
+        now->key.epoch = 1;
+        draw_hex(now->key.id, RL_CONFIG_ID_LEN);
+        draw_hex(now->key.change, RL_CONFIG_CHANGE_LEN);
+        now->max_ttl_ms = (uint32_t)command->args->max_ttl_ms;
+        for (; now->n < set->n; now->n++) {
+            struct rl_config_member *member = &now->members[now->n];
+            memcpy(member->url, set->nodes[now->n].url, sizeof member->url);
+            member->sides = RL_CONFIG_NEW;
+        }
+    }
+    if (!command->args->json) {
+        printf("set %s of %" PRIu32 " nodes, max-ttl %s\n", now->key.id, now->n,
+               tool_duration_show(now->max_ttl_ms, ttl, sizeof ttl));
+    }
+    rl_output_flush();
+    if (!command->args->dry_run && !command->args->yes) {
+        rl_say(
+            "clients of other libraries, and of versions before this one, do not read it: as long "
+            "as there are any, change no nodes by redlock set");
+    }
+    status = confirm(command->args, "Make these nodes a set?");
+    return status != 0 || command->args->dry_run ? status
+                                                 : with_lock(command, "init", false, init_now);
+}
+
+/* -- replace, resize -- */
+
+static int change_now(void *data) {
+    struct command *command = data;
+    struct rl_set *set = &command->set;
+    struct rl_steps *steps = &command->steps;
+    enum rl_change_end end = RL_CHANGE_DONE;
+    int status = 0;
+    while (command->wait_ms > 0 && status == 0) {
+        rl_steps_wait(steps, 1000, "waits %" PRId64 " s: until the new nodes may vote",
+                      command->wait_ms / 1000);
+        command->wait_ms -= 1000;
+        status = rl_steps_caught(steps);
+    }
+    status = status != 0 ? status : rl_set_look(set);
+    const struct rl_config *latest = rl_set_latest(set);
+    if (status != 0) {
+        return status;
+    }
+    if (latest == NULL || rl_config_compare(&command->now.key, &latest->key) != RL_CONFIG_SAME) {
+        return rl_fail(RL_EXIT_HELD, "the set has changed meanwhile; nothing was done");
+    }
+    const uint32_t all = rl_set_members(set, &command->now, RL_CONFIG_NEW);
+    if (rl_set_having(set, &command->now, all) != (all & rl_set_known(set))) {
+        status = rl_change_spread(set, steps, &command->now);
+    }
+    status = status != 0 ? status : rl_change_run(set, steps, &command->joint, &end);
+    if (status == 0 && end != RL_CHANGE_DONE) {
+        return rl_fail(RL_EXIT_HELD, "another administrator has aborted this change");
+    }
+    return status;
+}
+
+static int find_now(struct command *command) {
+    const struct rl_config *latest = rl_set_latest(&command->set);
+    if (latest == NULL) {
+        const size_t answering = rl_bits_count(rl_set_known(&command->set));
+        return answering == 0
+                   ? rl_fail(RL_EXIT_NO_QUORUM, "no node answers: %s: %s",
+                             rl_set_name(&command->set.nodes[0]), command->set.nodes[0].why)
+                   : rl_fail(RL_EXIT_USAGE, "these nodes have no configuration: redlock set init");
+    }
+    command->now = *latest;
+    return 0;
+}
+
+/* From now to these nodes. */
+static int change_to(struct command *command, char (*urls)[RL_CONFIG_URL_MAX + 1], uint32_t n) {
+    struct rl_set *set = &command->set;
+    struct rl_config *joint = &command->joint;
+    char change[RL_CONFIG_CHANGE_LEN + 1];
+    draw_hex(change, RL_CONFIG_CHANGE_LEN);
+    rl_change_joint(joint, &command->now, urls, n, change);
+    uint32_t old = rl_set_members(set, joint, RL_CONFIG_OLD);
+    uint32_t new = rl_set_members(set, joint, RL_CONFIG_NEW);
+    if (old == new) {
+        rl_say("the set has these nodes already");
+        return 0;
+    }
+    int status = check_nodes(set, new & ~old);
+    if (status != 0) {
+        return status;
+    }
+    if (!rl_set_is_majority(set, joint, RL_CONFIG_OLD, rl_set_known(set)) ||
+        !rl_set_is_majority(set, joint, RL_CONFIG_NEW, rl_set_known(set))) {
+        char *names = rl_set_names(set, (old | new) & ~rl_set_known(set));
+        status = rl_fail(RL_EXIT_NO_QUORUM,
+                         "too few nodes answer: a majority of the old and one of the new nodes are "
+                         "needed; without answer: %s",
+                         names);
+        free(names);
+        return status;
+    }
+    command->wait_ms = quarantine_ms(command);
+    if (!command->args->json) {
+        rl_set_show_plan(set, joint, command->wait_ms);
+    }
+    status = confirm(command->args, "Change the nodes of the set?");
+    return status != 0 || command->args->dry_run
+               ? status
+               : with_lock(command, joint->key.id, true, change_now);
+}
+
+static int look_for_change(struct command *command) {
+    int status = rl_set_look(&command->set);
+    status = status != 0 ? status : find_now(command);
+    if (status == 0 && command->now.is_joint) {
+        return rl_fail(RL_EXIT_HELD,
+                       "a change is pending, epoch %" PRIu64
+                       ": first redlock set resume, or redlock set abort",
+                       command->now.key.epoch);
+    }
+    return status;
+}
+
+static bool is_in(const struct rl_config *config, const char *url) {
+    bool found = false;
+    for (uint32_t i = 0; i < config->n; i++) {
+        found |= strcmp(config->members[i].url, url) == 0;
+    }
+    return found;
+}
+
+/* The node's own URL, if it has been read under another name. */
+static void resolve(const struct rl_set *set, char url[RL_CONFIG_URL_MAX + 1]) {
+    const size_t i = rl_set_find(set, url);
+    if (i < set->n) {
+        memcpy(url, set->nodes[i].url, RL_CONFIG_URL_MAX + 1);
+    }
+}
+
+static int cmd_replace(struct command *command) {
+    char urls[RL_CONFIG_SIDE_MAX][RL_CONFIG_URL_MAX + 1], old[RL_CONFIG_URL_MAX + 1],
+        new[RL_CONFIG_URL_MAX + 1];
+    char **words = command->args->words;
+    const struct rl_config *now = &command->now;
+    uint32_t n = 0;
+    int status = rl_set_url(words[1], "OLD", old);
+    status = status != 0 ? status : rl_set_url(words[2], "NEW", new);
+    status = status != 0 ? status : rl_set_add(&command->set, words[2]);
+    status = status != 0 ? status : look_for_change(command);
+    if (status != 0) {
+        return status;
+    }
+    resolve(&command->set, old);
+    resolve(&command->set, new);
+    if (!is_in(now, old)) {
+        return rl_fail(RL_EXIT_USAGE, "%s is not in the set; redlock set show has its nodes", old);
+    }
+    if (is_in(now, new)) {
+        return rl_fail(RL_EXIT_USAGE, "%s is already in the set", new);
+    }
+    for (uint32_t i = 0; i < now->n; i++) {
+        if (strcmp(now->members[i].url, old) != 0) {
+            memcpy(urls[n++], now->members[i].url, sizeof urls[0]);
+        }
+    }
+    memcpy(urls[n++], new, sizeof urls[0]);
+    return change_to(command, urls, n);
+}
+
+static int cmd_resize(struct command *command) {
+    char urls[RL_CONFIG_SIDE_MAX][RL_CONFIG_URL_MAX + 1];
+    const uint32_t n = (uint32_t)command->args->n_words - 1;
+    int status = 0;
+    for (uint32_t i = 0; i < n && status == 0; i++) {
+        const char *word = command->args->words[i + 1];
+        status = rl_set_url(word, "resize", urls[i]);
+        status = status != 0 ? status : rl_set_add(&command->set, word);
+    }
+    status = status != 0 ? status : look_for_change(command);
+    for (uint32_t i = 0; i < n && status == 0; i++) {
+        resolve(&command->set, urls[i]);
+        for (uint32_t j = 0; j < i && status == 0; j++) {
+            if (strcmp(urls[i], urls[j]) == 0) {
+                status = rl_fail(RL_EXIT_USAGE, "resize: %s is named twice", urls[i]);
+            }
+        }
+    }
+    return status != 0 ? status : change_to(command, urls, n);
+}
+
+/* -- resume, abort, show -- */
+
+static int resume_now(void *data) {
+    struct command *command = data;
+    struct rl_set *set = &command->set;
+    enum rl_change_end end = RL_CHANGE_DONE;
+    int status = rl_set_look(set);
+    status = status != 0 ? status : find_now(command);
+    if (status != 0) {
+        return status;
+    }
+    if (!command->now.is_joint) {
+        return rl_change_spread(set, &command->steps, &command->now);
+    }
+    status = rl_change_run(set, &command->steps, &command->now, &end);
+    return status == 0 && end == RL_CHANGE_BACK
+               ? rl_fail(RL_EXIT_HELD, "the change had been aborted: the old nodes are the set")
+               : status;
+}
+
+static int abort_now(void *data) {
+    struct command *command = data;
+    struct rl_set *set = &command->set;
+    enum rl_change_end end = RL_CHANGE_BACK;
+    int status = rl_set_look(set);
+    status = status != 0 ? status : find_now(command);
+    if (status != 0) {
+        return status;
+    }
+    if (!command->now.is_joint) {
+        return rl_fail(RL_EXIT_HELD, "no change is pending: epoch %" PRIu64 " is stable",
+                       command->now.key.epoch);
+    }
+    status = rl_change_run(set, &command->steps, &command->now, &end);
+    return status == 0 && end == RL_CHANGE_DONE
+               ? rl_fail(RL_EXIT_HELD,
+                         "too late: the change was decided, and is done: the new nodes are the set")
+               : status;
+}
+
+static int look_and_lock(struct command *command, rl_set_work *work) {
+    int status = rl_set_look(&command->set);
+    status = status != 0 ? status : find_now(command);
+    return status != 0 ? status : with_lock(command, command->now.key.id, false, work);
+}
+
+static int cmd_resume(struct command *command) {
+    return look_and_lock(command, resume_now);
+}
+
+static int cmd_abort(struct command *command) {
+    return look_and_lock(command, abort_now);
+}
+
+static int cmd_show(struct command *command) {
+    int status = rl_set_look(&command->set);
+    return status != 0 ? status : rl_set_show(&command->set);
+}
+
+/* -- The command -- */
+
+static const struct {
+    const char *name, *usage;
+    int min, max; /* words behind it */
+    bool asks;
+    int (*run)(struct command *);
+} subs[] = {
+    {"init", "redlock set init", 0, 0, true, cmd_init},
+    {"show", "redlock set show", 0, 0, false, cmd_show},
+    {"replace", "redlock set replace OLD NEW", 2, 2, true, cmd_replace},
+    {"resize", "redlock set resize URL..., 1 to 7 nodes", 1, RL_CONFIG_SIDE_MAX, true, cmd_resize},
+    {"resume", "redlock set resume", 0, 0, false, cmd_resume},
+    {"abort", "redlock set abort", 0, 0, false, cmd_abort},
+};
+
+static int run_sub(struct rl_args *args, size_t i) {
+    struct command *command = rl_must_alloc(1, sizeof *command);
+    command->name = subs[i].name;
+    command->args = args;
+    command->steps.json = args->json;
+    int status = subs[i].asks    ? check_terminal(args)
+                 : args->dry_run ? rl_fail(RL_EXIT_USAGE, "set %s: --dry-run has no effect with it",
+                                           subs[i].name)
+                                 : 0;
+    if (status == 0) {
+        status = rl_set_open(&command->set, args);
+        status = status != 0 ? status : subs[i].run(command);
+        if (args->json && subs[i].run != cmd_show) {
+            rl_set_show_outcome(&command->set, &command->steps, subs[i].name, status);
+        }
+        rl_set_close(&command->set);
+    }
+    rl_steps_free(&command->steps);
+    free(command);
+    return status;
+}
+
+int rl_cmd_set(struct rl_args *args) {
+    char shown[64];
+    const char *name = args->n_words > 0 ? args->words[0] : "";
+    if (args->child != NULL) {
+        return rl_fail(RL_EXIT_USAGE, "set: it runs no command; leave -- out");
+    }
+    for (size_t i = 0; i < sizeof subs / sizeof subs[0]; i++) {
+        if (strcmp(name, subs[i].name) == 0) {
+            const int n = args->n_words - 1;
+            return n < subs[i].min || n > subs[i].max
+                       ? rl_fail(RL_EXIT_USAGE, "set %s: %s", name, subs[i].usage)
+                       : run_sub(args, i);
+        }
+    }
+    return rl_fail(RL_EXIT_USAGE,
+                   "set: %s%s%s there are init, show, replace OLD NEW, resize URL..., resume and "
+                   "abort",
+                   name[0] != '\0' ? "\"" : "",
+                   tool_utf8_clean(name, strlen(name), shown, sizeof shown),
+                   name[0] != '\0' ? "\" is not one;" : "");
+}

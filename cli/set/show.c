@@ -1,0 +1,316 @@
+/* See show.h. */
+#include "set/show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "exits.h"
+#include "say.h"
+#include "set/change.h"
+#include "set/texts.h"
+#include "tool/json.h"
+#include "tool/number.h"
+
+#define NODE_WIDTH_MAX 40
+#define CLAUSE_MAX 512
+
+#define BOTH (RL_CONFIG_OLD | RL_CONFIG_NEW)
+
+static const char *name_of(const char *url) {
+    return strstr(url, "://") + 3;
+}
+
+static const char *self_of(const struct rl_set_node *node) {
+    return node->config.members[node->config.self].url;
+}
+
+static bool has_text(const struct rl_set_node *node) {
+    return node->is_known && node->config.key.epoch != 0;
+}
+
+static const char *kind_of(const struct rl_config *config) {
+    return config->is_joint ? "joint" : "stable";
+}
+
+static int width_of(const struct rl_set *set) {
+    int width = 4;
+    for (size_t i = 0; i < set->n; i++) {
+        width = rl_say_widen(width, rl_set_name(&set->nodes[i]), NODE_WIDTH_MAX);
+    }
+    return width + 2;
+}
+
+/* -- Do they agree? -- */
+
+enum verdict { AGREE, DIFFER, UNKNOWN };
+
+struct finding {
+    enum verdict verdict;
+    char text[CLAUSE_MAX];
+    const char *remedy;
+};
+
+static struct finding judge_node(const struct rl_set_node *node, const struct rl_config *latest,
+                                 bool is_member) {
+    struct finding finding = {.verdict = DIFFER};
+    const char *name = rl_set_name(node);
+    if (!node->is_known) {
+        finding.verdict = is_member ? UNKNOWN : AGREE;
+        finding.remedy = "when it is back: redlock set resume";
+        snprintf(finding.text, CLAUSE_MAX, "%s: %s", name, node->why);
+    } else if (node->config.problem != NULL) {
+        finding.remedy = "DEL " RL_CONFIG_KEY " on it, then redlock set resume";
+        snprintf(finding.text, CLAUSE_MAX, "%s: its configuration %s", name, node->config.problem);
+    } else if (!is_member) {
+        const bool has_left = node->config.key.epoch != 0;
+        finding.verdict = has_left ? AGREE : DIFFER;
+        finding.remedy = "leave it out of the nodes, or add it: redlock set resize";
+        snprintf(finding.text, CLAUSE_MAX, has_left ? "" : "%s is not a member", name);
+    } else if (rl_set_has(node, latest)) {
+        finding.verdict = AGREE;
+    } else if (node->config.key.epoch == 0) {
+        finding.remedy = "redlock set resume";
+        snprintf(finding.text, CLAUSE_MAX, "%s has no configuration", name);
+    } else if (strcmp(self_of(node), node->url) != 0) {
+        finding.remedy = "DEL " RL_CONFIG_KEY " on it, then redlock set resume";
+        snprintf(finding.text, CLAUSE_MAX, "%s is %s by its configuration", name,
+                 name_of(self_of(node)));
+    } else {
+        finding.remedy = "redlock set resume";
+        snprintf(finding.text, CLAUSE_MAX, "%s has epoch %" PRIu64 ", change %s", name,
+                 node->config.key.epoch, node->config.key.change);
+    }
+    return finding;
+}
+
+static bool is_member(const struct rl_set *set, const struct rl_config *latest, size_t i) {
+    return (rl_set_members(set, latest, BOTH) & rl_bit((uint32_t)i)) != 0;
+}
+
+/* Calls back for each finding that is not good. Returns the exit status. */
+static int judge(const struct rl_set *set, void (*tell)(void *, const struct finding *),
+                 void *data) {
+    const struct rl_config *latest = rl_set_latest(set);
+    int status = RL_EXIT_OK;
+    if (latest == NULL && rl_set_known(set) == 0) {
+        const struct finding silent = {UNKNOWN, "no node answers", "redlock doctor says more"};
+        tell(data, &silent);
+        return RL_EXIT_NO_QUORUM;
+    }
+    if (latest == NULL) {
+        const struct finding none = {DIFFER, "no node that answers has a configuration",
+                                     "redlock set init"};
+        tell(data, &none);
+        return RL_EXIT_WARNINGS;
+    }
+    if (latest->is_joint) {
+        const struct finding pending = {DIFFER, "a change is pending",
+                                        "redlock set resume, or redlock set abort"};
+        tell(data, &pending);
+        status = RL_EXIT_WARNINGS;
+    }
+    for (size_t i = 0; i < set->n; i++) {
+        const struct finding finding =
+            judge_node(&set->nodes[i], latest, is_member(set, latest, i));
+        if (finding.verdict != AGREE) {
+            tell(data, &finding);
+            status = RL_EXIT_WARNINGS;
+        }
+    }
+    const bool is_answered =
+        rl_set_is_majority(set, latest, RL_CONFIG_NEW, rl_set_known(set)) &&
+        (!latest->is_joint || rl_set_is_majority(set, latest, RL_CONFIG_OLD, rl_set_known(set)));
+    return is_answered ? status : RL_EXIT_NO_QUORUM;
+}
+
+/* -- The screen -- */
+
+static void print_side(const struct rl_config *config, const char *title, int side) {
+    char text[RL_CONFIG_TEXT_MAX];
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < config->n; i++) {
+        if (config->members[i].sides & side) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? " " : "",
+                                     config->members[i].url);
+        }
+    }
+    const int indent = printf("%-9s", title);
+    rl_say_wrapped(text, indent);
+}
+
+static void print_node(const struct rl_set *set, size_t i, const struct rl_config *latest,
+                       int width) {
+    const struct rl_set_node *node = &set->nodes[i];
+    const struct rl_config *config = &node->config;
+    printf("  %-*s", width, rl_set_name(node));
+    if (!node->is_known) {
+        rl_say_painted(RL_PAINT_BAD, node->why, 0);
+    } else if (!has_text(node)) {
+        rl_say_painted(RL_PAINT_WARN,
+                       config->problem != NULL ? config->problem : "no configuration", 0);
+    } else {
+        printf("%-7" PRIu64 "%-10s%-8s%-*s%s", config->key.epoch, config->key.change,
+               kind_of(config), width, name_of(self_of(node)),
+               node->vote[0] != '\0' ? node->vote : "-");
+        printf("%s", is_member(set, latest, i) ? "" : "  has left the set");
+    }
+    printf("\n");
+}
+
+static void print_finding(void *data, const struct finding *finding) {
+    (void)data;
+    const int indent = printf("  ");
+    char text[CLAUSE_MAX + 128];
+    snprintf(text, sizeof text, "%s: %s", finding->text, finding->remedy);
+    rl_say_wrapped(text, indent);
+}
+
+static void print_screen(const struct rl_set *set) {
+    char ttl[TOOL_DURATION_TEXT_MAX];
+    const struct rl_config *latest = rl_set_latest(set);
+    const int width = width_of(set);
+    if (latest != NULL) {
+        printf("set %s, epoch %" PRIu64 ", %s, max-ttl %s\n", latest->key.id, latest->key.epoch,
+               kind_of(latest), tool_duration_show(latest->max_ttl_ms, ttl, sizeof ttl));
+        if (latest->is_joint) {
+            print_side(latest, "old", RL_CONFIG_OLD);
+        }
+        print_side(latest, latest->is_joint ? "new" : "members", RL_CONFIG_NEW);
+        printf("\n");
+    }
+    printf("  %-*s%-7s%-10s%-8s%-*s%s\n", width, "node", "epoch", "change", "is", width, "self",
+           "vote");
+    for (size_t i = 0; i < set->n; i++) {
+        print_node(set, i, latest, width);
+    }
+    printf("\n");
+    if (judge(set, print_finding, NULL) == RL_EXIT_OK) {
+        printf("all agree\n");
+    }
+}
+
+/* -- JSON -- */
+
+static void put_side(struct tool_json *json, const struct rl_config *config, const char *name,
+                     int side) {
+    tool_json_open(json, name, '[');
+    for (uint32_t i = 0; i < config->n; i++) {
+        if (config->members[i].sides & side) {
+            tool_json_put(json, JSON_TEXT(NULL, config->members[i].url));
+        }
+    }
+    tool_json_close(json, ']');
+}
+
+static void put_config(struct tool_json *json, const struct rl_config *config) {
+    tool_json_put(json, JSON_TEXT("id", config->key.id), JSON_INT("epoch", config->key.epoch),
+                  JSON_TEXT("change", config->key.change), JSON_TEXT("state", kind_of(config)),
+                  JSON_INT("max_ttl_ms", config->max_ttl_ms));
+    if (config->is_joint) {
+        put_side(json, config, "old", RL_CONFIG_OLD);
+    }
+    put_side(json, config, "nodes", RL_CONFIG_NEW);
+}
+
+static void put_nodes(struct tool_json *json, const struct rl_set *set) {
+    const struct rl_config *latest = rl_set_latest(set);
+    tool_json_open(json, "answers", '[');
+    for (size_t i = 0; i < set->n; i++) {
+        const struct rl_set_node *node = &set->nodes[i];
+        const bool has = has_text(node);
+        tool_json_object(json, NULL, JSON_TEXT("node", rl_set_name(node)),
+                         JSON_KNOWN(has, INT, "epoch", node->config.key.epoch),
+                         JSON_KNOWN(has, TEXT, "change", node->config.key.change),
+                         JSON_KNOWN(has, TEXT, "state", kind_of(&node->config)),
+                         JSON_KNOWN(has, TEXT, "self", self_of(node)),
+                         JSON_TEXT_OR_NULL("vote", node->vote),
+                         JSON_BOOL("member", latest != NULL && is_member(set, latest, i)),
+                         JSON_TEXT("error", !node->is_known ? node->why : node->config.problem));
+    }
+    tool_json_close(json, ']');
+}
+
+static void put_finding(void *data, const struct finding *finding) {
+    tool_json_object(data, NULL, JSON_TEXT("text", finding->text),
+                     JSON_TEXT("remedy", finding->remedy));
+}
+
+static void ignore(void *data, const struct finding *finding) {
+    (void)data, (void)finding;
+}
+
+static void print_json(const struct rl_set *set) {
+    struct tool_json json = {.file = stdout};
+    const struct rl_config *latest = rl_set_latest(set);
+    tool_json_open(&json, NULL, '{');
+    if (latest != NULL) {
+        put_config(&json, latest);
+    }
+    tool_json_put(&json, JSON_BOOL("agree", judge(set, ignore, NULL) == RL_EXIT_OK));
+    tool_json_open(&json, "findings", '[');
+    judge(set, put_finding, &json);
+    tool_json_close(&json, ']');
+    put_nodes(&json, set);
+    tool_json_close(&json, '}');
+    tool_json_end(&json);
+}
+
+int rl_set_show(const struct rl_set *set) {
+    if (set->args->json) {
+        print_json(set);
+    } else {
+        print_screen(set);
+    }
+    return judge(set, ignore, NULL);
+}
+
+void rl_set_show_outcome(const struct rl_set *set, const struct rl_steps *steps, const char *name,
+                         int exit_status) {
+    struct tool_json json = {.file = stdout};
+    const struct rl_config *latest = rl_set_latest(set);
+    char at[RL_WHEN_MAX];
+    tool_json_open(&json, NULL, '{');
+    tool_json_put(&json, JSON_TEXT("command", name), JSON_INT("exit_status", exit_status));
+    if (latest != NULL) {
+        put_config(&json, latest);
+    }
+    tool_json_open(&json, "steps", '[');
+    for (size_t i = 0; i < steps->n; i++) {
+        tool_json_object(&json, NULL, JSON_TEXT("step", steps->items[i].name),
+                         JSON_TEXT("at", rl_when_utc(steps->items[i].at_ms, at)),
+                         JSON_TEXT("text", steps->items[i].text));
+    }
+    tool_json_close(&json, ']');
+    tool_json_close(&json, '}');
+    tool_json_end(&json);
+}
+
+/* -- A change -- */
+
+void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, int64_t wait_ms) {
+    static const char *const fates[] = {[RL_CONFIG_OLD] = "leaves",
+                                        [RL_CONFIG_NEW] = "comes",
+                                        [RL_CONFIG_OLD | RL_CONFIG_NEW] = "stays"};
+    char shown[32];
+    printf("set %s, epoch %" PRIu64 "\n\n", joint->key.id, joint->key.epoch - 1);
+    for (uint32_t i = 0; i < joint->n; i++) {
+        const struct rl_set_node *node = &set->nodes[rl_set_find(set, joint->members[i].url)];
+        printf("  %-7s %s%s%s\n", fates[joint->members[i].sides], joint->members[i].url,
+               node->is_known ? "" : "  ", node->is_known ? "" : node->why);
+    }
+    printf("\n");
+    if (wait_ms > 0) {
+        printf("first, %s: until a majority of the new nodes has run long enough to vote\n",
+               rl_say_duration((double)wait_ms, shown, sizeof shown));
+    }
+    printf("epoch %" PRIu64
+           ": locks need a majority of the old nodes and one of the new ones; clients\n"
+           "reconnect. Fences are carried over. After %s, the longest ttl,\n"
+           "epoch %" PRIu64 ": the new nodes alone. Locks are granted and kept all the time\n",
+           joint->key.epoch, rl_say_duration((double)rl_change_wait_ms(joint), shown, sizeof shown),
+           joint->key.epoch + 1);
+}

@@ -1,0 +1,258 @@
+#!/bin/sh
+# redlock set: administrators die at each step of a change, and come at once; nodes are away, or have
+# forgotten. Arguments: REDLOCK NODES_SH
+# Lists of nodes are words.
+# shellcheck disable=SC2046,SC2086
+set -u
+
+# shellcheck source=test/cli/cli.sh
+. "$(dirname "$0")/cli.sh"
+# shellcheck source=test/cli/set.sh
+. "$(dirname "$0")/set.sh"
+
+id=0123456789abcdef
+make_ttl=1s
+# put "OLD..." "NEW..." I...: what an administrator has written to nodes I before it died: the change
+# c0ffee00, of epoch 2, from OLD to NEW; or epoch 1, of OLD alone
+max_ttl=1000
+put() {
+    put_old=$1 put_new=$2
+    shift 2
+    for put_i in "$@"; do
+        {
+            printf 'libredlock-config 1\nid %s\n' $id
+                    if [ -n "$put_new" ]; then
+                printf 'epoch 2\nchange c0ffee00\nmax_ttl %s\nold %s\nnodes %s\n' $max_ttl "$(list $put_old)" "$(list $put_new)"
+            else
+                printf 'epoch 1\nchange 00000001\nmax_ttl %s\nnodes %s\n' $max_ttl "$(list $put_old)"
+            fi
+            printf 'self %s\n' "$(url "$put_i")"
+        } >"$scratch/text"
+        ask "$put_i" -x set libredlock:config <"$scratch/text" >/dev/null
+    done
+}
+# begun "OLD..." "NEW..." I...: ... and all OLD have epoch 1
+begun() {
+    reset
+    use $1
+    put "$1" '' $1
+    put "$@"
+}
+vote() { ask "$1" get libredlock:config:vote; }
+voted() {
+    voted_word=$1
+    shift
+    for voted_i in "$@"; do ask "$voted_i" set libredlock:config:vote "c0ffee00 $voted_word" >/dev/null; done
+}
+old='1 2 3 4 5' new='6 7 8 9 10'
+agree_on() { agrees && members_are "$@"; }
+
+# -- He dies while he writes the joint text --
+
+for where in '1' '1 6' '3 4 5 6 7 8'; do
+    begun "$old" "$new" $where
+    status "it is on $where: show" 1 "$redlock" set show
+    says '... says what to do' 'a change is pending: redlock set resume, or redlock set abort' "$out"
+    status '... another change is refused' 1 "$redlock" set replace --yes "$(url 1)" "$(url 6)"
+    status '... resume' 0 "$redlock" set resume
+    says '... waits' '^waits [12] s: until' "$out"
+    agree_on $new
+    result '... the new nodes are the set' $? "$out"
+    begun "$old" "$new" $where
+    status "it is on $where: abort" 0 "$redlock" set abort
+    says '... decides' '^decided: back$' "$out"
+    agree_on $old
+    result '... the old nodes are the set' $? "$out"
+done
+begun "$old" "$new" 1
+ask 2 set libredlock:config 'something else' >/dev/null
+status 'a text that nobody understands' 1 "$redlock" set show
+says '... is shown' "^  127.0.0.1:$(port 2): its configuration is not of a version" "$out"
+status '... and left alone by resume' 0 "$redlock" set resume
+[ "$(text 2)" = 'something else' ]
+result '... as it was' $?
+
+# -- He votes, and dies --
+
+begun "$old" "$new" $old $new
+voted 'done' 1 2 3
+status 'done was decided: abort' 1 "$redlock" set abort
+says '... says that it is too late' 'too late: the change was decided, and is done'
+agree_on $new
+result '... and ends it' $? "$out"
+begun "$old" "$new" $old $new
+voted 'done' 4
+status 'one has voted done, the fourth: abort' 0 "$redlock" set abort
+agree_on $old
+result '... has a majority without it' $? "$out"
+begun "$old" "$new" $old $new
+voted 'done' 1
+status 'one has voted done, the first: abort' 1 "$redlock" set abort
+agree_on $new
+result '... joins it' $? "$out"
+begun "$old" "$new" $old $new
+voted back 1 2 3
+status 'back was decided: resume' 1 "$redlock" set resume
+says '... says so' 'the change had been aborted: the old nodes are the set'
+! grep -q '^waits' "$out"
+result '... and does not wait' $? "$out"
+agree_on $old
+result '... and ends it' $? "$out"
+begun '1 2 3 4' "$new" 1 2 3 4 $new
+voted back 3 4
+status 'two of four have voted back: resume' 1 "$redlock" set resume
+agree_on 1 2 3 4
+result '... goes back, since done has no majority any more' $? "$out"
+begun "$old" "$new" $old $new
+voted back 1 2
+ask 1 set libredlock:config:vote 'c0ffee01 back' >/dev/null
+ask 2 set libredlock:config:vote 'c0ffee01 back' >/dev/null
+status 'votes of another change' 0 "$redlock" set resume
+agree_on $new
+result '... do not count' $? "$out"
+
+# -- kill -9 at each step --
+
+# dies_at PATTERN: replaces all nodes, and is killed when a line of its output matches
+dies_at() {
+    make $old
+    rm -f "$scratch/died"
+    "$redlock" set resize --yes $(list $new) >"$scratch/died" 2>&1 &
+    dies_pid=$!
+    await grep -q "$1" "$scratch/died"
+    kill -s KILL "$dies_pid"
+    wait "$dies_pid" 2>/dev/null
+}
+for step in '^epoch 2, old' '^carried' '^waits' '^waited' '^decided'; do
+    dies_at "$step"
+    status "killed at $step: resume" 0 "$redlock" set resume
+    agree_on $new
+    result '... the new nodes are the set' $? "$out"
+    dies_at "$step"
+    "$redlock" set abort >"$out" 2>"$err"
+    aborted=$?
+    case $step:$aborted in
+        '^waited:1' | '^decided:1' | '^decided:0') agree_on $new ;;
+        *:0) agree_on $old || agree_on $new ;;
+        *) false ;;
+    esac
+    result "killed at $step: abort (status $aborted) leads to one end" $? "$err"
+done
+# Whom a signal ends says how to go on.
+make $old
+rm -f "$scratch/died"
+"$redlock" set resize --yes $(list $new) >"$scratch/died" 2>"$err" &
+pid=$!
+await grep -q '^waits' "$scratch/died"
+kill -s TERM $pid
+wait $pid
+[ $? -eq 143 ]
+result 'SIGTERM ends it: status 143' $? "$err"
+says '... and says where to look' 'interrupted; redlock set show says'
+status '... abort' 0 "$redlock" set abort
+
+# -- Two at once --
+
+# An administrator who has the lock keeps others away. (On a busy machine a short ttl would end it.)
+make_ttl=10s
+make $old
+make_ttl=1s
+rm -f "$scratch/died"
+"$redlock" set resize --yes $(list $new) >"$scratch/died" 2>&1 &
+pid=$!
+lock="redlock set $(text 1 | sed -n 's/^id //p')"
+is_locked() { [ "$(ask "$1" exists "$lock")" = 1 ]; }
+for i in $new; do await is_locked "$i"; done
+status 'another one, at once' 1 "$redlock" set abort
+says '... is kept away, and hears by whom' 'held by resize@'
+wait $pid
+result '... and the first one ends it' $? "$scratch/died"
+agree_on $new
+result '... as he wished' $? "$out"
+
+# Without it, a resume and an abort come to one end. (The nodes are too young for strict clients, so there
+# is no lock.)
+max_ttl=300
+random() { od -An -N2 -tu2 /dev/urandom | awk '{ printf "%.3f", $1 / 65536 * '"$1"' }'; }
+done_count=0
+for i in $(seq 20); do
+    case $((i % 2)) in 0) olds=$old ;; *) olds='1 2 3 4' ;; esac
+    begun "$olds" "$new" $olds $new
+    (sleep "$(random 0.1)"; exec "$redlock" set resume --guard strict --max-ttl 1h) >"$scratch/resume" 2>&1 &
+    pid=$!
+    sleep "$(random 0.8)"
+    "$redlock" set abort --guard strict --max-ttl 1h >"$scratch/abort" 2>&1
+    aborted=$?
+    wait $pid
+    resumed=$?
+    if [ $resumed -eq 0 ] && [ $aborted -eq 1 ]; then
+        done_count=$((done_count + 1))
+        agree_on $new || echo "$i: done, and not on the new nodes"
+    elif [ $aborted -eq 0 ] && [ $resumed -le 1 ]; then # 0: it came when all was over
+        agree_on $olds || echo "$i: back, and not on the old nodes"
+    else
+        echo "$i: resume $resumed, abort $aborted"
+        cat "$scratch/resume" "$scratch/abort"
+    fi
+done >"$scratch/races"
+echo "# $done_count of 20 were done, the others went back"
+[ ! -s "$scratch/races" ]
+result 'a resume and an abort at once come to one end' $? "$scratch/races"
+grep -q 'without that lock' "$scratch/resume"
+result '... without a lock' $? "$scratch/resume"
+max_ttl=1000
+
+# -- Nodes that are away --
+
+make $old
+sh "$nodes_sh" kill "$nodes" 5
+status 'a node is down: replace' 0 "$redlock" set replace --yes "$(url 1)" "$(url 6)"
+says '... says who has not got it' "not on all: 127.0.0.1:$(port 5): .*redlock set resume"
+status '... show' 1 "$redlock" set show
+says '... says so, too' "^  127.0.0.1:$(port 5): .*: when it is back: redlock set resume\$" "$out"
+sh "$nodes_sh" restart "$nodes" 5 >>"$log" 2>&1
+status '... it is back, and has forgotten everything: show' 1 "$redlock" set show
+status '... resume' 0 "$redlock" set resume
+agree_on 2 3 4 5 6
+result '... all agree' $? "$out"
+status 'the node that is down is replaced' 0 sh -c "sh '$nodes_sh' kill '$nodes' 6; '$redlock' set replace --yes '$(url 6)' '$(url 7)'"
+agree_on 2 3 4 5 7
+result '... they agree' $? "$out"
+sh "$nodes_sh" restart "$nodes" 6 >>"$log" 2>&1
+
+make $old
+for i in 3 4 5; do sh "$nodes_sh" pause "$nodes" $i; done
+status 'three of five hang: replace' 69 "$redlock" set replace --yes "$(url 1)" "$(url 6)"
+says '... is refused' "too few nodes answer"
+for i in 3 4 5; do sh "$nodes_sh" resume "$nodes" $i; done
+rm "$out"
+"$redlock" set resize --yes $(list $new) >"$out" 2>"$err" &
+pid=$!
+await grep -q '^waits' "$out"
+for i in 3 4 5; do sh "$nodes_sh" pause "$nodes" $i; done
+wait $pid
+[ $? -eq 69 ]
+result 'three of five hang during a change: status 69' $? "$err"
+says '... with their names, and what to do' "127.0.0.1:$(port 4): .*When they are back: redlock set resume, or redlock set abort"
+status '... abort cannot decide, either' 69 "$redlock" set abort
+for i in 3 4 5; do sh "$nodes_sh" resume "$nodes" $i; done
+status '... they are back: resume' 0 "$redlock" set resume
+agree_on $new
+result '... all agree' $? "$out"
+
+# A node that has lost its text in a change has no vote any more.
+begun "$old" "$new" $old $new
+ask 1 del libredlock:config libredlock:config:vote >/dev/null
+voted 'done' 2 3
+ask 4 set libredlock:config:vote 'c0ffee00 back' >/dev/null
+ask 5 set libredlock:config:vote 'c0ffee00 back' >/dev/null
+status 'a lost vote that decides' 69 "$redlock" set abort
+says '... is not guessed' "127.0.0.1:$(port 1) lost the text during the change"
+[ "$(vote 1)" = 'c0ffee00 forgot' ]
+result '... and not given again' $? "$err"
+ask 1 del libredlock:config:vote >/dev/null
+status '... unless the operator says so' 0 "$redlock" set abort
+agree_on $old
+result '... then it goes back' $? "$out"
+
+finish

@@ -1,0 +1,233 @@
+#!/bin/sh
+# redlock set: nodes become a set, and are changed under load. Arguments: REDLOCK NODES_SH
+# Lists of nodes are words.
+# shellcheck disable=SC2046
+set -u
+
+# shellcheck source=test/cli/cli.sh
+. "$(dirname "$0")/cli.sh"
+# shellcheck source=test/cli/set.sh
+. "$(dirname "$0")/set.sh"
+
+# -- Arguments --
+
+use 1 2 3 4 5
+status 'no subcommand' 64 "$redlock" set
+says '... says which there are' 'there are init, show, replace OLD NEW, resize'
+status 'another subcommand' 64 "$redlock" set grow
+says '... says so' '"grow" is not one; there are init'
+status 'replace needs two nodes' 64 "$redlock" set replace a
+says '... says so' 'redlock set replace OLD NEW'
+status 'resize to eight' 64 "$redlock" set resize --yes 1 2 3 4 5 6 7 8
+status 'resize to none' 64 "$redlock" set resize --yes
+status 'no terminal, no --yes' 64 "$redlock" set init
+says '... says the remedy' 'no terminal to ask on; give --yes'
+status 'a set of no configuration' 64 "$redlock" set replace --yes "$(url 1)" "$(url 6)"
+says '... says what to do' 'no configuration: redlock set init'
+status 'show of it' 1 "$redlock" set show
+says '... says what to do, too' 'has a configuration: redlock set init' "$out"
+status 'show of nodes that are down' 69 "$redlock" set show --nodes redis://127.0.0.1:1
+status 'resume of it' 64 "$redlock" set resume
+status 'a node that is down' 69 "$redlock" set init --yes --nodes "$(url 1),redis://127.0.0.1:1"
+status 'too many' 64 "$redlock" set init --yes --nodes "$all"
+says '... says how many there may be' 'at most 7 nodes'
+status 'one server by two names' 64 "$redlock" set init --yes --nodes "$(url 1),redis://localhost:$(port 1)"
+says '... says so' 'are the same server'
+status 'a socket' 64 "$redlock" set init --yes --nodes unix:///tmp/redis
+status 'a dry run' 0 "$redlock" set init --dry-run --max-ttl 2s
+[ -z "$(text 1)" ]
+result '... writes nothing' $?
+
+# -- init --
+
+status 'init' 0 "$redlock" set init --yes --max-ttl 2s
+says '... says where it is' '^epoch 1: on 5 of 5 nodes$' "$out"
+text 1 | paste -sd '|' - >"$out"
+says 'the text' "^libredlock-config 1|id [0-9a-f]\{16\}|epoch 1|change [0-9a-f]\{8\}|max_ttl 2000|nodes $(list 1 2 3 4 5)|self $(url 1)|\{0,1\}\$" "$out"
+status 'show' 0 "$redlock" set show
+says '... they agree' '^all agree$' "$out"
+says '... a line for each node' "^  127.0.0.1:$(port 5)  *1  *[0-9a-f]\{8\}  *stable  *127.0.0.1:$(port 5)  *-\$" "$out"
+status 'show, as JSON' 0 "$redlock" set show --json --nodes "$(url 2)"
+says '... of one node that leads to the others' "\"agree\": true, \"findings\": \[\], \"answers\": \[{\"node\": \"127.0.0.1:$(port 2)\", \"epoch\": 1, .*\"self\": \"$(url 5)\", \"vote\": null, \"member\": true, \"error\": null}\]}" "$out"
+status 'a second init' 1 "$redlock" set init --yes
+says '... is refused' 'is a node of set [0-9a-f]* already, epoch 1'
+ask 3 del libredlock:config >/dev/null
+status 'a node has lost it' 1 "$redlock" set show
+says '... which is said, with the remedy' "^  127.0.0.1:$(port 3) has no configuration: redlock set resume\$" "$out"
+status 'an init that was not finished is completed' 0 "$redlock" set init --yes
+agrees && [ "$(epoch)" = 1 ]
+result '... with the same text' $? "$out"
+ask 3 del libredlock:config >/dev/null
+status 'resume' 0 "$redlock" set resume
+agrees
+result '... gives it to the node' $? "$out"
+"$redlock" ls >"$out"
+! grep -q config "$out"
+result 'redlock ls does not take it for a lock' $? "$out"
+
+# -- doctor --
+
+joined() { "$redlock" doctor | awk '/^(ok|note|warning|error) /{ if (l) print l; l = $0; next } { sub(/^ +/, " "); l = l $0 } END { print l }' >"$out"; }
+joined
+says 'doctor: nodes that agree' '^ok  *set  *all have the same configuration$' "$out"
+REDLOCK_NODES=$(url 7),$(url 8) joined
+says '... that have none' '^ok  *set  *no configuration: all clients have to list the same nodes$' "$out"
+REDLOCK_NODES=$REDLOCK_NODES,$(url 8) joined
+says '... that differ' "^warning  *set  *the configuration of 127.0.0.1:$(port 1) is of epoch 1, and 127.0.0.1:$(port 8) has none remedy .*redlock set resume" "$out"
+"$redlock" doctor --acl app --key-prefix app: >"$out"
+says '... and the user may read it' ' ~libredlock:config ' "$out"
+
+# -- replace, and what is refused --
+
+status 'OLD is not in the set' 64 "$redlock" set replace --yes "$(url 7)" "$(url 6)"
+says '... says so' 'is not in the set'
+status 'NEW is in it' 64 "$redlock" set replace --yes "$(url 1)" "$(url 2)"
+says '... says so' 'is already in the set'
+status 'NEW is down' 69 "$redlock" set replace --yes "$(url 1)" 127.0.0.1:1
+says '... says why' '127.0.0.1:1: .*; nothing was done'
+status 'NEW is one of the set by another name' 64 "$redlock" set replace --yes "$(url 1)" "localhost:$(port 2)"
+ask 6 replicaof 127.0.0.1 "$(port 7)" >/dev/null
+status 'NEW is a replica' 64 "$redlock" set replace --yes "$(url 1)" "$(url 6)"
+says '... says so' 'is a replica'
+ask 6 replicaof no one >/dev/null
+"$redlock" set init --yes --nodes "$(url 8)" >>"$log" 2>&1
+status 'NEW is in another set' 64 "$redlock" set replace --yes "$(url 1)" "$(url 8)"
+says '... says how to free it' 'belongs to set .* is free again by DEL libredlock:config'
+ask 8 del libredlock:config >/dev/null
+status 'the same nodes' 0 "$redlock" set resize --yes $(list 5 4 3 2 1)
+says '... need no change' 'the set has these nodes already'
+status 'a dry run of what asks nothing' 64 "$redlock" set resume --dry-run
+status 'new nodes that are too young for strict clients' 0 "$redlock" set replace --dry-run --guard strict --max-ttl 1h "$(url 1)" "$(url 6)"
+says '... are waited for' '^first, .* min: until a majority of the new nodes has run long enough to vote$' "$out"
+status 'a dry run' 0 "$redlock" set replace --dry-run "$(url 1)" "127.0.0.1:$(port 6)"
+says '... says who leaves' "^  leaves  $(url 1)\$" "$out"
+says '... and who comes' "^  comes   $(url 6)\$" "$out"
+says '... and how long it takes' 'After 2.0 s, the longest ttl,$' "$out"
+[ "$(epoch)" = 1 ] && [ -z "$(text 6)" ]
+result '... and does nothing' $?
+
+# -- Under load --
+
+# Loops that take a lock in turn: two inside at once would find the folder. A loop ends at the first failure.
+cat >"$scratch/inside" <<INSIDE
+mkdir "$scratch/in" || { echo overlap >>"$scratch/overlaps"; exit 1; }
+echo x >>"$scratch/grants"
+sleep 0.01
+rmdir "$scratch/in"
+INSIDE
+load() {
+    while [ -e "$scratch/load" ]; do
+        "$redlock" run -q --ttl 1800ms --max-ttl 2s --wait 20s "$@" shared -- sh "$scratch/inside" || { echo "status $?" >>"$scratch/failures"; break; }
+    done
+}
+grants() { wc -l <"$scratch/grants"; }
+: >"$scratch/load"
+: >"$scratch/overlaps"
+: >"$scratch/failures"
+: >"$scratch/grants"
+loops=''
+for i in 1 2 3; do
+    load 2>>"$scratch/loads" &
+    loops="$loops $!"
+done
+load --fence 2>>"$scratch/loads" &
+loops="$loops $!"
+left="$left $loops"
+"$redlock" run --ttl 1800ms --max-ttl 2s held -- sh -c 'exec sleep 1000' 2>"$err.held" &
+held=$!
+left="$left $held"
+"$redlock" acquire --fence --ttl 1800ms --max-ttl 2s fenced >"$out" 2>>"$log"
+fence=$(sed 's/.* //' "$out")
+# As if a fence had reached only nodes that are to go.
+for i in 3 4 5; do ask $i set libredlock:fence:fenced "$((fence + 5))" px 100000 >/dev/null; done
+for i in 3 4 5; do ask $i set 'libredlock:permits:{pool}' 3 px 100000 >/dev/null; done
+await [ -s "$scratch/grants" ]
+
+status 'one node is replaced' 0 "$redlock" set replace --yes "$(url 1)" "$(url 6)"
+says '... both majorities first' '^epoch 2, old and new nodes: on 6 of 6$' "$out"
+says '... then it waits' '^waits [23] s: until no lock is left that old nodes alone' "$out"
+says '... then it is decided' '^decided: done$' "$out"
+says '... and the new nodes have it' '^epoch 3: on 5 of 5 nodes$' "$out"
+agrees && members_are 2 3 4 5 6
+result '... and they are the set' $? "$out"
+before=$(grants)
+status 'five to three' 0 "$redlock" set resize --yes $(list 2 6 7)
+agrees && members_are 2 6 7
+result '... which are the set' $? "$out"
+for i in 2 6 7; do
+    [ "$(ask $i get libredlock:fence:fenced)" = "$((fence + 5))" ] || echo "node $i: fence"
+    [ "$(ask $i get 'libredlock:permits:{pool}')" = 3 ] || echo "node $i: permits"
+done >"$out"
+[ ! -s "$out" ]
+result 'fences and permits have come along, also where a node stays' $? "$out"
+"$redlock" acquire --fence --ttl 1800ms --max-ttl 2s --wait 5s fenced >"$out" 2>>"$log"
+[ "$(sed 's/.* //' "$out")" -gt "$((fence + 5))" ]
+result '... and the next fence is larger' $? "$out"
+status 'three to five, with JSON' 0 "$redlock" set resize --json --yes $(list 2 6 8 9 10)
+says '... the steps are in it' '^{"command": "resize", "exit_status": 0, .*"steps": \[{"step": "joint".*{"step": "carried".*{"step": "waited".*{"step": "decided".*{"step": "stable"' "$out"
+REDLOCK_NODES="$(url 7)" agrees && members_are 2 6 8 9 10
+result '... and a node that has left leads to it' $? "$out"
+# With connections that were not cut its holder would still renew it on the first nodes alone.
+status 'what is held is not granted by the new nodes' 1 "$redlock" acquire --ttl 1800ms --max-ttl 2s --no-wait held
+# What the old nodes have granted to one who does not renew it is over before the new ones grant it.
+began=$(ms)
+"$redlock" acquire --ttl 1900ms --max-ttl 2s --wait 5s granted >>"$log" 2>&1
+"$redlock" run -q --ttl 1800ms --max-ttl 2s --wait 20s granted -- true 2>>"$log" &
+second=$!
+status 'all five by others' 0 "$redlock" set resize --yes $(list 1 3 4 5 7)
+wait $second && [ $(($(ms) - began)) -ge 1900 ]
+result 'a lock of the old nodes is over before the new ones grant it' $? "$log"
+members_are 1 3 4 5 7
+result '... are the set' $?
+# Clients that name nodes which have left are led on; they began with these.
+[ "$(grants)" -gt "$before" ]
+result 'locks were granted all the time' $? "$scratch/loads"
+await_grants=$(($(grants) + 20))
+more() { [ "$(grants)" -ge "$await_grants" ]; }
+await more
+result '... and are now' $? "$scratch/loads"
+[ ! -s "$scratch/overlaps" ]
+result '... never to two at once' $? "$scratch/overlaps"
+[ ! -s "$scratch/failures" ]
+result '... and no client has failed' $? "$scratch/loads"
+runs "$held" && ! grep -q lost "$err.held"
+result 'a lock that was held through four changes was never lost' $? "$err.held"
+rm "$scratch/load"
+# shellcheck disable=SC2086
+wait $loops
+kill -s TERM "$held"
+wait "$held"
+
+# -- On a terminal --
+
+if ! command -v script >/dev/null; then
+    skip 'the question' 'script is not installed'
+    finish
+    exit
+fi
+# answer WORD SUBCOMMAND...
+answer() {
+    answer_word=$1
+    shift
+    : >"$scratch/screen"
+    (await grep -q 'y/N' "$scratch/screen" && printf '%s\n' "$answer_word" && sleep 4) |
+        script -qefc "$redlock set $*" "$scratch/screen" >/dev/null 2>&1
+}
+reset
+use 1 2 3
+answer n init --max-ttl 1s
+[ $? -eq 1 ] && [ -z "$(text 1)" ]
+result 'init asks; no' $? "$scratch/screen"
+says '... and says what clients do not read it' 'clients of other libraries, and of versions before this one' "$scratch/screen"
+answer y init --max-ttl 1s
+[ "$(epoch)" = 1 ]
+result 'yes' $? "$scratch/screen"
+answer n replace "$(url 1)" "$(url 4)"
+[ $? -eq 1 ] && [ "$(epoch)" = 1 ]
+result 'replace asks; no' $? "$scratch/screen"
+answer y replace "$(url 1)" "$(url 4)"
+members_are 2 3 4
+result 'yes' $? "$scratch/screen"
+says '... on a line that is kept up to date' 'waits [12] s: until no lock' "$scratch/screen"
+
+finish
