@@ -173,10 +173,10 @@ static const struct help helps[RL_CMDS] = {
          "nodes answer.\n"},
     [RL_CMD_KICK] =
         {"kick [options] --reason TEXT KEY",
-         "Takes a lock, or a permit, from a holder that is stuck and cannot be ended\n"
-         "where it runs. The holder does not notice before it renews, up to a third of\n"
-         "its ttl later, while the next client has the lock already: only a fence keeps\n"
-         "the two apart. On a terminal it asks first. It takes the lock from the holder\n"
+         "Takes a lock, or a permit, from a holder that is stuck and cannot be stopped\n"
+         "where it runs. The holder finds out at its next renewal, within a third of its\n"
+         "ttl. Until then the next client has the lock, too, and only a fence can keep\n"
+         "their writes apart. On a terminal it asks first. It takes the lock from the holder\n"
          "that it has seen, never from one that came between, and notes on the nodes for\n"
          "a day who did it, when and why; redlock status shows that.\n"
          "\n"

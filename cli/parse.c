@@ -188,7 +188,7 @@ static int check_ttl(const struct rl_args *args) {
     return rl_fail(RL_EXIT_USAGE,
                    "--ttl %s is above --max-ttl %s, the time for which the guard keeps a node that "
                    "restarted from voting; give --ttl %s or less, or write max-ttl = %s into the "
-                   "configuration file of everybody who uses these nodes",
+                   "configuration file of every client of these nodes",
                    ttl, max, max, ttl);
 }
 

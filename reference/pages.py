@@ -16,8 +16,18 @@ import headers
 from library import Library, groups, parts, shared
 
 # In reading order; others follow.
-BOOK = "start guide recipes guarantees operations reference protocol internals proof testing speed compare".split()
-CHAPTERS = {"start": "To use it", "protocol": "To know what is inside"}
+BOOK = """start guide recipes guarantees waiting faq compare speed reference nodes monitoring troubleshooting protocol
+    internals proof testing""".split()
+# Beside the book: the site opens with what libredlock is.
+PAGES = {
+    "README.md": "index.md",
+    "docs/README.md": "book.md",
+    "CHANGELOG.md": "CHANGELOG.md",
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "HACKING.md": "HACKING.md",
+    "SECURITY.md": "SECURITY.md",
+}
+CHAPTERS = {"start": "Using it", "nodes": "Running the nodes", "protocol": "What is inside"}
 
 
 def escape(text):
@@ -242,12 +252,10 @@ def rewritten(text, root, is_top):
         header = re.fullmatch(r"include/redlock/(\w+\.hp?p?)", path)
         if header:
             return f"[{words}](reference/{page_of(header.group(1))}.rst)"
-        if path == "docs/README.md":
-            return f"[{words}](index.md{anchor})"
         if os.path.basename(path) == words:
             words = title_of(os.path.join(root, path)) or words
-        if path.startswith("docs/") or path in ("HACKING.md", "CHANGELOG.md"):
-            return f"[{words}]({os.path.basename(path)}{anchor})"
+        if path in PAGES or path.startswith("docs/"):
+            return f"[{words}]({PAGES.get(path, os.path.basename(path))}{anchor})"
         return words if os.path.exists(os.path.join(root, path)) else found.group(0)
 
     out = []
@@ -274,19 +282,17 @@ def write(root, out):
     book = [name for name in BOOK if os.path.exists(os.path.join(docs, name + ".md"))]
     others = {name[:-3] for name in os.listdir(docs) if name.endswith(".md")} - {"README"}
     book += sorted(others - set(BOOK))
-    for name in book + ["README"]:
-        with open(os.path.join(docs, name + ".md"), encoding="utf-8") as file:
-            pages[f"{'index' if name == 'README' else name}.md"] = rewritten(file.read(), root, False)
-    for name in ("HACKING", "CHANGELOG"):
-        with open(os.path.join(root, name + ".md"), encoding="utf-8") as file:
-            pages[name + ".md"] = rewritten(file.read(), root, True)
+    sources = {f"docs/{name}.md": f"{name}.md" for name in book} | PAGES
+    for path, name in sources.items():
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            pages[name] = rewritten(file.read(), root, not path.startswith("docs/"))
     tree, chapter, caption = "", [], None
     for name in book + [None]:
         if name is None or name in CHAPTERS:
             tree += toctree(chapter, caption) if chapter else ""
             chapter, caption = [], CHAPTERS.get(name)
         chapter.append(name)
-    pages["index.md"] += tree + toctree(["HACKING", "CHANGELOG"], "To change it")
+    pages["index.md"] += tree + toctree([name[:-3] for name in PAGES.values() if name != "index.md"], "The project")
     pages["reference.md"] += toctree([f"reference/{name}" for name in order + ["cpp", "statuses"]])
 
     here = os.path.dirname(os.path.abspath(__file__))

@@ -8,7 +8,7 @@
  * With --acl it asks no node, and prints the ACL line that makes a user.
  *
  * The line covers everything: locks of one and of several keys, watchdog, fences, waiting in turn,
- * releases that are announced, queries, the guard, elections, and doctor itself. docs/operations.md
+ * releases that are announced, queries, the guard, elections, and doctor itself. docs/nodes.md
  * says what may be left out. test/cli/acl_test.sh checks on nodes that the line is sufficient, and
  * that every part of it is needed.
  *

@@ -38,7 +38,7 @@ static void judge_reachable(struct rl_findings *findings, const struct rl_facts 
             "its port requires TLS");
     } else if (is(facts->wire->failed_at, "TLS")) {
         ADD(ERROR,
-            "see docs/operations.md, TLS; what clients need is in --tls-ca, --tls-cert, --tls-key "
+            "see docs/nodes.md, TLS; what clients need is in --tls-ca, --tls-cert, --tls-key "
             "and --tls-server-name, or in the URL",
             "TLS: %s", facts->wire->failure);
     } else if (facts->other[0] != '\0') {
@@ -266,7 +266,7 @@ static bool says_nothing(const struct rl_facts *facts, const char *check) {
 }
 
 #define ALLOW "allow it: ACL SETUSER "
-#define ELECTIONS "without it those who watch an election learn later who leads"
+#define ELECTIONS "without it observers of an election learn later who leads"
 #define IN_TURN                                                                                \
     ": without it clients that wait are not served in turn by this node, but ask again after " \
     "a pause; locks work"
@@ -303,7 +303,7 @@ static const struct trial {
     {RL_TRIAL_DELIFEQ, RL_LEVEL_NOTE, "commands", "DELIFEQ", ALLOW, "+delifeq", TWICE, NULL, NULL,
      NULL},
     {RL_TRIAL_DELEX, RL_LEVEL_NOTE, "commands", "DELEX", ALLOW, "+delex", TWICE, NULL, NULL, NULL},
-    {RL_TRIAL_LINE, RL_LEVEL_WARNING, "line", "the line of those who wait",
+    {RL_TRIAL_LINE, RL_LEVEL_WARNING, "line", "the line of waiting clients",
      "allow it, ACL SETUSER ",
      "+zadd +zrem +zrange +zrank +zcard +zpopmin +time ~" RL_COMMAND_LINE_PREFIX
      "* ~" RL_COMMAND_SECRET,

@@ -57,11 +57,9 @@ static void say_cost(const struct kick *kick, const char *key, const char *who) 
            ends ? rl_say_duration((double)targets->left_ms, left, sizeof left) : "",
            targets->items[0].votes, kick->found.look.n);
     rl_say(
-        "its holder is not asked, and does not notice before it renews, up to a third of its ttl "
-        "from now;");
-    rl_say(
-        "the next one has the lock at once. What both write meanwhile only a fence keeps apart.");
-    rl_say("Can it be ended where it runs? Then do that instead: it releases the lock itself");
+        "its holder is not notified: it finds out at its next renewal, within a third of its ttl.");
+    rl_say("Until then both may write, and only a fence can keep the writes apart.");
+    rl_say("Can it be stopped where it runs? Then do that instead: it releases the lock itself");
 }
 
 /* On stderr, before the kick. */

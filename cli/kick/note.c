@@ -29,7 +29,7 @@ const char *rl_kick_note_check_reason(const char *reason) {
         return "it is longer than 200 bytes; put the details into your own log";
     }
     if (strspn(reason, " ") == length) {
-        return "it is empty; say why, for those who look at the lock later";
+        return "it is empty; say why, for anyone who looks at the lock later";
     }
     for (size_t i = 0; i < length;) {
         const size_t step = tool_utf8_length(reason + i, length - i);

@@ -231,7 +231,7 @@ static int nobody(const struct rl_found *found, const struct rl_args *args) {
         return rl_fail(
             RL_EXIT_USAGE,
             "%s: %s; only a lock of this library can be kicked. \"Taking a lock away\" in "
-            "docs/operations.md has the command for redis-cli",
+            "docs/troubleshooting.md has the command for redis-cli",
             shown_key(found, key),
             rl_look_say(look, why) ? why : "its key is not a lock of this library");
     }

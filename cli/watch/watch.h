@@ -8,7 +8,7 @@
  * election; polling costs the holders nothing. It costs a node, for each look and key, one script
  * that reads the key, two for the lines, and one for each client listed in them; for a semaphore
  * one more, and one for each slot in use. (Whether a key is a semaphore is looked for at first, and
- * then once in 16 looks.) docs/operations.md has figures.
+ * then once in 16 looks.) docs/monitoring.md has figures.
  *
  * Failure modes: a node that does not answer delays a look by --node-timeout, until it counts as
  * down; looks at other keys go on meanwhile. Fewer nodes than a quorum: reported, and the state

@@ -6,7 +6,7 @@ it, has overtaken it, unless one of the following was or had just been true:
   - a node was faulty, or had just been: the line may have been on it, and the record does not show
     who knew of it;
   - the waiting process, or the other one, was stopped.
-Each of these excuses one place, as the library documents it (docs/guarantees.md): the first release
+Each of these excuses one place, as the library documents it (docs/waiting.md): the first release
 of contention that no client had detected yet; each missed turn of any client that was not granted
 the lock within the grace (a busy machine is enough); and each turn that may have been missed, and
 each hold whose end no client saw, while it waited: a process that was killed, stopped or continued,

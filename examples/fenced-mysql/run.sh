@@ -212,7 +212,7 @@ pause() {
     kill -s STOP "$first"
     await 'worker 1 to stand still' "$first" "$play/worker.1" stands_still "$first"
     tell 1
-    say '-- SIGSTOP: worker 1 stands still. It does not know, and its lease runs out --'
+    say '-- SIGSTOP: worker 1 is stopped. It does not know, and its lease runs out --'
     echo >&3 # for when it goes on
 }
 

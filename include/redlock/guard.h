@@ -19,7 +19,7 @@ extern "C" {
 
 /* What counts as a change. */
 enum redlock_guard {
-    REDLOCK_GUARD_OFF = 0, /* INFO is not read; operators are responsible, see docs/operations.md */
+    REDLOCK_GUARD_OFF = 0,  /* INFO is not read; operators are responsible, see docs/nodes.md */
     REDLOCK_GUARD_OBSERVED, /* changed: its run_id or replication ID, while this client is open */
     REDLOCK_GUARD_STRICT    /* and also, when first seen, a recently started node */
 };

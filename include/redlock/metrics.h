@@ -2,7 +2,7 @@
  * this file.
  *
  * The library has no HTTP server: the program serves the text on one of its own pages, or writes it
- * to a file. docs/operations.md, "Metrics and alerts", says what to alert on.
+ * to a file. docs/monitoring.md says what to alert on.
  *
  * Counters and gauges are those of redlock_stats and redlock_node_info, and are always there.
  * Histograms (how long acquires waited, how long locks were held, how long each node took) are kept

@@ -23,9 +23,9 @@
  * round trip as a rule (see ttl_ms in lock.h). The locks of one client have one place in the line,
  * and only the first of them asks the nodes, so that a thousand waiters in one process cost the
  * nodes as much as one; the client hands the lock on inside the process while no other client has
- * waited for longer. docs/guarantees.md, "Whose turn it is", says what this promises and what it
- * rests on. A client that no node lets listen asks again after the pause between two attempts, and
- * is served in no order. Safety does not depend on any of this.
+ * waited for longer. docs/waiting.md says what this promises and what it rests on. A client that no
+ * node lets listen asks again after the pause between two attempts, and is served in no order.
+ * Safety does not depend on any of this.
  *
  * Threads: a client, its locks and its loop belong to one thread, the one that runs the loop; once
  * it has run, nothing here may be called from another (a debug build of the library, one without

@@ -12,7 +12,7 @@
  * Each permit is a slot with a number from 0 to k - 1, which no other holder has at the same time:
  * a worker's id, a shard, a port. redlock_lock_slot() returns it.
  *
- * At most k hold, by the same argument as for a lock: a slot is a lock (docs/guarantees.md).
+ * At most k hold, by the same argument as for a lock: a slot is a lock (docs/waiting.md).
  * Counting permits on each node would not do: five nodes that count two permits each have ten to
  * give, and three holders need nine.
  *

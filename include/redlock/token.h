@@ -132,8 +132,8 @@ REDLOCK_API int redlock_query_quorum(const redlock_query *query, const char **to
 #define REDLOCK_WAITERS_MAX 1024 /* that one query asks for */
 
 /* Asks every node for the waiters for a resource, in their order; changes nothing. Only the node
- * that is the resource's home has lines, one for exclusive access, and one for readers ("Whose turn
- * it is" in docs/guarantees.md). max: how many of each at most, 1 to REDLOCK_WAITERS_MAX; the
+ * that is the resource's home has lines, one for exclusive access, and one for readers (see
+ * docs/waiting.md). max: how many of each at most, 1 to REDLOCK_WAITERS_MAX; the
  * others are counted. The callback and its status: as for redlock_query_holder(), and
  * redlock_query_node() says which nodes have answered; one that did not may be the one that has the
  * lines. After the first answer of a node that has a line, the rest is requested, for another

@@ -6,7 +6,7 @@
 #
 # REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build made, and REDLOCK_CHAOS_REDLOCK
 # redlock(1), if there is one: some holders of permits are shells then. Overlaps that a broken
-# assumption explains are no violation; docs/operations.md says which scenario breaks which.
+# assumption explains are no violation; docs/testing.md says which scenario breaks which.
 set -u
 
 # shellcheck source=test/tap.sh

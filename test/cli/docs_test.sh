@@ -99,19 +99,19 @@ fi
 # Taking away a lock of another library, by redis-cli.
 start_nodes 3
 "$redlock" acquire --ttl 20s taken >"$log" 2>&1
-delete=$(sed -n 's/^    redis-cli -h a \(EVAL .*\) KEY VALUE$/\1/p' "$top/docs/operations.md")
+delete=$(sed -n 's/^    redis-cli -h a \(EVAL .*\) KEY VALUE$/\1/p' "$top/docs/troubleshooting.md")
 for value in "another's" "$(cat "$log")"; do
     for i in 1 2 3; do
         echo "$cli -p $(port $i) $delete taken \"$value\""
     done
 done >"$scratch/delete"
 [ "$(sh "$scratch/delete" 2>&1 | tee "$log" | paste -s -d ' ')" = '0 0 0 1 1 1' ]
-result 'EVAL of docs/operations.md deletes it where it has this value' $? "$log"
+result 'EVAL of docs/troubleshooting.md deletes it where it has this value' $? "$log"
 # The user that operators are told to make is the one that doctor prints, and that acl_test.sh tries.
 for prefix in '' app:; do
     "$redlock" doctor --acl locks ${prefix:+--key-prefix "$prefix"} | sed 's/^/    /' >"$out"
-    grep -qxF -f "$out" "$top/docs/operations.md"
-    result "docs/operations.md has the user of the clients $prefix" $? "$out"
+    grep -qxF -f "$out" "$top/docs/nodes.md"
+    result "docs/nodes.md has the user of the clients $prefix" $? "$out"
 done
 
 finish

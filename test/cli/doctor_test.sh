@@ -135,13 +135,13 @@ finds 'counters allowed' ok fences 'are allowed (all 3)' 0 --fence --key-prefix 
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 keyed="redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 tell 1 acl setuser keyed resetkeys '~mine:*' '~libredlock:line:*' '~libredlock:fence:*' '~libredlock:config'
-finds '... but not the secret' warning line "the line of those who wait is refused: NOPERM .*($(one 1))" 1 \
+finds '... but not the secret' warning line "the line of waiting clients is refused: NOPERM .*($(one 1))" 1 \
     --key-prefix mine: --nodes "$keyed"
 tell 1 acl setuser keyed '~libredlock:secret'
 finds 'all that waiting in turn needs' ok line 'can wait in turn (all 3)' 0 --key-prefix mine: --nodes "$keyed"
 for right in zadd zrem zrange zrank zcard zpopmin time; do
     tell 1 acl setuser keyed "-$right"
-    finds "a line without $right" warning line "the line of those who wait is refused: .*($(one 1))" 1 \
+    finds "a line without $right" warning line "the line of waiting clients is refused: .*($(one 1))" 1 \
         --key-prefix mine: --nodes "$keyed"
     tell 1 acl setuser keyed "+$right"
 done

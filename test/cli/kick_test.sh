@@ -47,7 +47,7 @@ await has k 'held by one '
 hold k two
 await has k '1\. two, for'
 status 'it is kicked' 0 "$redlock" kick --yes --reason 'its machine burnt, söll' k
-says '... it said first what that means' 'does not notice before it renews'
+says '... it said first what that means' 'finds out at its next renewal'
 says '... and who is next' 'next in line is two'
 says '... then what became of it' '^k: one was kicked; next in line was two$' "$out"
 [ "$(grep -c '^  127.0.0.1:[0-9]*  *deleted  *noted$' "$out")" -eq 5 ]

@@ -3,7 +3,7 @@
  * happens without them, on real nodes.
  *
  * The nodes: with two nodes more two hold one lock; with one node more they do not, so lists are
- * changed node by node (docs/operations.md). Which lists exclude each other, in all cases:
+ * changed node by node (docs/nodes.md). Which lists exclude each other, in all cases:
  * unit/core_quorum.
  *
  * max_ttl_ms: a client with a smaller one lets nodes vote that forgot a valid lock. */

@@ -1,5 +1,5 @@
 /* One node of five whose TLS hangs, drips, is cut, or is none: it costs that node, and the others
- * and their locks nothing (fault 30 of docs/testing.md). */
+ * and their locks nothing. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The line, as nodes have it and users see it: checks that no later client is served first, and
  * that waiting clients are served at all.
  *
- * The guarantee (docs/guarantees.md): while a waiter's place stands at the home that the others
+ * The guarantee (docs/waiting.md): while a waiter's place stands at the home that the others
  * use, and the waiter answers, no client that came later is granted before it. A missed turn, and
  * the first release of contention that no client had detected yet, cost one place each; between the
  * loss of a home and its detection by the waiter, others may overtake.

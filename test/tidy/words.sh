@@ -22,12 +22,19 @@ somebody|anybody|whoever|strangers?	another client; unrelated processes; any par
 (is|are|was|were) owed|owed (to|by)|an owed|debts?|repaid|forgiven	pending releases; retried; dropped
 under way	pending
 started lately|until lately	recently
-(must|can|could|to) be mended|are mended	fixed
-cannot be had|could be had|can be had	is unavailable
+mended	fixed
+(is|are|was|were|be) had	is available, is granted
 on the spot	synchronously
 at this very moment	now
 by the word of|quorum's word	as reported by
 comes second	the second one
+of above	the ... above
+(each|the) advice	recommendation
+stands? still	is stopped, hangs
+order of coming|in which (they|it) came|order they came	first come, first served
+(those|everybody) who (waits?|wants?|watch(es)?|uses?|comes?)	waiting clients, observers, clients
+who (must|only|no longer|has just|wants several|is late)	a client that
+(by|than|to|for|overtakes?|passes|lets) who (waits?|wants|has|comes|reads|writes|is)	clients that
 PHRASES
 cut -f 1 "$scratch/phrases" | paste -sd '|' >"$scratch/pattern"
 

@@ -40,7 +40,7 @@ static bool can_part(uint32_t a, uint32_t b) {
     return false;
 }
 
-/* Clients with different lists of nodes: what docs/operations.md says of changing the list. With
+/* Clients with different lists of nodes: what docs/nodes.md says of changing the list. With
  * one node more or less they exclude each other. With two they do not if the numbers are odd, so
  * three to five goes by four. Another name in place of one is two changes. */
 static void lists_one_node_apart_meet(void **state) {
