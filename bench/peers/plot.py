@@ -143,6 +143,12 @@ def lines(panel, curves):
         if len(spots) > 1:
             parts.append(path(spots, f"line l{ORDER.index(system)}"))
         parts += [f'<circle class="s{ORDER.index(system)}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in spots]
+        if points[-1][0] < panel.xs[-1]:
+            silent = panel.xs[panel.xs.index(points[-1][0]) + 1]
+            x, y = spots[-1]
+            parts.append(f'<text class="s{ORDER.index(system)}" style="font-weight:bold" x="{x - 20:.1f}" y="{y - 26:.1f}">'
+                         f'{escape(short(system))}: no grant from {silent} on</text>')
+            continue
         ends.append([spots[-1][1] + 4, spots[-1][0] + 9, short(system), ORDER.index(system)])
     ends.sort()
     for before, after in zip(ends, ends[1:]):
@@ -175,8 +181,8 @@ def contention(rows):
     waited = [y for points in waits.values() for _, y in points]
     right = Panel(432, 44, 196, 240, numbers, 10 ** math.ceil(math.log10(max(waited))), 10 ** math.floor(math.log10(max(min(waited), 0.1))))
     ideal = [left.at(numbers[0], 200), left.at(numbers[-1], 200)]
-    parts = left.axes("Hand-overs per second", "clients, each holds for 5 ms") + [path(ideal, "ideal"), label(62, 58, "200: no time in between", "quiet")]
-    parts += lines(left, rates) + right.axes("Wait of who was granted, p99, ms", "clients; the scale is in powers of ten") + lines(right, waits)
+    parts = left.axes("Hand-overs per second", "clients, each holds for 5 ms") + [path(ideal, "ideal"), label(62, 58, "200: no gap between two holds", "quiet")]
+    parts += lines(left, rates) + right.axes("Wait before a grant, p99, ms", "clients; the scale is in powers of ten") + lines(right, waits)
     return picture(340, "Clients that want one lock", "Lines over the number of clients, from 2 to 64, for each system: how often per second the "
                    "lock goes from one client to another, and how long the longest waits are. The figures are in the table.", parts)
 

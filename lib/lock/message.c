@@ -215,9 +215,12 @@ static void add_round(struct text *text, const redlock_lock *lock) {
                                           [RL_ROUND_UPGRADE] = "read by others",
                                           [RL_ROUND_RELEASE] = "the token is gone"};
     const struct rl_round *round = &rl_hold_primary(lock)->core.round;
+    const bool has_begun = rl_electors(&round->electorate) != 0;
+    const struct rl_electorate *electorate =
+        has_begun ? &round->electorate : &lock->client->rules.electorate;
     add(text, ": %u of %u %s, %u needed", (unsigned)rl_bits_count(round->granted),
-        (unsigned)rl_bits_count(rl_electors(&round->electorate)), done[round->kind],
-        (unsigned)rl_votes_needed(&round->electorate));
+        (unsigned)rl_bits_count(rl_electors(electorate)), done[round->kind],
+        (unsigned)rl_votes_needed(electorate));
     add_ballots(text, lock->client, round, refused[round->kind]);
 }
 
