@@ -259,11 +259,12 @@ uint64_t __wrap_rl_calibration_start_ns(const struct rl_calibration *calibration
                                                 drift_ppm);
 }
 
-uint32_t __real_rl_quorum(uint32_t n);
-uint32_t __wrap_rl_quorum(uint32_t n);
+bool __real_rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes);
+bool __wrap_rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes);
 
-uint32_t __wrap_rl_quorum(uint32_t n) {
-    return watched.broken == WATCH_BREAKS_QUORUM ? 1 : __real_rl_quorum(n);
+bool __wrap_rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes) {
+    return watched.broken == WATCH_BREAKS_QUORUM ? (nodes & rl_electors(electorate)) != 0
+                                                 : __real_rl_is_quorum(electorate, nodes);
 }
 
 /* The lock relies on its core's valid_until_ns. */
