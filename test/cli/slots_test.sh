@@ -143,7 +143,7 @@ result '... --json has all' $?
 
 # A user who may use locks alone.
 for i in 1 2 3 4 5; do
-    ask "$i" acl setuser locks on '>pw' '~big' '~libredlock:line:{big}*' '~libredlock:line:shared:*' '&*' +@all
+    ask "$i" acl setuser locks on '>pw' '~big' '~libredlock:line:{big}*' '~libredlock:line:shared:*' '~libredlock:config' '&*' +@all
 done >"$log"
 status 'a user who may not look' 1 "$redlock" status --nodes "$(sed 's|//|//locks:pw@|' "$nodes/urls" | paste -sd, -)" big
 says '... sees the lock' '^big: free$' "$out"

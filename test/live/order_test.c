@@ -227,7 +227,7 @@ static void a_channel_is_forbidden(void **state) {
 }
 
 static void the_line_is_forbidden(void **state) {
-    forbidden(*state, "ACL SETUSER default resetkeys ~key");
+    forbidden(*state, "ACL SETUSER default resetkeys ~key ~libredlock:config");
 }
 
 /* -- A lock made for each use -- */
