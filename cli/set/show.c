@@ -68,7 +68,8 @@ static struct finding judge_node(const struct rl_set_node *node, const struct rl
         const bool has_left = node->config.key.epoch != 0;
         finding.verdict = has_left ? AGREE : DIFFER;
         finding.remedy = "leave it out of the nodes, or add it: redlock set resize";
-        snprintf(finding.text, CLAUSE_MAX, has_left ? "" : "%s is not a member", name);
+        snprintf(finding.text, CLAUSE_MAX, "%s%s", has_left ? "" : name,
+                 has_left ? "" : " is not a member");
     } else if (rl_set_has(node, latest)) {
         finding.verdict = AGREE;
     } else if (node->config.key.epoch == 0) {
