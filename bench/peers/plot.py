@@ -146,7 +146,7 @@ def lines(panel, curves):
         if points[-1][0] < panel.xs[-1]:
             silent = panel.xs[panel.xs.index(points[-1][0]) + 1]
             x, y = spots[-1]
-            parts.append(f'<text class="s{ORDER.index(system)}" style="font-weight:bold" x="{x - 20:.1f}" y="{y - 26:.1f}">'
+            parts.append(f'<text class="s{ORDER.index(system)}" style="font-weight:bold" x="{x - 46:.1f}" y="{y - 26:.1f}">'
                          f'{escape(short(system))}: no grant from {silent} on</text>')
             continue
         ends.append([spots[-1][1] + 4, spots[-1][0] + 9, short(system), ORDER.index(system)])
