@@ -174,6 +174,7 @@ static int cmd_init(struct command *command) {
                        RL_CONFIG_SIDE_MAX);
     }
     status = check_nodes(set, (uint32_t)((1u << set->n) - 1));
+    status = status != 0 ? status : rl_set_check_rights(set);
     if (status != 0) {
         return status;
     }
@@ -266,6 +267,7 @@ static int change_to(struct command *command, char (*urls)[RL_CONFIG_URL_MAX + 1
         return 0;
     }
     int status = check_nodes(set, new & ~old);
+    status = status != 0 ? status : rl_set_check_rights(set);
     if (status != 0) {
         return status;
     }

@@ -254,6 +254,29 @@ static bool cut(struct rl_set_node *node) {
     return true;
 }
 
+static void probe_one(struct rl_set_node *node, void *data) {
+    (void)data;
+    redisReply *reply = /* no connection has this address: the rights alone are checked */
+        rl_set_checked(node, rl_wire_command(node->wire, "CLIENT KILL ADDR 0.0.0.0:0"));
+    node->is_known = reply != NULL;
+    freeReplyObject(reply);
+}
+
+int rl_set_check_rights(struct rl_set *set) {
+    const uint32_t known = rl_set_known(set);
+    rl_set_each(set, known, probe_one, NULL);
+    for (size_t i = 0; i < set->n; i++) {
+        const struct rl_set_node *node = &set->nodes[i];
+        if (known & ~rl_set_known(set) & rl_bit((uint32_t)i)) {
+            return rl_fail(RL_EXIT_NO_QUORUM,
+                           "%s: %s; nothing was done. Use a user with the rights of the clients' "
+                           "and +client|kill",
+                           rl_set_name(node), node->why);
+        }
+    }
+    return 0;
+}
+
 static void write_one(struct rl_set_node *node, void *data) {
     const struct rl_config *config = data;
     char text[RL_CONFIG_TEXT_MAX], forgot[RL_CONFIG_CHANGE_LEN + 16] = "";

@@ -31,6 +31,10 @@ uint32_t rl_set_met(const struct rl_set *set, const struct rl_config *config, ui
 bool rl_set_is_majority(const struct rl_set *set, const struct rl_config *config, int side,
                         uint32_t which);
 
+/* Whether this user may cut connections, as a text that is written without that is worse than none.
+ * Returns 0, or an exit status. */
+int rl_set_check_rights(struct rl_set *set);
+
 /* Writes the text, and cuts the connections. A node that has a later text, or another of the same
  * epoch, keeps it: rl_set_has() says which of both. */
 void rl_set_write(struct rl_set *set, uint32_t which, const struct rl_config *config);

@@ -38,6 +38,14 @@ status 'a dry run' 0 "$redlock" set init --dry-run --max-ttl 2s
 [ -z "$(text 1)" ]
 result '... writes nothing' $?
 
+# A text that is written without cutting the connections would leave clients that count by their own list.
+for i in 1 2 3 4 5; do ask "$i" acl setuser uncut on '>pw' '~*' '&*' +@all '-client|kill'; done >"$log"
+uncut=$(for i in 1 2 3 4 5; do url "$i"; done | sed 's|//|//uncut:pw@|' | paste -sd, -)
+status 'a user who may not cut connections' 69 "$redlock" set init --yes --nodes "$uncut"
+says '... says what is missing' "NOPERM .*client|kill.*nothing was done. Use a user with .*+client|kill"
+[ -z "$(text 1)$(text 5)" ]
+result '... writes nothing' $?
+
 # -- init --
 
 status 'init' 0 "$redlock" set init --yes --max-ttl 2s

@@ -10,8 +10,9 @@
 /* The lines in their order; the line of the old nodes is there while they are being changed. */
 enum { VERSION, SET, EPOCH, CHANGE, MAX_TTL, OLD, NODES, SELF, LINES };
 static const char *const good[LINES] = {
-    "libredlock-config 1", "id 6f1c02d7a9b34e55", "epoch 7",        "change 91d0c4ee",
-    "max_ttl 30000",       "old " A " " B,        "nodes " B " " C, "self " B,
+    [VERSION] = "libredlock-config 1", [SET] = "id 6f1c02d7a9b34e55", [EPOCH] = "epoch 7",
+    [CHANGE] = "change 91d0c4ee",      [MAX_TTL] = "max_ttl 30000",   [OLD] = ("old " A " " B),
+    [NODES] = ("nodes " B " " C),      [SELF] = ("self " B),
 };
 
 /* The good lines, one of them in another way; NULL: left out. */
