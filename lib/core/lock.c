@@ -148,9 +148,8 @@ static bool is_absent(const struct rl_lock *lock, const struct rl_ballot_in *in)
 
 /* When the old nodes have renewed the hold, the new ones are asked to set the key. */
 static void plant(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
-    const uint32_t old = lock->round.electorate.sides[0];
     const bool is_renewed =
-        lock->absent != 0 && rl_is_quorum(&(struct rl_electorate){{old, old}}, lock->round.granted);
+        lock->absent != 0 && rl_is_majority(lock->round.electorate.sides[0], lock->round.granted);
     if (is_renewed && lock->round.kind == RL_ROUND_EXTEND && lock->round.decision == RL_OPEN) {
         out->plant = lock->absent & event->voters;
         lock->planted |= out->plant;

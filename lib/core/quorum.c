@@ -24,14 +24,15 @@ uint32_t rl_electors(const struct rl_electorate *electorate) {
     return electorate->sides[0] | electorate->sides[1];
 }
 
+bool rl_is_majority(uint32_t side, uint32_t nodes) {
+    assert(side != 0);
+    return rl_bits_count(nodes & side) >= rl_quorum(rl_bits_count(side));
+}
+
 bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes) {
-    bool is_quorum = true;
-    for (int i = 0; i < 2; i++) {
-        const uint32_t side = electorate->sides[i];
-        assert(side != 0);
-        is_quorum = is_quorum && rl_bits_count(nodes & side) >= rl_quorum(rl_bits_count(side));
-    }
-    return is_quorum;
+    const uint32_t *sides = electorate->sides;
+    return rl_is_majority(sides[0], nodes) &&
+           (sides[1] == sides[0] || rl_is_majority(sides[1], nodes));
 }
 
 uint32_t rl_votes_needed(const struct rl_electorate *electorate) {

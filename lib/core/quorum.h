@@ -48,7 +48,10 @@ struct rl_electorate rl_electorate_of(uint32_t n);
 /* All nodes of both sides. */
 uint32_t rl_electors(const struct rl_electorate *electorate);
 
-/* Whether a majority of each side is among these nodes. */
+/* Whether a majority of the nodes of one side is among these. */
+bool rl_is_majority(uint32_t side, uint32_t nodes);
+
+/* ... of each side. */
 bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes);
 
 /* The size of the majority of the larger side: how many votes a message asks for. */

@@ -193,6 +193,5 @@ bool rl_round_without_quorum(const struct rl_round *round) {
 }
 
 bool rl_round_refused_for_good(const struct rl_round *round) {
-    const uint32_t old = round->electorate.sides[0];
-    return !rl_is_quorum(&(struct rl_electorate){{old, old}}, ~round->refused);
+    return !rl_is_majority(round->electorate.sides[0], ~round->refused);
 }
