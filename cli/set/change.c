@@ -328,13 +328,12 @@ static int prepare(struct change *c, bool *is_ready) {
 
 /* -- The frame -- */
 
-/* Whether the text is where it must be. A client that knows of no set counts votes by its own list,
- * perhaps of three of the nodes: none may be left when the first text is said to be written, so all
- * nodes must have cut its connections. Later texts are known by a majority of the one before. */
-static bool is_spread(const struct rl_set *set, const struct rl_config *stable, uint32_t all) {
-    return stable->key.epoch == 1
-               ? rl_set_met(set, stable, all) == all
-               : rl_set_is_majority(set, stable, RL_CONFIG_NEW, rl_set_having(set, stable, all));
+/* The members that are done with the text. A client that knows of no set counts votes by its own
+ * list, perhaps of three of the nodes: none may be left when the first text is said to be written,
+ * so every node must have cut its connections. A later text is known by a majority of the one
+ * before it. */
+static uint32_t done_with(const struct rl_set *set, const struct rl_config *stable, uint32_t all) {
+    return stable->key.epoch == 1 ? rl_set_met(set, stable, all) : rl_set_having(set, stable, all);
 }
 
 int rl_change_spread(struct rl_set *set, struct rl_steps *steps, const struct rl_config *config) {
@@ -344,13 +343,12 @@ int rl_change_spread(struct rl_set *set, struct rl_steps *steps, const struct rl
     snprintf(what, sizeof what, "epoch %" PRIu64, stable->key.epoch);
     for (;;) {
         const uint32_t all = rl_set_members(set, stable, RL_CONFIG_NEW);
-        const uint32_t done =
-            stable->key.epoch == 1 ? rl_set_met(set, stable, all) : rl_set_having(set, stable, all);
-        rl_set_write(set, all & ~done, stable);
-        const uint32_t having = rl_set_having(set, stable, all);
-        if (is_spread(set, stable, all)) {
+        rl_set_write(set, all & ~done_with(set, stable, all), stable);
+        const uint32_t done = done_with(set, stable, all);
+        if (stable->key.epoch == 1 ? done == all
+                                   : rl_set_is_majority(set, stable, RL_CONFIG_NEW, done)) {
             rl_steps_done(steps, "stable", "epoch %" PRIu64 ": on %d of %d nodes",
-                          stable->key.epoch, count(having), count(all));
+                          stable->key.epoch, count(done), count(all));
             char *why = lacking(set, stable, all);
             if (why[0] != '\0') {
                 rl_say("not on all: %s. When they are back: redlock set resume", why);

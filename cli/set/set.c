@@ -240,7 +240,12 @@ static int change_now(void *data) {
     return status;
 }
 
-static int find_now(struct command *command) {
+/* Reads the nodes, and what the set is now. Returns 0 or an exit status. */
+static int look(struct command *command) {
+    int status = rl_set_look(&command->set);
+    if (status != 0) {
+        return status;
+    }
     const struct rl_config *latest = rl_set_latest(&command->set);
     if (latest == NULL) {
         const size_t answering = rl_bits_count(rl_set_known(&command->set));
@@ -292,8 +297,7 @@ static int change_to(struct command *command, char (*urls)[RL_CONFIG_URL_MAX + 1
 }
 
 static int look_for_change(struct command *command) {
-    int status = rl_set_look(&command->set);
-    status = status != 0 ? status : find_now(command);
+    int status = look(command);
     if (status == 0 && command->now.is_joint) {
         return rl_fail(RL_EXIT_HELD,
                        "a change is pending, epoch %" PRIu64
@@ -376,8 +380,7 @@ static int resume_now(void *data) {
     struct command *command = data;
     struct rl_set *set = &command->set;
     enum rl_change_end end = RL_CHANGE_DONE;
-    int status = rl_set_look(set);
-    status = status != 0 ? status : find_now(command);
+    int status = look(command);
     if (status != 0) {
         return status;
     }
@@ -394,8 +397,7 @@ static int abort_now(void *data) {
     struct command *command = data;
     struct rl_set *set = &command->set;
     enum rl_change_end end = RL_CHANGE_BACK;
-    int status = rl_set_look(set);
-    status = status != 0 ? status : find_now(command);
+    int status = look(command);
     if (status != 0) {
         return status;
     }
@@ -411,8 +413,7 @@ static int abort_now(void *data) {
 }
 
 static int look_and_lock(struct command *command, rl_set_work *work) {
-    int status = rl_set_look(&command->set);
-    status = status != 0 ? status : find_now(command);
+    int status = look(command);
     return status != 0 ? status : with_lock(command, command->now.key.id, false, work);
 }
 
