@@ -16,19 +16,20 @@
  *     the last cut on nobody wins by a majority of the old nodes alone, since each has a node
  *     which the joint text has met. It must be a majority: of two rival changes from one epoch
  *     only one is met.
- *   - wait: whoever had won before by the old nodes alone is over, unless he renews it with the
- *     joint text. A node that restarts meanwhile counts as cut anew, and the wait is counted by
- *     node; nodes must keep the text (and the vote) once a majority has it.
- *   - decide: each old node votes once for a change, for "done" only when somebody has waited.
- *     Done: a majority says so. Back: there can be no such majority any more. Votes do not change,
- *     so all administrators come to the same end. One who wished the other joins it, which makes
- *     ties rare; a tie is "back". A node that has lost its text has no vote again (nodes.c).
+ *   - wait: a lock that was won by the old nodes alone has ended, unless its holder has renewed
+ *     it with the joint text. A node that restarts meanwhile counts as cut anew, and the wait is
+ *     counted by node; nodes must keep the text (and the vote) once a majority has it.
+ *   - decide: each old node votes once for a change, for "done" only when its administrator has
+ *     waited. Done: a majority says so. Back: there can be no such majority any more. Votes do not
+ *     change, so all administrators come to the same end. One who wished the other joins it, which
+ *     makes ties rare; a tie is "back". A node that has lost its text has no vote again (nodes.c).
  *   - finish: a stable text exists only after the decision, so it may be written over any earlier
  *     one. Joint and new holders share the new majority, joint and old ones the old majority.
  *
  * Failure modes: too few nodes can be reached for a while: RL_EXIT_NO_QUORUM, with the nodes that
- * must come back; the joint text stays, and locks need both majorities until somebody resumes or
- * aborts. The administrator dies: the same. Somebody else has made a later change: it says so. */
+ * must come back; the joint text stays, and locks need both majorities until an administrator
+ * resumes or aborts. The administrator dies: the same. Another one has made a later change: it
+ * says so. */
 #ifndef RL_CLI_SET_CHANGE_H
 #define RL_CLI_SET_CHANGE_H
 

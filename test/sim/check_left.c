@@ -75,7 +75,7 @@ static uint32_t count_places(const struct sim_node *me) {
 
 /* -- Nobody is left who could have been served -- */
 
-/* The command has dropped somebody who does not listen, maybe only after it served. */
+/* The command has dropped a waiter that does not listen, maybe only after it served others. */
 static bool has_dropped(const struct sim_node *me, const struct sim_ran *ran) {
     const struct sim_check_line *line = &me->world->check.line;
     const bool has_left =
@@ -135,7 +135,7 @@ static void check_permits(const struct sim_node *me) {
     }
 }
 
-/* -- Who leaves is gone -- */
+/* -- A client that leaves has no place any more -- */
 
 /* Reservations above a number of permits that was lowered end by themselves. */
 static void check_gone(const struct sim_node *me, const struct sim_ran *ran) {

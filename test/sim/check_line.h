@@ -171,7 +171,8 @@ void sim_check_line_told(struct sim_world *world, uint32_t node, const char *byt
 /* A node has sent a message: it may tell a place that it is first in line. */
 void sim_check_heir(struct sim_world *world, const char *bytes, size_t length);
 
-/* A node has run a command of ours: who could be served is, and who is first in line knows it. */
+/* A node has run a command of ours: it has served every waiter that it could, and told the first in
+ * line. */
 void sim_check_left(const struct sim_node *me, const struct sim_ran *ran);
 
 /* Its lines are others now: restarted, or a replica's. ran: NULL. */
