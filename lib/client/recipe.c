@@ -83,7 +83,8 @@ void rl_recipe_at(struct rl_recipe *recipe, uint64_t at_ns) {
 void rl_recipe_watch(struct rl_recipe *recipe, redlock_lock *lock) {
     assert(lock->client == recipe->client);
     if (recipe->watcher.subscription == NULL) {
-        rl_notification_watch(recipe->client, &recipe->watcher, lock->resources[0]);
+        rl_notification_watch(recipe->client, &recipe->watcher,
+                              rl_ticket_resource(&lock->tickets[0]));
     }
 }
 

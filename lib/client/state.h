@@ -87,9 +87,8 @@ struct redlock_lock {
     struct rl_permit *permit;         /* behind the struct; NULL: not a semaphore's */
     struct rl_lock_span span;
 
-    struct rl_target target;        /* the resources and the holder, for commands */
-    struct rl_resource **resources; /* target.n of them; behind the struct, like the names */
-    struct rl_ticket tickets[];     /* one for each resource, see waiting.h */
+    struct rl_target target;    /* the resources and the holder, for commands */
+    struct rl_ticket tickets[]; /* one for each resource, see waiting.h; names are behind them */
 };
 
 /* -- The client -- */

@@ -37,7 +37,7 @@ void rl_lock_destroy(redlock_lock *lock) {
     rl_free(&client->memory, lock->sharing);
     rl_free(&client->memory, lock->renewal);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        rl_resource_put(&client->resources, lock->resources[i]);
+        rl_resource_put(&client->resources, rl_ticket_resource(&lock->tickets[i]));
     }
     rl_free(&client->memory, lock);
 }

@@ -121,11 +121,12 @@ static int check_holder(const redlock_lock_options *o, const struct complaint *t
 
 /* -- Making -- */
 
-static struct rl_bytes *names_of(const redlock_lock *lock, size_t n) {
-    return (struct rl_bytes *)(void *)(lock->resources + n);
+static struct rl_bytes *names_of(redlock_lock *lock, size_t n) {
+    const size_t permit = lock->permit != NULL ? sizeof *lock->permit : 0;
+    return (struct rl_bytes *)(void *)((char *)(lock->tickets + n) + permit);
 }
 
-static struct rl_ballot *ballots_of(const redlock_lock *lock, size_t n) {
+static struct rl_ballot *ballots_of(redlock_lock *lock, size_t n) {
     return (struct rl_ballot *)(void *)(names_of(lock, n) + n);
 }
 
@@ -134,19 +135,16 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
     size_t n = o->n_resources;
     size_t holder_length = o->holder != NULL ? strlen(o->holder) : 0;
     const size_t permit = o->permits > 0 ? sizeof(struct rl_permit) : 0;
-    size_t size =
-        sizeof(redlock_lock) + permit +
-        n * (sizeof(struct rl_ticket) + sizeof(struct rl_resource *) + sizeof(struct rl_bytes)) +
-        client->n_nodes * sizeof(struct rl_ballot) + holder_length + 1;
+    size_t size = sizeof(redlock_lock) + permit +
+                  n * (sizeof(struct rl_ticket) + sizeof(struct rl_bytes)) +
+                  client->n_nodes * sizeof(struct rl_ballot) + holder_length + 1;
     redlock_lock *lock = rl_alloc(&client->memory, 1, size);
     if (lock == NULL) {
         return NULL;
     }
-    char *behind = (char *)(lock->tickets + n);
     if (permit > 0) {
-        rl_permit_init(lock, (struct rl_permit *)(void *)behind);
+        rl_permit_init(lock, (struct rl_permit *)(void *)(lock->tickets + n));
     }
-    lock->resources = (struct rl_resource **)(void *)(behind + permit);
     char *holder = (char *)(ballots_of(lock, n) + client->n_nodes);
     assert(holder + holder_length + 1 == (char *)lock + size); /* the last part, with its zero */
     if (holder_length > 0) {
@@ -167,17 +165,17 @@ static bool take_resources(redlock_lock *lock, const redlock_lock_options *o) {
     struct rl_resources *table = &lock->client->resources;
     const uint32_t kind =
         rl_resource_kind(lock->mode->mode, lock->target.take, lock->target.permits);
+    struct rl_bytes *names = names_of(lock, lock->target.n);
     for (uint32_t i = 0; i < lock->target.n; i++) {
         struct rl_resource *resource =
             rl_resource_get(table, kind, o->resources[i].data, o->resources[i].length);
         if (resource == NULL) {
             return false;
         }
-        lock->resources[i] = resource;
-        names_of(lock, lock->target.n)[i] = (struct rl_bytes){resource->bytes, resource->length};
+        names[i] = (struct rl_bytes){resource->bytes, resource->length};
         assert(lock->resource_count == i); /* what rl_lock_destroy() gives back */
         lock->resource_count++;
-        rl_waiting_want(lock, i);
+        rl_waiting_want(lock, i, resource);
     }
     return true;
 }

@@ -42,7 +42,7 @@ redlock_lock *rl_line_active(const struct rl_resource *resource) {
 
 struct rl_resource *rl_line_of(const redlock_lock *lock) {
     assert(lock->queueing.line < lock->resource_count);
-    return lock->resources[lock->queueing.line];
+    return rl_ticket_resource(&lock->tickets[lock->queueing.line]);
 }
 
 redlock_lock *rl_line_waiter(const struct rl_resource *resource) {
@@ -242,7 +242,8 @@ static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
 
 static void queue(redlock_lock *lock, uint8_t line) {
     assert(lock->core.state == RL_WAITING);
-    assert(rl_line_active(lock->resources[line]) == lock); /* else it has another's place */
+    assert(rl_line_active(rl_ticket_resource(&lock->tickets[line])) ==
+           lock); /* else it has another's place */
     lock->queueing.is_queued = true;
     lock->queueing.line = line;
     lock->waiting.shuts = false;
@@ -255,7 +256,7 @@ static void queue(redlock_lock *lock, uint8_t line) {
 static uint64_t awaited_release_ns(const redlock_lock *lock) {
     uint64_t until_ns = 0;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        uint64_t at_ns = lock->resources[i]->release_until_ns;
+        uint64_t at_ns = rl_ticket_resource(&lock->tickets[i])->release_until_ns;
         until_ns = at_ns > until_ns ? at_ns : until_ns;
     }
     return until_ns;
@@ -274,9 +275,10 @@ static uint64_t patience_ns(const redlock_lock *lock) {
 /* The first of its resources in whose line it must be; resource_count: none. */
 static uint32_t first_busy(const redlock_lock *lock, uint64_t now_ns) {
     uint32_t i = 0;
-    while (i < lock->resource_count &&
-           !rl_line_is_likely_busy(rl_resource_line(lock->resources[i]), now_ns) &&
-           rl_resource_line(lock->resources[i])->state == RL_LINE_OUT) {
+    while (
+        i < lock->resource_count &&
+        !rl_line_is_likely_busy(rl_resource_line(rl_ticket_resource(&lock->tickets[i])), now_ns) &&
+        rl_resource_line(rl_ticket_resource(&lock->tickets[i]))->state == RL_LINE_OUT) {
         i++;
     }
     return i;
@@ -286,9 +288,9 @@ static uint32_t first_busy(const redlock_lock *lock, uint64_t now_ns) {
 static bool knows_nothing(const redlock_lock *lock) {
     bool knows = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const struct rl_line *line = rl_resource_line(lock->resources[i]);
-        knows = knows || lock->resources[i]->release_until_ns != 0 || rl_line_has_signs(line) ||
-                line->state != RL_LINE_OUT;
+        const struct rl_line *line = rl_resource_line(rl_ticket_resource(&lock->tickets[i]));
+        knows = knows || rl_ticket_resource(&lock->tickets[i])->release_until_ns != 0 ||
+                rl_line_has_signs(line) || line->state != RL_LINE_OUT;
     }
     return !knows;
 }
@@ -314,9 +316,10 @@ void rl_line_go(redlock_lock *lock) {
     }
     const uint32_t busy = first_busy(lock, now_ns);
     const uint64_t until_ns = patience_ns(lock);
-    assert(rl_line_active(lock->resources[0]) == lock);
-    if (rl_resource_line(lock->resources[0])->state == RL_LINE_OUT) {
-        set_due(lock->resources[0], RL_NEVER); /* it may go into another resource's line */
+    assert(rl_line_active(rl_ticket_resource(&lock->tickets[0])) == lock);
+    if (rl_resource_line(rl_ticket_resource(&lock->tickets[0]))->state == RL_LINE_OUT) {
+        set_due(rl_ticket_resource(&lock->tickets[0]),
+                RL_NEVER); /* it may go into another resource's line */
     }
     lock->queueing.is_queued = true;
     lock->queueing.line = 0;
@@ -324,8 +327,8 @@ void rl_line_go(redlock_lock *lock) {
         call_lock(lock, RL_LINE_CALL_PLAIN);
     } else if (busy < lock->resource_count) {
         queue(lock, (uint8_t)busy);
-    } else if (until_ns > now_ns && rl_line_wait(lock->resources[0]) != NULL) {
-        set_due(lock->resources[0], until_ns);
+    } else if (until_ns > now_ns && rl_line_wait(rl_ticket_resource(&lock->tickets[0])) != NULL) {
+        set_due(rl_ticket_resource(&lock->tickets[0]), until_ns);
     } else {
         call_lock(lock, RL_LINE_CALL_PLAIN);
     }
@@ -464,8 +467,8 @@ static void follow_queued(redlock_lock *lock) {
 }
 
 static bool was_refused(const redlock_lock *lock) {
-    return lock->core.state == RL_WAITING && rl_line_active(lock->resources[0]) == lock &&
-           !lock->waiting.has_turn;
+    return lock->core.state == RL_WAITING &&
+           rl_line_active(rl_ticket_resource(&lock->tickets[0])) == lock && !lock->waiting.has_turn;
 }
 
 /* The hold that the place led to is over: the client need not hear of a successor any more. */
@@ -473,8 +476,8 @@ static void forget_next(redlock_lock *lock) {
     const bool has_it = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
     if (lock->queueing.has_waited && !has_it) {
         lock->queueing.has_waited = false;
-        rl_list_remove(&lock->resources[0]->wait->passed);
-        follow_waiting(lock->resources[0], lock);
+        rl_list_remove(&rl_ticket_resource(&lock->tickets[0])->wait->passed);
+        follow_waiting(rl_ticket_resource(&lock->tickets[0]), lock);
     }
 }
 
@@ -487,7 +490,7 @@ void rl_line_follow(redlock_lock *lock) {
               lock->queueing.refused_by < lock->resource_count ? lock->queueing.refused_by : 0);
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        struct rl_resource *resource = lock->resources[i];
+        struct rl_resource *resource = rl_ticket_resource(&lock->tickets[i]);
         if (rl_resource_line(resource)->state != RL_LINE_OUT && rl_line_waiter(resource) == NULL) {
             step_simple(resource, lock, RL_LINE_EV_UNWANT);
         }

@@ -228,7 +228,7 @@ void rl_line_call_answered(struct rl_line_request *call, enum rl_verdict verdict
 
 static uint8_t which_of(const redlock_lock *lock, const struct rl_resource *resource) {
     uint8_t i = 0;
-    while (lock->resources[i] != resource) {
+    while (rl_ticket_resource(&lock->tickets[i]) != resource) {
         i++;
         assert(i < lock->resource_count);
     }

@@ -33,7 +33,7 @@ static bool is_home(const redlock_lock *lock, uint32_t node) {
         return false;
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        found = found || rl_line_home(lock->resources[i]) == node;
+        found = found || rl_line_home(rl_ticket_resource(&lock->tickets[i])) == node;
     }
     return found;
 }
@@ -43,7 +43,7 @@ static bool may_be_own(const redlock_lock *lock, uint32_t home) {
     bool found = false;
     assert(home < lock->client->n_nodes);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const redlock_lock *next = rl_line_active(lock->resources[i]);
+        const redlock_lock *next = rl_line_active(rl_ticket_resource(&lock->tickets[i]));
         found = found || (next != NULL && next->core.may_hold & lock->client->duplicates[home]);
     }
     return found;
@@ -89,13 +89,14 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
     if (rl_command_hands_on((enum rl_command_kind)request->kind)) {
         const bool anybody_waits = does_anybody_wait(lock, place->index, answer);
         for (uint32_t i = 0; i < lock->resource_count; i++) {
-            if (rl_line_home(lock->resources[i]) == place->index) {
-                learn_from_release(lock->resources[i], anybody_waits, request, answer);
+            if (rl_line_home(rl_ticket_resource(&lock->tickets[i])) == place->index) {
+                learn_from_release(rl_ticket_resource(&lock->tickets[i]), anybody_waits, request,
+                                   answer);
             }
         }
     } else if (request->kind == RL_COMMAND_TAKE && answer->verdict == RL_YES &&
                answer->line.waiting > 0) {
-        note_others(lock->resources[0], true, place->client->step_ns);
+        note_others(rl_ticket_resource(&lock->tickets[0]), true, place->client->step_ns);
     } else if (answer->verdict == RL_NO && rl_command_acquires(request->kind)) {
         const int64_t said_ms = answer->line.life_ms > 0 ? answer->line.life_ms : 0;
         const uint32_t life_ms = said_ms < UINT32_MAX ? (uint32_t)said_ms : UINT32_MAX;
@@ -109,7 +110,7 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
         }
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) { /* last: home may change */
-        rl_line_answered(lock->resources[i], place->index, request, answer);
+        rl_line_answered(rl_ticket_resource(&lock->tickets[i]), place->index, request, answer);
     }
 }
 
@@ -121,7 +122,7 @@ static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
     if (lock->mode->side_by_side) {
         return NULL; /* no lock waits for it to leave */
     }
-    struct rl_ticket *ticket = lock->resources[i]->turns.first;
+    struct rl_ticket *ticket = rl_ticket_resource(&lock->tickets[i])->turns.first;
     while (ticket != NULL && rl_ticket_lock(ticket) == lock) {
         ticket = ticket->next;
     }
@@ -139,7 +140,7 @@ static bool waits_again(const redlock_lock *lock) {
 /* A writer that knows its successor passes its keys on, for a lease: a successor that hangs costs
  * the others no more than the lease. */
 static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
-    struct rl_wait *wait = lock->resources[0]->wait;
+    struct rl_wait *wait = rl_ticket_resource(&lock->tickets[0])->wait;
     const uint64_t fence = rl_lock_fence(&lock->core);
     if (lock->queueing.has_waited && lock->announces && rl_mode_now(lock)->is_passed_on &&
         wait->line.state == RL_LINE_OUT) {
@@ -149,7 +150,7 @@ static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
         wait->successor[0] = '\0';
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        struct rl_wait *at = lock->resources[i]->wait;
+        struct rl_wait *at = rl_ticket_resource(&lock->tickets[i])->wait;
         if (at != NULL && at->held != 0) {
             rl_left_add(lock, at->held, 0, 0);
             at->held = 0;
@@ -172,7 +173,7 @@ static bool is_busy(const redlock_lock *lock) {
     bool busy = false;
     assert(lock->resource_count > 0);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const struct rl_line *line = rl_resource_line(lock->resources[i]);
+        const struct rl_line *line = rl_resource_line(rl_ticket_resource(&lock->tickets[i]));
         busy = busy || rl_line_is_busy(line, lock->core.now_ns) ||
                (lock->announces && next_of(lock, i) != NULL && rl_line_was_busy(line));
     }
@@ -196,15 +197,15 @@ static redlock_lock *successor_of(const redlock_lock *lock) {
 static void join_ahead(redlock_lock *lock) {
     redlock_lock *next = lock->resource_count == 1 ? successor_of(lock) : NULL;
     if (next != NULL && is_busy(lock) &&
-        rl_resource_line(lock->resources[0])->state == RL_LINE_OUT &&
+        rl_resource_line(rl_ticket_resource(&lock->tickets[0]))->state == RL_LINE_OUT &&
         rl_line_homes(lock->client) != 0) {
-        rl_line_want(lock->resources[0], next);
+        rl_line_want(rl_ticket_resource(&lock->tickets[0]), next);
     }
 }
 
 /* Several resources may each have another home: a node serves where it finds a line. */
 static uint32_t serving_nodes(const redlock_lock *lock) {
-    uint32_t home = rl_line_home(lock->resources[0]);
+    uint32_t home = rl_line_home(rl_ticket_resource(&lock->tickets[0]));
     assert(home == RL_LINE_NO_HOME || home < lock->client->n_nodes);
     if (lock->resource_count > 1) {
         return rl_all_nodes(lock->client->n_nodes);
@@ -216,7 +217,7 @@ static uint32_t serving_nodes(const redlock_lock *lock) {
 static bool looks(const redlock_lock *lock) {
     bool looks = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        looks = looks || lock->core.now_ns < lock->resources[i]->look_until_ns;
+        looks = looks || lock->core.now_ns < rl_ticket_resource(&lock->tickets[i])->look_until_ns;
     }
     return looks;
 }
@@ -277,7 +278,7 @@ void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mod
         return; /* the next one of ours overtakes nobody: all nodes keep new readers off */
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        struct rl_resource *resource = lock->resources[i];
+        struct rl_resource *resource = rl_ticket_resource(&lock->tickets[i]);
         if (node == rl_line_home(resource) && mode == RL_RELEASE_SERVE) {
             resource->release_until_ns = lock->core.now_ns + wait_ns;
         } else if (node == rl_line_home(resource)) {

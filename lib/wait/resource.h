@@ -66,6 +66,11 @@ struct rl_resource {
     char bytes[];
 };
 
+/* What a lock's ticket is for. */
+static inline struct rl_resource *rl_ticket_resource(const struct rl_ticket *ticket) {
+    return RL_CONTAINER(ticket->turns, struct rl_resource, turns);
+}
+
 /* enum rl_mode; for a semaphore also how many permits each lock takes, and of how many: locks that
  * want different numbers wait separately, and do not share a hold. */
 static inline uint32_t rl_resource_kind(uint8_t mode, uint8_t take, uint16_t permits) {

@@ -27,8 +27,9 @@ static bool has_before(const redlock_lock *lock, bool in_its_line) {
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         const redlock_lock *other = active_of(lock, i);
         assert(other == NULL || other->client == lock->client);
-        found = found || (other != NULL && other != lock &&
-                          (rl_line_of(other) == lock->resources[i]) == in_its_line);
+        found =
+            found || (other != NULL && other != lock &&
+                      (rl_line_of(other) == rl_ticket_resource(&lock->tickets[i])) == in_its_line);
     }
     return found;
 }
@@ -37,8 +38,8 @@ bool rl_waiting_stands_apart(const redlock_lock *lock) {
     return lock->mode->side_by_side && has_before(lock, false);
 }
 
-void rl_waiting_want(redlock_lock *lock, uint32_t i) {
-    rl_ticket_init(lock->tickets, lock->target.n, i, &lock->resources[i]->turns);
+void rl_waiting_want(redlock_lock *lock, uint32_t i, struct rl_resource *resource) {
+    rl_ticket_init(lock->tickets, lock->target.n, i, &resource->turns);
 }
 
 void rl_waiting_reset(redlock_lock *lock) {

@@ -299,8 +299,8 @@ static void forgets_an_unanswered_trial(void **state) {
 static void wait_for_the_trials(struct five *f, unsigned nth) {
     size_t went = 0;
     for (size_t i = 0; i < FIVE; i++) {
-        if (i != rl_home_node(f->lock->resources[0]->home_hash, f->client->node_hashes,
-                              (1u << FIVE) - 1)) {
+        if (i != rl_home_node(rl_ticket_resource(&f->lock->tickets[0])->home_hash,
+                              f->client->node_hashes, (1u << FIVE) - 1)) {
             five_wait_down(f, i, nth, REDLOCK_ERR_NODE_DISCONNECTED);
             went++;
         }
@@ -392,7 +392,7 @@ static void a_no_from_before_the_release_is_none(void **state) {
     assert_int_equal(five_open(&f), 0);
     five_wait_up(&f, FIVE);
     redlock_lock *lock = new_permit(&f), *next = new_permit(&f);
-    const uint64_t hash = f.lock->resources[0]->home_hash;
+    const uint64_t hash = rl_ticket_resource(&f.lock->tickets[0])->home_hash;
     const uint32_t all = (1u << FIVE) - 1, home = rl_home_node(hash, f.client->node_hashes, all);
     struct fake_node *second =
         f.nodes[rl_home_node(hash, f.client->node_hashes, all & ~(1u << home))];

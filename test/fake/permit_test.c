@@ -47,8 +47,8 @@ static void start(struct scene *s) {
     assert_int_equal(five_open(&s->f), 0);
     five_wait_up(&s->f, FIVE);
     for (size_t i = 0; i < FIVE; i++) {
-        s->order[i] =
-            rl_home_node(s->f.lock->resources[0]->home_hash, s->f.client->node_hashes, left);
+        s->order[i] = rl_home_node(rl_ticket_resource(&s->f.lock->tickets[0])->home_hash,
+                                   s->f.client->node_hashes, left);
         left &= ~(1u << s->order[i]);
     }
 }
@@ -266,7 +266,7 @@ static void hold_all(struct scene *s, int32_t permits, const char *value) {
 }
 
 static const struct rl_line *line_of(const redlock_lock *lock) {
-    return rl_resource_line(lock->resources[0]);
+    return rl_resource_line(rl_ticket_resource(&lock->tickets[0]));
 }
 
 static bool stands(struct five *f, void *data) {
@@ -310,7 +310,8 @@ static void a_turn_ends_the_question(void **state) {
     s.f.options.node_timeout_ms = 2 * FIVE_PATIENCE_MS;
     assert_int_equal(five_open(&s.f), 0);
     five_wait_up(&s.f, FIVE);
-    s.order[0] = rl_home_node(s.f.lock->resources[0]->home_hash, s.f.client->node_hashes, 31);
+    s.order[0] = rl_home_node(rl_ticket_resource(&s.f.lock->tickets[0])->home_hash,
+                              s.f.client->node_hashes, 31);
     redlock_lock *lock = new_lock(&s, K, 2);
     hold_all(&s, K, "a stranger's");
     ask(&s, lock, 3);

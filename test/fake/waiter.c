@@ -17,7 +17,7 @@
 /* -- The line -- */
 
 const struct rl_line *waiter_line(const struct waiter *w) {
-    return rl_resource_line(w->f.lock->resources[0]);
+    return rl_resource_line(rl_ticket_resource(&w->f.lock->tickets[0]));
 }
 
 bool waiter_is(const struct waiter *w, enum rl_line_state state) {
@@ -208,8 +208,8 @@ void waiter_start(struct waiter *w, int64_t node_timeout_ms) {
     five_wait_up(&w->f, FIVE);
     uint32_t left = (1u << FIVE) - 1;
     for (size_t i = 0; i < FIVE; i++) {
-        w->order[i] =
-            rl_home_node(w->f.lock->resources[0]->home_hash, w->f.client->node_hashes, left);
+        w->order[i] = rl_home_node(rl_ticket_resource(&w->f.lock->tickets[0])->home_hash,
+                                   w->f.client->node_hashes, left);
         left &= ~(1u << w->order[i]);
     }
     snprintf(w->channel, sizeof w->channel, "libredlock:client:%s", w->f.client->id);
