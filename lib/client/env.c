@@ -28,7 +28,7 @@ static bool reserve(redlock_client *client, struct rl_deadlines *heap, uint32_t 
     if (needed <= heap->capacity) {
         return true;
     }
-    uint32_t capacity = 2 * needed;
+    uint32_t capacity = needed + needed / 2;
     struct rl_deadline **items = rl_alloc(&client->memory, capacity, sizeof(struct rl_deadline *));
     if (items == NULL) {
         return false;

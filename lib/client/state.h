@@ -57,14 +57,16 @@ struct redlock_lock {
     uint32_t depth;         /* acquires that were delivered and not released */
     uint8_t resource_count; /* so many are referenced: all, once the lock is made */
     uint8_t ballot_count;   /* room for so many nodes */
-    bool owns_ballots;      /* they were allocated later, since nodes have joined */
-    bool is_freed;          /* by the user */
-
-    bool announces;   /* a release ends a hold, not a failed attempt */
-    bool is_notified; /* it is to try soon: RL_EV_NOTICE is due */
-    bool tell;        /* granted: RL_EV_TELL is due */
-    bool joining;     /* an acquire that shares a hold is done and not delivered */
-    bool was_lost;    /* its hold was lost; the release that follows says so */
+    bool owns_ballots : 1;  /* they were allocated later, since nodes have joined */
+    bool is_freed : 1;      /* by the user */
+    bool announces : 1;     /* a release ends a hold, not a failed attempt */
+    bool is_notified : 1;   /* it is to try soon: RL_EV_NOTICE is due */
+    bool tell : 1;          /* granted: RL_EV_TELL is due */
+    bool joining : 1;       /* an acquire that shares a hold is done and not delivered */
+    bool was_lost : 1;      /* its hold was lost; the release that follows says so */
+    struct rl_waiting waiting;
+    struct rl_queueing queueing;
+    struct rl_holding holding;
 
     struct rl_op ops[RL_OPS];
     struct rl_queued done;  /* an operation is done, or another callback is due */
@@ -79,10 +81,7 @@ struct redlock_lock {
     struct rl_deadline deadline; /* whatever the core waits for */
     struct rl_deadline end;      /* while it is held: when its loss is due */
 
-    struct rl_sharing *sharing; /* NULL: no acquire had an owner */
-    struct rl_waiting waiting;
-    struct rl_queueing queueing;
-    struct rl_holding holding;
+    struct rl_sharing *sharing;       /* NULL: no acquire had an owner */
     const struct rl_mode_rules *mode; /* that it was made with, see mode.h */
     struct rl_permit *permit;         /* behind the struct; NULL: not a semaphore's */
     struct rl_lock_span span;

@@ -122,12 +122,7 @@ static int check_holder(const redlock_lock_options *o, const struct complaint *t
 /* -- Making -- */
 
 static struct rl_bytes *names_of(redlock_lock *lock, size_t n) {
-    const size_t permit = lock->permit != NULL ? sizeof *lock->permit : 0;
-    return (struct rl_bytes *)(void *)((char *)(lock->tickets + n) + permit);
-}
-
-static struct rl_ballot *ballots_of(redlock_lock *lock, size_t n) {
-    return (struct rl_ballot *)(void *)(names_of(lock, n) + n);
+    return (struct rl_bytes *)(void *)(lock->tickets + n);
 }
 
 /* The parts behind the struct, in the order of their alignment. */
@@ -137,16 +132,19 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
     const size_t permit = o->permits > 0 ? sizeof(struct rl_permit) : 0;
     size_t size = sizeof(redlock_lock) + permit +
                   n * (sizeof(struct rl_ticket) + sizeof(struct rl_bytes)) +
-                  client->n_nodes * sizeof(struct rl_ballot) + holder_length + 1;
+                  client->n_nodes * sizeof(struct rl_ballot) + holder_length;
     redlock_lock *lock = rl_alloc(&client->memory, 1, size);
     if (lock == NULL) {
         return NULL;
     }
+    char *behind = (char *)(names_of(lock, n) + n);
     if (permit > 0) {
-        rl_permit_init(lock, (struct rl_permit *)(void *)(lock->tickets + n));
+        rl_permit_init(lock, (struct rl_permit *)(void *)behind);
     }
-    char *holder = (char *)(ballots_of(lock, n) + client->n_nodes);
-    assert(holder + holder_length + 1 == (char *)lock + size); /* the last part, with its zero */
+    struct rl_ballot *ballots = (struct rl_ballot *)(void *)(behind + permit);
+    rl_lock_init(&lock->core, &client->rules, ballots);
+    char *holder = (char *)(ballots + client->n_nodes);
+    assert(holder + holder_length == (char *)lock + size); /* the last part */
     if (holder_length > 0) {
         memcpy(holder, o->holder, holder_length);
     }
@@ -211,7 +209,6 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         lock->mode = o.permits > 0 ? &rl_mode_permit : rl_mode_of_lock(o.mode);
         rl_mode_begin(lock);
         rl_metrics_label(lock, &o.resources[0]);
-        rl_lock_init(&lock->core, &client->rules, ballots_of(lock, o.n_resources));
         rl_deadline_init(&lock->deadline, rl_step_due);
         rl_deadline_init(&lock->end, rl_step_end_due);
         rl_lock_enlist(lock);

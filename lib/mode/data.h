@@ -9,14 +9,14 @@
 
 /* The mode in which a lock is held, see mode.h. Masks have a bit for each node. */
 struct rl_holding {
-    uint32_t unsure; /* may run a conversion late: it is not answered yet */
-    uint32_t stray;  /* ... and will not be answered: for as long as the hold lasts */
-    uint8_t mode;    /* enum rl_mode, of the attempt, or the hold, now */
-    bool was_shared; /* it must be released as a reader's */
-    bool converts;   /* a reader whose nodes may still have the writer's key */
-    bool is_upgrading;
-    bool is_adopted;    /* earlier commands for its token are not known here */
-    bool meets_upgrade; /* another reader is upgrading */
+    uint32_t unsure;     /* may run a conversion late: it is not answered yet */
+    uint32_t stray;      /* ... and will not be answered: for as long as the hold lasts */
+    uint8_t mode;        /* enum rl_mode, of the attempt, or the hold, now */
+    bool was_shared : 1; /* it must be released as a reader's */
+    bool converts : 1;   /* a reader whose nodes may still have the writer's key */
+    bool is_upgrading : 1;
+    bool is_adopted : 1;    /* earlier commands for its token are not known here */
+    bool meets_upgrade : 1; /* another reader is upgrading */
 };
 
 /* What home was asked, and has answered, see permit.h. */

@@ -12,11 +12,11 @@
 
 /* Locks of one client take turns, see waiting.h. */
 struct rl_waiting {
-    bool is_in_line; /* waits, asks or holds */
-    bool has_turn;   /* its turn has come, and it was not stepped yet */
-    bool pauses;     /* ... and it must let others go first */
-    bool takes;      /* ... and another lock of ours has its turn among all clients */
-    bool shuts;      /* its turn among all clients came while writers wait */
+    bool is_in_line : 1; /* waits, asks or holds */
+    bool has_turn : 1;   /* its turn has come, and it was not stepped yet */
+    bool pauses : 1;     /* ... and it must let others go first */
+    bool takes : 1;      /* ... and another lock of ours has its turn among all clients */
+    bool shuts : 1;      /* its turn among all clients came while writers wait */
 };
 
 /* What the loop's turn must do with the first waiting lock of its client. */
@@ -30,14 +30,14 @@ enum rl_line_call {
 /* A lock's wait among the locks of all clients, see line.h. */
 struct rl_queueing {
     uint32_t refused_life_ms; /* the shortest life of the keys that refused; 0: not known */
-    uint32_t lease_ms;    /* how long the keys live that its turn is passed; 0: it asks for them */
-    uint8_t refused_by;   /* index of the resource that was held */
-    bool refused_at_home; /* home has refused the attempt's token */
-    uint8_t line;         /* the resource in whose line it is */
-    uint8_t call;         /* enum rl_line_call */
-    bool has_waited;      /* it was granted by a turn of its place */
-    bool is_queued;       /* in line, or asks in its turn, or waits for home's answer */
-    bool noted_intent;    /* it was refused, and keeps new readers off */
+    uint32_t lease_ms;  /* how long the keys live that its turn is passed; 0: it asks for them */
+    uint8_t refused_by; /* index of the resource that was held */
+    uint8_t line;       /* the resource in whose line it is */
+    uint8_t call;       /* enum rl_line_call */
+    bool refused_at_home : 1; /* home has refused the attempt's token */
+    bool has_waited : 1;      /* it was granted by a turn of its place */
+    bool is_queued : 1;       /* in line, or asks in its turn, or waits for home's answer */
+    bool noted_intent : 1;    /* it was refused, and keeps new readers off */
 };
 
 /* A place that was given up, and may still be passed a key. Masks have a bit for each node. */
