@@ -11,13 +11,11 @@ static inline uint32_t rl_bit(uint32_t i) {
     return UINT32_C(1) << i;
 }
 
-/* The number of bits that are set. */
+/* The number of bits that are set: counted in pairs, in fours, in bytes, and summed. */
 static inline uint32_t rl_bits_count(uint32_t mask) {
-    uint32_t count = 0;
-    for (; mask != 0; mask &= mask - 1) {
-        count++;
-    }
-    return count;
+    mask -= mask >> 1 & 0x55555555;
+    mask = (mask & 0x33333333) + (mask >> 2 & 0x33333333);
+    return ((mask + (mask >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
 }
 
 /* The nth bit that is set, from 0; 32: there are fewer. */

@@ -120,8 +120,8 @@ static bool is_twins_second(struct rl_lock *lock, const struct rl_event *event) 
         round->ballots[in->node].vote != RL_VOTE_PENDING) {
         return false;
     }
-    uint32_t yes = rl_round_mask(round, RL_VOTE_GRANTED);
-    yes |= ends ? rl_round_mask(round, RL_VOTE_REFUSED) : 0;
+    uint32_t yes = round->granted;
+    yes |= ends ? round->refused : 0;
     if (sets && in->vote == RL_VOTE_GRANTED) {
         rl_round_excuse(round, duplicates, lock->rules->duplicate_reason);
     }
@@ -141,7 +141,7 @@ static void take_as_failed(struct rl_lock *lock, const struct rl_event *event,
 static bool is_absent(const struct rl_lock *lock, const struct rl_ballot_in *in) {
     const struct rl_round *round = &lock->round;
     const uint32_t *sides = round->electorate.sides;
-    const uint32_t out = rl_round_mask(round, RL_VOTE_PENDING) & sides[1] & ~sides[0];
+    const uint32_t out = rl_round_pending(round) & sides[1] & ~sides[0];
     return round->kind == RL_ROUND_EXTEND && round->decision == RL_OPEN && in->round == round->id &&
            in->vote == RL_VOTE_REFUSED && ((out & ~lock->planted) >> in->node & 1) != 0;
 }

@@ -318,7 +318,7 @@ void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
 
 void rl_lock_ask(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     const struct rl_ballot_in *in = &event->u.vote;
-    const uint32_t pending = rl_round_mask(&lock->round, RL_VOTE_PENDING) & event->voters;
+    const uint32_t pending = rl_round_pending(&lock->round) & event->voters;
     if (lock->state == RL_TRYING && lock->is_leased && in->round == lock->round.id) {
         out->send = pending & ~lock->asked & UINT32_C(1) << in->node;
         lock->asked |= out->send;
@@ -339,7 +339,7 @@ void rl_lock_collect(struct rl_lock *lock, const struct rl_event *event, struct 
         rl_lock_attempt_decided(lock, event, out);
         return;
     }
-    out->send = rl_round_mask(&lock->round, RL_VOTE_PENDING) & event->voters & ~lock->asked;
+    out->send = rl_round_pending(&lock->round) & event->voters & ~lock->asked;
     lock->asked |= out->send;
     lock->round_until_ns = event->now_ns + lock->rules->node_timeout_ns;
     lock->round_until_ns = lock->round_until_ns < ends_ns ? lock->round_until_ns : ends_ns;

@@ -104,7 +104,7 @@ void rl_lock_extend_decided(struct rl_lock *lock, const struct rl_event *event,
         lock_end_extend(lock, out, RL_RESULT_OK);
         rl_lock_move(lock, RL_HELD);
         rl_lock_plan_renewal(lock, event, false);
-        rl_lock_repair(lock, event, out, rl_round_mask(&lock->round, RL_VOTE_REFUSED));
+        rl_lock_repair(lock, event, out, lock->round.refused);
     } else if (rl_round_refused_for_good(&lock->round)) {
         rl_lock_lose(lock, event, out, RL_RESULT_LOST);
     } else {

@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bits.h"
+
 #define RL_NODES_MAX 31u /* node masks are uint32_t, and one bit is kept free */
 #define RL_NEVER UINT64_MAX
 #define RL_NS_PER_MS UINT64_C(1000000)
@@ -46,13 +48,22 @@ uint32_t rl_quorum(uint32_t n);
 struct rl_electorate rl_electorate_of(uint32_t n);
 
 /* All nodes of both sides. */
-uint32_t rl_electors(const struct rl_electorate *electorate);
+static inline uint32_t rl_electors(const struct rl_electorate *electorate) {
+    return electorate->sides[0] | electorate->sides[1];
+}
 
 /* Whether a majority of the nodes of one side is among these. */
-bool rl_is_majority(uint32_t side, uint32_t nodes);
+static inline bool rl_is_majority(uint32_t side, uint32_t nodes) {
+    assert(side != 0);
+    return 2 * rl_bits_count(nodes & side) > rl_bits_count(side);
+}
 
 /* ... of each side. */
-bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes);
+static inline bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes) {
+    const uint32_t *sides = electorate->sides;
+    return rl_is_majority(sides[0], nodes) &&
+           (sides[1] == sides[0] || rl_is_majority(sides[1], nodes));
+}
 
 /* The size of the majority of the larger side: how many votes a message asks for. */
 uint32_t rl_votes_needed(const struct rl_electorate *electorate);

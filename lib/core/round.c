@@ -7,10 +7,6 @@
 
 #include "base/bits.h"
 
-static uint32_t round_pending(const struct rl_round *round) {
-    return rl_electors(&round->electorate) & ~(round->granted | round->refused | round->failed);
-}
-
 /* Nodes whose vote counts as a yes. */
 static uint32_t round_yes(const struct rl_round *round) {
     bool gone_is_yes = round->kind == RL_ROUND_RELEASE;
@@ -26,21 +22,22 @@ static void round_invariant(const struct rl_round *round) {
         votes[round->ballots[i].vote] |= electors & rl_bit(i);
     }
     assert(votes[RL_VOTE_NONE] == 0);
-    assert(votes[RL_VOTE_PENDING] == round_pending(round));
+    assert(votes[RL_VOTE_PENDING] == rl_round_pending(round));
     assert(votes[RL_VOTE_GRANTED] == round->granted);
     assert(votes[RL_VOTE_REFUSED] == round->refused);
     assert(votes[RL_VOTE_FAILED] == round->failed);
     assert(round->id != 0);
-    assert(round->decision != RL_OPEN || round_pending(round) != 0);
+    assert(round->decision != RL_OPEN || rl_round_pending(round) != 0);
 #endif
 }
 
 static void round_decide(struct rl_round *round) {
-    const uint32_t yes = round_yes(round), pending = round_pending(round);
     if (round->decision != RL_OPEN) {
         return;
     }
-    if (!rl_is_quorum(&round->electorate, yes | pending)) {
+    const uint32_t yes = round_yes(round), pending = rl_round_pending(round);
+    const bool has_no = (yes | pending) != rl_electors(&round->electorate); /* seldom */
+    if (has_no && !rl_is_quorum(&round->electorate, yes | pending)) {
         round->decision = RL_DEFEATED;
     } else if (rl_is_quorum(&round->electorate, yes) && (round->awaited & pending) == 0) {
         round->decision = RL_WON;
@@ -101,7 +98,7 @@ void rl_round_begin(struct rl_round *round, const struct rl_electorate *electora
 bool rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
                    int16_t reason, uint64_t now_ns) {
     assert(vote >= RL_VOTE_GRANTED);
-    if (id != round->id || !(round_pending(round) & rl_bit(node))) {
+    if (id != round->id || !(rl_round_pending(round) & rl_bit(node))) {
         return false;
     }
     round_record(round, node, vote, reason, now_ns);
@@ -126,7 +123,7 @@ bool rl_round_awaits(const struct rl_round *round) {
 }
 
 void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns) {
-    const uint32_t pending = round_pending(round);
+    const uint32_t pending = rl_round_pending(round);
     for (uint32_t i = 0; pending >> i != 0; i++) {
         if (pending & rl_bit(i)) {
             round_record(round, i, RL_VOTE_FAILED, reason, now_ns);
@@ -170,22 +167,6 @@ void rl_round_copy(struct rl_round *round, const struct rl_round *from) {
         ballots[i] = from->ballots[i];
     }
     rl_round_abandon(round);
-}
-
-uint32_t rl_round_mask(const struct rl_round *round, enum rl_vote vote) {
-    switch (vote) {
-        case RL_VOTE_GRANTED:
-            return round->granted;
-        case RL_VOTE_REFUSED:
-            return round->refused;
-        case RL_VOTE_FAILED:
-            return round->failed;
-        case RL_VOTE_PENDING:
-            return round_pending(round);
-        case RL_VOTE_NONE:
-            break;
-    }
-    return 0;
 }
 
 bool rl_round_without_quorum(const struct rl_round *round) {

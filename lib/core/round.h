@@ -90,8 +90,10 @@ void rl_round_copy(struct rl_round *round, const struct rl_round *from);
 /* Turns the refusals of these nodes into failures with this reason. */
 void rl_round_excuse(struct rl_round *round, uint32_t nodes, int16_t reason);
 
-/* Nodes whose vote is `vote`, as a mask. */
-uint32_t rl_round_mask(const struct rl_round *round, enum rl_vote vote);
+/* Electors that have not voted, as a mask. */
+static inline uint32_t rl_round_pending(const struct rl_round *round) {
+    return rl_electors(&round->electorate) & ~(round->granted | round->refused | round->failed);
+}
 
 /* Whether so many nodes failed that no quorum of answers was possible, whatever they had said. */
 bool rl_round_without_quorum(const struct rl_round *round);
