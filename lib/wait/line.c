@@ -473,8 +473,8 @@ static bool was_refused(const redlock_lock *lock) {
 
 /* The hold that the place led to is over: the client need not hear of a successor any more. */
 static void forget_next(redlock_lock *lock) {
-    const bool has_it = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
-    if (lock->queueing.has_waited && !has_it) {
+    if (lock->queueing.has_waited && lock->core.state != RL_GRANTED &&
+        !rl_lock_is_holding(&lock->core)) {
         lock->queueing.has_waited = false;
         rl_list_remove(&rl_ticket_resource(&lock->tickets[0])->wait->passed);
         follow_waiting(rl_ticket_resource(&lock->tickets[0]), lock);
