@@ -264,7 +264,7 @@ static int check_tls(const struct rl_wire *wires, size_t n) {
     return status != 0 ? rl_fail(RL_EXIT_USAGE, "%s", error) : 0;
 }
 
-int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms) {
+static int open_all(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms) {
     int status = 0;
     assert(args->nodes.n > 0 && args->nodes.n <= REDLOCK_NODES_MAX);
     struct rl_wire *opened = rl_must_alloc(args->nodes.n, sizeof *opened);
@@ -279,9 +279,13 @@ int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t an
         rl_wires_free(opened, args->nodes.n);
         return status;
     }
-    signal(SIGPIPE, SIG_IGN);
     *wires = opened;
     return 0;
+}
+
+int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms) {
+    signal(SIGPIPE, SIG_IGN);
+    return open_all(wires, args, answer_ms);
 }
 
 void rl_wires_free(struct rl_wire *wires, size_t n) {
@@ -306,5 +310,41 @@ void rl_wires_each(void *items, size_t size, size_t n, void (*ask)(void *item)) 
         if (runs[i]) {
             uv_thread_join(&threads[i]);
         }
+    }
+}
+
+/* A command for one node. */
+struct errand {
+    struct rl_wire *wire;
+    size_t n;
+    const char **argv;
+    const size_t *lengths;
+    struct rl_wire_answer *answer;
+};
+
+static void run_errand(void *data) {
+    const struct errand *errand = data;
+    struct rl_wire *wire = errand->wire;
+    if (rl_wire_connect(wire) && rl_wire_hello(wire)) {
+        rl_wire_ask_argv(wire, errand->n, errand->argv, errand->lengths);
+        errand->answer->reply = rl_wire_checked(wire, rl_wire_reply(wire));
+    }
+    memcpy(errand->answer->why, wire->failure, sizeof wire->failure);
+    rl_wire_disconnect(wire);
+}
+
+void rl_wires_ask(const struct rl_args *args, size_t n, const char **argv, const size_t *lengths,
+                  struct rl_wire_answer answers[REDLOCK_NODES_MAX]) {
+    struct errand errands[REDLOCK_NODES_MAX];
+    struct rl_wire *wires = NULL;
+    for (size_t i = 0; i < args->nodes.n; i++) {
+        answers[i] = (struct rl_wire_answer){.why = "it could not be asked"};
+    }
+    if (open_all(&wires, args, rl_wires_answer_ms(args)) == 0) {
+        for (size_t i = 0; i < args->nodes.n; i++) {
+            errands[i] = (struct errand){&wires[i], n, argv, lengths, &answers[i]};
+        }
+        rl_wires_each(errands, sizeof errands[0], args->nodes.n, run_errand);
+        rl_wires_free(wires, args->nodes.n);
     }
 }

@@ -27,6 +27,7 @@
 
 #include "args.h"
 #include "redis/url.h"
+#include "redlock/redlock.h"
 #include "wire/socket.h"
 
 #define RL_WIRE_TEXT_MAX 128
@@ -114,6 +115,17 @@ int64_t rl_wires_answer_ms(const struct rl_args *args);
 
 /* Wipes the passwords. wires: NULL is fine. */
 void rl_wires_free(struct rl_wire *wires, size_t n);
+
+/* A node's reply to one command, to be freed, or why there is none. */
+struct rl_wire_answer {
+    struct redisReply *reply; /* NULL, or no error */
+    char why[RL_WIRE_TEXT_MAX];
+};
+
+/* Sends a command to all of args->nodes at once, over connections of its own; argv as of
+ * redisFormatCommandArgv(). Does not touch SIGPIPE. */
+void rl_wires_ask(const struct rl_args *args, size_t n, const char **argv, const size_t *lengths,
+                  struct rl_wire_answer answers[REDLOCK_NODES_MAX]);
 
 /* Runs ask(item) for each of n items of `size` bytes, a thread each, and waits for all. */
 void rl_wires_each(void *items, size_t size, size_t n, void (*ask)(void *item));
