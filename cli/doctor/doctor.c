@@ -40,7 +40,7 @@ static const char commands[] =
 
 /* Only what redlock ls and top use: none of them changes anything. */
 static const char reading_commands[] =
-    "+ping +select +info +time +scan +getrange +pttl +type +mget +zcard +zrange";
+    "+ping +select +info +time +scan +getrange +pttl +type +zcard +zrange";
 
 /* Escapes it into a pattern that matches nothing else. False: it does not fit. */
 static bool escape(const char *prefix, char *out, size_t size) {

@@ -11,7 +11,6 @@
 #include "ls/cells.h"
 #include "redlock/redlock.h"
 #include "say.h"
-#include "scan/order.h"
 #include "scan/scan.h"
 #include "token.h"
 #include "tool/json.h"

@@ -78,6 +78,7 @@ struct rl_seen {
     uint16_t slot;
     uint8_t kind;              /* enum rl_key_kind */
     bool is_gone;              /* it ended while it was read, or has no information */
+    bool is_other;             /* no string: its type is asked for */
     int64_t remaining_ms;      /* LOCK, SLOT */
     uint64_t number;           /* FENCE, PERMITS: the number; READERS, LINE: how many */
     const char *value;         /* LOCK, SLOT: its first 106 bytes; or the type, "(hash)" */
@@ -93,8 +94,11 @@ enum rl_seen_standing {
     RL_NODE_UNKNOWN        /* not known: INFO is forbidden, or the node is down */
 };
 
+struct rl_scan;
+
 struct rl_seen_node {
     struct rl_wire *wire;
+    const struct rl_scan *scan; /* that reads it */
     bool is_up;                 /* connected, authenticated, it answers */
     bool is_whole;              /* all its keys were looked at, up to the limit */
     bool is_cut;                /* there are more than the limit */
