@@ -35,16 +35,16 @@ static void judge_identity(struct rl_findings *findings, const struct rl_facts *
     for (size_t i = 0; i < n; i++) {
         for (size_t j = i + 1; j < n; j++) {
             const struct rl_facts *a = &facts[i], *b = &facts[j];
-            if (a->run_id[0] == '\0' || b->run_id[0] == '\0') {
+            if (a->info.run_id[0] == '\0' || b->info.run_id[0] == '\0') {
                 continue;
             }
-            if (strcmp(a->run_id, b->run_id) == 0) {
+            if (strcmp(a->info.run_id, b->info.run_id) == 0) {
                 is_good = false;
                 rl_findings_add(findings, "identity", RL_LEVEL_ERROR, RL_NODE_NONE,
                                 "name each server once: it would have two votes",
                                 "%s and %s are the same server", a->wire->url.name,
                                 b->wire->url.name);
-            } else if (a->replid[0] != '\0' && strcmp(a->replid, b->replid) == 0) {
+            } else if (a->info.replid[0] != '\0' && strcmp(a->info.replid, b->info.replid) == 0) {
                 is_good = false;
                 rl_findings_add(findings, "identity", RL_LEVEL_ERROR, RL_NODE_NONE,
                                 "use servers that do not replicate each other: they fail together",

@@ -13,7 +13,7 @@
 #define TEXT_OF(number) #number
 
 /* KEYS: the notes of a name. ARGV: the time, the note. It uses only commands that a client's user
- * may run in any case (cli/doctor/acl.c). */
+ * may run in any case (cli/doctor/doctor.c). */
 static const char add_script[] =
     "redis.call('zadd', KEYS[1], ARGV[1], ARGV[2])\n"
     "while redis.call('zcard', KEYS[1]) > " TEXT(RL_KICK_NOTES_MAX) " do "

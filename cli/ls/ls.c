@@ -98,11 +98,11 @@ static void print_node_json(const struct rl_seen_node *node) {
                    JSON_IF(is_up, JSON_INT("votes_in_ms", node->votes_in_ms)),
                    JSON_IF(has_clock, JSON_REAL("latency_ms", node->clock.latency_ms)),
                    JSON_IF(has_clock, JSON_REAL("clock_ahead_ms", node->clock.ahead_ms)),
-                   JSON_IF(has_info, JSON_TEXT("server", node->server)),
-                   JSON_IF(has_info, JSON_TEXT("version", node->version)),
-                   JSON_IF(has_info, JSON_INT("uptime_s", node->uptime_s)),
-                   JSON_IF(has_info, JSON_INT("memory_bytes", node->memory_bytes)),
-                   JSON_IF(has_info, JSON_INT("commands_per_s", node->commands_per_s)));
+                   JSON_IF(has_info, JSON_TEXT("server", node->info.server)),
+                   JSON_IF(has_info, JSON_TEXT("version", node->info.version)),
+                   JSON_IF(has_info, JSON_INT("uptime_s", node->info.uptime_s)),
+                   JSON_IF(has_info, JSON_INT("memory_bytes", node->info.used_memory)),
+                   JSON_IF(has_info, JSON_INT("commands_per_s", node->info.commands_per_s)));
 }
 
 static void print_json(const struct rl_sweep *sweep, bool waiting) {

@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "exits.h"
-#include "redis/info.h"
 #include "redlock/redlock.h"
 #include "say.h"
 #include "scan/slice.h"
@@ -67,20 +66,11 @@ static int64_t read_stored(const struct rl_seen_node *node, const char *info) {
 }
 
 static void read_info(struct rl_seen_node *node, const char *text) {
-    struct rl_info info;
-    rl_info_read(&info, text, strlen(text));
-    rl_wire_info_server(text, node->server, node->version);
-    rl_wire_info_text(text, "run_id", node->run_id);
+    rl_wire_info_read(text, &node->info);
     node->has_info = true;
-    node->uptime_s = rl_wire_info_number(text, "uptime_in_seconds");
-    node->clients = rl_wire_info_number(text, "connected_clients");
-    node->memory_bytes = rl_wire_info_number(text, "used_memory");
-    node->memory_max_bytes = rl_wire_info_number(text, "maxmemory");
-    node->commands = rl_wire_info_number(text, "total_commands_processed");
-    node->commands_per_s = rl_wire_info_number(text, "instantaneous_ops_per_sec");
     node->stored = read_stored(node, text);
-    if (info.problem == NULL) {
-        judge(node, &info);
+    if (node->info.judged.problem == NULL) {
+        judge(node, &node->info.judged);
     }
 }
 
@@ -122,8 +112,6 @@ static void ask_facts(struct rl_seen_node *node) {
 
 #define READ_COUNT 1000
 #define PREFIX_MAX 1024
-#define NAMED_MAX 1048576 /* keys that one step of SCAN may name */
-#define PIECES_MAX 4096
 
 static const char *prefix_of(const struct rl_args *args) {
     return args->prefix != NULL ? args->prefix : "";
@@ -239,8 +227,6 @@ static void read_node(void *item) {
         return;
     }
     node->is_up = true;
-    wire->elements_max = NAMED_MAX;
-    wire->pieces_max = PIECES_MAX;
     ask_facts(node);
     struct rl_slice *slice = rl_must_alloc(1, sizeof *slice);
     slice->node = node;

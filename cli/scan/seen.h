@@ -120,12 +120,11 @@ struct rl_seen_node {
     struct rl_wire_clock clock;
     bool has_info;
     char no_info[RL_WIRE_TEXT_MAX];
-    char server[RL_WIRE_TEXT_MAX], version[RL_WIRE_TEXT_MAX], run_id[RL_WIRE_TEXT_MAX];
+    struct rl_wire_info info;
     struct rl_guard *guard; /* of all sweeps, one after the other */
     enum rl_seen_standing standing;
     const char *unfit; /* "replica", "loading", "evicts" */
     int64_t votes_in_ms;
-    int64_t uptime_s, clients, memory_bytes, memory_max_bytes, commands, commands_per_s;
     int64_t turns;  /* ZPOPMIN: the command that hands a lock to the next client, see list.h */
     int64_t stored; /* keys in this database, as it says; -1: it does not */
 };
