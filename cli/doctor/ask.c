@@ -70,38 +70,38 @@ static void probe(struct rl_facts *facts) {
 
 /* -- Single questions -- */
 
+/* The answer, or NULL; why then says why there is none. */
+static redisReply *question(struct rl_facts *facts, char why[RL_FACT_MAX], const char *command) {
+    redisReply *reply = rl_wire_checked(facts->wire, rl_wire_command(facts->wire, command));
+    memcpy(why, facts->wire->failure, RL_FACT_MAX);
+    return reply;
+}
+
 static void ask_info(struct rl_facts *facts) {
-    redisReply *reply = rl_wire_checked(facts->wire, rl_wire_command(facts->wire, "INFO"));
-    if (reply == NULL) {
-        memcpy(facts->no_info, facts->wire->failure, sizeof facts->no_info);
-        return;
-    }
-    if (reply->str != NULL) {
+    redisReply *reply = question(facts, facts->no_info, "INFO");
+    if (reply != NULL && reply->str != NULL) {
         rl_wire_info_read(reply->str, &facts->info);
     }
     freeReplyObject(reply);
 }
 
 /* One setting. False: not allowed, or not there. */
-static bool ask_setting(struct rl_facts *facts, const char *name, char *out) {
-    redisReply *reply =
-        rl_wire_checked(facts->wire, rl_wire_command(facts->wire, "CONFIG GET %s", name));
+static bool ask_setting(struct rl_facts *facts, const char *command, char out[RL_FACT_MAX]) {
+    char why[RL_FACT_MAX];
+    redisReply *reply = question(facts, why, command);
     bool found = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
                  reply->element[1]->str != NULL;
     if (found) {
-        tool_utf8_clean(reply->element[1]->str, strlen(reply->element[1]->str), out, RL_FACT_MAX);
+        tool_utf8_clean(reply->element[1]->str, reply->element[1]->len, out, RL_FACT_MAX);
     }
     freeReplyObject(reply);
     return found;
 }
 
 static void ask_set(struct rl_facts *facts) {
-    redisReply *reply =
-        rl_wire_checked(facts->wire, rl_wire_command(facts->wire, "GET " RL_CONFIG_KEY));
-    if (reply == NULL) {
-        memcpy(facts->no_set, facts->wire->failure, sizeof facts->no_set);
-    } else if (reply->type == REDIS_REPLY_STRING &&
-               !rl_config_parse(&facts->set, reply->str, reply->len)) {
+    redisReply *reply = question(facts, facts->no_set, "GET " RL_CONFIG_KEY);
+    if (reply != NULL && reply->type == REDIS_REPLY_STRING &&
+        !rl_config_parse(&facts->set, reply->str, reply->len)) {
         facts->set.key.epoch = 0;
     }
     freeReplyObject(reply);
@@ -121,8 +121,8 @@ static void ask(void *data) {
     }
     if (facts->is_reachable) {
         ask_info(facts);
-        facts->has_config = ask_setting(facts, "appendfsync", facts->appendfsync) &&
-                            ask_setting(facts, "save", facts->save);
+        facts->has_config = ask_setting(facts, "CONFIG GET appendfsync", facts->appendfsync) &&
+                            ask_setting(facts, "CONFIG GET save", facts->save);
         ask_set(facts);
         rl_wire_clock(wire, RL_WIRE_SAMPLES, &facts->clock);
         rl_doctor_try(facts);

@@ -30,6 +30,10 @@ void rl_doctor_judge_tls(struct rl_findings *findings, const struct rl_facts *fa
 
 #define SPREAD_MS_MAX 1000
 
+/* About all nodes together. */
+#define ADD(level, check, remedy, ...) \
+    rl_findings_add(findings, check, RL_LEVEL_##level, RL_NODE_NONE, remedy, __VA_ARGS__)
+
 static void judge_identity(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
     bool is_good = true;
     for (size_t i = 0; i < n; i++) {
@@ -40,22 +44,18 @@ static void judge_identity(struct rl_findings *findings, const struct rl_facts *
             }
             if (strcmp(a->info.run_id, b->info.run_id) == 0) {
                 is_good = false;
-                rl_findings_add(findings, "identity", RL_LEVEL_ERROR, RL_NODE_NONE,
-                                "name each server once: it would have two votes",
-                                "%s and %s are the same server", a->wire->url.name,
-                                b->wire->url.name);
+                ADD(ERROR, "identity", "name each server once: it would have two votes",
+                    "%s and %s are the same server", a->wire->url.name, b->wire->url.name);
             } else if (a->info.replid[0] != '\0' && strcmp(a->info.replid, b->info.replid) == 0) {
                 is_good = false;
-                rl_findings_add(findings, "identity", RL_LEVEL_ERROR, RL_NODE_NONE,
-                                "use servers that do not replicate each other: they fail together",
-                                "%s and %s belong to one replication", a->wire->url.name,
-                                b->wire->url.name);
+                ADD(ERROR, "identity",
+                    "use servers that do not replicate each other: they fail together",
+                    "%s and %s belong to one replication", a->wire->url.name, b->wire->url.name);
             }
         }
     }
     if (is_good && n > 1) {
-        rl_findings_add(findings, "identity", RL_LEVEL_OK, RL_NODE_NONE, NULL,
-                        "different servers, as far as they can be compared");
+        ADD(OK, "identity", NULL, "different servers, as far as they can be compared");
     }
 }
 
@@ -85,38 +85,33 @@ static int64_t judge_quorum(struct rl_findings *findings, const struct rl_facts 
     assert(usable <= n);
     int64_t wait_s = usable >= quorum ? waits_s[quorum - 1] : 0;
     if (usable < quorum) {
-        rl_findings_add(findings, "quorum", RL_LEVEL_ERROR, RL_NODE_NONE,
-                        "fix the errors above: no lock can be acquired",
-                        "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
+        ADD(ERROR, "quorum", "fix the errors above: no lock can be acquired",
+            "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
     } else if (wait_s > 0) {
-        rl_findings_add(findings, "quorum", RL_LEVEL_WARNING, RL_NODE_NONE, "see guard",
-                        "strict clients are granted nothing for another %" PRId64
-                        " s: until then fewer than %zu nodes vote for them",
-                        wait_s, quorum);
+        ADD(WARNING, "quorum", "see guard",
+            "strict clients are granted nothing for another %" PRId64
+            " s: until then fewer than %zu nodes vote for them",
+            wait_s, quorum);
     } else if (usable < n) {
-        rl_findings_add(findings, "quorum", RL_LEVEL_OK, RL_NODE_NONE, NULL,
-                        "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
+        ADD(OK, "quorum", NULL, "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
     } else {
-        rl_findings_add(findings, "quorum", RL_LEVEL_OK, RL_NODE_NONE, NULL,
-                        "all %zu are usable, %zu are needed", n, quorum);
+        ADD(OK, "quorum", NULL, "all %zu are usable, %zu are needed", n, quorum);
     }
     return wait_s;
 }
 
 static void judge_count(struct rl_findings *findings, size_t n) {
     if (n <= 2) {
-        rl_findings_add(findings, "number", RL_LEVEL_WARNING, RL_NODE_NONE,
-                        "use 3 or 5 independent nodes",
-                        n == 1 ? "one node: if it fails there are no locks, if it forgets there "
-                                 "are two holders"
-                               : "two nodes: both are needed, so neither may fail");
+        ADD(WARNING, "number", "use 3 or 5 independent nodes",
+            n == 1 ? "one node: if it fails there are no locks, if it forgets there "
+                     "are two holders"
+                   : "two nodes: both are needed, so neither may fail");
     } else if (n % 2 == 0) {
-        rl_findings_add(findings, "number", RL_LEVEL_NOTE, RL_NODE_NONE,
-                        "one node less would do the same, one more would tolerate another failure",
-                        "an even number: %zu may fail, as with %zu nodes", (n - 1) / 2, n - 1);
+        ADD(NOTE, "number",
+            "one node less would do the same, one more would tolerate another failure",
+            "an even number: %zu may fail, as with %zu nodes", (n - 1) / 2, n - 1);
     } else {
-        rl_findings_add(findings, "number", RL_LEVEL_OK, RL_NODE_NONE, NULL,
-                        "an odd number: %zu may fail", (n - 1) / 2);
+        ADD(OK, "number", NULL, "an odd number: %zu may fail", (n - 1) / 2);
     }
 }
 
@@ -137,10 +132,9 @@ static void judge_clocks(struct rl_findings *findings, const struct rl_facts *fa
     double spread_ms = last->clock.ahead_ms - first->clock.ahead_ms;
     double error_ms = last->clock.error_ms + first->clock.error_ms;
     if (spread_ms - error_ms > SPREAD_MS_MAX) {
-        rl_findings_add(findings, "clock", RL_LEVEL_WARNING, RL_NODE_NONE,
-                        "run NTP on both: one of them may be set soon, and end locks early",
-                        "%s is %s ahead of %s", last->wire->url.name,
-                        rl_say_duration(spread_ms, shown, sizeof shown), first->wire->url.name);
+        ADD(WARNING, "clock", "run NTP on both: one of them may be set soon, and end locks early",
+            "%s is %s ahead of %s", last->wire->url.name,
+            rl_say_duration(spread_ms, shown, sizeof shown), first->wire->url.name);
     }
 }
 
@@ -163,14 +157,13 @@ static void judge_difference(struct rl_findings *findings, const struct rl_facts
                              const struct rl_facts *other) {
     const struct rl_config_key *key = &latest->set.key, *theirs = &other->set.key;
     if (theirs->epoch != 0 && strcmp(key->id, theirs->id) != 0) {
-        rl_findings_add(findings, "set", RL_LEVEL_WARNING, RL_NODE_NONE,
-                        "name the nodes of one set", "%s belongs to set %s, and %s to %s",
-                        latest->wire->url.name, key->id, other->wire->url.name, theirs->id);
+        ADD(WARNING, "set", "name the nodes of one set", "%s belongs to set %s, and %s to %s",
+            latest->wire->url.name, key->id, other->wire->url.name, theirs->id);
     } else {
-        rl_findings_add(findings, "set", RL_LEVEL_WARNING, RL_NODE_NONE, SET_REMEDY,
-                        "the configuration of %s is of epoch %" PRIu64 ", and %s has %s",
-                        latest->wire->url.name, key->epoch, other->wire->url.name,
-                        theirs->epoch == 0 ? "none" : "another");
+        ADD(WARNING, "set", SET_REMEDY,
+            "the configuration of %s is of epoch %" PRIu64 ", and %s has %s",
+            latest->wire->url.name, key->epoch, other->wire->url.name,
+            theirs->epoch == 0 ? "none" : "another");
     }
 }
 
@@ -196,14 +189,13 @@ static void judge_set(struct rl_findings *findings, const struct rl_facts *facts
     if (other != NULL) {
         judge_difference(findings, latest, other);
     } else if (latest != NULL && latest->set.is_joint) {
-        rl_findings_add(findings, "set", RL_LEVEL_WARNING, RL_NODE_NONE,
-                        "redlock set resume, or redlock set abort",
-                        "a change of the nodes is pending: locks need both majorities");
+        ADD(WARNING, "set", "redlock set resume, or redlock set abort",
+            "a change of the nodes is pending: locks need both majorities");
     } else if (latest != NULL) {
-        rl_findings_add(findings, "set", RL_LEVEL_OK, RL_NODE_NONE, NULL, "%s",
-                        latest->set.key.epoch != 0
-                            ? "all have the same configuration"
-                            : "no configuration: all clients have to list the same nodes");
+        ADD(OK, "set", NULL, "%s",
+            latest->set.key.epoch != 0
+                ? "all have the same configuration"
+                : "no configuration: all clients have to list the same nodes");
     }
 }
 
