@@ -14,11 +14,11 @@
  * wire->failed_at and wire->failure say so. The answer is incomplete in time, or too long: no
  * reply, and the connection has failed, so that no more is asked on it.
  *
- * This folder uses these internal headers of the library: the grammar of URLs (redis/url.h), the
- * first bytes of other servers (redis/reply.h), INFO (redis/info.h), memory (base/memory.h), and the TLS of clients (tls/context.h,
- * tls/stream.h, nodes/tls.h, and base/world.h, whose streams it is made of). A second
- * parser of URLs, or a second verdict about a certificate, would one day differ. In cli/ only this
- * folder, doctor/ and set/ use internal headers of the library. */
+ * This folder uses these internal headers of the library: the grammar of URLs (redis/url.h), INFO
+ * (redis/info.h), the first bytes of other servers (redis/reply.h), and the TLS of clients
+ * (tls/context.h, tls/stream.h, nodes/tls.h, and base/world.h and base/memory.h, of which its streams
+ * are made). A second parser of URLs, or a second verdict about a certificate, would one day differ.
+ * In cli/ only this folder, doctor/, scan/ and set/ use internal headers of the library. */
 #ifndef RL_CLI_WIRE_WIRE_H
 #define RL_CLI_WIRE_WIRE_H
 
