@@ -15,7 +15,8 @@
 
 /* -- An event, as a line or an object -- */
 
-static void put_line(redlock_bytes key, const char *format, va_list args) {
+__attribute__((format(printf, 2, 0))) static void put_line(redlock_bytes key, const char *format,
+                                                           va_list args) {
     char at[RL_WHEN_MAX], shown[256];
     printf("%s", rl_when_show(rl_when_now_ms(), true, at));
     if (key.data != NULL) {

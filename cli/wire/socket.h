@@ -44,8 +44,8 @@ struct rl_socket {
     size_t first_length;
 };
 
-/* connect_ms: for the connection, and again for the handshake of TLS. dialer: of TLS; NULL: without.
- * False: rl_socket_error() says why; rl_socket_close() is needed all the same. */
+/* connect_ms: for the connection, and again for the handshake of TLS. dialer: of TLS; NULL:
+ * without. False: rl_socket_error() says why; rl_socket_close() is needed all the same. */
 bool rl_socket_open(struct rl_socket *s, int64_t connect_ms, const struct rl_url *url,
                     struct rl_dialer *dialer);
 /* Also if it is not open. */

@@ -16,9 +16,10 @@
  *
  * This folder uses these internal headers of the library: the grammar of URLs (redis/url.h), INFO
  * (redis/info.h), the first bytes of other servers (redis/reply.h), and the TLS of clients
- * (tls/context.h, tls/stream.h, nodes/tls.h, and base/world.h and base/memory.h, of which its streams
- * are made). A second parser of URLs, or a second verdict about a certificate, would one day differ.
- * In cli/ only this folder, doctor/, scan/ and set/ use internal headers of the library. */
+ * (tls/context.h, tls/stream.h, nodes/tls.h, and base/world.h and base/memory.h, of which its
+ * streams are made). A second parser of URLs, or a second verdict about a certificate, would one
+ * day differ. In cli/ only this folder, doctor/, scan/ and set/ use internal headers of the
+ * library. */
 #ifndef RL_CLI_WIRE_WIRE_H
 #define RL_CLI_WIRE_WIRE_H
 
