@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "args.h"
-#include "conform/settings.h"
+#include "conform/conform.h"
 #include "exits.h"
 #include "ls/ls.h"
 #include "parse.h"
