@@ -105,13 +105,6 @@ struct rl_args {
 
 void rl_args_free(struct rl_args *args);
 
-const char *rl_args_command_text(enum rl_command_name command);
-
-#define RL_ARGS_SHOWN 64
-
-/* Whether there is a word, or --, of a command that takes none: shown is what to name. */
-bool rl_args_has_words(const struct rl_args *args, char shown[RL_ARGS_SHOWN]);
-
 /* Sets the TLS options. */
 void rl_args_tls(const struct rl_args *args, redlock_client_options *options);
 

@@ -317,19 +317,7 @@ static int open_election(struct elect *elect) {
     return 0;
 }
 
-static int check_words(const struct rl_args *args) {
-    if (args->n_words == 0) {
-        return rl_fail(RL_EXIT_USAGE, "elect: which election? redlock elect NAME");
-    }
-    if (args->n_words > 1) {
-        char shown[64];
-        tool_utf8_clean(args->words[1], strlen(args->words[1]), shown, sizeof shown);
-        return rl_fail(RL_EXIT_USAGE, "elect: \"%s\" follows the name; write -- before the command",
-                       shown);
-    }
-    if (args->child != NULL && args->child[0] == NULL) {
-        return rl_fail(RL_EXIT_USAGE, "elect: which command? Give one after --, or leave it out");
-    }
+static int check(const struct rl_args *args) {
     if (args->child == NULL && args->is_repeated) {
         return rl_fail(RL_EXIT_USAGE, "elect: --repeat needs a command; leave it out");
     }
@@ -339,7 +327,7 @@ static int check_words(const struct rl_args *args) {
 int rl_cmd_elect(struct rl_args *args) {
     struct elect *elect = rl_must_alloc(1, sizeof *elect);
     bool has_command = args->child != NULL;
-    int status = check_words(args);
+    int status = check(args);
     elect->args = args;
     elect->report = (struct rl_report){
         .args = args, .file = has_command ? stderr : stdout, .keys = args->words[0]};

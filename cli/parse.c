@@ -275,7 +275,7 @@ enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name com
                                    .target = args,
                                    .program = program,
                                    .use = command,
-                                   .name = rl_args_command_text(command)};
+                                   .name = rl_commands[command].name};
     snprintf(program, sizeof program, "redlock %s", options.name);
     set_defaults(args, command);
     *exit_status = parse(args, &options, rl_args_cut(argc, argv, &args->child), argv);

@@ -41,26 +41,6 @@ struct run {
 
 #define PREPARE_MS 50 /* if the lock comes sooner, nothing is prepared */
 
-/* -- Checks -- */
-
-static int check_words(const struct rl_args *args) {
-    if (args->n_words == 0) {
-        return rl_fail(RL_EXIT_USAGE, "run: which lock? redlock run KEY -- COMMAND");
-    }
-    if (args->n_words > 1) {
-        char shown[64];
-        tool_utf8_clean(args->words[1], strlen(args->words[1]), shown, sizeof shown);
-        return rl_fail(RL_EXIT_USAGE,
-                       "run: \"%s\" follows the key; write -- before the command, and a comma "
-                       "between keys",
-                       shown);
-    }
-    if (args->child == NULL || args->child[0] == NULL) {
-        return rl_fail(RL_EXIT_USAGE, "run: which command? redlock run KEY -- COMMAND");
-    }
-    return 0;
-}
-
 /* -- Was it kicked? -- */
 
 /* Whether a lost lock was kicked: run reports it after the loss.
@@ -290,8 +270,7 @@ static int rounds(struct run *run) {
 
 int rl_cmd_run(struct rl_args *args) {
     struct run *run = rl_must_alloc(1, sizeof *run);
-    int status = check_words(args);
-    status = status == 0 ? rl_plan_check_ttl(args) : status;
+    int status = rl_plan_check_ttl(args);
     run->args = args;
     run->ignores_loss = args->on_lost == RL_ON_LOST_IGNORE;
     if (status == 0) {

@@ -122,12 +122,6 @@ static int examine(struct rl_facts *facts, struct rl_args *args) {
 }
 
 int rl_cmd_doctor(struct rl_args *args) {
-    char shown[RL_ARGS_SHOWN];
-    if (rl_args_has_words(args, shown)) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "doctor: \"%s\" is one argument too many; nodes are given by --nodes",
-                       shown);
-    }
     if (args->acl != NULL) {
         return print_acl(args);
     }

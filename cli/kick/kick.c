@@ -192,13 +192,6 @@ static void show_outcome(const struct kick *kick, enum rl_kick_verdict verdict) 
 /* -- Arguments -- */
 
 static int check(struct kick *kick, const struct rl_args *args) {
-    if (args->child != NULL) {
-        return rl_fail(RL_EXIT_USAGE, "kick: it runs no command; leave -- out");
-    }
-    if (args->n_words != 1) {
-        return rl_fail(RL_EXIT_USAGE, "kick: %s redlock kick KEY --reason TEXT",
-                       args->n_words == 0 ? "which lock?" : "one lock at a time:");
-    }
     if (args->reason == NULL) {
         return rl_fail(RL_EXIT_USAGE,
                        "kick: why? --reason TEXT is noted on the nodes for a day, for those who "

@@ -312,13 +312,6 @@ static int show(struct rl_sweep *sweep, void *data) {
 }
 
 int rl_cmd_ls(struct rl_args *args) {
-    char shown[RL_ARGS_SHOWN];
-    if (rl_args_has_words(args, shown)) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "ls: \"%s\" is one argument too many; --prefix %s lists what begins so, and "
-                       "redlock status %s shows one lock",
-                       shown, shown, shown);
-    }
     return rl_scan_once(args, SAMPLES, show, args);
 }
 

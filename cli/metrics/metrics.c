@@ -170,9 +170,5 @@ static int print(struct rl_sweep *sweep, void *data) {
 }
 
 int rl_cmd_metrics(struct rl_args *args) {
-    char shown[RL_ARGS_SHOWN];
-    if (rl_args_has_words(args, shown)) {
-        return rl_fail(RL_EXIT_USAGE, "metrics: \"%s\" is one argument too many", shown);
-    }
     return rl_scan_once(args, RL_WIRE_SAMPLES, print, NULL);
 }

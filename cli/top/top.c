@@ -209,12 +209,7 @@ static int run(struct top *top, const struct rl_args *args) {
     return top->status;
 }
 
-static int refuse(const struct rl_args *args) {
-    char shown[RL_ARGS_SHOWN];
-    if (rl_args_has_words(args, shown)) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "top: \"%s\" is one argument too many; see redlock top --help", shown);
-    }
+static int refuse(void) {
     if (!rl_screen_is_possible()) {
         return rl_fail(RL_EXIT_USAGE,
                        "top: it needs a terminal, for stdin and stdout; redlock ls lists the locks "
@@ -224,7 +219,7 @@ static int refuse(const struct rl_args *args) {
 }
 
 int rl_cmd_top(struct rl_args *args) {
-    int status = refuse(args);
+    int status = refuse();
     if (status != 0) {
         return status;
     }
