@@ -27,7 +27,6 @@ struct elect {
     struct rl_args *args;
     struct rl_report report;
     struct rl_work work;
-    struct rl_orphan orphan;
     redlock_election *election;
     uv_timer_t look;
     bool is_leading; /* else we wait, see waiting.h */
@@ -157,29 +156,15 @@ static void on_due(void *data) {
 }
 
 static void start(struct elect *elect) {
-    struct rl_variables variables;
     assert(!elect->is_working);
     if (elect->is_ending) {
         return;
     }
-    rl_plan_variables(&variables, elect->args->words[0], NULL,
-                      redlock_election_remaining_ms(elect->election),
-                      redlock_election_fence(elect->election), NULL);
-    const struct rl_work_plan plan = {.loop = &elect->session.loop,
-                                      .argv = elect->args->child,
-                                      .variables = (const char *const *)variables.list,
-                                      .valid_until_ns = valid_until_ns(elect),
-                                      .grace_ms = rl_args_grace_ms(elect->args),
-                                      .is_guarded = true,
-                                      .report = &elect->report,
-                                      .on_due = on_due,
-                                      .on_end = on_end,
-                                      .data = elect,
-                                      .orphan = &elect->orphan,
-                                      .token = redlock_election_token(elect->election)};
-    rl_orphan_set(&elect->orphan, redlock_election_candidate(elect->election));
-    const int status = rl_work_start(&elect->work, &plan);
-    rl_plan_variables_free(&variables);
+    const struct rl_grant grant = {.token = redlock_election_token(elect->election),
+                                   .fence = redlock_election_fence(elect->election),
+                                   .valid_ms = redlock_election_remaining_ms(elect->election),
+                                   .valid_until_ns = valid_until_ns(elect)};
+    const int status = rl_work_start(&elect->work, &grant);
     if (status != 0) {
         if (status != RL_EXIT_LOST) {
             elect->args->is_repeated = false; /* it would not start the next time either */
@@ -309,6 +294,13 @@ static int open_election(struct elect *elect) {
     if (status != 0) {
         return refuse_election(status, error);
     }
+    rl_work_init(&elect->work,
+                 &(struct rl_work_plan){.loop = &elect->session.loop,
+                                        .report = &elect->report,
+                                        .holder = redlock_election_candidate(elect->election),
+                                        .on_due = on_due,
+                                        .on_end = on_end,
+                                        .data = elect});
     uv_timer_init(&elect->session.loop, &elect->look);
     elect->look.data = elect;
     int64_t look_ms = args->ttl_ms / LOOKS_PER_TTL;
@@ -331,7 +323,7 @@ int rl_cmd_elect(struct rl_args *args) {
     elect->args = args;
     elect->report = (struct rl_report){
         .args = args, .file = has_command ? stderr : stdout, .keys = args->words[0]};
-    status = status == 0 ? rl_plan_begin(args, &elect->orphan, true) : status;
+    status = status == 0 ? rl_plan_begin(args) : status;
     status = status == 0 ? rl_session_open(&elect->session, args) : status;
     if (status == 0) {
         status = open_election(elect);
@@ -342,7 +334,6 @@ int rl_cmd_elect(struct rl_args *args) {
         }
         rl_session_close(&elect->session);
     }
-    rl_orphan_free(&elect->orphan);
     free(elect);
     return status;
 }

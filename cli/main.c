@@ -133,7 +133,7 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    rl_title_open(argc, argv);
+    argv = rl_title_open(argc, argv);
     int error = rl_output_open();
     if (error != 0) {
         return rl_fail(RL_EXIT_SYSTEM, "/dev/null: %s", strerror(error));

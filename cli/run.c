@@ -28,7 +28,6 @@ struct run {
     struct rl_args *args;
     struct rl_report report;
     struct rl_work work;
-    struct rl_orphan orphan;
     redlock_lock *lock;
     char holder[RL_HOLDER_TEXT_MAX];
     bool is_working;
@@ -142,24 +141,11 @@ static void on_end(struct rl_work *work, int status, void *data) {
     rl_session_done(&run->session, status);
 }
 
-static struct rl_work_plan plan_of(struct run *run) {
-    return (struct rl_work_plan){.loop = &run->session.loop,
-                                 .argv = run->args->child,
-                                 .grace_ms = rl_args_grace_ms(run->args),
-                                 .is_guarded = !run->ignores_loss,
-                                 .report = &run->report,
-                                 .on_due = on_due,
-                                 .on_end = on_end,
-                                 .data = run,
-                                 .orphan = &run->orphan};
-}
-
 /* The lock is not free: start what the command needs now, so that the lock need not wait for it. */
 static void on_prepare(uv_timer_t *timer) {
     struct run *run = timer->data;
     if (run->session.caught == 0) {
-        struct rl_work_plan plan = plan_of(run);
-        rl_work_prepare(&run->work, &plan);
+        rl_work_prepare(&run->work);
     }
 }
 
@@ -193,22 +179,16 @@ static void note_slots(struct run *run) {
 }
 
 static int work(struct run *run) {
-    char slots[RL_REPORT_SLOTS_MAX];
-    struct rl_variables variables;
     char token[RL_TOKEN_TEXT_MAX];
-    rl_token_show(redlock_lock_token(run->lock), run->holder, token);
-    uint64_t fence = redlock_lock_fence(run->lock);
+    const char *digits = redlock_lock_token(run->lock);
+    const struct rl_grant grant = {.token = digits,
+                                   .shown = rl_token_show(digits, run->holder, token),
+                                   .fence = redlock_lock_fence(run->lock),
+                                   .valid_ms = redlock_lock_remaining_ms(run->lock),
+                                   .valid_until_ns = redlock_lock_valid_until_ns(run->lock)};
     note_slots(run);
-    rl_report_acquired(&run->report, token, fence, redlock_lock_remaining_ms(run->lock));
-    rl_plan_variables(&variables, run->args->words[0], token, redlock_lock_remaining_ms(run->lock),
-                      fence, run->report.n_slots > 0 ? rl_report_slots(&run->report, slots) : NULL);
-    struct rl_work_plan plan = plan_of(run);
-    plan.variables = (const char *const *)variables.list;
-    plan.valid_until_ns = redlock_lock_valid_until_ns(run->lock);
-    plan.token = redlock_lock_token(run->lock);
-    memcpy(plan.slots, run->report.slots, sizeof plan.slots);
-    int status = rl_work_start(&run->work, &plan);
-    rl_plan_variables_free(&variables);
+    rl_report_acquired(&run->report, token, grant.fence, grant.valid_ms);
+    int status = rl_work_start(&run->work, &grant);
     if (status != 0) {
         if (status != RL_EXIT_LOST) {
             run->args->is_repeated = false; /* the command will not be there the next time either */
@@ -280,18 +260,22 @@ int rl_cmd_run(struct rl_args *args) {
             rl_session_holder((long)getpid(), run->holder, sizeof run->holder);
         }
     }
-    status = status == 0 ? rl_plan_begin(args, &run->orphan, false) : status;
+    status = status == 0 ? rl_plan_begin(args) : status;
     status = status == 0 ? rl_session_open(&run->session, args) : status;
     if (status == 0) {
         status = rl_session_lock(&run->session, args->words[0], run->holder, &run->lock);
         uv_timer_init(&run->session.loop, &run->prepare);
         run->prepare.data = run;
-        rl_orphan_set(&run->orphan, run->holder);
+        rl_work_init(&run->work, &(struct rl_work_plan){.loop = &run->session.loop,
+                                                        .report = &run->report,
+                                                        .holder = run->holder,
+                                                        .on_due = on_due,
+                                                        .on_end = on_end,
+                                                        .data = run});
         status = status == 0 ? rounds(run) : status;
         uv_close((uv_handle_t *)&run->prepare, NULL);
         rl_session_close(&run->session);
     }
-    rl_orphan_free(&run->orphan);
     free(run);
     return status;
 }
