@@ -13,7 +13,6 @@
 #include "exits.h"
 #include "help.h"
 #include "ls/ls.h"
-#include "parse.h"
 #include "tool/utf8.h"
 
 #define KEYS_MAX 20000 /* keys read of each node: there is not much time */

@@ -255,12 +255,7 @@ static int campaign(struct elect *elect) {
         elect->is_ending = true;
         rl_waiting_end(&elect->session.waiting);
         resign(elect);
-        if (elect->args->is_repeated && elect->session.caught == 0 &&
-            exit_status != RL_EXIT_SIGNAL + SIGINT) {
-            rl_session_pause(&elect->session, elect->args->repeat_ms);
-        }
-    } while (elect->args->is_repeated && elect->session.caught == 0 &&
-             exit_status != RL_EXIT_SIGNAL + SIGINT);
+    } while (exit_status != RL_EXIT_SIGNAL + SIGINT && rl_session_repeats(&elect->session));
     return exit_status;
 }
 

@@ -8,7 +8,6 @@
 #include "args.h"
 #include "exits.h"
 #include "say.h"
-#include "tool/options_help.h"
 #include "tool/utf8.h"
 
 static const char overview[] =
@@ -277,10 +276,9 @@ int rl_help_check_words(const struct rl_args *args) {
     return 0;
 }
 
-void rl_help_options(void) {
-    const struct tool_options options = {.rows = rl_args_table, .count = rl_args_table_size};
+void rl_help_options(const struct tool_options *options) {
     printf("Options of all commands but conform:\n");
-    tool_options_help(&options, TOOL_COMMON);
+    tool_options_help(options, TOOL_COMMON);
     fputs(common, stdout);
 }
 

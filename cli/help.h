@@ -26,7 +26,7 @@ struct rl_command {
 extern const struct rl_command rl_commands[RL_CMDS];
 
 void rl_help_show(enum rl_command_name command, const struct tool_options *options);
-void rl_help_options(void); /* those that every command has */
+void rl_help_options(const struct tool_options *options); /* those that every command has */
 void rl_help_overview(void);
 
 /* Whether the command takes these words. Returns 0 or an exit status. */

@@ -18,7 +18,6 @@
 #include "kick/kick.h"
 #include "ls/ls.h"
 #include "metrics/metrics.h"
-#include "parse.h"
 #include "queue.h"
 #include "run.h"
 #include "say.h"
@@ -106,7 +105,7 @@ static int dispatch(int argc, char **argv) {
         return RL_EXIT_OK;
     }
     if (helps && strcmp(argv[2], "options") == 0) {
-        rl_help_options();
+        rl_help_options(&(struct tool_options){.rows = rl_args_table, .count = rl_args_table_size});
         return RL_EXIT_OK;
     }
     if (helps) { /* redlock help COMMAND: redlock COMMAND --help */

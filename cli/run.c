@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "acquire.h"
+#include "ask_keys.h"
 #include "exits.h"
-#include "found.h"
 #include "kick/notes.h"
 #include "plan.h"
 #include "redlock/semaphore.h"
@@ -49,21 +49,6 @@ struct run {
  *
  * Failure modes: the nodes do not answer, or there is no note of this token: nothing is reported.
  * It takes at most the timeouts of a node, and begins when the command has ended. */
-static void on_looked(struct rl_kick_look *look, void *session) {
-    (void)look;
-    rl_session_done(session, 0);
-}
-
-static bool has_notes(struct rl_session *session, redlock_bytes key) {
-    struct rl_kick_look look;
-    if (rl_kick_look_ask(&look, session->client, session->args->nodes.n, key, on_looked, session) !=
-        0) {
-        return false;
-    }
-    rl_session_wait(session);
-    return look.left_ms > 0;
-}
-
 /* A note of all readers has no token. */
 static bool is_of(const struct rl_kick_note *note, const char *token, bool reads) {
     return note->token[0] != '\0' ? strcmp(note->token, token) == 0
@@ -72,12 +57,15 @@ static bool is_of(const struct rl_kick_note *note, const char *token, bool reads
 
 static void report_kick(struct rl_session *session, const struct rl_report *report,
                         const char *token) {
+    static struct rl_found found;
     struct rl_keys keys;
     struct rl_kick_notes notes = {0};
     char said[RL_KICK_SAY_MAX];
     const bool is_parsed = rl_keys_parse(&keys, report->keys) == NULL;
     for (size_t i = 0; is_parsed && i < keys.count; i++) {
-        if (has_notes(session, keys.items[i])) {
+        if (rl_ask_key(session, &found, keys.items[i], (struct rl_found_parts){.kicks = true}) ==
+                0 &&
+            found.kicks.left_ms > 0) {
             rl_kick_notes_read(session->args, keys.items[i], &notes);
         }
         for (size_t j = 0; j < notes.n; j++) { /* the newest first */
@@ -224,17 +212,6 @@ static int release(struct run *run, int exit_status) {
 
 /* -- Round after round -- */
 
-/* False: interrupted, no further round. */
-static bool pause_and_go_on(struct run *run, int exit_status) {
-    bool is_hopeless = exit_status == RL_EXIT_USAGE || exit_status == RL_EXIT_SYSTEM;
-    if (!run->args->is_repeated || run->session.caught != 0 || is_hopeless ||
-        exit_status == RL_EXIT_SIGNAL + SIGINT) {
-        return false;
-    }
-    rl_session_pause(&run->session, run->args->repeat_ms);
-    return run->session.caught == 0;
-}
-
 static int rounds(struct run *run) {
     int exit_status;
     do {
@@ -244,7 +221,8 @@ static int rounds(struct run *run) {
         } else if (run->session.caught == 0) {
             rl_report_refused(&run->report, run->session.outcome, run->session.why_not);
         }
-    } while (pause_and_go_on(run, exit_status));
+    } while (exit_status != RL_EXIT_USAGE && exit_status != RL_EXIT_SYSTEM &&
+             exit_status != RL_EXIT_SIGNAL + SIGINT && rl_session_repeats(&run->session));
     return exit_status;
 }
 

@@ -88,8 +88,12 @@ static bool is_never_over(const struct rl_session *session, const void *data) {
     return false;
 }
 
-void rl_session_pause(struct rl_session *session, int64_t ms) {
-    rl_session_until(session, is_never_over, NULL, ms, true);
+bool rl_session_repeats(struct rl_session *session) {
+    const bool repeats = session->args->is_repeated && session->caught == 0;
+    if (repeats) {
+        rl_session_until(session, is_never_over, NULL, session->args->repeat_ms, true);
+    }
+    return repeats && session->caught == 0;
 }
 
 /* -- Late nodes -- */

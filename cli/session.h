@@ -57,8 +57,8 @@ typedef bool rl_session_condition(const struct rl_session *session, const void *
 void rl_session_until(struct rl_session *session, rl_session_condition *is_over, const void *data,
                       int64_t limit_ms, bool is_interruptible);
 
-/* Waits for so long, or until a signal comes. */
-void rl_session_pause(struct rl_session *session, int64_t ms);
+/* With --repeat, waits for its time. False: a signal came, or there is no --repeat. */
+bool rl_session_repeats(struct rl_session *session);
 
 /* Before a command ends: waits until every connected node has answered, at most for the node
  * timeout. An acquire or an extension is over with a majority's answers; a node without the script

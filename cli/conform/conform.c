@@ -13,15 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "args.h"
 #include "conform/stage.h"
 #include "conform/stories_grant.h"
 #include "conform/stories_hold.h"
 #include "conform/stories_together.h"
 #include "exits.h"
-#include "parse.h"
 #include "say.h"
 #include "tool/json.h"
-#include "tool/options_help.h"
 #include "tool/utf8.h"
 
 #define NAME_WIDTH 16

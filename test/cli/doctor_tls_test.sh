@@ -123,4 +123,15 @@ openssl pkey -in "$tls/client.key" -aes128 -passout pass:secret -out "$tls/locke
 refuses 'a key with a passphrase' 'the key has a passphrase; give one without' \
     --tls-cert "$tls/client.crt" --tls-key "$tls/locked.key"
 
+# The guard process has a name in place of its arguments, and the options all the same.
+shows "$tls" node
+REDLOCK_NODES=$(sed 's|?.*||' "$nodes/urls" | paste -sd, -)
+"$redlock" run --tls-ca "$tls/ca.crt" k -- sleep 1000 2>"$err.bg" &
+pid=$!
+left="$left $pid"
+await "$redlock" status --tls-ca "$tls/ca.crt" k
+kill -s KILL "$pid"
+await grep -q '^redlock: k: the lock is released' "$err.bg"
+result 'redlock run --tls-ca is killed: its guard releases the lock' $? "$err.bg"
+
 finish
