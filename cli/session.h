@@ -67,7 +67,8 @@ bool rl_session_repeats(struct rl_session *session);
  * (NULL: a release) a signal does not. */
 void rl_session_settle(struct rl_session *session, const redlock_lock *lock);
 
-/* A lock of "KEY[,KEY...]", or of an election's name, stored with the holder's name. Returns 0 or an exit status. */
+/* A lock of "KEY[,KEY...]", or of an election's name, stored with the holder's name. Returns 0 or an
+ * exit status. */
 int rl_session_lock(struct rl_session *session, const char *keys, const char *holder,
                     redlock_lock **lock);
 
