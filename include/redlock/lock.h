@@ -126,8 +126,8 @@ typedef struct redlock_acquire_options {
      *     REDLOCK_ERR_EXPIRED   validity is about to end; it was not extended in time
      *     REDLOCK_ERR_LOST      an extension found that too many nodes no longer have the token
      *     REDLOCK_ERR_MAX_HOLD  max_hold_ms is over
-     * Stop the protected work. The lock is no longer held; what is left of it on the nodes is being
-     * released, and it may be acquired again. Default NULL. */
+     * Stop the protected work. The lock is no longer held; its remaining keys are being released,
+     * and it may be acquired again. Default NULL. */
     redlock_lock_cb on_lost;
     void *lost_data;
 
@@ -222,9 +222,9 @@ REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_option
  *                             until it ends (the watchdog, if there is one, does)
  *     REDLOCK_ERR_CANCELED    by redlock_cancel(), redlock_release(), redlock_lock_free() or
  *                             redlock_client_close()
- * A ttl that is shorter than what is left shortens the validity at once, whatever the nodes answer.
- * The keys keep their longer life until they are released: a command that shortens them might run
- * late, after a longer extension, and end a lock that is held. A node that had lost the key while a
+ * A ttl shorter than the remaining validity shortens it at once, whatever the nodes answer. The
+ * keys keep their longer ttl until they are released: a command that shortens them might run late,
+ * after a longer extension, and end a lock that is held. A node that had lost the key while a
  * quorum renewed it gets it back, with the same token. Specification, "Making the algorithm more
  * reliable: Extending the lock".
  *
@@ -272,7 +272,7 @@ REDLOCK_API int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done,
  *     REDLOCK_ERR_NO_QUORUM   fewer answered; the release is pending on the others, and is retried
  *                             until they answer or the ttl has ended
  *     REDLOCK_ERR_LOST        the lock had been lost before: the work may have been unprotected
- *     REDLOCK_ERR_CANCELED    by redlock_client_close(); it was released all the same
+ *     REDLOCK_ERR_CANCELED    by redlock_client_close(); it was still released
  * Specification, "The Redlock algorithm", step 5, and "Releasing the lock".
  *
  * Returns 0, or REDLOCK_ERR_NOT_HELD (never acquired, or released already), REDLOCK_ERR_BUSY (an
