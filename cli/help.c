@@ -197,8 +197,8 @@ static const struct help helps[RL_CMDS] = {
          "\n"
          "Example:\n"
          "  redlock metrics >redlock.prom.new; mv redlock.prom.new redlock.prom\n",
-         "Exit status: 0; 69 too few nodes answer: what is known of them is printed all\n"
-         "the same, redlock_node_up 0 for those that are down.\n"},
+         "Exit status: 0; 69 too few nodes answer: what is known is still printed, with\n"
+         "redlock_node_up 0 for nodes that are down.\n"},
     [RL_CMD_ELECT] =
         {"elect [options] NAME [-- COMMAND [argument...]]",
          "Campaigns until it is ended: of all candidates for NAME one leads at a time.\n"
@@ -223,7 +223,7 @@ static const struct help helps[RL_CMDS] = {
          "  replace OLD NEW   one node by another\n"
          "  resize URL...     to this list of nodes\n"
          "  resume            go on with a change that has stopped; or give a node that\n"
-         "                    was away, or has lost it, what the others have\n"
+         "                    was down, or has lost it, what the others have\n"
          "  abort             go back to the old nodes, unless the change was decided\n"
          "\n"
          "A change takes as long as the longest ttl, and asks first on a terminal. The\n"

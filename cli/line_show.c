@@ -208,7 +208,7 @@ static void print_remarks(const struct rl_permits *permits, const struct rl_look
         above += permits->slots[i].number >= permits->permits;
     }
     if (above > 0) {
-        printf("\n  the number was lowered: %zu slot%s above it %s given no more when free\n",
+        printf("\n  the number was lowered: %zu slot%s above it %s no longer granted once free\n",
                above, rl_say_plural(above), above == 1 ? "is" : "are");
     }
     if (permits->is_known && permits->permits == 0 && permits->n > 0) {

@@ -105,7 +105,7 @@ REDLOCK_API int redlock_blocking_metrics(redlock_blocking *blocking, enum redloc
 
 /* Sets user and password for a node or for all of them (REDLOCK_ALL_NODES), as
  * redlock_client_set_credentials(); credentials.h says how a password is rotated. The first ones
- * belong into the URLs: the client logs in while it is opened, so what is set here is a rotation,
+ * belong in the URLs: the client logs in while it is opened, so what is set here is a rotation,
  * and a node that refuses it keeps what it accepted before. Waits for the loop thread, not for the
  * nodes: `credentials_pending` of redlock_blocking_stats() is 0 when all of them use it. Returns 0,
  * REDLOCK_ERR_INVALID, REDLOCK_ERR_NOMEM, REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD,
