@@ -114,25 +114,31 @@ static void review(redlock_client *client) {
     }
 }
 
+static void drop_next(redlock_client *client) {
+    rl_free(&client->memory, client->membership.next);
+    client->membership.next = NULL;
+}
+
 static void adopt(redlock_client *client) {
     struct rl_membership *membership = &client->membership;
     struct rl_electorate electorate;
     const uint64_t now_ns = rl_client_now_ns(client);
-    if (!find_sides(client, &membership->next, &electorate)) {
+    if (!find_sides(client, membership->next, &electorate)) {
         for (uint32_t i = 0; i < client->n_nodes; i++) { /* and asks them again */
             struct rl_node *node = &client->nodes[i]->node;
-            if (rl_config_compare(&membership->config.key, &node->config) == RL_CONFIG_NEWER) {
+            if (rl_config_compare(&membership->key, &node->config) == RL_CONFIG_NEWER) {
                 rl_node_restart(node, REDLOCK_ERR_NOMEM, "no memory for its configuration");
             }
         }
-        membership->next.key.epoch = 0;
+        drop_next(client);
         return;
     }
-    membership->config = membership->next;
-    membership->next.key.epoch = 0;
+    membership->key = membership->next->key;
+    membership->max_ttl_ms = membership->next->max_ttl_ms;
+    drop_next(client);
     client->rules.electorate = electorate; /* first: what ends may begin a round at once */
     review(client);
-    rl_step_changed(client, membership->config.max_ttl_ms);
+    rl_step_changed(client, membership->max_ttl_ms);
     leave_others(client, now_ns);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         if (client->up & ~client->voters & rl_bit(i)) {
@@ -146,14 +152,13 @@ static void adopt(redlock_client *client) {
 void rl_adopt_turn(redlock_client *client) {
     const struct rl_membership *membership = &client->membership;
     bool is_settled = true;
-    if (membership->next.key.epoch == 0 || membership->is_divided ||
-        client->phase != RL_CLIENT_OPEN) {
+    if (membership->next == NULL || membership->is_divided || client->phase != RL_CLIENT_OPEN) {
         return;
     }
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         is_settled = is_settled && client->nodes[i]->is_settled;
     }
-    if (membership->config.key.epoch != 0 || is_settled || !client->opening.is_active ||
+    if (membership->key.epoch != 0 || is_settled || !client->opening.is_active ||
         client->heard_ns >= client->opening.until_ns) {
         adopt(client);
     } else {

@@ -200,6 +200,8 @@ static void free_client(redlock_client *client) {
     rl_line_calls_free(client);
     rl_client_tls_free(client);
     rl_free(&memory, client->metrics);
+    rl_free(&memory, client->membership.next);
+    rl_free(&memory, client->io.config.config);
     for (uint32_t i = 0; i < RL_NODES_MAX && client->nodes[i] != NULL; i++) {
         rl_wipe(client->nodes[i], sizeof *client->nodes[i]); /* the passwords */
         rl_free(&memory, client->nodes[i]);

@@ -217,13 +217,13 @@ int rl_options_ttl(redlock_lock *lock, int64_t ttl_ms, int64_t min_validity_ms) 
             "ttl and extend it, or raise max_ttl_ms in all clients",
             (long long)ttl_ms, (long long)lock->client->max_ttl_ms);
     }
-    const struct rl_config *config = &lock->client->membership.config;
-    if (config->key.epoch != 0 && ttl_ms > config->max_ttl_ms) {
+    const struct rl_membership *membership = &lock->client->membership;
+    if (membership->key.epoch != 0 && ttl_ms > membership->max_ttl_ms) {
         return rl_message_refuse_format(lock,
                                         "ttl_ms is %lld, above the max_ttl of the set's "
                                         "configuration, which is %lld: ask for a "
                                         "shorter ttl and extend it",
-                                        (long long)ttl_ms, (long long)config->max_ttl_ms);
+                                        (long long)ttl_ms, (long long)membership->max_ttl_ms);
     }
     if (rl_validity_ns(rules, (uint32_t)ttl_ms) <= (uint64_t)min_validity_ms * RL_NS_PER_MS) {
         double drift_ms = (double)rl_drift_ns(rules, (uint32_t)ttl_ms) / 1e6;

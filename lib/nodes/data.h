@@ -42,8 +42,9 @@ struct rl_client_listener {
 /* -- The set, see nodes/membership.h -- */
 
 struct rl_membership {
-    struct rl_config config;              /* the client's; epoch 0: no node has one */
-    struct rl_config next;                /* to be adopted; epoch 0: none */
+    struct rl_config_key key;             /* of the client's; epoch 0: no node has one */
+    uint32_t max_ttl_ms;                  /* the client's */
+    struct rl_config *next;               /* to be adopted; NULL: none */
     char wanted_id[RL_CONFIG_ID_LEN + 1]; /* "": any */
     bool is_divided;                      /* nodes of two sets are named */
 };

@@ -221,6 +221,22 @@ bool rl_config_parse(struct rl_config *config, const char *text, size_t length) 
     return config->problem == NULL;
 }
 
+void rl_config_unread(struct rl_config_read *read, const char *problem) {
+    rl_free(read->memory, read->config);
+    read->config = NULL;
+    read->problem = problem;
+}
+
+void rl_config_read(struct rl_config_read *read, const char *text, size_t length) {
+    rl_config_unread(read, NULL);
+    read->config = rl_alloc(read->memory, 1, sizeof *read->config);
+    if (read->config == NULL) {
+        read->problem = "cannot be read: there is no memory";
+    } else if (!rl_config_parse(read->config, text, length)) {
+        rl_config_unread(read, read->config->problem);
+    }
+}
+
 /* -- Writing -- */
 
 /* Appends; *used stays where there is no room. */

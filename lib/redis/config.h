@@ -36,6 +36,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/memory.h"
+
 #define RL_CONFIG_KEY "libredlock:config"
 #define RL_CONFIG_TEXT_MAX 32768  /* with a zero */
 #define RL_CONFIG_SETS_MAX 32     /* on a side */
@@ -80,6 +82,17 @@ struct rl_config {
 
 /* Returns whether there is no problem. */
 bool rl_config_parse(struct rl_config *config, const char *text, size_t length);
+
+/* A client reads one for a moment: it is large. */
+struct rl_config_read {
+    const redlock_allocator *memory;
+    struct rl_config *config; /* NULL: there is a problem */
+    const char *problem;      /* as above */
+};
+
+void rl_config_read(struct rl_config_read *read, const char *text, size_t length);
+/* With this problem, or none: frees it. */
+void rl_config_unread(struct rl_config_read *read, const char *problem);
 
 /* Writes the text for the member `self`, and a zero. Returns its length; 0: it is too long. */
 size_t rl_config_format(const struct rl_config *config, uint32_t self,
