@@ -12,6 +12,7 @@
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
 #include "nodes/membership.h"
+#include "nodes/sets.h"
 #include "nodes/tls.h"
 #include "redis/node.h"
 #include "wait/line_call.h"
@@ -66,7 +67,7 @@ static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
 
 /* False: there is no memory, or no room. Nodes that were added before that have no vote. */
 static bool find_sides(redlock_client *client, const struct rl_config *config,
-                       struct rl_electorate *electorate) {
+                       struct rl_electorate *electorate, struct rl_sets *sets) {
     struct rl_url url;
     bool found = true;
     *electorate = (struct rl_electorate){{0, 0}};
@@ -82,6 +83,9 @@ static bool find_sides(redlock_client *client, const struct rl_config *config,
         }
         if (found && config->members[j].sides & RL_CONFIG_NEW) {
             electorate->sides[1] |= rl_bit(i);
+        }
+        if (found) {
+            rl_sets_place(sets, config, j, i);
         }
     }
     rl_wipe(&url, sizeof url);
@@ -122,12 +126,15 @@ static void drop_next(redlock_client *client) {
 static void adopt(redlock_client *client) {
     struct rl_membership *membership = &client->membership;
     struct rl_electorate electorate;
+    struct rl_sets *sets;
     const uint64_t now_ns = rl_client_now_ns(client);
-    if (!find_sides(client, membership->next, &electorate)) {
+    if (!rl_sets_make(client, membership->next, &sets) ||
+        !find_sides(client, membership->next, &electorate, sets) || !rl_sets_adopt(client, sets)) {
         for (uint32_t i = 0; i < client->n_nodes; i++) { /* and asks them again */
             struct rl_node *node = &client->nodes[i]->node;
             if (rl_config_compare(&membership->key, &node->config) == RL_CONFIG_NEWER) {
-                rl_node_restart(node, REDLOCK_ERR_NOMEM, "no memory for its configuration");
+                rl_node_restart(node, REDLOCK_ERR_NOMEM,
+                                "no memory, or no room, for its configuration");
             }
         }
         drop_next(client);

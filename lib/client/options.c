@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "lock/message.h"
+#include "nodes/sets.h"
 
 #define DURATION_MS_MAX 3600000 /* of connect, node and reconnect times: an hour */
 #define TIMER_MS 1              /* how late a libuv timer may be by its resolution alone */
@@ -298,6 +299,34 @@ static int fence(redlock_lock *lock, const redlock_acquire_options *full) {
     return 0;
 }
 
+#define SHOWN 60
+
+/* A name as a message can have it. */
+static const char *show(char text[SHOWN + 1], const struct rl_bytes *name) {
+    const size_t length = name->length < SHOWN ? name->length : SHOWN;
+    for (size_t i = 0; i < length; i++) {
+        const char c = ((const char *)name->data)[i];
+        text[i] = (char)(c >= ' ' && c <= '~' ? c : '?');
+    }
+    text[length] = '\0';
+    return text;
+}
+
+static int check_sets(redlock_lock *lock) {
+    const char *sets[2];
+    char one[SHOWN + 1], other[SHOWN + 1];
+    uint32_t i;
+    if (!rl_sets_are_apart(lock, &i, sets)) {
+        return 0;
+    }
+    return rl_message_refuse_format(
+        lock,
+        "\"%s\" is of set %s and \"%s\" of set %s: a lock needs its resources in one set; give "
+        "their names the same part in {braces}",
+        show(one, &lock->target.resources[0]), sets[0], show(other, &lock->target.resources[i]),
+        sets[1]);
+}
+
 static uint32_t or_no_limit(int64_t value) {
     return value == REDLOCK_NO_LIMIT ? RL_NO_LIMIT : (uint32_t)value;
 }
@@ -314,6 +343,7 @@ int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
     int status = check_acquire(lock, full);
     status = status == 0 ? watch(lock, full, &renew_ms) : status;
     status = status == 0 ? fence(lock, full) : status;
+    status = status == 0 ? check_sets(lock) : status;
     if (status != 0) {
         return status;
     }
