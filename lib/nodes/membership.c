@@ -99,7 +99,7 @@ int16_t rl_membership_read(struct rl_client_node *place, const struct rl_config 
                      : "has no URL of its own, or one that says more than host and port");
         return REDLOCK_ERR_NODE_CONFIG;
     }
-    if (config->n > RL_NODES_MAX) {
+    if (!rl_config_fits(config)) {
         snprintf(detail, RL_DETAIL_MAX, "its configuration has %u nodes, and a client at most %u",
                  (unsigned)config->n, (unsigned)RL_NODES_MAX);
         return REDLOCK_ERR_NODE_CONFIG;

@@ -347,31 +347,8 @@ uint32_t rl_config_set_of(const struct rl_config *config, enum rl_config_side si
     return rl_config_choose(names, n, resource, length);
 }
 
-/* Whether resources of the old set may belong to the new one: they stay where the name is, and
- * move to a set that is added, or, from one that is removed, to any. */
-static bool may_move(const struct rl_config *joint, const char *from, const char *to) {
-    bool is_kept = false, is_added = true;
-    for (uint32_t i = 0; i < rl_config_count(joint, RL_CONFIG_NEW); i++) {
-        is_kept = is_kept || strcmp(rl_config_name(joint, RL_CONFIG_NEW, i), from) == 0;
-    }
-    for (uint32_t i = 0; i < rl_config_count(joint, RL_CONFIG_OLD); i++) {
-        is_added = is_added && strcmp(rl_config_name(joint, RL_CONFIG_OLD, i), to) != 0;
-    }
-    return strcmp(from, to) == 0 || is_added || !is_kept;
-}
-
-uint32_t rl_config_reach(const struct rl_config *joint, uint32_t old_set) {
-    const char *from = rl_config_name(joint, RL_CONFIG_OLD, old_set);
-    uint32_t nodes = 0;
-    for (uint32_t i = 0; i < joint->n; i++) {
-        bool is_reached = rl_config_is_in(joint, i, RL_CONFIG_OLD, old_set);
-        for (uint32_t to = 0; to < rl_config_count(joint, RL_CONFIG_NEW) && !is_reached; to++) {
-            is_reached = rl_config_is_in(joint, i, RL_CONFIG_NEW, to) &&
-                         may_move(joint, from, rl_config_name(joint, RL_CONFIG_NEW, to));
-        }
-        nodes += is_reached;
-    }
-    return nodes;
+bool rl_config_fits(const struct rl_config *config) {
+    return config->n <= RL_CONFIG_CLIENT_MAX;
 }
 
 enum rl_config_order rl_config_compare(const struct rl_config_key *ours,

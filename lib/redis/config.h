@@ -40,6 +40,7 @@
 
 #define RL_CONFIG_KEY "libredlock:config"
 #define RL_CONFIG_TEXT_MAX 32768  /* with a zero */
+#define RL_CONFIG_CLIENT_MAX 31   /* nodes that a client can be connected to */
 #define RL_CONFIG_SETS_MAX 32     /* on a side */
 #define RL_CONFIG_SIDE_MAX 7      /* nodes of a set */
 #define RL_CONFIG_MEMBERS_MAX 160 /* nodes of all sets, on both sides */
@@ -125,10 +126,9 @@ size_t rl_config_part(const void *resource, size_t length, const char **part);
  * RL_CONFIG_SETS_MAX. */
 uint32_t rl_config_choose(const uint64_t *names, uint32_t n, const void *resource, size_t length);
 
-/* How many nodes a client has to be connected to for the resources of one old set, at most: those
- * of the set, and those of all sets that its resources may move to. A change for which that is
- * more than RL_NODES_MAX (core/quorum.h) must not be made. Of a joint configuration. */
-uint32_t rl_config_reach(const struct rl_config *joint, uint32_t old_set);
+/* Whether a client can be connected to all its nodes at once, those of both sides. A text for which
+ * that is false must not be written: clients refuse it, and say so. */
+bool rl_config_fits(const struct rl_config *config);
 
 enum rl_config_order {
     RL_CONFIG_SAME,

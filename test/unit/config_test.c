@@ -1,6 +1,8 @@
 /* The text of a configuration: read from any bytes that a node may keep, and written again. */
 #include "redis/config.h"
 
+#include "core/quorum.h"
+
 #include "unit/check.h"
 
 #define A "redis://10.0.0.1:6379"
@@ -185,18 +187,11 @@ static void only_movers_move(void **state) {
     assert_in_range(moved, 2600, 3400);
 }
 
-static void reach_is_where_resources_may_move(void **state) {
-    static struct rl_config config;
+static void a_client_has_so_many_nodes(void **state) {
     (void)state;
-    assert_true(read_sets(&config, "old a " A "\nold b " B "\nset a " A "\nset b " B "\nset c " C
-                                   " redis://d redis://e\n"));
-    assert_int_equal(rl_config_reach(&config, 0), 4);
-    assert_int_equal(rl_config_reach(&config, 1), 4);
-    assert_true(read_sets(&config, "old a " A "\nold b " B "\nold c " C "\nset b " B " redis://d\n"
-                                   "set c " C "\n"));
-    assert_int_equal(rl_config_reach(&config, 0), 4); /* a goes to both */
-    assert_int_equal(rl_config_reach(&config, 1), 2); /* b stays */
-    assert_int_equal(rl_config_reach(&config, 2), 1);
+    assert_int_equal(RL_CONFIG_CLIENT_MAX, RL_NODES_MAX);
+    assert_true(rl_config_fits(&(struct rl_config){.n = RL_NODES_MAX}));
+    assert_false(rl_config_fits(&(struct rl_config){.n = RL_NODES_MAX + 1}));
 }
 
 static void the_longest_text_is_written_and_read(void **state) {
@@ -351,7 +346,7 @@ int main(void) {
         cmocka_unit_test(the_part_in_braces_says_the_set),
         cmocka_unit_test(resources_have_their_sets),
         cmocka_unit_test(only_movers_move),
-        cmocka_unit_test(reach_is_where_resources_may_move),
+        cmocka_unit_test(a_client_has_so_many_nodes),
         cmocka_unit_test(the_longest_text_is_written_and_read),
         cmocka_unit_test(says_what_is_wrong),
         cmocka_unit_test(no_url_is_too_long),
