@@ -44,7 +44,8 @@ typedef struct redlock_lock_options {
     /* 1 to REDLOCK_RESOURCES_MAX different resources, in any order. With more than one the lock is
      * of all of them or of none: each node sets all the keys in one step or no key at all, so that
      * no client ever waits while holding a part, and there is no deadlock. All keys of a lock have
-     * one token, and live and end together. */
+     * one token, and live and end together. If the nodes form several sets, all of them must belong
+     * to one: names with the same part in {braces}, "{user:7}:mail" and "{user:7}:files", do. */
     const redlock_bytes *resources;
     size_t n_resources;
 
@@ -203,12 +204,13 @@ REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, s
  *     REDLOCK_ERR_SYSTEM      the operating system gave no random bytes for a token
  * After an error nothing of this acquire stays on a live node.
  *
- * Returns 0, or REDLOCK_ERR_INVALID (redlock_lock_message() names the option), REDLOCK_ERR_BUSY (an
- * acquire or a release is pending, or on_lost of the last hold is about to run, or the object was
- * released but its hold is still shared by other objects of the owner), REDLOCK_ERR_ALREADY_HELD
- * (without an owner, or by another one; or the owner's hold has no fence, and this has `fencing`),
- * REDLOCK_ERR_PART_HELD, REDLOCK_ERR_WOULD_DEADLOCK, REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED,
- * REDLOCK_ERR_NOMEM (with `owner` or `on_renew`). Since 0.1. */
+ * Returns 0, or REDLOCK_ERR_INVALID (redlock_lock_message() names the option, or the resources that
+ * are not in one set), REDLOCK_ERR_BUSY (an acquire or a release is pending, or on_lost of the last
+ * hold is about to run, or the object was released but its hold is still shared by other objects of
+ * the owner), REDLOCK_ERR_ALREADY_HELD (without an owner, or by another one; or the owner's hold
+ * has no fence, and this has `fencing`), REDLOCK_ERR_PART_HELD, REDLOCK_ERR_WOULD_DEADLOCK,
+ * REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED, REDLOCK_ERR_NOMEM (with `owner` or `on_renew`). Since
+ * 0.1. */
 REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
                                 redlock_lock_cb on_done, void *data);
 

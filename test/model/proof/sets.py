@@ -21,6 +21,12 @@ alone any more. Who had won before is over once the longest ttl was waited out (
 `done` decided. Whether a change is done or abandoned is decided once, by a quorum of the old nodes;
 in this theory that is an action of one step.
 
+Several sets in one configuration are no other theory: a lock is of one resource, and what decides
+about it is the old set that the resource belongs to (`old`) and the new one (`new`), by the same
+text; what other resources need is another round with other electorates. Where the two are the same
+nodes, `joint` asks for the same majority twice. The joint text must meet a quorum of each old set,
+since each is the old set of some resource, and a change is done when a quorum of each has voted so.
+
 A node that restarts may find an earlier text, but then it does not count as one of the quorum that
 has met the joint one: that many nodes must keep it, as long as the old nodes are up.
 """
