@@ -8,6 +8,7 @@
 #include "live/live.h"
 #include "messages.h"
 #include "redis/config.h"
+#include "redlock/token.h"
 
 #define ID "6f1c02d7a9b34e55"
 #define HOLD_MS 4000
@@ -121,6 +122,40 @@ static uint32_t nodes_with(const struct live *live, const char *key, const char 
     return nodes;
 }
 
+struct asked {
+    int count, status;
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+};
+
+static void on_holder(redlock_query *query, int status, void *data) {
+    struct asked *asked = data;
+    const char *token = "";
+    redlock_query_quorum(query, &token, NULL, NULL);
+    snprintf(asked->token, sizeof asked->token, "%s", token);
+    asked->count++;
+    asked->status = status;
+    live_wake();
+}
+
+/* A quorum of its set knows the holder, and one of these nodes is home. */
+static void check_holder(struct live *live, const char *name, const redlock_lock *lock) {
+    struct asked asked = {0};
+    const int home = redlock_client_home(live->client, name, strlen(name), 1);
+    LIVE_STATUS(redlock_query_holder(live->client, name, strlen(name), on_holder, &asked), 0);
+    LIVE_UNTIL(live, asked.count == 1);
+    LIVE_STATUS(asked.status, 0);
+    assert_string_equal(asked.token, redlock_lock_token(lock));
+    assert_true(home >= 0);
+    const char *url = live_node(live->client, (size_t)home).node;
+    for (size_t i = 0; i < live->n; i++) {
+        if (strstr(live->urls[i], url) != NULL) {
+            assert_true(is_in(set_of(&two, name), i));
+            return;
+        }
+    }
+    fail();
+}
+
 static void each_resource_is_locked_on_its_set(void **state) {
     struct live *live = *state;
     uint32_t seen = 0;
@@ -137,6 +172,7 @@ static void each_resource_is_locked_on_its_set(void **state) {
         redlock_lock *lock = live_lock(live->client, name), *rival = live_lock(other, name);
         LIVE_STATUS(live_acquire(live, lock, &once), 0);
         LIVE_POLL(live, nodes_with(live, name, redlock_lock_token(lock)) == set_of(&two, name));
+        check_holder(live, name, lock);
         LIVE_STATUS(live_acquire(live, rival, &once), REDLOCK_ERR_HELD);
         LIVE_STATUS(live_release(live, lock), 0);
         redlock_lock_free(lock);
