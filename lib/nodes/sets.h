@@ -52,7 +52,7 @@ bool rl_sets_bind(redlock_lock *lock);
 struct rl_electorate rl_sets_electorate(const redlock_client *client, const void *resource,
                                         size_t length);
 
-/* Limits an event to the nodes that concern the lock. reasons: for a lock that can have no votes. */
+/* Limits an event to the nodes that concern the lock. reasons: for one that can have no votes. */
 void rl_sets_limit(const redlock_lock *lock, struct rl_event *event, int16_t reasons[RL_NODES_MAX]);
 
 /* Whether these nodes are a majority of each set. */

@@ -19,15 +19,14 @@ uint32_t rl_line_homes(const struct rl_resource *resource) {
     const redlock_client *client = rl_line_client(resource);
     const struct rl_electorate electorate =
         rl_sets_electorate(client, resource->bytes, resource->length);
-    uint32_t homes = 0;
+    uint32_t homes = client->voters & rl_electors(&electorate);
     if (client->phase != RL_CLIENT_OPEN || !rl_eligibility_can_win(client, &electorate)) {
         return 0;
     }
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        bool votes = client->voters >> i & 1;
-        homes |= (uint32_t)(votes && !rl_listening_refused(client, i)) << i;
+        homes &= ~((uint32_t)rl_listening_refused(client, i) << i);
     }
-    return homes & rl_electors(&electorate);
+    return homes;
 }
 
 /* Nodes on which the client would hear of a turn. */

@@ -44,21 +44,25 @@ static uint32_t nodes_of(const struct set *set) {
     return nodes;
 }
 
-static void put_side(const struct live *live, const struct side *side, const char *word,
-                     char *text) {
+static void put_side(const struct live *live, const struct side *side, const char *word, char *text,
+                     size_t size) {
+    size_t used = 0;
     for (unsigned s = 0; s < side->n; s++) {
-        text += sprintf(text, "%s %s", word, side->names[s]);
+        used += (size_t)snprintf(text + used, size - used, "%s %s", word, side->names[s]);
         for (size_t i = 0; i < live->n; i++) {
-            text += is_in(side->nodes[s], i) ? sprintf(text, " %s", live->urls[i]) : 0;
+            if (is_in(side->nodes[s], i)) {
+                used += (size_t)snprintf(text + used, size - used, " %s", live->urls[i]);
+            }
         }
-        text += sprintf(text, "\n");
+        used += (size_t)snprintf(text + used, size - used, "\n");
+        assert_true(used < size);
     }
 }
 
 static void write_to(const struct live *live, const struct set *set, uint32_t to) {
     char old[2048] = "", sets[2048] = "", text[8192];
-    put_side(live, &set->old, "old", old);
-    put_side(live, &set->sets, "set", sets);
+    put_side(live, &set->old, "old", old, sizeof old);
+    put_side(live, &set->sets, "set", sets, sizeof sets);
     for (size_t i = 0; i < live->n; i++) {
         if (is_in(nodes_of(set) & to, i)) {
             snprintf(text, sizeof text,
