@@ -17,8 +17,7 @@
 
 uint32_t rl_line_homes(const struct rl_resource *resource) {
     const redlock_client *client = rl_line_client(resource);
-    const struct rl_electorate electorate =
-        rl_sets_electorate(client, resource->bytes, resource->length);
+    const struct rl_electorate electorate = rl_sets_electorate_of(resource, client);
     uint32_t homes = client->voters & rl_electors(&electorate);
     if (client->phase != RL_CLIENT_OPEN || !rl_eligibility_can_win(client, &electorate)) {
         return 0;
