@@ -72,6 +72,10 @@ def complete(asked: Namespace, backend: Backend) -> None:
     """What follows from the options: it is asked from here on, too."""
     asked.scenario = choose(asked, backend)
     asked.workload = asked.workload or asked.scenario.workload
+    if asked.scenario.changes:
+        if asked.tls:
+            raise ChaosError("--tls: clients find new nodes by the set, without their certificate")
+        backend.count *= 2
     asked.shells = asked.shells if asked.workload == "permits" else 0
     # Short enough to end a hold that is extended often; 0: no limit.
     asked.max_hold_ms = asked.ttl_ms * 9 // 5 if asked.workload == "edge" else 0
@@ -93,7 +97,7 @@ def find_programs(asked: Namespace) -> None:
     asked.program = find_file(asked.client, "REDLOCK_CHAOS_CLIENT", "redlock-chaos-client")
     if not is_program(asked.program):
         raise ChaosError(f"{asked.program} cannot be executed")
-    if asked.shells:
+    if asked.shells or asked.scenario.changes:
         asked.redlock = find_file(asked.redlock, "REDLOCK_CHAOS_REDLOCK", "redlock")
 
 
