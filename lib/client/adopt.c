@@ -143,18 +143,79 @@ static void adopt(redlock_client *client) {
     rl_line_nodes_changed(client);
 }
 
+/* The sides of the next configuration that the node is on. */
+static int sides_in_next(const redlock_client *client, const struct rl_url *theirs) {
+    const struct rl_config *next = &client->membership.next;
+    struct rl_url url;
+    int sides = 0;
+    for (uint32_t i = 0; i < next->n && sides == 0; i++) {
+        if (rl_url_parse(next->members[i].url, &url, NULL, 0) == 0 &&
+            rl_url_same_server(&url, theirs)) {
+            sides = next->members[i].sides;
+        }
+    }
+    return sides;
+}
+
+/* Whether it need not wait for the nodes that have neither been reached nor failed: they are members
+ * of the next configuration, which a majority of each side has. A node that is no member may belong
+ * to another set. */
+static bool is_certain(const redlock_client *client) {
+    const struct rl_config *next = &client->membership.next;
+    int all[2] = {0, 0}, having[2] = {0, 0};
+    for (uint32_t i = 0; i < next->n; i++) {
+        all[0] += (next->members[i].sides & RL_CONFIG_OLD) != 0;
+        all[1] += (next->members[i].sides & RL_CONFIG_NEW) != 0;
+    }
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_client_node *place = client->nodes[i];
+        const int sides = sides_in_next(client, &place->node.url);
+        if (!place->is_settled && sides == 0) {
+            return false;
+        }
+        if (rl_config_compare(&next->key, &place->node.config) == RL_CONFIG_SAME) {
+            having[0] += (sides & RL_CONFIG_OLD) != 0;
+            having[1] += (sides & RL_CONFIG_NEW) != 0;
+        }
+    }
+    return (!next->is_joint || having[0] > all[0] / 2) && having[1] > all[1] / 2;
+}
+
+/* Nodes of two sets were named: whether the last that all were heard to say is of one set, or
+ * nothing. Its nodes are asked again then. */
+static bool is_united(redlock_client *client) {
+    struct rl_membership *membership = &client->membership;
+    const struct rl_config_key *first = NULL;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_config_key *key = &client->nodes[i]->node.config;
+        if (key->epoch != 0 && first != NULL && strcmp(first->id, key->id) != 0) {
+            return false;
+        }
+        first = key->epoch != 0 ? key : first;
+    }
+    membership->is_divided = false;
+    membership->next.key.epoch = 0;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        if (client->nodes[i]->node.config.epoch != 0) {
+            rl_node_restart(&client->nodes[i]->node, REDLOCK_ERR_NODE_CONFIG,
+                            "is asked again for its configuration");
+        }
+    }
+    return true;
+}
+
 void rl_adopt_turn(redlock_client *client) {
     const struct rl_membership *membership = &client->membership;
     bool is_settled = true;
-    if (membership->next.key.epoch == 0 || membership->is_divided ||
-        client->phase != RL_CLIENT_OPEN) {
+    if (client->phase != RL_CLIENT_OPEN || (membership->is_divided && !is_united(client)) ||
+        membership->next.key.epoch == 0) {
         return;
     }
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         is_settled = is_settled && client->nodes[i]->is_settled;
     }
     if (membership->config.key.epoch != 0 || is_settled || !client->opening.is_active ||
-        client->heard_ns >= client->opening.until_ns) {
+        is_certain(client) || client->heard_ns >= client->opening.until_ns) {
         adopt(client);
     } else {
         review(client); /* nodes without a configuration have no vote meanwhile */

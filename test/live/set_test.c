@@ -430,6 +430,38 @@ static void nodes_of_two_sets_have_no_vote(void **state) {
     live_end(live);
 }
 
+/* ... and have one when the nodes of one set have left it. */
+static void nodes_of_two_sets_that_become_one(void **state) {
+    struct live *live = *state;
+    live_start(live, 4, NULL);
+    write_all(live, &(struct set){OTHER_ID, 7, 0, 0x0c, 0});
+    write_all(live, &(struct set){ID, 1, 0, 0x03, 0});
+    live->client = open_part(live, 0x0f, NULL, REDLOCK_ERR_NO_QUORUM);
+    LIVE_UNTIL(live, live_stats(live->client).nodes_up == 4);
+    assert_int_equal(live_stats(live->client).nodes_voting, 0);
+    for (size_t i = 2; i < 4; i++) {
+        live_tell(live, i, "DEL %s", RL_CONFIG_KEY);
+        cut(live, i);
+    }
+    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 2);
+    check_message(CLIENT_MESSAGE(live->client), "2 of 2 nodes up");
+    live_end(live);
+}
+
+/* A node that accepts connections and says nothing holds nobody up. */
+static void a_silent_member_is_not_waited_for(void **state) {
+    struct live *live = *state;
+    live_start(live, 3, NULL);
+    write_all(live, &(struct set){ID, 1, 0, 0x07, 0});
+    live_pause(live, 2);
+    redlock_client_options options = live_options(live);
+    options.connect_timeout_ms = 60000;
+    LIVE_STATUS(live_open(live, &options, &live->client), 0);
+    live_resume(live, 2);
+    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 3);
+    live_end(live);
+}
+
 static void an_id_demands_a_configuration(void **state) {
     struct live *live = *state;
     char error[REDLOCK_MESSAGE_MAX];
@@ -492,6 +524,8 @@ int main(void) {
         LIVE_TEST(many_changes_in_a_row),
         LIVE_TEST(a_node_of_another_mind_has_no_vote),
         LIVE_TEST(nodes_of_two_sets_have_no_vote),
+        LIVE_TEST(nodes_of_two_sets_that_become_one),
+        LIVE_TEST(a_silent_member_is_not_waited_for),
         LIVE_TEST(an_id_demands_a_configuration),
         LIVE_TEST(no_ttl_is_above_the_sets),
         LIVE_TEST(a_hold_falls_in_with_the_sets_ttl),
