@@ -255,8 +255,8 @@ static int release(struct run *run, int exit_status) {
         status = REDLOCK_ERR_LOST; /* if it was still ours, the next holder has it at once */
     }
     if (status != REDLOCK_ERR_LOST) {
-        rl_report_released(&run->report, status,
-                           redlock_lock_message(run->lock, sentence, sizeof sentence));
+        redlock_lock_message(run->lock, sentence, sizeof sentence);
+        rl_report_released(&run->report, rl_session_confirm(&run->session, status), sentence);
         return exit_status;
     }
     return run->ignores_loss ? exit_status : RL_EXIT_LOST;

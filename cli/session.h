@@ -67,6 +67,11 @@ void rl_session_pause(struct rl_session *session, int64_t ms);
  * (NULL: a release) a signal does not. */
 void rl_session_settle(struct rl_session *session, const redlock_lock *lock);
 
+/* The status of a release, when nodes that had not answered it have had two node timeouts to connect
+ * and answer: 0 if none still has the key. Connections are cut, for one, when nodes of a set are
+ * changed. */
+int rl_session_confirm(struct rl_session *session, int status);
+
 /* A lock of "KEY[,KEY...]", stored with the holder's name. Returns 0 or an exit status. */
 int rl_session_lock(struct rl_session *session, const char *keys, const char *holder,
                     redlock_lock **lock);
