@@ -120,12 +120,20 @@ static void judge_role(struct rl_findings *findings, const struct rl_facts *fact
     }
 }
 
+/* Of any client, as far as the set or the options say. */
+static int64_t longest_ttl_ms(const struct rl_facts *facts) {
+    const struct rl_args *args = facts->wire->args;
+    return facts->set.key.epoch != 0          ? (int64_t)facts->set.max_ttl_ms
+           : args->guard != REDLOCK_GUARD_OFF ? args->max_ttl_ms
+                                              : args->ttl_ms;
+}
+
 /* What to do about a node that forgets its keys in a restart. Clients with a strict guard need
  * nothing: they give it no vote until all that it may have forgotten has expired. Clients whose
  * guard observes do not see a restart before their own start. */
 static const char *remedy_of_restart(const struct rl_facts *facts, char *out, size_t size) {
     char ttl[TOOL_DURATION_TEXT_MAX], max[TOOL_DURATION_TEXT_MAX];
-    tool_duration_show(facts->wire->args->ttl_ms, ttl, sizeof ttl);
+    tool_duration_show(longest_ttl_ms(facts), ttl, sizeof ttl);
     tool_duration_show(facts->wire->args->max_ttl_ms, max, sizeof max);
     if (facts->wire->args->guard == REDLOCK_GUARD_STRICT) {
         snprintf(out, size,
@@ -194,9 +202,9 @@ static void judge_eviction(struct rl_findings *findings, const struct rl_facts *
 static void judge_uptime(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "uptime";
     char ttl[TOOL_DURATION_TEXT_MAX], up[TOOL_DURATION_TEXT_MAX], remedy[128];
-    int64_t left_ms = facts->wire->args->ttl_ms - facts->uptime_s * 1000;
+    int64_t left_ms = longest_ttl_ms(facts) - facts->uptime_s * 1000;
     bool forgets = facts->aof_enabled == 0 || !is(facts->appendfsync, "always");
-    tool_duration_show(facts->wire->args->ttl_ms, ttl, sizeof ttl);
+    tool_duration_show(longest_ttl_ms(facts), ttl, sizeof ttl);
     if (facts->loading != 0) {
         ADD(ERROR, "wait until it has loaded", "it is loading its dataset");
     } else if (left_ms > 0 && forgets && facts->wire->args->guard == REDLOCK_GUARD_STRICT) {

@@ -72,6 +72,7 @@ static bool is_usable(const struct rl_findings *findings, size_t node) {
 static int64_t judge_quorum(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
     int64_t waits_s[REDLOCK_NODES_MAX]; /* of the usable nodes, the shortest first */
     size_t usable = 0, quorum = n / 2 + 1;
+    char text[96];
     for (size_t i = 0; i < n; i++) {
         if (is_usable(findings, i)) {
             int64_t wait_s = rl_doctor_quarantine_s(&facts[i]);
@@ -84,21 +85,23 @@ static int64_t judge_quorum(struct rl_findings *findings, const struct rl_facts 
     }
     assert(usable <= n);
     int64_t wait_s = usable >= quorum ? waits_s[quorum - 1] : 0;
+    snprintf(text, sizeof text, "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
     if (usable < quorum) {
         rl_findings_add(findings, "quorum", RL_LEVEL_ERROR, RL_NODE_NONE,
-                        "fix the errors above: no lock can be acquired",
-                        "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
+                        "fix the errors above: no lock can be acquired", "%s",
+                        n == 1 ? "the node is not usable" : text);
     } else if (wait_s > 0) {
         rl_findings_add(findings, "quorum", RL_LEVEL_WARNING, RL_NODE_NONE, "see guard",
                         "strict clients are granted nothing for another %" PRId64
                         " s: until then fewer than %zu nodes vote for them",
                         wait_s, quorum);
     } else if (usable < n) {
-        rl_findings_add(findings, "quorum", RL_LEVEL_OK, RL_NODE_NONE, NULL,
-                        "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
-    } else {
+        rl_findings_add(findings, "quorum", RL_LEVEL_OK, RL_NODE_NONE, NULL, "%s", text);
+    } else if (n > 1) {
         rl_findings_add(findings, "quorum", RL_LEVEL_OK, RL_NODE_NONE, NULL,
                         "all %zu are usable, %zu are needed", n, quorum);
+    } else {
+        rl_findings_add(findings, "quorum", RL_LEVEL_OK, RL_NODE_NONE, NULL, "it is usable");
     }
     return wait_s;
 }
@@ -159,6 +162,49 @@ static bool judge_text(struct rl_findings *findings, const struct rl_facts *fact
     return facts->no_set[0] == '\0' && facts->set.problem == NULL;
 }
 
+/* "10.0.0.1:6379, 10.0.0.2:6379", as far as there is room. */
+static const char *members_of(const struct rl_config *config, char *text, size_t size) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < config->n && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "",
+                                 strstr(config->members[i].url, "://") + 3);
+    }
+    return text;
+}
+
+/* Whether the node was in the set of the latest configuration, and is not any more. */
+static bool has_left(const struct rl_facts *latest, const struct rl_facts *other) {
+    const struct rl_config *now = &latest->set, *its = &other->set;
+    bool is_member = its->key.epoch == 0 || strcmp(its->key.id, now->key.id) != 0 || now->is_joint;
+    for (uint32_t i = 0; i < now->n && !is_member; i++) {
+        is_member = strcmp(now->members[i].url, its->members[its->self].url) == 0;
+    }
+    return !is_member;
+}
+
+static void judge_left(struct rl_findings *findings, const struct rl_config *now, int node) {
+    char members[400], remedy[480];
+    snprintf(remedy, sizeof remedy, "list the nodes of the set: %s",
+             members_of(now, members, sizeof members));
+    rl_findings_add(findings, "set", RL_LEVEL_WARNING, node, remedy, "it has left the set");
+}
+
+/* All know of a change: it is pending, or these are the nodes that it has left behind. */
+static void judge_pending(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
+    bool are_old = true;
+    for (size_t i = 0; i < n; i++) {
+        const struct rl_config *config = &facts[i].set;
+        are_old = are_old &&
+                  (!facts[i].is_reachable || config->members[config->self].sides == RL_CONFIG_OLD);
+    }
+    rl_findings_add(findings, "set", RL_LEVEL_WARNING, RL_NODE_NONE,
+                    are_old ? "redlock set show says which, and the nodes of the set"
+                            : "redlock set resume, or redlock set abort",
+                    are_old ? "a change of the nodes is pending, or these have left the set"
+                            : "a change of the nodes is pending: locks need both majorities");
+}
+
 static void judge_difference(struct rl_findings *findings, const struct rl_facts *latest,
                              const struct rl_facts *other) {
     const struct rl_config_key *key = &latest->set.key, *theirs = &other->set.key;
@@ -188,17 +234,17 @@ static void judge_set(struct rl_findings *findings, const struct rl_facts *facts
         }
     }
     for (size_t i = 0; i < n && latest != NULL; i++) {
-        if (facts[i].is_reachable &&
-            rl_config_compare(&latest->set.key, &facts[i].set.key) != RL_CONFIG_SAME) {
+        if (facts[i].is_reachable && has_left(latest, &facts[i])) {
+            judge_left(findings, &latest->set, (int)i);
+        } else if (facts[i].is_reachable &&
+                   rl_config_compare(&latest->set.key, &facts[i].set.key) != RL_CONFIG_SAME) {
             other = &facts[i];
         }
     }
     if (other != NULL) {
         judge_difference(findings, latest, other);
     } else if (latest != NULL && latest->set.is_joint) {
-        rl_findings_add(findings, "set", RL_LEVEL_WARNING, RL_NODE_NONE,
-                        "redlock set resume, or redlock set abort",
-                        "a change of the nodes is pending: locks need both majorities");
+        judge_pending(findings, facts, n);
     } else if (latest != NULL) {
         rl_findings_add(findings, "set", RL_LEVEL_OK, RL_NODE_NONE, NULL, "%s",
                         latest->set.key.epoch != 0
