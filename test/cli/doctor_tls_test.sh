@@ -123,4 +123,10 @@ openssl pkey -in "$tls/client.key" -aes128 -passout pass:secret -out "$tls/locke
 refuses 'a key with a passphrase' 'the key has a passphrase; give one without' \
     --tls-cert "$tls/client.crt" --tls-key "$tls/locked.key"
 
+# In a set of nodes with TLS host:port is enough.
+REDLOCK_NODES=$(sed 's|?.*||' "$nodes/urls" | paste -sd, -)
+"$redlock" set init --yes --max-ttl 1s --tls-ca "$tls/ca.crt" --nodes "$(echo "$REDLOCK_NODES" | cut -d, -f 1,2)" >"$log" 2>&1
+status 'a node of a set by host:port' 0 "$redlock" set replace --dry-run "$(one 1)" "$(one 3)" --tls-ca "$tls/ca.crt" --nodes "${REDLOCK_NODES%%,*}"
+says '... has the scheme of the others' "^  comes   rediss://$(one 3)\$" "$out"
+
 finish
