@@ -280,7 +280,8 @@ class LockBase:
     def remaining(self) -> float:
         """How many seconds of validity are left now; 0 if it is not held."""
         hold = self._hold
-        return max(0.0, (hold.valid_until_ns - lib.redlock_now_ns()) / 1e9) if hold and self.is_valid() else 0.0
+        left_ns: int = hold.valid_until_ns - lib.redlock_now_ns() if hold is not None and self.is_valid() else 0
+        return max(0, left_ns) / 1e9
 
     @property
     def fence(self) -> int | None:
@@ -452,6 +453,10 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         self._client: Any = None
         self._item: _Item | None = None
         self._is_closing = False
+        self._start()
+
+    def _start(self) -> None:
+        """What is left to do for the constructor."""
 
     def lock(self, *resources: str | bytes, timeout: float | None = None, ttl: float = 10.0, renew: bool = True,
              max_hold: float | None = None, fencing: bool = False, shared: bool = False, permits: int = 0, take: int = 1,
@@ -541,7 +546,7 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         try:
             function(argument)
         except Exception:
-            sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+            sys.excepthook(*sys.exc_info())
 
     def _message(self) -> str:
         return message_of(lib.redlock_client_message, self._client)

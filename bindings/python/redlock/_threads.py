@@ -177,8 +177,7 @@ class Client(ClientBase[Lock, Election]):
     _election_type = Election
     _event_type = threading.Event
 
-    def __init__(self, *arguments, **options) -> None:  # type: ignore[no-untyped-def]
-        super().__init__(*arguments, **options)
+    def _start(self) -> None:
         self._commands: deque[Callable[[], None]] = deque()
         self._ended = False
         if lib.py_loop_open(self._loop) != 0:
