@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -95,6 +96,18 @@ def find_programs(asked: Namespace) -> None:
         raise ChaosError(f"{asked.program} cannot be executed")
     if asked.shells:
         asked.redlock = find_file(asked.redlock, "REDLOCK_CHAOS_REDLOCK", "redlock")
+    asked.python_program = find_python() if asked.python else []
+
+
+def find_python() -> list[str]:
+    """A client in Python: with the package that the build made, for the python3 that it was made for."""
+    if asked_for := os.environ.get("REDLOCK_CHAOS_PYTHON"):
+        os.environ["PYTHONPATH"] = asked_for
+    for python in (sys.executable, "/usr/bin/python3"):
+        tried = subprocess.run([python, "-c", "import redlock._native"], capture_output=True, text=True)
+        if tried.returncode == 0:
+            return [python, str(Path(__file__).with_name("python_client.py"))]
+    raise ChaosError(f"--python: no package: {tried.stderr.strip()[-200:]} (python3-cffi, python3-dev)")
 
 
 def report_folder(asked: Namespace, work: Path) -> Path:
