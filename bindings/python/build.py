@@ -51,24 +51,20 @@ const char *redlock_strerror(int status);
 const char *redlock_client_message(const redlock_client *client, char *buffer, size_t size);
 int redlock_metrics_format(const redlock_client *client, int text, char *buffer, size_t size);
 
-void redlock_lock_free(redlock_lock *lock);
-uint64_t redlock_lock_valid_until_ns(const redlock_lock *lock);
 const char *redlock_lock_token(const redlock_lock *lock);
 uint64_t redlock_lock_fence(const redlock_lock *lock);
 int32_t redlock_lock_slot(const redlock_lock *lock, size_t index);
-int redlock_lock_mode(const redlock_lock *lock);
 const char *redlock_lock_message(const redlock_lock *lock, char *buffer, size_t size);
 int redlock_lock_attempt_status(const redlock_lock *lock);
 
 void redlock_election_free(redlock_election *election);
 int redlock_election_campaign(redlock_election *election);
 int redlock_election_is_leader(const redlock_election *election);
-int64_t redlock_election_remaining_ms(const redlock_election *election);
 uint64_t redlock_election_fence(const redlock_election *election);
 const char *redlock_election_leader(const redlock_election *election);
 const char *redlock_election_message(const redlock_election *election, char *buffer, size_t size);
 
-enum py_event { PY_DONE, PY_EXTENDED, PY_LOST, PY_RENEWED, PY_ELECTED, PY_LEADER, ... };
+enum py_event { PY_DONE, PY_EXTENDED, PY_LOST, PY_ELECTED, PY_LEADER, ... };
 struct py_item { uint64_t id; struct py_loop *loop; unsigned events; int done, extended, lost; ...; };
 struct py_loop { ...; };
 
@@ -80,12 +76,15 @@ int py_loop_fd(const struct py_loop *loop);
 void py_loop_wake(struct py_loop *loop);
 int py_loop_next(struct py_loop *loop, struct py_item *copy);
 
+int py_is_valid(const struct py_item *item);
+int64_t py_left_ns(const struct py_item *item);
 int py_open(redlock_client **client, const redlock_client_options *options, struct py_item *item);
 int py_close(redlock_client *client, struct py_item *item);
 int py_acquire(redlock_client *client, const redlock_lock_options *lock_options,
                const redlock_acquire_options *options, struct py_item *item, redlock_lock **lock,
                char *error, size_t error_size);
 int py_release(redlock_lock *lock, struct py_item *item);
+void py_free(redlock_lock *lock, struct py_item *item);
 int py_extend(redlock_lock *lock, int64_t ttl_ms, struct py_item *item);
 int py_upgrade(redlock_lock *lock, struct py_item *item);
 int py_downgrade(redlock_lock *lock, struct py_item *item);

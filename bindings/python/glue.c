@@ -1,6 +1,7 @@
 /* See glue.h. */
 #include "glue.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 static void on_wake(uv_async_t *wake) {
@@ -55,7 +56,11 @@ int py_loop_next(struct py_loop *loop, struct py_item *copy) {
         return 0;
     }
     loop->first = item->next;
-    *copy = *item;
+    copy->id = item->id;
+    copy->events = item->events;
+    copy->done = item->done;
+    copy->extended = item->extended;
+    copy->lost = item->lost;
     item->events = 0;
     return 1;
 }
@@ -79,32 +84,38 @@ static void lost(struct py_item *item, int status) {
     note(item, PY_LOST);
 }
 
+/* Its validity, for all threads. */
+static void look(struct py_item *item, const redlock_lock *lock) {
+    atomic_store(&item->valid_until_ns, redlock_lock_valid_until_ns(lock));
+}
+
 static void on_client(redlock_client *client, int status, void *data) {
     (void)client;
     done(data, status);
 }
 
 static void on_done(redlock_lock *lock, int status, void *data) {
-    (void)lock;
+    look(data, lock);
     done(data, status);
 }
 
 static void on_lost(redlock_lock *lock, int status, void *data) {
+    struct py_item *item = data;
     (void)lock;
-    lost(data, status);
+    atomic_store(&item->valid_until_ns, 0);
+    lost(item, status);
 }
 
 static void on_extended(redlock_lock *lock, int status, void *data) {
     struct py_item *item = data;
-    (void)lock;
+    look(item, lock);
     item->extended = status;
     note(item, PY_EXTENDED);
 }
 
 static void on_renewed(redlock_lock *lock, int status, void *data) {
-    (void)lock;
     (void)status;
-    note(data, PY_RENEWED);
+    look(data, lock);
 }
 
 static void on_resigned(redlock_election *election, int status, void *data) {
@@ -127,6 +138,16 @@ static void on_leader(redlock_election *election, const char *leader, void *data
     (void)election;
     (void)leader;
     note(data, PY_LEADER);
+}
+
+int py_is_valid(const struct py_item *item) {
+    return py_left_ns(item) > 0;
+}
+
+int64_t py_left_ns(const struct py_item *item) {
+    const uint64_t until_ns = atomic_load(&item->valid_until_ns);
+    const uint64_t now_ns = redlock_now_ns();
+    return until_ns > now_ns ? (int64_t)(until_ns - now_ns) : 0;
 }
 
 int py_open(redlock_client **client, const redlock_client_options *options, struct py_item *item) {
@@ -159,11 +180,19 @@ int py_acquire(redlock_client *client, const redlock_lock_options *lock_options,
 }
 
 int py_release(redlock_lock *lock, struct py_item *item) {
+    atomic_store(&item->valid_until_ns, 0);
     return redlock_release(lock, on_done, item);
 }
 
+void py_free(redlock_lock *lock, struct py_item *item) {
+    atomic_store(&item->valid_until_ns, 0);
+    redlock_lock_free(lock);
+}
+
 int py_extend(redlock_lock *lock, int64_t ttl_ms, struct py_item *item) {
-    return redlock_extend(lock, ttl_ms, on_extended, item);
+    const int status = redlock_extend(lock, ttl_ms, on_extended, item);
+    look(item, lock); /* a shorter ttl counts at once */
+    return status;
 }
 
 int py_upgrade(redlock_lock *lock, struct py_item *item) {

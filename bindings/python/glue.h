@@ -11,7 +11,11 @@
  * begun with it, also after its lock was freed (redlock_lock_free()), and is not in the list then:
  * Python empties the list before it makes another call.
  *
- * Threads: everything on the loop's thread, except py_loop_wake(). */
+ * Validity is the exception: a callback writes it where each thread reads it, py_is_valid(). Can
+ * Python take a lock for valid that another client has? No: on_lost clears it in the turn whose end
+ * sends the release, whether or not a Python thread has the GIL just then.
+ *
+ * Threads: everything on the loop's thread, except py_loop_wake(), py_is_valid() and py_left_ns(). */
 #ifndef BINDINGS_PYTHON_GLUE_H
 #define BINDINGS_PYTHON_GLUE_H
 
@@ -24,9 +28,8 @@ enum py_event {
     PY_DONE = 1,     /* an acquire, a release, a resignation, the opening or closing of a client */
     PY_EXTENDED = 2, /* an extension or a change of the mode */
     PY_LOST = 4,     /* a hold, a leadership */
-    PY_RENEWED = 8,  /* by the watchdog */
-    PY_ELECTED = 16,
-    PY_LEADER = 32 /* another candidate leads */
+    PY_ELECTED = 8,
+    PY_LEADER = 16 /* another candidate leads */
 };
 
 struct py_item {
@@ -37,6 +40,7 @@ struct py_item {
     int done;        /* statuses of the events */
     int extended;
     int lost;
+    _Atomic uint64_t valid_until_ns; /* of a hold; 0: none */
 };
 
 struct py_loop {
@@ -58,8 +62,13 @@ int py_loop_turn(struct py_loop *loop);
 int py_loop_fd(const struct py_loop *loop);
 /* Any thread. */
 void py_loop_wake(struct py_loop *loop);
-/* The next item that has events goes into copy, and has none then. Returns 0 if there is none. */
+/* What the next item that has events notes goes into copy, and is cleared. Returns 0 if there is
+ * none. */
 int py_loop_next(struct py_loop *loop, struct py_item *copy);
+
+/* Is the hold valid now, and for how long still? Any thread. */
+int py_is_valid(const struct py_item *item);
+int64_t py_left_ns(const struct py_item *item);
 
 /* The library's functions with the callbacks of an item. */
 int py_open(redlock_client **client, const redlock_client_options *options, struct py_item *item);
@@ -69,6 +78,7 @@ int py_acquire(redlock_client *client, const redlock_lock_options *lock_options,
                const redlock_acquire_options *options, struct py_item *item, redlock_lock **lock,
                char *error, size_t error_size);
 int py_release(redlock_lock *lock, struct py_item *item);
+void py_free(redlock_lock *lock, struct py_item *item);
 int py_extend(redlock_lock *lock, int64_t ttl_ms, struct py_item *item);
 int py_upgrade(redlock_lock *lock, struct py_item *item);
 int py_downgrade(redlock_lock *lock, struct py_item *item);

@@ -24,7 +24,6 @@ from redlock._native import lib
 
 UNUSABLE = 3
 HOLDS_PER_CLIENT = 1_000_000
-STEPS = 3
 EXTENDED = 0.06  # of all works: longer than a ttl, and extended
 OUTLAST = 0.03  # ... and not
 
@@ -38,9 +37,8 @@ class Journal:
         self._register = os.open(folder / "register.log", flags, 0o666)
         self._story = os.open(folder / "clients" / f"{process}.jsonl", flags, 0o666)
 
-    def act(self, t_ns: int, client: str, what: str, lock: aio.Lock, resource: str, hold: int) -> None:
-        until_ns, token = lock._hold.valid_until_ns, lock._hold.token  # type: ignore[union-attr]
-        self._write(self._register, f"{t_ns} {client} {what} {resource} {token} {until_ns} {hold}\n")
+    def act(self, record: str) -> None:
+        self._write(self._register, record + "\n")
 
     def tell(self, client: str, what: str, **more: Any) -> None:
         record = {"t_ns": lib.redlock_now_ns(), "client": client, "what": what, **more}
@@ -56,6 +54,7 @@ class Worker:
         self.asked, self.journal, self.stop = asked, journal, stop
         self.name = f"c{asked.process}.{number}"
         self.random = random.Random(asked.seed * 1000 + number)
+        self.resource, self.until_ns, self.is_inside = "", 0, False
         self.hold = (asked.process * 1000 + number) * HOLDS_PER_CLIENT
 
     async def run(self) -> None:
@@ -71,32 +70,26 @@ class Worker:
         begin_ns = lib.redlock_now_ns()
         lot = self.random.random()
         plan = "extended" if lot < EXTENDED else "outlast" if lot < EXTENDED + OUTLAST else "short"
-        lock = client.lock(resource, ttl=self.asked.ttl_ms / 1000, renew=False,
-                           on_lost=lambda lock: self.journal.tell(self.name, "lost", resource=resource, plan=plan,
-                                                                  status=lock.lost_error.name))
+        lock = client.lock(resource, ttl=self.asked.ttl_ms / 1000, renew=False, on_lost=lambda lock: self.lost(lock, plan))
         self.journal.tell(self.name, "wait", resource=resource)
         acquire = asyncio.ensure_future(lock.acquire(self.asked.wait_ms / 1000))
         stop = asyncio.ensure_future(self.stop.wait())
         await asyncio.wait((acquire, stop), return_when=asyncio.FIRST_COMPLETED)
         stop.cancel()
-        acquire.cancel()  # if it waits still
-        wait_us = (lib.redlock_now_ns() - begin_ns) // 1000
+        acquire.cancel()  # if it still waits
+        about = {"resource": resource, "wait_us": (lib.redlock_now_ns() - begin_ns) // 1000}
         try:
             await acquire
         except asyncio.CancelledError:
-            self.journal.tell(self.name, "denied", resource=resource, status="ERR_CANCELED", wait_us=wait_us)
+            self.journal.tell(self.name, "denied", status="ERR_CANCELED", **about)
             return
         except redlock.Error as error:
-            self.journal.tell(self.name, "denied", resource=resource, status=error.name, wait_us=wait_us)
+            self.journal.tell(self.name, "denied", status=error.name, **about)
             return
         self.hold += 1
-        self.journal.tell(self.name, "grant", resource=resource, status="OK", token=lock.token, wait_us=wait_us, plan=plan)
-        until_ns = lock._hold.valid_until_ns  # type: ignore[union-attr]
-        if not await self.work(lock, resource, plan):
-            t_ns, hold = lib.redlock_now_ns(), lock._hold
-            if hold is not None:
-                hold.valid_until_ns = hold.valid_until_ns or until_ns
-                self.journal.act(t_ns, self.name, "lost", lock, resource, self.hold)
+        self.resource, self.until_ns, self.is_inside = resource, 0, False
+        self.journal.tell(self.name, "grant", status="OK", token=lock.token, plan=plan, **about)
+        await self.work(lock, plan)
         status = "OK"
         try:
             await lock.release()
@@ -104,33 +97,50 @@ class Worker:
             status = error.name
         self.journal.tell(self.name, "release", resource=resource, status=status)
 
-    async def work(self, lock: aio.Lock, resource: str, plan: str) -> bool:
-        """Returns whether it was held to the end."""
+    def act(self, lock: aio.Lock, what: str) -> bool:
+        """An act of a holder. False if it is none any more: nothing is written."""
+        t_ns = lib.redlock_now_ns()  # before the question: no act is recorded later than the answer
+        left_ns = int(lock.remaining * 1e9)
+        if left_ns > 0:
+            self.until_ns = t_ns + left_ns
+            self.write(t_ns, lock, what)
+        return left_ns > 0
+
+    def write(self, t_ns: int, lock: aio.Lock, what: str) -> None:
+        self.is_inside = what not in ("exit", "lost")
+        self.journal.act(f"{t_ns} {self.name} {what} {self.resource} {lock.token} {self.until_ns} {self.hold}")
+
+    def lost(self, lock: aio.Lock, plan: str) -> None:
+        """Its hold ends here: the keys are being released."""
+        if self.is_inside:
+            self.write(lib.redlock_now_ns(), lock, "lost")
+        status = lock.lost_error.name if lock.lost_error else ""
+        self.journal.tell(self.name, "lost", resource=self.resource, plan=plan, status=status)
+
+    async def work(self, lock: aio.Lock, plan: str) -> None:
         work_s = self.random.uniform(0.5, 1.5) * self.asked.work_ms / 1000
         if plan != "short":
             work_s = self.random.uniform(0.6, 1.6) * self.asked.ttl_ms / 1000
-        for step in range(STEPS + 1):
-            what = "enter" if step == 0 else "exit" if step == STEPS else "write"
-            t_ns = lib.redlock_now_ns()  # before the question: no act is recorded later than the answer
-            if not lock.is_valid():
-                return False
-            self.journal.act(t_ns, self.name, what, lock, resource, self.hold)
-            if step < STEPS:
-                await asyncio.sleep(work_s / STEPS)
-                if plan == "extended" and lock.is_valid():
-                    await self.extend(lock, resource)
-        return True
+        for what in ("enter", "write", "write"):
+            if not self.act(lock, what):
+                break
+            await asyncio.sleep(work_s / 3)
+            if plan == "extended" and lock.is_valid():
+                await self.extend(lock)
+        else:
+            self.act(lock, "exit")
+        if self.is_inside:
+            self.write(lib.redlock_now_ns(), lock, "lost")
 
-    async def extend(self, lock: aio.Lock, resource: str) -> None:
+    async def extend(self, lock: aio.Lock) -> None:
+        status = "OK"
         try:
             await lock.extend()
         except redlock.Error as error:
-            self.journal.tell(self.name, "extend", resource=resource, status=error.name)
-            return
-        self.journal.tell(self.name, "extend", resource=resource, status="OK")
-        t_ns = lib.redlock_now_ns()
-        if lock.is_valid():
-            self.journal.act(t_ns, self.name, "extend", lock, resource, self.hold)
+            status = error.name
+        self.journal.tell(self.name, "extend", resource=self.resource, status=status)
+        if status == "OK":
+            self.act(lock, "extend")
 
 
 async def run(asked: argparse.Namespace) -> None:

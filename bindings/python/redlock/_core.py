@@ -100,7 +100,6 @@ class _Hold(_Item):
         self.resource = owner._title
         self.lock: Any = None
         self.on_extended: Done | None = None
-        self.valid_until_ns = 0
         self.fence: int | None = None
         self.token = ""
         self.slots: tuple[int, ...] = ()
@@ -113,16 +112,10 @@ class _Hold(_Item):
             error.attempt = _CLASSES.get(lib.redlock_lock_attempt_status(self.lock))
         return error
 
-    def look(self) -> None:
-        """Reads what was granted, or renewed."""
-        self.valid_until_ns = lib.redlock_lock_valid_until_ns(self.lock)
-        self.fence = lib.redlock_lock_fence(self.lock) or None
-
     def drop(self) -> None:
         """Cancels what is pending and releases what is held, in the background."""
-        self.valid_until_ns = 0
         if self.lock is not None:
-            lib.redlock_lock_free(self.lock)
+            lib.py_free(self.lock, self.c)
             self.lock = None
             owner = self.owner()
             if owner is not None and owner._hold is self:
@@ -131,17 +124,14 @@ class _Hold(_Item):
 
     def on_events(self, events: int, done: int, extended: int, lost: int) -> None:
         if events & lib.PY_LOST and self.lock is not None:
-            self.valid_until_ns = 0
             owner = self.owner()
             if owner is not None:
                 owner._on_loss(self.error(lost))
-        if events & lib.PY_RENEWED and self.lock is not None:
-            self.look()
         if events & lib.PY_EXTENDED:
             on_extended, self.on_extended = self.on_extended, None
             assert on_extended is not None
             if self.lock is not None:
-                self.look()
+                self.fence = lib.redlock_lock_fence(self.lock) or None  # an upgrade changes it
             on_extended(self.error(extended) if extended else None)
         super().on_events(events, done, extended, lost)
         if self.lock is None:
@@ -152,7 +142,7 @@ class _Hold(_Item):
 
     def close(self) -> None:
         self.lock = None
-        self.drop()
+        self.forget()
 
 
 class LockBase:
@@ -209,7 +199,7 @@ class LockBase:
                 if error is not None or hold.lock is None:
                     hold.drop()
                 else:
-                    hold.look()
+                    hold.fence = lib.redlock_lock_fence(hold.lock) or None
                     hold.token = ffi.string(lib.redlock_lock_token(hold.lock)).decode()
                     hold.slots = tuple(lib.redlock_lock_slot(hold.lock, i) for i in range(self._take))
                 done(error)
@@ -223,7 +213,6 @@ class LockBase:
         hold = self._held()
         if hold.on_done is not None:
             raise BusyError(f"{self._title}: {BusyError.__doc__}")
-        hold.valid_until_ns = 0
         status = lib.py_release(hold.lock, hold.c)
         if status != 0:
             raise hold.error(status)
@@ -243,8 +232,6 @@ class LockBase:
             if status != 0:
                 raise self.lost_error or hold.error(status)
             hold.on_extended = done
-            if function == lib.py_extend or function == lib.py_downgrade:
-                hold.look()  # a shorter ttl counts at once
             return nothing
 
         return begin
@@ -273,15 +260,14 @@ class LockBase:
         """Is it held, and has its validity not ended by the clock now? Ask before each step that must not
         be done twice. It never waits."""
         hold = self._hold
-        return (hold is not None and lib.redlock_now_ns() < hold.valid_until_ns
-                and not self._client._is_over())
+        return hold is not None and bool(lib.py_is_valid(hold.c)) and not self._client._is_over()
 
     @property
     def remaining(self) -> float:
         """How many seconds of validity are left now; 0 if it is not held."""
         hold = self._hold
-        left_ns: int = hold.valid_until_ns - lib.redlock_now_ns() if hold is not None and self.is_valid() else 0
-        return max(0, left_ns) / 1e9
+        left_ns: int = 0 if hold is None or self._client._is_over() else lib.py_left_ns(hold.c)
+        return left_ns / 1e9
 
     @property
     def fence(self) -> int | None:
@@ -516,10 +502,6 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         status = lib.py_close(self._client, item.c)
         if status != 0:
             raise error_of(status)
-        for one in self._items.values():
-            if isinstance(one, _Hold):
-                one.valid_until_ns = 0
-
         def on_done(status: int) -> None:
             for one in list(self._items.values()):
                 one.close()

@@ -192,7 +192,8 @@ def wait_lost(lock):
     """Waits for the loss, and returns when validity would have ended."""
     until_ns = 0
     while not lock.lost.is_set():
-        until_ns = max(until_ns, lock._hold.valid_until_ns)
+        now_ns, left_s = lib.redlock_now_ns(), lock.remaining
+        until_ns = max(until_ns, now_ns + int(left_s * 1e9)) if left_s else until_ns
         time.sleep(0.002)
     return until_ns
 
@@ -225,6 +226,34 @@ def test_a_loss_is_seen_before_validity_ends(three):
             lock.acquire(0.3)
         assert caught.value.attempt is redlock.NoQuorumError
         assert "1 of 3 nodes up" in client.message()
+
+
+def test_no_lock_is_valid_that_another_client_has(five):
+    """Also where the thread that would report the loss does not get the GIL."""
+    ends = threading.Event()
+
+    def spin():
+        while not ends.is_set():
+            pass
+
+    spinning = [threading.Thread(target=spin) for _ in range(2)]
+    for thread in spinning:
+        thread.start()
+    try:
+        with open_client(five) as one, open_client(five) as other:
+            for _ in range(20):
+                holder = one.lock("orders", max_hold=0.05)
+                holder.acquire(20)
+                other_lock = other.lock("orders")
+                other_lock.acquire(20)
+                assert not holder.is_valid()
+                other_lock.release()
+                with pytest.raises(redlock.MaxHoldError):
+                    holder.release()
+    finally:
+        ends.set()
+        for thread in spinning:
+            thread.join()
 
 
 def test_a_block_ends_with_the_loss_or_with_its_own_exception(three):
