@@ -73,6 +73,8 @@ def complete(asked: Namespace, backend: Backend) -> None:
     """What follows from the options: it is asked from here on, too."""
     asked.scenario = choose(asked, backend)
     asked.workload = asked.workload or asked.scenario.workload
+    if asked.python and asked.workload == "permits":
+        raise ChaosError("--python: its clients know no permits")
     asked.shells = asked.shells if asked.workload == "permits" else 0
     # Short enough to end a hold that is extended often; 0: no limit.
     asked.max_hold_ms = asked.ttl_ms * 9 // 5 if asked.workload == "edge" else 0

@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
         "--python",
         type=int,
         default=0,
-        help="of the workload register: so many of them use the package for Python (0)",
+        help="so many of them use the package for Python, with the workload register (0)",
     )
     add("--clients", type=int, default=4, help="clients in each process (4)")
     add("--resources", type=int, default=3, help="locks that they compete for (3)")
@@ -170,8 +170,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
             parser.error(f"{option} {getattr(asked, name)}: it is {least} to {most}")
     if asked.scenario and asked.faults:
         parser.error("--scenario and --faults exclude each other: a scenario is a list of faults")
-    if asked.python > asked.processes or (asked.python and asked.workload not in (None, "register")):
-        parser.error("--python: no more than --processes, and of --workload register")
+    if asked.python > asked.processes:
+        parser.error("--python: no more than --processes")
     if asked.backend == "compose" and asked.nodes != 5:
         parser.error("--nodes: cluster/docker-compose.yml has 5")
     if asked.tls and asked.backend == "compose":

@@ -527,7 +527,7 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         """Calls the user's code, whose exceptions are reported and end nothing here."""
         try:
             function(argument)
-        except Exception:
+        except BaseException:
             sys.excepthook(*sys.exc_info())
 
     def _message(self) -> str:

@@ -1,6 +1,9 @@
 """The client for programs with threads. Its loop has a thread of its own, which waits in the library
 without the GIL; a call hands its operation to that thread and waits.
 
+Can a call wait for a thread that has ended? No: the thread runs all that was handed to it before it
+ended, and what comes later is run by the caller, and finds the client closed.
+
 Ctrl-C: a waiting call waits for a lock of Python's, which a signal interrupts; then it gives its
 operation up. That happens on the loop's thread, behind whatever that has granted meanwhile.
 """
@@ -179,6 +182,7 @@ class Client(ClientBase[Lock, Election]):
 
     def _start(self) -> None:
         self._commands: deque[Callable[[], None]] = deque()
+        self._gate = threading.RLock()  # of the next field; a collection may come here again in the same thread
         self._ended = False
         if lib.py_loop_open(self._loop) != 0:
             raise SystemFailureError("the loop cannot be opened: are there descriptors left?")
@@ -195,8 +199,11 @@ class Client(ClientBase[Lock, Election]):
         """Closes it: waiting calls end with CanceledError, what is held is released. In a child, after
         fork(), nothing is done."""
         if self._is_over():
-            return
-        self._is_closing = True
+            return  # in a child the gate may be closed for ever
+        with self._gate:
+            if self._is_closing:
+                return
+            self._is_closing = True
         self._wait(self._close)
         self._shut()
         atexit.unregister(self.close)
@@ -227,8 +234,12 @@ class Client(ClientBase[Lock, Election]):
         return answers[0]
 
     def _call(self, begin: Begin) -> None:
+        def begin_if_open(done: Done) -> Callable[[], None]:
+            self._check()
+            return begin(done)
+
         self._check()
-        self._wait(begin)
+        self._wait(begin_if_open)
 
     def _wait(self, begin: Begin) -> None:
         if threading.get_ident() == self._thread.ident:
@@ -244,13 +255,20 @@ class Client(ClientBase[Lock, Election]):
             raise waiting.error
 
     def _later(self, function: Callable[[], None]) -> None:
-        self._commands.append(function)
-        if not self._ended:
-            lib.py_loop_wake(self._loop)
+        with self._gate:
+            if not self._ended:
+                self._commands.append(function)
+                lib.py_loop_wake(self._loop)
+                return
+        function()
+
+    def _end(self) -> None:
+        with self._gate:
+            self._ended = True
 
     def _shut(self) -> None:
         """Ends the thread."""
-        self._later(lambda: setattr(self, "_ended", True))
+        self._later(self._end)
         self._thread.join()
         lib.py_loop_close(self._loop)
 

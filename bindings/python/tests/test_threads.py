@@ -326,6 +326,38 @@ def test_closing_ends_calls_that_wait(five):
     five.assert_free()
 
 
+def test_closing_while_threads_call(five):
+    """Each call ends, and in one of three ways."""
+    ended = []
+
+    def work(client, i):
+        lock = client.lock(f"own{i % 3}")
+        while True:
+            try:
+                lock.acquire()
+                lock.release()
+            except redlock.Error as error:
+                ended.append(type(error))
+                if type(error) is redlock.ClosedError:
+                    return
+
+    for _ in range(5):
+        client = open_client(five)
+        threads = [threading.Thread(target=work, args=(client, i), daemon=True) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.05)
+        closing = [threading.Thread(target=client.close) for _ in range(2)]
+        for thread in closing:
+            thread.start()
+        for thread in closing + threads:
+            thread.join(20)
+            assert not thread.is_alive()
+    assert set(ended) <= {redlock.ClosedError, redlock.CanceledError, redlock.NotHeldError}
+    assert ended.count(redlock.ClosedError) == 30
+    five.assert_free()
+
+
 def test_ctrl_c_ends_a_wait(five, client):
     with client.lock("orders"):
         timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
