@@ -1,19 +1,19 @@
-/* The library's loop, as Python drives it: by a thread that waits in it, or by asyncio, which watches
- * its file descriptor.
+/* The library's loop, as Python drives it: by a thread that waits in it, or by asyncio, which
+ * watches its file descriptor.
  *
  * No Python code runs inside a callback of the library. A callback notes here what has happened, in
- * the item of its client, lock or election, and puts the item into the loop's list; Python reads the
- * list when the library has returned. So an exception, a garbage collection or a fork in Python
+ * the item of its client, lock or election, and puts the item into the loop's list; Python reads
+ * the list when the library has returned. So an exception, a garbage collection or a fork in Python
  * never finds the library in the middle of a step, and a thread takes the GIL once for all that a
  * turn brought.
  *
- * Memory: Python owns loops and items. An item must live until it is told of each operation that was
- * begun with it, also after its lock was freed (redlock_lock_free()), and is not in the list then:
- * Python empties the list before it makes another call.
+ * Memory: Python owns loops and items. An item must live until each operation that was begun with
+ * it has been noted, also after its lock was freed, and is not in the list then: Python empties the
+ * list before it makes another call.
  *
  * Validity is the exception: a callback writes it where each thread reads it, py_is_valid(). Can
  * Python take a lock for valid that another client has? No: on_lost clears it in the turn whose end
- * sends the release, whether or not a Python thread has the GIL just then.
+ * sends the release, whether or not the loop's thread can take the GIL just then.
  *
  * Threads: everything on the loop's thread, except py_loop_wake(), py_is_valid() and py_left_ns(). */
 #ifndef BINDINGS_PYTHON_GLUE_H
