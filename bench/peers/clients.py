@@ -8,6 +8,7 @@ Each process has `clients` clients (client.mjs). Their CPU time, and the servers
 and warming up are in no figure.
 """
 import dataclasses
+import functools
 import json
 import os
 import select
@@ -40,9 +41,10 @@ class Load:
 PYTHON = {"python": "redlock", "python-threads": "redlock", "redis-py": "redis", "pottery": "pottery"}
 
 
+@functools.lru_cache(maxsize=None)
 def python_with(module):
     """The python3 that has it: packages of the system are for the system's."""
-    for python in ("python3", "/usr/bin/python3"):
+    for python in ("/usr/bin/python3", "python3"):
         if subprocess.run([python, "-c", f"import {module}"], stderr=subprocess.DEVNULL).returncode == 0:
             return python
     return None

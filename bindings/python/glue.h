@@ -15,7 +15,7 @@
  * Python take a lock for valid that another client has? No: on_lost clears it in the turn whose end
  * sends the release, whether or not the loop's thread can take the GIL just then.
  *
- * Threads: everything on the loop's thread, except py_loop_wake(), py_is_valid() and py_left_ns(). */
+ * Threads: all on the loop's thread, except py_loop_wake(), py_is_valid() and py_left_ns(). */
 #ifndef BINDINGS_PYTHON_GLUE_H
 #define BINDINGS_PYTHON_GLUE_H
 
