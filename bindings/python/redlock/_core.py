@@ -9,6 +9,9 @@ own, a _Hold. Whatever interrupts the caller (KeyboardInterrupt, the cancellatio
 that: the library cancels the acquire, or releases what was granted meanwhile. The same is done if
 the Lock is collected while it is held.
 
+Can a lock of the library be used after the client has freed it, when it is closed? No: what a turn
+brought is read after the turn, so _dispatch() looks first whether the end of the client is among it.
+
 Can an item be freed that the library still uses? No: the client keeps each item until its pending
 operations have been reported, also if its lock was freed before.
 """
@@ -23,7 +26,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 from ._native import ffi, lib
-from .errors import (AlreadyHeldError, BusyError, ClosedError, DeadlineError, Error, ForkedError, NotHeldError,
+from .errors import (AlreadyHeldError, BusyError, CanceledError, ClosedError, DeadlineError, Error, ForkedError, NotHeldError,
                      _CLASSES, error_of)
 
 Done = Callable[["Error | None"], None]
@@ -142,6 +145,9 @@ class _Hold(_Item):
 
     def close(self) -> None:
         self.lock = None
+        owner = self.owner()
+        if owner is not None and owner._hold is self:
+            owner._hold = None
         self.forget()
 
 
@@ -196,7 +202,9 @@ class LockBase:
 
             def on_done(status: int) -> None:
                 error = hold.error(status) if status != 0 else None
-                if error is not None or hold.lock is None:
+                if hold.lock is None:  # dropped, or freed with the client
+                    error = error or hold.error(CanceledError.statuses[0])
+                if error is not None:
                     hold.drop()
                 else:
                     hold.fence = lib.redlock_lock_fence(hold.lock) or None
@@ -439,6 +447,7 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         self._client: Any = None
         self._item: _Item | None = None
         self._is_closing = False
+        self._last_id = 0  # of the item of its closing
         self._start()
 
     def _start(self) -> None:
@@ -502,11 +511,10 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         status = lib.py_close(self._client, item.c)
         if status != 0:
             raise error_of(status)
+        self._last_id = item.c.id
+
         def on_done(status: int) -> None:
-            for one in list(self._items.values()):
-                one.close()
             self._items.clear()
-            self._client = None
             done(None)
 
         item.on_done = on_done
@@ -518,6 +526,10 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         event = self._event
         while lib.py_loop_next(self._loop, event):
             got.append((event.id, event.events, event.done, event.extended, event.lost))
+        if self._last_id in [number for number, *_ in got]:
+            self._client = None
+            for one in list(self._items.values()):
+                one.close()
         for number, *what in got:
             item = self._items.get(number)
             if item is not None:
