@@ -248,13 +248,20 @@ typedef struct redlock_client_options {
      * set, and nodes without a configuration, then have no vote. NULL: that of the set that the
      * nodes belong to, if they belong to one. Default NULL. */
     const char *config_id;
+
+    /* 1: the client does not keep the loop running, as by uv_unref(). uv_run() then returns when
+     * nothing else is on the loop, also while the client holds locks or has pending operations: a
+     * program that wants to go on with these has a handle of its own meanwhile, and until on_close
+     * (the binding for Node.js does). A name lookup, which cannot be unreferenced, may delay it.
+     * With blocking.h it has no effect. Default 0. */
+    int background;
 } redlock_client_options;
 
 #define REDLOCK_CLIENT_OPTIONS_INIT                                                             \
     {                                                                                           \
         sizeof(redlock_client_options), NULL, 0, 1000, 250, 50, 2000, 0.01, 2, 10, "redlock",   \
             NULL, NULL, NULL, NULL, 0, 86400000, REDLOCK_GUARD_STRICT, 30000, NULL, NULL, NULL, \
-            NULL, 0, 0, NULL, NULL, NULL                                                        \
+            NULL, 0, 0, NULL, NULL, NULL, 0                                                     \
     }
 
 /* Sets what REDLOCK_CLIENT_OPTIONS_INIT sets, for languages that cannot use a macro. size: of the

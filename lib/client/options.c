@@ -69,6 +69,7 @@ static int check_ranges(const redlock_client_options *o) {
         {"fence_retention_ms", o->fence_retention_ms, 1000, REDLOCK_RETENTION_MS_MAX, PLAIN},
         {"max_ttl_ms", o->max_ttl_ms, 1, REDLOCK_TTL_MS_MAX, PLAIN},
         {"metrics", o->metrics, 0, 1, PLAIN},
+        {"background", o->background, 0, 1, PLAIN},
     };
     const struct range *bad = outside(ranges, sizeof ranges / sizeof ranges[0]);
     if (bad != NULL) {
