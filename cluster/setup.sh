@@ -128,6 +128,8 @@ for_test() {
     want_style mandoc '' 'a second look at them' has mandoc
     want_style zsh '' 'completion of redlock: bash is there' has zsh
     want_style fish '' '... and another shell' has fish
+    want_style nodejs '' 'runs the binding for Node.js' has node
+    want_style libnode-dev '' '... what that is built with' test -e /usr/include/node/node_api.h
     want_style furo '' 'the site of the documents: its theme' has_python furo
     want_style python3-myst-parser '' '... and its Markdown' has_python myst_parser
 }

@@ -4,7 +4,7 @@
 #   build.sh [OUTPUT]       default build/redlock.node beside this script
 #
 # CC, CFLAGS   the compiler; default cc and -O2
-# NODE         the program whose headers are used: include/node beside it, or Debian's libnode-dev
+# NODE         the program whose headers are used, of include/node beside it (Debian: libnode-dev)
 # HIREDIS      a folder with the source of hiredis, which then is inside of the addon; without it the
 #              installed hiredis is used, by pkg-config
 #
@@ -24,9 +24,8 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
 mkdir -p "$work/include/redis/scripts"
 
-# Installers of Node.js put its headers beside it; Debian's libuv and OpenSSL have theirs elsewhere.
+# Debian's libuv and OpenSSL have theirs elsewhere.
 headers=$("$node" -p 'require("path").join(process.execPath, "../../include/node")')
-[ -e "$headers/node_api.h" ] || headers=/usr/include/nodejs/src
 [ -e "$headers/node_api.h" ] || {
     echo "build.sh: $node has no headers here (Debian: libnode-dev)" >&2
     exit 1
