@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "tool/options.h"
-#include "tool/options_help.h"
 
 /* For users who see redlock-bench for the first time. */
 static const char intro[] =

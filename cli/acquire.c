@@ -4,38 +4,28 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ask_keys.h"
 #include "exits.h"
-#include "found.h"
 #include "say.h"
 #include "token.h"
 #include "tool/utf8.h"
-
-static void on_looked(struct rl_look *look, int status, void *data) {
-    (void)look;
-    rl_session_done(data, status);
-}
-
-/* Looks at one key and waits for the result. Returns the query's status. */
-static int look_at(struct rl_look *look, struct rl_session *session, redlock_bytes key) {
-    int status = rl_look_at(look, session->client, session->args->nodes.n, key, on_looked, session);
-    look->reads = session->args->shared;
-    return status == 0 ? rl_session_wait(session) : status;
-}
 
 /* rl_look_say() for the first key that it can describe. False: there is none, or too few nodes
  * answer. */
 static bool find_holder(struct rl_session *session, const char *keys_text,
                         char out[RL_LOOK_TEXT_MAX]) {
     struct rl_keys keys;
-    static struct rl_look look;
-    bool found = false;
+    static struct rl_found found;
+    bool is_found = false;
     if (rl_keys_parse(&keys, keys_text) == NULL) {
-        for (size_t i = 0; i < keys.count && !found; i++) {
-            found = look_at(&look, session, keys.items[i]) == 0 && rl_look_say(&look, out);
+        for (size_t i = 0; i < keys.count && !is_found; i++) {
+            int status = rl_ask_key(session, &found, keys.items[i], (struct rl_found_parts){0});
+            found.look.reads = session->args->shared;
+            is_found = status == 0 && found.status == 0 && rl_look_say(&found.look, out);
         }
     }
     rl_keys_free(&keys);
-    return found;
+    return is_found;
 }
 
 /* Why an acquire failed: RL_EXIT_HELD, RL_EXIT_NO_QUORUM, or RL_EXIT_USAGE if other clients use

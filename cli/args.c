@@ -2,10 +2,18 @@
 #include "args.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 
-#include "tool/utf8.h"
+#include "exits.h"
+#include "say.h"
+#include "tool/config.h"
+#include "tool/number.h"
 
 #define AT(field) offsetof(struct rl_args, field)
 #define TTL_MAX REDLOCK_TTL_MS_MAX
@@ -154,15 +162,6 @@ const size_t rl_args_table_size = sizeof rl_args_table / sizeof rl_args_table[0]
 #define DRIFT_MS 2
 #define GRACE_OF_TTL 6
 
-static const char *const command_texts[RL_CMDS] = {
-    "run", "acquire", "extend", "release", "status",  "elect", "doctor",
-    "ls",  "top",     "queue",  "kick",    "metrics", "set"};
-
-const char *rl_args_command_text(enum rl_command_name command) {
-    assert(command < RL_CMDS);
-    return command_texts[command];
-}
-
 int64_t rl_args_grace_ms(const struct rl_args *args) {
     if (args->grace_ms != RL_ARGS_UNSET) {
         return args->grace_ms;
@@ -173,12 +172,6 @@ int64_t rl_args_grace_ms(const struct rl_args *args) {
 
 int64_t rl_args_drift_ms(int64_t ttl_ms) {
     return (ttl_ms + DRIFT_RATIO_INVERSE - 1) / DRIFT_RATIO_INVERSE + DRIFT_MS;
-}
-
-bool rl_args_has_words(const struct rl_args *args, char shown[RL_ARGS_SHOWN]) {
-    const char *word = args->n_words > 0 ? args->words[0] : "--";
-    tool_utf8_clean(word, strlen(word), shown, RL_ARGS_SHOWN);
-    return args->n_words > 0 || args->child != NULL;
 }
 
 void rl_args_tls(const struct rl_args *args, redlock_client_options *options) {

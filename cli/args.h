@@ -1,4 +1,18 @@
-/* The command line as data, filled in by parse.h, and values derived from it. */
+/* What redlock(1) was asked to do: the command line, the environment and the configuration file.
+ *
+ * One table describes every option: its name, what it takes, which commands know it, and
+ * whether the configuration file may set it. tool/option.h reads it.
+ *
+ * The command line wins over the environment, and the environment over the file: the one named by
+ * --config or REDLOCK_CONFIG, or the first existing one of $XDG_CONFIG_HOME/redlock/redlock.conf
+ * (~/.config) and /etc/redlock.conf. tool/config.h reads it.
+ *
+ * Failure modes: a sentence on stderr names the option, or file and line, and says what to write
+ * instead; exit status RL_EXIT_USAGE, for a file RL_EXIT_CONFIG; nothing was done. A file that was
+ * named must exist. A file with a password that other users can read is used, with a warning.
+ *
+ * Everything behind "--" is the command to run, and is not parsed. In front of it, options and
+ * words may come in any order. */
 #ifndef RL_CLI_ARGS_H
 #define RL_CLI_ARGS_H
 
@@ -98,19 +112,12 @@ struct rl_args {
     char **child; /* what follows --, NULL if there was none; ends with NULL */
 };
 
-/* The choices of --sort, in the order of enum rl_list_order (scan/order.h). */
+/* The choices of --sort, in the order of enum rl_list_order (scan/list.h). */
 #define RL_ARGS_ORDERS "name|holder|votes|fence|age|left|waiting|longest"
 
 #define RL_ARGS_UNSET INT64_C(-2)
 
 void rl_args_free(struct rl_args *args);
-
-const char *rl_args_command_text(enum rl_command_name command);
-
-#define RL_ARGS_SHOWN 64
-
-/* Whether there is a word, or --, of a command that takes none: shown is what to name. */
-bool rl_args_has_words(const struct rl_args *args, char shown[RL_ARGS_SHOWN]);
 
 /* Sets the TLS options. */
 void rl_args_tls(const struct rl_args *args, redlock_client_options *options);

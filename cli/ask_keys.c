@@ -43,21 +43,10 @@ static int ask_word(struct rl_session *session, const char *word, rl_ask_keys_sh
     return worst;
 }
 
-int rl_ask_keys_check(const struct rl_args *args) {
-    const char *command = rl_args_command_text(args->command);
-    if (args->child != NULL) {
-        return rl_fail(RL_EXIT_USAGE, "%s: it runs no command; leave -- out", command);
-    }
-    return args->n_words > 0
-               ? 0
-               : rl_fail(RL_EXIT_USAGE, "%s: of which lock? redlock %s KEY...", command, command);
-}
-
 int rl_ask_keys(struct rl_args *args, rl_ask_keys_show show) {
     static struct rl_session session;
     int worst = RL_EXIT_OK;
-    int status = rl_ask_keys_check(args);
-    status = status == 0 ? rl_session_open(&session, args) : status;
+    int status = rl_session_open(&session, args);
     if (status != 0) {
         return status;
     }

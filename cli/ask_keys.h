@@ -15,10 +15,6 @@
 /* Shows one key. Returns its exit status; the command's is the largest of all. */
 typedef int (*rl_ask_keys_show)(struct rl_session *session, struct rl_found *found, bool is_first);
 
-/* Whether the words are keys: at least one, and no command behind them. Returns 0 or an exit
- * status. */
-int rl_ask_keys_check(const struct rl_args *args);
-
 /* Asks the nodes what they know of one key, and waits. Returns 0, also if too few answer; or an
  * exit status after reporting why. */
 int rl_ask_key(struct rl_session *session, struct rl_found *found, redlock_bytes key,

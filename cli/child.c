@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,12 +19,6 @@
 #include "tool/utf8.h"
 
 #define FDS_MAX 1024 /* redlock's own are below it: it has few */
-
-/* Through the gate; the variables follow, each with its '\0'. */
-struct go {
-    size_t size;
-    size_t count;
-};
 
 /* -- In the child -- */
 
@@ -64,36 +59,22 @@ static void close_ours(int gate) {
     }
 }
 
-/* False: the gate is closed. Signals are blocked, so read() is not interrupted. */
-static bool read_all(int gate, void *out, size_t size) {
-    for (size_t used = 0; used < size;) {
-        ssize_t length = read(gate, (char *)out + used, size - used);
-        if (length <= 0) {
-            return false;
-        }
-        used += (size_t)length;
-    }
-    return true;
-}
-
-/* Waits until the gate is opened. The buffer is never freed: it becomes the environment. */
+/* Waits until the gate is opened: variables, each with its '\0', and an empty text behind the last.
+ * They are never freed: they become the environment. Signals are blocked, so nothing interrupts. */
 static void wait_at(int gate) {
-    struct go go;
-    if (!read_all(gate, &go, sizeof go)) {
-        _exit(RL_EXIT_SYSTEM);
-    }
-    char *text = malloc(go.size + 1);
-    if (text == NULL) {
-        fail(gate, ENOMEM);
-    }
-    if (!read_all(gate, text, go.size)) {
-        _exit(RL_EXIT_SYSTEM);
-    }
-    for (; go.count > 0; go.count--) {
-        if (putenv(text) != 0) {
+    FILE *in = fdopen(gate, "r");
+    for (bool is_open = false; !is_open;) {
+        char *text = NULL;
+        size_t room = 0;
+        ssize_t length = in != NULL ? getdelim(&text, &room, '\0', in) : -1;
+        if (length > 0 && text[length - 1] == '\0') {
+            is_open = length == 1;
+        } else if (in != NULL && feof(in)) {
+            _exit(RL_EXIT_SYSTEM); /* the gate is closed */
+        }
+        if (length <= 0 || (length > 1 && putenv(text) != 0)) {
             fail(gate, ENOMEM);
         }
-        text += strlen(text) + 1;
     }
 }
 
@@ -189,39 +170,27 @@ bool rl_child_is_waiting(const struct rl_child *child) {
            info.si_pid == 0;
 }
 
-/* False: no memory. If the child was killed, SIGCHLD says so. */
-static bool open_gate(int gate, const char *const *variables) {
-    struct go go = {0};
-    for (; variables[go.count] != NULL; go.count++) {
-        go.size += strlen(variables[go.count]) + 1;
-    }
-    char *text = malloc(sizeof go + go.size);
-    if (text == NULL) {
-        return false;
-    }
-    memcpy(text, &go, sizeof go);
-    size_t used = sizeof go;
-    for (size_t i = 0; i < go.count; i++) {
-        used += (size_t)(stpcpy(text + used, variables[i]) - (text + used)) + 1;
-    }
-    assert(used == sizeof go + go.size);
-    for (size_t sent = 0; sent < used;) {
-        ssize_t length = send(gate, text + sent, used - sent, MSG_NOSIGNAL);
+/* With its '\0'. If the child was killed, SIGCHLD says so. */
+static void tell(const struct rl_child *child, const char *text) {
+    const size_t size = strlen(text) + 1;
+    assert(child->gate >= 0);
+    for (size_t sent = 0; sent < size;) {
+        ssize_t length = send(child->gate, text + sent, size - sent, MSG_NOSIGNAL);
         if (length < 0 && errno != EINTR) {
             break;
         }
         sent += length > 0 ? (size_t)length : 0;
     }
-    free(text);
-    return true;
 }
 
-int rl_child_go(struct rl_child *child, const char *const *variables) {
-    assert(child->gate >= 0);
-    if (!open_gate(child->gate, variables)) {
-        rl_child_drop(child);
-        return rl_child_none(ENOMEM);
-    }
+void rl_child_set(const struct rl_child *child, const char *name, const char *value) {
+    char *variable = rl_must_print("%s=%s", name, value);
+    tell(child, variable);
+    free(variable);
+}
+
+int rl_child_go(struct rl_child *child) {
+    tell(child, "");
     int not_run = read_report(child->gate);
     close(child->gate);
     child->gate = -1;

@@ -52,10 +52,12 @@ int rl_child_begin(struct rl_child *child, char *const *argv, bool dies_with_us)
 /* Whether it is at its gate, neither ended nor stopped. */
 bool rl_child_is_waiting(const struct rl_child *child);
 
-/* The child becomes the command. variables: "NAME=value", NULL at the end, over those of our own
- * environment. Returns 0, or an exit status after reporting why; no process of the group is left
- * then. */
-int rl_child_go(struct rl_child *child, const char *const *variables);
+/* Sets a variable of the command's environment, which otherwise is ours. */
+void rl_child_set(const struct rl_child *child, const char *name, const char *value);
+
+/* The child becomes the command. Returns 0, or an exit status after reporting why; no process of
+ * the group is left then. */
+int rl_child_go(struct rl_child *child);
 
 /* Says why there is no process. Returns the exit status. */
 int rl_child_none(int error);

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "args.h"
-#include "conform/settings.h"
+#include "conform/conform.h"
 #include "exits.h"
+#include "help.h"
 #include "ls/ls.h"
 #include "parse.h"
 #include "tool/utf8.h"
@@ -20,13 +20,6 @@
 #define CONNECT_TIMEOUT_MS 300
 
 static const char *const set_words[] = {"init", "show", "replace", "resize", "resume", "abort"};
-
-enum { NO_KEY, ONE_KEY, KEY_LIST, MANY_KEYS };
-static const int takes[RL_CMDS] = {
-    [RL_CMD_RUN] = KEY_LIST,     [RL_CMD_ACQUIRE] = KEY_LIST, [RL_CMD_EXTEND] = KEY_LIST,
-    [RL_CMD_RELEASE] = KEY_LIST, [RL_CMD_KICK] = ONE_KEY,     [RL_CMD_STATUS] = MANY_KEYS,
-    [RL_CMD_QUEUE] = MANY_KEYS,
-};
 
 struct line {
     struct tool_options options; /* rows, count and use */
@@ -50,7 +43,7 @@ static void offer(const struct line *line, const char *candidate) {
 
 static void offer_commands(const struct line *line) {
     for (int i = 0; i < RL_CMDS; i++) {
-        offer(line, rl_args_command_text((enum rl_command_name)i));
+        offer(line, rl_commands[i].name);
     }
     offer(line, "conform");
 }
@@ -131,7 +124,7 @@ static void offer_key(void *data, const char *name, size_t length) {
     if (is_option || strlen(shown) != length || memcmp(shown, name, length) != 0) {
         return;
     }
-    bool is_list = takes[line->options.use] == KEY_LIST;
+    bool is_list = rl_commands[line->options.use].keys == RL_KEYS_LIST;
     for (size_t i = 0; i < length; i++) {
         if (is_list && name[i] == ',') {
             key[used++] = '\\';
@@ -157,15 +150,16 @@ static bool asks_for_help(const struct line *line) {
 
 static void offer_keys(struct line *line) {
     struct rl_args args;
-    int exit_status = 0, allowed = takes[line->options.use];
-    if (allowed == NO_KEY || asks_for_help(line)) { /* which would be printed */
+    int exit_status = 0;
+    const enum rl_keys_use keys = rl_commands[line->options.use].keys;
+    if (keys == RL_KEYS_NONE || asks_for_help(line)) { /* which would be printed */
         return;
     }
     line->words[line->n] = NULL;
     if (rl_args_parse(&args, (enum rl_command_name)line->options.use, line->n, line->words,
                       &exit_status) == RL_ARGS_READY &&
-        (args.n_words == 0 || allowed == MANY_KEYS)) {
-        if (allowed == KEY_LIST) {
+        (args.n_words == 0 || keys == RL_KEYS_MANY)) {
+        if (keys == RL_KEYS_LIST) {
             go_to_item(line);
         }
         args.keys_max = KEYS_MAX;
@@ -217,7 +211,7 @@ static void offer_argument(struct line *line) {
 
 static bool find_command(struct line *line) {
     for (int i = 0; i < RL_CMDS; i++) {
-        if (strcmp(line->words[0], rl_args_command_text((enum rl_command_name)i)) == 0) {
+        if (strcmp(line->words[0], rl_commands[i].name) == 0) {
             line->options = (struct tool_options){
                 .rows = rl_args_table, .count = rl_args_table_size, .use = (unsigned)i};
             return true;

@@ -27,7 +27,6 @@ struct elect {
     struct rl_args *args;
     struct rl_report report;
     struct rl_work work;
-    struct rl_orphan orphan;
     redlock_election *election;
     uv_timer_t look;
     bool is_leading; /* else we wait, see waiting.h */
@@ -157,29 +156,15 @@ static void on_due(void *data) {
 }
 
 static void start(struct elect *elect) {
-    struct rl_variables variables;
     assert(!elect->is_working);
     if (elect->is_ending) {
         return;
     }
-    rl_plan_variables(&variables, elect->args->words[0], NULL,
-                      redlock_election_remaining_ms(elect->election),
-                      redlock_election_fence(elect->election), NULL);
-    const struct rl_work_plan plan = {.loop = &elect->session.loop,
-                                      .argv = elect->args->child,
-                                      .variables = (const char *const *)variables.list,
-                                      .valid_until_ns = valid_until_ns(elect),
-                                      .grace_ms = rl_args_grace_ms(elect->args),
-                                      .is_guarded = true,
-                                      .report = &elect->report,
-                                      .on_due = on_due,
-                                      .on_end = on_end,
-                                      .data = elect,
-                                      .orphan = &elect->orphan,
-                                      .token = redlock_election_token(elect->election)};
-    rl_orphan_set(&elect->orphan, redlock_election_candidate(elect->election));
-    const int status = rl_work_start(&elect->work, &plan);
-    rl_plan_variables_free(&variables);
+    const struct rl_grant grant = {.token = redlock_election_token(elect->election),
+                                   .fence = redlock_election_fence(elect->election),
+                                   .valid_ms = redlock_election_remaining_ms(elect->election),
+                                   .valid_until_ns = valid_until_ns(elect)};
+    const int status = rl_work_start(&elect->work, &grant);
     if (status != 0) {
         if (status != RL_EXIT_LOST) {
             elect->args->is_repeated = false; /* it would not start the next time either */
@@ -270,12 +255,7 @@ static int campaign(struct elect *elect) {
         elect->is_ending = true;
         rl_waiting_end(&elect->session.waiting);
         resign(elect);
-        if (elect->args->is_repeated && elect->session.caught == 0 &&
-            exit_status != RL_EXIT_SIGNAL + SIGINT) {
-            rl_session_pause(&elect->session, elect->args->repeat_ms);
-        }
-    } while (elect->args->is_repeated && elect->session.caught == 0 &&
-             exit_status != RL_EXIT_SIGNAL + SIGINT);
+    } while (exit_status != RL_EXIT_SIGNAL + SIGINT && rl_session_repeats(&elect->session));
     return exit_status;
 }
 
@@ -309,6 +289,13 @@ static int open_election(struct elect *elect) {
     if (status != 0) {
         return refuse_election(status, error);
     }
+    rl_work_init(&elect->work,
+                 &(struct rl_work_plan){.loop = &elect->session.loop,
+                                        .report = &elect->report,
+                                        .holder = redlock_election_candidate(elect->election),
+                                        .on_due = on_due,
+                                        .on_end = on_end,
+                                        .data = elect});
     uv_timer_init(&elect->session.loop, &elect->look);
     elect->look.data = elect;
     int64_t look_ms = args->ttl_ms / LOOKS_PER_TTL;
@@ -317,19 +304,7 @@ static int open_election(struct elect *elect) {
     return 0;
 }
 
-static int check_words(const struct rl_args *args) {
-    if (args->n_words == 0) {
-        return rl_fail(RL_EXIT_USAGE, "elect: which election? redlock elect NAME");
-    }
-    if (args->n_words > 1) {
-        char shown[64];
-        tool_utf8_clean(args->words[1], strlen(args->words[1]), shown, sizeof shown);
-        return rl_fail(RL_EXIT_USAGE, "elect: \"%s\" follows the name; write -- before the command",
-                       shown);
-    }
-    if (args->child != NULL && args->child[0] == NULL) {
-        return rl_fail(RL_EXIT_USAGE, "elect: which command? Give one after --, or leave it out");
-    }
+static int check(const struct rl_args *args) {
     if (args->child == NULL && args->is_repeated) {
         return rl_fail(RL_EXIT_USAGE, "elect: --repeat needs a command; leave it out");
     }
@@ -339,11 +314,11 @@ static int check_words(const struct rl_args *args) {
 int rl_cmd_elect(struct rl_args *args) {
     struct elect *elect = rl_must_alloc(1, sizeof *elect);
     bool has_command = args->child != NULL;
-    int status = check_words(args);
+    int status = check(args);
     elect->args = args;
     elect->report = (struct rl_report){
         .args = args, .file = has_command ? stderr : stdout, .keys = args->words[0]};
-    status = status == 0 ? rl_plan_begin(args, &elect->orphan, true) : status;
+    status = status == 0 ? rl_plan_begin(args) : status;
     status = status == 0 ? rl_session_open(&elect->session, args) : status;
     if (status == 0) {
         status = open_election(elect);
@@ -354,7 +329,6 @@ int rl_cmd_elect(struct rl_args *args) {
         }
         rl_session_close(&elect->session);
     }
-    rl_orphan_free(&elect->orphan);
     free(elect);
     return status;
 }

@@ -24,16 +24,28 @@
 static char *area; /* the arguments, one behind the other, as the kernel laid them out */
 static size_t area_size;
 
-void rl_title_open(int argc, char **argv) {
+char **rl_title_open(int argc, char **argv) {
+    static char **copy, *texts; /* for as long as the process lives */
+    size_t size = 1;
+    for (int i = 0; i < argc; i++) {
+        size += strlen(argv[i]) + 1;
+    }
+    copy = rl_must_alloc((size_t)argc + 1, sizeof *copy);
+    texts = rl_must_alloc(1, size); /* in one piece: "--" is taken out of the list later */
+    char *at = texts;
+    for (int i = 0; i < argc; i++) {
+        copy[i] = at;
+        at = stpcpy(at, argv[i]) + 1;
+    }
     area = argc > 0 ? argv[0] : NULL;
     area_size = 0;
     for (int i = 0; i < argc && argv[i] == area + area_size; i++) {
         area_size += strlen(argv[i]) + 1;
     }
+    return copy;
 }
 
-/* comm: 15 bytes at most. text: instead of the arguments, whose strings are gone then: nobody may
- * read argv, or what points into it, any more. */
+/* comm: 15 bytes at most. text: instead of the arguments. */
 static void set_title(const char *comm, const char *text) {
     size_t length = strlen(text);
     assert(strlen(comm) <= 15);

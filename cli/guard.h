@@ -14,7 +14,7 @@
  *     the command is not started.
  *   - The channel to us breaks: redlock was killed. SIGTERM to the command's group, and SIGKILL at
  *     the end of the grace. Once no process of the group is left, and never before, the guard
- *     releases the lock (orphan.h), so that the next holder need not wait for the rest of the ttl.
+ *     releases the lock (work.h), so that the next holder need not wait for the rest of the ttl.
  *     A group that never gets empty keeps the lock until its ttl is over.
  *   - A deadline passes: redlock is stopped, or its thread gets no CPU time. The guard sends the
  *     same signals, at the deadlines. They are on the clock of the lock, which counts suspend.
@@ -54,8 +54,9 @@
  * Failure modes: arguments that are not contiguous are left as they are. A name longer than the
  * arguments is cut. */
 
-/* Call this first, with the arguments of main(): it notes where they are. */
-void rl_title_open(int argc, char **argv);
+/* Call this first, with the arguments of main(): it notes where they are. Returns a copy of them,
+ * to be used in their place: the guard's name overwrites the strings. */
+char **rl_title_open(int argc, char **argv);
 
 #define RL_GUARD_NEVER UINT64_MAX
 

@@ -1,17 +1,14 @@
 /* See help.h. */
 #include "help.h"
 
-#include <assert.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "args.h"
-#include "tool/options_help.h"
-
-struct help {
-    const char *usage;
-    const char *text;
-    const char *more; /* below the options */
-};
+#include "exits.h"
+#include "say.h"
+#include "tool/utf8.h"
 
 static const char overview[] =
     "redlock: locks on a majority of independent Redis nodes.\n"
@@ -57,33 +54,24 @@ static const char common[] =
     "first that exists. Its lines are \"name = value\" with long names of options:\n"
     "  nodes = redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3\n";
 
-static const struct help helps[RL_CMDS] = {
+const struct rl_command rl_commands[RL_CMDS] = {
     [RL_CMD_RUN] =
-        {"run [options] KEY[,KEY...] -- COMMAND [argument...]",
-         "Waits for the lock, runs COMMAND while holding it and renewing it, releases it\n"
-         "and exits with COMMAND's exit status. If the lock is lost (nodes are gone, or\n"
-         "this machine was suspended), COMMAND and its whole process group get SIGTERM\n"
-         "and, after the grace, SIGKILL, before another client can get the lock.\n"
+        {"run", 1, 1, RL_CHILD_MUST, RL_KEYS_LIST,
+         "[options] KEY[,KEY...] -- COMMAND [argument...]",
+         "Waits for the lock, runs COMMAND while holding and renewing it, and releases it\n"
+         "when the last process of COMMAND's group has ended. If the lock is lost, the\n"
+         "group gets SIGTERM and then SIGKILL before another client can get the lock.\n"
          "\n"
          "Examples:\n"
          "  redlock run --no-wait -E 0 nightly -- report --all  # cron job, five machines\n"
-         "  redlock run --wait 10m deploy -- ./deploy.sh        # one at a time\n"
          "  redlock run --repeat billing -- billing-daemon      # one active, others wait\n"
-         "  redlock run --fence invoices -- ./write             # uses REDLOCK_FENCE\n"
          "  redlock run db:eu,db:us -- ./migrate.sh             # two locks, or none\n"
-         "  redlock run --shared config -- ./use                # with others that read\n"
          "  redlock run --permits 3 uploads -- ./upload         # three at a time\n",
-         "COMMAND gets REDLOCK_KEY, REDLOCK_TOKEN and REDLOCK_VALID_MS in its\n"
-         "environment, with --fence also REDLOCK_FENCE, with --permits REDLOCK_SLOT.\n"
-         "Signals are passed on to its process group; a second SIGINT kills it. The lock\n"
-         "is held until the last process of the group has ended.\n"
-         "\n"
-         "Exit status: COMMAND's (128 + n: signal n; 126: cannot be run; 127: none), or\n"
-         "  1   another has the lock (-E changes it)   64  wrong usage\n"
-         "  69  too few nodes answer                   71  the system refused\n"
-         "  75  the lock was lost, COMMAND was ended   78  bad configuration file\n"},
+         "COMMAND's environment has REDLOCK_KEY, _TOKEN, _VALID_MS, _FENCE and _SLOT.\n"
+         "Exit status: COMMAND's; 1 another has the lock (-E changes it); 69 too few nodes\n"
+         "answer; 75 the lock was lost; others: redlock --help.\n"},
     [RL_CMD_ACQUIRE] =
-        {"acquire [options] KEY[,KEY...]",
+        {"acquire", 1, 1, RL_CHILD_NONE, RL_KEYS_LIST, "[options] KEY[,KEY...]",
          "Acquires a lock, prints its token and exits; the lock lives until its ttl is\n"
          "over, or until it is released with the token; extend renews it. For scripts\n"
          "that cannot use redlock run: the lock is not renewed, and a loss is not\n"
@@ -101,7 +89,7 @@ static const struct help helps[RL_CMDS] = {
          "Exit status: 0 acquired; 1 another has it (-E changes it); 69 too few nodes\n"
          "answer.\n"},
     [RL_CMD_EXTEND] =
-        {"extend [options] KEY[,KEY...] [TOKEN]",
+        {"extend", 1, 2, RL_CHILD_NONE, RL_KEYS_LIST, "[options] KEY[,KEY...] [TOKEN]",
          "Gives a lock that is held by TOKEN a new ttl, counted from now. TOKEN is what\n"
          "acquire printed; without it, REDLOCK_TOKEN is used. What was acquired with\n"
          "--shared or --permits is extended with the same. Prints nothing, except with\n"
@@ -112,7 +100,7 @@ static const struct help helps[RL_CMDS] = {
          "Exit status: 0 extended; 75 the lock is not held by this token any more: stop;\n"
          "69 too few nodes answer, the lock lives as long as it did before.\n"},
     [RL_CMD_RELEASE] =
-        {"release [options] KEY[,KEY...] [TOKEN]",
+        {"release", 1, 2, RL_CHILD_NONE, RL_KEYS_LIST, "[options] KEY[,KEY...] [TOKEN]",
          "Releases a lock that is held by TOKEN, which acquire printed; without it,\n"
          "REDLOCK_TOKEN is used. It never releases a lock of another holder. The token is\n"
          "enough, of readers and of permits too; extend needs --shared, --permits.\n"
@@ -122,7 +110,7 @@ static const struct help helps[RL_CMDS] = {
          "Exit status: 0 released; 75 it was not held by this token any more, so the\n"
          "work may have been unprotected; 69 too few nodes answer, its ttl will end it.\n"},
     [RL_CMD_STATUS] =
-        {"status [options] KEY...",
+        {"status", 1, INT_MAX, RL_CHILD_NONE, RL_KEYS_MANY, "[options] KEY...",
          "Asks every node who holds or reads a lock and for how long, who has which permit\n"
          "of a semaphore, and who waits, in order; shows which nodes the guard keeps from\n"
          "voting, and until when. It changes nothing. The answer may be outdated when it\n"
@@ -135,7 +123,7 @@ static const struct help helps[RL_CMDS] = {
          "Exit status: 0 each lock, or a permit, has a holder on a quorum of nodes; 1 one\n"
          "of them is free; 69 too few nodes answer. With --watch: 0.\n"},
     [RL_CMD_LS] =
-        {"ls [options]",
+        {"ls", 0, 0, RL_CHILD_NONE, RL_KEYS_NONE, "[options] (for one lock: redlock status KEY)",
          "Lists all locks of the nodes: who holds them, on how many nodes, their fence and\n"
          "since when, for how long they live, how many clients wait and for how long;\n"
          "semaphores, readers, what is left without a quorum, keys of other libraries; who\n"
@@ -148,7 +136,7 @@ static const struct help helps[RL_CMDS] = {
          "  redlock ls --json | jq -c 'select(.kind == \"lock\" and .votes < .nodes)'\n",
          "Exit status: 0, whether there are locks or not; 69 too few nodes answer.\n"},
     [RL_CMD_TOP] =
-        {"top [options]",
+        {"top", 0, 0, RL_CHILD_NONE, RL_KEYS_NONE, "[options]",
          "Shows what ls does in a terminal, again and again, and the nodes above it: do\n"
          "they vote, or when will they; how fast they answer, how much they do.\n"
          "Keys: n, o, v, f, a, t, w and l sort by name, holder, votes, fence, age, time\n"
@@ -160,7 +148,7 @@ static const struct help helps[RL_CMDS] = {
          "  redlock top --sort waiting\n",
          "Exit status: 0; 64 there is no terminal (redlock ls needs none).\n"},
     [RL_CMD_QUEUE] =
-        {"queue [options] KEY...",
+        {"queue", 1, INT_MAX, RL_CHILD_NONE, RL_KEYS_MANY, "[options] KEY...",
          "Lists who waits for a lock, or for permits of a semaphore: the place in line,\n"
          "what is wanted, for how long and since when, who, and whether the client still\n"
          "listens for its turn (\"gone\": it does not; it is passed over). It says where the\n"
@@ -172,7 +160,7 @@ static const struct help helps[RL_CMDS] = {
          "Exit status: 0 clients wait for each of them; 1 nobody waits for one; 69 too few\n"
          "nodes answer.\n"},
     [RL_CMD_KICK] =
-        {"kick [options] --reason TEXT KEY",
+        {"kick", 1, 1, RL_CHILD_NONE, RL_KEYS_ONE, "[options] --reason TEXT KEY",
          "Takes a lock, or a permit, from a holder that is stuck and cannot be stopped\n"
          "where it runs. The holder finds out at its next renewal, within a third of its\n"
          "ttl. Until then the next client has the lock, too, and only a fence can keep\n"
@@ -187,7 +175,7 @@ static const struct help helps[RL_CMDS] = {
          "few nodes answer, its holder may keep it; 75 the holder that was seen has it no\n"
          "more: nothing was done.\n"},
     [RL_CMD_METRICS] =
-        {"metrics [options]",
+        {"metrics", 0, 0, RL_CHILD_NONE, RL_KEYS_NONE, "[options]",
          "Prints metrics of the nodes in Prometheus's text format, once: do they answer\n"
          "and vote, or when will they; round trips, clocks, memory, versions; how many\n"
          "locks are held, wanted, left over; how many clients wait. It reads every node\n"
@@ -197,10 +185,10 @@ static const struct help helps[RL_CMDS] = {
          "\n"
          "Example:\n"
          "  redlock metrics >redlock.prom.new; mv redlock.prom.new redlock.prom\n",
-         "Exit status: 0; 69 too few nodes answer: what is known of them is printed all\n"
-         "the same, redlock_node_up 0 for those that are down.\n"},
+         "Exit status: 0; 69 too few nodes answer: what is known is still printed, with\n"
+         "redlock_node_up 0 for nodes that are down.\n"},
     [RL_CMD_ELECT] =
-        {"elect [options] NAME [-- COMMAND [argument...]]",
+        {"elect", 1, 1, RL_CHILD_MAY, RL_KEYS_NONE, "[options] NAME [-- COMMAND [argument...]]",
          "Campaigns until it is ended: of all candidates for NAME one leads at a time.\n"
          "Another one follows within one ttl if the leader dies, and at once if it\n"
          "resigns (SIGINT, SIGTERM). Without COMMAND it prints the leader whenever that\n"
@@ -213,7 +201,7 @@ static const struct help helps[RL_CMDS] = {
          "  redlock elect --repeat dispatcher -- dispatcher --run\n",
          "Exit status: 128 + n after signal n, or as for run.\n"},
     [RL_CMD_SET] =
-        {"set [options] SUBCOMMAND",
+        {"set", 0, INT_MAX, RL_CHILD_NONE, RL_KEYS_NONE, "[options] SUBCOMMAND",
          "Makes the nodes a set, which knows its members, and changes them while locks are\n"
          "held and granted. Clients read the members from the nodes when they connect, so\n"
          "their own list is only where they begin to look.\n"
@@ -223,7 +211,7 @@ static const struct help helps[RL_CMDS] = {
          "  replace OLD NEW   one node by another\n"
          "  resize URL...     to this list of nodes\n"
          "  resume            go on with a change that has stopped; or give a node that\n"
-         "                    was away, or has lost it, what the others have\n"
+         "                    was down, or has lost it, what the others have\n"
          "  abort             go back to the old nodes, unless the change was decided\n"
          "\n"
          "A change takes as long as the longest ttl, and asks first on a terminal. The\n"
@@ -237,7 +225,7 @@ static const struct help helps[RL_CMDS] = {
          "Exit status: 0 done, or all agree; 1 nodes differ, a change is pending, it was\n"
          "not confirmed, or ended otherwise; 69 too few nodes answer: resume later.\n"},
     [RL_CMD_DOCTOR] =
-        {"doctor [options]",
+        {"doctor", 0, 0, RL_CHILD_NONE, RL_KEYS_NONE, "[options]",
          "Checks every node for what an operator must know before trusting it with locks:\n"
          "is it reachable, a primary, persistent, safe from eviction; may this user do\n"
          "what is needed; is it one of the others under another name; does its clock\n"
@@ -254,20 +242,43 @@ static const struct help helps[RL_CMDS] = {
 };
 
 void rl_help_show(enum rl_command_name command, const struct tool_options *options) {
-    const struct help *help = &helps[command];
-    assert(help->usage != NULL);
-    printf("Usage: redlock %s\n\n%s\nOptions:\n", help->usage, help->text);
+    const struct rl_command *help = &rl_commands[command];
+    printf("Usage: redlock %s %s\n\n%s\nOptions:\n", help->name, help->usage, help->text);
     tool_options_help(options, command);
     printf(
-        "More that all commands have (nodes, passwords, TLS, guard): redlock help options\n"
-        "TIME is a number with a unit: 500ms, 10s, 5m, 2h, 1d.\n\n%s",
+        "TIME is a number with a unit: 500ms, 10s, 5m, 2h, 1d. What all commands have\n"
+        "(nodes, passwords, TLS, guard): redlock help options\n\n%s",
         help->more);
 }
 
-void rl_help_options(void) {
-    const struct tool_options options = {.rows = rl_args_table, .count = rl_args_table_size};
+int rl_help_check_words(const struct rl_args *args) {
+    const struct rl_command *command = &rl_commands[args->command];
+    const char *name = command->name, *usage = command->usage;
+    const bool has_child = args->child != NULL && args->child[0] != NULL;
+    if (args->child != NULL && command->child == RL_CHILD_NONE) {
+        return rl_fail(RL_EXIT_USAGE, "%s: it runs no command; leave -- out, or use redlock run",
+                       name);
+    }
+    if (args->n_words > command->words_max) {
+        char shown[64];
+        const char *word = args->words[command->words_max];
+        return rl_fail(RL_EXIT_USAGE, "%s: \"%s\" is one argument too many; usage: redlock %s %s",
+                       name, tool_utf8_clean(word, strlen(word), shown, sizeof shown), name, usage);
+    }
+    if (args->n_words < command->words_min) {
+        return rl_fail(RL_EXIT_USAGE, "%s: an argument is missing; usage: redlock %s %s", name,
+                       name, usage);
+    }
+    if (!has_child && (args->child != NULL || command->child == RL_CHILD_MUST)) {
+        return rl_fail(RL_EXIT_USAGE, "%s: no command follows --; usage: redlock %s %s", name, name,
+                       usage);
+    }
+    return 0;
+}
+
+void rl_help_options(const struct tool_options *options) {
     printf("Options of all commands but conform:\n");
-    tool_options_help(&options, TOOL_COMMON);
+    tool_options_help(options, TOOL_COMMON);
     fputs(common, stdout);
 }
 

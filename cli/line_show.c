@@ -42,74 +42,75 @@ static void print_unknown(const struct rl_line *line, const struct rl_look *look
     }
 }
 
-/* Ends the row of a place. */
-static void print_where(const struct rl_line *line, const struct rl_line_place *place) {
-    const bool is_elsewhere = place->node != line->places[0].node;
-    printf("%s%s\n", is_elsewhere ? ", in another line, on " : "", is_elsewhere ? place->node : "");
-}
-
-static void print_place(const struct rl_line *line, size_t index) {
+/* numbered: in the order in which they are served; readers are served together. */
+static void print_place(const struct rl_line *line, size_t index, bool is_numbered) {
     const struct rl_line_place *place = &line->places[index];
-    char waited[32], name[RL_LINE_WHO_MAX], number[32] = "  -";
-    if (index < line->writing) { /* readers are served together */
+    const bool is_elsewhere = place->node != line->places[0].node;
+    char waited[32], name[RL_LINE_WHO_MAX], number[32] = "  -", wants[48] = "for";
+    if (is_numbered) {
         snprintf(number, sizeof number, "%3zu.", index + 1);
     }
-    printf("  %s %s, for %s", number, rl_line_who(place, name),
-           rl_say_duration((double)place->waited_ms, waited, sizeof waited));
-    print_where(line, place);
+    if (place->take > 0) {
+        snprintf(wants, sizeof wants, "wants %" PRIu32 ", has waited", place->take);
+    }
+    printf("  %s %s%s %s %s%s%s\n", number, rl_line_who(place, name), place->take > 0 ? "" : ",",
+           wants, rl_say_duration((double)place->waited_ms, waited, sizeof waited),
+           is_elsewhere ? ", in another line, on " : "", is_elsewhere ? place->node : "");
+}
+
+static void print_places(const struct rl_line *line, size_t from, size_t to, size_t waiting,
+                         const char *what, bool is_numbered) {
+    if (from < to) {
+        printf("\n  %zu client%s wait%s%s:\n", waiting, rl_say_plural(waiting),
+               waiting == 1 ? "s" : "", what);
+    }
+    for (size_t i = from; i < to; i++) {
+        print_place(line, i, is_numbered);
+    }
+}
+
+static void print_more(const struct rl_line *line) {
+    if (line->n > 0 && line->waiting > line->n) {
+        printf("       and %zu more\n", line->waiting - line->n);
+    }
 }
 
 void rl_line_print(const struct rl_line *line, const struct rl_look *look) {
     size_t writing, reading;
     rl_line_count(line, &writing, &reading);
     print_unknown(line, look, "who waits");
-    for (size_t i = 0; i < line->n; i++) {
-        if (i == 0 && writing > 0) {
-            printf("\n  %zu client%s wait%s, the next one first:\n", writing,
-                   rl_say_plural(writing), writing == 1 ? "s" : "");
-        }
-        if (i == line->writing) {
-            printf("\n  %zu client%s wait%s to read:\n", reading, rl_say_plural(reading),
-                   reading == 1 ? "s" : "");
-        }
-        print_place(line, i);
-    }
-    if (line->n > 0 && line->waiting > line->n) {
-        printf("       and %zu more\n", line->waiting - line->n);
-    }
+    print_places(line, 0, line->writing, writing, ", the next one first", true);
+    print_places(line, line->writing, line->n, reading, " to read", false);
+    print_more(line);
 }
 
-static void rl_line_print_permits(const struct rl_line *line, const struct rl_look *look) {
-    char waited[32], name[RL_LINE_WHO_MAX];
+static void print_permits_line(const struct rl_line *line, const struct rl_look *look) {
     print_unknown(line, look, "who waits for permits");
-    if (line->n > 0) {
-        printf("\n  %zu client%s wait%s for permits, the next one first:\n", line->waiting,
-               rl_say_plural(line->waiting), line->waiting == 1 ? "s" : "");
-    }
-    for (size_t i = 0; i < line->n; i++) {
-        const struct rl_line_place *place = &line->places[i];
-        printf("  %3zu. %s wants %" PRIu32 ", has waited %s", i + 1, rl_line_who(place, name),
-               place->take, rl_say_duration((double)place->waited_ms, waited, sizeof waited));
-        print_where(line, place);
-    }
-    if (line->n > 0 && line->waiting > line->n) {
-        printf("       and %zu more\n", line->waiting - line->n);
-    }
+    print_places(line, 0, line->n, line->waiting, " for permits, the next one first", true);
+    print_more(line);
 }
 
 /* -- JSON -- */
 
-void rl_line_json(struct tool_json *json, const struct rl_line *line) {
-    tool_json_put(json, JSON_KNOWN(line->is_known, INT, "waiting", line->waiting));
-    tool_json_open(json, "waiters", '[');
+static void places_json(struct tool_json *json, const char *key, const struct rl_line *line) {
+    tool_json_open(json, key, '[');
     for (size_t i = 0; i < line->n; i++) {
         const struct rl_line_place *place = &line->places[i];
+        const bool is_permit = place->take > 0;
         tool_json_object(json, NULL, JSON_TEXT_OR_NULL("holder", place->who),
                          JSON_TEXT_OR_NULL("client", place->client),
-                         JSON_INT("waited_ms", place->waited_ms), JSON_TEXT("node", place->node),
-                         JSON_BOOL("shared", i >= line->writing));
+                         JSON_IF(!is_permit, JSON_INT("waited_ms", place->waited_ms)),
+                         JSON_TEXT("node", place->node),
+                         JSON_IF(!is_permit, JSON_BOOL("shared", i >= line->writing)),
+                         JSON_IF(is_permit, JSON_INT("take", place->take)),
+                         JSON_IF(is_permit, JSON_INT("waited_ms", place->waited_ms)));
     }
     tool_json_close(json, ']');
+}
+
+void rl_line_json(struct tool_json *json, const struct rl_line *line) {
+    tool_json_put(json, JSON_KNOWN(line->is_known, INT, "waiting", line->waiting));
+    places_json(json, "waiters", line);
 }
 
 #define HOLDER_WIDTH_MAX 36 /* with a fence behind it the row has 80 columns */
@@ -208,7 +209,7 @@ static void print_remarks(const struct rl_permits *permits, const struct rl_look
         above += permits->slots[i].number >= permits->permits;
     }
     if (above > 0) {
-        printf("\n  the number was lowered: %zu slot%s above it %s given no more when free\n",
+        printf("\n  the number was lowered: %zu slot%s above it %s no longer granted once free\n",
                above, rl_say_plural(above), above == 1 ? "is" : "are");
     }
     if (permits->is_known && permits->permits == 0 && permits->n > 0) {
@@ -241,7 +242,7 @@ void rl_permits_print(const struct rl_permits *permits, const struct rl_line *li
     print_head(permits, look);
     print_slots(permits, look);
     print_remarks(permits, look);
-    rl_line_print_permits(line, look);
+    print_permits_line(line, look);
     if (!has_nodes) {
         printf("\n  %-*s%-*s%s\n", node_width, "node", PERMITS_WIDTH, "permits", "latency");
     }
@@ -270,12 +271,5 @@ void rl_permits_json(struct tool_json *json, const struct rl_permits *permits,
     }
     tool_json_close(json, ']');
     tool_json_put(json, JSON_KNOWN(line->is_known, INT, "permits_waiting", line->waiting));
-    tool_json_open(json, "permits_waiters", '[');
-    for (size_t i = 0; i < line->n; i++) {
-        const struct rl_line_place *place = &line->places[i];
-        tool_json_object(json, NULL, JSON_TEXT_OR_NULL("holder", place->who),
-                         JSON_TEXT_OR_NULL("client", place->client), JSON_TEXT("node", place->node),
-                         JSON_INT("take", place->take), JSON_INT("waited_ms", place->waited_ms));
-    }
-    tool_json_close(json, ']');
+    places_json(json, "permits_waiters", line);
 }

@@ -42,7 +42,8 @@ static int run_command(enum rl_command_name command, int argc, char **argv) {
     struct rl_args args;
     int exit_status = RL_EXIT_OK;
     if (rl_args_parse(&args, command, argc, argv, &exit_status) == RL_ARGS_READY) {
-        exit_status = commands[command](&args);
+        exit_status = rl_help_check_words(&args);
+        exit_status = exit_status == 0 ? commands[command](&args) : exit_status;
     }
     rl_args_free(&args);
     return exit_status;
@@ -53,7 +54,7 @@ static const char *nearest(const char *typed) {
     const char *nearest = NULL;
     int fewest = TOOL_UNLIKE;
     for (int i = 0; i <= RL_CMDS; i++) {
-        const char *name = i < RL_CMDS ? rl_args_command_text((enum rl_command_name)i) : "conform";
+        const char *name = i < RL_CMDS ? rl_commands[i].name : "conform";
         int mistakes = tool_typing_mistakes(typed, name);
         if (mistakes < fewest) {
             fewest = mistakes;
@@ -105,7 +106,7 @@ static int dispatch(int argc, char **argv) {
         return RL_EXIT_OK;
     }
     if (helps && strcmp(argv[2], "options") == 0) {
-        rl_help_options();
+        rl_help_options(&(struct tool_options){.rows = rl_args_table, .count = rl_args_table_size});
         return RL_EXIT_OK;
     }
     if (helps) { /* redlock help COMMAND: redlock COMMAND --help */
@@ -124,7 +125,7 @@ static int dispatch(int argc, char **argv) {
         return rl_cmd_complete(argc - 1, argv + 1);
     }
     for (int i = 0; i < RL_CMDS; i++) {
-        if (strcmp(argv[1], rl_args_command_text((enum rl_command_name)i)) == 0) {
+        if (strcmp(argv[1], rl_commands[i].name) == 0) {
             return run_command((enum rl_command_name)i, argc - 1, argv + 1);
         }
     }
@@ -132,7 +133,7 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    rl_title_open(argc, argv);
+    argv = rl_title_open(argc, argv);
     int error = rl_output_open();
     if (error != 0) {
         return rl_fail(RL_EXIT_SYSTEM, "/dev/null: %s", strerror(error));

@@ -4,20 +4,17 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "args.h"
 #include "exits.h"
 #include "help.h"
 #include "say.h"
 #include "tool/config.h"
 #include "tool/number.h"
-#include "tool/options.h"
 
 #define SYSTEM_FILE "/etc/redlock.conf"
 
@@ -82,8 +79,6 @@ static int read_config(struct rl_args *args, struct tool_options *options) {
     fclose(file);
     return status;
 }
-
-#define FOR(command) (1u << (command))
 
 static void set_defaults(struct rl_args *args, enum rl_command_name command) {
     *args = (struct rl_args){
@@ -177,9 +172,9 @@ static int check_sizes(const struct rl_args *args) {
 /* The library would refuse it too, but not in terms of the options. */
 static int check_ttl(const struct rl_args *args) {
     const unsigned with_ttl =
-        FOR(RL_CMD_RUN) | FOR(RL_CMD_ACQUIRE) | FOR(RL_CMD_EXTEND) | FOR(RL_CMD_ELECT);
+        (1u << RL_CMD_RUN) | (1u << RL_CMD_ACQUIRE) | (1u << RL_CMD_EXTEND) | (1u << RL_CMD_ELECT);
     char ttl[TOOL_DURATION_TEXT_MAX], max[TOOL_DURATION_TEXT_MAX];
-    bool has_ttl = (with_ttl & FOR(args->command)) != 0;
+    bool has_ttl = (with_ttl & (1u << args->command)) != 0;
     if (!has_ttl || args->guard == REDLOCK_GUARD_OFF || args->ttl_ms <= args->max_ttl_ms) {
         return 0;
     }
@@ -275,7 +270,7 @@ enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name com
                                    .target = args,
                                    .program = program,
                                    .use = command,
-                                   .name = rl_args_command_text(command)};
+                                   .name = rl_commands[command].name};
     snprintf(program, sizeof program, "redlock %s", options.name);
     set_defaults(args, command);
     *exit_status = parse(args, &options, rl_args_cut(argc, argv, &args->child), argv);

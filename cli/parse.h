@@ -1,18 +1,4 @@
-/* What redlock(1) was asked to do: the command line, the environment and the configuration file.
- *
- * One table (args.h) describes every option: its name, what it takes, which commands know it, and
- * whether the configuration file may set it. tool/option.h reads it.
- *
- * The command line wins over the environment, and the environment over the file: the one named by
- * --config or REDLOCK_CONFIG, or the first existing one of $XDG_CONFIG_HOME/redlock/redlock.conf
- * (~/.config) and /etc/redlock.conf. tool/config.h reads it.
- *
- * Failure modes: a sentence on stderr names the option, or file and line, and says what to write
- * instead; exit status RL_EXIT_USAGE, for a file RL_EXIT_CONFIG; nothing was done. A file that was
- * named must exist. A file with a password that other users can read is used, with a warning.
- *
- * Everything behind "--" is the command to run, and is not parsed. In front of it, options and
- * words may come in any order. */
+/* Reads the arguments of a command: the command line, the environment, the configuration file. */
 #ifndef RL_CLI_PARSE_H
 #define RL_CLI_PARSE_H
 

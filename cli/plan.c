@@ -1,67 +1,33 @@
 /* See plan.h. */
 #include "plan.h"
 
-#include <assert.h>
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "exits.h"
+#include "redis/url.h"
 #include "say.h"
 #include "tool/list.h"
 #include "tool/number.h"
 #include "work.h"
 
-#define DIGITS "0123456789"
-#define NAME DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._"
-#define PORT_DIGITS_MAX 5
-
-/* host[:port][/db], with TLS also [?query], and nothing that could be part of a password */
-static bool is_address(const char *text, bool is_tls) {
-    bool is_ipv6 = text[0] == '[';
-    size_t host = strspn(text + is_ipv6, is_ipv6 ? DIGITS "abcdefABCDEF:." : NAME);
-    if (host == 0 || (is_ipv6 && text[1 + host] != ']')) {
-        return false;
-    }
-    text += host + 2 * (size_t)is_ipv6;
-    if (*text == ':') {
-        size_t port = strspn(++text, DIGITS);
-        if (port == 0 || port > PORT_DIGITS_MAX) {
-            return false;
-        }
-        text += port;
-    }
-    text += *text == '/' ? 1 + strspn(text + 1, DIGITS) : 0;
-    return *text == '\0' || (is_tls && *text == '?' && strchr(text, '@') == NULL);
-}
-
-/* /path[?db=n] */
-static bool is_path(const char *text) {
-    const char *query = text + strcspn(text, "?#");
-    if (strncmp(query, "?db=", 4) == 0) {
-        query += 4 + strspn(query + 4, DIGITS);
-    }
-    return text[0] == '/' && *query == '\0';
-}
-
-/* Takes user and password out of a URL. Returns its new length; 0: it is no URL that redlock(1)
- * knows, so there is no telling where a password is. */
+/* Takes user and password out of a URL. Returns its new length; 0: it is no URL, so there is no
+ * telling where a password is. */
 static size_t hide_password(char *text) {
-    bool is_unix = strncasecmp(text, "unix://", 7) == 0;
-    bool is_tls = strncasecmp(text, "rediss://", 9) == 0;
-    if (!is_unix && !is_tls && strncasecmp(text, "redis://", 8) != 0) {
+    char error[REDLOCK_MESSAGE_MAX];
+    struct rl_url url;
+    const bool is_url = rl_url_parse(text, &url, error, sizeof error) == 0;
+    explicit_bzero(&url, sizeof url);
+    if (!is_url) {
         return 0;
     }
-    char *begin = text + (is_unix ? 7 : is_tls ? 9 : 8), *end = begin + strcspn(begin, "/?#");
+    char *begin = strstr(text, "://") + 3, *end = begin + strcspn(begin, "/?#");
     while (end > begin && end[-1] != '@') {
         end--;
     }
     memmove(begin, end, strlen(end) + 1);
-    bool is_known = is_unix ? is_path(begin) : is_address(begin, is_tls);
-    return is_known ? strlen(text) : 0;
+    return strlen(text);
 }
 
 /* Takes users and passwords out of REDLOCK_NODES in our own environment, which is what the command
@@ -98,10 +64,9 @@ static int hide_passwords(void) {
     return failed == 0 ? 0 : rl_fail(RL_EXIT_SYSTEM, "out of memory");
 }
 
-int rl_plan_begin(const struct rl_args *args, struct rl_orphan *orphan, bool is_name) {
+int rl_plan_begin(const struct rl_args *args) {
     unsetenv("REDLOCK_FENCE"); /* these belong to a lock around this one */
     unsetenv("REDLOCK_SLOT");
-    rl_orphan_init(orphan, args, is_name);
     return args->keeps_passwords ? 0 : hide_passwords();
 }
 
@@ -155,29 +120,4 @@ int rl_plan_check_ttl(const struct rl_args *args) {
                    tool_duration_show(args->node_timeout_ms, timeout, sizeof timeout),
                    tool_duration_show(rl_args_grace_ms(args), grace, sizeof grace), option,
                    tool_duration_show(enough_ms, enough, sizeof enough), bound);
-}
-
-void rl_plan_variables(struct rl_variables *variables, const char *keys, const char *token,
-                       int64_t valid_ms, uint64_t fence, const char *slots) {
-    size_t used = 0;
-    memset(variables, 0, sizeof *variables);
-    variables->list[used++] = rl_must_print("REDLOCK_KEY=%s", keys);
-    if (token != NULL) {
-        variables->list[used++] = rl_must_print("REDLOCK_TOKEN=%s", token);
-    }
-    variables->list[used++] = rl_must_print("REDLOCK_VALID_MS=%" PRId64, valid_ms);
-    if (fence != 0) {
-        variables->list[used++] = rl_must_print("REDLOCK_FENCE=%" PRIu64, fence);
-    }
-    if (slots != NULL) {
-        variables->list[used++] = rl_must_print("REDLOCK_SLOT=%s", slots);
-    }
-    assert(used < RL_PLAN_VARIABLES);
-}
-
-void rl_plan_variables_free(struct rl_variables *variables) {
-    for (size_t i = 0; i < RL_PLAN_VARIABLES; i++) {
-        free(variables->list[i]);
-        variables->list[i] = NULL;
-    }
 }

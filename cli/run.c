@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "acquire.h"
+#include "ask_keys.h"
 #include "exits.h"
-#include "found.h"
 #include "kick/notes.h"
 #include "plan.h"
 #include "redlock/semaphore.h"
@@ -28,7 +28,6 @@ struct run {
     struct rl_args *args;
     struct rl_report report;
     struct rl_work work;
-    struct rl_orphan orphan;
     redlock_lock *lock;
     char holder[RL_HOLDER_TEXT_MAX];
     bool is_working;
@@ -41,26 +40,6 @@ struct run {
 
 #define PREPARE_MS 50 /* if the lock comes sooner, nothing is prepared */
 
-/* -- Checks -- */
-
-static int check_words(const struct rl_args *args) {
-    if (args->n_words == 0) {
-        return rl_fail(RL_EXIT_USAGE, "run: which lock? redlock run KEY -- COMMAND");
-    }
-    if (args->n_words > 1) {
-        char shown[64];
-        tool_utf8_clean(args->words[1], strlen(args->words[1]), shown, sizeof shown);
-        return rl_fail(RL_EXIT_USAGE,
-                       "run: \"%s\" follows the key; write -- before the command, and a comma "
-                       "between keys",
-                       shown);
-    }
-    if (args->child == NULL || args->child[0] == NULL) {
-        return rl_fail(RL_EXIT_USAGE, "run: which command? redlock run KEY -- COMMAND");
-    }
-    return 0;
-}
-
 /* -- Was it kicked? -- */
 
 /* Whether a lost lock was kicked: run reports it after the loss.
@@ -70,21 +49,6 @@ static int check_words(const struct rl_args *args) {
  *
  * Failure modes: the nodes do not answer, or there is no note of this token: nothing is reported.
  * It takes at most the timeouts of a node, and begins when the command has ended. */
-static void on_looked(struct rl_kick_look *look, void *session) {
-    (void)look;
-    rl_session_done(session, 0);
-}
-
-static bool has_notes(struct rl_session *session, redlock_bytes key) {
-    struct rl_kick_look look;
-    if (rl_kick_look_ask(&look, session->client, session->args->nodes.n, key, on_looked, session) !=
-        0) {
-        return false;
-    }
-    rl_session_wait(session);
-    return look.left_ms > 0;
-}
-
 /* A note of all readers has no token. */
 static bool is_of(const struct rl_kick_note *note, const char *token, bool reads) {
     return note->token[0] != '\0' ? strcmp(note->token, token) == 0
@@ -93,12 +57,15 @@ static bool is_of(const struct rl_kick_note *note, const char *token, bool reads
 
 static void report_kick(struct rl_session *session, const struct rl_report *report,
                         const char *token) {
+    static struct rl_found found;
     struct rl_keys keys;
     struct rl_kick_notes notes = {0};
     char said[RL_KICK_SAY_MAX];
     const bool is_parsed = rl_keys_parse(&keys, report->keys) == NULL;
     for (size_t i = 0; is_parsed && i < keys.count; i++) {
-        if (has_notes(session, keys.items[i])) {
+        if (rl_ask_key(session, &found, keys.items[i], (struct rl_found_parts){.kicks = true}) ==
+                0 &&
+            found.kicks.left_ms > 0) {
             rl_kick_notes_read(session->args, keys.items[i], &notes);
         }
         for (size_t j = 0; j < notes.n; j++) { /* the newest first */
@@ -162,24 +129,11 @@ static void on_end(struct rl_work *work, int status, void *data) {
     rl_session_done(&run->session, status);
 }
 
-static struct rl_work_plan plan_of(struct run *run) {
-    return (struct rl_work_plan){.loop = &run->session.loop,
-                                 .argv = run->args->child,
-                                 .grace_ms = rl_args_grace_ms(run->args),
-                                 .is_guarded = !run->ignores_loss,
-                                 .report = &run->report,
-                                 .on_due = on_due,
-                                 .on_end = on_end,
-                                 .data = run,
-                                 .orphan = &run->orphan};
-}
-
 /* The lock is not free: start what the command needs now, so that the lock need not wait for it. */
 static void on_prepare(uv_timer_t *timer) {
     struct run *run = timer->data;
     if (run->session.caught == 0) {
-        struct rl_work_plan plan = plan_of(run);
-        rl_work_prepare(&run->work, &plan);
+        rl_work_prepare(&run->work);
     }
 }
 
@@ -213,22 +167,16 @@ static void note_slots(struct run *run) {
 }
 
 static int work(struct run *run) {
-    char slots[RL_REPORT_SLOTS_MAX];
-    struct rl_variables variables;
     char token[RL_TOKEN_TEXT_MAX];
-    rl_token_show(redlock_lock_token(run->lock), run->holder, token);
-    uint64_t fence = redlock_lock_fence(run->lock);
+    const char *digits = redlock_lock_token(run->lock);
+    const struct rl_grant grant = {.token = digits,
+                                   .shown = rl_token_show(digits, run->holder, token),
+                                   .fence = redlock_lock_fence(run->lock),
+                                   .valid_ms = redlock_lock_remaining_ms(run->lock),
+                                   .valid_until_ns = redlock_lock_valid_until_ns(run->lock)};
     note_slots(run);
-    rl_report_acquired(&run->report, token, fence, redlock_lock_remaining_ms(run->lock));
-    rl_plan_variables(&variables, run->args->words[0], token, redlock_lock_remaining_ms(run->lock),
-                      fence, run->report.n_slots > 0 ? rl_report_slots(&run->report, slots) : NULL);
-    struct rl_work_plan plan = plan_of(run);
-    plan.variables = (const char *const *)variables.list;
-    plan.valid_until_ns = redlock_lock_valid_until_ns(run->lock);
-    plan.token = redlock_lock_token(run->lock);
-    memcpy(plan.slots, run->report.slots, sizeof plan.slots);
-    int status = rl_work_start(&run->work, &plan);
-    rl_plan_variables_free(&variables);
+    rl_report_acquired(&run->report, token, grant.fence, grant.valid_ms);
+    int status = rl_work_start(&run->work, &grant);
     if (status != 0) {
         if (status != RL_EXIT_LOST) {
             run->args->is_repeated = false; /* the command will not be there the next time either */
@@ -255,25 +203,14 @@ static int release(struct run *run, int exit_status) {
         status = REDLOCK_ERR_LOST; /* if it was still ours, the next holder has it at once */
     }
     if (status != REDLOCK_ERR_LOST) {
-        rl_report_released(&run->report, status,
-                           redlock_lock_message(run->lock, sentence, sizeof sentence));
+        redlock_lock_message(run->lock, sentence, sizeof sentence);
+        rl_report_released(&run->report, rl_session_confirm(&run->session, status), sentence);
         return exit_status;
     }
     return run->ignores_loss ? exit_status : RL_EXIT_LOST;
 }
 
 /* -- Round after round -- */
-
-/* False: interrupted, no further round. */
-static bool pause_and_go_on(struct run *run, int exit_status) {
-    bool is_hopeless = exit_status == RL_EXIT_USAGE || exit_status == RL_EXIT_SYSTEM;
-    if (!run->args->is_repeated || run->session.caught != 0 || is_hopeless ||
-        exit_status == RL_EXIT_SIGNAL + SIGINT) {
-        return false;
-    }
-    rl_session_pause(&run->session, run->args->repeat_ms);
-    return run->session.caught == 0;
-}
 
 static int rounds(struct run *run) {
     int exit_status;
@@ -284,14 +221,14 @@ static int rounds(struct run *run) {
         } else if (run->session.caught == 0) {
             rl_report_refused(&run->report, run->session.outcome, run->session.why_not);
         }
-    } while (pause_and_go_on(run, exit_status));
+    } while (exit_status != RL_EXIT_USAGE && exit_status != RL_EXIT_SYSTEM &&
+             exit_status != RL_EXIT_SIGNAL + SIGINT && rl_session_repeats(&run->session));
     return exit_status;
 }
 
 int rl_cmd_run(struct rl_args *args) {
     struct run *run = rl_must_alloc(1, sizeof *run);
-    int status = check_words(args);
-    status = status == 0 ? rl_plan_check_ttl(args) : status;
+    int status = rl_plan_check_ttl(args);
     run->args = args;
     run->ignores_loss = args->on_lost == RL_ON_LOST_IGNORE;
     if (status == 0) {
@@ -301,18 +238,22 @@ int rl_cmd_run(struct rl_args *args) {
             rl_session_holder((long)getpid(), run->holder, sizeof run->holder);
         }
     }
-    status = status == 0 ? rl_plan_begin(args, &run->orphan, false) : status;
+    status = status == 0 ? rl_plan_begin(args) : status;
     status = status == 0 ? rl_session_open(&run->session, args) : status;
     if (status == 0) {
         status = rl_session_lock(&run->session, args->words[0], run->holder, &run->lock);
         uv_timer_init(&run->session.loop, &run->prepare);
         run->prepare.data = run;
-        rl_orphan_set(&run->orphan, run->holder);
+        rl_work_init(&run->work, &(struct rl_work_plan){.loop = &run->session.loop,
+                                                        .report = &run->report,
+                                                        .holder = run->holder,
+                                                        .on_due = on_due,
+                                                        .on_end = on_end,
+                                                        .data = run});
         status = status == 0 ? rounds(run) : status;
         uv_close((uv_handle_t *)&run->prepare, NULL);
         rl_session_close(&run->session);
     }
-    rl_orphan_free(&run->orphan);
     free(run);
     return status;
 }

@@ -11,6 +11,7 @@
 
 #include "acquire.h"
 #include "exits.h"
+#include "help.h"
 #include "redlock/semaphore.h"
 #include "say.h"
 #include "session.h"
@@ -31,7 +32,7 @@ struct script {
  * have to take one anew on a node; a release uses the number that the nodes keep. */
 static int check_slots(const struct script *script, struct rl_args *args) {
     const struct rl_token *token = &script->token;
-    const char *command = rl_args_command_text(args->command);
+    const char *command = rl_commands[args->command].name;
     if (token->n_slots == 0) {
         return args->permits == 0
                    ? 0
@@ -54,22 +55,7 @@ static int check_slots(const struct script *script, struct rl_args *args) {
 }
 
 static int check_words(struct script *script, struct rl_args *args, bool takes_token) {
-    const char *command = rl_args_command_text(args->command);
-    int most = takes_token ? 2 : 1;
-    if (args->child != NULL) {
-        return rl_fail(RL_EXIT_USAGE, "%s: it runs no command; leave -- out, or use redlock run",
-                       command);
-    }
-    if (args->n_words == 0) {
-        return rl_fail(RL_EXIT_USAGE, "%s: which lock? see redlock %s --help", command, command);
-    }
-    if (args->n_words > most) {
-        char shown[64];
-        tool_utf8_clean(args->words[most], strlen(args->words[most]), shown, sizeof shown);
-        return rl_fail(RL_EXIT_USAGE,
-                       "%s: \"%s\" is one argument too many; separate several keys by commas",
-                       command, shown);
-    }
+    const char *command = rl_commands[args->command].name;
     script->keys = args->words[0];
     if (!takes_token) {
         return 0;

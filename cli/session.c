@@ -88,32 +88,54 @@ static bool is_never_over(const struct rl_session *session, const void *data) {
     return false;
 }
 
-void rl_session_pause(struct rl_session *session, int64_t ms) {
-    rl_session_until(session, is_never_over, NULL, ms, true);
+bool rl_session_repeats(struct rl_session *session) {
+    const bool repeats = session->args->is_repeated && session->caught == 0;
+    if (repeats) {
+        rl_session_until(session, is_never_over, NULL, session->args->repeat_ms, true);
+    }
+    return repeats && session->caught == 0;
 }
 
 /* -- Late nodes -- */
 
+/* Of all nodes: a set may have more than were named. */
+static bool all_nodes(const struct rl_session *session,
+                      bool (*is_one)(const redlock_node_info *info)) {
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    for (size_t i = 0; redlock_client_node(session->client, i, &info) == 0; i++) {
+        if (!is_one(&info)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_answered(const redlock_node_info *info) {
+    return info->outstanding == 0;
+}
+
 /* Whether no node still has to answer a command. */
 static bool have_answered(const struct rl_session *session, const void *data) {
-    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-    size_t i = 0;
     (void)data;
-    while (redlock_client_node(session->client, i, &info) == 0 && info.outstanding == 0) {
-        i++;
-    }
-    return i == session->args->nodes.n;
+    return all_nodes(session, has_answered);
+}
+
+static bool has_connected(const redlock_node_info *info) {
+    return info->up || info->connects > 0 || info->failures > 0;
 }
 
 static bool have_connected(const struct rl_session *session, const void *data) {
-    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-    size_t i = 0;
     (void)data;
-    while (redlock_client_node(session->client, i, &info) == 0 &&
-           (info.up || info.connects > 0 || info.failures > 0)) {
-        i++;
-    }
-    return i == session->args->nodes.n;
+    return all_nodes(session, has_connected);
+}
+
+static bool has_released(const redlock_node_info *info) {
+    return info->outstanding == 0 && info->pending_releases == 0;
+}
+
+static bool have_released(const struct rl_session *session, const void *data) {
+    (void)data;
+    return all_nodes(session, has_released);
 }
 
 void rl_session_settle(struct rl_session *session, const redlock_lock *lock) {
@@ -121,6 +143,14 @@ void rl_session_settle(struct rl_session *session, const redlock_lock *lock) {
     int64_t half_ms = lock != NULL ? redlock_lock_remaining_ms(lock) / 2 : limit_ms;
     rl_session_until(session, have_answered, NULL, half_ms < limit_ms ? half_ms : limit_ms,
                      lock != NULL);
+}
+
+int rl_session_confirm(struct rl_session *session, int status) {
+    if (status != REDLOCK_ERR_NO_QUORUM) {
+        return status;
+    }
+    rl_session_until(session, have_released, NULL, 2 * session->args->node_timeout_ms, false);
+    return have_released(session, NULL) ? 0 : status;
 }
 
 static void on_signal(int signal_number, void *data) {
@@ -317,11 +347,12 @@ static int refuse_lock(int status, const char *error) {
 
 int rl_session_lock(struct rl_session *session, const char *keys_text, const char *holder,
                     redlock_lock **lock) {
-    struct rl_keys keys;
+    struct rl_keys keys = {.items = {{keys_text, strlen(keys_text)}}, .count = 1};
     char error[REDLOCK_MESSAGE_MAX] = "";
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    const bool is_name = session->args->command == RL_CMD_ELECT;
     int exit_status = 0;
-    const char *why = rl_keys_parse(&keys, keys_text);
+    const char *why = is_name ? NULL : rl_keys_parse(&keys, keys_text);
     *lock = NULL;
     if (why != NULL) {
         exit_status = rl_fail(RL_EXIT_USAGE, "KEY: %s", why);

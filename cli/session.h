@@ -57,8 +57,8 @@ typedef bool rl_session_condition(const struct rl_session *session, const void *
 void rl_session_until(struct rl_session *session, rl_session_condition *is_over, const void *data,
                       int64_t limit_ms, bool is_interruptible);
 
-/* Waits for so long, or until a signal comes. */
-void rl_session_pause(struct rl_session *session, int64_t ms);
+/* With --repeat, waits for its time. False: a signal came, or there is no --repeat. */
+bool rl_session_repeats(struct rl_session *session);
 
 /* Before a command ends: waits until every connected node has answered, at most for the node
  * timeout. An acquire or an extension is over with a majority's answers; a node without the script
@@ -67,7 +67,12 @@ void rl_session_pause(struct rl_session *session, int64_t ms);
  * (NULL: a release) a signal does not. */
 void rl_session_settle(struct rl_session *session, const redlock_lock *lock);
 
-/* A lock of "KEY[,KEY...]", stored with the holder's name. Returns 0 or an exit status. */
+/* The status of a release, after nodes that had not answered it have had two node timeouts to
+ * connect and answer: 0 if none still has the key. A change of a set's nodes cuts connections. */
+int rl_session_confirm(struct rl_session *session, int status);
+
+/* A lock of "KEY[,KEY...]", or of an election's name, stored with the holder's name. Returns 0 or
+ * an exit status. */
 int rl_session_lock(struct rl_session *session, const char *keys, const char *holder,
                     redlock_lock **lock);
 

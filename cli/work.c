@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -11,7 +12,10 @@
 
 #include "exits.h"
 #include "redlock/redlock.h"
+#include "redlock/semaphore.h"
 #include "say.h"
+#include "session.h"
+#include "tool/utf8.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define POLL_MS 20 /* how often an emptying group is looked at */
@@ -23,15 +27,23 @@ static uint64_t before(uint64_t until_ns, int64_t ms) {
     return until_ns > ns ? until_ns - ns : 0;
 }
 
+static const struct rl_args *args_of(const struct rl_work *work) {
+    return work->plan.report->args;
+}
+
+static int64_t grace_ms(const struct rl_work *work) {
+    return rl_args_grace_ms(args_of(work));
+}
+
 static uint64_t due_ns(const struct rl_work *work) {
-    return before(work->plan.valid_until_ns, RL_WORK_DUE_MS(work->plan.grace_ms));
+    return before(work->valid_until_ns, RL_WORK_DUE_MS(grace_ms(work)));
 }
 
 /* -- The end -- */
 
 static void finish(struct rl_work *work) {
     assert(work->child.is_gone);
-    if (work->plan.is_guarded && !work->is_ending && redlock_now_ns() >= due_ns(work)) {
+    if (work->is_guarded && !work->is_ending && redlock_now_ns() >= due_ns(work)) {
         work->plan.on_due(work->plan.data); /* we were stopped, and the guard was not */
     }
     rl_guard_kill(&work->guard);
@@ -67,7 +79,7 @@ static void arm(struct rl_work *work) {
     if (work->child.has_ended || work->kill_ns != RL_GUARD_NEVER) {
         uint64_t left_ms = work->kill_ns != RL_GUARD_NEVER ? ms_until(work->kill_ns) : POLL_MS;
         wake_in(work, left_ms < POLL_MS ? left_ms : POLL_MS);
-    } else if (work->plan.is_guarded && !work->is_ending) {
+    } else if (work->is_guarded && !work->is_ending) {
         wake_in(work, ms_until(due_ns(work)));
     }
 }
@@ -85,14 +97,14 @@ static void look(struct rl_work *work) {
 /* -- Loss -- */
 
 static struct rl_guard_word word_of(const struct rl_work *work) {
-    uint64_t until_ns = work->plan.valid_until_ns;
+    uint64_t until_ns = work->valid_until_ns;
     struct rl_guard_word word = {.term_ns = RL_GUARD_NEVER, .kill_ns = RL_GUARD_NEVER};
     if (work->token[0] != '\0') {
         snprintf(word.token, sizeof word.token, "%s", work->token);
-        memcpy(word.slots, work->plan.slots, sizeof word.slots);
+        memcpy(word.slots, work->plan.report->slots, sizeof word.slots);
         word.kill_ns = before(until_ns, RL_WORK_GUARD_MS);
         if (!work->is_ending) {
-            word.term_ns = before(until_ns, work->plan.grace_ms + RL_WORK_GUARD_MS);
+            word.term_ns = before(until_ns, grace_ms(work) + RL_WORK_GUARD_MS);
         }
     }
     return word;
@@ -104,17 +116,17 @@ static bool move_guard(const struct rl_work *work) {
 }
 
 void rl_work_renewed(struct rl_work *work, uint64_t valid_until_ns) {
-    if (valid_until_ns > work->plan.valid_until_ns && !work->is_ending) {
-        work->plan.valid_until_ns = valid_until_ns;
+    if (valid_until_ns > work->valid_until_ns && !work->is_ending) {
+        work->valid_until_ns = valid_until_ns;
         move_guard(work);
         arm(work);
     }
 }
 
 void rl_work_lost(struct rl_work *work) {
-    uint64_t kill_ns = before(work->plan.valid_until_ns, RL_WORK_KILL_MS);
-    uint64_t grace_ns = redlock_now_ns() + (uint64_t)work->plan.grace_ms * NS_PER_MS;
-    if (!work->plan.is_guarded || work->is_ending) {
+    uint64_t kill_ns = before(work->valid_until_ns, RL_WORK_KILL_MS);
+    uint64_t grace_ns = redlock_now_ns() + (uint64_t)grace_ms(work) * NS_PER_MS;
+    if (!work->is_guarded || work->is_ending) {
         return;
     }
     work->is_ending = true;
@@ -130,7 +142,7 @@ void rl_work_lost(struct rl_work *work) {
 
 static void on_timer(uv_timer_t *timer) {
     struct rl_work *work = timer->data;
-    bool is_due = work->plan.is_guarded && !work->is_ending && redlock_now_ns() >= due_ns(work);
+    bool is_due = work->is_guarded && !work->is_ending && redlock_now_ns() >= due_ns(work);
     if (is_due && !rl_child_is_gone(&work->child)) {
         work->plan.on_due(work->plan.data);
         rl_work_lost(work);
@@ -141,11 +153,49 @@ static void on_timer(uv_timer_t *timer) {
 
 /* -- The guard process -- */
 
+/* redlock_release_token(), of a semaphore for the token's slots. */
+static int release(redlock_lock *lock, const struct rl_guard_word *word,
+                   struct rl_session *session) {
+    const struct rl_args *args = session->args;
+    int status =
+        args->permits != 0 ? redlock_lock_set_slots(lock, word->slots, (size_t)args->take) : 0;
+    status = status == 0 ? redlock_release_token(lock, word->token, rl_session_lock_cb, session)
+                         : status;
+    return status == 0 ? rl_session_wait(session) : status;
+}
+
+/* In the guard. It ignores all signals, so the session watches none: libuv's signal descriptors
+ * have been closed with the others. */
+static void on_orphaned(const struct rl_guard_word *word, void *data) {
+    static struct rl_session session;
+    char sentence[REDLOCK_MESSAGE_MAX], shown[128];
+    const struct rl_work *work = data;
+    const char *keys = work->plan.report->keys;
+    struct rl_args args = *args_of(work);
+    redlock_lock *lock = NULL;
+    args.guard = REDLOCK_GUARD_OFF; /* to release, a node need not be trusted */
+    args.verbose = false;
+    rl_password_look(&args.password); /* this process has not looked since it began */
+    if (rl_session_open(&session, &args) == 0) {
+        tool_utf8_clean(keys, strlen(keys), shown, sizeof shown);
+        int status = rl_session_lock(&session, keys, work->plan.holder, &lock);
+        if (status == 0 && (status = release(lock, word, &session)) == 0) {
+            rl_say("%s: the lock is released", shown);
+        } else if (lock != NULL) {
+            rl_say("%s: the lock is not released: %s; it ends with its ttl", shown,
+                   redlock_lock_message(lock, sentence, sizeof sentence));
+        }
+        rl_session_close(&session);
+    }
+    explicit_bzero(&args.password, sizeof args.password); /* a copy; the path belongs to the
+                                                             original */
+}
+
 static const char *start_guard(struct rl_work *work) {
     struct rl_guard_plan plan = {.group = work->child.pid,
-                                 .grace_ms = work->plan.grace_ms,
-                                 .on_orphaned = rl_orphan_release,
-                                 .data = work->plan.orphan};
+                                 .grace_ms = grace_ms(work),
+                                 .on_orphaned = on_orphaned,
+                                 .data = work};
     struct rl_guard_word word = word_of(work);
     const char *why = rl_guard_start(&work->guard, &plan, &word);
     work->guarded_ns = redlock_now_ns();
@@ -173,8 +223,7 @@ static void replace_guard(struct rl_work *work, bool is_stopped) {
 
 /* Continues the command after a stop, unless the lock has expired: then it never runs again. */
 static void go_on(struct rl_work *work) {
-    if (work->plan.is_guarded &&
-        redlock_now_ns() >= before(work->plan.valid_until_ns, RL_WORK_GUARD_MS)) {
+    if (work->is_guarded && redlock_now_ns() >= before(work->valid_until_ns, RL_WORK_GUARD_MS)) {
         rl_child_signal(&work->child, SIGKILL);
         return;
     }
@@ -263,21 +312,32 @@ static void drop_both(struct rl_work *work) {
     }
 }
 
-static void set_plan(struct rl_work *work, const struct rl_work_plan *plan) {
-    static const int list[] = {SIGCHLD, 0};
-    assert(plan->argv[0] != NULL && !work->is_working);
-    if (!work->is_open) {
-        *work = (struct rl_work){.is_open = true, .child.gate = -1};
-        rl_signals_open(&work->deaths, plan->loop, list, on_signal, work);
-    }
+void rl_work_init(struct rl_work *work, const struct rl_work_plan *plan) {
+    const struct rl_args *args = plan->report->args;
     work->plan = *plan;
-    work->kill_ns = RL_GUARD_NEVER;
+    work->is_guarded = args->command != RL_CMD_RUN || args->on_lost != RL_ON_LOST_IGNORE;
 }
 
-void rl_work_prepare(struct rl_work *work, const struct rl_work_plan *plan) {
-    set_plan(work, plan);
-    if (rl_child_begin(&work->child, plan->argv, plan->is_guarded) != 0 ||
-        (plan->is_guarded && start_guard(work) != NULL)) {
+static void open_deaths(struct rl_work *work) {
+    static const int list[] = {SIGCHLD, 0};
+    assert(!work->is_working);
+    if (!work->is_open) {
+        *work = (struct rl_work){.plan = work->plan,
+                                 .is_guarded = work->is_guarded,
+                                 .is_open = true,
+                                 .child.gate = -1,
+                                 .kill_ns = RL_GUARD_NEVER};
+        rl_signals_open(&work->deaths, work->plan.loop, list, on_signal, work);
+    }
+}
+
+static int begin_child(struct rl_work *work) {
+    return rl_child_begin(&work->child, args_of(work)->child, work->is_guarded);
+}
+
+void rl_work_prepare(struct rl_work *work) {
+    open_deaths(work);
+    if (begin_child(work) != 0 || (work->is_guarded && start_guard(work) != NULL)) {
         drop_both(work);
     }
 }
@@ -285,17 +345,17 @@ void rl_work_prepare(struct rl_work *work, const struct rl_work_plan *plan) {
 /* Whether child and guard are waiting, and the guard knows of the grant. */
 static bool is_prepared(const struct rl_work *work) {
     return rl_child_is_waiting(&work->child) &&
-           (!work->plan.is_guarded || (rl_guard_is_awake(&work->guard) && move_guard(work)));
+           (!work->is_guarded || (rl_guard_is_awake(&work->guard) && move_guard(work)));
 }
 
 /* Returns 0 or an exit status. */
 static int begin_both(struct rl_work *work) {
     drop_both(work);
-    int error = rl_child_begin(&work->child, work->plan.argv, work->plan.is_guarded);
+    int error = begin_child(work);
     if (error != 0) {
         return rl_child_none(error);
     }
-    const char *why = work->plan.is_guarded ? start_guard(work) : NULL;
+    const char *why = work->is_guarded ? start_guard(work) : NULL;
     if (why == NULL) {
         return 0;
     }
@@ -303,16 +363,35 @@ static int begin_both(struct rl_work *work) {
                    "cannot start a guard process: %s; the command is not started", why);
 }
 
+static void set_variables(const struct rl_work *work, const struct rl_grant *grant) {
+    const struct rl_report *report = work->plan.report;
+    char number[32], slots[RL_REPORT_SLOTS_MAX];
+    rl_child_set(&work->child, "REDLOCK_KEY", report->keys);
+    if (grant->shown != NULL) {
+        rl_child_set(&work->child, "REDLOCK_TOKEN", grant->shown);
+    }
+    snprintf(number, sizeof number, "%" PRId64, grant->valid_ms);
+    rl_child_set(&work->child, "REDLOCK_VALID_MS", number);
+    if (grant->fence != 0) {
+        snprintf(number, sizeof number, "%" PRIu64, grant->fence);
+        rl_child_set(&work->child, "REDLOCK_FENCE", number);
+    }
+    if (report->n_slots > 0) {
+        rl_child_set(&work->child, "REDLOCK_SLOT", rl_report_slots(report, slots));
+    }
+}
+
 /* The child at its gate, its guard, and then the command. Returns 0 or an exit status. */
-static int start_both(struct rl_work *work) {
+static int start_both(struct rl_work *work, const struct rl_grant *grant) {
     int status = is_prepared(work) ? 0 : begin_both(work);
-    if (status == 0 && work->plan.is_guarded && redlock_now_ns() >= due_ns(work)) {
+    if (status == 0 && work->is_guarded && redlock_now_ns() >= due_ns(work)) {
         status = rl_fail(RL_EXIT_LOST,
                          "starting took too long for the ttl; the command is not "
                          "started");
     }
     if (status == 0) {
-        status = rl_child_go(&work->child, work->plan.variables);
+        set_variables(work, grant);
+        status = rl_child_go(&work->child);
     }
     if (status != 0) {
         drop_both(work);
@@ -320,23 +399,21 @@ static int start_both(struct rl_work *work) {
     return status;
 }
 
-int rl_work_start(struct rl_work *work, const struct rl_work_plan *plan) {
+int rl_work_start(struct rl_work *work, const struct rl_grant *grant) {
     static const int list[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
                                SIGUSR2, SIGTSTP, SIGCONT, 0};
-    set_plan(work, plan);
-    snprintf(work->token, sizeof work->token, "%s", plan->token);
-    rl_signals_open(&work->signals, plan->loop, list, on_signal, work);
-    int status = start_both(work);
+    open_deaths(work);
+    snprintf(work->token, sizeof work->token, "%s", grant->token);
+    work->valid_until_ns = grant->valid_until_ns;
+    rl_signals_open(&work->signals, work->plan.loop, list, on_signal, work);
+    int status = start_both(work, grant);
     if (status != 0) {
         rl_work_close(work);
         return status;
     }
     work->guarded_ns = redlock_now_ns();
     work->is_working = true;
-    work->plan.argv = NULL;
-    work->plan.variables = NULL;
-    work->plan.token = NULL;
-    uv_timer_init(plan->loop, &work->timer);
+    uv_timer_init(work->plan.loop, &work->timer);
     work->timer.data = work;
     rl_terminal_open(&work->terminal);
     arm(work);

@@ -24,6 +24,12 @@
  * command is terminated as for a loss. Preparation fails, or a prepared process is killed or
  * stopped meanwhile: rl_work_start() begins anew, and reports failures.
  *
+ * If redlock is killed, its guard releases the lock once it has ended the command, so that the next
+ * holder need not wait for the ttl: with a new client on a new loop, since a client from before the
+ * fork() cannot be used. The nodes do not answer: the lock ends with its ttl, and a sentence says
+ * so. Can it take the lock from another client? No: the nodes delete only keys with this token, and
+ * the token belongs to this grant alone.
+ *
  * Can the command begin without the lock, because it was prepared? No: only rl_work_start() opens
  * the child's gate, when the guard runs and knows when the lock ends. rl_work_close() instead, or
  * the death of redlock, ends the child at its gate, and the guard, which has no token.
@@ -48,7 +54,6 @@
 
 #include "child.h"
 #include "guard.h"
-#include "orphan.h"
 #include "report.h"
 #include "signals.h"
 #include "terminal.h"
@@ -65,22 +70,24 @@ typedef void (*rl_work_cb)(struct rl_work *work, int status, void *data);
 
 struct rl_work_plan {
     uv_loop_t *loop;
-    char *const *argv;
-    const char *const *variables; /* see child.h */
-    uint64_t valid_until_ns;
-    int64_t grace_ms;
-    bool is_guarded; /* ends with the lock; false for --on-lost=ignore */
-    const struct rl_report *report;
+    const struct rl_report *report; /* with the arguments: what runs under which lock */
+    const char *holder;             /* that is stored with the token */
     void (*on_due)(void *data); /* it was not renewed in time, the command is about to be ended */
     rl_work_cb on_end;
     void *data;
-    struct rl_orphan *orphan;
-    const char *token; /* of the grant; need not live on */
-    int32_t slots[REDLOCK_TAKE_MAX];
+};
+
+struct rl_grant {
+    const char *token; /* the texts need not live on */
+    const char *shown; /* REDLOCK_TOKEN; NULL: none. Its slots are those of the report */
+    uint64_t fence;    /* 0: none */
+    int64_t valid_ms;
+    uint64_t valid_until_ns;
 };
 
 struct rl_work {
-    struct rl_work_plan plan;             /* without argv and variables */
+    struct rl_work_plan plan;
+    uint64_t valid_until_ns;
     char token[REDLOCK_TOKEN_LENGTH + 1]; /* "": not started */
     struct rl_child child;
     struct rl_guard guard;
@@ -92,6 +99,7 @@ struct rl_work {
     uint64_t guarded_ns; /* since when the present guard is there */
     int interrupts;      /* SIGINTs */
     int brief_guards;    /* one after the other */
+    bool is_guarded;     /* ends with the lock; false for --on-lost=ignore */
     bool is_open;        /* rl_work_close() has to be called */
     bool is_working;     /* between rl_work_start() and on_end */
     bool is_ending;
@@ -99,17 +107,17 @@ struct rl_work {
     bool wants_terminal; /* had the foreground when it was stopped */
 };
 
-/* Of the plan: loop, argv, grace_ms, is_guarded and orphan. If it cannot be done now, nothing
- * happens. */
-void rl_work_prepare(struct rl_work *work, const struct rl_work_plan *plan);
+/* Before the first of the others, with work zeroed. What the plan points to must live on. */
+void rl_work_init(struct rl_work *work, const struct rl_work_plan *plan);
+
+/* If it cannot be done now, nothing happens. */
+void rl_work_prepare(struct rl_work *work);
 
 /* Closes what was prepared or has ended. Without that, or called again, nothing happens. */
 void rl_work_close(struct rl_work *work);
 
-/* After rl_work_prepare() with the same, or without; work is zeroed before the first use. Returns 0
- * or an exit status. plan itself need not live on; what it points to must, except argv and
- * variables. */
-int rl_work_start(struct rl_work *work, const struct rl_work_plan *plan);
+/* After rl_work_prepare(), or without. Returns 0 or an exit status. */
+int rl_work_start(struct rl_work *work, const struct rl_grant *grant);
 
 /* The lock is valid until then. */
 void rl_work_renewed(struct rl_work *work, uint64_t valid_until_ns);

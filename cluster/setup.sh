@@ -61,6 +61,8 @@ has_clang_format_14() {
 }
 # Packages bring modules for the system's python3, which need not be the first one.
 has_python() { python3 -c "import $1" || /usr/bin/python3 -c "import $1"; }
+# ... and so has its header.
+has_python_h() { pkg-config --exists python3 || pkg-config --exists python3-embed; }
 # The sanitizers' library and libFuzzer's are not part of the compiler's package.
 has_clang_runtime() {
     runtime=$(clang -print-resource-dir 2>/dev/null) && ls "$runtime"/lib/*/libclang_rt.asan*
@@ -124,10 +126,17 @@ for_test() {
     want_style cvc5 '' '... and a third' has cvc5
     want_style prometheus '' 'promtool: checks metrics and alert rules' has promtool
     want valgrind 'looks for errors in the use of memory' has valgrind
+    want_style python3-cffi '' 'the package for Python' has_python cffi
+    want_style python3-dev '' '... which is an extension of Python' has_python_h
+    want_style python3-pytest '' '... its tests' has_python pytest
+    want_style mypy '' '... its type hints' has_python mypy
+    want_style gunicorn '' '... a server that forks' has_python gunicorn
     want_style man-db '' 'formats the manual pages' has man
     want_style mandoc '' 'a second look at them' has mandoc
     want_style zsh '' 'completion of redlock: bash is there' has zsh
     want_style fish '' '... and another shell' has fish
+    want_style nodejs '' 'runs the binding for Node.js' has node
+    want_style libnode-dev '' '... what that is built with' test -e /usr/include/node/node_api.h
     want_style furo '' 'the site of the documents: its theme' has_python furo
     want_style python3-myst-parser '' '... and its Markdown' has_python myst_parser
 }

@@ -31,6 +31,9 @@ int redlock_client_open(redlock_client **out, struct uv_loop_s *loop,
     if (world == NULL) {
         return rl_error_set(o.error, o.error_size, REDLOCK_ERR_NOMEM, "out of memory");
     }
+    if (o.background) {
+        rl_uv_world_unref(world);
+    }
     status = rl_client_open(out, world, &o, on_open, data);
     assert((status == 0) == (*out != NULL)); /* the client owns the world, or it is freed */
     if (status != 0) {

@@ -16,9 +16,7 @@ static const char *set_choice(const struct tool_option *row, int *field, const c
     for (const char *at = row->choices; at != NULL; at = strchr(at, '|'), place++) {
         at += *at == '|';
         if (length > 0 && strcspn(at, "|") == length && strncmp(at, text, length) == 0) {
-            if (field != NULL) {
-                *field = place;
-            }
+            *field = place;
             return NULL;
         }
     }
@@ -98,37 +96,30 @@ static const char *set_number(const struct tool_option *row, int64_t *field, con
     if (number < row->min || number > row->max) {
         return range(row, why);
     }
-    if (field != NULL) {
-        *field = number;
-    }
-    return NULL;
-}
-
-static const char *set_text(const char **field, const char *text) {
-    if (text[0] == '\0') {
-        return "it is empty (an unset variable?)";
-    }
-    if (field != NULL) {
-        *field = text;
-    }
+    *field = number;
     return NULL;
 }
 
 const char *tool_option_set(const struct tool_option *row, void *target, const char *text,
                             char why[TOOL_WHY_MAX]) {
-    void *field = target != NULL ? (char *)target + row->at : NULL;
+    union {
+        bool flag;
+        const char *text;
+        int choice;
+        int64_t number;
+    } unused; /* without a target */
+    void *field = target != NULL ? (char *)target + row->at : (void *)&unused;
     assert(text != NULL || row->is_optional || row->kind == TOOL_FLAG);
     if (text == NULL && row->kind != TOOL_FLAG) {
         return NULL;
     }
     switch (row->kind) {
         case TOOL_FLAG:
-            if (field != NULL) {
-                *(bool *)field = true;
-            }
+            *(bool *)field = true;
             return NULL;
         case TOOL_TEXT:
-            return set_text(field, text);
+            *(const char **)field = text;
+            return text[0] != '\0' ? NULL : "it is empty (an unset variable?)";
         case TOOL_CHOICE:
             return set_choice(row, field, text, why);
         case TOOL_WHOLE:
@@ -136,7 +127,7 @@ const char *tool_option_set(const struct tool_option *row, void *target, const c
         case TOOL_SECONDS:
             return set_number(row, field, text, why);
         case TOOL_LIST:
-            return tool_list_add(field, text);
+            return tool_list_add(target != NULL ? field : NULL, text);
         case TOOL_HEADING:
         case TOOL_STOP:
             break;

@@ -74,4 +74,8 @@ enum tool_source tool_options_from(const struct tool_options *options, size_t at
 int tool_options_fail(struct tool_options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Prints the rows for `use`, except those for every use, which are TOOL_COMMON. With TOOL_EVERY
+ * all. */
+void tool_options_help(const struct tool_options *options, unsigned use);
+
 #endif

@@ -9,7 +9,7 @@
     python3 bench/peers --update FILE --rows kill    some anew, in place of those in such a file
     python3 bench/peers --from FILE --plots DIR      tables and plots of such a file; nothing is measured
 
-The peers: node-redlock (Node.js, on the same kind of Redis nodes as us), etcd and ZooKeeper with five members each,
+The peers: our own packages for Node.js and for Python, redis-py's lock on one server and pottery; node-redlock (Node.js, on the same kind of Redis nodes as us), etcd and ZooKeeper with five members each,
 PostgreSQL's advisory locks on one server, and flock(1) for shells. Debian has etcd-server, etcd-client, zookeeper and
 postgresql; npm the clients. What is not there is in the tables, with the reason.
 
@@ -58,6 +58,9 @@ def parse():
     options.bench = options.bench or f"{options.build}/bench/redlock-bench"
     options.redlock = options.redlock or f"{options.build}/cli/redlock"
     options.modules = os.path.abspath(options.modules or f"{options.build}/peers")
+    os.environ["PYTHONPATH"] = os.path.abspath(f"{options.build}/bindings/python")
+    options.addon = os.path.abspath(f"{options.build}/bindings/node/redlock.node")
+    os.environ["REDLOCK_NODE_ADDON"] = options.addon
     options.before_bench, options.before_redlock = f"{options.before}/bench/redlock-bench", f"{options.before}/cli/redlock"
     words = options.rows or ("peers" if not options.recorded else ",".join(ROWS))
     options.rows = [row for word in words.split(",") for row in SETS.get(word, [word])]

@@ -7,7 +7,8 @@
 // who asked, was granted and released when, as bench/records.h has it, and ends at once: locks that are still held are of
 // no use to the next run, which has names of its own.
 //
-// Each system is asked as its users do: node-redlock by its class on ioredis, all options as they are by default, but an attempt that
+// Each system is asked as its users do: our binding by acquire() and release(), with a client for each lock unless they are shared;
+// node-redlock by its class on ioredis, all options as they are by default, but an attempt that
 // gave up begins again, as the others wait for as long as it takes; etcd by Lock and Unlock of its lock service; ZooKeeper by the
 // recipe of its documents, each lock a sequential ephemeral node with a guid that watches the one before it; PostgreSQL by
 // session-level advisory locks. With is_shared all clients of the process share its connections where the system can do that.
@@ -29,6 +30,19 @@ const hold = (ms) => Atomics.wait(nothing, 0, 0, ms);
 
 // By turns: client i begins at server i.
 const rotated = (list, i) => [...list.slice(i % list.length), ...list.slice(0, i % list.length)];
+
+// -- libredlock --
+
+async function openOurs() {
+    const { Client } = createRequire(import.meta.url)("../../bindings/node");
+    const client = new Client(ours.urls, { guard: "observed" }); // the nodes are new
+    return client.ready();
+}
+
+const oursLock = (client, name) => ({
+    acquire: () => client.acquire(name, { ttl: TTL_MS, wait: Infinity }),
+    release: (lock) => lock.release(),
+});
 
 // -- node-redlock --
 
@@ -203,6 +217,7 @@ async function postgresLock(_, name, number) {
 // -- All --
 
 const systems = {
+    "ours-node": { open: openOurs, lock: oursLock },
     "node-redlock": { open: openRedlock, lock: redlockLock },
     "node-redlock-5": { open: openRedlock, lock: redlockLock },
     etcd: { open: () => null, lock: etcdLock },

@@ -8,6 +8,7 @@ Each process has `clients` clients (client.mjs). Their CPU time, and the servers
 and warming up are in no figure.
 """
 import dataclasses
+import functools
 import json
 import os
 import select
@@ -36,14 +37,31 @@ class Load:
     distance_ms: int = 0
 
 
+# The peers in Python: the module that each needs.
+PYTHON = {"python": "redlock", "python-threads": "redlock", "redis-py": "redis", "pottery": "pottery"}
+
+
+@functools.lru_cache(maxsize=None)
+def python_with(module):
+    """The python3 that has it: packages of the system are for the system's."""
+    for python in ("/usr/bin/python3", "python3"):
+        if subprocess.run([python, "-c", f"import {module}"], stderr=subprocess.DEVNULL).returncode == 0:
+            return python
+    return None
+
+
+def program_of(system):
+    folder = os.path.dirname(os.path.abspath(__file__))
+    return [python_with(PYTHON[system]), f"{folder}/client.py"] if system in PYTHON else ["node", f"{folder}/client.mjs"]
+
+
 class Process:
     def __init__(self, load, i, urls, modules, name, folder):
         self.records = f"{folder}/records{i}"
         options = {"system": load.system, "urls": urls, "modules": modules, "name": name, "clients": load.clients,
                    "first": i * load.clients, "process": i, "hold_ms": load.hold_ms, "think_ms": load.think_ms,
                    "apart": load.apart, "is_shared": load.is_shared, "records": self.records}
-        client = os.path.join(os.path.dirname(os.path.abspath(__file__)), "client.mjs")
-        self.process = subprocess.Popen(["node", client, json.dumps(options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([*program_of(load.system), json.dumps(options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, preexec_fn=die_with_parent)
 
     def wait_ready(self, end):

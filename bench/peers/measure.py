@@ -17,7 +17,7 @@ import clients
 import servers
 
 OURS = ("ours", "before")
-PEERS = {"node-redlock": "redis", "node-redlock-5": "redis", "etcd": "etcd", "zookeeper": "zookeeper", "postgres": "postgres"}
+PEERS = {"ours-node": "redis", **{system: "redis" for system in clients.PYTHON}, "node-redlock": "redis", "node-redlock-5": "redis", "etcd": "etcd", "zookeeper": "zookeeper", "postgres": "postgres"}
 SYSTEMS = ("ours", "before", *PEERS, "flock(1)")
 MODULES = {"node-redlock": ("redlock", "ioredis"), "node-redlock-5": ("redlock5", "ioredis"), "zookeeper": ("node-zookeeper-client",), "postgres": ("pg",)}
 # Which release of each is measured, by npm's names; --install gets them.
@@ -68,8 +68,13 @@ class Lab:
         kind = servers.KINDS[PEERS[system]]
         if kind.missing():
             return kind.missing()
+        if system in clients.PYTHON:
+            module = clients.PYTHON[system]
+            return None if clients.python_with(module) else f"the module {module} of Python is not there"
         if not shutil.which("node"):
             return "Node.js, which runs its clients, is not installed (nodejs)"
+        if system == "ours-node" and not os.path.exists(self.options.addon):
+            return f"{self.options.addon} is not there: its headers were missing when the build was set up"
         for module in MODULES.get(system, ()):
             if not os.path.isdir(f"{self.options.modules}/node_modules/{module}"):
                 return f"{module} of npm is not installed: --install"

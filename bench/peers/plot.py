@@ -10,9 +10,9 @@ import statistics
 from show import name_of, text as number_text
 
 WIDTH = 760
-ORDER = ("ours", "node-redlock", "node-redlock-5", "etcd", "zookeeper", "postgres", "flock(1)")
-LIGHT = ("#0969da", "#bc4c00", "#cf222e", "#1a7f37", "#8250df", "#6e7781", "#9a6700")
-DARK = ("#4493f8", "#f0883e", "#ff7b72", "#3fb950", "#ab7df8", "#9198a1", "#d29922")
+ORDER = ("ours", "node-redlock", "node-redlock-5", "etcd", "zookeeper", "postgres", "flock(1)", "ours-node")
+LIGHT = ("#0969da", "#bc4c00", "#cf222e", "#1a7f37", "#8250df", "#6e7781", "#9a6700", "#54aeff")
+DARK = ("#4493f8", "#f0883e", "#ff7b72", "#3fb950", "#ab7df8", "#9198a1", "#d29922", "#79c0ff")
 STYLE = """<style>
   .bg { fill: #ffffff } text { fill: #1f2328 } .quiet { fill: #59636e } .grid { stroke: #d1d9e0; fill: none }
   .end { text-anchor: end } .mid { text-anchor: middle } .name { font-weight: bold } .ideal { stroke: #818b98; fill: none; stroke-dasharray: 5 4 }

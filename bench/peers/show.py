@@ -3,7 +3,8 @@ import statistics
 
 from rows import ROWS, TABLES
 
-NAMES = {"ours": "libredlock", "node-redlock": "node-redlock 4", "node-redlock-5": "node-redlock 5 beta", "zookeeper": "ZooKeeper", "postgres": "PostgreSQL, one server"}
+NAMES = {"ours": "libredlock", "ours-node": "libredlock in Node.js", "python": "libredlock, Python asyncio", "python-threads": "libredlock, Python threads",
+         "redis-py": "redis-py, one server", "node-redlock": "node-redlock 4", "node-redlock-5": "node-redlock 5 beta", "zookeeper": "ZooKeeper", "postgres": "PostgreSQL, one server"}
 
 
 def name_of(system):

@@ -5,17 +5,20 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "conform/settings.h"
 #include "conform/stage.h"
+#include "conform/stories_grant.h"
+#include "conform/stories_hold.h"
+#include "conform/stories_together.h"
 #include "exits.h"
+#include "parse.h"
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
@@ -25,34 +28,161 @@
 
 static_assert(sizeof(struct rl_result) <= PIPE_BUF, "a verdict is written in one piece");
 
-enum state { WAITING, RUNNING, DONE, SHOWN };
+/* -- Options -- */
+
+struct settings {
+    struct tool_list stories; /* by name; none: all */
+    int64_t scale, jobs;
+    bool json, verbose, lists;
+    char **command; /* ends with NULL */
+};
+
+#define AT(field) offsetof(struct settings, field)
+
+const struct tool_option rl_conform_table[] = {
+    {"story", 's', TOOL_LIST, .at = AT(stories), .value = "NAME,...",
+     .help = "only these stories; --list names all"},
+    {"list", 'l', TOOL_FLAG, .at = AT(lists), .help = "name the stories, and what is done in each"},
+    {"jobs", 0, TOOL_WHOLE, .at = AT(jobs), .min = 1, .max = 64, .value = "N",
+     .help = "so many stories at a time; default 8"},
+    {"time-scale", 0, TOOL_WHOLE, .at = AT(scale), .min = 1, .max = 100, .value = "N",
+     .help = "all ttls and delays N times as long, for a client that\n"
+             "takes hundreds of milliseconds for an answer"},
+    {"json", 'j', TOOL_FLAG, .at = AT(json), .help = "JSON, one object per line"},
+    {"verbose", 'v', TOOL_FLAG, .at = AT(verbose), .help = "show what COMMAND writes to stderr"},
+    {"help", 'h', TOOL_STOP, .help = "this text"},
+};
+
+const size_t rl_conform_table_size = sizeof rl_conform_table / sizeof rl_conform_table[0];
+
+/* Number i, in the order in which they are played; NULL: there are no more. */
+static const struct rl_story *story_of(size_t i) {
+    static const struct rl_story *const parts[] = {rl_stories_grant, rl_stories_hold,
+                                                   rl_stories_together};
+    for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++) {
+        for (const struct rl_story *story = parts[part]; story->name != NULL; story++) {
+            if (i-- == 0) {
+                return story;
+            }
+        }
+    }
+    return NULL;
+}
+
+const char *rl_conform_story(size_t i) {
+    return story_of(i) != NULL ? story_of(i)->name : NULL;
+}
+
+static bool is_story(const char *name) {
+    size_t i = 0;
+    while (story_of(i) != NULL && strcmp(story_of(i)->name, name) != 0) {
+        i++;
+    }
+    return story_of(i) != NULL;
+}
+
+static const char before[] =
+    "Usage: redlock conform [options] -- COMMAND [argument...]\n"
+    "\n"
+    "Tries a Redlock client that is not of this library: plays five nodes to it that\n"
+    "are down, slow, full or out of order, and says story by story what it does\n"
+    "right and wrong, by the rules of docs/protocol.md. COMMAND is a program of\n"
+    "yours around that client. Its nodes are in REDLOCK_NODES, five URLs with commas\n"
+    "between. It writes the line \"ready\", then reads one request a line from its\n"
+    "standard input, and answers each with a line on its standard output:\n"
+    "\n"
+    "  acquire KEY TTL_MS TRIES   granted TOKEN VALIDITY_MS   or  refused [WHY]\n"
+    "  extend KEY TTL_MS          extended VALIDITY_MS        or  failed [WHY]\n"
+    "  release KEY                released                    or  failed [WHY]\n"
+    "\n"
+    "TRIES: at most so many attempts. TOKEN: what it has set under the key.\n"
+    "VALIDITY_MS: for how long, from now on, the holder may act. Lines that begin\n"
+    "with # do not count. It ends when its input ends.\n"
+    "\n"
+    "Options:\n";
+
+static const char behind[] =
+    "\n"
+    "PASS: right. FAIL: wrong, with what was seen and what comes of it. NOTE: the\n"
+    "client leaves out something that is optional, and what that costs.\n"
+    "\n"
+    "Example:\n"
+    "  redlock conform -- python3 examples/client.py\n"
+    "  redlock conform --story drift,lost-vote -- ./my-client --trace\n"
+    "\n"
+    "Exit status: 0 no FAIL; 1 a FAIL; 64 wrong usage; 71 COMMAND never wrote\n"
+    "\"ready\", or the system refused; 127 COMMAND cannot be started.\n";
+
+static int check(struct settings *out, const struct tool_options *options) {
+    if (options->n_words > 0) {
+        return rl_fail(RL_EXIT_USAGE, "conform: \"%s\": the client's command stands behind --",
+                       options->words[0]);
+    }
+    if (tool_list_split(&out->stories) != 0) {
+        return rl_fail(RL_EXIT_USAGE, "conform: --story: at most %d of them; without it all run",
+                       TOOL_LIST_MAX);
+    }
+    for (size_t i = 0; i < out->stories.n; i++) {
+        if (!is_story(out->stories.items[i])) {
+            return rl_fail(RL_EXIT_USAGE,
+                           "conform: there is no story \"%s\"; redlock conform --list names all",
+                           out->stories.items[i]);
+        }
+    }
+    if (!out->lists && (out->command == NULL || out->command[0] == NULL)) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "conform: no command; give redlock conform -- COMMAND, a program around the "
+                       "client that is tried; see redlock conform --help");
+    }
+    return 0;
+}
+
+/* True: *out is complete. False: end with *exit_status; --help or an error was shown. */
+static bool read_settings(struct settings *out, int argc, char **argv, int *exit_status) {
+    struct tool_options options = {.rows = rl_conform_table,
+                                   .count = rl_conform_table_size,
+                                   .target = out,
+                                   .program = "redlock conform",
+                                   .name = "conform"};
+    *out = (struct settings){.scale = 1, .jobs = 8};
+    *exit_status = RL_EXIT_OK;
+    if (tool_options_parse(&options, rl_args_cut(argc, argv, &out->command), argv) != 0) {
+        *exit_status = rl_fail(RL_EXIT_USAGE, "%s", options.error);
+    } else if (options.stop != NULL) {
+        fputs(before, stdout);
+        tool_options_help(&options, TOOL_EVERY);
+        fputs(behind, stdout);
+        return false;
+    } else {
+        *exit_status = check(out, &options);
+    }
+    return *exit_status == 0;
+}
+
+/* -- What is shown -- */
 
 struct run { /* of one story */
     const struct rl_story *story;
-    enum state state;
     pid_t pid;
     int fd;
-    struct rl_result result;
 };
 
 struct runs {
-    const struct rl_conform *settings;
+    const struct settings *settings;
     struct run *all;
-    size_t n, running;
+    size_t n;
     int counts[RL_VERDICTS];
 };
-
-/* -- What is shown -- */
 
 static const char *const names[RL_VERDICTS] = {"PASS", "FAIL", "NOTE"};
 
 static void list_stories(bool json) {
-    for (size_t i = 0; rl_story(i) != NULL; i++) {
+    for (size_t i = 0; story_of(i) != NULL; i++) {
         if (json) {
-            tool_json_line(stdout, JSON_TEXT("story", rl_story(i)->name),
-                           JSON_TEXT("what", rl_story(i)->what));
+            tool_json_line(stdout, JSON_TEXT("story", story_of(i)->name),
+                           JSON_TEXT("what", story_of(i)->what));
         } else {
-            printf("%-*s %s\n", NAME_WIDTH, rl_story(i)->name, rl_story(i)->what);
+            printf("%-*s %s\n", NAME_WIDTH, story_of(i)->name, story_of(i)->what);
         }
     }
 }
@@ -116,7 +246,7 @@ static void look_whether_it_starts(struct rl_stage *stage, const struct rl_story
     }
 }
 
-static void play(const struct rl_conform *settings, const struct rl_story *story,
+static void play(const struct settings *settings, const struct rl_story *story,
                  struct rl_result *out) {
     static struct rl_stage stage; /* large */
     stage = (struct rl_stage){.scale = settings->scale,
@@ -137,7 +267,7 @@ static void play(const struct rl_conform *settings, const struct rl_story *story
     rl_stage_close(&stage);
 }
 
-static void run_child(const struct rl_conform *settings, const struct rl_story *story, int fd) {
+static void run_child(const struct settings *settings, const struct rl_story *story, int fd) {
     struct rl_result result = {.verdict = RL_VERDICT_PASS};
     signal(SIGPIPE, SIG_IGN); /* a client that has ended does not read */
     play(settings, story, &result);
@@ -148,7 +278,7 @@ static void run_child(const struct rl_conform *settings, const struct rl_story *
 /* -- In the process that reports -- */
 
 /* Returns 0 or an exit status. */
-static int start(struct runs *runs, struct run *run) {
+static int start(const struct settings *settings, struct run *run) {
     int fds[2];
     fflush(stdout);
     if (pipe(fds) != 0) {
@@ -157,7 +287,7 @@ static int start(struct runs *runs, struct run *run) {
     run->pid = fork();
     if (run->pid == 0) {
         close(fds[0]);
-        run_child(runs->settings, run->story, fds[1]);
+        run_child(settings, run->story, fds[1]);
     }
     close(fds[1]);
     if (run->pid < 0) {
@@ -165,41 +295,19 @@ static int start(struct runs *runs, struct run *run) {
         return rl_fail(RL_EXIT_SYSTEM, "conform: no process: %s", strerror(errno));
     }
     run->fd = fds[0];
-    run->state = RUNNING;
-    runs->running++;
     return 0;
 }
 
-static int finish(struct runs *runs, struct run *run) {
-    ssize_t n = read(run->fd, &run->result, sizeof run->result);
-    int status = 0;
+/* Waits for its verdict. Returns 0 or an exit status. */
+static int finish(const struct run *run, struct rl_result *result) {
+    const ssize_t n = read(run->fd, result, sizeof *result);
     close(run->fd);
-    while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR) {
+    while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR) {
     }
-    run->state = DONE;
-    runs->running--;
-    if (n != (ssize_t)sizeof run->result) {
-        return rl_fail(RL_EXIT_SYSTEM, "conform: the process of story %s ended without a verdict",
-                       run->story->name);
-    }
-    return 0;
-}
-
-/* Waits until one of the running stories has ended. */
-static int await(struct runs *runs) {
-    struct pollfd *polls = rl_must_alloc(runs->n, sizeof *polls);
-    int exit_status = 0;
-    for (size_t i = 0; i < runs->n; i++) {
-        polls[i] = (struct pollfd){.fd = runs->all[i].state == RUNNING ? runs->all[i].fd : -1,
-                                   .events = POLLIN};
-    }
-    if (poll(polls, (nfds_t)runs->n, -1) > 0) {
-        for (size_t i = 0; i < runs->n && exit_status == 0; i++) {
-            exit_status = polls[i].revents != 0 ? finish(runs, &runs->all[i]) : 0;
-        }
-    }
-    free(polls);
-    return exit_status;
+    return n == (ssize_t)sizeof *result
+               ? 0
+               : rl_fail(RL_EXIT_SYSTEM, "conform: the process of story %s ended without a verdict",
+                         run->story->name);
 }
 
 static int cannot_start(struct rl_result *result) {
@@ -212,43 +320,35 @@ static int cannot_start(struct rl_result *result) {
     return result->exit_status;
 }
 
-/* In order. Returns 0, or an exit status if the client cannot start. If it started in the first
- * story, a later failure to start is a finding. */
-static int show(struct runs *runs) {
-    for (size_t i = 0; i < runs->n && runs->all[i].state >= DONE; i++) {
-        struct run *run = &runs->all[i];
-        if (i == 0 && run->state == DONE && run->result.exit_status != 0) {
-            return cannot_start(&run->result);
+/* Shows the stories in order, while those that follow the next one to be shown are played. Returns
+ * 0, or an exit status if the client cannot start. If it started in the first story, a later
+ * failure to start is a finding. */
+static int run_all(struct runs *runs) {
+    struct rl_result result;
+    int exit_status = 0;
+    size_t started = 0, shown = 0;
+    while (exit_status == 0 && shown < runs->n) {
+        if (started < runs->n && started < shown + (size_t)runs->settings->jobs) {
+            exit_status = start(runs->settings, &runs->all[started]);
+            started += exit_status == 0;
+            continue;
         }
-        if (run->state == DONE) {
-            show_verdict(runs, run->story, &run->result);
-            run->state = SHOWN;
+        const struct run *run = &runs->all[shown++];
+        exit_status = finish(run, &result);
+        if (exit_status == 0 && shown == 1 && result.exit_status != 0) {
+            exit_status = cannot_start(&result);
+        } else if (exit_status == 0) {
+            show_verdict(runs, run->story, &result);
             fflush(stdout);
         }
     }
-    return 0;
-}
-
-static int run_all(struct runs *runs) {
-    int exit_status = 0;
-    size_t next = 0;
-    while (exit_status == 0 && (next < runs->n || runs->running > 0)) {
-        if (next < runs->n && runs->running < (size_t)runs->settings->jobs) {
-            exit_status = start(runs, &runs->all[next++]);
-            continue;
-        }
-        exit_status = await(runs);
-        exit_status = exit_status == 0 ? show(runs) : exit_status;
-    }
-    for (size_t i = 0; i < runs->n; i++) { /* after an error */
-        if (runs->all[i].state == RUNNING) {
-            finish(runs, &runs->all[i]);
-        }
+    while (shown < started) { /* after an error */
+        finish(&runs->all[shown++], &result);
     }
     return exit_status;
 }
 
-static bool is_wanted(const struct rl_conform *settings, const char *name) {
+static bool is_wanted(const struct settings *settings, const char *name) {
     bool wanted = settings->stories.n == 0;
     for (size_t i = 0; i < settings->stories.n; i++) {
         wanted = wanted || strcmp(settings->stories.items[i], name) == 0;
@@ -256,16 +356,16 @@ static bool is_wanted(const struct rl_conform *settings, const char *name) {
     return wanted;
 }
 
-static int try_client(const struct rl_conform *settings) {
+static int try_client(const struct settings *settings) {
     struct runs runs = {.settings = settings};
     size_t n = 0;
-    while (rl_story(n) != NULL) {
+    while (story_of(n) != NULL) {
         n++;
     }
     runs.all = rl_must_alloc(n, sizeof *runs.all);
     for (size_t i = 0; i < n; i++) {
-        if (is_wanted(settings, rl_story(i)->name)) {
-            runs.all[runs.n++].story = rl_story(i);
+        if (is_wanted(settings, story_of(i)->name)) {
+            runs.all[runs.n++].story = story_of(i);
         }
     }
     int exit_status = run_all(&runs);
@@ -278,9 +378,9 @@ static int try_client(const struct rl_conform *settings) {
 }
 
 int rl_cmd_conform(int argc, char **argv) {
-    struct rl_conform settings;
+    struct settings settings;
     int exit_status = 0;
-    bool runs = rl_conform_read(&settings, argc, argv, &exit_status);
+    bool runs = read_settings(&settings, argc, argv, &exit_status);
     if (runs && settings.lists) {
         list_stories(settings.json);
     } else if (runs) {

@@ -16,6 +16,16 @@
 #ifndef RL_CLI_CONFORM_CONFORM_H
 #define RL_CLI_CONFORM_CONFORM_H
 
+#include <stddef.h>
+
+#include "tool/options.h"
+
+extern const struct tool_option rl_conform_table[];
+extern const size_t rl_conform_table_size;
+
+/* The name of story number i; NULL: there are no more. */
+const char *rl_conform_story(size_t i);
+
 /* argv[0] is "conform". Returns the exit status. */
 int rl_cmd_conform(int argc, char **argv);
 

@@ -234,18 +234,10 @@ void rl_player_ask(struct rl_player *player, const char *request) {
     }
 }
 
-static void signal_group(const struct rl_player *player, int signal_number) {
+void rl_player_signal(const struct rl_player *player, int signal_number) {
     if (player->process.pid > 1) {
         kill(-player->process.pid, signal_number);
     }
-}
-
-void rl_player_stop(const struct rl_player *player) {
-    signal_group(player, SIGSTOP);
-}
-
-void rl_player_continue(const struct rl_player *player) {
-    signal_group(player, SIGCONT);
 }
 
 void rl_player_finish(struct rl_player *player) {
@@ -260,7 +252,7 @@ void rl_player_close(struct rl_player *player) {
     if (!player->is_started) {
         return;
     }
-    signal_group(player, SIGKILL);
+    rl_player_signal(player, SIGKILL);
     for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++) {
         if (handles[i]->type != UV_UNKNOWN_HANDLE && !uv_is_closing(handles[i])) {
             uv_close(handles[i], NULL);

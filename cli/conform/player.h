@@ -50,9 +50,8 @@ const char *rl_player_why(const struct rl_player *player, char out[RL_PLAYER_WHY
 /* Sends a request, without the line's end. */
 void rl_player_ask(struct rl_player *player, const char *request);
 
-/* Stops and continues its process group. */
-void rl_player_stop(const struct rl_player *player);
-void rl_player_continue(const struct rl_player *player);
+/* To its process group. */
+void rl_player_signal(const struct rl_player *player, int signal_number);
 
 /* Ends its input. */
 void rl_player_finish(struct rl_player *player);

@@ -312,7 +312,7 @@ void rl_stage_enter(struct rl_stage *s, int who) {
                         "five nodes, but said \"%.200s\"",
                         rl_stage_answer(s, who)->line);
     }
-    rl_stage_begin(s);
+    s->n_events = 0;
 }
 
 /* -- The nodes -- */
@@ -361,23 +361,11 @@ void rl_stage_forget_scripts(struct rl_stage *s) {
     }
 }
 
-const char *rl_stage_value(struct rl_stage *s, int node) {
-    return fake_node_get(s->nodes[node], s->key);
-}
-
 int rl_stage_count(struct rl_stage *s, int first, int count, const char *value) {
     int n = 0;
     for (int i = first; i < first + count; i++) {
-        const char *there = rl_stage_value(s, i);
+        const char *there = fake_node_get(s->nodes[i], s->key);
         n += there != NULL && strncmp(there, value, strlen(value)) == 0;
-    }
-    return n;
-}
-
-int rl_stage_any(struct rl_stage *s, int first, int count) {
-    int n = 0;
-    for (int i = first; i < first + count; i++) {
-        n += rl_stage_value(s, i) != NULL;
     }
     return n;
 }
@@ -390,7 +378,7 @@ static bool is_clean(struct rl_stage *s, void *data) {
     const struct span *span = data;
     int left = 0;
     for (int i = span->first; i < span->first + span->count; i++) {
-        const char *there = rl_stage_value(s, i);
+        const char *there = fake_node_get(s->nodes[i], s->key);
         /* A reservation belongs to no client and expires by itself. */
         left += there != NULL && strcmp(there, OTHER) != 0 && strncmp(there, "reserved", 8) != 0;
     }
@@ -404,21 +392,21 @@ bool rl_stage_cleans(struct rl_stage *s, int first, int count, int64_t ms) {
 
 /* -- What they have seen -- */
 
-const struct rl_event *rl_stage_next(const struct rl_stage *s, size_t *at, enum rl_event_kind kind,
+const struct rl_event *rl_stage_next(const struct rl_stage *s, size_t *at, unsigned kinds,
                                      int node) {
     while (*at < s->n_events) {
         const struct rl_event *event = &s->events[(*at)++];
-        if (event->kind == kind && (node < 0 || event->node == node)) {
+        if ((event->kind & kinds) != 0 && (node < 0 || event->node == node)) {
             return event;
         }
     }
     return NULL;
 }
 
-int rl_stage_seen(const struct rl_stage *s, enum rl_event_kind kind, int node) {
+int rl_stage_seen(const struct rl_stage *s, unsigned kinds, int node) {
     size_t at = 0;
     int n = 0;
-    while (rl_stage_next(s, &at, kind, node) != NULL) {
+    while (rl_stage_next(s, &at, kinds, node) != NULL) {
         n++;
     }
     return n;
@@ -437,8 +425,4 @@ int rl_stage_attempts(const struct rl_stage *s, int node, const struct rl_event 
         }
     }
     return n;
-}
-
-void rl_stage_begin(struct rl_stage *s) {
-    s->n_events = 0;
 }

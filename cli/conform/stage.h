@@ -33,11 +33,14 @@
 #define KEY "conform:orders"
 #define OTHER "0123456789abcdef-of-another-holder"
 
-enum rl_event_kind {
-    RL_EVENT_CAME, /* a command: its shape, its value, and what was under the key then */
-    RL_EVENT_SET,
-    RL_EVENT_EXPIRY,
-    RL_EVENT_DELETED /* by a client; not by expiry */
+enum rl_event_kind { /* bits */
+                     RL_EVENT_CAME =
+                         1, /* a command: its shape, its value, and what was under the key then */
+                     RL_EVENT_SET = 2,
+                     RL_EVENT_EXPIRY = 4,
+                     RL_EVENT_DELETED = 8, /* by a client; not by expiry */
+                     RL_EVENT_END =
+                         RL_EVENT_SET | RL_EVENT_EXPIRY /* what changes when the key ends */
 };
 
 struct rl_event {
@@ -77,7 +80,8 @@ struct rl_story {
     const char *what; /* what it does, in one line */
     void (*play)(struct rl_stage *s);
     bool starts_itself; /* else client 0 has entered when it begins */
-    const char *error;  /* that nodes answer */
+    const char *text;   /* of stories that share a function: an error, or a value */
+    int down;           /* ... how many nodes are */
 };
 
 struct rl_watched { /* what a node's watch knows */
@@ -92,7 +96,7 @@ struct rl_stage {
     struct rl_watched watched[RL_NODES];
     struct rl_player players[RL_PLAYERS];
     struct rl_event *events;
-    size_t n_events;
+    size_t n_events; /* set to 0 to forget what was seen */
     const char *key; /* whose commands and changes are events */
     int64_t scale;
     char *const *command;
@@ -111,25 +115,17 @@ void rl_stage_close(struct rl_stage *s);
 void rl_stage_decide(struct rl_stage *s, enum rl_verdict verdict, const char *rule,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-#define MUST(s, condition, rule, ...)                                 \
-    do {                                                              \
-        if (!(condition)) {                                           \
-            rl_stage_decide((s), RL_VERDICT_FAIL, rule, __VA_ARGS__); \
-        }                                                             \
-        if ((s)->is_decided) {                                        \
-            return;                                                   \
-        }                                                             \
+#define VERDICT_UNLESS(s, condition, verdict, ...)        \
+    do {                                                  \
+        if (!(condition)) {                               \
+            rl_stage_decide((s), (verdict), __VA_ARGS__); \
+        }                                                 \
+        if ((s)->is_decided) {                            \
+            return;                                       \
+        }                                                 \
     } while (0)
-
-#define NOTE_UNLESS(s, condition, rule, ...)                          \
-    do {                                                              \
-        if (!(condition)) {                                           \
-            rl_stage_decide((s), RL_VERDICT_NOTE, rule, __VA_ARGS__); \
-        }                                                             \
-        if ((s)->is_decided) {                                        \
-            return;                                                   \
-        }                                                             \
-    } while (0)
+#define MUST(s, condition, ...) VERDICT_UNLESS(s, condition, RL_VERDICT_FAIL, __VA_ARGS__)
+#define NOTE_UNLESS(s, condition, ...) VERDICT_UNLESS(s, condition, RL_VERDICT_NOTE, __VA_ARGS__)
 
 /* -- Time -- */
 
@@ -179,26 +175,20 @@ void rl_stage_down(struct rl_stage *s, int first, int count);
 void rl_stage_restart(struct rl_stage *s, int first, int count);
 void rl_stage_forget_scripts(struct rl_stage *s);
 
-/* What is there: a value, or NULL. Of the key, until the loop turns. */
-const char *rl_stage_value(struct rl_stage *s, int node);
-/* On how many nodes the value begins with this text; on how many there is any value. */
+/* On how many nodes the key has a value that begins with this text; "": any value. */
 int rl_stage_count(struct rl_stage *s, int first, int count, const char *value);
-int rl_stage_any(struct rl_stage *s, int first, int count);
 /* Waits until only the other holder's values are left. False: others still are after this time. */
 bool rl_stage_cleans(struct rl_stage *s, int first, int count, int64_t ms);
 
 /* -- What they have seen -- */
 
-/* Event number *at or later of this kind on this node (-1: any), *at moves behind it; NULL. */
-const struct rl_event *rl_stage_next(const struct rl_stage *s, size_t *at, enum rl_event_kind kind,
+/* Event number *at or later of these kinds on this node (-1: any), *at moves behind it; NULL. */
+const struct rl_event *rl_stage_next(const struct rl_stage *s, size_t *at, unsigned kinds,
                                      int node);
-int rl_stage_seen(const struct rl_stage *s, enum rl_event_kind kind, int node);
+int rl_stage_seen(const struct rl_stage *s, unsigned kinds, int node);
 
 /* The attempts that a node has seen: commands with the key, of the shape that came first there.
  * Their number, and up to `max` of them. */
 int rl_stage_attempts(const struct rl_stage *s, int node, const struct rl_event **out, int max);
-
-/* Forgets what was seen. */
-void rl_stage_begin(struct rl_stage *s);
 
 #endif

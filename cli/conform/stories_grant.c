@@ -35,7 +35,7 @@ static void play_release(struct rl_stage *s) {
     MUST(s, rl_stage_cleans(s, 0, RL_NODES, 1000), "R2",
          "released, but the key is still there on %d nodes: nobody gets the lock before its ttl "
          "ends",
-         rl_stage_any(s, 0, RL_NODES));
+         rl_stage_count(s, 0, RL_NODES, ""));
 }
 
 static void play_key(struct rl_stage *s) {
@@ -89,7 +89,8 @@ static void play_held(struct rl_stage *s) {
          "the life of another holder's key was changed");
 }
 
-static void play_down(struct rl_stage *s, int down) {
+static void play_down(struct rl_stage *s) {
+    const int down = s->story->down;
     rl_stage_down(s, 0, down);
     MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 2), "A6",
          "%d of five nodes %s down, and a free key was not granted: \"%s\"", down,
@@ -98,14 +99,6 @@ static void play_down(struct rl_stage *s, int down) {
          "the release failed because a node is down: \"%s\"", line(s));
     MUST(s, rl_stage_cleans(s, down, RL_NODES - down, 1000), "R2",
          "a node is down, and the others were not released: their keys stay for the ttl");
-}
-
-static void play_one_down(struct rl_stage *s) {
-    play_down(s, 1);
-}
-
-static void play_two_down(struct rl_stage *s) {
-    play_down(s, 2);
 }
 
 static void play_three_down(struct rl_stage *s) {
@@ -199,7 +192,7 @@ static void play_at_once(struct rl_stage *s) {
 #define ATTEMPTS_MIN 6 /* to judge their pauses by */
 
 static const char *value_on(struct rl_stage *s, int node) {
-    const char *value = rl_stage_value(s, node);
+    const char *value = fake_node_get(s->nodes[node], s->key);
     return value != NULL ? value : "";
 }
 
@@ -353,8 +346,8 @@ const struct rl_story rl_stories_grant[] = {
     {"ttl", "a ttl that is no whole second", .play = play_ttl},
     {"atomic", "value and life of the key come in one step", .play = play_atomic},
     {"held", "another holder has the key everywhere", .play = play_held},
-    {"one-down", "one node refuses connections", .play = play_one_down},
-    {"two-down", "two nodes refuse connections", .play = play_two_down},
+    {"one-down", "one node refuses connections", play_down, .down = 1},
+    {"two-down", "two nodes refuse connections", play_down, .down = 2},
     {"three-down", "three nodes refuse connections", .play = play_three_down},
     {"minority-held", "another holder has the key on two nodes", .play = play_minority_held},
     {"majority-held", "another holder has the key on three nodes", .play = play_majority_held},

@@ -1,6 +1,7 @@
 /* See stories_hold.h. */
 #include "conform/stories_hold.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,17 +31,6 @@ struct wanted {
     int nodes;
 };
 
-/* The next event that changed the key's expiry: PEXPIRE and the like, or SET of the same value. */
-static const struct rl_event *next_end(const struct rl_stage *s, size_t *at, int node) {
-    const struct rl_event *event = NULL;
-    while (*at < s->n_events && event == NULL) {
-        const struct rl_event *one = &s->events[(*at)++];
-        bool is_end = one->kind == RL_EVENT_EXPIRY || one->kind == RL_EVENT_SET;
-        event = is_end && (node < 0 || one->node == node) ? one : NULL;
-    }
-    return event;
-}
-
 static bool is_extended(struct rl_stage *s, void *data) {
     struct wanted *wanted = data;
     wanted->nodes = 0;
@@ -48,7 +38,7 @@ static bool is_extended(struct rl_stage *s, void *data) {
         size_t at = 0;
         const struct rl_event *end = NULL;
         bool found = false;
-        while ((end = next_end(s, &at, i)) != NULL) {
+        while ((end = rl_stage_next(s, &at, RL_EVENT_END, i)) != NULL) {
             found = found || (end->life_ms >= wanted->life_ms - SLACK_MS &&
                               end->life_ms <= wanted->life_ms + SLACK_MS);
         }
@@ -60,7 +50,7 @@ static bool is_extended(struct rl_stage *s, void *data) {
 static void play_extend(struct rl_stage *s) {
     struct wanted wanted = {(int64_t)rl_stage_ms(s, 6000), 0};
     hold(s, 2000);
-    rl_stage_begin(s);
+    s->n_events = 0;
     bool extended = rl_stage_extend(s, 0, KEY, 6000);
     MUST(s, extended, "E3", "five nodes have its token, and it was not extended: \"%s\"", line(s));
     bool all = rl_stage_until(s, is_extended, &wanted, 1000);
@@ -96,24 +86,24 @@ static void play_extend_late(struct rl_stage *s) {
 
 static void play_extend_shorter(struct rl_stage *s) {
     hold(s, TTL);
-    rl_stage_begin(s);
+    s->n_events = 0;
     rl_stage_extend(s, 0, KEY, 500);
     rl_stage_run(s, 50);
     size_t at = 0;
     const struct rl_event *end = NULL;
-    while ((end = next_end(s, &at, -1)) != NULL) {
+    while ((end = rl_stage_next(s, &at, RL_EVENT_END, -1)) != NULL) {
         MUST(s, end->life_ms > (int64_t)rl_stage_ms(s, TTL / 2), "E2",
              "a key that had %d s to live was cut to %lld ms: an extension that is delayed, and "
              "runs behind a longer one that was counted, ends a lock that is held",
              TTL / 1000, (long long)end->life_ms);
     }
-    MUST(s, rl_stage_any(s, 0, RL_NODES) == RL_NODES, "E2", "an extension deleted the key");
+    MUST(s, rl_stage_count(s, 0, RL_NODES, "") == RL_NODES, "E2", "an extension deleted the key");
 }
 
 static void play_extend_other(struct rl_stage *s) {
     hold(s, TTL);
     rl_stage_plant(s, 0, 3, OTHER, 60000);
-    rl_stage_begin(s);
+    s->n_events = 0;
     bool extended = rl_stage_extend(s, 0, KEY, TTL);
     rl_stage_run(s, 30);
     size_t at = 0;
@@ -132,7 +122,7 @@ static void play_extend_other(struct rl_stage *s) {
 static void play_extend_atomic(struct rl_stage *s) {
     hold(s, TTL);
     s->swaps = true;
-    rl_stage_begin(s);
+    s->n_events = 0;
     rl_stage_extend(s, 0, KEY, TTL);
     rl_stage_run(s, 30);
     size_t at = 0;
@@ -163,10 +153,10 @@ static void play_extend_minority(struct rl_stage *s) {
 static void play_extend_gone(struct rl_stage *s) {
     hold(s, 250);
     rl_stage_cleans(s, 0, RL_NODES, 1000);
-    rl_stage_begin(s);
+    s->n_events = 0;
     bool extended = rl_stage_extend(s, 0, KEY, TTL);
     rl_stage_run(s, 30);
-    MUST(s, rl_stage_any(s, 0, RL_NODES) == 0, "E1",
+    MUST(s, rl_stage_count(s, 0, RL_NODES, "") == 0, "E1",
          "the lock had ended, and its extension set the key again: another may have held it in "
          "between, and what that has read is changed behind its back");
     MUST(s, !extended, "E4", "the lock had ended, and \"%s\" is reported", line(s));
@@ -293,9 +283,9 @@ static void play_stopped_client(struct rl_stage *s) {
     rl_stage_rule(s, 0, RL_NODES, slow(s, 60));
     rl_stage_tell_acquire(s, 0, KEY, 400, 1);
     rl_stage_until(s, all_asked, &asked, 250);
-    rl_player_stop(&s->players[0]);
+    rl_player_signal(&s->players[0], SIGSTOP);
     rl_stage_run(s, 450);
-    rl_player_continue(&s->players[0]);
+    rl_player_signal(&s->players[0], SIGCONT);
     bool granted = rl_stage_hear(s, 0);
     MUST(
         s, !granted || validity(s) <= 0, "A7",
@@ -350,7 +340,7 @@ static void play_asleep(struct rl_stage *s) {
     rl_stage_run(s, 700); /* longer than most wait for an answer */
     fake_node_resume(s->nodes[0]);
     bool released = rl_stage_until(s, has_released, NULL, 2000);
-    MUST(s, released || rl_stage_any(s, 0, 1) == 0, "R2",
+    MUST(s, released || rl_stage_count(s, 0, 1, "") == 0, "R2",
          "node 1 hung while it was asked, and then ran what had been sent: a release was never "
          "sent there, and its key stays for the ttl");
     NOTE_UNLESS(s, rl_stage_cleans(s, 0, 1, 2000), "R3",

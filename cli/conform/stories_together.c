@@ -15,7 +15,7 @@ static const char *line(const struct rl_stage *s, int who) {
 
 /* Nodes 1 to 3 answer with an error, then 1 and 2 alone. */
 static void play_error(struct rl_stage *s) {
-    const char *error = s->story->error;
+    const char *error = s->story->text;
     const struct fake_rule rule = {.action = FAKE_INSTEAD, .bytes = error};
     const int word = (int)strcspn(error + 1, " "); /* LOADING */
     rl_stage_rule(s, 0, 3, rule);
@@ -136,21 +136,13 @@ static void play_contend(struct rl_stage *s) {
     }
 }
 
-static void play_foreign(struct rl_stage *s, const char *value, const char *what) {
+static void play_foreign(struct rl_stage *s) {
+    const char *value = s->story->text;
     rl_stage_plant(s, 0, RL_NODES, value, 60000);
     bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
     MUST(s, rl_stage_count(s, 0, RL_NODES, value) == RL_NODES && !granted, "M1",
-         "the key is \"%s\", which is %s, and the client has overwritten or deleted it, or was "
-         "granted the lock",
-         value, what);
-}
-
-static void play_readers(struct rl_stage *s) {
-    play_foreign(s, "redlock:shared", "libredlock's while readers hold the lock");
-}
-
-static void play_reserved(struct rl_stage *s) {
-    play_foreign(s, "reserved:shared", "libredlock's while it is the readers' turn");
+         "%s (\"%s\"), and the client has overwritten or deleted it, or was granted the lock",
+         s->story->what, value);
 }
 
 /* -- What may be left out -- */
@@ -208,26 +200,26 @@ static void play_line(struct rl_stage *s) {
 
 const struct rl_story rl_stories_together[] = {
     {"loading", "nodes answer LOADING", play_error,
-     .error = "-LOADING Redis is loading the dataset in memory\r\n"},
+     .text = "-LOADING Redis is loading the dataset in memory\r\n"},
     {"readonly", "nodes answer READONLY", play_error,
-     .error = "-READONLY You can't write against a read only replica.\r\n"},
+     .text = "-READONLY You can't write against a read only replica.\r\n"},
     {"oom", "nodes answer OOM", play_error,
-     .error = "-OOM command not allowed when used memory > 'maxmemory'.\r\n"},
-    {"noauth", "nodes answer NOAUTH", .play = play_error,
-     .error = "-NOAUTH Authentication required.\r\n"},
+     .text = "-OOM command not allowed when used memory > 'maxmemory'.\r\n"},
+    {"noauth", "nodes answer NOAUTH", play_error, .text = "-NOAUTH Authentication required.\r\n"},
     {"noperm", "nodes answer NOPERM", play_error,
-     .error = "-NOPERM No permissions to access a key\r\n"},
+     .text = "-NOPERM No permissions to access a key\r\n"},
     {"misconf", "nodes answer MISCONF", play_error,
-     .error = "-MISCONF Redis is configured to save RDB snapshots, but it's currently unable to "
-              "persist to disk.\r\n"},
+     .text = "-MISCONF Redis is configured to save RDB snapshots, but it's currently unable to "
+             "persist to disk.\r\n"},
     {"fragments", "every answer comes byte by byte", .play = play_fragments},
     {"cut", "connections are closed in the middle of an answer", .play = play_cut},
     {"reconnect", "all connections are closed while nothing is asked", .play = play_reconnect},
     {"two-keys", "one client holds two keys", .play = play_two_keys},
     {"two-clients", "two clients ask for one key, one after the other", .play = play_two_clients},
     {"contend", "two clients ask for one key at once, four times", .play = play_contend},
-    {"readers", "libredlock's readers hold the key", .play = play_readers},
-    {"reserved", "libredlock has reserved the key for another client", .play = play_reserved},
+    {"readers", "libredlock's readers hold the key", play_foreign, .text = "redlock:shared"},
+    {"reserved", "libredlock has reserved the key for other readers", play_foreign,
+     .text = "reserved:shared"},
     {"guard", "three nodes restart without their keys while the lock is held", .play = play_guard},
     {"fence", "whether a grant has a fence", .play = play_fence},
     {"line", "whether a client that waits stands in line", .play = play_line},

@@ -12,58 +12,11 @@
 #include "tool/utf8.h"
 #include "wire/wire.h"
 
-#define TEXT(name, field) \
-    { name, offsetof(struct rl_facts, field), false }
-#define NUMBER(name, field) \
-    { name, offsetof(struct rl_facts, field), true }
-
-static const struct {
-    const char *name;
-    size_t offset;
-    bool is_number;
-} fields[] = {
-    TEXT("redis_mode", mode), /* of Valkey server_mode, see below */
-    TEXT("run_id", run_id),
-    TEXT("master_replid", replid),
-    TEXT("role", role),
-    TEXT("maxmemory_policy", policy),
-    TEXT("aof_last_write_status", aof_write),
-    TEXT("rdb_last_bgsave_status", bgsave),
-    NUMBER("connected_slaves", replicas),
-    NUMBER("uptime_in_seconds", uptime_s),
-    NUMBER("maxmemory", maxmemory),
-    NUMBER("used_memory", used_memory),
-    NUMBER("aof_enabled", aof_enabled),
-    NUMBER("loading", loading),
-    NUMBER("evicted_keys", evicted),
-};
-
-static void read_info(struct rl_facts *facts, const char *info) {
-    char host[RL_FACT_MAX], port[RL_FACT_MAX];
-    assert(info != NULL);
-    rl_info_read(&facts->judged, info, strlen(info));
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        char *field = (char *)facts + fields[i].offset;
-        if (fields[i].is_number) {
-            *(int64_t *)(void *)field = rl_wire_info_number(info, fields[i].name);
-        } else {
-            rl_wire_info_text(info, fields[i].name, field);
-        }
-    }
-    rl_wire_info_text(info, "master_host", host);
-    rl_wire_info_text(info, "master_port", port);
-    snprintf(facts->master, sizeof facts->master, "%s%s%s", host, host[0] != '\0' ? ":" : "", port);
-    if (facts->mode[0] == '\0') {
-        rl_wire_info_text(info, "server_mode", facts->mode);
-    }
-    rl_wire_info_server(info, facts->server, facts->version);
-}
-
 int64_t rl_doctor_quarantine_s(const struct rl_facts *facts) {
     const struct rl_args *args = facts->wire->args;
     /* The last second of the node's uptime may have just begun, so clients count one less. */
     int64_t quarantine_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms);
-    int64_t left_s = (quarantine_ms + 999) / 1000 + 1 - facts->uptime_s;
+    int64_t left_s = (quarantine_ms + 999) / 1000 + 1 - facts->info.uptime_s;
     return args->guard == REDLOCK_GUARD_STRICT && left_s > 0 ? left_s : 0;
 }
 
@@ -117,38 +70,38 @@ static void probe(struct rl_facts *facts) {
 
 /* -- Single questions -- */
 
+/* The answer, or NULL; why then says why there is none. */
+static redisReply *question(struct rl_facts *facts, char why[RL_FACT_MAX], const char *command) {
+    redisReply *reply = rl_wire_checked(facts->wire, rl_wire_command(facts->wire, command));
+    memcpy(why, facts->wire->failure, RL_FACT_MAX);
+    return reply;
+}
+
 static void ask_info(struct rl_facts *facts) {
-    redisReply *reply = rl_wire_checked(facts->wire, rl_wire_command(facts->wire, "INFO"));
-    if (reply == NULL) {
-        memcpy(facts->no_info, facts->wire->failure, sizeof facts->no_info);
-        return;
-    }
-    if (reply->str != NULL) {
-        read_info(facts, reply->str);
+    redisReply *reply = question(facts, facts->no_info, "INFO");
+    if (reply != NULL && reply->str != NULL) {
+        rl_wire_info_read(reply->str, &facts->info);
     }
     freeReplyObject(reply);
 }
 
 /* One setting. False: not allowed, or not there. */
-static bool ask_setting(struct rl_facts *facts, const char *name, char *out) {
-    redisReply *reply =
-        rl_wire_checked(facts->wire, rl_wire_command(facts->wire, "CONFIG GET %s", name));
+static bool ask_setting(struct rl_facts *facts, const char *command, char out[RL_FACT_MAX]) {
+    char why[RL_FACT_MAX];
+    redisReply *reply = question(facts, why, command);
     bool found = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
                  reply->element[1]->str != NULL;
     if (found) {
-        tool_utf8_clean(reply->element[1]->str, strlen(reply->element[1]->str), out, RL_FACT_MAX);
+        tool_utf8_clean(reply->element[1]->str, reply->element[1]->len, out, RL_FACT_MAX);
     }
     freeReplyObject(reply);
     return found;
 }
 
 static void ask_set(struct rl_facts *facts) {
-    redisReply *reply =
-        rl_wire_checked(facts->wire, rl_wire_command(facts->wire, "GET " RL_CONFIG_KEY));
-    if (reply == NULL) {
-        memcpy(facts->no_set, facts->wire->failure, sizeof facts->no_set);
-    } else if (reply->type == REDIS_REPLY_STRING &&
-               !rl_config_parse(&facts->set, reply->str, reply->len)) {
+    redisReply *reply = question(facts, facts->no_set, "GET " RL_CONFIG_KEY);
+    if (reply != NULL && reply->type == REDIS_REPLY_STRING &&
+        !rl_config_parse(&facts->set, reply->str, reply->len)) {
         facts->set.key.epoch = 0;
     }
     freeReplyObject(reply);
@@ -168,8 +121,8 @@ static void ask(void *data) {
     }
     if (facts->is_reachable) {
         ask_info(facts);
-        facts->has_config = ask_setting(facts, "appendfsync", facts->appendfsync) &&
-                            ask_setting(facts, "save", facts->save);
+        facts->has_config = ask_setting(facts, "CONFIG GET appendfsync", facts->appendfsync) &&
+                            ask_setting(facts, "CONFIG GET save", facts->save);
         ask_set(facts);
         rl_wire_clock(wire, RL_WIRE_SAMPLES, &facts->clock);
         rl_doctor_try(facts);

@@ -6,6 +6,9 @@
 #ifndef RL_CLI_DOCTOR_ASK_H
 #define RL_CLI_DOCTOR_ASK_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "doctor/facts.h"
 
 /* For how long strict clients still keep it from voting. 0: it may vote, or they are not strict. */

@@ -40,17 +40,21 @@ static const char commands[] =
 
 /* Only what redlock ls and top use: none of them changes anything. */
 static const char reading_commands[] =
-    "+ping +select +info +time +scan +getrange +pttl +type +mget +zcard +zrange";
+    "+ping +select +info +time +scan +getrange +pttl +type +zcard +zrange";
+
+/* Printable, and no word ends there. */
+static bool is_plain(char c) {
+    return c > ' ' && c <= '~' && c != '"' && c != '\'';
+}
 
 /* Escapes it into a pattern that matches nothing else. False: it does not fit. */
 static bool escape(const char *prefix, char *out, size_t size) {
     size_t used = 0;
     for (const char *at = prefix; *at != '\0'; at++) {
-        bool is_special = strchr("*?[]\\", *at) != NULL;
-        if (*at <= ' ' || *at > '~' || *at == '"' || *at == '\'' || used + 3 > size) {
+        if (!is_plain(*at) || used + 3 > size) {
             return false;
         }
-        if (is_special) {
+        if (strchr("*?[]\\", *at) != NULL) {
             out[used++] = '\\';
         }
         out[used++] = *at;
@@ -60,13 +64,11 @@ static bool escape(const char *prefix, char *out, size_t size) {
 }
 
 static bool is_name(const char *name) {
-    size_t length = strlen(name);
-    for (size_t i = 0; i < length; i++) {
-        if (name[i] <= ' ' || name[i] > '~' || name[i] == '"' || name[i] == '\'') {
-            return false;
-        }
+    size_t length = 0;
+    while (is_plain(name[length])) {
+        length++;
     }
-    return length > 0 && length <= RL_URL_USER_MAX;
+    return name[length] == '\0' && length > 0 && length <= RL_URL_USER_MAX;
 }
 
 /* Prints what a user of the nodes needs. Returns the exit status. */
@@ -122,12 +124,6 @@ static int examine(struct rl_facts *facts, struct rl_args *args) {
 }
 
 int rl_cmd_doctor(struct rl_args *args) {
-    char shown[RL_ARGS_SHOWN];
-    if (rl_args_has_words(args, shown)) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "doctor: \"%s\" is one argument too many; nodes are given by --nodes",
-                       shown);
-    }
     if (args->acl != NULL) {
         return print_acl(args);
     }

@@ -1,5 +1,4 @@
-/* What doctor found out about one node, before it is judged. Data only: asked for by ask.h
- * and trial.h, judged by judge_node.h and judge_nodes.h. */
+/* What doctor knows of a node. */
 #ifndef RL_CLI_DOCTOR_FACTS_H
 #define RL_CLI_DOCTOR_FACTS_H
 
@@ -7,7 +6,6 @@
 #include <stdint.h>
 
 #include "redis/config.h"
-#include "redis/info.h"
 #include "wire/wire.h"
 
 #define RL_FACT_MAX RL_WIRE_TEXT_MAX
@@ -20,7 +18,6 @@ enum rl_trial {
     RL_TRIAL_DELIFEQ, /* in place of that script, where the server has one of the two */
     RL_TRIAL_DELEX,
     RL_TRIAL_FENCE,
-    RL_TRIAL_RAISE,
     RL_TRIAL_LINE,       /* the scripts of a line */
     RL_TRIAL_READERS,    /* the scripts of readers */
     RL_TRIAL_PERMITS,    /* the scripts of semaphores */
@@ -41,19 +38,7 @@ struct rl_facts {
 
     char no_info[RL_FACT_MAX]; /* why INFO is missing; "": it is there */
 
-    struct rl_info judged; /* what a client's guard takes from it */
-
-    char version[RL_FACT_MAX];
-    char server[RL_FACT_MAX]; /* "Redis" or "Valkey" */
-    char mode[RL_FACT_MAX];   /* standalone, cluster, sentinel */
-    char run_id[RL_FACT_MAX];
-    char replid[RL_FACT_MAX];
-    char role[RL_FACT_MAX];
-    char master[2 * RL_FACT_MAX]; /* host:port, of a replica */
-    char policy[RL_FACT_MAX];
-    char aof_write[RL_FACT_MAX]; /* aof_last_write_status */
-    char bgsave[RL_FACT_MAX];    /* rdb_last_bgsave_status */
-    int64_t replicas, uptime_s, maxmemory, used_memory, aof_enabled, loading, evicted;
+    struct rl_wire_info info;
 
     bool has_config; /* CONFIG GET is allowed */
     char appendfsync[RL_FACT_MAX];

@@ -75,29 +75,29 @@ static void judge_version(struct rl_findings *findings, const struct rl_facts *f
     const char *check = "version";
     int major = 0, minor = 0, patch = 0;
     char *end = NULL;
-    major = (int)strtol(facts->version, &end, 10);
+    major = (int)strtol(facts->info.version, &end, 10);
     minor = *end == '.' ? (int)strtol(end + 1, &end, 10) : 0;
     patch = *end == '.' ? (int)strtol(end + 1, &end, 10) : 0;
     long version = major * 10000L + minor * 100L + patch;
     if (version < 20612) {
-        ADD(ERROR, "SET NX PX needs Redis 2.6.12 or later: upgrade", "%s %s", facts->server,
-            facts->version);
+        ADD(ERROR, "SET NX PX needs Redis 2.6.12 or later: upgrade", "%s %s", facts->info.server,
+            facts->info.version);
     } else if (version < 60200) {
-        ADD(NOTE, "this version no longer gets fixes: plan an upgrade", "%s %s", facts->server,
-            facts->version);
+        ADD(NOTE, "this version no longer gets fixes: plan an upgrade", "%s %s", facts->info.server,
+            facts->info.version);
     } else {
-        ADD(OK, NULL, "%s %s", facts->server, facts->version);
+        ADD(OK, NULL, "%s %s", facts->info.server, facts->info.version);
     }
 }
 
 static void judge_mode(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "mode";
-    if (is(facts->mode, "cluster")) {
+    if (is(facts->info.mode, "cluster")) {
         ADD(ERROR,
             "Redlock needs independent servers: set cluster-enabled no. A cluster's "
             "member has some keys only, and refuses several at once, as a fence needs (CROSSSLOT)",
             "a member of a cluster");
-    } else if (is(facts->mode, "sentinel")) {
+    } else if (is(facts->info.mode, "sentinel")) {
         ADD(ERROR, "name the servers themselves", "a Sentinel, which stores nothing");
     } else {
         ADD(OK, NULL, "stands alone");
@@ -106,18 +106,27 @@ static void judge_mode(struct rl_findings *findings, const struct rl_facts *fact
 
 static void judge_role(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "role";
-    if (is(facts->role, "slave")) {
+    if (is(facts->info.role, "slave")) {
         ADD(ERROR, "name an independent server, or make it one: REPLICAOF NO ONE",
-            "a replica of %s: it is read-only", facts->master);
-    } else if (facts->replicas > 0) {
+            "a replica of %s:%s: it is read-only", facts->info.master_host,
+            facts->info.master_port);
+    } else if (facts->info.replicas > 0) {
         ADD(WARNING,
             "let no failover promote one: it may not have received a lock that is held. Lock nodes "
             "need no replicas: the other nodes are the redundancy",
-            "a primary with %" PRId64 " replica%s", facts->replicas,
-            facts->replicas == 1 ? "" : "s");
+            "a primary with %" PRId64 " replica%s", facts->info.replicas,
+            facts->info.replicas == 1 ? "" : "s");
     } else {
         ADD(OK, NULL, "a primary, without replicas");
     }
+}
+
+/* Of any client, as far as the set or the options say. */
+static int64_t longest_ttl_ms(const struct rl_facts *facts) {
+    const struct rl_args *args = facts->wire->args;
+    return facts->set.key.epoch != 0          ? (int64_t)facts->set.max_ttl_ms
+           : args->guard != REDLOCK_GUARD_OFF ? args->max_ttl_ms
+                                              : args->ttl_ms;
 }
 
 /* What to do about a node that forgets its keys in a restart. Clients with a strict guard need
@@ -125,7 +134,7 @@ static void judge_role(struct rl_findings *findings, const struct rl_facts *fact
  * guard observes do not see a restart before their own start. */
 static const char *remedy_of_restart(const struct rl_facts *facts, char *out, size_t size) {
     char ttl[TOOL_DURATION_TEXT_MAX], max[TOOL_DURATION_TEXT_MAX];
-    tool_duration_show(facts->wire->args->ttl_ms, ttl, sizeof ttl);
+    tool_duration_show(longest_ttl_ms(facts), ttl, sizeof ttl);
     tool_duration_show(facts->wire->args->max_ttl_ms, max, sizeof max);
     if (facts->wire->args->guard == REDLOCK_GUARD_STRICT) {
         snprintf(out, size,
@@ -148,11 +157,11 @@ static void judge_persistence(struct rl_findings *findings, const struct rl_fact
     bool is_guarded = facts->wire->args->guard == REDLOCK_GUARD_STRICT;
     enum rl_level level = is_guarded ? RL_LEVEL_NOTE : RL_LEVEL_WARNING;
     remedy_of_restart(facts, remedy, sizeof remedy);
-    if (facts->aof_enabled == 0 && (!facts->has_config || facts->save[0] == '\0')) {
+    if (facts->info.aof_enabled == 0 && (!facts->has_config || facts->save[0] == '\0')) {
         rl_findings_add(findings, check, level, node, remedy,
                         "%s: a restart forgets the locks that are held",
                         facts->has_config ? "nothing is saved" : "no AOF");
-    } else if (facts->aof_enabled == 0) {
+    } else if (facts->info.aof_enabled == 0) {
         rl_findings_add(findings, check, level, node, remedy,
                         "snapshots only: a restart forgets the locks that are held");
     } else if (!facts->has_config) {
@@ -166,49 +175,50 @@ static void judge_persistence(struct rl_findings *findings, const struct rl_fact
         rl_findings_add(findings, check, level, node, remedy,
                         "AOF, flushed whenever the system decides");
     }
-    if (facts->aof_enabled != 0 && is(facts->aof_write, "err")) {
+    if (facts->info.aof_enabled != 0 && is(facts->info.aof_write, "err")) {
         ADD(ERROR, "look at its log: is the disk full?", "its AOF cannot be written");
     }
 }
 
 static void judge_eviction(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "eviction";
-    double percent =
-        facts->maxmemory > 0 ? 100.0 * (double)facts->used_memory / (double)facts->maxmemory : 0;
-    if (is(facts->policy, "noeviction")) {
+    double percent = facts->info.maxmemory > 0
+                         ? 100.0 * (double)facts->info.used_memory / (double)facts->info.maxmemory
+                         : 0;
+    if (is(facts->info.policy, "noeviction")) {
         if (percent >= FULL_PERCENT) {
             ADD(WARNING, "raise maxmemory, or move other data elsewhere",
                 "noeviction, but its memory is %.0f %% full: a full node refuses locks", percent);
             return;
         }
         ADD(OK, NULL, "noeviction");
-    } else if (facts->maxmemory > 0) {
+    } else if (facts->info.maxmemory > 0) {
         ADD(ERROR, "set maxmemory-policy noeviction", "%s with maxmemory set: it may evict locks%s",
-            facts->policy, facts->evicted > 0 ? ", and has evicted keys" : "");
+            facts->info.policy, facts->info.evicted > 0 ? ", and has evicted keys" : "");
     } else {
         ADD(WARNING, "set maxmemory-policy noeviction, before maxmemory is set",
-            "%s, without effect as long as maxmemory is 0", facts->policy);
+            "%s, without effect as long as maxmemory is 0", facts->info.policy);
     }
 }
 
 static void judge_uptime(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "uptime";
     char ttl[TOOL_DURATION_TEXT_MAX], up[TOOL_DURATION_TEXT_MAX], remedy[128];
-    int64_t left_ms = facts->wire->args->ttl_ms - facts->uptime_s * 1000;
-    bool forgets = facts->aof_enabled == 0 || !is(facts->appendfsync, "always");
-    tool_duration_show(facts->wire->args->ttl_ms, ttl, sizeof ttl);
-    if (facts->loading != 0) {
+    int64_t left_ms = longest_ttl_ms(facts) - facts->info.uptime_s * 1000;
+    bool forgets = facts->info.aof_enabled == 0 || !is(facts->appendfsync, "always");
+    tool_duration_show(longest_ttl_ms(facts), ttl, sizeof ttl);
+    if (facts->info.loading != 0) {
         ADD(ERROR, "wait until it has loaded", "it is loading its dataset");
     } else if (left_ms > 0 && forgets && facts->wire->args->guard == REDLOCK_GUARD_STRICT) {
         ADD(NOTE, "none is needed if all clients have a strict guard: see guard",
             "up for %s, less than the longest ttl (%s): it may have forgotten locks",
-            tool_duration_show(facts->uptime_s * 1000, up, sizeof up), ttl);
+            tool_duration_show(facts->info.uptime_s * 1000, up, sizeof up), ttl);
     } else if (left_ms > 0 && forgets) {
         snprintf(remedy, sizeof remedy, "grant no locks for another %" PRId64 " s",
                  left_ms / 1000 + 1);
         ADD(WARNING, remedy,
             "up for %s, less than the longest ttl (%s): it may have forgotten locks",
-            tool_duration_show(facts->uptime_s * 1000, up, sizeof up), ttl);
+            tool_duration_show(facts->info.uptime_s * 1000, up, sizeof up), ttl);
     } else if (left_ms > 0) {
         ADD(OK, NULL,
             "up for less than the longest ttl, %s; it does not forget, so that is no danger", ttl);
@@ -254,10 +264,6 @@ static void judge_clock(struct rl_findings *findings, const struct rl_facts *fac
     }
 }
 
-static const char *user_of(const struct rl_facts *facts) {
-    return facts->wire->url.user[0] != '\0' ? facts->wire->url.user : "default";
-}
-
 /* Whether a trial of this check would only repeat what another one has reported. */
 static bool says_nothing(const struct rl_facts *facts, const char *check) {
     const bool is_released = facts->trials[RL_TRIAL_RELEASE][0] == '\0';
@@ -266,83 +272,77 @@ static bool says_nothing(const struct rl_facts *facts, const char *check) {
 }
 
 #define ALLOW "allow it: ACL SETUSER "
+#define ALLOW_LINE "allow it, ACL SETUSER "
+#define NO_LOCK "no lock works here without it; the node says why"
 #define ELECTIONS "without it observers of an election learn later who leads"
 #define IN_TURN                                                                                \
     ": without it clients that wait are not served in turn by this node, but ask again after " \
     "a pause; locks work"
+#define SAYS_WHY "the node says why"
 #define TWICE "; without it releases run a script, which costs the node twice as much"
 #define OTHERS " ~" RL_COMMAND_PREFIX "*; --acl prints the whole line. Other locks work"
-
 #define FENCES "if you use fences, " /* left out with --fence */
 
 /* In the order of the checks. Some clients need only SET and its scripts. The remedy is to allow
  * the command if a right is missing (`allow`, the user, `right`, `then`), else `otherwise`, if
  * there is any. */
 static const struct trial {
-    enum rl_trial trial;
-    enum rl_level level;
-    const char *check, *what, *allow, *right;
+    const char *check, *what;
+    const char *allow, *right;
     const char *then; /* NULL: which keys are tried */
     const char *otherwise;
     const char *in_cluster; /* NULL: as otherwise */
     const char *good;       /* of the last one of a check: if all of them work */
+    enum rl_trial trial;
+    enum rl_level level;
 } trials[] = {
-    {RL_TRIAL_SET, RL_LEVEL_ERROR, "commands", "SET", ALLOW, "+set", NULL,
-     "no lock works here without it; the node says why", "see mode", NULL},
-    {RL_TRIAL_EXTEND, RL_LEVEL_ERROR, "commands", "the script that extends", ALLOW,
-     "+eval +evalsha +get +pttl +pexpire", NULL, "no lock works here without it; the node says why",
-     "see mode", NULL},
-    {RL_TRIAL_RELEASE, RL_LEVEL_ERROR, "commands", "the script that releases", ALLOW,
-     "+eval +evalsha +get +del", NULL, "no lock works here without it; the node says why",
-     "see mode", NULL},
-    {RL_TRIAL_PUBLISH, RL_LEVEL_WARNING, "commands", "PUBLISH", NULL, NULL, NULL,
-     "allow it (+publish &redlock:*): " ELECTIONS, NULL, NULL},
-    {RL_TRIAL_SUBSCRIBE, RL_LEVEL_WARNING, "commands", "SUBSCRIBE", NULL, NULL, NULL,
-     "allow it (+subscribe &redlock:*): " ELECTIONS, NULL,
-     "SET, the scripts of extend and release, PUBLISH, SUBSCRIBE are allowed"},
-    {RL_TRIAL_DELIFEQ, RL_LEVEL_NOTE, "commands", "DELIFEQ", ALLOW, "+delifeq", TWICE, NULL, NULL,
-     NULL},
-    {RL_TRIAL_DELEX, RL_LEVEL_NOTE, "commands", "DELEX", ALLOW, "+delex", TWICE, NULL, NULL, NULL},
-    {RL_TRIAL_LINE, RL_LEVEL_WARNING, "line", "the line of waiting clients",
-     "allow it, ACL SETUSER ",
+    {"commands", "SET", ALLOW, "+set", NULL, NO_LOCK, "see mode", NULL, RL_TRIAL_SET,
+     RL_LEVEL_ERROR},
+    {"commands", "the script that extends", ALLOW, "+eval +evalsha +get +pttl +pexpire", NULL,
+     NO_LOCK, "see mode", NULL, RL_TRIAL_EXTEND, RL_LEVEL_ERROR},
+    {"commands", "the script that releases", ALLOW, "+eval +evalsha +get +del", NULL, NO_LOCK,
+     "see mode", NULL, RL_TRIAL_RELEASE, RL_LEVEL_ERROR},
+    {"commands", "PUBLISH", NULL, NULL, NULL, "allow it (+publish &redlock:*): " ELECTIONS, NULL,
+     NULL, RL_TRIAL_PUBLISH, RL_LEVEL_WARNING},
+    {"commands", "SUBSCRIBE", NULL, NULL, NULL, "allow it (+subscribe &redlock:*): " ELECTIONS,
+     NULL, "SET, the scripts of extend and release, PUBLISH, SUBSCRIBE are allowed",
+     RL_TRIAL_SUBSCRIBE, RL_LEVEL_WARNING},
+    {"commands", "DELIFEQ", ALLOW, "+delifeq", TWICE, NULL, NULL, NULL, RL_TRIAL_DELIFEQ,
+     RL_LEVEL_NOTE},
+    {"commands", "DELEX", ALLOW, "+delex", TWICE, NULL, NULL, NULL, RL_TRIAL_DELEX, RL_LEVEL_NOTE},
+    {"line", "the line of waiting clients", ALLOW_LINE,
      "+zadd +zrem +zrange +zrank +zcard +zpopmin +time ~" RL_COMMAND_LINE_PREFIX
      "* ~" RL_COMMAND_SECRET,
-     IN_TURN, "the node says why" IN_TURN, NULL, NULL},
-    {RL_TRIAL_NUMSUB, RL_LEVEL_WARNING, "line", "PUBSUB NUMSUB", "allow it, ACL SETUSER ",
-     "+pubsub|numsub", IN_TURN, "the node says why" IN_TURN, NULL, NULL},
-    {RL_TRIAL_TURN, RL_LEVEL_WARNING, "line", "PUBLISH to a client's channel",
-     "allow it, ACL SETUSER ", "+publish &" RL_COMMAND_CLIENT_CHANNEL "*", IN_TURN,
-     "the node says why" IN_TURN, NULL, NULL},
-    {RL_TRIAL_TURN_HEARD, RL_LEVEL_WARNING, "line", "SUBSCRIBE to a client's channel",
-     "allow it, ACL SETUSER ", "+subscribe &" RL_COMMAND_CLIENT_CHANNEL "*", IN_TURN,
-     "the node says why" IN_TURN, NULL, "clients can wait in turn"},
-    {RL_TRIAL_FENCE, RL_LEVEL_NOTE, "fences", "a lock with a fence",
-     FENCES "allow them: ACL SETUSER ", "+eval +evalsha +get +set ~" RL_COMMAND_COUNTER_PREFIX "*",
-     "", "no lock with a fence works here; the node says why",
+     IN_TURN, SAYS_WHY IN_TURN, NULL, NULL, RL_TRIAL_LINE, RL_LEVEL_WARNING},
+    {"line", "PUBSUB NUMSUB", ALLOW_LINE, "+pubsub|numsub", IN_TURN, SAYS_WHY IN_TURN, NULL, NULL,
+     RL_TRIAL_NUMSUB, RL_LEVEL_WARNING},
+    {"line", "PUBLISH to a client's channel", ALLOW_LINE,
+     "+publish &" RL_COMMAND_CLIENT_CHANNEL "*", IN_TURN, SAYS_WHY IN_TURN, NULL, NULL,
+     RL_TRIAL_TURN, RL_LEVEL_WARNING},
+    {"line", "SUBSCRIBE to a client's channel", ALLOW_LINE,
+     "+subscribe &" RL_COMMAND_CLIENT_CHANNEL "*", IN_TURN, SAYS_WHY IN_TURN, NULL,
+     "clients can wait in turn", RL_TRIAL_TURN_HEARD, RL_LEVEL_WARNING},
+    {"fences", "a lock with a fence", FENCES "allow them: ACL SETUSER ",
+     "+eval +evalsha +get +set ~" RL_COMMAND_COUNTER_PREFIX "*", "",
+     "no lock with a fence works here; " SAYS_WHY,
      "a cluster stores a lock and its counter in different slots, which no command may touch "
      "together: set cluster-enabled no",
-     NULL},
-    {RL_TRIAL_RAISE, RL_LEVEL_NOTE, "fences", "a lock with a fence",
-     FENCES "allow them: ACL SETUSER ", "+eval +evalsha +get +set ~" RL_COMMAND_COUNTER_PREFIX "*",
-     "", "no lock with a fence works here; the node says why",
-     "a cluster stores a lock and its counter in different slots, which no command may touch "
-     "together: set cluster-enabled no",
-     "their scripts and counters are allowed"},
-    {RL_TRIAL_READERS, RL_LEVEL_NOTE, "readers", "a shared lock",
+     "their scripts and counters are allowed", RL_TRIAL_FENCE, RL_LEVEL_NOTE},
+    {"readers", "a shared lock",
      "if you use --shared, which does not work without it: ACL SETUSER ",
      "+exists +zadd +zrem +zrange +zrank +zcard +zscore +zcount +zrangebyscore "
      "+zremrangebyscore +pexpireat +time",
-     OTHERS, "the node says why; other locks work", NULL, "locks can be shared by readers"},
-    {RL_TRIAL_PERMITS, RL_LEVEL_NOTE, "permits", "a semaphore",
-     "if you use --permits, which does not work without it: ACL SETUSER ",
-     "+mget +exists +zadd +zrem +zrange +zrank +zcard +time", OTHERS,
-     "the node says why; other locks work", NULL, "semaphores can be used"},
+     OTHERS, SAYS_WHY "; other locks work", NULL, "locks can be shared by readers",
+     RL_TRIAL_READERS, RL_LEVEL_NOTE},
+    {"permits", "a semaphore", "if you use --permits, which does not work without it: ACL SETUSER ",
+     "+mget +exists +zadd +zrem +zrange +zrank +zcard +time", OTHERS, SAYS_WHY "; other locks work",
+     NULL, "semaphores can be used", RL_TRIAL_PERMITS, RL_LEVEL_NOTE},
 };
 
 static void set_remedy(const struct rl_facts *facts, const struct trial *trial, int reason,
                        char *out, size_t size) {
     const struct rl_args *args = facts->wire->args;
-    const bool is_fence = is(trial->check, "fences");
+    const bool is_needed = trial->trial == RL_TRIAL_FENCE && args->fence;
     char keys[200];
     snprintf(keys, sizeof keys,
              ", and the keys of your locks (doctor tries %.40s*; --key-prefix changes that); --acl "
@@ -350,9 +350,10 @@ static void set_remedy(const struct rl_facts *facts, const struct trial *trial, 
              args->key_prefix != NULL ? args->key_prefix : "redlock-doctor:");
     if (trial->otherwise == NULL ||
         (trial->allow != NULL && reason == REDLOCK_ERR_NODE_PERMISSION)) {
-        snprintf(out, size, "%s%.40s %s%s",
-                 trial->allow + (is_fence && args->fence ? strlen(FENCES) : 0), user_of(facts),
-                 trial->right, trial->then != NULL ? trial->then : keys);
+        const char *user = facts->wire->url.user;
+        snprintf(out, size, "%s%.40s %s%s", trial->allow + (is_needed ? strlen(FENCES) : 0),
+                 user[0] != '\0' ? user : "default", trial->right,
+                 trial->then != NULL ? trial->then : keys);
     } else {
         const bool in_cluster = reason == REDLOCK_ERR_NODE_CLUSTER && trial->in_cluster != NULL;
         snprintf(out, size, "%s", in_cluster ? trial->in_cluster : trial->otherwise);
@@ -364,20 +365,15 @@ static void judge_trials(struct rl_findings *findings, const struct rl_facts *fa
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
         const struct trial *trial = &trials[i];
         const char *check = trial->check, *said = facts->trials[trial->trial];
-        const bool is_fence = is(check, "fences");
+        const bool is_needed = trial->trial == RL_TRIAL_FENCE && facts->wire->args->fence;
         char remedy[400];
         is_good = is_good || !is(check, trials[i - 1].check);
-        if (says_nothing(facts, check)) {
-            continue;
-        }
-        if (said[0] != '\0' && (is_good || !is_fence)) { /* one finding about fences is enough */
+        if (said[0] != '\0' && !says_nothing(facts, check)) {
             is_good = false;
             set_remedy(facts, trial, rl_reply_reason(said), remedy, sizeof remedy);
-            rl_findings_add(findings, check,
-                            is_fence && facts->wire->args->fence ? RL_LEVEL_ERROR : trial->level,
-                            node, remedy, "%s is refused: %s", trial->what, said);
-        }
-        if (is_good && trial->good != NULL) {
+            rl_findings_add(findings, check, is_needed ? RL_LEVEL_ERROR : trial->level, node,
+                            remedy, "%s is refused: %s", trial->what, said);
+        } else if (is_good && trial->good != NULL && !says_nothing(facts, check)) {
             ADD(OK, NULL, "%s", trial->good);
         }
     }
@@ -394,15 +390,15 @@ static void judge_guard(struct rl_findings *findings, const struct rl_facts *fac
     if (facts->no_info[0] != '\0') {
         ADD(ERROR, "allow it: ACL SETUSER NAME +info; or set guard = off in all clients",
             "clients with a guard do not use it: INFO is refused");
-    } else if (facts->judged.problem != NULL) {
+    } else if (facts->info.judged.problem != NULL) {
         ADD(ERROR, "is it Redis? the guard cannot judge a proxy; or set guard = off in all clients",
-            "clients with a guard do not use it: in INFO, %s %s", facts->judged.field,
-            facts->judged.problem);
-    } else if (facts->judged.is_replica) {
+            "clients with a guard do not use it: in INFO, %s %s", facts->info.judged.field,
+            facts->info.judged.problem);
+    } else if (facts->info.judged.is_replica) {
         ADD(NOTE, "see role", "clients with a guard do not use it: it is a replica");
-    } else if (facts->judged.evicts) {
+    } else if (facts->info.judged.evicts) {
         ADD(NOTE, "see eviction", "clients with a guard do not use it: it may evict locks");
-    } else if (facts->judged.is_loading) {
+    } else if (facts->info.judged.is_loading) {
         ADD(NOTE, "wait", "clients with a guard do not use it: it is loading its dataset");
     } else if (rl_doctor_quarantine_s(facts) > 0) {
         tool_duration_show(args->max_ttl_ms, max, sizeof max);

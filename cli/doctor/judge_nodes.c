@@ -30,32 +30,32 @@ void rl_doctor_judge_tls(struct rl_findings *findings, const struct rl_facts *fa
 
 #define SPREAD_MS_MAX 1000
 
+/* About all nodes together. */
+#define ADD(level, check, remedy, ...) \
+    rl_findings_add(findings, check, RL_LEVEL_##level, RL_NODE_NONE, remedy, __VA_ARGS__)
+
 static void judge_identity(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
     bool is_good = true;
     for (size_t i = 0; i < n; i++) {
         for (size_t j = i + 1; j < n; j++) {
             const struct rl_facts *a = &facts[i], *b = &facts[j];
-            if (a->run_id[0] == '\0' || b->run_id[0] == '\0') {
+            if (a->info.run_id[0] == '\0' || b->info.run_id[0] == '\0') {
                 continue;
             }
-            if (strcmp(a->run_id, b->run_id) == 0) {
+            if (strcmp(a->info.run_id, b->info.run_id) == 0) {
                 is_good = false;
-                rl_findings_add(findings, "identity", RL_LEVEL_ERROR, RL_NODE_NONE,
-                                "name each server once: it would have two votes",
-                                "%s and %s are the same server", a->wire->url.name,
-                                b->wire->url.name);
-            } else if (a->replid[0] != '\0' && strcmp(a->replid, b->replid) == 0) {
+                ADD(ERROR, "identity", "name each server once: it would have two votes",
+                    "%s and %s are the same server", a->wire->url.name, b->wire->url.name);
+            } else if (a->info.replid[0] != '\0' && strcmp(a->info.replid, b->info.replid) == 0) {
                 is_good = false;
-                rl_findings_add(findings, "identity", RL_LEVEL_ERROR, RL_NODE_NONE,
-                                "use servers that do not replicate each other: they fail together",
-                                "%s and %s belong to one replication", a->wire->url.name,
-                                b->wire->url.name);
+                ADD(ERROR, "identity",
+                    "use servers that do not replicate each other: they fail together",
+                    "%s and %s belong to one replication", a->wire->url.name, b->wire->url.name);
             }
         }
     }
     if (is_good && n > 1) {
-        rl_findings_add(findings, "identity", RL_LEVEL_OK, RL_NODE_NONE, NULL,
-                        "different servers, as far as they can be compared");
+        ADD(OK, "identity", NULL, "different servers, as far as they can be compared");
     }
 }
 
@@ -72,6 +72,7 @@ static bool is_usable(const struct rl_findings *findings, size_t node) {
 static int64_t judge_quorum(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
     int64_t waits_s[REDLOCK_NODES_MAX]; /* of the usable nodes, the shortest first */
     size_t usable = 0, quorum = n / 2 + 1;
+    char text[96];
     for (size_t i = 0; i < n; i++) {
         if (is_usable(findings, i)) {
             int64_t wait_s = rl_doctor_quarantine_s(&facts[i]);
@@ -84,39 +85,37 @@ static int64_t judge_quorum(struct rl_findings *findings, const struct rl_facts 
     }
     assert(usable <= n);
     int64_t wait_s = usable >= quorum ? waits_s[quorum - 1] : 0;
+    snprintf(text, sizeof text, "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
     if (usable < quorum) {
-        rl_findings_add(findings, "quorum", RL_LEVEL_ERROR, RL_NODE_NONE,
-                        "fix the errors above: no lock can be acquired",
-                        "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
+        ADD(ERROR, "quorum", "fix the errors above: no lock can be acquired", "%s",
+            n == 1 ? "the node is not usable" : text);
     } else if (wait_s > 0) {
-        rl_findings_add(findings, "quorum", RL_LEVEL_WARNING, RL_NODE_NONE, "see guard",
-                        "strict clients are granted nothing for another %" PRId64
-                        " s: until then fewer than %zu nodes vote for them",
-                        wait_s, quorum);
+        ADD(WARNING, "quorum", "see guard",
+            "strict clients are granted nothing for another %" PRId64
+            " s: until then fewer than %zu nodes vote for them",
+            wait_s, quorum);
     } else if (usable < n) {
-        rl_findings_add(findings, "quorum", RL_LEVEL_OK, RL_NODE_NONE, NULL,
-                        "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
+        ADD(OK, "quorum", NULL, "%s", text);
+    } else if (n > 1) {
+        ADD(OK, "quorum", NULL, "all %zu are usable, %zu are needed", n, quorum);
     } else {
-        rl_findings_add(findings, "quorum", RL_LEVEL_OK, RL_NODE_NONE, NULL,
-                        "all %zu are usable, %zu are needed", n, quorum);
+        ADD(OK, "quorum", NULL, "it is usable");
     }
     return wait_s;
 }
 
 static void judge_count(struct rl_findings *findings, size_t n) {
     if (n <= 2) {
-        rl_findings_add(findings, "number", RL_LEVEL_WARNING, RL_NODE_NONE,
-                        "use 3 or 5 independent nodes",
-                        n == 1 ? "one node: if it fails there are no locks, if it forgets there "
-                                 "are two holders"
-                               : "two nodes: both are needed, so neither may fail");
+        ADD(WARNING, "number", "use 3 or 5 independent nodes",
+            n == 1 ? "one node: if it fails there are no locks, if it forgets there "
+                     "are two holders"
+                   : "two nodes: both are needed, so neither may fail");
     } else if (n % 2 == 0) {
-        rl_findings_add(findings, "number", RL_LEVEL_NOTE, RL_NODE_NONE,
-                        "one node less would do the same, one more would tolerate another failure",
-                        "an even number: %zu may fail, as with %zu nodes", (n - 1) / 2, n - 1);
+        ADD(NOTE, "number",
+            "one node less would do the same, one more would tolerate another failure",
+            "an even number: %zu may fail, as with %zu nodes", (n - 1) / 2, n - 1);
     } else {
-        rl_findings_add(findings, "number", RL_LEVEL_OK, RL_NODE_NONE, NULL,
-                        "an odd number: %zu may fail", (n - 1) / 2);
+        ADD(OK, "number", NULL, "an odd number: %zu may fail", (n - 1) / 2);
     }
 }
 
@@ -137,10 +136,9 @@ static void judge_clocks(struct rl_findings *findings, const struct rl_facts *fa
     double spread_ms = last->clock.ahead_ms - first->clock.ahead_ms;
     double error_ms = last->clock.error_ms + first->clock.error_ms;
     if (spread_ms - error_ms > SPREAD_MS_MAX) {
-        rl_findings_add(findings, "clock", RL_LEVEL_WARNING, RL_NODE_NONE,
-                        "run NTP on both: one of them may be set soon, and end locks early",
-                        "%s is %s ahead of %s", last->wire->url.name,
-                        rl_say_duration(spread_ms, shown, sizeof shown), first->wire->url.name);
+        ADD(WARNING, "clock", "run NTP on both: one of them may be set soon, and end locks early",
+            "%s is %s ahead of %s", last->wire->url.name,
+            rl_say_duration(spread_ms, shown, sizeof shown), first->wire->url.name);
     }
 }
 
@@ -159,18 +157,60 @@ static bool judge_text(struct rl_findings *findings, const struct rl_facts *fact
     return facts->no_set[0] == '\0' && facts->set.problem == NULL;
 }
 
+/* "10.0.0.1:6379, 10.0.0.2:6379", as far as there is room. */
+static const char *members_of(const struct rl_config *config, char *text, size_t size) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < config->n && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "",
+                                 strstr(config->members[i].url, "://") + 3);
+    }
+    return text;
+}
+
+/* Whether the node was in the set of the latest configuration, and is not any more. */
+static bool has_left(const struct rl_facts *latest, const struct rl_facts *other) {
+    const struct rl_config *now = &latest->set, *its = &other->set;
+    bool is_member = its->key.epoch == 0 || strcmp(its->key.id, now->key.id) != 0 || now->is_joint;
+    for (uint32_t i = 0; i < now->n && !is_member; i++) {
+        is_member = strcmp(now->members[i].url, its->members[its->self].url) == 0;
+    }
+    return !is_member;
+}
+
+static void judge_left(struct rl_findings *findings, const struct rl_config *now, int node) {
+    char members[400], remedy[480];
+    snprintf(remedy, sizeof remedy, "list the nodes of the set: %s",
+             members_of(now, members, sizeof members));
+    rl_findings_add(findings, "set", RL_LEVEL_WARNING, node, remedy, "it has left the set");
+}
+
+/* All know of a change: it is pending, or these are the nodes that it has left behind. */
+static void judge_pending(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
+    bool are_old = true;
+    for (size_t i = 0; i < n; i++) {
+        const struct rl_config *config = &facts[i].set;
+        are_old = are_old &&
+                  (!facts[i].is_reachable || config->members[config->self].sides == RL_CONFIG_OLD);
+    }
+    rl_findings_add(findings, "set", RL_LEVEL_WARNING, RL_NODE_NONE,
+                    are_old ? "redlock set show says which, and the nodes of the set"
+                            : "redlock set resume, or redlock set abort",
+                    are_old ? "a change of the nodes is pending, or these have left the set"
+                            : "a change of the nodes is pending: locks need both majorities");
+}
+
 static void judge_difference(struct rl_findings *findings, const struct rl_facts *latest,
                              const struct rl_facts *other) {
     const struct rl_config_key *key = &latest->set.key, *theirs = &other->set.key;
     if (theirs->epoch != 0 && strcmp(key->id, theirs->id) != 0) {
-        rl_findings_add(findings, "set", RL_LEVEL_WARNING, RL_NODE_NONE,
-                        "name the nodes of one set", "%s belongs to set %s, and %s to %s",
-                        latest->wire->url.name, key->id, other->wire->url.name, theirs->id);
+        ADD(WARNING, "set", "name the nodes of one set", "%s belongs to set %s, and %s to %s",
+            latest->wire->url.name, key->id, other->wire->url.name, theirs->id);
     } else {
-        rl_findings_add(findings, "set", RL_LEVEL_WARNING, RL_NODE_NONE, SET_REMEDY,
-                        "the configuration of %s is of epoch %" PRIu64 ", and %s has %s",
-                        latest->wire->url.name, key->epoch, other->wire->url.name,
-                        theirs->epoch == 0 ? "none" : "another");
+        ADD(WARNING, "set", SET_REMEDY,
+            "the configuration of %s is of epoch %" PRIu64 ", and %s has %s",
+            latest->wire->url.name, key->epoch, other->wire->url.name,
+            theirs->epoch == 0 ? "none" : "another");
     }
 }
 
@@ -188,22 +228,22 @@ static void judge_set(struct rl_findings *findings, const struct rl_facts *facts
         }
     }
     for (size_t i = 0; i < n && latest != NULL; i++) {
-        if (facts[i].is_reachable &&
-            rl_config_compare(&latest->set.key, &facts[i].set.key) != RL_CONFIG_SAME) {
+        if (facts[i].is_reachable && has_left(latest, &facts[i])) {
+            judge_left(findings, &latest->set, (int)i);
+        } else if (facts[i].is_reachable &&
+                   rl_config_compare(&latest->set.key, &facts[i].set.key) != RL_CONFIG_SAME) {
             other = &facts[i];
         }
     }
     if (other != NULL) {
         judge_difference(findings, latest, other);
     } else if (latest != NULL && latest->set.is_joint) {
-        rl_findings_add(findings, "set", RL_LEVEL_WARNING, RL_NODE_NONE,
-                        "redlock set resume, or redlock set abort",
-                        "a change of the nodes is pending: locks need both majorities");
+        judge_pending(findings, facts, n);
     } else if (latest != NULL) {
-        rl_findings_add(findings, "set", RL_LEVEL_OK, RL_NODE_NONE, NULL, "%s",
-                        latest->set.key.epoch != 0
-                            ? "all have the same configuration"
-                            : "no configuration: all clients have to list the same nodes");
+        ADD(OK, "set", NULL, "%s",
+            latest->set.key.epoch != 0
+                ? "all have the same configuration"
+                : "no configuration: all clients have to list the same nodes");
     }
 }
 

@@ -78,13 +78,14 @@ static void print_facts(const struct rl_facts *facts, size_t n) {
             continue;
         }
         bool knows = f->no_info[0] == '\0';
-        printf("%-10s%-9s%-10s", knows ? f->version : "?",
-               !knows                          ? "?"
-               : strcmp(f->role, "slave") == 0 ? "replica"
-                                               : "primary",
-               !knows             ? "?"
-               : f->uptime_s == 0 ? "0 s"
-                                  : rl_say_duration((double)f->uptime_s * 1e3, up, sizeof up));
+        printf("%-10s%-9s%-10s", knows ? f->info.version : "?",
+               !knows                               ? "?"
+               : strcmp(f->info.role, "slave") == 0 ? "replica"
+                                                    : "primary",
+               !knows ? "?"
+               : f->info.uptime_s == 0
+                   ? "0 s"
+                   : rl_say_duration((double)f->info.uptime_s * 1e3, up, sizeof up));
         if (!f->clock.is_known) {
             printf("?\n");
             continue;
@@ -208,15 +209,16 @@ static void show_node(struct tool_json *json, const struct rl_facts *f) {
     tool_json_put(json, JSON_TEXT("node", f->wire->url.name),
                   JSON_BOOL("reachable", f->is_reachable));
     if (f->is_reachable && f->no_info[0] == '\0') {
-        tool_json_put(json, JSON_TEXT("server", f->server), JSON_TEXT("version", f->version),
-                      JSON_TEXT("mode", f->mode),
-                      JSON_TEXT("role", strcmp(f->role, "slave") == 0 ? "replica" : "primary"),
-                      JSON_TEXT("run_id", f->run_id), JSON_INT("uptime_s", f->uptime_s),
-                      JSON_INT("replicas", f->replicas), JSON_BOOL("aof", f->aof_enabled != 0),
+        tool_json_put(json, JSON_TEXT("server", f->info.server),
+                      JSON_TEXT("version", f->info.version), JSON_TEXT("mode", f->info.mode),
+                      JSON_TEXT("role", strcmp(f->info.role, "slave") == 0 ? "replica" : "primary"),
+                      JSON_TEXT("run_id", f->info.run_id), JSON_INT("uptime_s", f->info.uptime_s),
+                      JSON_INT("replicas", f->info.replicas),
+                      JSON_BOOL("aof", f->info.aof_enabled != 0),
                       JSON_TEXT("appendfsync", f->has_config ? f->appendfsync : NULL),
                       JSON_TEXT("save", f->has_config ? f->save : NULL),
-                      JSON_TEXT("maxmemory_policy", f->policy),
-                      JSON_INT("maxmemory", f->maxmemory));
+                      JSON_TEXT("maxmemory_policy", f->info.policy),
+                      JSON_INT("maxmemory", f->info.maxmemory));
     }
     tool_json_put(json, JSON_IF(has_clock, JSON_REAL("latency_ms", f->clock.latency_ms)),
                   JSON_IF(has_clock, JSON_REAL("latency_max_ms", f->clock.latency_max_ms)),

@@ -15,33 +15,30 @@
 #include "wire/wire.h"
 
 #define TTL_MS 10000
-#define TTL "10000"
 
 struct trials {
     struct rl_facts *facts;
     char key[RL_FACT_MAX];
-    char channel[RL_FACT_MAX + 16];
-    char client[sizeof RL_COMMAND_CLIENT_CHANNEL + RL_CLIENT_ID_LEN]; /* the channel of one */
     char token[RL_COMMAND_TOKEN_LEN + 1];
 };
 
-/* Notes what is wrong with a reply, if anything, and frees it. Returns whether it is good. */
+/* Notes what is wrong with a reply, if anything is and nothing was before, and frees it. Returns
+ * whether it is good. */
 static bool note(struct trials *trials, enum rl_trial which, redisReply *reply, bool is_good) {
     char *out = trials->facts->trials[which];
     const char *why = reply == NULL ? rl_socket_error(&trials->facts->wire->socket)
                       : reply->type == REDIS_REPLY_ERROR ? reply->str
                       : is_good                          ? ""
                                                          : "protocol error: unexpected reply";
-    tool_utf8_clean(why, strlen(why), out, RL_FACT_MAX);
+    if (out[0] == '\0') {
+        tool_utf8_clean(why, strlen(why), out, RL_FACT_MAX);
+    }
+    is_good = why[0] == '\0';
     freeReplyObject(reply);
-    return out[0] == '\0';
+    return is_good;
 }
 
-/* The same for a command that the library does not have; nil is good, too. */
-static void note_type(struct trials *trials, enum rl_trial which, redisReply *reply, int type) {
-    note(trials, which, reply,
-         reply != NULL && (reply->type == type || reply->type == REDIS_REPLY_NIL));
-}
+/* -- What the library sends -- */
 
 /* Whether the node has forgotten, or never had, the script. */
 static bool lacks_script(const redisReply *reply) {
@@ -61,8 +58,8 @@ static redisReply *send_command(struct trials *trials, const struct rl_request *
     return rl_wire_reply(trials->facts->wire);
 }
 
-/* The command, of the trial's key; token: NULL for the trial's. */
-static redisReply *run(struct trials *trials, const char *token, struct rl_request command) {
+/* The command, of the trial's key and token; a permit's token says that it is one of one. */
+static redisReply *run(struct trials *trials, struct rl_request command) {
     const struct rl_bytes name = {trials->key, strlen(trials->key)};
     const bool is_permit = command.lock_mode == RL_PERMIT;
     const struct rl_target target = {.resources = &name,
@@ -72,7 +69,11 @@ static redisReply *run(struct trials *trials, const char *token, struct rl_reque
                                      .take = is_permit,
                                      .holder = ""};
     command.target = &target;
-    memcpy(command.token, token != NULL ? token : trials->token, sizeof command.token);
+    memcpy(command.token, trials->token, sizeof command.token);
+    if (is_permit) {
+        memcpy(command.token + RL_CLIENT_ID_LEN, "010000000000000000000001",
+               RL_COMMAND_TOKEN_LEN - RL_CLIENT_ID_LEN);
+    }
     command.ttl_ms = TTL_MS;
     command.grace_ms = TTL_MS;
     redisReply *reply = send_command(trials, &command);
@@ -83,279 +84,185 @@ static redisReply *run(struct trials *trials, const char *token, struct rl_reque
     }
     return reply;
 }
+static_assert(RL_COMMAND_TOKEN_LEN - RL_CLIENT_ID_LEN == 24, "as the token of a permit has it");
 
-/* As rl_reply_judge(); an error or a missing reply counts as RL_NOT_REDIS. */
-static struct rl_answer judge(const struct rl_request *command, redisReply *reply) {
-    struct rl_answer answer = {.verdict = RL_NOT_REDIS};
-    if (reply != NULL && reply->type != REDIS_REPLY_ERROR) {
-        answer = rl_reply_judge(command->kind, reply);
-    }
-    return answer;
-}
+/* A client that does not listen, so that it gets nothing. */
+#define NOBODY "0000000000000000000000000000000000000000"
+static_assert(sizeof NOBODY == RL_COMMAND_TOKEN_LEN + 1, "a token");
 
-/* A command that the library does not send, with the trial's key for %s: its answer is ignored. */
-static void forget(struct trials *trials, const char *format) {
-    redisReply *reply = rl_wire_command(trials->facts->wire, format, trials->key);
-    freeReplyObject(reply);
-}
-
-/* A command, and the answer that the node must give. */
-struct step {
-    const char *token; /* NULL: the trial's */
+/* Each command of the library at least once, in an order in which the key is free at the end. What
+ * it answers is of no matter, if it is an answer to it. */
+static const struct {
+    enum rl_trial trial;
     struct rl_request command;
-    enum rl_verdict verdict;
-    uint32_t waiting; /* of the answer; how many read */
-    uint8_t which;
+} library[] = {
+    {RL_TRIAL_SET, {.kind = RL_COMMAND_SET}},
+    {RL_TRIAL_EXTEND, {.kind = RL_COMMAND_EXTEND}},
+    {RL_TRIAL_RELEASE, {.kind = RL_COMMAND_RELEASE}},
+    {RL_TRIAL_FENCE, {.kind = RL_COMMAND_TAKE, .counter = 1}},
+    {RL_TRIAL_FENCE, {.kind = RL_COMMAND_RAISE, .counter = 1}},
+    {RL_TRIAL_RELEASE, {.kind = RL_COMMAND_RELEASE}},
+    {RL_TRIAL_LINE, {.kind = RL_COMMAND_JOIN}},
+    {RL_TRIAL_LINE, {.kind = RL_COMMAND_TAKE, .has_turn = true}},
+    {RL_TRIAL_LINE,
+     {.kind = RL_COMMAND_RELEASE_LINE,
+      .mode = RL_RELEASE_SERVE,
+      .successor = NOBODY,
+      .lease_ms = 1}},
+    {RL_TRIAL_LINE, {.kind = RL_COMMAND_LEAVE}},
+    {RL_TRIAL_READERS, {.kind = RL_COMMAND_TAKE, .lock_mode = RL_SHARED}},
+    {RL_TRIAL_READERS, {.kind = RL_COMMAND_EXTEND, .lock_mode = RL_SHARED}},
+    {RL_TRIAL_READERS, {.kind = RL_COMMAND_READER}},
+    {RL_TRIAL_READERS, {.kind = RL_COMMAND_RELEASE_LINE, .intent_ms = TTL_MS}},
+    {RL_TRIAL_READERS, {.kind = RL_COMMAND_RELEASE_LINE, .intent_ms = RL_INTENT_DROP}},
+    {RL_TRIAL_READERS, {.kind = RL_COMMAND_UPGRADE, .lock_mode = RL_SHARED}},
+    {RL_TRIAL_READERS, {.kind = RL_COMMAND_EXTEND, .lock_mode = RL_SHARED, .converts = true}},
+    {RL_TRIAL_READERS,
+     {.kind = RL_COMMAND_RELEASE_LINE, .lock_mode = RL_SHARED, .mode = RL_RELEASE_SERVE}},
+    {RL_TRIAL_READERS, {.kind = RL_COMMAND_JOIN, .lock_mode = RL_SHARED}},
+    {RL_TRIAL_READERS, {.kind = RL_COMMAND_LEAVE, .lock_mode = RL_SHARED}},
+    {RL_TRIAL_PERMITS, {.kind = RL_COMMAND_JOIN, .lock_mode = RL_PERMIT, .from = RL_NO_SLOT}},
+    {RL_TRIAL_PERMITS,
+     {.kind = RL_COMMAND_TAKE, .lock_mode = RL_PERMIT, .has_turn = true, .slots = {.n = 1}}},
+    {RL_TRIAL_PERMITS, {.kind = RL_COMMAND_LEAVE, .lock_mode = RL_PERMIT}},
+    {RL_TRIAL_PERMITS, {.kind = RL_COMMAND_SLOT, .lock_mode = RL_PERMIT, .index = RL_NO_SLOT}},
+    {RL_TRIAL_PERMITS,
+     {.kind = RL_COMMAND_RELEASE_PERMIT,
+      .lock_mode = RL_PERMIT,
+      .mode = RL_RELEASE_SERVE,
+      .slots = {.n = 1}}},
+    {RL_TRIAL_PERMITS, {.kind = RL_COMMAND_SET_PERMITS, .lock_mode = RL_PERMIT}},
 };
 
-/* Returns whether each step got the answer it should get. */
-static bool play(struct trials *trials, enum rl_trial about, const struct step *steps, size_t n) {
-    bool is_good = true;
-    for (size_t i = 0; is_good && i < n; i++) {
-        const struct step *step = &steps[i];
-        struct redisReply *reply = run(trials, step->token, step->command);
-        const struct rl_answer answer = judge(&step->command, reply);
-        const bool is_answer = answer.verdict != RL_NOT_REDIS;
-        is_good = answer.verdict == step->verdict && answer.line.waiting == step->waiting &&
-                  answer.line.which == step->which;
-        if (note(trials, about, reply, is_answer) && !is_good) {
-            snprintf(trials->facts->trials[about], RL_FACT_MAX,
-                     "NOPERM one of its commands is forbidden");
-        }
-    }
-    return is_good;
-}
+/* -- What its scripts call -- */
 
-static bool may_try(const struct trials *trials) {
-    return trials->facts->trials[RL_TRIAL_SET][0] == '\0' &&
-           trials->facts->trials[RL_TRIAL_RELEASE][0] == '\0';
-}
+#define LINE RL_COMMAND_LINE_PREFIX "{%s}"
+#define LINE_SHARED RL_COMMAND_LINE_SHARED_PREFIX "{%s}"
+#define LINE_PERMITS RL_COMMAND_LINE_PREFIX "permits:{%s}"
+#define READERS RL_COMMAND_READERS_PREFIX "{%s}"
+#define SLOT RL_COMMAND_SLOT_PREFIX "0:{%s}"
+#define ONE_CLIENT RL_COMMAND_CLIENT_CHANNEL "doctor"
 
-/* number: behind the client. */
-static void make_token(const struct trials *trials, const char *number,
-                       char token[RL_COMMAND_TOKEN_LEN + 1]) {
-    int length = snprintf(token, RL_COMMAND_TOKEN_LEN + 1, "%.*s%s", RL_CLIENT_ID_LEN,
-                          trials->token, number);
-    assert(length == RL_COMMAND_TOKEN_LEN);
-    (void)length;
-}
+/* A script ignores a refusal where a lock is good without the refused command, so each command is
+ * tried by itself, with the trial's key for %s. None of them makes a key. */
+static const struct {
+    enum rl_trial trial;
+    const char *format;
+} calls[] = {
+    {RL_TRIAL_LINE, "TIME"},
+    {RL_TRIAL_LINE, "GET " RL_COMMAND_SECRET},
+    {RL_TRIAL_LINE, "ZADD " LINE " XX 1 m"},
+    {RL_TRIAL_LINE, "ZRANK " LINE " m"},
+    {RL_TRIAL_LINE, "ZCARD " LINE},
+    {RL_TRIAL_LINE, "ZRANGE " LINE " 0 0"},
+    {RL_TRIAL_LINE, "ZREM " LINE " m"},
+    {RL_TRIAL_LINE, "ZPOPMIN " LINE},
+    {RL_TRIAL_NUMSUB, "PUBSUB NUMSUB " ONE_CLIENT},
+    {RL_TRIAL_READERS, "TIME"},
+    {RL_TRIAL_READERS, "EXISTS " READERS},
+    {RL_TRIAL_READERS, "ZADD " READERS " XX 1 m"},
+    {RL_TRIAL_READERS, "ZSCORE " READERS " m"},
+    {RL_TRIAL_READERS, "ZCOUNT " READERS " 0 1"},
+    {RL_TRIAL_READERS, "ZRANGE " READERS " 0 0"},
+    {RL_TRIAL_READERS, "ZRANGEBYSCORE " READERS " 0 1"},
+    {RL_TRIAL_READERS, "ZREMRANGEBYSCORE " READERS " 0 1"},
+    {RL_TRIAL_READERS, "PEXPIREAT " READERS " 1"},
+    {RL_TRIAL_READERS, "ZADD " LINE_SHARED " XX 1 m"},
+    {RL_TRIAL_READERS, "ZRANK " LINE_SHARED " m"},
+    {RL_TRIAL_READERS, "ZCARD " LINE_SHARED},
+    {RL_TRIAL_READERS, "ZREM " LINE_SHARED " m"},
+    {RL_TRIAL_READERS, "EXISTS " RL_COMMAND_INTENT_PREFIX "{%s}"},
+    {RL_TRIAL_READERS, "EXISTS " RL_COMMAND_UPGRADE_PREFIX "{%s}"},
+    {RL_TRIAL_PERMITS, "TIME"},
+    {RL_TRIAL_PERMITS, "MGET " SLOT},
+    {RL_TRIAL_PERMITS, "EXISTS " SLOT},
+    {RL_TRIAL_PERMITS, "GET " RL_COMMAND_PERMITS_PREFIX "{%s}"},
+    {RL_TRIAL_PERMITS, "ZADD " LINE_PERMITS " XX 1 m"},
+    {RL_TRIAL_PERMITS, "ZRANK " LINE_PERMITS " m"},
+    {RL_TRIAL_PERMITS, "ZCARD " LINE_PERMITS},
+    {RL_TRIAL_PERMITS, "ZRANGE " LINE_PERMITS " 0 0"},
+    {RL_TRIAL_PERMITS, "ZREM " LINE_PERMITS " m"},
+    {RL_TRIAL_TURN, "PUBLISH " ONE_CLIENT " m"},
+    {RL_TRIAL_PUBLISH, "PUBLISH redlock:%s m"},
+};
 
-/* Two clients read; neither can become the writer while the other reads, and the second gets the
- * reply that they would deadlock. A writer notes that it waits, which keeps new readers out. The
- * remaining reader becomes the writer; another client waits to read and leaves. The writer reads
- * again, and releases. */
-static void try_readers(struct trials *trials) {
-    char other[RL_COMMAND_TOKEN_LEN + 1], waiter[RL_COMMAND_TOKEN_LEN + 1];
-    if (!may_try(trials)) {
-        return;
-    }
-    snprintf(other, sizeof other, "%c%s", trials->token[0] == '0' ? '1' : '0', trials->token + 1);
-    make_token(trials, "0123456789abcdef01234567", waiter);
-    const struct rl_request share = {.kind = RL_COMMAND_TAKE, .lock_mode = RL_SHARED};
-    const struct rl_request upgrade = {.kind = RL_COMMAND_UPGRADE, .lock_mode = RL_SHARED};
-    const struct rl_request extend = {.kind = RL_COMMAND_EXTEND, .lock_mode = RL_SHARED};
-    const struct rl_request release = {
-        .kind = RL_COMMAND_RELEASE_LINE, .lock_mode = RL_SHARED, .mode = RL_RELEASE_SERVE};
-    const struct rl_request intend = {.kind = RL_COMMAND_RELEASE_LINE};
-    struct rl_request convert = extend, note = intend, drop = intend;
-    convert.converts = true;
-    note.intent_ms = TTL_MS;
-    drop.intent_ms = RL_INTENT_DROP;
-    const struct step steps[] = {
-        {NULL, share, RL_YES, 0, 0},
-        {other, share, RL_YES, 0, 0},
-        {NULL, extend, RL_YES, 0, 0},
-        {NULL, {.kind = RL_COMMAND_READER}, RL_YES, 2, 0},
-        {NULL, upgrade, RL_NO, 0, RL_UPGRADE_OTHERS},
-        {other, upgrade, RL_NO, 0, RL_UPGRADE_MEETS_UPGRADE},
-        {other, release, RL_YES, 0, 0},
-        {other, note, RL_NO, 0, 0},
-        {other, share, RL_NO, 0, 1},
-        {other, drop, RL_NO, 0, 0},
-        {other, share, RL_YES, 0, 0},
-        {other, release, RL_YES, 0, 0},
-        {NULL, upgrade, RL_YES, 0, 0},
-        {waiter, {.kind = RL_COMMAND_JOIN, .lock_mode = RL_SHARED}, RL_NO, 0, 0},
-        {waiter, {.kind = RL_COMMAND_LEAVE, .lock_mode = RL_SHARED}, RL_YES, 0, 0},
-        {NULL, convert, RL_YES, 0, 0},
-        {NULL, release, RL_YES, 0, 0},
-    };
-    if (!play(trials, RL_TRIAL_READERS, steps, sizeof steps / sizeof steps[0])) {
-        forget(trials, "DEL %s");
-        forget(trials, "DEL " RL_COMMAND_READERS_PREFIX "{%s}");
-        forget(trials, "DEL " RL_COMMAND_INTENT_PREFIX "{%s}");
-        forget(trials, "DEL " RL_COMMAND_UPGRADE_PREFIX "{%s}");
-        forget(trials, "DEL " RL_COMMAND_LINE_SHARED_PREFIX "{%s}");
-    }
-}
+/* Keys that are left where a command was refused, and the number of permits; if they cannot be
+ * deleted they end. */
+static const char *const left[] = {
+    "DEL %s",
+    "DEL " RL_COMMAND_COUNTER_PREFIX "%s",
+    "DEL " LINE,
+    "DEL " LINE_SHARED,
+    "DEL " LINE_PERMITS,
+    "DEL " READERS,
+    "DEL " RL_COMMAND_INTENT_PREFIX "{%s}",
+    "DEL " RL_COMMAND_UPGRADE_PREFIX "{%s}",
+    "DEL " SLOT,
+    "DEL " RL_COMMAND_PERMITS_PREFIX "{%s}",
+};
 
-/* A semaphore of one permit: the first client gets it, the second waits, leaves, waits again, and
- * is not there when the permit is released; then the number is set, and asked for. */
-static void try_permits(struct trials *trials) {
-    char first[RL_COMMAND_TOKEN_LEN + 1], second[RL_COMMAND_TOKEN_LEN + 1];
-    if (!may_try(trials)) {
-        return;
-    }
-    make_token(trials, "010000000000000000000001", first); /* for one permit each */
-    make_token(trials, "010000000000000000000002", second);
-    const struct rl_request join = {
-        .kind = RL_COMMAND_JOIN, .lock_mode = RL_PERMIT, .from = RL_NO_SLOT};
-    const struct rl_request take = {
-        .kind = RL_COMMAND_TAKE, .lock_mode = RL_PERMIT, .has_turn = true, .slots = {.n = 1}};
-    const struct step steps[] = {
-        {first,
-         {.kind = RL_COMMAND_JOIN,
-          .lock_mode = RL_PERMIT,
-          .from = RL_NO_SLOT,
-          .join = RL_JOIN_PEEK},
-         RL_YES,
-         0,
-         0},
-        {first, take, RL_YES, 0, 0},
-        {second, join, RL_NO, 0, 0},
-        {second, {.kind = RL_COMMAND_LEAVE, .lock_mode = RL_PERMIT}, RL_YES, 0, 0},
-        {second, join, RL_NO, 0, 0},
-        {first, take, RL_YES, 1, 0}, /* as after a lost answer; the reply counts the waiters */
-        {first,
-         {.kind = RL_COMMAND_RELEASE_PERMIT,
-          .lock_mode = RL_PERMIT,
-          .mode = RL_RELEASE_SERVE,
-          .slots = {.n = 1}},
-         RL_YES,
-         0,
-         0},
-        {NULL, {.kind = RL_COMMAND_SET_PERMITS, .lock_mode = RL_PERMIT}, RL_YES, 0, 0},
-        {NULL,
-         {.kind = RL_COMMAND_SLOT, .lock_mode = RL_PERMIT, .index = RL_NO_SLOT},
-         RL_YES,
-         1,
-         0},
-        {NULL, {.kind = RL_COMMAND_SLOT, .lock_mode = RL_PERMIT, .index = 0}, RL_NO, 0, 0},
-    };
-    play(trials, RL_TRIAL_PERMITS, steps, sizeof steps / sizeof steps[0]);
-    /* The number lives for a day. */
-    forget(trials, "DEL " RL_COMMAND_PERMITS_PREFIX "{%s}");
-    forget(trials, "DEL " RL_COMMAND_SLOT_PREFIX "0:{%s}");
-    forget(trials, "DEL " RL_COMMAND_LINE_PREFIX "permits:{%s}");
-}
+/* A subscribed connection takes no other commands. */
+static const struct {
+    enum rl_trial trial;
+    const char *format;
+} last[] = {
+    {RL_TRIAL_TURN_HEARD, "SUBSCRIBE " ONE_CLIENT},
+    {RL_TRIAL_SUBSCRIBE, "SUBSCRIBE redlock:%s"},
+};
 
-static void make_names(struct trials *trial) {
+/* -- The trial -- */
+
+static void make_names(struct trials *trials) {
     unsigned char random[RL_COMMAND_TOKEN_LEN / 2] = {0};
-    const char *prefix = trial->facts->wire->args->key_prefix;
+    const char *prefix = trials->facts->wire->args->key_prefix;
     ssize_t length = getrandom(random, sizeof random, 0);
     assert(length == (ssize_t)sizeof random);
     (void)length;
     for (size_t i = 0; i < sizeof random; i++) {
-        snprintf(trial->token + 2 * i, 3, "%02x", random[i]);
+        snprintf(trials->token + 2 * i, 3, "%02x", random[i]);
     }
-    snprintf(trial->key, sizeof trial->key, "%.80s%.16s",
-             prefix != NULL ? prefix : "redlock-doctor:", trial->token);
-    snprintf(trial->channel, sizeof trial->channel, "redlock:%s", trial->key);
-    snprintf(trial->client, sizeof trial->client, RL_COMMAND_CLIENT_CHANNEL "%.*s",
-             RL_CLIENT_ID_LEN, trial->token);
-}
-
-/* One command; without a key, because SET was refused, those that follow it answer no if they may
- * run. */
-static bool try_script(struct trials *trial, enum rl_trial which, struct rl_request command,
-                       enum rl_verdict wanted) {
-    redisReply *reply = run(trial, NULL, command);
-    const bool is_good = judge(&command, reply).verdict == wanted;
-    return note(trial, which, reply, is_good);
-}
-
-static void try_key(struct trials *trial) {
-    const bool is_set =
-        try_script(trial, RL_TRIAL_SET, (struct rl_request){.kind = RL_COMMAND_SET}, RL_YES);
-    const enum rl_verdict wanted = is_set ? RL_YES : RL_NO;
-    try_script(trial, RL_TRIAL_EXTEND, (struct rl_request){.kind = RL_COMMAND_EXTEND}, wanted);
-    if (!try_script(trial, RL_TRIAL_RELEASE, (struct rl_request){.kind = RL_COMMAND_RELEASE},
-                    wanted)) {
-        forget(trial, "DEL %s");
-    }
+    snprintf(trials->key, sizeof trials->key, "%.80s%.16s",
+             prefix != NULL ? prefix : "redlock-doctor:", trials->token);
 }
 
 /* A release by a native command of the server. It works, or the server does not know it, or it is a
  * finding. The key is gone by now. A client would try the same, by what INFO says. After all others
  * but SUBSCRIBE: what is between client and server may end the connection (lib/redis/native.h). */
-static void try_native(struct trials *trial) {
-    const struct rl_info *info = &trial->facts->judged;
+static void try_native(struct trials *trials) {
+    const struct rl_info *info = &trials->facts->info.judged;
     const bool has_delex = rl_info_has_delex(info);
     if (!has_delex && !rl_info_has_delifeq(info)) {
         return;
     }
     const enum rl_command_kind kind = has_delex ? RL_COMMAND_DELEX : RL_COMMAND_DELIFEQ;
-    redisReply *reply = run(trial, NULL, (struct rl_request){.kind = (uint8_t)kind});
+    redisReply *reply = run(trials, (struct rl_request){.kind = (uint8_t)kind});
     bool is_error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
     if (is_error && rl_reply_reason(reply->str) == REDLOCK_ERR_NODE_PERMISSION) {
-        note(trial, has_delex ? RL_TRIAL_DELEX : RL_TRIAL_DELIFEQ, reply, false);
+        note(trials, has_delex ? RL_TRIAL_DELEX : RL_TRIAL_DELIFEQ, reply, false);
     } else {
         freeReplyObject(reply);
     }
 }
 
-/* With a counter of the doctor's own. Key and counter expire if they cannot be deleted. */
-static void try_fence(struct trials *trial) {
-    const struct rl_request take = {.kind = RL_COMMAND_TAKE, .counter = 1};
-    const struct rl_request raise = {.kind = RL_COMMAND_RAISE, .counter = 1};
-    const bool is_fenced = try_script(trial, RL_TRIAL_FENCE, take, RL_YES);
-    try_script(trial, RL_TRIAL_RAISE, raise, is_fenced ? RL_YES : RL_NO);
-    forget(trial, "DEL %s");
-    forget(trial, "DEL " RL_COMMAND_COUNTER_PREFIX "%s");
-}
-
-/* Two clients: the first has the turn; the second waits, leaves, waits again, is passed the lock,
- * is handed it, and is not there. This tries each command of the scripts. Where the node cannot
- * know that the second client is gone, that client has the lock for a moment. */
-static void try_line(struct trials *trial) {
-    char second[RL_COMMAND_TOKEN_LEN + 1];
-    make_token(trial, "0123456789abcdef01234567", second);
-    const struct rl_request join = {.kind = RL_COMMAND_JOIN};
-    const struct step steps[] = {
-        {NULL, {.kind = RL_COMMAND_JOIN}, RL_YES, 0, 0},
-        {second, join, RL_NO, 0, 0},
-        {second, {.kind = RL_COMMAND_LEAVE}, RL_YES, 0, 0},
-        {second, join, RL_NO, 0, 0},
-        {NULL, {.kind = RL_COMMAND_TAKE, .has_turn = true}, RL_YES, 1, 0},
-        {NULL,
-         {.kind = RL_COMMAND_RELEASE_LINE,
-          .mode = RL_RELEASE_SERVE,
-          .successor = second,
-          .lease_ms = 1},
-         RL_YES,
-         0,
-         0},
-    };
-    if (play(trial, RL_TRIAL_LINE, steps, sizeof steps / sizeof steps[0])) {
-        /* Without it the scripts need two round trips. */
-        note_type(trial, RL_TRIAL_LINE,
-                  rl_wire_command(trial->facts->wire, "GET " RL_COMMAND_SECRET),
-                  REDIS_REPLY_STRING);
-    } else {
-        forget(trial, "DEL %s");
-        forget(trial, "DEL " RL_COMMAND_LINE_PREFIX "{%s}");
-    }
-}
-
 void rl_doctor_try(struct rl_facts *facts) {
-    struct trials trial = {.facts = facts};
+    struct trials trials = {.facts = facts};
     struct rl_wire *wire = facts->wire;
-    make_names(&trial);
-    try_key(&trial);
-    try_fence(&trial);
-    try_line(&trial);
-    note_type(&trial, RL_TRIAL_NUMSUB, rl_wire_command(wire, "PUBSUB NUMSUB %s", trial.client),
-              REDIS_REPLY_ARRAY);
-    try_readers(&trial);
-    try_permits(&trial);
-    note_type(&trial, RL_TRIAL_TURN, rl_wire_command(wire, "PUBLISH %s %s", trial.client, ""),
-              REDIS_REPLY_INTEGER);
-    note_type(&trial, RL_TRIAL_PUBLISH, rl_wire_command(wire, "PUBLISH %s %s", trial.channel, ""),
-              REDIS_REPLY_INTEGER);
-    try_native(&trial);
-    /* Last: a subscribed connection takes no other commands. */
-    note_type(&trial, RL_TRIAL_TURN_HEARD, rl_wire_command(wire, "SUBSCRIBE %s", trial.client),
-              REDIS_REPLY_ARRAY);
-    note_type(&trial, RL_TRIAL_SUBSCRIBE, rl_wire_command(wire, "SUBSCRIBE %s", trial.channel),
-              REDIS_REPLY_ARRAY);
+    make_names(&trials);
+    for (size_t i = 0; i < sizeof library / sizeof library[0]; i++) {
+        redisReply *reply = run(&trials, library[i].command);
+        const bool is_answer =
+            reply != NULL && reply->type != REDIS_REPLY_ERROR &&
+            rl_reply_judge(library[i].command.kind, reply).verdict != RL_NOT_REDIS;
+        note(&trials, library[i].trial, reply, is_answer);
+    }
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        note(&trials, calls[i].trial, rl_wire_command(wire, calls[i].format, trials.key), true);
+    }
+    for (size_t i = 0; i < sizeof left / sizeof left[0]; i++) {
+        freeReplyObject(rl_wire_command(wire, left[i], trials.key));
+    }
+    try_native(&trials);
+    for (size_t i = 0; i < sizeof last / sizeof last[0]; i++) {
+        note(&trials, last[i].trial, rl_wire_command(wire, last[i].format, trials.key), true);
+    }
 }

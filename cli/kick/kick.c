@@ -30,7 +30,7 @@ struct kick {
     struct rl_found found;
     struct rl_kick_targets targets;
     struct rl_kick_note note;
-    struct rl_kick_noted noted[REDLOCK_NODES_MAX];
+    rl_kick_why not_noted[REDLOCK_NODES_MAX]; /* why */
     char answer[ANSWER_MAX];
 };
 
@@ -93,7 +93,7 @@ static void show_meaning(const struct kick *kick) {
 
 static void print_node(const struct kick *kick, size_t index, int node_width) {
     const redlock_node_outcome outcome = rl_kick_outcome(&kick->targets, index);
-    const struct rl_kick_noted *noted = &kick->noted[index];
+    const char *not_noted = kick->not_noted[index];
     printf("  %-*s", node_width, kick->found.look.node_holders[index].s.node);
     if (outcome.vote == REDLOCK_VOTE_GRANTED || outcome.vote == REDLOCK_VOTE_REFUSED) {
         printf("%-*s", KEY_WIDTH, outcome.vote == REDLOCK_VOTE_GRANTED ? "deleted" : "not there");
@@ -103,12 +103,12 @@ static void print_node(const struct kick *kick, size_t index, int node_width) {
                                                            : "no answer in time",
                        KEY_WIDTH);
     }
-    if (noted->is_noted) {
+    if (not_noted[0] == '\0') {
         printf("noted");
     } else {
         char why[RL_KICK_WHY_MAX + 16];
         snprintf(why, sizeof why, "%snot noted: %s",
-                 outcome.vote == REDLOCK_VOTE_FAILED ? "; " : "", noted->why);
+                 outcome.vote == REDLOCK_VOTE_FAILED ? "; " : "", not_noted);
         rl_say_painted(RL_PAINT_WARN, why, 0);
     }
     printf("\n");
@@ -123,7 +123,7 @@ static void print_screen(const struct kick *kick, enum rl_kick_verdict verdict) 
     size_t noted = 0;
     for (size_t i = 0; i < look->n; i++) {
         node_width = rl_say_widen(node_width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
-        noted += kick->noted[i].is_noted;
+        noted += kick->not_noted[i][0] == '\0';
     }
     node_width += 2;
     printf("  %-*s%-*s%s\n", node_width, "node", KEY_WIDTH, "key", "note");
@@ -170,7 +170,7 @@ static void print_json(const struct kick *kick, enum rl_kick_verdict verdict) {
                                                  : outcome.vote == REDLOCK_VOTE_FAILED
                                                      ? outcome.reason
                                                      : REDLOCK_ERR_NODE_TIMEOUT)),
-            JSON_BOOL("noted", kick->noted[i].is_noted));
+            JSON_BOOL("noted", kick->not_noted[i][0] == '\0'));
     }
     tool_json_close(&json, ']');
     tool_json_close(&json, '}');
@@ -192,13 +192,6 @@ static void show_outcome(const struct kick *kick, enum rl_kick_verdict verdict) 
 /* -- Arguments -- */
 
 static int check(struct kick *kick, const struct rl_args *args) {
-    if (args->child != NULL) {
-        return rl_fail(RL_EXIT_USAGE, "kick: it runs no command; leave -- out");
-    }
-    if (args->n_words != 1) {
-        return rl_fail(RL_EXIT_USAGE, "kick: %s redlock kick KEY --reason TEXT",
-                       args->n_words == 0 ? "which lock?" : "one lock at a time:");
-    }
     if (args->reason == NULL) {
         return rl_fail(RL_EXIT_USAGE,
                        "kick: why? --reason TEXT is noted on the nodes for a day, for those who "
@@ -325,7 +318,7 @@ static int kick_it(struct kick *kick, struct rl_args *args) {
                                          : rl_fail(RL_EXIT_HELD, "nothing was done");
     }
     set_note(kick, args);
-    rl_kick_notes_write(args, kick->keys.items[0], &kick->note, kick->noted);
+    rl_kick_notes_write(args, kick->keys.items[0], &kick->note, kick->not_noted);
     exit_status = rl_kick_release(&kick->session, key, &kick->targets);
     if (exit_status != 0) {
         return exit_status;

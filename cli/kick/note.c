@@ -105,17 +105,21 @@ static bool take_token(char token[REDLOCK_TOKEN_LENGTH + 1]) {
 
 bool rl_kick_note_parse(struct rl_kick_note *note, const char *bytes, size_t length) {
     char text[RL_KICK_NOTE_MAX], version[sizeof VERSION], time[DIGITS_MAX + 1];
+    const struct {
+        char *out;
+        size_t size;
+    } fields[] = {{version, sizeof version},         {time, sizeof time},
+                  {note->by, sizeof note->by},       {note->what, sizeof note->what},
+                  {note->token, sizeof note->token}, {note->holder, sizeof note->holder}};
+    const char *at = text;
     if (length >= sizeof text || memchr(bytes, '\0', length) != NULL) {
         return false;
     }
     memcpy(text, bytes, length);
     text[length] = '\0';
-    const char *at = take_field(text, version, sizeof version);
-    at = at != NULL ? take_field(at, time, sizeof time) : NULL;
-    at = at != NULL ? take_field(at, note->by, sizeof note->by) : NULL;
-    at = at != NULL ? take_field(at, note->what, sizeof note->what) : NULL;
-    at = at != NULL ? take_field(at, note->token, sizeof note->token) : NULL;
-    at = at != NULL ? take_field(at, note->holder, sizeof note->holder) : NULL;
+    for (size_t i = 0; at != NULL && i < sizeof fields / sizeof fields[0]; i++) {
+        at = take_field(at, fields[i].out, fields[i].size);
+    }
     if (at == NULL || strcmp(version, VERSION) != 0 || !take_time(time, &note->at_ms) ||
         !is_what(note->what) || !take_token(note->token) || rl_kick_note_check_reason(at) != NULL) {
         return false;

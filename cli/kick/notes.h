@@ -14,15 +14,12 @@
 
 #define RL_KICK_WHY_MAX 128
 
-/* On one node. */
-struct rl_kick_noted {
-    bool is_noted;
-    char why[RL_KICK_WHY_MAX]; /* not */
-};
+/* Why a node has not noted it; "": it has. */
+typedef char rl_kick_why[RL_KICK_WHY_MAX];
 
-/* noted: one for each node. The note's time is that of its score. */
+/* why: one for each node. The note's time is that of its score. */
 void rl_kick_notes_write(const struct rl_args *args, redlock_bytes name,
-                         const struct rl_kick_note *note, struct rl_kick_noted *noted);
+                         const struct rl_kick_note *note, rl_kick_why *why);
 
 /* Removes a note again, if nothing was kicked. */
 void rl_kick_notes_withdraw(const struct rl_args *args, redlock_bytes name,

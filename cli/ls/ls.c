@@ -11,7 +11,6 @@
 #include "ls/cells.h"
 #include "redlock/redlock.h"
 #include "say.h"
-#include "scan/order.h"
 #include "scan/scan.h"
 #include "token.h"
 #include "tool/json.h"
@@ -99,11 +98,11 @@ static void print_node_json(const struct rl_seen_node *node) {
                    JSON_IF(is_up, JSON_INT("votes_in_ms", node->votes_in_ms)),
                    JSON_IF(has_clock, JSON_REAL("latency_ms", node->clock.latency_ms)),
                    JSON_IF(has_clock, JSON_REAL("clock_ahead_ms", node->clock.ahead_ms)),
-                   JSON_IF(has_info, JSON_TEXT("server", node->server)),
-                   JSON_IF(has_info, JSON_TEXT("version", node->version)),
-                   JSON_IF(has_info, JSON_INT("uptime_s", node->uptime_s)),
-                   JSON_IF(has_info, JSON_INT("memory_bytes", node->memory_bytes)),
-                   JSON_IF(has_info, JSON_INT("commands_per_s", node->commands_per_s)));
+                   JSON_IF(has_info, JSON_TEXT("server", node->info.server)),
+                   JSON_IF(has_info, JSON_TEXT("version", node->info.version)),
+                   JSON_IF(has_info, JSON_INT("uptime_s", node->info.uptime_s)),
+                   JSON_IF(has_info, JSON_INT("memory_bytes", node->info.used_memory)),
+                   JSON_IF(has_info, JSON_INT("commands_per_s", node->info.commands_per_s)));
 }
 
 static void print_json(const struct rl_sweep *sweep, bool waiting) {
@@ -312,13 +311,6 @@ static int show(struct rl_sweep *sweep, void *data) {
 }
 
 int rl_cmd_ls(struct rl_args *args) {
-    char shown[RL_ARGS_SHOWN];
-    if (rl_args_has_words(args, shown)) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "ls: \"%s\" is one argument too many; --prefix %s lists what begins so, and "
-                       "redlock status %s shows one lock",
-                       shown, shown, shown);
-    }
     return rl_scan_once(args, SAMPLES, show, args);
 }
 

@@ -79,11 +79,11 @@ static void values_of(const struct rl_seen_node *node, double values[METRICS]) {
         has_clock ? seconds(node->clock.latency_ms) : UNKNOWN,
         has_clock ? seconds(node->clock.ahead_ms) : UNKNOWN,
         has_clock ? seconds(node->clock.error_ms) : UNKNOWN,
-        has_info ? (double)node->uptime_s : UNKNOWN,
-        has_info ? (double)node->clients : UNKNOWN,
-        has_info ? (double)node->memory_bytes : UNKNOWN,
-        has_info ? (double)node->memory_max_bytes : UNKNOWN,
-        has_info ? (double)node->commands : UNKNOWN,
+        has_info ? (double)node->info.uptime_s : UNKNOWN,
+        has_info ? (double)node->info.clients : UNKNOWN,
+        has_info ? (double)node->info.used_memory : UNKNOWN,
+        has_info ? (double)node->info.maxmemory : UNKNOWN,
+        has_info ? (double)node->info.commands : UNKNOWN,
         has_info ? (double)node->turns : UNKNOWN,
         has_info && node->stored >= 0 ? (double)node->stored : UNKNOWN,
         node->is_whole && !node->is_cut ? 1 : 0,
@@ -99,9 +99,9 @@ static void print_versions(const struct rl_sweep *sweep) {
             printf("redlock_node_version_info{");
             print_label("node", node->wire->url.name);
             printf(",");
-            print_label("server", node->server);
+            print_label("server", node->info.server);
             printf(",");
-            print_label("version", node->version);
+            print_label("version", node->info.version);
             printf("} 1\n");
         }
     }
@@ -170,9 +170,5 @@ static int print(struct rl_sweep *sweep, void *data) {
 }
 
 int rl_cmd_metrics(struct rl_args *args) {
-    char shown[RL_ARGS_SHOWN];
-    if (rl_args_has_words(args, shown)) {
-        return rl_fail(RL_EXIT_USAGE, "metrics: \"%s\" is one argument too many", shown);
-    }
     return rl_scan_once(args, RL_WIRE_SAMPLES, print, NULL);
 }

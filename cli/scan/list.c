@@ -10,13 +10,13 @@
 #include "say.h"
 #include "tool/utf8.h"
 
-#define HOLDINGS_MAX (REDLOCK_NODES_MAX * RL_SEEN_READERS_MAX)
 #define YEAR_US (INT64_C(366) * 86400 * 1000000)
 
-/* What one node has under the key of a lock or a slot. */
-struct node_value {
-    bool is_there;
+/* What one node has of a holder: its token, or another library's value, under the key of the lock
+ * or a slot; or a reader's lease. */
+struct claim {
     struct rl_holder_reply held;
+    int slot; /* -1: the lock */
     int64_t remaining_ms;
     uint64_t fence;
 };
@@ -30,16 +30,21 @@ struct merging {
     const struct rl_seen *first[REDLOCK_NODES_MAX];
     size_t count[REDLOCK_NODES_MAX];
     const struct rl_seen *name; /* one of them */
-    struct rl_holding holdings[HOLDINGS_MAX];
-    size_t n_holdings;
+    struct claim *claims;
+    size_t n_claims, claims_room;
+    struct rl_holding *holdings; /* those with a quorum first */
+    size_t n_holdings, holdings_room;
 };
 
 /* -- Order of what was read -- */
 
+static int compare_bytes(const char *x, size_t x_length, const char *y, size_t y_length) {
+    const int order = memcmp(x, y, x_length < y_length ? x_length : y_length);
+    return order != 0 ? order : (x_length > y_length) - (x_length < y_length);
+}
+
 static int compare_names(const struct rl_seen *x, const struct rl_seen *y) {
-    size_t length = x->length < y->length ? x->length : y->length;
-    int order = memcmp(x->resource, y->resource, length);
-    return order != 0 ? order : x->length < y->length ? -1 : x->length > y->length;
+    return compare_bytes(x->resource, x->length, y->resource, y->length);
 }
 
 static int compare_kinds(const void *a, const void *b) {
@@ -70,165 +75,119 @@ static const struct rl_seen *find(const struct merging *m, size_t node, enum rl_
 
 /* -- Votes -- */
 
-/* How long a quorum will hold it; without a quorum, the longest life. lives: of `votes` nodes. */
-static int64_t life_of(int64_t *lives, size_t votes, size_t quorum) {
-    for (size_t i = 1; i < votes; i++) { /* the longest first */
-        int64_t life = lives[i];
-        size_t at = i;
-        for (; at > 0 && lives[at - 1] != RL_SEEN_FOR_EVER &&
-               (life == RL_SEEN_FOR_EVER || lives[at - 1] < life);
-             at--) {
-            lives[at] = lives[at - 1];
-        }
-        lives[at] = life;
-    }
-    return votes == 0 ? 0 : lives[votes >= quorum ? quorum - 1 : 0];
-}
-
 static int64_t age_ms(const struct merging *m, uint64_t fence) {
     /* A fence begins as the client's wall clock, in us, and is counted up. */
     int64_t age_us = fence < INT64_MAX ? m->wall_us - (int64_t)fence : -YEAR_US;
     return age_us > 10 * YEAR_US || age_us < -YEAR_US / 366 ? -1 : age_us > 0 ? age_us / 1000 : 0;
 }
 
-static bool is_same(const struct node_value *a, const struct node_value *b) {
-    return a->held.is_foreign == b->held.is_foreign && strcmp(a->held.token, b->held.token) == 0 &&
-           (!a->held.is_foreign || strcmp(a->held.holder, b->held.holder) == 0);
+static void claim(struct merging *m, const struct rl_holder_reply *held, int slot,
+                  int64_t remaining_ms, uint64_t fence) {
+    if (held->is_foreign || held->token[0] != '\0') {
+        m->claims = rl_must_grow(m->claims, m->n_claims, &m->claims_room, sizeof *m->claims);
+        m->claims[m->n_claims++] = (struct claim){*held, slot, remaining_ms, fence};
+    }
 }
 
-static bool is_held(const struct node_value *value) {
-    return value->is_there && (value->held.is_foreign || value->held.token[0] != '\0');
+/* Of one holder together. */
+static int compare_holders(const struct claim *x, const struct claim *y) {
+    int order = (x->slot > y->slot) - (x->slot < y->slot);
+    order = order != 0 ? order : strcmp(x->held.token, y->held.token);
+    return order != 0 || !x->held.is_foreign ? order : strcmp(x->held.holder, y->held.holder);
 }
+
+/* ... the one that lives longest first. */
+static int compare_claims(const void *a, const void *b) {
+    const struct claim *x = a, *y = b;
+    const uint64_t x_ms = (uint64_t)x->remaining_ms; /* for ever is the longest */
+    const uint64_t y_ms = (uint64_t)y->remaining_ms;
+    const int order = compare_holders(x, y);
+    return order != 0 ? order : (y_ms > x_ms) - (y_ms < x_ms);
+}
+static_assert(RL_SEEN_FOR_EVER == -1, "the largest uint64_t");
 
 static const char *keep(struct merging *m, const char *text) {
     return rl_memory_text(&m->list->memory, text, strlen(text));
 }
 
-static void add_holding(struct merging *m, const struct rl_holder_reply *held, int slot,
-                        uint32_t votes, int64_t remaining_ms, uint64_t fence) {
+/* votes claims of one holder, who holds it as long as a quorum has it; without one, as long as any
+ * node. */
+static struct rl_holding holding_of(struct merging *m, const struct claim *claims, uint32_t votes) {
     const bool has_quorum = votes >= m->quorum;
     char name[RL_HOLDER_TEXT_MAX + 1];
-    if (m->n_holdings == HOLDINGS_MAX) {
-        return;
+    uint64_t fence = 0;
+    for (uint32_t i = 0; i < votes; i++) {
+        fence = claims[i].fence > fence ? claims[i].fence : fence;
     }
-    tool_utf8_clean(held->holder, strlen(held->holder), name, sizeof name);
-    struct rl_holding holding = {.token = keep(m, held->token),
-                                 .holder = keep(m, name),
-                                 .slot = slot,
-                                 .votes = votes,
-                                 .has_quorum = has_quorum,
-                                 .remaining_ms = remaining_ms,
-                                 .fence = fence,
-                                 .age_ms = fence > 0 ? age_ms(m, fence) : -1};
-    size_t at = m->n_holdings++;
-    for (; has_quorum && at > 0 && !m->holdings[at - 1].has_quorum; at--) {
-        m->holdings[at] = m->holdings[at - 1];
-    }
-    m->holdings[at] = holding;
+    tool_utf8_clean(claims->held.holder, strlen(claims->held.holder), name, sizeof name);
+    return (struct rl_holding){.token = keep(m, claims->held.token),
+                               .holder = keep(m, name),
+                               .slot = claims->slot,
+                               .votes = votes,
+                               .has_quorum = has_quorum,
+                               .remaining_ms = claims[has_quorum ? m->quorum - 1 : 0].remaining_ms,
+                               .fence = fence,
+                               .age_ms = fence > 0 ? age_ms(m, fence) : -1};
 }
 
-/* The holders of the key, or the slot, and on how many nodes. */
-static void count_votes(struct merging *m, const struct node_value *values, int slot) {
-    for (size_t i = 0; i < m->n; i++) {
-        int64_t lives[REDLOCK_NODES_MAX];
-        uint32_t votes = 0;
-        uint64_t fence = 0;
-        bool is_first = is_held(&values[i]);
-        for (size_t j = 0; is_first && j < m->n; j++) {
-            if (is_held(&values[j]) && is_same(&values[i], &values[j])) {
-                is_first = j >= i;
-                lives[votes++] = values[j].remaining_ms;
-                fence = values[j].fence > fence ? values[j].fence : fence;
+/* Makes holdings of the claims: of those with a quorum, then of the others. Returns the number of
+ * the former. */
+static size_t count_votes(struct merging *m) {
+    size_t with_quorum = 0;
+    if (m->n_claims > 0) {
+        qsort(m->claims, m->n_claims, sizeof m->claims[0], compare_claims);
+    }
+    m->n_holdings = 0;
+    for (int is_quorum = 1; is_quorum >= 0; is_quorum--) {
+        size_t votes = 0;
+        for (size_t i = 0; i < m->n_claims; i += votes) {
+            const struct claim *first = &m->claims[i];
+            for (votes = 1; i + votes < m->n_claims; votes++) {
+                if (compare_holders(first, &first[votes]) != 0) {
+                    break;
+                }
+            }
+            if ((votes >= m->quorum) == is_quorum) {
+                m->holdings = rl_must_grow(m->holdings, m->n_holdings, &m->holdings_room,
+                                           sizeof *m->holdings);
+                m->holdings[m->n_holdings++] = holding_of(m, first, (uint32_t)votes);
+                with_quorum += (size_t)is_quorum;
             }
         }
-        if (is_first) {
-            add_holding(m, &values[i].held, slot, votes, life_of(lives, votes, m->quorum), fence);
-        }
     }
+    return with_quorum;
 }
 
-/* What all nodes have under the key, or the slot. Returns the number of nodes that keep it for the
- * next client. */
-static size_t look(const struct merging *m, enum rl_key_kind kind, uint16_t slot,
-                   struct node_value *values) {
-    const enum rl_key_kind counter = kind == RL_KEY_SLOT ? RL_KEY_SLOT_FENCE : RL_KEY_FENCE;
-    size_t reserved = 0;
-    for (size_t i = 0; i < m->n; i++) {
-        const struct rl_seen *seen = find(m, i, kind, slot), *fence = find(m, i, counter, slot);
-        values[i].is_there = seen != NULL;
-        values[i].fence = fence != NULL ? fence->number : 0;
-        if (seen != NULL) {
-            rl_holder_value_parse(seen->value, &values[i].held);
-            values[i].remaining_ms = seen->remaining_ms;
-            reserved += values[i].held.is_reserved;
-        }
-    }
-    return reserved;
+static uint64_t fence_of(const struct merging *m, size_t node, enum rl_key_kind kind,
+                         uint16_t slot) {
+    const struct rl_seen *fence = find(m, node, kind, slot);
+    return fence != NULL ? fence->number : 0;
 }
 
-/* -- Readers -- */
-
-/* The reader's lease on a node where readers have the key, or NULL. */
-static const struct rl_member *lease_of(const struct merging *m, const struct node_value *values,
-                                        size_t node, const char *value) {
-    const struct rl_seen *readers = find(m, node, RL_KEY_READERS, 0);
-    if (readers == NULL || !values[node].is_there || !values[node].held.is_shared) {
-        return NULL;
-    }
-    for (size_t i = 0; i < readers->n_members; i++) {
-        if (readers->members[i].ms > 0 && strcmp(readers->members[i].text, value) == 0) {
-            return &readers->members[i];
-        }
-    }
-    return NULL;
-}
-
-static void count_reader(struct merging *m, const struct node_value *values, size_t node,
-                         const char *value) {
-    int64_t lives[REDLOCK_NODES_MAX];
-    char text[RL_HOLDER_TEXT_MAX + 1];
-    struct rl_holder_reply held;
-    uint32_t votes = 0;
-    uint64_t fence = 0;
-    for (size_t i = 0; i < m->n; i++) {
-        const struct rl_member *lease = lease_of(m, values, i, value);
-        if (lease != NULL && i < node) {
-            return; /* it has been counted */
-        }
-        if (lease != NULL) {
-            lives[votes++] = lease->ms;
-            fence = values[i].fence > fence ? values[i].fence : fence;
-        }
-    }
-    if (votes > 0) {
-        tool_utf8_clean(value, strlen(value), text, sizeof text);
-        rl_holder_value_parse(text, &held);
-        add_holding(m, &held, -1, votes, life_of(lives, votes, m->quorum), fence);
-        /* A reader's fence is the last writer's, so it does not show the reader's age. */
-        m->holdings[m->n_holdings - 1].age_ms = -1;
-    }
-}
-
-/* Returns how many readers hold by a quorum, as far as they can be distinguished. */
-static uint64_t count_readers(struct merging *m, const struct node_value *values) {
-    uint64_t counts[REDLOCK_NODES_MAX], more = 0, with_quorum = 0;
-    size_t n = 0;
+/* Leases of readers on nodes where readers have the key. Returns how many readers there are
+ * according to a quorum, if they are more than were read. */
+static uint64_t claim_leases(struct merging *m, uint32_t shared) {
+    uint64_t least = 0;
+    size_t many = 0;
     for (size_t i = 0; i < m->n; i++) {
         const struct rl_seen *readers = find(m, i, RL_KEY_READERS, 0);
-        for (size_t j = 0; readers != NULL && j < readers->n_members; j++) {
-            count_reader(m, values, i, readers->members[j].text);
+        const uint64_t fence = fence_of(m, i, RL_KEY_FENCE, 0);
+        for (size_t j = 0; readers != NULL && (shared >> i & 1) != 0 && j < readers->n_members;
+             j++) {
+            const struct rl_member *lease = &readers->members[j];
+            char text[RL_HOLDER_TEXT_MAX + 1];
+            struct rl_holder_reply held;
+            tool_utf8_clean(lease->text, strlen(lease->text), text, sizeof text);
+            rl_holder_value_parse(text, &held);
+            if (lease->ms > 0) {
+                claim(m, &held, -1, lease->ms, fence);
+            }
         }
         if (readers != NULL && readers->number > RL_SEEN_READERS_MAX) {
-            counts[n++] = readers->number;
+            least = many++ == 0 || readers->number < least ? readers->number : least;
         }
     }
-    for (size_t i = 0; i < m->n_holdings; i++) {
-        with_quorum += m->holdings[i].has_quorum && m->holdings[i].token[0] != '\0';
-    }
-    for (size_t i = 0; n >= m->quorum && i < n; i++) { /* the least: it must not be overstated */
-        more = i == 0 || counts[i] < more ? counts[i] : more;
-    }
-    return more > with_quorum ? more : with_quorum;
+    return many >= m->quorum ? least : 0;
 }
 
 /* -- Lines, notes -- */
@@ -279,7 +238,9 @@ static void sum_up(struct merging *m, struct rl_lock *lock, enum rl_lock_class c
     struct rl_holding *kept = rl_memory_take(&m->list->memory, size);
     lock->class = has_quorum ? RL_LOCK_HELD : class;
     lock->age_ms = -1;
-    memcpy(kept, m->holdings, size);
+    if (size > 0) {
+        memcpy(kept, m->holdings, size);
+    }
     lock->holdings = kept;
     lock->n_holdings = m->n_holdings;
     for (size_t i = 0; i < lock->n_holdings && kept[i].has_quorum == has_quorum; i++) {
@@ -305,7 +266,7 @@ static void add_lock(struct merging *m, const struct rl_lock *lock) {
 }
 
 static struct rl_lock begin_lock(struct merging *m, enum rl_lock_mode mode) {
-    m->n_holdings = 0;
+    m->n_claims = 0;
     return (struct rl_lock){.name = m->name->resource,
                             .length = m->name->length,
                             .mode = mode,
@@ -313,89 +274,100 @@ static struct rl_lock begin_lock(struct merging *m, enum rl_lock_mode mode) {
                             .age_ms = -1};
 }
 
-/* Shared keys without a valid lease: on how many nodes. */
-static void count_shared(struct rl_lock *lock, const struct node_value *values, size_t n) {
-    for (size_t i = 0; i < n && lock->holders == 0; i++) {
-        bool is_shared = values[i].is_there && values[i].held.is_shared;
-        lock->votes += is_shared && lock->n_holdings == 0;
-        if (is_shared && values[i].remaining_ms > lock->remaining_ms) {
-            lock->remaining_ms = values[i].remaining_ms;
+/* What all nodes have under the key itself. */
+struct keys {
+    uint32_t shared; /* bits: the nodes on which readers have it */
+    uint32_t n_shared;
+    int64_t shared_ms; /* the longest life of these keys */
+    size_t reserved;   /* nodes that keep it for the next client */
+};
+
+static struct keys look(struct merging *m) {
+    struct keys keys = {0};
+    for (size_t i = 0; i < m->n; i++) {
+        const struct rl_seen *seen = find(m, i, RL_KEY_LOCK, 0);
+        struct rl_holder_reply held;
+        if (seen == NULL) {
+            continue;
+        }
+        rl_holder_value_parse(seen->value, &held);
+        claim(m, &held, -1, seen->remaining_ms, fence_of(m, i, RL_KEY_FENCE, 0));
+        keys.reserved += held.is_reserved;
+        if (held.is_shared) {
+            keys.shared |= UINT32_C(1) << i;
+            keys.n_shared++;
+            keys.shared_ms =
+                seen->remaining_ms > keys.shared_ms ? seen->remaining_ms : keys.shared_ms;
         }
     }
+    return keys;
+}
+
+/* The readers, as far as they can be distinguished. Returns how many hold it by a quorum. A
+ * reader's fence is the last writer's, so it does not show the reader's age. */
+static uint64_t count_readers(struct merging *m, const struct keys *keys) {
+    const uint64_t more = claim_leases(m, keys->shared);
+    const uint64_t readers = count_votes(m);
+    for (size_t i = 0; i < m->n_holdings; i++) {
+        m->holdings[i].age_ms = -1;
+    }
+    return more > readers ? more : readers;
 }
 
 /* Whether there is a lock to be listed; kicks: the name has notes. */
 static bool merge_lock(struct merging *m, struct rl_lock *lock, size_t kicks) {
-    static const struct node_value none;
-    struct node_value values[REDLOCK_NODES_MAX];
-    size_t shared = 0, tokens = 0;
     *lock = begin_lock(m, RL_LOCK_EXCLUSIVE);
-    for (size_t i = 0; i < m->n; i++) {
-        values[i] = none;
-    }
-    size_t reserved = look(m, RL_KEY_LOCK, 0, values);
-    for (size_t i = 0; i < m->n; i++) {
-        shared += values[i].is_there && values[i].held.is_shared;
-    }
-    count_votes(m, values, -1);
-    bool has_quorum = m->n_holdings > 0 && m->holdings[0].has_quorum;
+    const struct keys keys = look(m);
+    const bool has_quorum = count_votes(m) > 0;
+    size_t tokens = 0;
     if (has_quorum) {
         m->n_holdings = 1; /* other values besides are no lock */
     }
     for (size_t i = 0; i < m->n_holdings; i++) {
         tokens += m->holdings[i].token[0] != '\0';
     }
-    uint64_t readers = shared > 0 && !has_quorum ? count_readers(m, values) : 0;
-    lock->mode = readers > 0 || shared > tokens ? RL_LOCK_SHARED : RL_LOCK_EXCLUSIVE;
-    bool is_foreign = has_quorum ? tokens == 0 : m->n_holdings > 0 && tokens == 0 && shared == 0;
+    const bool is_foreign = m->n_holdings > 0 && tokens == 0 && (has_quorum || keys.n_shared == 0);
+    const uint64_t readers = keys.n_shared > 0 && !has_quorum ? count_readers(m, &keys) : 0;
+    const bool is_left = m->n_holdings > 0 || keys.n_shared > 0;
+    lock->mode = readers > 0 || keys.n_shared > tokens ? RL_LOCK_SHARED : RL_LOCK_EXCLUSIVE;
     count_line(m, RL_KEY_LINE, lock);
     count_line(m, RL_KEY_LINE_SHARED, lock);
-    bool is_left = m->n_holdings > 0 || shared > 0;
     sum_up(m, lock,
-           is_left                        ? RL_LOCK_LEFTOVER
-           : lock->waiting + reserved > 0 ? RL_LOCK_FREE
-                                          : RL_LOCK_KICKED);
+           is_left                             ? RL_LOCK_LEFTOVER
+           : lock->waiting + keys.reserved > 0 ? RL_LOCK_FREE
+                                               : RL_LOCK_KICKED);
     lock->class = is_foreign ? RL_LOCK_FOREIGN : lock->class;
     lock->holders = readers > lock->holders ? readers : lock->holders;
-    count_shared(lock, values, m->n);
+    if (keys.n_shared > 0 && lock->holders == 0) { /* shared keys without a valid lease */
+        lock->votes += lock->n_holdings == 0 ? keys.n_shared : 0;
+        lock->remaining_ms =
+            keys.shared_ms > lock->remaining_ms ? keys.shared_ms : lock->remaining_ms;
+    }
     return lock->class != RL_LOCK_KICKED || kicks > 0;
 }
 
 static bool merge_permits(struct merging *m, struct rl_lock *lock) {
-    static const struct node_value none;
-    struct node_value values[REDLOCK_NODES_MAX];
-    size_t at[REDLOCK_NODES_MAX] = {0}, reserved = 0;
+    size_t reserved = 0;
     *lock = begin_lock(m, RL_LOCK_PERMITS);
     for (size_t i = 0; i < m->n; i++) {
         const struct rl_seen *permits = find(m, i, RL_KEY_PERMITS, 0);
-        lock->permits = permits != NULL && permits->number > lock->permits &&
-                                permits->number <= REDLOCK_PERMITS_MAX
-                            ? (uint32_t)permits->number
-                            : lock->permits;
+        if (permits != NULL && permits->number > lock->permits &&
+            permits->number <= REDLOCK_PERMITS_MAX) {
+            lock->permits = (uint32_t)permits->number;
+        }
+        for (size_t j = 0; j < m->count[i]; j++) {
+            const struct rl_seen *seen = &m->first[i][j];
+            struct rl_holder_reply held;
+            if (seen->kind != RL_KEY_SLOT || (j > 0 && compare_kinds(seen, seen - 1) == 0)) {
+                continue;
+            }
+            rl_holder_value_parse(seen->value, &held);
+            claim(m, &held, seen->slot, seen->remaining_ms,
+                  fence_of(m, i, RL_KEY_SLOT_FENCE, seen->slot));
+            reserved += held.is_reserved;
+        }
     }
-    for (;;) { /* slot by slot, as the nodes have them in order */
-        int slot = -1;
-        for (size_t i = 0; i < m->n; i++) {
-            while (at[i] < m->count[i] && m->first[i][at[i]].kind != RL_KEY_SLOT) {
-                at[i]++;
-            }
-            if (at[i] < m->count[i] && (slot < 0 || m->first[i][at[i]].slot < slot)) {
-                slot = m->first[i][at[i]].slot;
-            }
-        }
-        if (slot < 0) {
-            break;
-        }
-        for (size_t i = 0; i < m->n; i++) {
-            values[i] = none;
-            while (at[i] < m->count[i] && m->first[i][at[i]].kind == RL_KEY_SLOT &&
-                   m->first[i][at[i]].slot == slot) {
-                at[i]++;
-            }
-        }
-        reserved += look(m, RL_KEY_SLOT, (uint16_t)slot, values);
-        count_votes(m, values, slot);
-    }
+    count_votes(m);
     count_line(m, RL_KEY_LINE_PERMITS, lock);
     sum_up(m, lock, m->n_holdings > 0 ? RL_LOCK_LEFTOVER : RL_LOCK_FREE);
     return m->n_holdings > 0 || reserved > 0 || lock->waiting > 0;
@@ -419,41 +391,92 @@ static void merge_name(struct merging *m) {
 
 void rl_list_merge(struct rl_list *list, const struct rl_seen_node *nodes, size_t n,
                    int64_t wall_us) {
-    struct merging *m = rl_must_alloc(1, sizeof *m);
+    struct merging m = {
+        .list = list, .nodes = nodes, .n = n, .quorum = n / 2 + 1, .wall_us = wall_us};
     assert(n > 0 && n <= REDLOCK_NODES_MAX);
     *list = (struct rl_list){.nodes = n};
     size_t at[REDLOCK_NODES_MAX] = {0};
-    *m = (struct merging){
-        .list = list, .nodes = nodes, .n = n, .quorum = n / 2 + 1, .wall_us = wall_us};
     for (size_t i = 0; i < n; i++) {
         list->whole += nodes[i].is_whole;
     }
     for (;;) { /* the first of the remaining names */
-        m->name = NULL;
+        m.name = NULL;
         for (size_t i = 0; i < n; i++) {
             const struct rl_seen *seen = at[i] < nodes[i].n ? &nodes[i].seen[at[i]] : NULL;
-            m->first[i] = seen;
-            m->count[i] = 0;
-            if (seen != NULL && (m->name == NULL || compare_names(seen, m->name) < 0)) {
-                m->name = seen;
+            m.first[i] = seen;
+            m.count[i] = 0;
+            if (seen != NULL && (m.name == NULL || compare_names(seen, m.name) < 0)) {
+                m.name = seen;
             }
         }
-        if (m->name == NULL) {
+        if (m.name == NULL) {
             break;
         }
         for (size_t i = 0; i < n; i++) {
-            while (at[i] < nodes[i].n && compare_names(&nodes[i].seen[at[i]], m->name) == 0) {
+            while (at[i] < nodes[i].n && compare_names(&nodes[i].seen[at[i]], m.name) == 0) {
                 at[i]++;
-                m->count[i]++;
+                m.count[i]++;
             }
         }
-        merge_name(m);
+        merge_name(&m);
     }
-    free(m);
+    free(m.claims);
+    free(m.holdings);
 }
 
 void rl_list_free(struct rl_list *list) {
     free(list->locks);
     rl_memory_free(&list->memory);
     *list = (struct rl_list){0};
+}
+
+/* -- The order in which locks are shown -- */
+
+/* A free lock with waiters is listed among those that are held. */
+static int class_of(const struct rl_lock *lock) {
+    return lock->class == RL_LOCK_FREE ? RL_LOCK_HELD : (int)lock->class;
+}
+
+static const char *holder_of(const struct rl_lock *lock) {
+    return lock->n_holdings > 0 ? lock->holdings[0].holder : "";
+}
+
+/* The lowest comes first. */
+static uint64_t rank_of(const struct rl_lock *lock, enum rl_list_order order) {
+    switch (order) {
+        case RL_ORDER_VOTES:
+            return lock->votes;
+        case RL_ORDER_FENCE:
+            return ~lock->fence;
+        case RL_ORDER_AGE:
+            return ~(uint64_t)(lock->age_ms + 1);
+        case RL_ORDER_LEFT:
+            return (uint64_t)lock->remaining_ms; /* for ever: the last */
+        case RL_ORDER_WAITING:
+            return ~lock->waiting;
+        case RL_ORDER_LONGEST:
+            return ~(uint64_t)lock->waited_ms;
+        default:
+            return 0;
+    }
+}
+
+static int compare_locks(const void *a, const void *b, void *data) {
+    const struct rl_lock *x = a, *y = b;
+    const enum rl_list_order order = *(const enum rl_list_order *)data;
+    const uint64_t x_rank = rank_of(x, order), y_rank = rank_of(y, order);
+    int found = class_of(x) - class_of(y);
+    found = found != 0 ? found : (x_rank > y_rank) - (x_rank < y_rank);
+    if (found == 0 && order == RL_ORDER_HOLDER) {
+        found = strcmp(holder_of(x), holder_of(y));
+    }
+    found = found != 0 ? found : compare_bytes(x->name, x->length, y->name, y->length);
+    return found != 0 ? found : (int)x->mode - (int)y->mode;
+}
+
+void rl_list_sort(struct rl_list *list, enum rl_list_order order) {
+    assert(order < RL_ORDERS);
+    if (list->n > 0) {
+        qsort_r(list->locks, list->n, sizeof *list->locks, compare_locks, &order);
+    }
 }

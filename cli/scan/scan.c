@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "exits.h"
-#include "redis/info.h"
 #include "redlock/redlock.h"
 #include "say.h"
 #include "scan/slice.h"
@@ -67,20 +66,11 @@ static int64_t read_stored(const struct rl_seen_node *node, const char *info) {
 }
 
 static void read_info(struct rl_seen_node *node, const char *text) {
-    struct rl_info info;
-    rl_info_read(&info, text, strlen(text));
-    rl_wire_info_server(text, node->server, node->version);
-    rl_wire_info_text(text, "run_id", node->run_id);
+    rl_wire_info_read(text, &node->info);
     node->has_info = true;
-    node->uptime_s = rl_wire_info_number(text, "uptime_in_seconds");
-    node->clients = rl_wire_info_number(text, "connected_clients");
-    node->memory_bytes = rl_wire_info_number(text, "used_memory");
-    node->memory_max_bytes = rl_wire_info_number(text, "maxmemory");
-    node->commands = rl_wire_info_number(text, "total_commands_processed");
-    node->commands_per_s = rl_wire_info_number(text, "instantaneous_ops_per_sec");
     node->stored = read_stored(node, text);
-    if (info.problem == NULL) {
-        judge(node, &info);
+    if (node->info.judged.problem == NULL) {
+        judge(node, &node->info.judged);
     }
 }
 
@@ -101,15 +91,8 @@ static redisReply *next(struct rl_seen_node *node) {
     return reply;
 }
 
-/* Replaces what an earlier sweep found. samples: of the node's clock. */
-static void ask_facts(struct rl_seen_node *node, int samples) {
-    node->has_info = false;
-    node->standing = RL_NODE_UNKNOWN;
-    node->unfit = NULL;
-    node->votes_in_ms = 0;
-    node->stored = -1;
-    node->no_info[0] = '\0';
-    rl_wire_clock(node->wire, samples, &node->clock);
+static void ask_facts(struct rl_seen_node *node) {
+    rl_wire_clock(node->wire, node->scan->samples, &node->clock);
     node->asked += node->clock.n_samples + 2;
     rl_wire_ask(node->wire, "INFO");
     rl_wire_ask(node->wire, "INFO commandstats");
@@ -129,33 +112,15 @@ static void ask_facts(struct rl_seen_node *node, int samples) {
 
 #define READ_COUNT 1000
 #define PREFIX_MAX 1024
-#define NAMED_MAX 1048576 /* keys that one step of SCAN may name */
-#define PIECES_MAX 4096
-
-struct reading {
-    struct rl_seen_node *node;
-    const char *prefix; /* of the resource names; "": all */
-    uint64_t keys_max;
-    struct rl_slice slice;
-};
-
-static bool fail(struct reading *r, const char *why) {
-    snprintf(r->node->why, sizeof r->node->why, "%s", why);
-    return false;
-}
 
 static const char *prefix_of(const struct rl_args *args) {
     return args->prefix != NULL ? args->prefix : "";
 }
 
-static bool is_wanted(const struct reading *r, const struct rl_key *key) {
-    const size_t length = strlen(r->prefix);
-    return key->kind != RL_KEY_BESIDE && key->length <= REDLOCK_RESOURCE_MAX &&
-           key->length >= length && memcmp(key->resource, r->prefix, length) == 0;
-}
-
 /* Reads what was named. */
-static bool read_named(struct reading *r, const redisReply *names) {
+static bool read_named(struct rl_slice *slice, const redisReply *names) {
+    const char *prefix = prefix_of(slice->node->wire->args);
+    const size_t length = strlen(prefix);
     for (size_t i = 0; i < names->elements; i++) {
         const redisReply *name = names->element[i];
         struct rl_key key;
@@ -163,12 +128,14 @@ static bool read_named(struct reading *r, const redisReply *names) {
             continue;
         }
         rl_key_read(name->str, name->len, &key);
-        r->node->keys++;
-        if (is_wanted(r, &key) && !rl_slice_add(&r->slice, &key, name)) {
+        slice->node->keys++;
+        if (key.kind != RL_KEY_BESIDE && key.length <= REDLOCK_RESOURCE_MAX &&
+            key.length >= length && memcmp(key.resource, prefix, length) == 0 &&
+            !rl_slice_add(slice, &key, name)) {
             return false;
         }
     }
-    return rl_slice_end(&r->slice);
+    return rl_slice_end(slice);
 }
 
 /* -- SCAN -- */
@@ -194,40 +161,41 @@ static bool is_scan(const redisReply *reply) {
 }
 
 /* One step, from the cursor on, which becomes the next one. */
-static bool step(struct reading *r, const char *pattern, char cursor[32]) {
-    struct rl_wire *wire = r->node->wire;
-    const bool is_all = r->prefix[0] == '\0'; /* a pattern costs the node as much again */
+static bool step(struct rl_slice *slice, const char *pattern, char cursor[32]) {
+    struct rl_seen_node *node = slice->node;
+    struct rl_wire *wire = node->wire;
+    const bool is_all = strcmp(pattern, "**") == 0; /* a pattern costs the node as much again */
     redisReply *reply = rl_wire_checked(
         wire,
         is_all ? rl_wire_command(wire, "SCAN %s COUNT %d", cursor, READ_COUNT)
                : rl_wire_command(wire, "SCAN %s MATCH %s COUNT %d", cursor, pattern, READ_COUNT));
-    if (reply == NULL) {
-        return fail(r, wire->failure);
-    }
-    r->node->calls++;
-    r->node->asked++;
-    bool is_good = is_scan(reply);
+    bool is_good = reply != NULL && is_scan(reply);
     if (is_good) {
+        node->calls++;
+        node->asked++;
         snprintf(cursor, 32, "%.31s", reply->element[0]->str);
-        is_good = read_named(r, reply->element[1]);
+        is_good = read_named(slice, reply->element[1]);
     } else {
-        fail(r, "protocol error: unexpected reply");
+        snprintf(node->why, sizeof node->why, "%s",
+                 reply == NULL ? wire->failure : "protocol error: unexpected reply");
     }
     freeReplyObject(reply);
     return is_good;
 }
 
-static void scan(struct reading *r) {
+static void scan(struct rl_slice *slice) {
+    struct rl_seen_node *node = slice->node;
+    const uint64_t keys_max = (uint64_t)node->wire->args->keys_max;
     char cursor[32] = "0", pattern[2 * PREFIX_MAX + 3];
-    make_pattern(r->prefix, pattern);
+    make_pattern(prefix_of(node->wire->args), pattern);
     do {
-        if (!step(r, pattern, cursor)) {
+        if (!step(slice, pattern, cursor)) {
             return;
         }
-    } while (strcmp(cursor, "0") != 0 && r->node->keys < r->keys_max &&
-             r->node->calls * READ_COUNT < r->keys_max);
-    r->node->is_cut = strcmp(cursor, "0") != 0;
-    r->node->is_whole = true;
+    } while (strcmp(cursor, "0") != 0 && node->keys < keys_max &&
+             node->calls * READ_COUNT < keys_max);
+    node->is_cut = strcmp(cursor, "0") != 0;
+    node->is_whole = true;
 }
 
 static int64_t wall_us(void) {
@@ -238,15 +206,18 @@ static int64_t wall_us(void) {
 
 static void forget(struct rl_seen_node *node) {
     rl_memory_free(&node->memory);
-    node->n = 0;
-    node->keys = node->others = node->refused = node->calls = 0;
-    node->asked = 0;
-    node->is_up = node->is_whole = node->is_cut = false;
-    node->why[0] = node->refusal[0] = '\0';
+    *node = (struct rl_seen_node){.wire = node->wire,
+                                  .scan = node->scan,
+                                  .guard = node->guard,
+                                  .seen = node->seen,
+                                  .room = node->room,
+                                  .standing = RL_NODE_UNKNOWN,
+                                  .stored = -1};
 }
 
 /* Forgets what was read before. */
-static void read_node(struct rl_seen_node *node, const struct rl_scan *opened) {
+static void read_node(void *item) {
+    struct rl_seen_node *node = item;
     struct rl_wire *wire = node->wire;
     uint64_t began_ns = redlock_now_ns();
     forget(node);
@@ -255,34 +226,19 @@ static void read_node(struct rl_seen_node *node, const struct rl_scan *opened) {
         snprintf(node->why, sizeof node->why, "%s", wire->failure);
         return;
     }
-    struct reading *r = rl_must_alloc(1, sizeof *r);
     node->is_up = true;
-    r->node = r->slice.node = node;
-    r->prefix = prefix_of(wire->args);
-    r->keys_max = (uint64_t)wire->args->keys_max;
-    wire->elements_max = NAMED_MAX;
-    wire->pieces_max = PIECES_MAX;
-    ask_facts(node, opened->samples);
-    r->slice.now_us = (double)wall_us() + node->clock.ahead_ms * 1e3;
-    scan(r);
-    free(r);
-    if (rl_socket_has_failed(&wire->socket) || !opened->stays) {
+    ask_facts(node);
+    struct rl_slice *slice = rl_must_alloc(1, sizeof *slice);
+    slice->node = node;
+    slice->now_us = (double)wall_us() + node->clock.ahead_ms * 1e3;
+    scan(slice);
+    free(slice);
+    if (rl_socket_has_failed(&wire->socket) || !node->scan->stays) {
         node->is_up = !rl_socket_has_failed(&wire->socket);
         rl_wire_disconnect(wire);
     }
     node->took_ms = (double)(redlock_now_ns() - began_ns) / 1e6;
-}
-
-/* The data of one thread. */
-struct reader {
-    struct rl_seen_node *node;
-    const struct rl_scan *scan;
-};
-
-static void read_one(void *item) {
-    const struct reader *reader = item;
-    read_node(reader->node, reader->scan);
-    rl_list_prepare(reader->node);
+    rl_list_prepare(node);
 }
 
 int rl_scan_open(struct rl_scan *scan, const struct rl_args *args, int samples, bool stays) {
@@ -298,7 +254,6 @@ int rl_scan_open(struct rl_scan *scan, const struct rl_args *args, int samples, 
 }
 
 void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep) {
-    struct reader readers[REDLOCK_NODES_MAX];
     uint64_t began_ns = redlock_now_ns();
     rl_list_free(&sweep->list);
     if (sweep->nodes == NULL) {
@@ -308,9 +263,9 @@ void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep) {
     for (size_t i = 0; i < scan->n; i++) {
         sweep->nodes[i].wire = &scan->wires[i];
         sweep->nodes[i].guard = &scan->guards[i];
-        readers[i] = (struct reader){&sweep->nodes[i], scan};
+        sweep->nodes[i].scan = scan;
     }
-    rl_wires_each(readers, sizeof readers[0], scan->n, read_one);
+    rl_wires_each(sweep->nodes, sizeof sweep->nodes[0], scan->n, read_node);
     sweep->up = sweep->whole = 0;
     for (size_t i = 0; i < scan->n; i++) {
         sweep->up += sweep->nodes[i].is_up;

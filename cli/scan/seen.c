@@ -73,7 +73,7 @@ static bool take_braces(struct span *span) {
     return true;
 }
 
-/* "I:{NAME}" */
+/* "I:" */
 static bool take_slot(struct span *span, uint16_t *slot) {
     size_t digits = 0;
     uint32_t number = 0;
@@ -81,54 +81,48 @@ static bool take_slot(struct span *span, uint16_t *slot) {
            span->at[digits] <= '9') {
         number = number * 10 + (uint32_t)(span->at[digits++] - '0');
     }
-    bool is_plain = digits == 1 || (digits > 1 && span->at[0] != '0');
-    if (!is_plain || number >= RL_PERMITS_MAX || digits == span->length ||
-        span->at[digits] != ':') {
-        return false;
-    }
-    span->at += digits + 1;
-    span->length -= digits + 1;
+    span->at += digits;
+    span->length -= digits;
     *slot = (uint16_t)number;
-    return take_braces(span);
+    bool is_plain = digits == 1 || (digits > 1 && span->at[-(ptrdiff_t)digits] != '0');
+    return is_plain && number < RL_PERMITS_MAX && take(span, ":");
 }
 
-static enum rl_key_kind kind_of(struct span *span, uint16_t *slot) {
-    static const struct {
-        const char *prefix;
-        enum rl_key_kind kind;
-    } braced[] = {
-        {RL_COMMAND_READERS_PREFIX, RL_KEY_READERS},
-        {RL_COMMAND_LINE_SHARED_PREFIX, RL_KEY_LINE_SHARED},
-        {RL_COMMAND_LINE_PREFIX "permits:", RL_KEY_LINE_PERMITS},
-        {RL_COMMAND_LINE_PREFIX, RL_KEY_LINE},
-        {RL_COMMAND_PERMITS_PREFIX, RL_KEY_PERMITS},
-        {KICKS_PREFIX, RL_KEY_KICKS},
-    };
-    struct span rest = *span;
-    if (!take(&rest, RL_COMMAND_PREFIX)) {
-        return span->length > 0 ? RL_KEY_LOCK : RL_KEY_BESIDE;
-    }
-    if (take(span, RL_COMMAND_COUNTER_PREFIX)) {
-        if (!take(span, RL_COMMAND_PREFIX)) {
-            return span->length > 0 ? RL_KEY_FENCE : RL_KEY_BESIDE;
-        }
-        return take(span, "slot:") && take_slot(span, slot) ? RL_KEY_SLOT_FENCE : RL_KEY_BESIDE;
-    }
-    if (take(span, RL_COMMAND_SLOT_PREFIX)) {
-        return take_slot(span, slot) ? RL_KEY_SLOT : RL_KEY_BESIDE;
-    }
-    for (size_t i = 0; i < sizeof braced / sizeof braced[0]; i++) {
-        if (take(span, braced[i].prefix)) {
-            return take_braces(span) ? braced[i].kind : RL_KEY_BESIDE;
-        }
-    }
-    return RL_KEY_BESIDE;
-}
+/* What is behind the prefix: NAME, "{NAME}" or "I:{NAME}". */
+enum form { PLAIN, BRACED, SLOT };
+
+/* The first prefix that fits. */
+static const struct {
+    const char *prefix;
+    enum form form;
+    enum rl_key_kind kind;
+} kinds[] = {
+    {RL_COMMAND_COUNTER_PREFIX RL_COMMAND_SLOT_PREFIX, SLOT, RL_KEY_SLOT_FENCE},
+    {RL_COMMAND_COUNTER_PREFIX RL_COMMAND_PREFIX, PLAIN, RL_KEY_BESIDE},
+    {RL_COMMAND_COUNTER_PREFIX, PLAIN, RL_KEY_FENCE},
+    {RL_COMMAND_SLOT_PREFIX, SLOT, RL_KEY_SLOT},
+    {RL_COMMAND_READERS_PREFIX, BRACED, RL_KEY_READERS},
+    {RL_COMMAND_LINE_SHARED_PREFIX, BRACED, RL_KEY_LINE_SHARED},
+    {RL_COMMAND_LINE_PREFIX "permits:", BRACED, RL_KEY_LINE_PERMITS},
+    {RL_COMMAND_LINE_PREFIX, BRACED, RL_KEY_LINE},
+    {RL_COMMAND_PERMITS_PREFIX, BRACED, RL_KEY_PERMITS},
+    {KICKS_PREFIX, BRACED, RL_KEY_KICKS},
+    {RL_COMMAND_PREFIX, PLAIN, RL_KEY_BESIDE},
+    {"", PLAIN, RL_KEY_LOCK},
+};
 
 void rl_key_read(const char *name, size_t length, struct rl_key *key) {
     struct span span = {name, length};
+    size_t i = 0;
     *key = (struct rl_key){.kind = RL_KEY_BESIDE};
-    key->kind = kind_of(&span, &key->slot);
+    while (!take(&span, kinds[i].prefix)) { /* the last one fits */
+        i++;
+    }
+    const bool is_good =
+        kinds[i].form == PLAIN
+            ? span.length > 0
+            : (kinds[i].form == BRACED || take_slot(&span, &key->slot)) && take_braces(&span);
+    key->kind = is_good ? kinds[i].kind : RL_KEY_BESIDE;
     key->resource = span.at;
     key->length = span.length;
 }

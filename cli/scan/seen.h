@@ -78,6 +78,7 @@ struct rl_seen {
     uint16_t slot;
     uint8_t kind;              /* enum rl_key_kind */
     bool is_gone;              /* it ended while it was read, or has no information */
+    bool is_other;             /* no string: its type is asked for */
     int64_t remaining_ms;      /* LOCK, SLOT */
     uint64_t number;           /* FENCE, PERMITS: the number; READERS, LINE: how many */
     const char *value;         /* LOCK, SLOT: its first 106 bytes; or the type, "(hash)" */
@@ -93,8 +94,11 @@ enum rl_seen_standing {
     RL_NODE_UNKNOWN        /* not known: INFO is forbidden, or the node is down */
 };
 
+struct rl_scan;
+
 struct rl_seen_node {
     struct rl_wire *wire;
+    const struct rl_scan *scan; /* that reads it */
     bool is_up;                 /* connected, authenticated, it answers */
     bool is_whole;              /* all its keys were looked at, up to the limit */
     bool is_cut;                /* there are more than the limit */
@@ -116,12 +120,11 @@ struct rl_seen_node {
     struct rl_wire_clock clock;
     bool has_info;
     char no_info[RL_WIRE_TEXT_MAX];
-    char server[RL_WIRE_TEXT_MAX], version[RL_WIRE_TEXT_MAX], run_id[RL_WIRE_TEXT_MAX];
+    struct rl_wire_info info;
     struct rl_guard *guard; /* of all sweeps, one after the other */
     enum rl_seen_standing standing;
     const char *unfit; /* "replica", "loading", "evicts" */
     int64_t votes_in_ms;
-    int64_t uptime_s, clients, memory_bytes, memory_max_bytes, commands, commands_per_s;
     int64_t turns;  /* ZPOPMIN: the command that hands a lock to the next client, see list.h */
     int64_t stored; /* keys in this database, as it says; -1: it does not */
 };

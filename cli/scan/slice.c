@@ -15,76 +15,9 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define SLICE_BYTES 49152 /* of commands: they fit into a socket */
-#define NUMBER_LAST "20"  /* of the digits of a number */
+#define QUESTIONS_MAX 2
 
-static_assert(RL_HOLDER_TEXT_MAX == 106, "VALUE_LAST says so");
-#define VALUE_LAST "105"
-
-/* -- Asking -- */
-
-static void append(struct rl_slice *s, const redisReply *key, const char *name, const char *from,
-                   const char *to, const char *scores) {
-    const char *args[] = {name, key->str, from, to, scores};
-    const size_t lengths[] = {strlen(name), key->len, from != NULL ? strlen(from) : 0,
-                              to != NULL ? strlen(to) : 0, scores != NULL ? strlen(scores) : 0};
-    size_t n = from == NULL ? 2 : scores == NULL ? 4 : 5;
-    rl_wire_ask_argv(s->node->wire, n, args, lengths);
-    s->node->asked++;
-}
-
-/* What is read of a key at once; numbers are read at the end of the slice. */
-static void ask_key(struct rl_slice *s, const redisReply *key, enum rl_key_kind kind) {
-    switch (kind) {
-        case RL_KEY_LOCK:
-        case RL_KEY_SLOT:
-            append(s, key, "GETRANGE", "0", VALUE_LAST, NULL);
-            append(s, key, "PTTL", NULL, NULL, NULL);
-            break;
-        case RL_KEY_FENCE:
-        case RL_KEY_SLOT_FENCE:
-        case RL_KEY_PERMITS:
-            s->numbers++;
-            break;
-        case RL_KEY_LINE:
-        case RL_KEY_LINE_SHARED:
-        case RL_KEY_LINE_PERMITS:
-            append(s, key, "ZCARD", NULL, NULL, NULL);
-            append(s, key, "ZRANGE", "0", "0", "WITHSCORES");
-            break;
-        case RL_KEY_READERS:
-            append(s, key, "ZCARD", NULL, NULL, NULL);
-            append(s, key, "ZRANGE", "-64", "-1", "WITHSCORES");
-            break;
-        case RL_KEY_KICKS:
-            append(s, key, "ZRANGE", "-5", "-1", NULL);
-            break;
-        case RL_KEY_BESIDE:
-            break;
-    }
-}
-static_assert(RL_SEEN_READERS_MAX == 64 && RL_SEEN_KICKS_MAX == 5, "ask_key() says so");
-
-/* -- Answers -- */
-
-static bool fail(struct rl_slice *s, const char *why) {
-    snprintf(s->node->why, sizeof s->node->why, "%s", why);
-    return false;
-}
-
-/* The next answer; NULL: none came, and node->why is set. */
-static redisReply *next(struct rl_slice *s) {
-    redisReply *reply = NULL;
-    if (redlock_now_ns() >= s->until_ns) {
-        fail(s, "no answer in time");
-        return NULL;
-    }
-    reply = rl_wire_reply(s->node->wire);
-    if (reply == NULL) {
-        const char *why = rl_socket_error(&s->node->wire->socket);
-        tool_utf8_clean(why, strlen(why), s->node->why, sizeof s->node->why);
-    }
-    return reply;
-}
+/* -- What is taken from the answers -- */
 
 static bool is_wrong_type(const redisReply *reply) {
     return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "WRONGTYPE", 9) == 0;
@@ -101,17 +34,16 @@ static void drop(struct rl_slice *s, struct rl_seen *seen, const redisReply *rep
     }
 }
 
-static void take_value(struct rl_slice *s, struct rl_seen *seen, struct rl_asked *asked,
-                       const redisReply *value, const redisReply *life) {
+/* The beginning of a string, and its ttl. */
+static void take_value(struct rl_slice *s, struct rl_seen *seen, redisReply *const *replies) {
+    const redisReply *value = replies[0], *life = replies[1];
     seen->remaining_ms = life->type == REDIS_REPLY_INTEGER ? life->integer : -2;
-    asked->is_other = is_wrong_type(value) && seen->remaining_ms >= 0;
+    seen->is_other = is_wrong_type(value) && seen->remaining_ms >= 0;
     if (seen->remaining_ms < RL_SEEN_FOR_EVER ||
-        (value->type != REDIS_REPLY_STRING && !asked->is_other)) {
+        (value->type != REDIS_REPLY_STRING && !seen->is_other)) {
         s->node->others += is_wrong_type(value);
         drop(s, seen, life->type == REDIS_REPLY_ERROR ? life : value);
-        return;
-    }
-    if (value->type == REDIS_REPLY_STRING) {
+    } else if (value->type == REDIS_REPLY_STRING) {
         char text[RL_HOLDER_TEXT_MAX + 1];
         struct rl_holder_reply held;
         tool_utf8_clean(value->str, value->len, text, sizeof text);
@@ -123,16 +55,8 @@ static void take_value(struct rl_slice *s, struct rl_seen *seen, struct rl_asked
     }
 }
 
-static void take_count(struct rl_slice *s, struct rl_seen *seen, const redisReply *reply) {
-    if (reply->type == REDIS_REPLY_INTEGER) {
-        seen->number = reply->integer > 0 ? (uint64_t)reply->integer : 0;
-    } else {
-        drop(s, seen, reply);
-    }
-}
-
-/* Nil: it ended, or is no string. */
-static void take_number(struct rl_slice *s, struct rl_seen *seen, const redisReply *reply) {
+static void take_number(struct rl_slice *s, struct rl_seen *seen, redisReply *const *replies) {
+    const redisReply *reply = replies[0];
     char *end = NULL;
     if (reply->type == REDIS_REPLY_STRING && reply->str[0] >= '0' && reply->str[0] <= '9') {
         seen->number = strtoull(reply->str, &end, 10);
@@ -143,13 +67,15 @@ static void take_number(struct rl_slice *s, struct rl_seen *seen, const redisRep
 }
 
 /* A score is the end of a lease, in ms, or when a client joined a line, in us. */
-static int64_t ms_of(const struct rl_slice *s, enum rl_key_kind kind, double score) {
-    double ms = kind == RL_KEY_READERS ? score - s->now_us / 1e3 : (s->now_us - score) / 1e3;
+static int64_t ms_of(const struct rl_slice *s, enum rl_key_kind kind, const char *score) {
+    const double number = strtod(score, NULL);
+    const double ms =
+        kind == RL_KEY_READERS ? number - s->now_us / 1e3 : (s->now_us - number) / 1e3;
     return ms < 0 || !(ms < 1e15) ? 0 : (int64_t)ms;
 }
 
-static void take_members(struct rl_slice *s, struct rl_seen *seen, const redisReply *reply) {
-    const size_t step = seen->kind == RL_KEY_KICKS ? 1 : 2;
+static void take_members(struct rl_slice *s, struct rl_seen *seen, const redisReply *reply,
+                         size_t step) {
     struct rl_memory *memory = &s->node->memory;
     if (reply->type != REDIS_REPLY_ARRAY) {
         drop(s, seen, reply);
@@ -157,154 +83,145 @@ static void take_members(struct rl_slice *s, struct rl_seen *seen, const redisRe
     }
     seen->members = rl_memory_take(memory, (reply->elements / step) * sizeof *seen->members);
     for (size_t i = 0; i + step <= reply->elements; i += step) {
-        const redisReply *member = reply->element[i];
-        struct rl_member *to = &seen->members[seen->n_members];
-        if (member->str == NULL || (step == 2 && reply->element[i + 1]->str == NULL)) {
-            continue;
+        const redisReply *member = reply->element[i], *score = reply->element[i + step - 1];
+        if (member->str != NULL && score->str != NULL) {
+            seen->members[seen->n_members++] = (struct rl_member){
+                .text = rl_memory_text(memory, member->str, member->len),
+                .ms = step == 2 ? ms_of(s, (enum rl_key_kind)seen->kind, score->str) : 0};
         }
-        to->text = rl_memory_text(memory, member->str, member->len);
-        to->ms = step == 2 ? ms_of(s, seen->kind, strtod(reply->element[i + 1]->str, NULL)) : 0;
-        seen->n_members++;
     }
 }
 
-static bool has_number(const struct rl_seen *seen) {
-    return seen->kind == RL_KEY_FENCE || seen->kind == RL_KEY_SLOT_FENCE ||
-           seen->kind == RL_KEY_PERMITS;
+/* How many members a sorted set has, and some of them with their scores. */
+static void take_set(struct rl_slice *s, struct rl_seen *seen, redisReply *const *replies) {
+    if (replies[0]->type != REDIS_REPLY_INTEGER) {
+        drop(s, seen, replies[0]);
+        return;
+    }
+    seen->number = replies[0]->integer > 0 ? (uint64_t)replies[0]->integer : 0;
+    take_members(s, seen, replies[1], 2);
 }
 
-/* All answers about one key. */
-static bool take_key(struct rl_slice *s, size_t i) {
-    struct rl_seen *seen = &s->node->seen[s->first + i];
-    const bool is_value = seen->kind == RL_KEY_LOCK || seen->kind == RL_KEY_SLOT;
-    const bool is_kicks = seen->kind == RL_KEY_KICKS;
-    if (has_number(seen)) {
-        return true;
-    }
-    redisReply *first = next(s);
-    redisReply *second = first != NULL && !is_kicks ? next(s) : NULL;
-    bool is_whole = first != NULL && (is_kicks || second != NULL);
-    if (is_whole && is_value) {
-        take_value(s, seen, &s->asked[i], first, second);
-    } else if (is_whole && is_kicks) {
-        take_members(s, seen, first);
-    } else if (is_whole) {
-        take_count(s, seen, first);
-        if (!seen->is_gone) {
-            take_members(s, seen, second);
-        }
-    }
-    freeReplyObject(first);
-    freeReplyObject(second);
-    return is_whole;
+static void take_kicks(struct rl_slice *s, struct rl_seen *seen, redisReply *const *replies) {
+    take_members(s, seen, replies[0], 1);
 }
 
-/* Reads all numbers of a slice by one MGET, which costs the node a third of single reads. */
-static void ask_numbers(struct rl_slice *s) {
-    const char *args[RL_SLICE_MAX + 1] = {"MGET"};
-    size_t lengths[RL_SLICE_MAX + 1] = {4};
-    size_t n = 1;
-    for (size_t i = 0; i < s->n; i++) {
-        if (has_number(&s->node->seen[s->first + i]) && s->is_single) {
-            append(s, s->asked[i].name, "GETRANGE", "0", NUMBER_LAST, NULL);
-        } else if (has_number(&s->node->seen[s->first + i])) {
-            args[n] = s->asked[i].name->str;
-            lengths[n++] = s->asked[i].name->len;
-        }
+/* The type of a key that is no string, to show it as redlock status does. */
+static void take_type(struct rl_slice *s, struct rl_seen *seen, redisReply *const *replies) {
+    char text[RL_WIRE_TEXT_MAX], shown[40];
+    if (replies[0]->type != REDIS_REPLY_STATUS) {
+        drop(s, seen, replies[0]);
+        return;
     }
-    if (n > 1) {
-        rl_wire_ask_argv(s->node->wire, n, args, lengths);
+    tool_utf8_clean(replies[0]->str, replies[0]->len, shown, sizeof shown - 3);
+    snprintf(text, sizeof text, "(%s)", shown);
+    seen->value = rl_memory_text(&s->node->memory, text, strlen(text));
+}
+
+/* -- What is asked of a key -- */
+
+struct plan {
+    const char *questions[QUESTIONS_MAX][4]; /* the words besides the key, which is the second */
+    void (*take)(struct rl_slice *s, struct rl_seen *seen, redisReply *const *replies);
+};
+
+static_assert(RL_HOLDER_TEXT_MAX == 106 && RL_SEEN_READERS_MAX == 64 && RL_SEEN_KICKS_MAX == 5,
+              "as the plans have it");
+#define VALUE \
+    { {{"GETRANGE", "0", "105"}, {"PTTL"}}, take_value }
+#define NUMBER \
+    { {{"GETRANGE", "0", "20"}}, take_number }
+#define LINE \
+    { {{"ZCARD"}, {"ZRANGE", "0", "0", "WITHSCORES"}}, take_set }
+
+static const struct plan plans[] = {
+    [RL_KEY_LOCK] = VALUE,
+    [RL_KEY_SLOT] = VALUE,
+    [RL_KEY_FENCE] = NUMBER,
+    [RL_KEY_SLOT_FENCE] = NUMBER,
+    [RL_KEY_PERMITS] = NUMBER,
+    [RL_KEY_LINE] = LINE,
+    [RL_KEY_LINE_SHARED] = LINE,
+    [RL_KEY_LINE_PERMITS] = LINE,
+    [RL_KEY_READERS] = {{{"ZCARD"}, {"ZRANGE", "-64", "-1", "WITHSCORES"}}, take_set},
+    [RL_KEY_KICKS] = {{{"ZRANGE", "-5", "-1"}}, take_kicks},
+};
+static const struct plan type_plan = {{{"TYPE"}}, take_type};
+
+static void ask(struct rl_slice *s, const redisReply *key, const struct plan *plan) {
+    for (size_t i = 0; i < QUESTIONS_MAX && plan->questions[i][0] != NULL; i++) {
+        const char *argv[5] = {plan->questions[i][0], key->str};
+        size_t lengths[5] = {strlen(argv[0]), key->len}, n = 2;
+        for (; n < 5 && plan->questions[i][n - 1] != NULL; n++) {
+            argv[n] = plan->questions[i][n - 1];
+            lengths[n] = strlen(argv[n]);
+        }
+        rl_wire_ask_argv(s->node->wire, n, argv, lengths);
         s->node->asked++;
     }
 }
 
-static bool take_numbers(struct rl_slice *s) {
-    redisReply *all = s->is_single || s->numbers == 0 ? NULL : next(s);
-    size_t at = 0;
-    if (all == NULL && !s->is_single && s->numbers > 0) {
-        return false;
-    }
-    bool is_list = all != NULL && all->type == REDIS_REPLY_ARRAY && all->elements == s->numbers;
-    if (all != NULL && !is_list) { /* one of them may not be read */
-        s->is_single = true;
-        ask_numbers(s);
-    }
-    for (size_t i = 0; i < s->n; i++) {
-        struct rl_seen *seen = &s->node->seen[s->first + i];
-        if (!has_number(seen)) {
-            continue;
+/* The next answer; NULL: none came, and node->why is set. */
+static redisReply *next(struct rl_slice *s) {
+    const char *why = "no answer in time";
+    if (redlock_now_ns() < s->until_ns) {
+        redisReply *reply = rl_wire_reply(s->node->wire);
+        if (reply != NULL) {
+            return reply;
         }
-        redisReply *one = is_list ? all->element[at++] : next(s);
-        if (one == NULL) {
-            break;
-        }
-        take_number(s, seen, one);
-        if (!is_list) {
-            at++;
-            freeReplyObject(one);
-        }
+        why = rl_socket_error(&s->node->wire->socket);
     }
-    freeReplyObject(all);
-    return at == s->numbers;
+    tool_utf8_clean(why, strlen(why), s->node->why, sizeof s->node->why);
+    return NULL;
 }
 
-/* Asks for the type of keys that are not strings, to show it as redlock status does. */
-static bool take_types(struct rl_slice *s) {
-    for (size_t i = 0; i < s->n; i++) {
-        if (s->asked[i].is_other) {
-            append(s, s->asked[i].name, "TYPE", NULL, NULL, NULL);
-        }
+/* All answers about one key. False: they did not come. */
+static bool take(struct rl_slice *s, struct rl_seen *seen, const struct plan *plan) {
+    redisReply *replies[QUESTIONS_MAX] = {NULL};
+    bool is_whole = true;
+    for (size_t i = 0; is_whole && i < QUESTIONS_MAX && plan->questions[i][0] != NULL; i++) {
+        replies[i] = next(s);
+        is_whole = replies[i] != NULL;
     }
-    for (size_t i = 0; i < s->n; i++) {
-        struct rl_seen *seen = &s->node->seen[s->first + i];
-        char text[RL_WIRE_TEXT_MAX], shown[40];
-        redisReply *reply = s->asked[i].is_other ? next(s) : NULL;
-        if (s->asked[i].is_other && reply == NULL) {
-            return false;
-        }
-        if (reply != NULL && reply->type == REDIS_REPLY_STATUS) {
-            tool_utf8_clean(reply->str, reply->len, shown, sizeof shown - 3);
-            snprintf(text, sizeof text, "(%s)", shown);
-            seen->value = rl_memory_text(&s->node->memory, text, strlen(text));
-        } else if (reply != NULL) {
-            drop(s, seen, reply);
-        }
-        freeReplyObject(reply);
+    if (is_whole) {
+        plan->take(s, seen, replies);
     }
-    return true;
+    for (size_t i = 0; i < QUESTIONS_MAX; i++) {
+        freeReplyObject(replies[i]);
+    }
+    return is_whole;
 }
 
 /* -- A slice: keys that are asked for together -- */
 
-static void begin(struct rl_slice *s) {
-    s->first = s->node->n;
-    s->n = s->numbers = s->bytes = 0;
-    s->until_ns = redlock_now_ns() + (uint64_t)s->node->wire->answer_ms * NS_PER_MS;
-}
-
 bool rl_slice_end(struct rl_slice *s) {
     struct rl_seen_node *node = s->node;
+    const size_t n = s->n;
+    if (n == 0) {
+        return true; /* there may be no array yet */
+    }
+    struct rl_seen *first = &node->seen[s->first];
     bool is_whole = true;
-    if (s->n == 0) {
-        return true;
+    s->n = 0;
+    for (size_t i = 0; is_whole && i < n; i++) {
+        is_whole = take(s, &first[i], &plans[first[i].kind]);
     }
-    ask_numbers(s);
-    for (size_t i = 0; is_whole && i < s->n; i++) {
-        is_whole = take_key(s, i);
-    }
-    if (!is_whole || !take_numbers(s) || !take_types(s)) {
-        node->n = s->first;
-        return false;
-    }
-    size_t kept = s->first;
-    for (size_t i = s->first; i < s->first + s->n; i++) {
-        if (!node->seen[i].is_gone) {
-            node->seen[kept++] = node->seen[i];
+    for (size_t i = 0; is_whole && i < n; i++) {
+        if (first[i].is_other) {
+            ask(s, s->names[i], &type_plan);
         }
     }
-    node->n = kept;
-    s->n = 0;
-    return true;
+    for (size_t i = 0; is_whole && i < n; i++) {
+        is_whole = !first[i].is_other || take(s, &first[i], &type_plan);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; is_whole && i < n; i++) {
+        if (!first[i].is_gone) {
+            first[kept++] = first[i];
+        }
+    }
+    node->n -= n - kept;
+    return is_whole;
 }
 
 bool rl_slice_add(struct rl_slice *s, const struct rl_key *key, const redisReply *name) {
@@ -314,7 +231,9 @@ bool rl_slice_add(struct rl_slice *s, const struct rl_key *key, const redisReply
         return false;
     }
     if (s->n == 0) {
-        begin(s);
+        s->first = node->n;
+        s->bytes = 0;
+        s->until_ns = redlock_now_ns() + (uint64_t)node->wire->answer_ms * NS_PER_MS;
     }
     s->bytes += bytes;
     node->seen = rl_must_grow(node->seen, node->n, &node->room, sizeof *node->seen);
@@ -323,7 +242,7 @@ bool rl_slice_add(struct rl_slice *s, const struct rl_key *key, const redisReply
                                              .length = (uint32_t)key->length,
                                              .slot = key->slot,
                                              .kind = (uint8_t)key->kind};
-    s->asked[s->n++] = (struct rl_asked){.name = name};
-    ask_key(s, name, key->kind);
+    s->names[s->n++] = name;
+    ask(s, name, &plans[key->kind]);
     return true;
 }

@@ -4,8 +4,7 @@
  *
  * Happy path: the commands are gathered until there are many, go out at once, and the answers are
  * read in their order. It reads the first bytes of a value, the first client of a line, and the
- * readers that stay longest; it reads numbers by one MGET, which costs the node a third of single
- * reads.
+ * readers that stay longest.
  *
  * Failure modes: an answer that does not come in time: false, and node->why says so. A
  * key that may not be read is counted and left out; so is one that ended meanwhile. */
@@ -22,15 +21,9 @@ struct rl_slice {
     struct rl_seen_node *node;
     double now_us; /* by the node's clock */
 
-    /* A key whose answers are waited for. */
-    struct rl_asked {
-        const struct redisReply *name;
-        bool is_other; /* not a string: its type is asked for */
-    } asked[RL_SLICE_MAX];
-    size_t first, n; /* n of node->seen */
-    size_t numbers;  /* of these, keys that have a number */
+    const struct redisReply *names[RL_SLICE_MAX]; /* of the keys whose answers are waited for */
+    size_t first, n;                              /* the same, in node->seen */
     size_t bytes;
-    bool is_single; /* one of those may not be read: they are read one by one */
     uint64_t until_ns;
 };
 

@@ -13,7 +13,6 @@
 #include "set/texts.h"
 
 #define COUNT "250"
-#define ELEMENTS_MAX (1 << 20)
 #define NUMBER_MAX 24
 
 /* KEYS: counters and numbers of permits. ARGV: of each the value, and its life in ms. */
@@ -174,7 +173,6 @@ bool rl_carry(struct rl_set *set, struct rl_steps *steps, const struct rl_config
         if (!(from & rl_bit((uint32_t)i))) {
             continue;
         }
-        set->nodes[i].wire->elements_max = ELEMENTS_MAX;
         for (int j = 0; j < 2 && keys >= 0; j++) {
             const long more = copy(set, steps, i, patterns[j], &to);
             keys = more < 0 ? more : keys + more;

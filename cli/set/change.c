@@ -340,7 +340,8 @@ int rl_change_spread(struct rl_set *set, struct rl_steps *steps, const struct rl
     char what[64];
     struct change c = {.set = set, .steps = steps, .joint = *config};
     const struct rl_config *stable = &c.joint;
-    snprintf(what, sizeof what, "epoch %" PRIu64, stable->key.epoch);
+    snprintf(what, sizeof what, "epoch %" PRIu64 "%s", stable->key.epoch,
+             stable->key.epoch == 1 ? ", which all nodes must have" : "");
     for (;;) {
         const uint32_t all = rl_set_members(set, stable, RL_CONFIG_NEW);
         rl_set_write(set, all & ~done_with(set, stable, all), stable);

@@ -23,12 +23,14 @@ static void set_url(const struct rl_url *url, char out[RL_CONFIG_URL_MAX + 1]) {
     (void)length;
 }
 
-/* host:port is enough. */
-static const char *with_scheme(const char *text, char *room, size_t size) {
+/* host:port is enough: the scheme is that of the first node. */
+static const char *with_scheme(const struct rl_set *set, const char *text, char *room,
+                               size_t size) {
     if (strstr(text, "://") != NULL) {
         return text;
     }
-    snprintf(room, size, "redis://%s", text);
+    const bool is_tls = set->n > 0 && set->nodes[0].wire->url.is_tls;
+    snprintf(room, size, "%s://%s", is_tls ? "rediss" : "redis", text);
     return room;
 }
 
@@ -40,12 +42,13 @@ static int check_kind(const struct rl_url *url, const char *from) {
                          from, url->name);
 }
 
-int rl_set_url(const char *text, const char *from, char out[RL_CONFIG_URL_MAX + 1]) {
+int rl_set_url(const struct rl_set *set, const char *text, const char *from,
+               char out[RL_CONFIG_URL_MAX + 1]) {
     char error[REDLOCK_MESSAGE_MAX], room[RL_URL_PASSWORD_MAX + RL_CONFIG_URL_MAX];
     struct rl_url url;
     struct rl_url_tls tls;
-    if (rl_url_parse_tls(with_scheme(text, room, sizeof room), &url, &tls, error, sizeof error) !=
-        0) {
+    if (rl_url_parse_tls(with_scheme(set, text, room, sizeof room), &url, &tls, error,
+                         sizeof error) != 0) {
         return rl_fail(RL_EXIT_USAGE, "%s: %s", from, error);
     }
     int status = check_kind(&url, from);
@@ -84,7 +87,7 @@ static int open_wire(struct rl_set *set, struct rl_set_node *node, const char *t
 
 int rl_set_add(struct rl_set *set, const char *given) {
     char room[RL_URL_PASSWORD_MAX + RL_CONFIG_URL_MAX];
-    const char *text = with_scheme(given, room, sizeof room);
+    const char *text = with_scheme(set, given, room, sizeof room);
     if (set->n == REDLOCK_NODES_MAX) {
         return rl_fail(RL_EXIT_USAGE, "too many nodes; at most %d", REDLOCK_NODES_MAX);
     }

@@ -46,8 +46,10 @@ struct rl_set {
     struct rl_set_node nodes[REDLOCK_NODES_MAX];
 };
 
-/* "redis://host:port" of any URL. Returns 0, or says why not and returns an exit status. */
-int rl_set_url(const char *text, const char *from, char url[RL_CONFIG_URL_MAX + 1]);
+/* "redis://host:port" of any URL; without a scheme it has that of the set's first node. Returns 0,
+ * or says why not and returns an exit status. */
+int rl_set_url(const struct rl_set *set, const char *text, const char *from,
+               char url[RL_CONFIG_URL_MAX + 1]);
 
 /* With the nodes of the command line. Returns 0 or an exit status; rl_set_close() in any case. */
 int rl_set_open(struct rl_set *set, const struct rl_args *args);

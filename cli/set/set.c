@@ -193,7 +193,9 @@ static int cmd_init(struct command *command) {
         }
     }
     if (!command->args->json) {
-        printf("set %s of %" PRIu32 " nodes, max-ttl %s\n", now->key.id, now->n,
+        const bool is_drawn = command->args->dry_run && latest == NULL; /* in vain */
+        printf("%s %s of %" PRIu32 " nodes, max-ttl %s\n", is_drawn ? "would make a set" : "set",
+               is_drawn ? "(its id is drawn then)" : now->key.id, now->n,
                tool_duration_show(now->max_ttl_ms, ttl, sizeof ttl));
     }
     rl_output_flush();
@@ -329,8 +331,8 @@ static int cmd_replace(struct command *command) {
     char **words = command->args->words;
     const struct rl_config *now = &command->now;
     uint32_t n = 0;
-    int status = rl_set_url(words[1], "OLD", old);
-    status = status != 0 ? status : rl_set_url(words[2], "NEW", new);
+    int status = rl_set_url(&command->set, words[1], "OLD", old);
+    status = status != 0 ? status : rl_set_url(&command->set, words[2], "NEW", new);
     status = status != 0 ? status : rl_set_add(&command->set, words[2]);
     status = status != 0 ? status : look_for_change(command);
     if (status != 0) {
@@ -359,7 +361,7 @@ static int cmd_resize(struct command *command) {
     int status = 0;
     for (uint32_t i = 0; i < n && status == 0; i++) {
         const char *word = command->args->words[i + 1];
-        status = rl_set_url(word, "resize", urls[i]);
+        status = rl_set_url(&command->set, word, "resize", urls[i]);
         status = status != 0 ? status : rl_set_add(&command->set, word);
     }
     status = status != 0 ? status : look_for_change(command);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -59,7 +60,7 @@ static const char *code_of(const struct rl_frame *frame, enum rl_style style) {
         [RL_STYLE_GOOD] = "32", [RL_STYLE_WARN] = "33", [RL_STYLE_BAD] = "31",
         [RL_STYLE_HEAD] = "7",
     };
-    bool is_color = style == RL_STYLE_GOOD || style == RL_STYLE_WARN || style == RL_STYLE_BAD;
+    const bool is_color = codes[style][0] == '3';
     return is_color && !frame->is_colored ? "" : codes[style];
 }
 
@@ -81,15 +82,6 @@ static size_t character(const char *text, int *width) {
     return bytes;
 }
 
-int rl_frame_width(const char *text) {
-    int sum = 0, width = 0;
-    while (*text != '\0') {
-        text += character(text, &width);
-        sum += width;
-    }
-    return sum;
-}
-
 /* The bytes of text that fit into so many columns; *taken: these columns. */
 static size_t fitting(const char *text, int columns, int *taken) {
     size_t bytes = 0;
@@ -104,6 +96,12 @@ static size_t fitting(const char *text, int columns, int *taken) {
         bytes += step;
     }
     return bytes;
+}
+
+int rl_frame_width(const char *text) {
+    int taken = 0;
+    fitting(text, INT_MAX / 2, &taken);
+    return taken;
 }
 
 void rl_frame_begin(struct rl_frame *frame, int columns, int rows) {

@@ -100,25 +100,18 @@ static void sort_by(struct top *top, enum rl_list_order order) {
 }
 
 static void move(struct rl_view *view, int typed) {
-    size_t page = view->rows > 1 ? view->rows - 1 : 1;
-    size_t step = typed == RL_TYPED_UP || typed == RL_TYPED_DOWN ? 1 : page;
-    switch (typed) {
-        case RL_TYPED_UP:
-        case RL_TYPED_PAGE_UP:
-            view->offset = view->offset > step ? view->offset - step : 0;
-            break;
-        case RL_TYPED_DOWN:
-        case RL_TYPED_PAGE_DOWN:
-            view->offset += step; /* drawing cuts it */
-            break;
-        case RL_TYPED_HOME:
-            view->offset = 0;
-            break;
-        case RL_TYPED_END:
-            view->offset = view->locks;
-            break;
-        default:
-            break;
+    const size_t page = view->rows > 1 ? view->rows - 1 : 1;
+    const bool is_up = typed == RL_TYPED_UP || typed == RL_TYPED_PAGE_UP;
+    const bool is_down = typed == RL_TYPED_DOWN || typed == RL_TYPED_PAGE_DOWN;
+    const size_t step = typed == RL_TYPED_UP || typed == RL_TYPED_DOWN ? 1 : page;
+    if (typed == RL_TYPED_HOME || (is_up && view->offset < step)) {
+        view->offset = 0;
+    } else if (typed == RL_TYPED_END) {
+        view->offset = view->locks;
+    } else if (is_up) {
+        view->offset -= step;
+    } else if (is_down) {
+        view->offset += step; /* drawing cuts it */
     }
 }
 
@@ -209,12 +202,7 @@ static int run(struct top *top, const struct rl_args *args) {
     return top->status;
 }
 
-static int refuse(const struct rl_args *args) {
-    char shown[RL_ARGS_SHOWN];
-    if (rl_args_has_words(args, shown)) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "top: \"%s\" is one argument too many; see redlock top --help", shown);
-    }
+static int refuse(void) {
     if (!rl_screen_is_possible()) {
         return rl_fail(RL_EXIT_USAGE,
                        "top: it needs a terminal, for stdin and stdout; redlock ls lists the locks "
@@ -224,7 +212,7 @@ static int refuse(const struct rl_args *args) {
 }
 
 int rl_cmd_top(struct rl_args *args) {
-    int status = refuse(args);
+    int status = refuse();
     if (status != 0) {
         return status;
     }

@@ -20,17 +20,17 @@ static void add_latencies(struct rl_rate *rate, const struct rl_wire_clock *cloc
 
 static void add_node(struct rl_rate *rate, const struct rl_seen_node *node, uint64_t now_ns) {
     bool is_known = node->is_up && node->has_info;
-    bool is_same = is_known && rate->run_id[0] != '\0' && strcmp(rate->run_id, node->run_id) == 0 &&
-                   node->commands >= rate->commands && node->turns >= rate->turns &&
-                   now_ns > rate->at_ns;
+    bool is_same =
+        is_known && rate->run_id[0] != '\0' && strcmp(rate->run_id, node->info.run_id) == 0 &&
+        node->info.commands >= rate->commands && node->turns >= rate->turns && now_ns > rate->at_ns;
     double seconds = is_same ? (double)(now_ns - rate->at_ns) / 1e9 : 1;
-    int64_t commands = node->commands - rate->commands - rate->asked;
+    int64_t commands = node->info.commands - rate->commands - rate->asked;
     rate->commands_per_s = is_same ? (double)(commands > 0 ? commands : 0) / seconds : -1;
     rate->turns_per_s = is_same ? (double)(node->turns - rate->turns) / seconds : -1;
     rate->run_id[0] = '\0';
     if (is_known) {
-        memcpy(rate->run_id, node->run_id, sizeof rate->run_id);
-        rate->commands = node->commands;
+        memcpy(rate->run_id, node->info.run_id, sizeof rate->run_id);
+        rate->commands = node->info.commands;
         rate->turns = node->turns;
         rate->asked = node->asked; /* nearly all of it after INFO, and as much as each time */
         rate->at_ns = now_ns;
@@ -110,86 +110,112 @@ static const char *say_bytes(int64_t bytes, char out[32]) {
     return out;
 }
 
-/* -- Nodes -- */
+/* -- Tables -- */
 
-struct place {
-    int column, width;
+#define COLUMNS_MAX 9
+#define TEXT_MAX 64
+
+struct table {
+    int widths[COLUMNS_MAX]; /* 0: it is left out */
+    int n, left;             /* columns; the first ones that are aligned to the left */
 };
+
+static void draw_row(struct rl_frame *frame, int row, const struct table *table,
+                     const char *const *texts, const enum rl_style *styles) {
+    int column = 0;
+    for (int i = 0; i < table->n; i++) {
+        rl_frame_put(frame, row, column, table->widths[i] - 1, texts[i], styles[i],
+                     i >= table->left);
+        column += table->widths[i];
+    }
+}
+
+/* bold: the column by which it is sorted; -1: none. */
+static void draw_heads(struct rl_frame *frame, int row, const struct table *table,
+                       const char *const *heads, int bold) {
+    enum rl_style styles[COLUMNS_MAX];
+    for (int i = 0; i < table->n; i++) {
+        styles[i] = i == bold ? RL_STYLE_BOLD : RL_STYLE_HEAD;
+    }
+    rl_frame_fill(frame, row, RL_STYLE_HEAD);
+    draw_row(frame, row, table, heads, styles);
+}
+
+/* What the other columns leave. */
+static int rest_of(const struct rl_frame *frame, const struct table *table) {
+    int rest = frame->columns;
+    for (int i = 0; i < table->n; i++) {
+        rest -= table->widths[i];
+    }
+    return rest;
+}
+
+/* -- Nodes -- */
 
 enum { AT_NODE, AT_STATE, AT_P50, AT_P99, AT_COMMANDS, AT_MEMORY, AT_VERSION, AT_CLOCK, AT_ALL };
 
-static void place_nodes(const struct rl_frame *frame, const struct rl_sweep *sweep,
-                        struct place places[AT_ALL]) {
-    static const int narrow[AT_ALL] = {0, 15, 8, 8, 8, 7, 8, 9};
-    int rest = frame->columns, longest = NAME_MIN, column = 0;
-    for (int i = 1; i < AT_ALL; i++) {
-        places[i].width = narrow[i] + (i == AT_VERSION && frame->columns >= ROOMY ? 7 : 0);
-        rest -= places[i].width;
-    }
+static struct table place_nodes(const struct rl_frame *frame, const struct rl_sweep *sweep) {
+    struct table table = {{0, 15, 8, 8, 8, 7, 8, 9}, .n = AT_ALL, .left = AT_P50};
+    int longest = NAME_MIN;
+    table.widths[AT_VERSION] += frame->columns >= ROOMY ? 7 : 0;
     for (size_t i = 0; i < sweep->n; i++) {
         int width = rl_frame_width(sweep->nodes[i].wire->url.name) + 2;
         longest = width > longest ? width : longest;
     }
-    places[AT_NODE].width = rest < longest ? rest : longest;
-    for (int i = 0; i < AT_ALL; i++) {
-        places[i].column = column;
-        column += places[i].width;
-    }
-}
-
-static void put(struct rl_frame *frame, int row, const struct place *place, const char *text,
-                enum rl_style style, bool is_right) {
-    rl_frame_put(frame, row, place->column, place->width - 1, text, style, is_right);
+    const int rest = rest_of(frame, &table);
+    table.widths[AT_NODE] = rest < longest ? rest : longest;
+    return table;
 }
 
 /* Its state in words, and whether it is good. */
-static enum rl_style say_state(const struct rl_seen_node *node, char out[32]) {
+static enum rl_style say_state(const struct rl_seen_node *node, char out[TEXT_MAX]) {
     char left[24];
     switch (node->standing) {
         case RL_NODE_VOTES:
-            snprintf(out, 32, "votes");
+            snprintf(out, TEXT_MAX, "votes");
             return RL_STYLE_GOOD;
         case RL_NODE_IN_QUARANTINE:
-            snprintf(out, 32, "votes in %s",
+            snprintf(out, TEXT_MAX, "votes in %s",
                      rl_say_duration((double)node->votes_in_ms, left, sizeof left));
             return RL_STYLE_WARN;
         case RL_NODE_UNFIT:
-            snprintf(out, 32, "%s", node->unfit);
+            snprintf(out, TEXT_MAX, "%s", node->unfit);
             return RL_STYLE_BAD;
-        case RL_NODE_UNKNOWN:
-            break;
+        default:
+            snprintf(out, TEXT_MAX, "unknown");
+            return RL_STYLE_WARN;
     }
-    snprintf(out, 32, "unknown");
-    return RL_STYLE_WARN;
 }
 
-static void draw_node(struct rl_frame *frame, int row, const struct place *places,
+static void draw_node(struct rl_frame *frame, int row, const struct table *table,
                       const struct rl_seen_node *node, const struct rl_rates *rates, size_t index) {
-    char text[2 * RL_WIRE_TEXT_MAX + 64], shown[32];
-    put(frame, row, &places[AT_NODE], node->wire->url.name, RL_STYLE_PLAIN, false);
+    char text[2 * RL_WIRE_TEXT_MAX], state[TEXT_MAX], p50[32], p99[32], per_s[32], memory[32],
+        ahead[32];
+    enum rl_style styles[COLUMNS_MAX] = {RL_STYLE_PLAIN};
+    const double commands = rates->nodes[index].commands_per_s;
+    const struct rl_wire_info *info = &node->info;
     if (!node->is_up || !node->is_whole) {
         snprintf(text, sizeof text, "%s: %s", node->is_up ? "not read" : "down", node->why);
-        rl_frame_put(frame, row, places[AT_STATE].column, frame->columns, text, RL_STYLE_BAD,
-                     false);
+        rl_frame_put(frame, row, 0, table->widths[AT_NODE] - 1, node->wire->url.name,
+                     RL_STYLE_PLAIN, false);
+        rl_frame_put(frame, row, table->widths[AT_NODE], frame->columns, text, RL_STYLE_BAD, false);
         return;
     }
-    enum rl_style style = say_state(node, shown);
-    put(frame, row, &places[AT_STATE], shown, style, false);
-    put(frame, row, &places[AT_P50], say_ms(rl_rates_latency_ms(rates, index, 0.5), shown),
-        RL_STYLE_PLAIN, true);
-    put(frame, row, &places[AT_P99], say_ms(rl_rates_latency_ms(rates, index, 0.99), shown),
-        RL_STYLE_PLAIN, true);
-    put(frame, row, &places[AT_CLOCK], say_clock(&node->clock, shown), RL_STYLE_PLAIN, true);
-    if (!node->has_info) {
-        return;
-    }
-    double commands = rates->nodes[index].commands_per_s;
-    snprintf(shown, sizeof shown, "%.0f", commands < 0 ? (double)node->commands_per_s : commands);
-    put(frame, row, &places[AT_COMMANDS], shown, RL_STYLE_PLAIN, true);
-    put(frame, row, &places[AT_MEMORY], say_bytes(node->memory_bytes, shown), RL_STYLE_PLAIN, true);
-    snprintf(text, sizeof text, "%s%s%s", frame->columns >= ROOMY ? node->server : "",
-             frame->columns >= ROOMY ? " " : "", node->version);
-    put(frame, row, &places[AT_VERSION], text, RL_STYLE_PLAIN, true);
+    styles[AT_STATE] = say_state(node, state);
+    snprintf(per_s, sizeof per_s, "%.0f", commands < 0 ? (double)info->commands_per_s : commands);
+    snprintf(text, sizeof text, "%s%s%s", frame->columns >= ROOMY ? info->server : "",
+             frame->columns >= ROOMY ? " " : "", info->version);
+    const char *const texts[AT_ALL] = {
+        [AT_NODE] = node->wire->url.name,
+        [AT_STATE] = state,
+        [AT_P50] = say_ms(rl_rates_latency_ms(rates, index, 0.5), p50),
+        [AT_P99] = say_ms(rl_rates_latency_ms(rates, index, 0.99), p99),
+        [AT_COMMANDS] = node->has_info ? per_s : "",
+        [AT_MEMORY] = node->has_info ? say_bytes(info->used_memory, memory) : "",
+        [AT_VERSION] = node->has_info ? text : "",
+        [AT_CLOCK] = say_clock(&node->clock, ahead),
+    };
+    draw_row(frame, row, table, texts, styles);
 }
 
 /* Returns the first row behind. */
@@ -197,18 +223,13 @@ static int draw_nodes(struct rl_frame *frame, int row, const struct rl_sweep *sw
                       const struct rl_rates *rates) {
     static const char *const heads[AT_ALL] = {"node",  "state",  "p50",     "p99",
                                               "cmd/s", "memory", "version", "clock"};
-    struct place places[AT_ALL];
+    const struct table table = place_nodes(frame, sweep);
     char more[64];
     size_t room = frame->rows > 8 ? (size_t)frame->rows / 2 - 2 : 1;
     size_t shown = sweep->n <= room ? sweep->n : room - 1;
-    place_nodes(frame, sweep, places);
-    rl_frame_fill(frame, row, RL_STYLE_HEAD);
-    for (int i = 0; i < AT_ALL; i++) {
-        put(frame, row, &places[i], heads[i], RL_STYLE_HEAD, i > AT_STATE);
-    }
-    row++;
+    draw_heads(frame, row++, &table, heads, -1);
     for (size_t i = 0; i < shown; i++) {
-        draw_node(frame, row++, places, &sweep->nodes[i], rates, i);
+        draw_node(frame, row++, &table, &sweep->nodes[i], rates, i);
     }
     if (shown < sweep->n) {
         snprintf(more, sizeof more, "and %zu more nodes", sweep->n - shown);
@@ -217,92 +238,68 @@ static int draw_nodes(struct rl_frame *frame, int row, const struct rl_sweep *sw
     return row;
 }
 
-/* -- Locks -- */
+/* -- Locks: the name, and the cells behind it -- */
 
-static void place_locks(const struct rl_frame *frame, const struct rl_sweep *sweep,
-                        struct place *name, struct place places[RL_CELLS]) {
-    static const int widths[RL_CELLS] = {13, 0, 7, 18, 8, 9, 8, 8};
-    int rest = frame->columns, column = 0, longest = NAME_MIN;
-    for (int c = 0; c < RL_CELLS; c++) {
-        bool is_left_out = (c == RL_CELL_FENCE && frame->columns < WIDE) ||
-                           (c == RL_CELL_AGE && frame->columns < ROOMY);
-        places[c].width = is_left_out ? 0 : widths[c];
-        rest -= places[c].width;
-    }
+static struct table place_locks(const struct rl_frame *frame, const struct rl_sweep *sweep) {
+    struct table table = {{0, 13, 0, 7, 18, 8, 9, 8, 8}, .n = 1 + RL_CELLS};
+    int *widths = table.widths, longest = NAME_MIN;
+    table.left = 1 + RL_CELL_VOTES;
+    widths[1 + RL_CELL_FENCE] *= frame->columns >= WIDE;
+    widths[1 + RL_CELL_AGE] *= frame->columns >= ROOMY;
     for (size_t i = 0; i < sweep->list.n; i++) {
         int width = (int)sweep->list.locks[i].length + 2; /* bytes, which are more than columns */
         longest = width > longest ? width : longest;
     }
+    int rest = rest_of(frame, &table);
     rest = rest > 2 * NAME_MIN ? rest : 2 * NAME_MIN;
-    int half = rest * 11 / 20;
-    name->width = longest < half ? longest : half;
-    places[RL_CELL_HOLDER].width =
-        rest - name->width < HOLDER_MAX ? rest - name->width : HOLDER_MAX;
-    name->column = 0;
-    column = name->width;
-    for (int c = 0; c < RL_CELLS; c++) {
-        places[c].column = column;
-        column += places[c].width;
-    }
-}
-
-static const char *class_text(const struct rl_lock *lock, const char *mode) {
-    return lock->class == RL_LOCK_LEFTOVER  ? "no quorum"
-           : lock->class == RL_LOCK_FOREIGN ? "foreign"
-           : lock->class == RL_LOCK_FREE    ? "free"
-                                            : mode;
-}
-
-static enum rl_style lock_style(const struct rl_lock *lock) {
-    return lock->class == RL_LOCK_LEFTOVER  ? RL_STYLE_WARN
-           : lock->class == RL_LOCK_FOREIGN ? RL_STYLE_FAINT
-                                            : RL_STYLE_PLAIN;
+    const int half = rest * 11 / 20;
+    widths[0] = longest < half ? longest : half;
+    widths[1 + RL_CELL_HOLDER] = rest - widths[0] < HOLDER_MAX ? rest - widths[0] : HOLDER_MAX;
+    return table;
 }
 
 static bool is_shown(const struct rl_view *view, const struct rl_lock *lock) {
     return lock->class != RL_LOCK_KICKED && (!view->waiting || lock->waiting > 0);
 }
 
-static void draw_lock(struct rl_frame *frame, int row, const struct place *name,
-                      const struct place *places, const struct rl_lock *lock, size_t nodes,
-                      struct rl_cells *cells) {
-    enum rl_style style = lock_style(lock);
+static void draw_lock(struct rl_frame *frame, int row, const struct table *table,
+                      const struct rl_lock *lock, size_t nodes, struct rl_cells *cells) {
+    static const struct {
+        const char *mode; /* NULL: as it is */
+        enum rl_style style;
+    } classes[RL_LOCK_CLASSES] = {[RL_LOCK_LEFTOVER] = {"no quorum", RL_STYLE_WARN},
+                                  [RL_LOCK_FOREIGN] = {"foreign", RL_STYLE_FAINT},
+                                  [RL_LOCK_FREE] = {"free", RL_STYLE_PLAIN}};
+    const char *texts[COLUMNS_MAX] = {cells->name};
+    enum rl_style styles[COLUMNS_MAX] = {classes[lock->class].style};
     rl_cells_fill(cells, lock, nodes);
-    put(frame, row, name, cells->name, style, false);
     for (int c = 0; c < RL_CELLS; c++) {
-        const char *text = c == RL_CELL_MODE ? class_text(lock, cells->text[c]) : cells->text[c];
-        bool is_few = c == RL_CELL_VOTES && lock->votes < nodes;
-        put(frame, row, &places[c], text, is_few ? RL_STYLE_WARN : style, c > RL_CELL_HOLDER);
+        texts[1 + c] = cells->text[c];
+        styles[1 + c] = styles[0];
     }
-}
-
-static void draw_heads(struct rl_frame *frame, int row, const struct place *name,
-                       const struct place *places, enum rl_list_order order) {
-    static const int sorted[RL_ORDERS] = {
-        [RL_ORDER_NAME] = -1,
-        [RL_ORDER_HOLDER] = RL_CELL_HOLDER,
-        [RL_ORDER_VOTES] = RL_CELL_VOTES,
-        [RL_ORDER_FENCE] = RL_CELL_FENCE,
-        [RL_ORDER_AGE] = RL_CELL_AGE,
-        [RL_ORDER_LEFT] = RL_CELL_LEFT,
-        [RL_ORDER_WAITING] = RL_CELL_WAITING,
-        [RL_ORDER_LONGEST] = RL_CELL_LONGEST,
-    };
-    rl_frame_fill(frame, row, RL_STYLE_HEAD);
-    put(frame, row, name, "resource", sorted[order] == -1 ? RL_STYLE_BOLD : RL_STYLE_HEAD, false);
-    for (int c = 0; c < RL_CELLS; c++) {
-        put(frame, row, &places[c], rl_cell_heads[c],
-            sorted[order] == c ? RL_STYLE_BOLD : RL_STYLE_HEAD, c > RL_CELL_HOLDER);
+    if (classes[lock->class].mode != NULL) {
+        texts[1 + RL_CELL_MODE] = classes[lock->class].mode;
     }
+    if (lock->votes < nodes) {
+        styles[1 + RL_CELL_VOTES] = RL_STYLE_WARN;
+    }
+    draw_row(frame, row, table, texts, styles);
 }
 
 /* From row on, to the last but one. */
 static void draw_locks(struct rl_view *view, struct rl_frame *frame, int row,
                        const struct rl_sweep *sweep, struct rl_cells *cells) {
-    struct place name, places[RL_CELLS];
+    static const int sorted[RL_ORDERS] = {
+        [RL_ORDER_HOLDER] = 1 + RL_CELL_HOLDER,   [RL_ORDER_VOTES] = 1 + RL_CELL_VOTES,
+        [RL_ORDER_FENCE] = 1 + RL_CELL_FENCE,     [RL_ORDER_AGE] = 1 + RL_CELL_AGE,
+        [RL_ORDER_LEFT] = 1 + RL_CELL_LEFT,       [RL_ORDER_WAITING] = 1 + RL_CELL_WAITING,
+        [RL_ORDER_LONGEST] = 1 + RL_CELL_LONGEST,
+    };
+    const struct table table = place_locks(frame, sweep);
+    const char *heads[COLUMNS_MAX] = {"resource"};
     size_t at = 0;
-    place_locks(frame, sweep, &name, places);
-    draw_heads(frame, row++, &name, places, view->order);
+    memcpy(heads + 1, rl_cell_heads, sizeof rl_cell_heads);
+    draw_heads(frame, row++, &table, heads, sorted[view->order]);
     view->rows = frame->rows - 1 > row ? (size_t)(frame->rows - 1 - row) : 0;
     view->locks = 0;
     for (size_t i = 0; i < sweep->list.n; i++) {
@@ -312,7 +309,7 @@ static void draw_locks(struct rl_view *view, struct rl_frame *frame, int row,
     view->offset = view->offset < last ? view->offset : last;
     for (size_t i = 0; i < sweep->list.n && at < view->offset + view->rows; i++) {
         if (is_shown(view, &sweep->list.locks[i]) && at++ >= view->offset) {
-            draw_lock(frame, row++, &name, places, &sweep->list.locks[i], sweep->n, cells);
+            draw_lock(frame, row++, &table, &sweep->list.locks[i], sweep->n, cells);
         }
     }
     if (view->locks == 0) {

@@ -6,7 +6,6 @@
 #ifndef RL_CLI_TOP_VIEW_H
 #define RL_CLI_TOP_VIEW_H
 
-#include "scan/order.h"
 #include "scan/scan.h"
 #include "top/screen.h"
 

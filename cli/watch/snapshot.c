@@ -40,49 +40,48 @@ static void set_token(struct rl_item *item, const char *text) {
 
 /* -- Holders -- */
 
+static struct rl_item *add_holder(struct rl_snapshot *snapshot, enum rl_item_kind kind,
+                                  const char *token, const char *who, size_t votes,
+                                  int64_t left_ms) {
+    struct rl_item *item = add(snapshot, kind);
+    set_token(item, token);
+    snprintf(item->who, sizeof item->who, "%s", who[0] != '\0' ? who : "no name");
+    item->votes = (uint32_t)votes;
+    item->left_ms = left_ms;
+    return item;
+}
+
 static void take_holder(struct rl_snapshot *snapshot, const struct rl_look *look) {
+    char name[RL_LOOK_NAME_MAX];
     if (!look->is_held || look->is_shared) {
         return;
     }
-    struct rl_item *item = add(snapshot, RL_ITEM_LOCK);
+    struct rl_item *item = add_holder(snapshot, RL_ITEM_LOCK, look->is_foreign ? "" : look->token,
+                                      rl_look_name(look, name), look->holding, look->remaining_ms);
     if (look->is_foreign) {
         snprintf(item->id, sizeof item->id, "%s", look->holder);
-    } else {
-        set_token(item, look->token);
     }
-    rl_look_name(look, item->who);
-    item->votes = (uint32_t)look->holding;
-    item->left_ms = look->remaining_ms;
 }
 
 static void take_readers(struct rl_snapshot *snapshot, const struct rl_look *look,
                          const struct rl_readers *readers) {
     for (size_t i = 0; i < readers->n; i++) {
         const struct rl_reader *reader = &readers->readers[i];
-        if (reader->votes < look->n / 2 + 1) {
-            continue; /* a left-over */
+        if (reader->votes >= look->n / 2 + 1) { /* else a left-over */
+            add_holder(snapshot, RL_ITEM_READER, reader->token, reader->who, reader->votes,
+                       reader->remaining_ms);
         }
-        struct rl_item *item = add(snapshot, RL_ITEM_READER);
-        set_token(item, reader->token);
-        snprintf(item->who, sizeof item->who, "%s",
-                 reader->who[0] != '\0' ? reader->who : "no name");
-        item->votes = (uint32_t)reader->votes;
-        item->left_ms = reader->remaining_ms;
     }
 }
 
 static void take_slots(struct rl_snapshot *snapshot, const struct rl_permits *permits) {
     for (size_t i = 0; i < permits->n; i++) {
         const struct rl_permit *slot = &permits->slots[i];
-        if (!slot->is_held) {
-            continue;
+        if (slot->is_held) {
+            add_holder(snapshot, RL_ITEM_SLOT, slot->token[0] != '\0' ? slot->token : slot->who,
+                       slot->who, slot->votes, slot->remaining_ms)
+                ->number = (uint32_t)slot->number;
         }
-        struct rl_item *item = add(snapshot, RL_ITEM_SLOT);
-        set_token(item, slot->token[0] != '\0' ? slot->token : slot->who);
-        snprintf(item->who, sizeof item->who, "%s", slot->who[0] != '\0' ? slot->who : "no name");
-        item->number = (uint32_t)slot->number;
-        item->votes = (uint32_t)slot->votes;
-        item->left_ms = slot->remaining_ms;
     }
 }
 
@@ -131,23 +130,18 @@ static void take_over(struct rl_snapshot *snapshot, const struct rl_found *found
 
 /* -- What changes hands -- */
 
-static bool is_waited_for(const struct rl_snapshot *snapshot, const struct rl_item *item) {
-    for (size_t i = 0; i < snapshot->n; i++) {
-        const enum rl_item_kind kind = snapshot->items[i].kind;
-        if (item->kind == RL_ITEM_SLOT ? kind == RL_ITEM_WAITS_FOR_PERMITS
-                                       : kind == RL_ITEM_WAITS || kind == RL_ITEM_WAITS_TO_READ) {
-            return true;
-        }
-    }
-    return false;
+/* Whether both are of the lock, or of this slot; clients wait for any slot. */
+static bool is_of_one(const struct rl_item *item, const struct rl_item *other) {
+    const bool is_permit = other->kind == RL_ITEM_SLOT || other->kind == RL_ITEM_WAITS_FOR_PERMITS;
+    return is_permit == (item->kind == RL_ITEM_SLOT) &&
+           (other->kind != RL_ITEM_SLOT || other->number == item->number);
 }
 
-static bool is_had(const struct rl_snapshot *snapshot, const struct rl_item *item) {
+/* Whether anyone holds what the item is of; or waits for it. */
+static bool has(const struct rl_snapshot *snapshot, const struct rl_item *item, bool waits) {
     for (size_t i = 0; i < snapshot->n; i++) {
         const struct rl_item *other = &snapshot->items[i];
-        if (item->kind == RL_ITEM_SLOT
-                ? other->kind == RL_ITEM_SLOT && other->number == item->number
-                : other->kind == RL_ITEM_LOCK || other->kind == RL_ITEM_READER) {
+        if ((other->kind >= RL_ITEM_WAITS) == waits && is_of_one(item, other)) {
             return true;
         }
     }
@@ -160,8 +154,8 @@ static bool is_had(const struct rl_snapshot *snapshot, const struct rl_item *ite
 static bool is_on_its_way(const struct rl_snapshot *snapshot, const struct rl_snapshot *old) {
     for (size_t i = 0; i < old->n; i++) {
         const struct rl_item *item = &old->items[i];
-        if ((item->kind == RL_ITEM_LOCK || item->kind == RL_ITEM_SLOT) && !is_had(snapshot, item) &&
-            (is_waited_for(old, item) || is_waited_for(snapshot, item))) {
+        if ((item->kind == RL_ITEM_LOCK || item->kind == RL_ITEM_SLOT) &&
+            !has(snapshot, item, false) && (has(old, item, true) || has(snapshot, item, true))) {
             return true;
         }
     }

@@ -370,8 +370,7 @@ static void forget(struct watch *watch) {
 
 int rl_cmd_watch(struct rl_args *args) {
     struct watch *watch = rl_must_alloc(1, sizeof *watch);
-    int status = rl_ask_keys_check(args);
-    status = status == 0 ? parse_words(watch, args) : status;
+    int status = parse_words(watch, args);
     status = status == 0 ? rl_session_open(&watch->session, args) : status;
     if (status == 0) {
         signal(SIGPIPE, SIG_IGN);

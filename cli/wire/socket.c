@@ -10,15 +10,15 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "nodes/tls.h"
 #include "redis/reply.h"
 #include "redlock/redlock.h"
 #include "say.h"
-#include "tls/stream.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define PIECE 16384
-#define TLS_ERROR 64 /* err of a context; hiredis's own are small */
+#define PIECES_MAX 4096
+#define ELEMENTS_MAX 1048576 /* SCAN with COUNT 1000 may name many */
+#define TLS_ERROR 64         /* err of a context; hiredis's own are small */
 
 /* -- Errors: the first one stays -- */
 
@@ -193,14 +193,11 @@ static void say_odd(struct rl_socket *s) {
     fail(s, reader->err, stranger != NULL ? why : reader->errstr);
 }
 
-redisReply *rl_socket_reply(struct rl_socket *s, int64_t answer_ms, long long elements_max,
-                            int pieces_max) {
+redisReply *rl_socket_reply(struct rl_socket *s, int64_t answer_ms) {
     const uint64_t until_ns = redlock_now_ns() + (uint64_t)answer_ms * NS_PER_MS;
     void *reply = NULL;
 #if HIREDIS_MAJOR >= 1
-    s->context->reader->maxelements = elements_max;
-#else
-    (void)elements_max;
+    s->context->reader->maxelements = ELEMENTS_MAX;
 #endif
     s->pieces = 0;
     send_rest(s);
@@ -211,7 +208,7 @@ redisReply *rl_socket_reply(struct rl_socket *s, int64_t answer_ms, long long el
         if (reply != NULL || rl_socket_has_failed(s)) {
             return reply;
         }
-        if (s->pieces > pieces_max) {
+        if (s->pieces > PIECES_MAX) {
             fail(s, REDIS_ERR_PROTOCOL, "an endless answer");
         } else if (!pass(s, until_ns)) {
             fail(s, REDIS_ERR_IO, strerror(EAGAIN));
@@ -228,91 +225,13 @@ void rl_socket_hear_first(struct rl_socket *s, int64_t ms) {
 
 /* -- Opening and closing -- */
 
-#ifdef RL_WITH_TLS
-
-static void *tls_malloc(size_t size, void *data) {
-    (void)data;
-    return malloc(size);
-}
-
-static void tls_free(void *pointer, void *data) {
-    (void)data;
-    free(pointer);
-}
-
-static const redlock_allocator memory = {tls_malloc, tls_free, NULL};
-
-static bool shake_hands(struct rl_socket *s, const struct rl_args *args,
-                        const struct rl_url_tls *tls, const char *host) {
+bool rl_socket_open(struct rl_socket *s, int64_t connect_ms, const struct rl_url *url,
+                    struct rl_dialer *dialer) {
     static const struct rl_address there;
-    const uint64_t until_ns = redlock_now_ns() + (uint64_t)args->connect_timeout_ms * NS_PER_MS;
-    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
-    char why[REDLOCK_MESSAGE_MAX] = "";
+    const uint64_t until_ns = redlock_now_ns() + (uint64_t)connect_ms * NS_PER_MS;
+    const struct timeval limit = {.tv_sec = (time_t)(connect_ms / 1000),
+                                  .tv_usec = (suseconds_t)(connect_ms % 1000 * 1000)};
     int error = ENOMEM;
-    rl_args_tls(args, &options);
-    const struct rl_tls_settings settings = rl_client_tls_settings(&options, tls);
-    if (rl_tls_new(&s->tls, &memory, &settings, why, sizeof why) != 0) {
-        return fail(s, TLS_ERROR, why);
-    }
-    s->dialer = rl_tls_peer_new(s->tls, rl_client_tls_name(&options, tls, host));
-    if (s->dialer != NULL) {
-        s->stream = s->dialer->dial(s->dialer, &s->world, &there, &owner_events, s, &error);
-    }
-    if (s->stream == NULL) {
-        return fail(s, TLS_ERROR, strerror(error));
-    }
-    s->under.events->up(s->under.owner);
-    while (!s->is_up && !rl_socket_has_failed(s) && pass(s, until_ns)) {
-    }
-    if (!s->is_up) {
-        fail(s, TLS_ERROR, "no TLS handshake in time; is it a TLS port?");
-    }
-    return !rl_socket_has_failed(s);
-}
-
-static void end_tls(struct rl_socket *s) {
-    if (s->stream != NULL) {
-        s->stream->ops->close(s->stream);
-    }
-    rl_tls_peer_free(s->dialer);
-    rl_tls_free(s->tls);
-}
-
-int rl_socket_check_files(const struct rl_tls_settings *settings, const char *node, char *error,
-                          size_t size) {
-    char why[REDLOCK_MESSAGE_MAX - 256] = "";
-    struct rl_tls *tls = NULL;
-    int status = rl_tls_new(&tls, &memory, settings, why, sizeof why);
-    snprintf(error, size, "node %.200s: %s", node, why);
-    rl_tls_free(tls);
-    return status;
-}
-
-#else
-
-static bool shake_hands(struct rl_socket *s, const struct rl_args *args,
-                        const struct rl_url_tls *tls, const char *host) {
-    (void)args, (void)tls, (void)host;
-    return fail(s, TLS_ERROR, redlock_strerror(REDLOCK_ERR_NO_TLS));
-}
-
-static void end_tls(struct rl_socket *s) {
-    (void)s;
-}
-
-int rl_socket_check_files(const struct rl_tls_settings *settings, const char *node, char *error,
-                          size_t size) {
-    (void)settings, (void)node, (void)error, (void)size;
-    return 0;
-}
-
-#endif
-
-bool rl_socket_open(struct rl_socket *s, const struct rl_args *args, const struct rl_url *url,
-                    const struct rl_url_tls *tls) {
-    const int64_t ms = args->connect_timeout_ms;
-    const struct timeval limit = {.tv_sec = (time_t)(ms / 1000),
-                                  .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
     assert(s->context == NULL);
     *s = (struct rl_socket){.world.ops = &world_ops};
     s->context = url->kind == RL_URL_UNIX ? redisConnectUnixWithTimeout(url->path, limit)
@@ -320,19 +239,27 @@ bool rl_socket_open(struct rl_socket *s, const struct rl_args *args, const struc
     if (rl_socket_has_failed(s)) {
         return false;
     }
-    if (url->is_tls) {
-        return shake_hands(s, args, tls, url->host);
+    s->stream = dialer != NULL ? dialer->dial(dialer, &s->world, &there, &owner_events, s, &error)
+                               : dial(&s->world, &there, &owner_events, s, &error);
+    if (s->stream == NULL) {
+        return fail(s, TLS_ERROR, strerror(error));
     }
-    s->stream = dial(&s->world, NULL, &owner_events, s, NULL);
-    s->is_up = true;
-    return true;
+    s->under.events->up(s->under.owner);
+    while (!s->is_up && !rl_socket_has_failed(s)) {
+        if (!pass(s, until_ns)) {
+            fail(s, TLS_ERROR, "no TLS handshake in time; is it a TLS port?");
+        }
+    }
+    return !rl_socket_has_failed(s);
 }
 
 void rl_socket_close(struct rl_socket *s) {
     if (s->context == NULL) {
         return;
     }
-    end_tls(s);
+    if (s->stream != NULL) {
+        s->stream->ops->close(s->stream);
+    }
     redisFree(s->context);
     if (s->out != NULL) {
         explicit_bzero(s->out, s->room); /* with a password */

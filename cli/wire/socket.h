@@ -9,7 +9,7 @@
  * Why not redisCommand()? Its timeout begins anew with each byte: a server that sends one now and
  * then, or never stops, would block the command forever, and the latter would fill the memory.
  *
- * Failure modes: a file or an option, no connection or no handshake in time, a certificate that is
+ * Failure modes: no connection or no handshake in time, a certificate that is
  * not accepted, an answer that is incomplete in time, or too long: rl_socket_error() says so, and
  * no more is sent or received. With TLS 1.3 a server verifies the client's certificate after the
  * handshake: then it is the first answer that fails. */
@@ -20,7 +20,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "args.h"
 #include "base/world.h"
 #include "redis/url.h"
 
@@ -28,16 +27,12 @@
 
 struct redisContext;
 struct redisReply;
-struct rl_tls;
-struct rl_tls_settings;
 
 struct rl_socket {
     struct rl_world world;        /* the first member: its dial() alone is there */
     struct rl_stream under;       /* the socket */
     struct rl_stream *stream;     /* ... or TLS on it */
     struct redisContext *context; /* NULL: not open. It has the socket, the parser and the error */
-    struct rl_tls *tls;           /* NULL: without */
-    struct rl_dialer *dialer;
     bool is_up;
     bool wants_room;
     int error; /* the socket ends with it next; 0: it does not */
@@ -49,24 +44,19 @@ struct rl_socket {
     size_t first_length;
 };
 
-/* Whether a client would open with these: the files are read. Returns a status, and why in
- * error. */
-int rl_socket_check_files(const struct rl_tls_settings *settings, const char *node, char *error,
-                          size_t size);
-
-/* False: rl_socket_error() says why; rl_socket_close() is needed all the same. */
-bool rl_socket_open(struct rl_socket *s, const struct rl_args *args, const struct rl_url *url,
-                    const struct rl_url_tls *tls);
+/* connect_ms: for the connection, and again for the handshake of TLS. dialer: of TLS; NULL:
+ * without. False: rl_socket_error() says why; rl_socket_close() is needed all the same. */
+bool rl_socket_open(struct rl_socket *s, int64_t connect_ms, const struct rl_url *url,
+                    struct rl_dialer *dialer);
 /* Also if it is not open. */
 void rl_socket_close(struct rl_socket *s);
 
 /* Appends bytes to be sent. */
 void rl_socket_put(struct rl_socket *s, const char *bytes, size_t length);
 
-/* The next answer, whole within answer_ms, with arrays of at most elements_max (with hiredis 1.0
- * and later) and in at most pieces_max pieces of 16 KiB; or NULL. */
-struct redisReply *rl_socket_reply(struct rl_socket *s, int64_t answer_ms, long long elements_max,
-                                   int pieces_max);
+/* The next answer, whole within answer_ms, and not longer than 64 MiB or a million elements (with
+ * hiredis 1.0 and later); or NULL. */
+struct redisReply *rl_socket_reply(struct rl_socket *s, int64_t answer_ms);
 
 /* Sends what was put, and waits so long for the server's first bytes. */
 void rl_socket_hear_first(struct rl_socket *s, int64_t ms);

@@ -5,6 +5,7 @@
 #include <hiredis/hiredis.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,9 @@
 
 #include "exits.h"
 #include "nodes/tls.h"
-#include "redis/info.h"
 #include "redlock/redlock.h"
 #include "say.h"
+#include "tls/stream.h"
 #include "tool/utf8.h"
 
 static bool fail(struct rl_wire *wire, const char *step, const char *why) {
@@ -31,7 +32,7 @@ static const char *failed_step(const struct rl_wire *wire, const char *otherwise
 }
 
 bool rl_wire_connect(struct rl_wire *wire) {
-    if (!rl_socket_open(&wire->socket, wire->args, &wire->url, &wire->tls)) {
+    if (!rl_socket_open(&wire->socket, wire->args->connect_timeout_ms, &wire->url, wire->dialer)) {
         return fail(wire, failed_step(wire, NULL), rl_socket_error(&wire->socket));
     }
     wire->is_connected = true;
@@ -71,7 +72,7 @@ void rl_wire_ask_argv(struct rl_wire *wire, size_t n, const char **argv, const s
 }
 
 redisReply *rl_wire_reply(struct rl_wire *wire) {
-    return rl_socket_reply(&wire->socket, wire->answer_ms, wire->elements_max, wire->pieces_max);
+    return rl_socket_reply(&wire->socket, wire->answer_ms);
 }
 
 redisReply *rl_wire_command(struct rl_wire *wire, const char *format, ...) {
@@ -195,17 +196,56 @@ int64_t rl_wire_info_number(const char *info, const char *name) {
     return strtoll(rl_wire_info_text(info, name, text), NULL, 10);
 }
 
-void rl_wire_info_server(const char *info, char server[RL_WIRE_TEXT_MAX],
-                         char version[RL_WIRE_TEXT_MAX]) {
-    bool is_valkey = strcmp(rl_wire_info_text(info, "server_name", server), "valkey") == 0;
-    snprintf(server, RL_WIRE_TEXT_MAX, is_valkey ? "Valkey" : "Redis");
-    rl_wire_info_text(info, is_valkey ? "valkey_version" : "redis_version", version);
-}
+#define TEXT(name, field) \
+    { name, offsetof(struct rl_wire_info, field), false }
+#define NUMBER(name, field) \
+    { name, offsetof(struct rl_wire_info, field), true }
 
-/* Limits of an answer, unless the caller sets others: no longer array is expected, and INFO takes
- * one or two pieces. */
-#define ELEMENTS_MAX 1024
-#define PIECES_MAX 256
+static const struct {
+    const char *name;
+    size_t offset;
+    bool is_number;
+} fields[] = {
+    TEXT("server_mode", mode), /* Valkey's; overwritten by the next where that is */
+    TEXT("redis_mode", mode),
+    TEXT("redis_version", version),
+    TEXT("valkey_version", version),
+    TEXT("run_id", run_id),
+    TEXT("master_replid", replid),
+    TEXT("role", role),
+    TEXT("master_host", master_host),
+    TEXT("master_port", master_port),
+    TEXT("maxmemory_policy", policy),
+    TEXT("aof_last_write_status", aof_write),
+    NUMBER("connected_slaves", replicas),
+    NUMBER("uptime_in_seconds", uptime_s),
+    NUMBER("connected_clients", clients),
+    NUMBER("total_commands_processed", commands),
+    NUMBER("instantaneous_ops_per_sec", commands_per_s),
+    NUMBER("maxmemory", maxmemory),
+    NUMBER("used_memory", used_memory),
+    NUMBER("aof_enabled", aof_enabled),
+    NUMBER("loading", loading),
+    NUMBER("evicted_keys", evicted),
+};
+
+void rl_wire_info_read(const char *text, struct rl_wire_info *info) {
+    char found[RL_WIRE_TEXT_MAX];
+    *info = (struct rl_wire_info){.server = "Redis"};
+    rl_info_read(&info->judged, text, strlen(text));
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        char *field = (char *)info + fields[i].offset;
+        rl_wire_info_text(text, fields[i].name, found);
+        if (fields[i].is_number) {
+            *(int64_t *)(void *)field = strtoll(found, NULL, 10);
+        } else if (found[0] != '\0') {
+            memcpy(field, found, sizeof found);
+        }
+    }
+    if (strcmp(rl_wire_info_text(text, "server_name", found), "valkey") == 0) {
+        snprintf(info->server, sizeof info->server, "Valkey");
+    }
+}
 
 #define ANSWER_MS_MIN 1000
 
@@ -218,8 +258,6 @@ static int parse(struct rl_wire *wire, const struct rl_args *args, const char *t
     char error[REDLOCK_MESSAGE_MAX];
     wire->text = text;
     wire->args = args;
-    wire->elements_max = ELEMENTS_MAX;
-    wire->pieces_max = PIECES_MAX;
     if (rl_url_parse_tls(text, &wire->url, &wire->tls, error, sizeof error) != 0) {
         return rl_fail(RL_EXIT_USAGE, "%s: %s", args->nodes_from, error);
     }
@@ -236,9 +274,29 @@ static int parse(struct rl_wire *wire, const struct rl_args *args, const char *t
     return 0;
 }
 
-/* Whether the TLS options are usable, for all nodes. Returns 0, or says why not and returns the
- * exit status. */
-static int check_tls(const struct rl_wire *wires, size_t n) {
+/* Checks the TLS settings of a node, and reads its files. Returns a status, and why in error. */
+static int make_tls(struct rl_wire *wire, const redlock_client_options *options, char *error,
+                    size_t size) {
+    const struct rl_tls_settings settings = rl_client_tls_settings(options, &wire->tls);
+    const char *name = rl_client_tls_name(options, &wire->tls, wire->url.host);
+    int status = rl_client_tls_check_node(&settings, name, wire->url.name, error, size);
+#ifdef RL_WITH_TLS
+    char why[REDLOCK_MESSAGE_MAX - 256] = "out of memory";
+    rl_memory_init(&wire->memory, NULL);
+    if (status == 0) {
+        status = rl_tls_new(&wire->context, &wire->memory, &settings, why, sizeof why);
+        wire->dialer = status == 0 ? rl_tls_peer_new(wire->context, name) : NULL;
+        if (wire->dialer == NULL) {
+            status = status != 0 ? status : REDLOCK_ERR_NOMEM;
+            snprintf(error, size, "node %.200s: %s", wire->url.name, why);
+        }
+    }
+#endif
+    return status;
+}
+
+/* TLS, for all nodes. Returns 0, or says why not and returns the exit status. */
+static int make_all_tls(struct rl_wire *wires, size_t n) {
     char error[REDLOCK_MESSAGE_MAX] = "";
     bool has_tls = false;
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
@@ -248,14 +306,8 @@ static int check_tls(const struct rl_wire *wires, size_t n) {
     int status = rl_client_tls_check(&options);
     for (size_t i = 0; i < n && status == 0; i++) {
         if (wires[i].url.is_tls) {
-            struct rl_tls_settings settings = rl_client_tls_settings(&options, &wires[i].tls);
-            const char *name = rl_client_tls_name(&options, &wires[i].tls, wires[i].url.host);
             has_tls = true;
-            status =
-                rl_client_tls_check_node(&settings, name, wires[i].url.name, error, sizeof error);
-            status = status != 0
-                         ? status
-                         : rl_socket_check_files(&settings, wires[i].url.name, error, sizeof error);
+            status = make_tls(&wires[i], &options, error, sizeof error);
         }
     }
     if (status == 0) {
@@ -264,7 +316,7 @@ static int check_tls(const struct rl_wire *wires, size_t n) {
     return status != 0 ? rl_fail(RL_EXIT_USAGE, "%s", error) : 0;
 }
 
-int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms) {
+static int open_all(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms) {
     int status = 0;
     assert(args->nodes.n > 0 && args->nodes.n <= REDLOCK_NODES_MAX);
     struct rl_wire *opened = rl_must_alloc(args->nodes.n, sizeof *opened);
@@ -273,22 +325,33 @@ int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t an
         status = parse(&opened[i], args, args->nodes.items[i]);
     }
     if (status == 0) {
-        status = check_tls(opened, args->nodes.n);
+        status = make_all_tls(opened, args->nodes.n);
     }
     if (status != 0) {
         rl_wires_free(opened, args->nodes.n);
         return status;
     }
-    signal(SIGPIPE, SIG_IGN);
     *wires = opened;
     return 0;
 }
 
+int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms) {
+    signal(SIGPIPE, SIG_IGN);
+    return open_all(wires, args, answer_ms);
+}
+
 void rl_wires_free(struct rl_wire *wires, size_t n) {
-    if (wires != NULL) {
-        explicit_bzero(wires, n * sizeof *wires);
-        free(wires);
+    if (wires == NULL) {
+        return;
     }
+#ifdef RL_WITH_TLS
+    for (size_t i = 0; i < n; i++) {
+        rl_tls_peer_free(wires[i].dialer);
+        rl_tls_free(wires[i].context);
+    }
+#endif
+    explicit_bzero(wires, n * sizeof *wires);
+    free(wires);
 }
 
 void rl_wires_each(void *items, size_t size, size_t n, void (*ask)(void *item)) {
@@ -306,5 +369,41 @@ void rl_wires_each(void *items, size_t size, size_t n, void (*ask)(void *item)) 
         if (runs[i]) {
             uv_thread_join(&threads[i]);
         }
+    }
+}
+
+/* A command for one node. */
+struct errand {
+    struct rl_wire *wire;
+    size_t n;
+    const char **argv;
+    const size_t *lengths;
+    struct rl_wire_answer *answer;
+};
+
+static void run_errand(void *data) {
+    const struct errand *errand = data;
+    struct rl_wire *wire = errand->wire;
+    if (rl_wire_connect(wire) && rl_wire_hello(wire)) {
+        rl_wire_ask_argv(wire, errand->n, errand->argv, errand->lengths);
+        errand->answer->reply = rl_wire_checked(wire, rl_wire_reply(wire));
+    }
+    memcpy(errand->answer->why, wire->failure, sizeof wire->failure);
+    rl_wire_disconnect(wire);
+}
+
+void rl_wires_ask(const struct rl_args *args, size_t n, const char **argv, const size_t *lengths,
+                  struct rl_wire_answer answers[REDLOCK_NODES_MAX]) {
+    struct errand errands[REDLOCK_NODES_MAX];
+    struct rl_wire *wires = NULL;
+    for (size_t i = 0; i < args->nodes.n; i++) {
+        answers[i] = (struct rl_wire_answer){.why = "it could not be asked"};
+    }
+    if (open_all(&wires, args, rl_wires_answer_ms(args)) == 0) {
+        for (size_t i = 0; i < args->nodes.n; i++) {
+            errands[i] = (struct errand){&wires[i], n, argv, lengths, &answers[i]};
+        }
+        rl_wires_each(errands, sizeof errands[0], args->nodes.n, run_errand);
+        rl_wires_free(wires, args->nodes.n);
     }
 }

@@ -14,11 +14,12 @@
  * wire->failed_at and wire->failure say so. The answer is incomplete in time, or too long: no
  * reply, and the connection has failed, so that no more is asked on it.
  *
- * This folder uses these internal headers of the library: the grammar of URLs (redis/url.h), the
- * first bytes of other servers (redis/reply.h), and the TLS of clients (tls/context.h,
- * tls/stream.h, nodes/tls.h, and base/world.h, whose streams it is made of). A second
- * parser of URLs, or a second verdict about a certificate, would one day differ. In cli/ only this
- * folder, doctor/ and set/ use internal headers of the library. */
+ * This folder uses these internal headers of the library: the grammar of URLs (redis/url.h), INFO
+ * (redis/info.h), the first bytes of other servers (redis/reply.h), and the TLS of clients
+ * (tls/context.h, tls/stream.h, nodes/tls.h, and base/world.h and base/memory.h, of which its
+ * streams are made). A second parser of URLs, or a second verdict about a certificate, would one
+ * day differ. In cli/ only this folder, doctor/, scan/ and set/ use internal headers of the
+ * library. */
 #ifndef RL_CLI_WIRE_WIRE_H
 #define RL_CLI_WIRE_WIRE_H
 
@@ -26,7 +27,10 @@
 #include <stdint.h>
 
 #include "args.h"
+#include "base/memory.h"
+#include "redis/info.h"
 #include "redis/url.h"
+#include "redlock/redlock.h"
 #include "wire/socket.h"
 
 #define RL_WIRE_TEXT_MAX 128
@@ -36,14 +40,13 @@ struct redisReply;
 struct rl_wire {
     const char *text; /* the URL */
     struct rl_url url;
-    struct rl_url_tls tls; /* its message about that */
+    struct rl_url_tls tls; /* what it says about that */
+    redlock_allocator memory;
+    struct rl_tls *context;   /* with what its files have; NULL: without TLS */
+    struct rl_dialer *dialer; /* the same */
     const struct rl_args *args;
 
-    /* How long a whole answer may take, of how many elements an array may be (with hiredis 1.0 and
-     * later), and how long an answer may be in pieces of 16 KiB. */
-    int64_t answer_ms;
-    long long elements_max;
-    int pieces_max;
+    int64_t answer_ms; /* how long a whole answer may take */
 
     struct rl_socket socket;
     bool is_connected; /* the port takes connections; TLS, if wanted, is there */
@@ -56,14 +59,14 @@ struct rl_wire {
  * is needed all the same. */
 bool rl_wire_connect(struct rl_wire *wire);
 
-/* If there is a connection. */
+/* If there is a connection. Before rl_wires_free(). */
 void rl_wire_disconnect(struct rl_wire *wire);
 
 /* Logs in, selects the database, and looks whether the node answers. False: failed_at and failure
  * say why. */
 bool rl_wire_hello(struct rl_wire *wire);
 
-/* As redisCommand(), but the whole answer must arrive in time, and have a reasonable length. */
+/* As redisCommand(), but the whole answer must arrive in time, and not be endless. */
 struct redisReply *rl_wire_command(struct rl_wire *wire, const char *format, ...);
 /* The same in two steps: as redisAppendCommand() and redisAppendCommandArgv(); and the answer. */
 void rl_wire_ask(struct rl_wire *wire, const char *format, ...);
@@ -96,13 +99,26 @@ void rl_wire_clock(struct rl_wire *wire, int n, struct rl_wire_clock *clock);
 
 /* INFO, field by field: "name:value", parsed as by the library (redis/info.h). A field that a
  * server does not have is the empty text, or the number 0. */
-/* The first RL_WIRE_TEXT_MAX - 1 bytes, fit for a terminal. Returns out. */
+struct rl_wire_info {
+    struct rl_info judged;         /* what a client's guard takes from it */
+    char server[RL_WIRE_TEXT_MAX]; /* "Redis" or "Valkey", and its own version */
+    char version[RL_WIRE_TEXT_MAX];
+    char mode[RL_WIRE_TEXT_MAX]; /* standalone, cluster, sentinel */
+    char run_id[RL_WIRE_TEXT_MAX], replid[RL_WIRE_TEXT_MAX];
+    char role[RL_WIRE_TEXT_MAX];
+    char master_host[RL_WIRE_TEXT_MAX], master_port[RL_WIRE_TEXT_MAX]; /* of a replica */
+    char policy[RL_WIRE_TEXT_MAX];
+    char aof_write[RL_WIRE_TEXT_MAX]; /* aof_last_write_status */
+    int64_t replicas, uptime_s, clients, commands, commands_per_s;
+    int64_t maxmemory, used_memory, aof_enabled, loading, evicted;
+};
+
+/* text: the answer to INFO. */
+void rl_wire_info_read(const char *text, struct rl_wire_info *info);
+
+/* One field: its first RL_WIRE_TEXT_MAX - 1 bytes, fit for a terminal. Returns out. */
 const char *rl_wire_info_text(const char *info, const char *name, char out[RL_WIRE_TEXT_MAX]);
 int64_t rl_wire_info_number(const char *info, const char *name);
-
-/* "Redis" or "Valkey", and its own version. */
-void rl_wire_info_server(const char *info, char server[RL_WIRE_TEXT_MAX],
-                         char version[RL_WIRE_TEXT_MAX]);
 
 /* One wire for each of args->nodes, with its password, to be freed; args lives on. Each whole
  * answer may take answer_ms. Returns 0, or says why not and returns the exit status. From then on
@@ -114,6 +130,17 @@ int64_t rl_wires_answer_ms(const struct rl_args *args);
 
 /* Wipes the passwords. wires: NULL is fine. */
 void rl_wires_free(struct rl_wire *wires, size_t n);
+
+/* A node's reply to one command, to be freed, or why there is none. */
+struct rl_wire_answer {
+    struct redisReply *reply; /* NULL, or no error */
+    char why[RL_WIRE_TEXT_MAX];
+};
+
+/* Sends a command to all of args->nodes at once, over connections of its own; argv as of
+ * redisFormatCommandArgv(). Does not touch SIGPIPE. */
+void rl_wires_ask(const struct rl_args *args, size_t n, const char **argv, const size_t *lengths,
+                  struct rl_wire_answer answers[REDLOCK_NODES_MAX]);
 
 /* Runs ask(item) for each of n items of `size` bytes, a thread each, and waits for all. */
 void rl_wires_each(void *items, size_t size, size_t n, void (*ask)(void *item));

@@ -98,6 +98,8 @@ def unusable_reasons(history, grants, handovers, order):
     torn = history.odd.get("torn lines in register.log", 0)
     if torn > max(10, history.lines // 100):
         reasons.append(f"{torn} of {history.lines} lines of the register cannot be read")
+    if history.run.get("changes") and not any(fault.name == "change" for fault in history.faults):
+        reasons.append("the set was never changed")
     if history.acks and not history.sets:
         reasons.append("updates were acknowledged, and the folder set/ is gone")
     return reasons
@@ -118,7 +120,7 @@ def judge(history, stall_s=None, starved_s=None):
                 *liveness_of.find_stalls(history, liveness, stall_s or limits[0],
                                          starved_s or limits[1]),
                 order_of.find_overtaken(history, order),
-                leftovers.find_crashes(history), growth, leftovers.find_odd(history)]
+                liveness_of.find_lost(history), leftovers.find_crashes(history), growth, leftovers.find_odd(history)]
     grants = sum(len(story.grants) for story in history.clients.values())
     handovers = windows.count_handovers(history)
     by_weight = {weight: sum(finding.count for finding in findings if finding.weight == weight)

@@ -56,11 +56,11 @@ class Clients:
         self._started = 0
         self._slots: dict[str, _Process] = {}
 
-    def _command(self, process: int) -> list[str]:
+    def _command(self, process: int, program: list[str]) -> list[str]:
         """See redlock-chaos-client --help."""
         asked = self._asked
         control = [] if asked.control in (None, *NOT_OF_CLIENTS) else ["--control", asked.control]
-        return [str(asked.program)] + _options(
+        return program + _options(
             nodes=self._urls,
             dir=self._folder,
             process=process,
@@ -97,11 +97,13 @@ class Clients:
             self._started += 1
             number = self._started
             is_shell = slot in self._shells
-            command = self._shell_command if is_shell else self._command
+            is_python = not is_shell and int(slot[1:]) > self._asked.processes - self._asked.python
+            program = self._asked.python_program if is_python else [str(self._asked.program)]
+            command = self._shell_command(number) if is_shell else self._command(number, program)
             output = self._folder / "clients" / f"{number}.log"
             with output.open("wb") as log:
                 popen = subprocess.Popen(
-                    command(number),
+                    command,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,

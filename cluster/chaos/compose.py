@@ -100,6 +100,7 @@ class ComposeNode(Node):
 
 class ComposeBackend(Backend):
     name = "compose"
+    cannot = {"change": "it has no nodes that could take the place of others"}
 
     def __init__(self, work: Path, count: int, clock_library: Path) -> None:
         super().__init__(work, count, clock_library)

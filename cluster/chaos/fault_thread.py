@@ -7,12 +7,14 @@ the run, which ends: a half-done fault proves nothing.
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable
 
 from clients import Clients
 from faults import CATALOGUE
 from inject import inject
+from members import Members
 from node import Node
 from record import Record, now_ns
 from resp import RedisError
@@ -29,7 +31,7 @@ class FaultThread(threading.Thread):
     def __init__(
         self,
         step: Step,
-        target: Node | Clients,
+        target: Node | Clients | Members,
         breaks: bool,
         record: Record,
         stop: threading.Event,
@@ -47,6 +49,8 @@ class FaultThread(threading.Thread):
         try:
             if isinstance(self._target, Node):
                 self._node_fault(self._target)
+            elif isinstance(self._target, Members):
+                self._set_fault(self._target)
             else:
                 self._client_fault(self._target)
         except (ChaosError, RedisError, OSError) as failed:
@@ -91,6 +95,12 @@ class FaultThread(threading.Thread):
         ended_ns = now_ns()
         self._record.state(ended_ns, node.name, "up")
         self._write(ended_ns, "end", node.name, None, "")
+
+    def _set_fault(self, members: Members) -> None:
+        self._write(now_ns(), "begin", None, None, "")
+        draw = random.Random(self.step.seed)
+        done = members.change(self.step.for_ms / 1000, draw, self._stop_run)
+        self._write(now_ns(), "end", None, None, done)
 
     def _client_fault(self, clients: Clients) -> None:
         slot = self.step.target

@@ -1,4 +1,4 @@
-"""The catalogue of faults: of a node or of a client process.
+"""The catalogue of faults: of a node, of a client process, or of the set of the nodes.
 
 Each fault has a description in one line (shown by --list), says whether it breaks an assumption of
 Redlock (and whether the clients' guard compensates), the state of the node while it lasts, and its
@@ -96,16 +96,24 @@ _ALL = (
         for_ttl=(0.1, 1.0),
         target="client",
     ),
+    Fault(
+        "change",
+        "the set gets other nodes; its administrators are killed, and others resume or abort",
+        for_ttl=(1.0, 4.0),
+        target="set",
+    ),
 )
 
 CATALOGUE: dict[str, Fault] = {fault.name: fault for fault in _ALL}
+# Of any nodes; a change needs as many nodes again, and a set.
+COMMON = tuple(fault.name for fault in _ALL if fault.target != "set")
 
 
 def parse(names: str) -> list[str]:
-    """A list as given to --faults; "all" is every fault. Unknown names raise ValueError."""
+    """A list as given to --faults; "all" is every fault but those of a set. Unknown names raise ValueError."""
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     if wanted == ["all"]:
-        return list(CATALOGUE)
+        return list(COMMON)
     for name in wanted:
         if name not in CATALOGUE:
             raise ValueError(f"there is no fault {name!r}; they are: {', '.join(CATALOGUE)}")

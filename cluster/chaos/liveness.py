@@ -93,6 +93,22 @@ class Liveness:
         self.idle = longest_idle(history, running, quorum)
 
 
+def find_lost(history):
+    """Where the set is changed and no node is broken. plan: what outlasts its lock is to lose it."""
+    found = Finding("lost", VIOLATION, "A lock was lost while the set was changed")
+    if not history.run.get("changes"):
+        found.skipped = "the set of this run was not changed"
+    elif any(fault.node for fault in history.faults):
+        found.skipped = "nodes were broken as well"
+    else:
+        for client, story in sorted(history.clients.items()):
+            stops = history.stops(process_of(client))
+            for t_ns, status, plan in story.lost:
+                if plan != "outlast" and not spans.intersect([(t_ns - history.ttl_ns, t_ns)], stops):
+                    found.add(f"{client}: {status} at {history.seconds(t_ns):.3f} s", t_ns, client)
+    return found
+
+
 def find_stalls(history, liveness, stall_s, starved_s):
     judged = history.run.get("liveness", True) is not False
     weight = VIOLATION if judged else NOTE

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -72,6 +73,12 @@ def complete(asked: Namespace, backend: Backend) -> None:
     """What follows from the options: it is asked from here on, too."""
     asked.scenario = choose(asked, backend)
     asked.workload = asked.workload or asked.scenario.workload
+    if asked.python and asked.workload == "permits":
+        raise ChaosError("--python: its clients know no permits")
+    if asked.scenario.changes:
+        if asked.tls:
+            raise ChaosError("--tls: clients find new nodes by the set, without their certificate")
+        backend.count *= 2
     asked.shells = asked.shells if asked.workload == "permits" else 0
     # Short enough to end a hold that is extended often; 0: no limit.
     asked.max_hold_ms = asked.ttl_ms * 9 // 5 if asked.workload == "edge" else 0
@@ -93,8 +100,20 @@ def find_programs(asked: Namespace) -> None:
     asked.program = find_file(asked.client, "REDLOCK_CHAOS_CLIENT", "redlock-chaos-client")
     if not is_program(asked.program):
         raise ChaosError(f"{asked.program} cannot be executed")
-    if asked.shells:
+    if asked.shells or asked.scenario.changes:
         asked.redlock = find_file(asked.redlock, "REDLOCK_CHAOS_REDLOCK", "redlock")
+    asked.python_program = find_python() if asked.python else []
+
+
+def find_python() -> list[str]:
+    """A client in Python: with the package that the build made, for the python3 that it was made for."""
+    if asked_for := os.environ.get("REDLOCK_CHAOS_PYTHON"):
+        os.environ["PYTHONPATH"] = asked_for
+    for python in (sys.executable, "/usr/bin/python3"):
+        tried = subprocess.run([python, "-c", "import redlock._native"], capture_output=True, text=True)
+        if tried.returncode == 0:
+            return [python, str(Path(__file__).with_name("python_client.py"))]
+    raise ChaosError(f"--python: no package: {tried.stderr.strip()[-200:]} (python3-cffi, python3-dev)")
 
 
 def report_folder(asked: Namespace, work: Path) -> Path:

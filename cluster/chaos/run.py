@@ -20,6 +20,7 @@ from backend import Backend
 from clients import Clients
 from fault_thread import FaultThread
 from faults import CATALOGUE
+from members import Members
 from node import Node
 from progress import Counter, Progress
 from record import Record, now_ns
@@ -80,7 +81,10 @@ class Run:
         self._started_ns = now_ns()
         self._write_settings(None)
         urls = [node.url for node in self.backend.nodes]
-        self._clients = Clients(self.asked, urls, self.folder)
+        self._members = Members(self.asked, self.backend.nodes, self.folder)
+        if self.asked.scenario.changes:
+            self._members.make()
+        self._clients = Clients(self.asked, urls[: self.asked.nodes], self.folder)
         self._clients.start()
         self._timeline(self._clients)
         say("healing, ending the clients, counting keys ...")
@@ -127,7 +131,8 @@ class Run:
     def _begin(self, step: Step, clients: Clients) -> None:
         if step.target == "home":
             step = replace(step, target=home.find(self.backend.nodes, "chaos-1"))
-        target = clients if step.target[0] == "c" else self._node(step.target)
+        target = (self._members if step.target == "set"
+                  else clients if step.target[0] == "c" else self._node(step.target))
         for other in self._threads:
             # The machine was too slow for the schedule: faults that are still healing go first.
             if other.step.target == step.target and other.is_alive():
@@ -161,6 +166,7 @@ class Run:
                 "scenario": asked.scenario.name,
                 "liveness": asked.scenario.liveness,
                 "order": asked.scenario.order,
+                "changes": asked.scenario.changes,
                 "breaks": asked.scenario.breaks(asked.guard),
                 "nodes": [node.name for node in self.backend.nodes],
                 "quorum": self.backend.count // 2 + 1,

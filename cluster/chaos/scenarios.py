@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from faults import CATALOGUE
+from faults import CATALOGUE, COMMON
 
 MINORITY = "minority"  # at most N - quorum nodes are broken at the same time
 MAJORITY = "majority"  # a quorum of nodes is broken at the same instant, then all are healed
@@ -34,17 +34,22 @@ class Scenario:
     def liveness(self) -> bool:
         return self.at_once == MINORITY
 
+    @property
+    def changes(self) -> bool:
+        """The nodes are a set, and as many again are there to take their places."""
+        return any(CATALOGUE[name].target == "set" for name in self.faults)
+
     def breaks(self, guard: str) -> list[str]:
         return [name for name in self.faults if CATALOGUE[name].excuses(guard, self.faults)]
 
 
 _NETWORK = ("partition", "partition-in", "partition-out", "reset", "delay", "loss")
 _ALL = (
-    Scenario("all", "every fault that the backend can do, in random order", tuple(CATALOGUE)),
+    Scenario("all", "every fault that the backend can do, in random order", COMMON),
     Scenario(
         "sound",
         "every fault that breaks no assumption: any overlap is a violation",
-        tuple(name for name, fault in CATALOGUE.items() if not fault.breaks),
+        tuple(name for name in COMMON if not CATALOGUE[name].breaks),
     ),
     Scenario("calm", "no fault at all: what the figures are without", ()),
     Scenario("kill", "nodes crash and come back with their data", ("sigkill",)),
@@ -96,6 +101,11 @@ _ALL = (
         "permits of a semaphore; nodes die, hang and are cut off, clients are stopped and killed",
         ("sigkill", "sigstop", "partition", "reset", "client-stop", "client-kill", "turn-kill"),
         workload="permits",
+    ),
+    Scenario(
+        "members",
+        "the set gets other nodes, all or some; its administrators and clients are killed",
+        ("change", "client-kill"),
     ),
     # Faults that Redlock does not claim to survive, on as many nodes as it takes to show it.
     Scenario(

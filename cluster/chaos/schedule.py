@@ -8,7 +8,8 @@ If the order of the clients is judged, which needs some time without faults, fau
 each after a calm: ORDER_CALM_MS, in a short run a quarter of it.
 
 Invariants: never two faults on one node or one client process at the same time; in a scenario for a
-minority, at most N - quorum nodes are broken or still recovering; the last fault ends early enough
+minority, at most N - quorum nodes are broken or still recovering (one, if the nodes are changed: of
+three, two must be left); the last fault ends early enough
 for the cluster to be whole at the end. Failure modes: a run too short for any fault raises
 ValueError.
 """
@@ -29,8 +30,8 @@ RECOVER_MS = 1200  # a healed node may need this long until it is connected agai
 
 @dataclass(frozen=True)
 class Step:
-    """One fault. target: "n3"; or "c2" for a client process (numbered as at the start); or "home",
-    the node with the longest line when the time comes."""
+    """One fault. target: "n3"; or "c2" for a client process (numbered as at the start); "set"; or
+    "home", the node with the longest line when the time comes."""
 
     id: int
     at_ms: int
@@ -81,11 +82,14 @@ class _Planner:
         if CATALOGUE[name].target == "client":
             targets = [f"c{number + 1}" for number in range(self.what.processes)]
             most = max(1, self.what.processes - 1)
+        elif CATALOGUE[name].target == "set":
+            targets, most = ["set"], 1
         elif self.scenario.at_home:
             targets, most = ["home"], 1
         else:
-            targets = [f"n{number + 1}" for number in range(self.what.nodes)]
-            most = (self.what.nodes - 1) // 2
+            changes = self.scenario.changes
+            targets = [f"n{number + 1}" for number in range(self.what.nodes * (1 + changes))]
+            most = 1 if changes else (self.what.nodes - 1) // 2
         whole = [target for target in targets if self.free_ms.get(target, 0) <= at_ms]
         if len(targets) - len(whole) >= most:
             return None

@@ -1,12 +1,11 @@
 /* See settings.h. */
 #include "settings.h"
+#include "tool/options.h"
 
 #include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "tool/options_help.h"
 
 #define AT(field) offsetof(struct chaos_settings, field)
 

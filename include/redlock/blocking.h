@@ -83,11 +83,10 @@ REDLOCK_API int redlock_blocking_open(redlock_blocking **blocking,
                                       const redlock_client_options *options);
 
 /* Closes a client. Calls that wait in other threads end with REDLOCK_ERR_CANCELED, later ones with
- * REDLOCK_ERR_CLOSED; what is held is released, on_lost does not run for it. Waits until that has
- * been answered, no longer than node_timeout_ms (and for a pending name lookup, which cannot be
- * cancelled), and until the thread has ended. Mutexes remain objects that answer REDLOCK_ERR_CLOSED
- * until they are freed, so a thread that still has one does no harm. The caller may not use the
- * client again.
+ * REDLOCK_ERR_CLOSED; held locks are released, without on_lost. Waits until that has been answered,
+ * no longer than node_timeout_ms (and for a pending name lookup, which cannot be cancelled), and
+ * until the thread has ended. Mutexes remain objects that answer REDLOCK_ERR_CLOSED until they are
+ * freed, so a thread that still has one does no harm. The caller may not use the client again.
  *
  * Returns 0, REDLOCK_ERR_INVALID (NULL), REDLOCK_ERR_CLOSED (another thread is closing it),
  * REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED (nothing was done). Since 0.1. */
@@ -106,11 +105,11 @@ REDLOCK_API int redlock_blocking_metrics(redlock_blocking *blocking, enum redloc
 
 /* Sets user and password for a node or for all of them (REDLOCK_ALL_NODES), as
  * redlock_client_set_credentials(); credentials.h says how a password is rotated. The first ones
- * belong into the URLs: the client logs in while it is opened, so what is set here is a rotation,
- * and a node that refuses it goes on with what it has accepted before. Waits for the loop thread,
- * not for the nodes: `credentials_pending` of redlock_blocking_stats() is 0 when all of them use
- * it. Returns 0, REDLOCK_ERR_INVALID, REDLOCK_ERR_NOMEM, REDLOCK_ERR_CLOSED,
- * REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM. Since 0.1. */
+ * belong in the URLs: the client logs in while it is opened, so what is set here is a rotation,
+ * and a node that refuses it keeps what it accepted before. Waits for the loop thread, not for the
+ * nodes: `credentials_pending` of redlock_blocking_stats() is 0 when all of them use it. Returns 0,
+ * REDLOCK_ERR_INVALID, REDLOCK_ERR_NOMEM, REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD,
+ * REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM. Since 0.1. */
 REDLOCK_API int redlock_blocking_set_credentials(redlock_blocking *blocking, size_t node,
                                                  const char *user, const char *password);
 
@@ -121,8 +120,8 @@ REDLOCK_API const char *redlock_blocking_message(redlock_blocking *blocking, cha
 
 /* -- Mutex -- */
 
-/* Runs on the loop thread; status: see on_lost. It must be quick, all locks of the client wait for
- * it: set a flag, close a socket, wake a thread. It may call redlock_mutex_is_valid(),
+/* Runs on the loop thread; status: see on_lost. It must be quick, since all locks of the client
+ * wait for it: set a flag, close a socket, wake a thread. It may call redlock_mutex_is_valid(),
  * redlock_mutex_remaining_ms() (nothing is left), redlock_mutex_token(), redlock_mutex_fence() and
  * redlock_mutex_message(). mutex: valid during the call, and as long as it is not freed. */
 typedef void (*redlock_mutex_cb)(redlock_mutex *mutex, int status, void *data);
@@ -270,7 +269,7 @@ REDLOCK_API int redlock_mutex_attempt_status(const redlock_mutex *mutex);
  *     REDLOCK_ERR_NOT_OWNER     another owner holds it
  *     REDLOCK_ERR_NOT_HELD      it is not held through this object
  *     REDLOCK_ERR_BUSY          the same owner is locking or unlocking it in another thread
- *     REDLOCK_ERR_CANCELED      the client was closed; it was released all the same
+ *     REDLOCK_ERR_CANCELED      the client was closed; it was still released
  *     REDLOCK_ERR_INVALID (NULL), REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD,
  *     REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM
  * Since 0.1. */

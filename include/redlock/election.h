@@ -165,8 +165,8 @@ REDLOCK_API int redlock_election_is_leader(const redlock_election *election);
  * 0.1. */
 REDLOCK_API int64_t redlock_election_remaining_ms(const redlock_election *election);
 
-/* The fence of the present leadership, or, if it does not lead, of its last one, also inside
- * on_lost: larger than those of all leaderships of that name before it. Pass it to the system that
+/* The fence of the present leadership, or, if it does not lead, of its last one, even inside
+ * on_lost: larger than those of all earlier leaderships of that name. Pass it to the system that
  * the leader acts on, and have that refuse numbers smaller than the largest it has seen. 0 without
  * `fencing`, and before it was elected. Since 0.1. */
 REDLOCK_API uint64_t redlock_election_fence(const redlock_election *election);

@@ -44,7 +44,8 @@ typedef struct redlock_lock_options {
     /* 1 to REDLOCK_RESOURCES_MAX different resources, in any order. With more than one the lock is
      * of all of them or of none: each node sets all the keys in one step or no key at all, so that
      * no client ever waits while holding a part, and there is no deadlock. All keys of a lock have
-     * one token, and live and end together. */
+     * one token, and live and end together. If the nodes form several sets, all of them must belong
+     * to one: names with the same part in {braces}, "{user:7}:mail" and "{user:7}:files", do. */
     const redlock_bytes *resources;
     size_t n_resources;
 
@@ -126,8 +127,8 @@ typedef struct redlock_acquire_options {
      *     REDLOCK_ERR_EXPIRED   validity is about to end; it was not extended in time
      *     REDLOCK_ERR_LOST      an extension found that too many nodes no longer have the token
      *     REDLOCK_ERR_MAX_HOLD  max_hold_ms is over
-     * Stop the protected work. The lock is no longer held; what is left of it on the nodes is being
-     * released, and it may be acquired again. Default NULL. */
+     * Stop the protected work. The lock is no longer held; its remaining keys are being released,
+     * and it may be acquired again. Default NULL. */
     redlock_lock_cb on_lost;
     void *lost_data;
 
@@ -203,12 +204,13 @@ REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, s
  *     REDLOCK_ERR_SYSTEM      the operating system gave no random bytes for a token
  * After an error nothing of this acquire stays on a live node.
  *
- * Returns 0, or REDLOCK_ERR_INVALID (redlock_lock_message() names the option), REDLOCK_ERR_BUSY (an
- * acquire or a release is pending, or on_lost of the last hold is about to run, or the object was
- * released but its hold is still shared by other objects of the owner), REDLOCK_ERR_ALREADY_HELD
- * (without an owner, or by another one; or the owner's hold has no fence, and this has `fencing`),
- * REDLOCK_ERR_PART_HELD, REDLOCK_ERR_WOULD_DEADLOCK, REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED,
- * REDLOCK_ERR_NOMEM (with `owner` or `on_renew`). Since 0.1. */
+ * Returns 0, or REDLOCK_ERR_INVALID (redlock_lock_message() names the option, or the resources that
+ * are not in one set), REDLOCK_ERR_BUSY (an acquire or a release is pending, or on_lost of the last
+ * hold is about to run, or the object was released but its hold is still shared by other objects of
+ * the owner), REDLOCK_ERR_ALREADY_HELD (without an owner, or by another one; or the owner's hold
+ * has no fence, and this has `fencing`), REDLOCK_ERR_PART_HELD, REDLOCK_ERR_WOULD_DEADLOCK,
+ * REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED, REDLOCK_ERR_NOMEM (with `owner` or `on_renew`). Since
+ * 0.1. */
 REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
                                 redlock_lock_cb on_done, void *data);
 
@@ -222,9 +224,9 @@ REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_option
  *                             until it ends (the watchdog, if there is one, does)
  *     REDLOCK_ERR_CANCELED    by redlock_cancel(), redlock_release(), redlock_lock_free() or
  *                             redlock_client_close()
- * A ttl that is shorter than what is left shortens the validity at once, whatever the nodes answer.
- * The keys keep their longer life until they are released: a command that shortens them might run
- * late, after a longer extension, and end a lock that is held. A node that had lost the key while a
+ * A ttl shorter than the remaining validity shortens it at once, whatever the nodes answer. The
+ * keys keep their longer ttl until they are released: a command that shortens them might run late,
+ * after a longer extension, and end a lock that is held. A node that had lost the key while a
  * quorum renewed it gets it back, with the same token. Specification, "Making the algorithm more
  * reliable: Extending the lock".
  *
@@ -272,7 +274,7 @@ REDLOCK_API int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done,
  *     REDLOCK_ERR_NO_QUORUM   fewer answered; the release is pending on the others, and is retried
  *                             until they answer or the ttl has ended
  *     REDLOCK_ERR_LOST        the lock had been lost before: the work may have been unprotected
- *     REDLOCK_ERR_CANCELED    by redlock_client_close(); it was released all the same
+ *     REDLOCK_ERR_CANCELED    by redlock_client_close(); it was still released
  * Specification, "The Redlock algorithm", step 5, and "Releasing the lock".
  *
  * Returns 0, or REDLOCK_ERR_NOT_HELD (never acquired, or released already), REDLOCK_ERR_BUSY (an

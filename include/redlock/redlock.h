@@ -146,7 +146,12 @@ typedef struct redlock_client_options {
      *     redis://[[user]:password@]host[:port][/db]     IPv6 in brackets; port 6379, db 0
      *     rediss://...                                   the same with TLS, see tls_ca below
      *     unix://[[user]:password@]/path[?db=n]
-     * User, password and path may be percent-encoded. Quorum is n_nodes / 2 + 1. */
+     * User, password and path may be percent-encoded. Quorum is n_nodes / 2 + 1.
+     *
+     * Nodes may know the configuration of their set (`redlock set`): then the client uses the nodes
+     * that are named there, and these are where it begins to look. If the configuration has several
+     * sets, each resource belongs to one of them by its name, and its lock needs a quorum of that
+     * set. A configuration of more than REDLOCK_NODES_MAX nodes is refused. */
     const char *const *nodes;
     size_t n_nodes;
 
@@ -248,13 +253,20 @@ typedef struct redlock_client_options {
      * set, and nodes without a configuration, then have no vote. NULL: that of the set that the
      * nodes belong to, if they belong to one. Default NULL. */
     const char *config_id;
+
+    /* 1: the client does not keep the loop running, as by uv_unref(). uv_run() then returns when
+     * nothing else is on the loop, also while the client holds locks or has pending operations: a
+     * program that wants to go on with these has a handle of its own meanwhile, and until on_close
+     * (the binding for Node.js does). A name lookup, which cannot be unreferenced, may delay it.
+     * With blocking.h it has no effect. Default 0. */
+    int background;
 } redlock_client_options;
 
 #define REDLOCK_CLIENT_OPTIONS_INIT                                                             \
     {                                                                                           \
         sizeof(redlock_client_options), NULL, 0, 1000, 250, 50, 2000, 0.01, 2, 10, "redlock",   \
             NULL, NULL, NULL, NULL, 0, 86400000, REDLOCK_GUARD_STRICT, 30000, NULL, NULL, NULL, \
-            NULL, 0, 0, NULL, NULL, NULL                                                        \
+            NULL, 0, 0, NULL, NULL, NULL, 0                                                     \
     }
 
 /* Sets what REDLOCK_CLIENT_OPTIONS_INIT sets, for languages that cannot use a macro. size: of the
@@ -269,7 +281,7 @@ REDLOCK_API int redlock_client_options_init(redlock_client_options *options, siz
  * (examples/epoll.c). options: not NULL, copied. on_open: may be NULL; it runs once, when a quorum
  * of nodes is up and the grace period of 50 ms for the remaining nodes to connect is over, or each
  * node has succeeded or failed once, or connect_timeout_ms has passed:
- *     0                       a quorum of nodes is up and may vote
+ *     0                       a quorum of nodes is up and may vote; of several sets, of each
  *     REDLOCK_ERR_NO_QUORUM   it is not up, or may not vote (redlock_client_message() says why, and
  *                             until when). The client keeps connecting and may be used; it must
  *                             be closed in any case.

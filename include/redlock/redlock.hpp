@@ -241,7 +241,7 @@ std::int64_t to_timeout_ms(const std::chrono::duration<Rep, Period> &time) {
 class client {
    public:
     // nodes: URLs. options: as for redlock_blocking_open(); its nodes and error are not used.
-    // Without a quorum it is open all the same, and opened() says so. Throws the errors that leave
+    // Without a quorum it is still open, and opened() says so. Throws the errors that leave
     // no client behind.
     explicit client(const std::vector<std::string> &nodes,
                     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT) {
@@ -274,7 +274,7 @@ class client {
         }
         return *this;
     }
-    // As close(). Not inside on_lost, where nothing may wait: the client would stay open for ever.
+    // Like close(). Not inside on_lost, where nothing may wait: the client would stay open for ever.
     ~client() {
         close();
     }

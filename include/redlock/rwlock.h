@@ -16,7 +16,7 @@
  *
  * Order: readers and writers that wait take turns. When a writer unlocks, all readers that wait
  * are let in; readers that come after a writer has begun to wait are let in after it. So neither
- * kind keeps the other out for ever.
+ * kind starves the other.
  *
  * Owner: a thread that holds it may lock it again and unlocks it as many times: one that reads may
  * read, one that writes may read and write, and holds it exclusively until its last unlock. One
@@ -24,8 +24,8 @@
  * REDLOCK_ERR_WOULD_DEADLOCK at once: it unlocks first, or asks redlock_rwlock_try_upgrade().
  *
  * Loss: as for a mutex. A writer that was stopped for longer than its validity can overwrite what
- * came after it, and a reader can see what is half written. With `fencing` both have a number for
- * what the lock protects to refuse them by, see redlock_rwlock_fence().
+ * came after it, and a reader can see what is half written. With `fencing` both have a number by
+ * which the protected resource can refuse them, see redlock_rwlock_fence().
  */
 #ifndef REDLOCK_RWLOCK_H
 #define REDLOCK_RWLOCK_H
@@ -170,7 +170,7 @@ REDLOCK_API int redlock_rwlock_attempt_status(const redlock_rwlock *rwlock);
  *     REDLOCK_ERR_NOT_OWNER     others hold it, the caller does not
  *     REDLOCK_ERR_NOT_HELD      it is not held through this object
  *     REDLOCK_ERR_BUSY          the same owner is locking or unlocking it in another thread
- *     REDLOCK_ERR_CANCELED      the client was closed; it was released all the same
+ *     REDLOCK_ERR_CANCELED      the client was closed; it was still released
  *     REDLOCK_ERR_INVALID (NULL), REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD,
  *     REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM
  * Since 0.1. */
@@ -196,10 +196,10 @@ REDLOCK_API int redlock_rwlock_unlock(redlock_rwlock *rwlock);
  * Since 0.1. */
 REDLOCK_API int redlock_rwlock_extend(redlock_rwlock *rwlock, int64_t ttl_ms);
 
-/* Makes the writer that calls a reader, without a moment in which another writer could come in,
- * and lets other readers in. It is an extension to the ttl of the options, and the caller is a
- * reader from this call on, whatever the nodes answer; of those that did not, others may be kept
- * out until the next extension, or the unlock.
+/* Makes the calling writer a reader and lets other readers in, without a moment in which another
+ * writer could come in. It is an extension to the ttl of the options, and the caller is a reader
+ * from this call on, whatever the nodes answer; of those that did not, others may be kept out until
+ * the next extension, or the unlock.
  *
  * Returns as redlock_rwlock_extend(), with ttl_ms 0, and:
  *     REDLOCK_ERR_INVALID       it is a reader already; or NULL
@@ -208,9 +208,9 @@ REDLOCK_API int redlock_rwlock_extend(redlock_rwlock *rwlock, int64_t ttl_ms);
  * Since 0.1. */
 REDLOCK_API int redlock_rwlock_downgrade(redlock_rwlock *rwlock);
 
-/* Makes the reader that calls a writer, if nobody else reads, without a moment in which another
- * writer could come in: what it has read is still so. It tries once and never waits for others,
- * since two readers that waited for each other would do so for ever.
+/* Makes the calling reader a writer, if nobody else reads, without a moment in which another writer
+ * could come in: what it has read is still current. It tries once and never waits for others, since
+ * two readers that waited for each other would do so for ever.
  *
  * Returns:
  *     0                           a writer

@@ -13,8 +13,8 @@
  * a worker's id, a shard, a port. redlock_lock_slot() returns it.
  *
  * At most k hold, by the same argument as for a lock: a slot is a lock (docs/waiting.md).
- * Counting permits on each node would not do: five nodes that count two permits each have ten to
- * give, and three holders need nine.
+ * A counter on each node would not do: five nodes that grant two permits each have ten votes,
+ * enough for three holders with a majority each.
  *
  * An acquire asks one node, home, which slots are free, and then all nodes for these: two round
  * trips. If none is free it waits in turn with all clients that wait for permits of the resource.

@@ -139,7 +139,7 @@ REDLOCK_API int redlock_semaphore_attempt_status(const redlock_semaphore *semaph
  *                               retried until they answer or the ttl has ended
  *     REDLOCK_ERR_NOT_HELD      this object holds nothing
  *     REDLOCK_ERR_BUSY          another thread is acquiring or releasing it
- *     REDLOCK_ERR_CANCELED      the client was closed; it was released all the same
+ *     REDLOCK_ERR_CANCELED      the client was closed; it was still released
  *     REDLOCK_ERR_INVALID (NULL), REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD,
  *     REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM
  * Since 0.1. */

@@ -102,7 +102,7 @@ typedef void (*redlock_query_cb)(redlock_query *query, int status, void *data);
 /* Asks every node for the holder of a resource; changes nothing. The callback runs when all nodes
  * that are up have answered or node_timeout_ms has passed:
  *     0                       a quorum answered
- *     REDLOCK_ERR_NO_QUORUM   fewer did; those that did can be read all the same
+ *     REDLOCK_ERR_NO_QUORUM   fewer did; their answers can still be read
  *     REDLOCK_ERR_CANCELED    the client is closing
  * The answer may be outdated when it arrives: never act on it as if it were a lock. Each node
  * answers for one moment, but the nodes' moments differ, so a lock that changes hands just then may
@@ -122,10 +122,9 @@ REDLOCK_API int redlock_query_node(const redlock_query *query, size_t index,
 
 /* The holder as reported by a quorum: if a quorum of all nodes has one token, sets what is not NULL
  * (the strings are valid during the callback; remaining_ms is until fewer than a quorum have it)
- * and returns 1. So it does if a quorum has one string that is not of this library's kind and has a
- * ttl, as a lock of another Redlock library has: then *token is "", and *holder the beginning of
- * that string, as in redlock_node_holder. 0 if nothing has a quorum, or readers hold it. Since
- * 0.1. */
+ * and returns 1. It also returns 1 if a quorum has one string with a ttl that is no token, like a
+ * lock of another Redlock library: then *token is "", and *holder the beginning of that string, as
+ * in redlock_node_holder. 0 if nothing has a quorum, or readers hold it. Since 0.1. */
 REDLOCK_API int redlock_query_quorum(const redlock_query *query, const char **token,
                                      const char **holder, int64_t *remaining_ms);
 

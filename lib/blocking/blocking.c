@@ -53,7 +53,9 @@ static void open_cb(redlock_client *client, int status, void *data) {
 static bool begin(void *owner, struct uv_loop_s *loop) {
     redlock_blocking *blocking = owner;
     rl_wheel_take(blocking);
-    int status = redlock_client_open(&blocking->client, loop, blocking->options, open_cb, blocking);
+    redlock_client_options options = *blocking->options;
+    options.background = 0; /* the thread ends when nothing is on its loop */
+    int status = redlock_client_open(&blocking->client, loop, &options, open_cb, blocking);
     assert((status == 0) == (blocking->client != NULL)); /* wait_until_open() relies on it */
     blocking->begin_status = status;
     return status == 0;

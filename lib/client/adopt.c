@@ -12,6 +12,7 @@
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
 #include "nodes/membership.h"
+#include "nodes/sets.h"
 #include "nodes/tls.h"
 #include "redis/node.h"
 #include "wait/line_call.h"
@@ -66,7 +67,7 @@ static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
 
 /* False: there is no memory, or no room. Nodes that were added before that have no vote. */
 static bool find_sides(redlock_client *client, const struct rl_config *config,
-                       struct rl_electorate *electorate) {
+                       struct rl_electorate *electorate, struct rl_sets *sets) {
     struct rl_url url;
     bool found = true;
     *electorate = (struct rl_electorate){{0, 0}};
@@ -82,6 +83,9 @@ static bool find_sides(redlock_client *client, const struct rl_config *config,
         }
         if (found && config->members[j].sides & RL_CONFIG_NEW) {
             electorate->sides[1] |= rl_bit(i);
+        }
+        if (found) {
+            rl_sets_place(sets, config, j, i);
         }
     }
     rl_wipe(&url, sizeof url);
@@ -114,25 +118,38 @@ static void review(redlock_client *client) {
     }
 }
 
+static void drop_next(redlock_client *client) {
+    rl_free(&client->memory, client->membership.next);
+    client->membership.next = NULL;
+}
+
 static void adopt(redlock_client *client) {
     struct rl_membership *membership = &client->membership;
     struct rl_electorate electorate;
+    struct rl_sets *sets;
     const uint64_t now_ns = rl_client_now_ns(client);
-    if (!find_sides(client, &membership->next, &electorate)) {
+    const bool is_made = rl_sets_make(client, membership->next, &sets);
+    const bool has_room = is_made && find_sides(client, membership->next, &electorate, sets);
+    if (is_made && !has_room) {
+        rl_sets_drop(client, sets);
+    }
+    if (!has_room || !rl_sets_adopt(client, sets)) {
         for (uint32_t i = 0; i < client->n_nodes; i++) { /* and asks them again */
             struct rl_node *node = &client->nodes[i]->node;
-            if (rl_config_compare(&membership->config.key, &node->config) == RL_CONFIG_NEWER) {
-                rl_node_restart(node, REDLOCK_ERR_NOMEM, "no memory for its configuration");
+            if (rl_config_compare(&membership->key, &node->config) == RL_CONFIG_NEWER) {
+                rl_node_restart(node, REDLOCK_ERR_NOMEM,
+                                "no memory, or no room, for its configuration");
             }
         }
-        membership->next.key.epoch = 0;
+        drop_next(client);
         return;
     }
-    membership->config = membership->next;
-    membership->next.key.epoch = 0;
+    membership->key = membership->next->key;
+    membership->max_ttl_ms = membership->next->max_ttl_ms;
+    drop_next(client);
     client->rules.electorate = electorate; /* first: what ends may begin a round at once */
     review(client);
-    rl_step_changed(client, membership->config.max_ttl_ms);
+    rl_step_changed(client, membership->max_ttl_ms);
     leave_others(client, now_ns);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         if (client->up & ~client->voters & rl_bit(i)) {
@@ -143,18 +160,79 @@ static void adopt(redlock_client *client) {
     rl_line_nodes_changed(client);
 }
 
+/* The sides of the next configuration that the node is on. */
+static int sides_in_next(const redlock_client *client, const struct rl_url *theirs) {
+    const struct rl_config *next = client->membership.next;
+    struct rl_url url;
+    int sides = 0;
+    for (uint32_t i = 0; i < next->n && sides == 0; i++) {
+        if (rl_url_parse(next->members[i].url, &url, NULL, 0) == 0 &&
+            rl_url_same_server(&url, theirs)) {
+            sides = next->members[i].sides;
+        }
+    }
+    return sides;
+}
+
+/* Whether it need not wait for the nodes that have neither been reached nor failed: they are
+ * members of the next configuration, which a majority of each side has. A node that is no member
+ * may belong to another set. */
+static bool is_certain(const redlock_client *client) {
+    const struct rl_config *next = client->membership.next;
+    int all[2] = {0, 0}, having[2] = {0, 0};
+    for (uint32_t i = 0; i < next->n; i++) {
+        all[0] += (next->members[i].sides & RL_CONFIG_OLD) != 0;
+        all[1] += (next->members[i].sides & RL_CONFIG_NEW) != 0;
+    }
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_client_node *place = client->nodes[i];
+        const int sides = sides_in_next(client, &place->node.url);
+        if (!place->is_settled && sides == 0) {
+            return false;
+        }
+        if (rl_config_compare(&next->key, &place->node.config) == RL_CONFIG_SAME) {
+            having[0] += (sides & RL_CONFIG_OLD) != 0;
+            having[1] += (sides & RL_CONFIG_NEW) != 0;
+        }
+    }
+    return (!next->is_joint || having[0] > all[0] / 2) && having[1] > all[1] / 2;
+}
+
+/* Nodes of two sets were named: whether the last that all were heard to say is of one set, or
+ * nothing. Its nodes are asked again then. */
+static bool is_united(redlock_client *client) {
+    struct rl_membership *membership = &client->membership;
+    const struct rl_config_key *first = NULL;
+    for (uint32_t i = 0; i < client->n_nodes; i++) {
+        const struct rl_config_key *key = &client->nodes[i]->node.config;
+        if (key->epoch != 0 && first != NULL && strcmp(first->id, key->id) != 0) {
+            return false;
+        }
+        first = key->epoch != 0 ? key : first;
+    }
+    membership->is_divided = false;
+    drop_next(client);
+    for (uint32_t i = 0; i < client->n_nodes; i++) { /* those without one, too: they had no vote */
+        if (rl_node_is_up(&client->nodes[i]->node)) {
+            rl_node_restart(&client->nodes[i]->node, REDLOCK_ERR_NODE_CONFIG,
+                            "is asked again for its configuration");
+        }
+    }
+    return true;
+}
+
 void rl_adopt_turn(redlock_client *client) {
     const struct rl_membership *membership = &client->membership;
     bool is_settled = true;
-    if (membership->next.key.epoch == 0 || membership->is_divided ||
-        client->phase != RL_CLIENT_OPEN) {
+    if (client->phase != RL_CLIENT_OPEN || (membership->is_divided && !is_united(client)) ||
+        membership->next == NULL) {
         return;
     }
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         is_settled = is_settled && client->nodes[i]->is_settled;
     }
-    if (membership->config.key.epoch != 0 || is_settled || !client->opening.is_active ||
-        client->heard_ns >= client->opening.until_ns) {
+    if (membership->key.epoch != 0 || is_settled || !client->opening.is_active ||
+        is_certain(client) || client->heard_ns >= client->opening.until_ns) {
         adopt(client);
     } else {
         review(client); /* nodes without a configuration have no vote meanwhile */

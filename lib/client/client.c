@@ -31,6 +31,7 @@
 #include "nodes/listening.h"
 #include "nodes/membership.h"
 #include "nodes/notification.h"
+#include "nodes/sets.h"
 #include "nodes/tls.h"
 #include "query/query.h"
 #include "redis/credentials.h"
@@ -200,6 +201,9 @@ static void free_client(redlock_client *client) {
     rl_line_calls_free(client);
     rl_client_tls_free(client);
     rl_free(&memory, client->metrics);
+    rl_sets_free(client);
+    rl_free(&memory, client->membership.next);
+    rl_free(&memory, client->io.config.config);
     for (uint32_t i = 0; i < RL_NODES_MAX && client->nodes[i] != NULL; i++) {
         rl_wipe(client->nodes[i], sizeof *client->nodes[i]); /* the passwords */
         rl_free(&memory, client->nodes[i]);
@@ -240,8 +244,7 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
     client->resources.seed = client->random;
     client->n_nodes = (uint32_t)o->n_nodes;
     assert(client->n_nodes >= 1 && client->n_nodes <= RL_NODES_MAX); /* masks have room */
-    client->capacity = client->n_nodes + RL_CONFIG_MEMBERS_MAX;
-    client->capacity = client->capacity < RL_NODES_MAX ? client->capacity : RL_NODES_MAX;
+    client->capacity = RL_NODES_MAX;
     uint32_t capacity = client->capacity + RL_CLIENT_DEADLINES;
     struct rl_deadline **items = rl_alloc(&client->memory, capacity, sizeof(struct rl_deadline *));
     if (items != NULL) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "lock/message.h"
+#include "nodes/sets.h"
 
 #define DURATION_MS_MAX 3600000 /* of connect, node and reconnect times: an hour */
 #define TIMER_MS 1              /* how late a libuv timer may be by its resolution alone */
@@ -69,6 +70,7 @@ static int check_ranges(const redlock_client_options *o) {
         {"fence_retention_ms", o->fence_retention_ms, 1000, REDLOCK_RETENTION_MS_MAX, PLAIN},
         {"max_ttl_ms", o->max_ttl_ms, 1, REDLOCK_TTL_MS_MAX, PLAIN},
         {"metrics", o->metrics, 0, 1, PLAIN},
+        {"background", o->background, 0, 1, PLAIN},
     };
     const struct range *bad = outside(ranges, sizeof ranges / sizeof ranges[0]);
     if (bad != NULL) {
@@ -217,13 +219,13 @@ int rl_options_ttl(redlock_lock *lock, int64_t ttl_ms, int64_t min_validity_ms) 
             "ttl and extend it, or raise max_ttl_ms in all clients",
             (long long)ttl_ms, (long long)lock->client->max_ttl_ms);
     }
-    const struct rl_config *config = &lock->client->membership.config;
-    if (config->key.epoch != 0 && ttl_ms > config->max_ttl_ms) {
+    const struct rl_membership *membership = &lock->client->membership;
+    if (membership->key.epoch != 0 && ttl_ms > membership->max_ttl_ms) {
         return rl_message_refuse_format(lock,
                                         "ttl_ms is %lld, above the max_ttl of the set's "
                                         "configuration, which is %lld: ask for a "
                                         "shorter ttl and extend it",
-                                        (long long)ttl_ms, (long long)config->max_ttl_ms);
+                                        (long long)ttl_ms, (long long)membership->max_ttl_ms);
     }
     if (rl_validity_ns(rules, (uint32_t)ttl_ms) <= (uint64_t)min_validity_ms * RL_NS_PER_MS) {
         double drift_ms = (double)rl_drift_ns(rules, (uint32_t)ttl_ms) / 1e6;
@@ -298,6 +300,34 @@ static int fence(redlock_lock *lock, const redlock_acquire_options *full) {
     return 0;
 }
 
+#define SHOWN 60
+
+/* A name as a message can have it. */
+static const char *show(char text[SHOWN + 1], const struct rl_bytes *name) {
+    const size_t length = name->length < SHOWN ? name->length : SHOWN;
+    for (size_t i = 0; i < length; i++) {
+        const char c = ((const char *)name->data)[i];
+        text[i] = (char)(c >= ' ' && c <= '~' ? c : '?');
+    }
+    text[length] = '\0';
+    return text;
+}
+
+static int check_sets(redlock_lock *lock) {
+    const char *sets[2];
+    char one[SHOWN + 1], other[SHOWN + 1];
+    uint32_t i;
+    if (!rl_sets_are_apart(lock, &i, sets)) {
+        return 0;
+    }
+    return rl_message_refuse_format(
+        lock,
+        "\"%s\" is of set %s and \"%s\" of set %s: a lock needs its resources in one set; give "
+        "their names the same part in {braces}",
+        show(one, &lock->target.resources[0]), sets[0], show(other, &lock->target.resources[i]),
+        sets[1]);
+}
+
 static uint32_t or_no_limit(int64_t value) {
     return value == REDLOCK_NO_LIMIT ? RL_NO_LIMIT : (uint32_t)value;
 }
@@ -314,6 +344,7 @@ int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
     int status = check_acquire(lock, full);
     status = status == 0 ? watch(lock, full, &renew_ms) : status;
     status = status == 0 ? fence(lock, full) : status;
+    status = status == 0 ? check_sets(lock) : status;
     if (status != 0) {
         return status;
     }

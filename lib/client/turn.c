@@ -35,6 +35,7 @@
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
 #include "nodes/notification.h"
+#include "nodes/sets.h"
 #include "query/query.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
@@ -174,7 +175,7 @@ static bool opening_is_over(redlock_client *client, uint64_t now_ns, int *status
         return false;
     }
     rl_deadlines_set(&client->deadlines, &client->deadline, RL_NEVER);
-    bool is_twice = rl_is_quorum(&client->rules.electorate, client->voters);
+    bool is_twice = rl_sets_are_quorum(client, client->voters);
     int missing = is_twice ? REDLOCK_ERR_DUPLICATE : REDLOCK_ERR_NO_QUORUM;
     *status = quorum ? 0 : missing;
     return true;

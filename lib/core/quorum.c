@@ -20,6 +20,17 @@ struct rl_electorate rl_electorate_of(uint32_t n) {
     return (struct rl_electorate){{all, all}};
 }
 
+bool rl_is_majority(uint32_t side, uint32_t nodes) {
+    assert(side != 0);
+    return 2 * rl_bits_count(nodes & side) > rl_bits_count(side);
+}
+
+bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes) {
+    const uint32_t *sides = electorate->sides;
+    return rl_is_majority(sides[0], nodes) &&
+           (sides[1] == sides[0] || rl_is_majority(sides[1], nodes));
+}
+
 uint32_t rl_votes_needed(const struct rl_electorate *electorate) {
     const uint32_t old = rl_quorum(rl_bits_count(electorate->sides[0]));
     const uint32_t new = rl_quorum(rl_bits_count(electorate->sides[1]));

@@ -53,17 +53,10 @@ static inline uint32_t rl_electors(const struct rl_electorate *electorate) {
 }
 
 /* Whether a majority of the nodes of one side is among these. */
-static inline bool rl_is_majority(uint32_t side, uint32_t nodes) {
-    assert(side != 0);
-    return 2 * rl_bits_count(nodes & side) > rl_bits_count(side);
-}
+bool rl_is_majority(uint32_t side, uint32_t nodes);
 
 /* ... of each side. */
-static inline bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes) {
-    const uint32_t *sides = electorate->sides;
-    return rl_is_majority(sides[0], nodes) &&
-           (sides[1] == sides[0] || rl_is_majority(sides[1], nodes));
-}
+bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes);
 
 /* The size of the majority of the larger side: how many votes a message asks for. */
 uint32_t rl_votes_needed(const struct rl_electorate *electorate);

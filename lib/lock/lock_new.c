@@ -18,6 +18,7 @@
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "mode/permit.h"
+#include "nodes/sets.h"
 #include "wait/waiting.h"
 #include "watch/metrics.h"
 
@@ -212,7 +213,8 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         rl_deadline_init(&lock->deadline, rl_step_due);
         rl_deadline_init(&lock->end, rl_step_end_due);
         rl_lock_enlist(lock);
-        if (!take_resources(lock, &o) || !rl_reserve_wire(client, &lock->target)) {
+        if (!take_resources(lock, &o) || !rl_sets_bind(lock) ||
+            !rl_reserve_wire(client, &lock->target)) {
             rl_lock_unref(lock);
             lock = NULL;
         }

@@ -10,6 +10,7 @@
 #include "lock/hold.h"
 #include "lock/life.h"
 #include "mode/mode.h"
+#include "nodes/sets.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/waiting.h"
@@ -237,8 +238,10 @@ bool rl_driver_run(redlock_lock *lock, struct rl_event *event) {
     event->voters = client->voters;
     event->reasons = client->reasons;
     event->duplicates = client->duplicates;
+    int16_t alone[RL_NODES_MAX];
+    rl_sets_limit(lock, event, alone);
     event->lines =
-        client->phase == RL_CLIENT_OPEN && client->voters != 0 && !rl_waiting_stands_apart(lock);
+        client->phase == RL_CLIENT_OPEN && event->voters != 0 && !rl_waiting_stands_apart(lock);
     if (event->type == RL_EV_ACQUIRE) {
         lock->since_ns = event->now_ns;
     }

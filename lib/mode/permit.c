@@ -38,7 +38,8 @@ static uint32_t home_of(const redlock_lock *lock) {
     if (home == RL_LINE_NO_HOME || (differ >> home & 1) == 0) {
         return home;
     }
-    const uint32_t others = client->voters & ~rl_line_refused(client) & ~differ;
+    const uint32_t others = client->voters & rl_electors(&lock->core.rules->electorate) &
+                            ~rl_line_refused(client) & ~differ;
     assert((others >> home & 1) == 0);
     return others != 0 ? rl_home_node(resource->home_hash, client->node_hashes, others)
                        : RL_LINE_NO_HOME;
@@ -205,7 +206,7 @@ static bool is_outvoted(const redlock_lock *lock) {
     const uint8_t state = lock->core.state;
     const bool asks = state == RL_WAITING || state == RL_READY || state == RL_BACKOFF ||
                       (state == RL_TRYING && !lock->core.adopts);
-    return asks && !rl_is_quorum(&lock->client->rules.electorate, ~lock->permit->differ);
+    return asks && !rl_is_quorum(&lock->core.rules->electorate, ~lock->permit->differ);
 }
 
 /* True: the acquire has ended. */

@@ -41,9 +41,27 @@ struct rl_client_listener {
 
 /* -- The set, see nodes/membership.h -- */
 
+/* Locks of one electorate share these, see sets.h. */
+struct rl_group {
+    struct rl_rules rules; /* the client's, but for the electorate; the first member */
+    struct rl_group *next;
+    bool is_split; /* it would take more than two sides: there are no votes */
+};
+
+/* Several sets, the old ones and the new ones; in a stable configuration these are the same. */
+struct rl_sets {
+    struct rl_group *groups;
+    uint32_t n[2];
+    uint64_t hashes[2][RL_CONFIG_SETS_MAX]; /* of their names */
+    uint32_t nodes[2][RL_CONFIG_SETS_MAX];  /* masks */
+    struct rl_config_sets names;            /* of the new ones */
+};
+
 struct rl_membership {
-    struct rl_config config;              /* the client's; epoch 0: no node has one */
-    struct rl_config next;                /* to be adopted; epoch 0: none */
+    struct rl_config_key key;             /* of the client's; epoch 0: no node has one */
+    uint32_t max_ttl_ms;                  /* the client's */
+    struct rl_sets *sets;                 /* NULL: one, or none */
+    struct rl_config *next;               /* to be adopted; NULL: none */
     char wanted_id[RL_CONFIG_ID_LEN + 1]; /* "": any */
     bool is_divided;                      /* nodes of two sets are named */
 };

@@ -9,6 +9,7 @@
 #include "client/env.h"
 #include "core/home.h"
 #include "nodes/membership.h"
+#include "nodes/sets.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -191,7 +192,11 @@ uint32_t rl_eligibility_count(const redlock_client *client) {
 }
 
 bool rl_eligibility_are_quorum(const redlock_client *client) {
-    return rl_is_quorum(&client->rules.electorate, servers(client));
+    return rl_sets_are_quorum(client, servers(client));
+}
+
+bool rl_eligibility_can_win(const redlock_client *client, const struct rl_electorate *electorate) {
+    return rl_is_quorum(electorate, servers(client));
 }
 
 uint32_t rl_eligibility_duplicates(const struct rl_client_node *place) {

@@ -22,11 +22,10 @@ static enum rl_config_order order_of(const redlock_client *client,
     if (theirs->epoch != 0 && !is_wanted(membership, theirs)) {
         return RL_CONFIG_FOREIGN;
     }
-    if (theirs->epoch == 0 &&
-        (membership->wanted_id[0] != '\0' || membership->next.key.epoch != 0)) {
+    if (theirs->epoch == 0 && (membership->wanted_id[0] != '\0' || membership->next != NULL)) {
         return RL_CONFIG_OLDER;
     }
-    return rl_config_compare(&membership->config.key, theirs);
+    return rl_config_compare(&membership->key, theirs);
 }
 
 /* The index of a member that cannot be used; n: there is none. */
@@ -64,15 +63,25 @@ static bool is_itself(const struct rl_client_node *place, const struct rl_config
     return !is_named; /* its options reach it by another name */
 }
 
-static void note_next(redlock_client *client, const struct rl_config *config) {
+/* False: no memory. */
+static bool note_next(redlock_client *client, const struct rl_config *config) {
     struct rl_membership *membership = &client->membership;
-    const enum rl_config_order order = rl_config_compare(&membership->next.key, &config->key);
+    const enum rl_config_order order = membership->next != NULL
+                                           ? rl_config_compare(&membership->next->key, &config->key)
+                                           : RL_CONFIG_NEWER;
+    rl_client_wake(client);
     if (order == RL_CONFIG_FOREIGN) { /* the first two that were read */
         membership->is_divided = true;
     } else if (order == RL_CONFIG_NEWER) {
-        membership->next = *config;
+        if (membership->next == NULL) {
+            membership->next = rl_alloc(&client->memory, 1, sizeof *membership->next);
+        }
+        if (membership->next == NULL) {
+            return false;
+        }
+        *membership->next = *config;
     }
-    rl_client_wake(client);
+    return true;
 }
 
 int16_t rl_membership_read(struct rl_client_node *place, const struct rl_config *config,
@@ -90,13 +99,19 @@ int16_t rl_membership_read(struct rl_client_node *place, const struct rl_config 
                      : "has no URL of its own, or one that says more than host and port");
         return REDLOCK_ERR_NODE_CONFIG;
     }
+    if (!rl_config_fits(config)) {
+        snprintf(detail, RL_DETAIL_MAX, "its configuration has %u nodes, and a client at most %u",
+                 (unsigned)config->n, (unsigned)RL_NODES_MAX);
+        return REDLOCK_ERR_NODE_CONFIG;
+    }
     if (!is_itself(place, config, &url)) {
         snprintf(detail, RL_DETAIL_MAX, "it is %.80s by its configuration",
                  config->members[config->self].url);
         return REDLOCK_ERR_NODE_CONFIG;
     }
-    if (order_of(client, &config->key) == RL_CONFIG_NEWER) {
-        note_next(client, config);
+    if (order_of(client, &config->key) == RL_CONFIG_NEWER && !note_next(client, config)) {
+        snprintf(detail, RL_DETAIL_MAX, "no memory for its configuration");
+        return REDLOCK_ERR_NOMEM;
     }
     return 0;
 }
@@ -116,8 +131,9 @@ bool rl_membership_counts(const struct rl_client_node *place) {
 void rl_membership_explain(const struct rl_client_node *place, char *text, size_t size) {
     const redlock_client *client = place->client;
     const struct rl_membership *membership = &client->membership;
-    const struct rl_config_key *ours = &membership->config.key, *theirs = &place->node.config;
-    const struct rl_config_key *next = &membership->next.key;
+    const struct rl_config_key *ours = &membership->key, *theirs = &place->node.config;
+    const uint64_t others =
+        ours->epoch == 0 && membership->next != NULL ? membership->next->key.epoch : ours->epoch;
     const enum rl_config_order order = order_of(client, theirs);
     if (membership->is_divided && theirs->epoch != 0) {
         snprintf(text, size,
@@ -131,7 +147,7 @@ void rl_membership_explain(const struct rl_client_node *place, char *text, size_
         snprintf(text, size,
                  "it has no configuration, and others have epoch %llu: run \"redlock "
                  "set resume\"",
-                 (unsigned long long)(ours->epoch != 0 ? ours->epoch : next->epoch));
+                 (unsigned long long)others);
     } else if (order == RL_CONFIG_OLDER || order == RL_CONFIG_RIVAL) {
         snprintf(text, size,
                  "it has configuration epoch %llu, change %s, and others have %llu, %s: "

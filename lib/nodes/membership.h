@@ -3,8 +3,9 @@
  * Nodes without one: the client's nodes are those of its options, as they have always been. If any
  * node has one, the client's own list is only where it begins to look:
  *   - the first one that is read is adopted when all nodes of the options have been reached or have
- *     failed, and a later epoch at once, in the next turn. Nodes that it names are connected to;
- *     others are left, and get nothing but releases until no key of ours can be there;
+ *     failed, or are members of it and a majority has it; a later epoch at once, in the next turn.
+ *     Nodes that it names are connected to; others are left, and get nothing but releases until no
+ *     key of ours can be there;
  *   - a node's vote counts if its connection has read exactly the client's configuration. Attempts
  *     and extensions that are under way when one is adopted end, and begin again: they must not ask
  *     on connections that have read the new one. Holds go on, and their next extension asks the
@@ -12,7 +13,8 @@
  *   - a node that has an earlier one, another change of the same epoch, none, or one of another
  *     set, is up and has no vote; the message says which it is;
  *   - options that name nodes of two sets give no node a vote: two clients with that list might
- *     choose differently. `config_id` says which set is meant.
+ *     choose differently. `config_id` says which set is meant. When the last texts that were read
+ *     are of one set again, that is adopted.
  *
  * Can a vote be counted that was given under an earlier configuration? Only by a round that began
  * under it (core/lock.h, 9). Can a hold be lost by a change? An extension needs, while both sides

@@ -8,6 +8,7 @@
 #include "client/env.h"
 #include "core/home.h"
 #include "mode/mode.h"
+#include "nodes/sets.h"
 #include "query/query_result.h"
 #include "redis/reply.h"
 
@@ -30,7 +31,7 @@ static redlock_query *query_new(redlock_client *client, const void *resource, si
     char *bytes = (char *)(query->listed + room);
     memcpy(bytes, resource, length);
     query->client = client;
-    query->electorate = client->rules.electorate;
+    query->electorate = rl_sets_electorate(client, resource, length);
     query->n_nodes = client->n_nodes;
     query->n_modes = n_modes;
     query->room = (uint32_t)room;
@@ -417,7 +418,8 @@ int redlock_client_home(const redlock_client *client, const void *resource, size
         return REDLOCK_ERR_INVALID;
     }
     const uint32_t members = rl_electors(&client->rules.electorate);
-    const uint32_t nodes = usual != 0 ? members : client->voters;
+    const struct rl_electorate electorate = rl_sets_electorate(client, resource, length);
+    const uint32_t nodes = rl_electors(&electorate) & (usual != 0 ? members : client->voters);
     if (nodes == 0) {
         return REDLOCK_ERR_NO_QUORUM;
     }

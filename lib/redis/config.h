@@ -13,6 +13,17 @@
  * With "old" a lock needs a majority of the old nodes and one of the new ones. The text is the same
  * on all nodes, but for "self".
  *
+ * In place of "nodes" there may be several sets, each with a name and nodes of its own, and in
+ * place of "old" as many lines as there were sets before:
+ *
+ *     old a redis://10.0.0.1:6379 ...
+ *     set a redis://10.0.0.1:6379 ...
+ *     set b redis://10.0.1.1:6379 ...
+ *
+ * Then a resource belongs to the set whose name weighs most for it (core/home.h), of the old sets
+ * and of the new ones, and a lock of it needs a majority of each of these two. If a part of the
+ * resource's name is in {braces}, the first such part that is not empty stands for the whole.
+ *
  * Can two clients hold a lock while nodes are changed, or by different lists of nodes? No, if each
  * vote came on a connection whose handshake has read exactly the configuration that the client has
  * (same id, epoch and change), and changes are made as cli/set/change.h says:
@@ -25,11 +36,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/memory.h"
+
 #define RL_CONFIG_KEY "libredlock:config"
-#define RL_CONFIG_TEXT_MAX 6144
-#define RL_CONFIG_SIDE_MAX 7                           /* nodes on a side */
-#define RL_CONFIG_MEMBERS_MAX (2 * RL_CONFIG_SIDE_MAX) /* on both */
-#define RL_CONFIG_URL_MAX 271                          /* rediss://, a name of 253, a port */
+#define RL_CONFIG_TEXT_MAX 32768  /* with a zero */
+#define RL_CONFIG_CLIENT_MAX 31   /* nodes that a client can be connected to */
+#define RL_CONFIG_SETS_MAX 31     /* on a side */
+#define RL_CONFIG_SIDE_MAX 7      /* nodes of a set */
+#define RL_CONFIG_MEMBERS_MAX 160 /* nodes of all sets, on both sides */
+#define RL_CONFIG_NAME_MAX 32     /* of a set: letters, digits, and ".", "_" and "-" */
+#define RL_CONFIG_URL_MAX 271     /* rediss://, a name of 253, a port */
 #define RL_CONFIG_ID_LEN 16
 #define RL_CONFIG_CHANGE_LEN 8
 
@@ -44,7 +60,14 @@ enum rl_config_side { RL_CONFIG_OLD = 1, RL_CONFIG_NEW = 2 };
 
 struct rl_config_member {
     char url[RL_CONFIG_URL_MAX + 1];
-    uint8_t sides; /* enum rl_config_side, or both */
+    uint8_t sides;            /* enum rl_config_side, or both */
+    uint8_t old_set, new_set; /* an index of the side's sets, if it is on that side */
+};
+
+/* The sets of a side. */
+struct rl_config_sets {
+    uint32_t n; /* 0: one set, without a name */
+    char names[RL_CONFIG_SETS_MAX][RL_CONFIG_NAME_MAX + 1];
 };
 
 struct rl_config {
@@ -53,16 +76,59 @@ struct rl_config {
     uint32_t n;
     uint32_t self; /* index of a member */
     bool is_joint;
-    const char *problem; /* a clause; NULL: all of the above is known */
+    const char *problem;                      /* a clause; NULL: all of the above is known */
+    struct rl_config_sets old_sets, new_sets; /* old: of a joint one */
     struct rl_config_member members[RL_CONFIG_MEMBERS_MAX];
 };
 
 /* Returns whether there is no problem. */
 bool rl_config_parse(struct rl_config *config, const char *text, size_t length);
 
-/* Writes the text for the member `self`, and a zero. Returns its length. */
+/* A client reads one for a moment: it is large. */
+struct rl_config_read {
+    const redlock_allocator *memory;
+    struct rl_config *config; /* NULL: there is a problem */
+    const char *problem;      /* as above */
+};
+
+void rl_config_read(struct rl_config_read *read, const char *text, size_t length);
+/* With this problem, or none: frees it. */
+void rl_config_unread(struct rl_config_read *read, const char *problem);
+
+/* Writes the text for the member `self`, and a zero. Returns its length; 0: it is too long. */
 size_t rl_config_format(const struct rl_config *config, uint32_t self,
                         char text[RL_CONFIG_TEXT_MAX]);
+
+/* -- Sets -- */
+
+/* Whether the length is one of a set's name, and all characters may be in it. */
+bool rl_config_is_name(const char *name, size_t length);
+
+/* How many sets there are on the side; 1 if they have no names. The two sides of a stable
+ * configuration are the same. */
+uint32_t rl_config_count(const struct rl_config *config, enum rl_config_side side);
+
+/* The set's name; "": it has none. */
+const char *rl_config_name(const struct rl_config *config, enum rl_config_side side, uint32_t set);
+
+/* Whether a member is one of the set's nodes. */
+bool rl_config_is_in(const struct rl_config *config, uint32_t member, enum rl_config_side side,
+                     uint32_t set);
+
+/* Which set of that side the resource belongs to. */
+uint32_t rl_config_set_of(const struct rl_config *config, enum rl_config_side side,
+                          const void *resource, size_t length);
+
+/* The part of a resource's name that says which set it belongs to. Returns its length. */
+size_t rl_config_part(const void *resource, size_t length, const char **part);
+
+/* The same by sets that are known by the hashes of their names (core/home.h), of at most
+ * RL_CONFIG_SETS_MAX. */
+uint32_t rl_config_choose(const uint64_t *names, uint32_t n, const void *resource, size_t length);
+
+/* Whether a client can be connected to all its nodes at once, those of both sides. A text for which
+ * that is false must not be written: clients refuse it, and say so. */
+bool rl_config_fits(const struct rl_config *config);
 
 enum rl_config_order {
     RL_CONFIG_SAME,

@@ -34,10 +34,10 @@
 struct rl_io {
     struct rl_world *world;
     const redlock_allocator *memory;
-    char *wire;              /* a command is written here, and copied at once; room for two */
-    size_t wire_room;        /* enough for every existing target, for each of the two */
-    struct rl_config config; /* the one that was read last */
-    uint64_t read_ns;        /* when the replies that are being read had arrived; 0: none are */
+    char *wire;                   /* a command is written here, and copied at once; room for two */
+    size_t wire_room;             /* enough for every existing target, for each of the two */
+    struct rl_config_read config; /* the one that is looked at */
+    uint64_t read_ns; /* when the replies that are being read had arrived; 0: none are */
 };
 
 static inline uint64_t rl_io_now_ns(const struct rl_io *io) {
@@ -118,7 +118,7 @@ void rl_conn_break(struct rl_conn *conn, int16_t reason, const char *detail);
 
 /* The next reply answers INFO, or GET of the configuration: if it is a bulk string, it is read into
  * the one of the two that is not NULL, before `reply` comes. */
-void rl_conn_expect(struct rl_conn *conn, struct rl_info *info, struct rl_config *config);
+void rl_conn_expect(struct rl_conn *conn, struct rl_info *info, struct rl_config_read *config);
 
 /* Closes the connection now; no more events come. Not from inside `reply`. */
 void rl_conn_close(struct rl_conn *conn);

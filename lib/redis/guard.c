@@ -19,7 +19,7 @@ static redisReply *guard_slot(const redisReadTask *task, int type) {
         return NULL;
     }
     if (slot->config != NULL) {
-        slot->config->problem = "is no string"; /* unless it is one */
+        rl_config_unread(slot->config, "is no string"); /* unless it is one */
     }
     memset(&slot->reply, 0, sizeof slot->reply);
     slot->text[0] = '\0';
@@ -84,7 +84,7 @@ static void *guard_string(const redisReadTask *task, char *bytes, size_t length)
         rl_info_read(slot->info, bytes, length);
     }
     if (slot->config != NULL && is_bulk) {
-        rl_config_parse(slot->config, bytes, length);
+        rl_config_read(slot->config, bytes, length);
     }
     rl_reply_keep(reply->str, bytes, length);
     reply->len = length;

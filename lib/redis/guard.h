@@ -45,10 +45,10 @@ struct rl_received {
 
 /* One per connection; at the end of the reader's private data. */
 struct rl_reply_slot {
-    const uint32_t *waiting;      /* unanswered requests; 0: only messages are acceptable */
-    struct rl_info *info;         /* not NULL: the next reply is INFO's, and is read into this */
-    struct rl_config *config;     /* the same for the set's configuration */
-    struct rl_received *received; /* not NULL: the connection listens, and arrays go here */
+    const uint32_t *waiting;       /* unanswered requests; 0: only messages are acceptable */
+    struct rl_info *info;          /* not NULL: the next reply is INFO's, and is read into this */
+    struct rl_config_read *config; /* the same for the set's configuration */
+    struct rl_received *received;  /* not NULL: the connection listens, and arrays go here */
     redisReply reply;
     char text[RL_REPLY_TEXT_MAX];
 };

@@ -111,14 +111,14 @@ void rl_handshake_explain(int16_t reason, const struct rl_info *info, char *text
     }
 }
 
-void rl_handshake_explain_config(int16_t reason, const struct rl_config *config, const char *words,
-                                 char *text, size_t size) {
+void rl_handshake_explain_config(int16_t reason, const char *problem, const char *words, char *text,
+                                 size_t size) {
     if (reason == REDLOCK_ERR_NODE_PERMISSION) {
         snprintf(text, size, "allow the user +get of ~" RL_CONFIG_KEY);
     } else if (reason == REDLOCK_ERR_NODE_WRONGTYPE) {
         snprintf(text, size, RL_CONFIG_KEY " is no string: delete it");
     } else if (reason == REDLOCK_ERR_NODE_CONFIG) {
-        snprintf(text, size, "its " RL_CONFIG_KEY " %s: see \"redlock set show\"", config->problem);
+        snprintf(text, size, "its " RL_CONFIG_KEY " %s: see \"redlock set show\"", problem);
     } else {
         snprintf(text, size, "%s", words);
     }

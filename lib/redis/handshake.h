@@ -61,7 +61,7 @@ void rl_handshake_explain(int16_t reason, const struct rl_info *info, char *text
 
 /* The same for the configuration: it was refused with reason and these words, or its text has a
  * problem. */
-void rl_handshake_explain_config(int16_t reason, const struct rl_config *config, const char *words,
-                                 char *text, size_t size);
+void rl_handshake_explain_config(int16_t reason, const char *problem, const char *words, char *text,
+                                 size_t size);
 
 #endif

@@ -109,11 +109,13 @@ static void listener_step_answered(struct rl_listener *listener, const redisRepl
         }
         rl_conn_break(listener->conn, reason, answer.text);
     } else if (steps[at] == RL_STEP_CONFIG) {
-        const struct rl_config *config = answer.verdict == RL_NO ? NULL : &listener->io->config;
-        if ((config != NULL && config->problem != NULL) ||
+        struct rl_config_read *read = &listener->io->config;
+        const struct rl_config *config = answer.verdict != RL_NO ? read->config : NULL;
+        if ((answer.verdict != RL_NO && config == NULL) ||
             !listener->events->config(listener, config)) {
             rl_conn_break(listener->conn, REDLOCK_ERR_NODE_CONFIG, "");
         }
+        rl_config_unread(read, NULL);
     } else if (steps[at] == RL_STEP_PING) {
         rl_conn_expect(listener->conn, NULL, NULL);
         listener_greeted(listener);

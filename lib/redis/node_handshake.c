@@ -98,16 +98,18 @@ static void node_info_answer(struct rl_node *node, const struct rl_answer *answe
 static void node_config_answer(struct rl_node *node, const struct rl_answer *answer,
                                int16_t reason) {
     char detail[RL_DETAIL_MAX];
-    const struct rl_config *config = answer->verdict == RL_NO ? NULL : &node->io->config;
-    if (reason == 0 && config != NULL && config->problem != NULL) {
+    struct rl_config_read *read = &node->io->config;
+    if (reason == 0 && answer->verdict != RL_NO && read->problem != NULL) {
         reason = REDLOCK_ERR_NODE_CONFIG;
     }
     if (reason != 0) {
-        rl_handshake_explain_config(reason, config, answer->text, detail, sizeof detail);
+        rl_handshake_explain_config(reason, read->problem, answer->text, detail, sizeof detail);
     } else {
+        const struct rl_config *config = answer->verdict != RL_NO ? read->config : NULL;
         node->config = config != NULL ? config->key : (struct rl_config_key){0};
         reason = node->events->config(node, config, detail);
     }
+    rl_config_unread(read, NULL);
     if (reason != 0) {
         rl_conn_break(node->conn, reason, detail);
     }

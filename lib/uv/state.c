@@ -6,6 +6,12 @@
 #include "base/memory.h"
 #include "base/require.h"
 
+void rl_uv_refer(const struct rl_uv_world *w, uv_handle_t *handle) {
+    if (w->is_unreferenced) {
+        uv_unref(handle);
+    }
+}
+
 static void idle_cb(uv_idle_t *idle) {
     (void)idle; /* only its being active matters */
 }

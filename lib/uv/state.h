@@ -25,6 +25,7 @@ struct rl_uv_world {
     uint32_t open;        /* handles and requests that libuv will call back */
     uint32_t unread_runs; /* polls in a row that left bytes unread */
     bool is_started;      /* the handles below exist */
+    bool is_unreferenced; /* its handles do not keep the loop running */
     bool is_closing;
     bool in_turn;
     bool is_woken;      /* a turn is due before the poll */
@@ -48,6 +49,9 @@ void rl_uv_wake(struct rl_uv_world *w);
 
 /* The loop does not block while a turn is due. */
 void rl_uv_update_idle(struct rl_uv_world *w);
+
+/* For a handle that was just initialized: does it keep the loop running? */
+void rl_uv_refer(const struct rl_uv_world *w, uv_handle_t *handle);
 
 /* libuv will call back for this many more handles and requests. */
 void rl_uv_opened(struct rl_uv_world *w, uint32_t count);

@@ -294,6 +294,7 @@ static bool stream_open(struct rl_uv_stream *s, int *error) {
         rl_free(&s->world->memory, s);
         return false;
     }
+    rl_uv_refer(s->world, (uv_handle_t *)&s->poll);
     s->poll.data = s;
     s->next = s->world->streams;
     s->at = &s->world->streams;

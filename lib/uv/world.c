@@ -156,6 +156,10 @@ static void start(struct rl_uv_world *w) {
     uv_prepare_start(&w->prepare, prepare_cb);
     uv_check_start(&w->check, check_cb);
     rl_uv_opened(w, 4);
+    rl_uv_refer(w, (uv_handle_t *)&w->timer);
+    rl_uv_refer(w, (uv_handle_t *)&w->prepare);
+    rl_uv_refer(w, (uv_handle_t *)&w->check);
+    rl_uv_refer(w, (uv_handle_t *)&w->idle);
 }
 
 static struct rl_uv_world *started(struct rl_world *world) {
@@ -327,6 +331,11 @@ struct rl_world *rl_uv_world_new(struct uv_loop_s *loop, const redlock_allocator
     w->heard_ns = w->poll_ns = rl_clock_ns();
     rl_fork_begin(&w->fork);
     return &w->base;
+}
+
+void rl_uv_world_unref(struct rl_world *world) {
+    assert(!uv_of(world)->is_started);
+    uv_of(world)->is_unreferenced = true;
 }
 
 void rl_uv_world_discard(struct rl_world *world) {

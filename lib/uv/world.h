@@ -17,6 +17,9 @@
 /* NULL: no memory. memory is copied. */
 struct rl_world *rl_uv_world_new(struct uv_loop_s *loop, const redlock_allocator *memory);
 
+/* For a new world: none of its handles keeps the loop running. */
+void rl_uv_world_unref(struct rl_world *world);
+
 /* Frees a world that was not used yet, or NULL. */
 void rl_uv_world_discard(struct rl_world *world);
 

@@ -10,18 +10,20 @@
 #include "mode/mode.h"
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
+#include "nodes/sets.h"
 #include "wait/line_call.h"
 
 /* -- What the core is given -- */
 
-uint32_t rl_line_homes(const redlock_client *client) {
-    uint32_t homes = 0;
-    if (client->phase != RL_CLIENT_OPEN || !rl_eligibility_are_quorum(client)) {
+uint32_t rl_line_homes(const struct rl_resource *resource) {
+    const redlock_client *client = rl_line_client(resource);
+    const struct rl_electorate electorate = rl_sets_electorate_of(resource, client);
+    uint32_t homes = client->voters & rl_electors(&electorate);
+    if (client->phase != RL_CLIENT_OPEN || !rl_eligibility_can_win(client, &electorate)) {
         return 0;
     }
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        bool votes = client->voters >> i & 1;
-        homes |= (uint32_t)(votes && !rl_listening_refused(client, i)) << i;
+        homes &= ~((uint32_t)rl_listening_refused(client, i) << i);
     }
     return homes;
 }
@@ -75,7 +77,7 @@ static void call_lock(redlock_lock *lock, enum rl_line_call call) {
 static uint32_t listens_on(const struct rl_resource *resource, const redlock_lock *lock) {
     const uint32_t home = resource->wait->line.home;
     if (rl_line_lease_ms(lock, RL_LINE_LEASE_MS) != 0) {
-        return rl_all_nodes(lock->client->n_nodes);
+        return rl_electors(&lock->core.rules->electorate);
     }
     return home != RL_LINE_NO_HOME ? UINT32_C(1) << home : 0;
 }
@@ -150,7 +152,7 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
     event->random = rl_client_random(client);
     event->resource = resource->home_hash;
     event->node_hashes = client->node_hashes;
-    event->homes = rl_line_homes(client);
+    event->homes = rl_line_homes(resource);
     event->heard = heard_of(client);
     event->is_of_one = lock->resource_count == 1;
     rl_line_step(line, event, &actions);
@@ -300,7 +302,7 @@ bool rl_line_holds_up(const redlock_lock *lock, bool may_wait) {
         return false;
     }
     const uint64_t now_ns = rl_client_now_ns(lock->client);
-    return rl_line_homes(lock->client) != 0 &&
+    return rl_line_homes(rl_ticket_resource(&lock->tickets[0])) != 0 &&
            (first_busy(lock, now_ns) < lock->resource_count || awaited_release_ns(lock) > now_ns);
 }
 
@@ -323,7 +325,7 @@ void rl_line_go(redlock_lock *lock) {
     }
     lock->queueing.is_queued = true;
     lock->queueing.line = 0;
-    if (rl_line_homes(lock->client) == 0) {
+    if (rl_line_homes(rl_ticket_resource(&lock->tickets[0])) == 0) {
         call_lock(lock, RL_LINE_CALL_PLAIN);
     } else if (busy < lock->resource_count) {
         queue(lock, (uint8_t)busy);

@@ -7,6 +7,7 @@
 #include "client/env.h"
 #include "core/home.h"
 #include "mode/mode.h"
+#include "nodes/sets.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/waiting.h"
@@ -17,12 +18,14 @@ uint32_t rl_line_home(const struct rl_resource *resource) {
     if (line->state != RL_LINE_OUT && line->home != RL_LINE_NO_HOME) {
         return line->home;
     }
-    if (client->voters == 0) {
+    const struct rl_electorate electorate =
+        rl_sets_electorate(client, resource->bytes, resource->length);
+    const uint32_t voters = client->voters & rl_electors(&electorate);
+    if (voters == 0) {
         return RL_LINE_NO_HOME;
     }
-    uint32_t heard = client->voters & ~client->lines.refused; /* where others can wait, too */
-    return rl_home_node(resource->home_hash, client->node_hashes,
-                        heard != 0 ? heard : client->voters);
+    const uint32_t heard = voters & ~client->lines.refused; /* where others can wait, too */
+    return rl_home_node(resource->home_hash, client->node_hashes, heard != 0 ? heard : voters);
 }
 
 /* A second address of a server is no home: it refuses what the first address granted. */
@@ -198,7 +201,7 @@ static void join_ahead(redlock_lock *lock) {
     redlock_lock *next = lock->resource_count == 1 ? successor_of(lock) : NULL;
     if (next != NULL && is_busy(lock) &&
         rl_resource_line(rl_ticket_resource(&lock->tickets[0]))->state == RL_LINE_OUT &&
-        rl_line_homes(lock->client) != 0) {
+        rl_line_homes(rl_ticket_resource(&lock->tickets[0])) != 0) {
         rl_line_want(rl_ticket_resource(&lock->tickets[0]), next);
     }
 }

@@ -92,7 +92,9 @@ static int asker_status(const redlock_lock *asker) {
         asker->core.acquire.attempt != RL_RESULT_OK) {
         return rl_lock_status(asker->core.acquire.attempt);
     }
-    return rl_eligibility_are_quorum(asker->client) ? REDLOCK_ERR_HELD : REDLOCK_ERR_NO_QUORUM;
+    return rl_eligibility_can_win(asker->client, &asker->core.rules->electorate)
+               ? REDLOCK_ERR_HELD
+               : REDLOCK_ERR_NO_QUORUM;
 }
 
 int rl_waiting_status(const redlock_lock *lock) {

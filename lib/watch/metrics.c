@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "client/env.h"
+#include "nodes/sets.h"
 
 static_assert(REDLOCK_METRICS_LABELS_MAX <= UINT8_MAX, "a lock keeps its label in a byte");
 
@@ -295,7 +296,7 @@ static void put_client(struct text *text) {
     describe(text, "redlock_nodes", "gauge", "Nodes");
     put_count(text, "redlock_nodes", n_members(client));
     describe(text, "redlock_quorum", "gauge", "Nodes that must vote for a grant");
-    put_count(text, "redlock_quorum", rl_votes_needed(&client->rules.electorate));
+    put_count(text, "redlock_quorum", rl_sets_votes_needed(client));
     put_scalars(text, &stats);
     describe(text, "redlock_handover_seconds", "counter", "From turns to their grants, summed up");
     begin(text, "redlock_handover_seconds_total", NULL, NULL);

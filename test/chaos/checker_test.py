@@ -134,6 +134,20 @@ STORIES = (
     ("killed passes", {},
      usual(), story(3000, "c3.1", "open", status="OK"), fault("client-kill", 3001, client="c3")),
     ("leak", {"crash": 1}, usual(), story(9000, "c1", "end", leaked=1)),
+    # a change of the set
+    ("lost while the set changes", {"lost": 1},
+     run(changes=True), fault("change", 1000, 4000), usual(),
+     story(3000, "c1.1", "lost", status="ERR_EXPIRED", plan="short")),
+    ("lost on purpose while the set changes", {},
+     run(changes=True), fault("change", 1000, 4000), usual(),
+     story(3000, "c1.1", "lost", status="ERR_EXPIRED", plan="outlast")),
+    ("stopped and lost while the set changes", {},
+     run(changes=True), fault("change", 1000, 4000), usual(),
+     fault("client-stop", 2500, 2990, client="c1"),
+     story(3000, "c1.1", "lost", status="ERR_EXPIRED", plan="short")),
+    ("lost while nodes break as well", {},
+     run(changes=True), fault("change", 1000, 4000), fault("sigkill", 500, 2000, node="n1"), usual(),
+     story(3000, "c1.1", "lost", status="ERR_EXPIRED", plan="short")),
     # what killed processes leave
     ("broken off", {}, run(ended_ns=None)),
     ("next enter ends a hold", {},
@@ -903,6 +917,11 @@ class Records(Case):
         run.event(5000, "error", detail="n3 could not be healed")
         self.expect(run, UNUSABLE)
         self.assertIn("n3 could not be healed", self.verdict["reasons"][0])
+
+    def test_a_set_that_was_never_changed(self):
+        run = Run(changes=True)
+        run.usual()
+        self.expect(run, UNUSABLE)
 
     def test_exit_that_nobody_entered(self):
         run = Run()

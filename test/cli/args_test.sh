@@ -62,14 +62,15 @@ bad 'a name with a space' '\-\-id must be .* spaces$' elect --id 'a b' name
 bad 'a name of ours' 'NAME begins with "libredlock:"' elect libredlock:fence:k
 bad 'a key of ours' 'KEY begins with "libredlock:"' run libredlock:fence:k -- true
 bad 'a line of ours' 'begins with "libredlock:"' run libredlock:line:k -- true
-bad 'no key' 'which lock? redlock run KEY -- COMMAND' run -- true
+bad 'no key' 'run: an argument is missing; usage: redlock run .options. KEY' run -- true
 bad 'empty key' 'KEY: a key is empty' run '' -- true
 bad 'a comma too much' 'KEY: a key is empty' run a,,b -- true
 bad 'a key twice' 'KEY: a key is named twice' run a,b,a -- true
 bad 'a key too long' 'KEY: a key is longer than 1024' run "$(printf '%01025d' 0)" -- true
-bad 'no command to run' 'which command? redlock run KEY -- COMMAND' run k
-bad 'nothing behind --' 'which command?' run k --
-bad 'no -- before the command' '"true" follows the key; write -- before the command' run k true
+bad 'no command to run' 'run: no command follows --; usage: redlock run .* -- COMMAND' run k
+bad 'nothing behind --' 'no command follows --' run k --
+bad '... of elect' 'elect: no command follows --' elect k --
+bad 'no -- before the command' '"true" is one argument too many; usage: redlock run .* -- COMMAND' run k true
 bad 'ttl above max-ttl' '\-\-ttl 1m is above --max-ttl 30s, .* give --ttl 30s or less, or write max-ttl = 1m' \
     run --guard strict --ttl 1m k -- true
 bad 'the same with observed' '\-\-ttl 30s is above --max-ttl 10s' acquire --guard observed --max-ttl 10s k
@@ -87,7 +88,8 @@ bad 'a wrong token' 'TOKEN: not a token; give what acquire printed' release k 12
 bad 'an empty token' 'TOKEN: it is empty (an unset variable' release k ''
 bad 'a word too much' '"c" is one argument too many' release a b c
 bad 'acquire runs nothing' 'leave -- out, or use redlock run' acquire k -- true
-bad 'status of nothing' 'of which lock' status
+bad 'status of nothing' 'status: an argument is missing; usage: redlock status .options. KEY' status
+for command in ls top metrics doctor kick; do bad "$command -- true" 'it runs no command' $command -- true; done
 bad 'doctor takes no words' '"k" is one argument too many' doctor k
 
 for url in http://h redis://h:0 redis://:@h 127.0.0.1 rediss://h?x=1 unix://; do
@@ -196,8 +198,8 @@ status 'which means nothing without --fence' 69 "$redlock" run --config "$conf" 
 
 # -- help --
 
-# A screen has 50 lines here.
-fits() { [ "$(wc -l <"$1")" -le 50 ] && ! grep -q '.\{81\}' "$1"; }
+# A screen has 40 lines here.
+fits() { [ "$(wc -l <"$1")" -le 40 ] && ! grep -q '.\{81\}' "$1"; }
 for command in '' run status queue kick ls top metrics doctor set acquire extend release elect conform; do
     # shellcheck disable=SC2086
     "$redlock" $command --help >"$out" 2>"$err" && [ ! -s "$err" ] && grep -q '^Usage: redlock' "$out" &&

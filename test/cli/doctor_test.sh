@@ -358,6 +358,7 @@ grep -q 'ok *quorum *2 of 3 nodes are usable, 2 are needed' "$out.joined"
 result '... and a quorum is left' $? "$out"
 sh "$nodes_sh" kill "$nodes" 2
 finds 'two are down' error quorum '1 of 3 nodes are usable, 2 are needed' 2
+finds 'one node, which is down' error quorum 'the node is not usable' 2 --nodes "redis://$(one 2)"
 sh "$nodes_sh" pause "$nodes" 1
 finds 'a node hangs' error reachable 'it accepts connections, but: no answer in time' 2 --node-timeout 100ms
 

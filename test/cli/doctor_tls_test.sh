@@ -123,4 +123,21 @@ openssl pkey -in "$tls/client.key" -aes128 -passout pass:secret -out "$tls/locke
 refuses 'a key with a passphrase' 'the key has a passphrase; give one without' \
     --tls-cert "$tls/client.crt" --tls-key "$tls/locked.key"
 
+# The guard process has a name in place of its arguments, and the options all the same.
+shows "$tls" node
+REDLOCK_NODES=$(sed 's|?.*||' "$nodes/urls" | paste -sd, -)
+"$redlock" run --tls-ca "$tls/ca.crt" k -- sleep 1000 2>"$err.bg" &
+pid=$!
+left="$left $pid"
+await "$redlock" status --tls-ca "$tls/ca.crt" k
+kill -s KILL "$pid"
+await grep -q '^redlock: k: the lock is released' "$err.bg"
+result 'redlock run --tls-ca is killed: its guard releases the lock' $? "$err.bg"
+
+# In a set of nodes with TLS host:port is enough.
+REDLOCK_NODES=$(sed 's|?.*||' "$nodes/urls" | paste -sd, -)
+"$redlock" set init --yes --max-ttl 1s --tls-ca "$tls/ca.crt" --nodes "$(echo "$REDLOCK_NODES" | cut -d, -f 1,2)" >"$log" 2>&1
+status 'a node of a set by host:port' 0 "$redlock" set replace --dry-run "$(one 1)" "$(one 3)" --tls-ca "$tls/ca.crt" --nodes "${REDLOCK_NODES%%,*}"
+says '... has the scheme of the others' "^  comes   rediss://$(one 3)\$" "$out"
+
 finish

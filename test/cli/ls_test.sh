@@ -144,7 +144,7 @@ says '... says so' '2 of 5 nodes could be read, 3 are needed'
 sh "$nodes_sh" resume "$nodes" 4
 
 status 'a word' 64 "$redlock" ls nightly
-says '... names what shows it' 'redlock status nightly'
+says '... names what shows it' '"nightly" .* redlock status KEY'
 status 'a column that there is not' 64 "$redlock" ls --sort color
 status 'a prefix that no name can have' 64 "$redlock" ls --prefix "$(printf '%02000d' 0)"
 status '--read-only without --acl' 64 "$redlock" doctor --read-only

@@ -78,6 +78,6 @@ for i in 1 2 3; do sh "$nodes_sh" kill "$nodes" $i; done
 status 'too few nodes' 69 "$redlock" queue k
 says '... says so' 'not known, [0-9] of 5 nodes answer (3 needed)' "$out"
 status 'no key' 64 "$redlock" queue
-says '... says so' 'queue: of which lock'
+says '... says so' 'queue: an argument is missing'
 
 finish

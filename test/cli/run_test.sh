@@ -358,6 +358,21 @@ result '... but its guard process does' $? "$err.bg"
 REDLOCK_NODES=$plain
 each_password '' hush
 
+# -- connections are cut --
+
+cat >"$scratch/cut" <<END
+for port in $(port 1) $(port 2) $(port 3); do
+    $cli -p \$port client kill type normal >/dev/null &
+done
+wait
+END
+: >"$log"
+for _ in $(seq 12); do # some of these are cut while they release
+    "$redlock" run --node-timeout 10s k -- sh "$scratch/cut" 2>>"$log" || echo "status $?" >>"$log"
+done
+! grep -q . "$log"
+result 'a release that is cut off is confirmed' $? "$log"
+
 # -- no quorum --
 
 sh "$nodes_sh" kill "$nodes" 1

@@ -255,4 +255,16 @@ status '... unless the operator says so' 0 "$redlock" set abort
 agree_on $old
 result '... then it goes back' $? "$out"
 
+# An init that died: as long as a node has no text, clients may count by other lists.
+reset
+use 1 2 3
+put '1 2 3' '' 1 2
+sh "$nodes_sh" kill "$nodes" 3
+status 'an init that died, and a node is down: resume' 69 "$redlock" set resume
+says '... says that it needs all' "epoch 1, which all nodes must have: too few nodes: 127.0.0.1:$(port 3): "
+sh "$nodes_sh" restart "$nodes" 3
+status '... it is back: resume' 0 "$redlock" set resume
+agree_on 1 2 3
+result '... all agree' $? "$out"
+
 finish

@@ -37,6 +37,7 @@ status 'a socket' 64 "$redlock" set init --yes --nodes unix:///tmp/redis
 status 'a dry run' 0 "$redlock" set init --dry-run --max-ttl 2s
 [ -z "$(text 1)" ]
 result '... writes nothing' $?
+says '... and says so' '^would make a set (its id is drawn then) of 5 nodes, max-ttl 2s$' "$out"
 
 # A text that is written without cutting the connections would leave clients that count by their own list.
 for i in 1 2 3 4 5; do ask "$i" acl setuser uncut on '>pw' '~*' '&*' +@all '-client|kill'; done >"$log"
@@ -82,6 +83,12 @@ REDLOCK_NODES=$(url 7),$(url 8) joined
 says '... that have none' '^ok  *set  *no configuration: all clients have to list the same nodes$' "$out"
 REDLOCK_NODES=$REDLOCK_NODES,$(url 8) joined
 says '... that differ' "^warning  *set  *the configuration of 127.0.0.1:$(port 1) is of epoch 1, and 127.0.0.1:$(port 8) has none remedy .*redlock set resume" "$out"
+# edit I SED: its text
+edit() { text "$1" | sed "/^\$/d; $2" >"$scratch/text" && ask "$1" -x set libredlock:config <"$scratch/text" >"$log"; }
+for i in 1 2; do edit "$i" "s/^epoch .*/epoch 3/; s|^nodes .*|nodes $(list 1 2 4 5)|"; done
+REDLOCK_NODES=$(list 1 2 3 | tr ' ' ,) joined
+says '... of which one has left' "^warning  *set  *it has left the set (127.0.0.1:$(port 3)) remedy *list the nodes of the set: 127.0.0.1:$(port 1), 127.0.0.1:$(port 2), 127.0.0.1:$(port 4), 127.0.0.1:$(port 5)\$" "$out"
+for i in 1 2; do edit "$i" "s/^epoch .*/epoch 1/; s|^nodes .*|nodes $(list 1 2 3 4 5)|"; done
 "$redlock" doctor --acl app --key-prefix app: >"$out"
 says '... and the user may read it' ' ~libredlock:config ' "$out"
 

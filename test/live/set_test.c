@@ -1,108 +1,14 @@
-/* The configuration that the nodes of a set keep, on real servers: clients of different lists
- * exclude each other, follow a change of all nodes under a held lock, and say why a node has no
- * vote. The test is the administrator: it writes the texts, and cuts connections as a change does.
+/* The configuration of a set, on real servers: clients of different lists exclude each other, and
+ * follow a change of all nodes under a held lock.
  *
  * $REDLOCK_SET_TRIES: how often clients of different lists try, instead of a few times. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "live/live.h"
-#include "messages.h"
-#include "redis/config.h"
+#include "live/set_scene.h"
 
-#define ID "6f1c02d7a9b34e55"
-#define OTHER_ID "02aa17c4e0d95b3f"
 #define TRIES 24
 #define HOLD_MS 4000
-#define RENEW_MS 20 /* an eighth of what is left later, if a change has cut an extension off */
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* -- The administrator -- */
-
-struct set {
-    const char *id;
-    unsigned epoch;
-    uint32_t old, nodes; /* masks; old: 0, unless joint */
-    unsigned max_ttl_ms; /* 0: 30000 */
-};
-
-static bool is_in(uint32_t mask, size_t i) {
-    return (mask >> i & 1) != 0;
-}
-
-static struct rl_config describe(const struct live *live, const struct set *set) {
-    struct rl_config config = {.key = {.epoch = set->epoch},
-                               .max_ttl_ms = set->max_ttl_ms != 0 ? set->max_ttl_ms : 30000,
-                               .is_joint = set->old != 0};
-    snprintf(config.key.id, sizeof config.key.id, "%s", set->id);
-    snprintf(config.key.change, sizeof config.key.change, "%08x", set->epoch);
-    for (size_t i = 0; i < live->n; i++) {
-        if (is_in(set->old | set->nodes, i)) {
-            struct rl_config_member *member = &config.members[config.n++];
-            snprintf(member->url, sizeof member->url, "%s", live->urls[i]);
-            member->sides = (uint8_t)((is_in(set->old, i) ? RL_CONFIG_OLD : 0) |
-                                      (is_in(set->nodes, i) ? RL_CONFIG_NEW : 0));
-        }
-    }
-    return config;
-}
-
-static void cut(const struct live *live, size_t i) {
-    live_tell(live, i, "CLIENT KILL TYPE normal");
-    live_tell(live, i, "CLIENT KILL TYPE pubsub");
-}
-
-/* Writes it to these of its nodes. */
-static void write_to(const struct live *live, const struct set *set, uint32_t to) {
-    const struct rl_config config = describe(live, set);
-    char text[RL_CONFIG_TEXT_MAX];
-    uint32_t self = 0;
-    for (size_t i = 0; i < live->n; i++) {
-        if (!is_in(set->old | set->nodes, i)) {
-            continue;
-        }
-        rl_config_format(&config, self++, text);
-        if (is_in(to, i)) {
-            live_tell(live, i, "SET %s %s", RL_CONFIG_KEY, text);
-            cut(live, i);
-        }
-    }
-}
-
-static void write_all(const struct live *live, const struct set *set) {
-    write_to(live, set, UINT32_MAX);
-}
-
-/* -- Clients of parts of the nodes -- */
-
-static redlock_client *open_part(struct live *live, uint32_t mask, const char *id, int wanted) {
-    const char *urls[LIVE_NODES_MAX];
-    redlock_client_options options = live_options(live);
-    redlock_client *client;
-    options.nodes = urls;
-    options.n_nodes = 0;
-    options.config_id = id;
-    for (size_t i = 0; i < live->n; i++) {
-        if (is_in(mask, i)) {
-            urls[options.n_nodes++] = live->urls[i];
-        }
-    }
-    LIVE_STATUS(live_open(live, &options, &client), wanted);
-    return client;
-}
-
-static int try_once(struct live *live, redlock_lock *lock) {
-    const redlock_acquire_options options = live_once(30000);
-    return live_acquire(live, lock, &options);
-}
-
-static void check_message(const char *message, const char *wanted) {
-    if (strstr(message, wanted) == NULL) {
-        print_error("\"%s\" is not in: %s\n", wanted, message);
-    }
-    assert_non_null(strstr(message, wanted));
-}
+#define RENEW_MS 20 /* later, if a change has cut an extension off */
 
 /* -- Different lists -- */
 
@@ -303,152 +209,6 @@ static void many_changes_in_a_row(void **state) {
 
 /* -- Nodes without a vote -- */
 
-#define LINES(urls, self)                         \
-    "libredlock-config 1\nid " ID                 \
-    "\nepoch 6\nchange 00000006\nmax_ttl 30000\n" \
-    "nodes " urls "\nself " self "\n"
-
-static const struct stray {
-    const char *what;
-    struct set set; /* epoch 0: see text */
-    const char *text;
-    int reason;
-    const char *says;
-} strays[] = {
-    {"of another set",
-     {OTHER_ID, 9, 0, 0x07, 0},
-     NULL,
-     REDLOCK_ERR_NODE_CONFIG,
-     "it belongs to set " OTHER_ID ", and this client to " ID},
-    {"older",
-     {ID, 4, 0, 0x07, 0},
-     NULL,
-     REDLOCK_ERR_NODE_CONFIG,
-     "it has configuration epoch 4, change 00000004, and others have 5, 00000005"},
-    {"missing",
-     {0},
-     "",
-     REDLOCK_ERR_NODE_CONFIG,
-     "it has no configuration, and others have epoch 5: run \"redlock set resume\""},
-    {"of another version",
-     {0},
-     "libredlock-config 2\nx",
-     REDLOCK_ERR_NODE_CONFIG,
-     "its libredlock:config is not of a version that this one knows"},
-    {"with a password",
-     {0},
-     LINES("redis://bob:secret@127.0.0.1:1", "redis://bob:secret@127.0.0.1:1"),
-     REDLOCK_ERR_NODE_CONFIG,
-     "(node 1 of its configuration has no URL of its own, or one that says more than host and "},
-    {"with a server twice",
-     {0},
-     LINES("redis://127.0.0.1:1 redis://127.0.0.1:1/", "redis://127.0.0.1:1"),
-     REDLOCK_ERR_NODE_CONFIG,
-     "(node 2 of its configuration has no URL of its own"},
-    {"of another node", {0}, "SELF", REDLOCK_ERR_NODE_CONFIG, "by its configuration"},
-    {"of another type",
-     {0},
-     "LIST",
-     REDLOCK_ERR_NODE_WRONGTYPE,
-     "libredlock:config is no string: delete it"},
-    {"forbidden",
-     {0},
-     "DENY",
-     REDLOCK_ERR_NODE_PERMISSION,
-     "allow the user +get of ~libredlock:config"},
-    {"long", {0}, "6000", REDLOCK_ERR_NODE_CONFIG, "its libredlock:config "},
-    {"very long", {0}, "60000", REDLOCK_ERR_NODE_CONFIG, "its libredlock:config "},
-};
-
-static void spoil(struct live *live, size_t i, const struct stray *stray) {
-    const char *text = stray->text;
-    live_tell(live, i, "DEL %s", RL_CONFIG_KEY);
-    if (stray->set.epoch != 0) {
-        write_to(live, &stray->set, UINT32_C(1) << i);
-    } else if (strcmp(text, "SELF") == 0) {
-        redisReply *reply = live_ask(live, 0, "GET %s", RL_CONFIG_KEY);
-        live_tell(live, i, "SET %s %b", RL_CONFIG_KEY, reply->str, reply->len);
-        freeReplyObject(reply);
-    } else if (strcmp(text, "LIST") == 0) {
-        live_tell(live, i, "RPUSH %s x", RL_CONFIG_KEY);
-    } else if (strcmp(text, "DENY") == 0) {
-        live_tell(live, i, "ACL SETUSER default -get");
-    } else if (strtoul(text, NULL, 10) > 0) {
-        live_tell(live, i, "SETRANGE %s %s x", RL_CONFIG_KEY, text);
-    } else if (text[0] != '\0') {
-        live_tell(live, i, "SET %s %s", RL_CONFIG_KEY, text);
-    }
-    cut(live, i);
-}
-
-static void a_node_of_another_mind_has_no_vote(void **state) {
-    struct live *live = *state;
-    const struct set set = {ID, 5, 0, 0x07, 0};
-    live_start(live, 3, NULL);
-    write_all(live, &set);
-    live->client = open_part(live, 0x07, NULL, 0);
-    for (size_t i = 0; i < COUNT(strays); i++) {
-        const struct stray *stray = &strays[i];
-        redlock_lock *lock = live_lock(live->client, "r");
-        spoil(live, 2, stray);
-        LIVE_UNTIL(live, live_node(live->client, 2).reason == stray->reason);
-        LIVE_STATUS(try_once(live, lock), 0); /* the other two have a majority */
-        LIVE_STATUS(live_outcome(lock, 2).reason, stray->reason);
-        assert_int_equal(live_stats(live->client).nodes_voting, 2);
-        check_message(CLIENT_MESSAGE(live->client), stray->says);
-        live_tell(live, 2, "ACL SETUSER default +get");
-        live_tell(live, 2, "DEL %s", RL_CONFIG_KEY);
-        write_to(live, &set, 0x04);
-        LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 3);
-        LIVE_STATUS(live_release(live, lock), 0);
-        redlock_lock_free(lock);
-    }
-    live_end(live);
-}
-
-static void nodes_of_two_sets_have_no_vote(void **state) {
-    struct live *live = *state;
-    live_start(live, 6, NULL);
-    write_all(live, &(struct set){ID, 1, 0, 0x07, 0});
-    write_all(live, &(struct set){OTHER_ID, 7, 0, 0x38, 0});
-    static const struct {
-        const char *id;
-        int status;
-        const char *says;
-    } rows[] = {{NULL, REDLOCK_ERR_NO_QUORUM, "name the nodes of one set, or set config_id"},
-                {ID, 0, "3 of 3 nodes up"},
-                {OTHER_ID, 0, "3 of 3 nodes up"},
-                {"0123456789abcdef", REDLOCK_ERR_NO_QUORUM, "and this client to 0123456789abcdef"}};
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        redlock_client *client = open_part(live, 0x1b, rows[i].id, rows[i].status);
-        redlock_lock *lock = live_lock(client, "r");
-        LIVE_STATUS(try_once(live, lock), rows[i].status);
-        check_message(CLIENT_MESSAGE(client), rows[i].says);
-        redlock_lock_free(lock);
-        live_close(live, client);
-    }
-    live_end(live);
-}
-
-static void an_id_demands_a_configuration(void **state) {
-    struct live *live = *state;
-    char error[REDLOCK_MESSAGE_MAX];
-    live_start(live, 3, NULL);
-    redlock_client *client = open_part(live, 0x07, ID, REDLOCK_ERR_NO_QUORUM);
-    check_message(CLIENT_MESSAGE(client), "it has no configuration");
-    write_all(live, &(struct set){ID, 1, 0, 0x07, 0});
-    LIVE_UNTIL(live, live_stats(client).nodes_voting == 3);
-    live_close(live, client);
-    redlock_client_options options = live_options(live);
-    options.config_id = "6F1C02D7A9B34E55";
-    options.error = error;
-    options.error_size = sizeof error;
-    LIVE_STATUS(redlock_client_open(&client, &live->loop, &options, NULL, NULL),
-                REDLOCK_ERR_INVALID);
-    check_message(error, "config_id is \"6F1C02D7A9B34E55\": it must be 16 hex digits");
-    live_end(live);
-}
-
 static void no_ttl_is_above_the_sets(void **state) {
     struct live *live = *state;
     live_start(live, 3, NULL);
@@ -490,9 +250,6 @@ int main(void) {
         LIVE_TEST(without_one_they_do_not),
         LIVE_TEST(three_of_three_are_replaced_under_a_hold),
         LIVE_TEST(many_changes_in_a_row),
-        LIVE_TEST(a_node_of_another_mind_has_no_vote),
-        LIVE_TEST(nodes_of_two_sets_have_no_vote),
-        LIVE_TEST(an_id_demands_a_configuration),
         LIVE_TEST(no_ttl_is_above_the_sets),
         LIVE_TEST(a_hold_falls_in_with_the_sets_ttl),
     };

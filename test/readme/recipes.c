@@ -8,14 +8,6 @@ static void on_permit(redlock_lock *lock, int status, void *data) {
     (void)lock, (void)status, (void)data;
 }
 
-static void open_pool(redlock_lock *lock, int status, void *data) {
-    (void)lock, (void)status, (void)data;
-}
-
-static void close_pool(redlock_lock *lock, int status, void *data) {
-    (void)lock, (void)status, (void)data;
-}
-
 static void both_accounts(redlock_client *client) {
     char error[REDLOCK_MESSAGE_MAX];
     redlock_lock *lock;
@@ -34,20 +26,12 @@ static void upload_with_threads(redlock_blocking *client) {
 #include "uploads_threads.inc"
 }
 
-static void budget_of_connections(redlock_client *client, void *data) {
-    char error[REDLOCK_MESSAGE_MAX];
-    redlock_lock *lock;
-    redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
-#include "budget.inc"
-}
-
 int main(int argc, char **argv) {
     (void)argv;
     if (argc > 1) {
         both_accounts(NULL);
         upload(NULL, NULL);
         upload_with_threads(NULL);
-        budget_of_connections(NULL, NULL);
     }
     return 0;
 }

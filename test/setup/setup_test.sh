@@ -31,7 +31,7 @@ machine() {
     done
     for tool in gcc meson ninja pkg-config redis-server redis-cli openssl valkey-server valkey-cli python3 ip \
         iptables mariadbd mariadb-install-db mariadb g++ readelf cmake git make patch spin valgrind \
-        z3 eprover cvc5 man mandoc promtool; do
+        z3 eprover cvc5 man mandoc promtool node; do
         stub "$tool" 'exit 0'
     done
     stub clang 'echo "$0.resources"'

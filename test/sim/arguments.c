@@ -12,7 +12,6 @@
 #include "sim/trace.h"
 #include "tool/number.h"
 #include "tool/options.h"
-#include "tool/options_help.h"
 
 #define AT(field) offsetof(struct sim_arguments, field)
 #define CHOICES_MAX 1024

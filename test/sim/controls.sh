@@ -171,6 +171,10 @@ break  members-uncut           overlap   6000   --preset members
 break  members-unmet           overlap   1500  --preset members
 break  members-impatient       overlap   100   --preset members
 patch  one-majority            overlap   500   --preset members
+break  members-unmet           overlap   1500  --preset sets
+break  members-impatient       overlap   300   --preset sets
+patch  mover-stays             overlap   1000  --preset sets
+patch  mover-hurries           overlap   1000  --preset sets
 break  permits-counted         overlap   100   --preset permits
 break  permits-counted         count     600   --preset permits
 break  permits-above           count     100   --preset permits

@@ -465,7 +465,7 @@ void sim_faults_start(struct sim_world *world) {
 
 /* A minority may stay down; nodes with slow clocks count towards it. */
 static void lose_minority(struct sim_world *world) {
-    uint32_t left = world->options.preset != SIM_MEMBERS ? minority(world) : 0;
+    uint32_t left = !sim_options_changes(&world->options) ? minority(world) : 0;
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         if (world->nodes[n].is_slow) {
             left--;

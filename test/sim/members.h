@@ -1,5 +1,7 @@
-/* Administrators that change the set's nodes while its clients work (preset "members"): by the
- * steps of cli/set/change.h, on the servers' keys and connections themselves.
+/* Administrators that change the nodes while clients work (preset "members"), or the sets that they
+ * form (preset "sets"): by the steps of cli/set/change.h, on the servers' keys and connections
+ * themselves. Sets come and go, change their nodes and take nodes of others; resources move with
+ * that.
  *
  * Happy path: the joint configuration is written to one node after the other, whose connections are
  * cut; when a quorum of the old nodes and one of the new ones have it, fences are carried over and
@@ -23,13 +25,22 @@ struct sim_event;
 
 enum sim_change { SIM_STABLE, SIM_JOINT, SIM_WAITS, SIM_ENDS };
 
+#define SIM_SETS_MAX 3
+
+/* The sets of a configuration; one without a name, unless the preset is "sets". */
+struct sim_sets {
+    uint32_t n;
+    uint32_t nodes[SIM_SETS_MAX]; /* masks */
+    char names[SIM_SETS_MAX];     /* letters; '\0': none */
+};
+
 struct sim_members {
     struct sim_random random;
     struct rl_config_key key; /* of the text that is written now */
     enum sim_change change;
-    uint64_t cut_ns;    /* when the last connections were cut */
-    uint32_t old_nodes; /* masks; of a stable configuration both are its nodes */
-    uint32_t new_nodes;
+    uint64_t cut_ns;          /* when the last connections were cut */
+    struct sim_sets old_sets; /* of a stable configuration both are its sets */
+    struct sim_sets new_sets;
     bool goes_back; /* the change is abandoned */
 };
 

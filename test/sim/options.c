@@ -15,12 +15,16 @@ static const uint32_t forgetting_faults =
 
 bool sim_options_within_promise(const struct sim_options *options) {
     return !(options->faults & (forgetting_faults | BIT(SIM_FAULT_STEP))) &&
-           options->preset != SIM_MEMBERS; /* a quorum of which nodes? */
+           !sim_options_changes(options); /* a quorum of which nodes? */
 }
 
 bool sim_options_is_exclusive(const struct sim_options *options) {
     bool remembers = !(options->faults & forgetting_faults) || options->guard != RL_GUARD_OFF;
     return remembers && !(options->faults & BIT(SIM_FAULT_STEP));
+}
+
+bool sim_options_changes(const struct sim_options *options) {
+    return options->preset == SIM_MEMBERS || options->preset == SIM_SETS;
 }
 
 bool sim_options_reads(const struct sim_options *options) {
@@ -158,6 +162,7 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
             derive_swarm(options, random);
             break;
         case SIM_MEMBERS:
+        case SIM_SETS:
             derive_swarm(options, random);
             options->faults &= ~(BIT(SIM_FAULT_NODE_BACK) | BIT(SIM_FAULT_NODE_FROZEN));
             break;
@@ -407,6 +412,12 @@ static void derive_client(struct sim_options *options) {
             break;
         case SIM_MEMBERS:
             options->nodes = (uint32_t)sim_between(&random, 2, SIM_NODES_MAX);
+            options->watch_percent = (uint32_t)sim_between(&random, 0, 80);
+            options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(&random);
+            break;
+        case SIM_SETS:
+            options->nodes = (uint32_t)sim_between(&random, 4, SIM_NODES_MAX);
+            options->resources = (uint32_t)sim_between(&random, 1, SIM_RESOURCES_USUAL);
             options->watch_percent = (uint32_t)sim_between(&random, 0, 80);
             options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(&random);
             break;

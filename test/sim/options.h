@@ -85,6 +85,7 @@ enum sim_preset {
     SIM_PERMITS,
     SIM_TURNS,
     SIM_MEMBERS,
+    SIM_SETS, /* as members, with several sets */
     SIM_AMNESIA,
     SIM_STALE,
     SIM_STEPS,
@@ -304,6 +305,9 @@ bool sim_options_is_exclusive(const struct sim_options *options);
 
 /* Whether some read. */
 bool sim_options_reads(const struct sim_options *options);
+
+/* Whether administrators change the nodes meanwhile. */
+bool sim_options_changes(const struct sim_options *options);
 
 /* Whether histories are about lines: their users are a crowd, and there is always a client to be
  * served. */

@@ -17,7 +17,7 @@ static const char *const preset_names[SIM_PRESETS] = {
     [SIM_EVICTING] = "evicting",   [SIM_READERS] = "readers", [SIM_PHASES] = "phases",
     [SIM_PERMITS] = "permits",     [SIM_TURNS] = "turns",     [SIM_AMNESIA] = "amnesia",
     [SIM_STALE] = "stale",         [SIM_STEPS] = "steps",     [SIM_STORY] = "story",
-    [SIM_MEMBERS] = "members",
+    [SIM_MEMBERS] = "members",     [SIM_SETS] = "sets",
 };
 
 static const char *const fault_names[SIM_FAULTS] = {

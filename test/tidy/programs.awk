@@ -46,8 +46,8 @@ $1 == "defines" { where[program($2), $3] = $2; sources[$2] = 1; if ($3 == "main"
 $1 == "uses" { user[++uses] = $2; symbol[uses] = $3; sources[$2] = 1 }
 
 END {
-    asking = "^cli/(doctor|ls|metrics|scan|set|top|wire)/"
-    theirs = "^(redis/(url|command|config|info|reply)|tls/(context|stream)|nodes/tls|core/guard|base/(bits|world))[.]h$"
+    asking = "^cli/((doctor|ls|metrics|scan|set|top|wire)/|plan[.])"
+    theirs = "^(redis/(url|command|config|info|reply)|tls/(context|stream)|nodes/tls|core/guard|base/(bits|memory|world))[.]h$"
     servers = "^tool/server/"
     for (i = 1; i <= includes; i++) {
         path = resolved(from[i], to[i])

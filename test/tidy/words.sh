@@ -35,6 +35,12 @@ order of coming|in which (they|it) came|order they came	first come, first served
 (those|everybody) who (waits?|wants?|watch(es)?|uses?|comes?)	waiting clients, observers, clients
 who (must|only|no longer|has just|wants several|is late)	a client that
 (by|than|to|for|overtakes?|passes|lets) who (waits?|wants|has|comes|reads|writes|is)	clients that
+all the same	still
+belongs? into	belongs in
+(is|are|was|were|nodes) away	down
+(given|read|asked|seen) no more	no longer
+far (nodes|clients)	distant
+all who	all clients that
 PHRASES
 cut -f 1 "$scratch/phrases" | paste -sd '|' >"$scratch/pattern"
 

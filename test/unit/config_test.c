@@ -1,6 +1,8 @@
 /* The text of a configuration: read from any bytes that a node may keep, and written again. */
 #include "redis/config.h"
 
+#include "core/quorum.h"
+
 #include "unit/check.h"
 
 #define A "redis://10.0.0.1:6379"
@@ -52,6 +54,146 @@ static void reads_what_is_written(void **state) {
     }
 }
 
+#define HEAD "libredlock-config 1\nid 6f1c02d7a9b34e55\nepoch 7\nchange 91d0c4ee\nmax_ttl 30000\n"
+
+static bool read_sets(struct rl_config *config, const char *lines) {
+    static char text[RL_CONFIG_TEXT_MAX];
+    snprintf(text, sizeof text, HEAD "%sself " B "\n", lines);
+    memset(config, 0x5a, sizeof *config);
+    return rl_config_parse(config, text, strlen(text));
+}
+
+static const struct {
+    const char *lines, *problem;
+    unsigned n, old_sets, new_sets;
+} several[] = {
+    {"set a " A "\nset b " B "\n", "", 2, 2, 2},
+    {"set a " B "\n", "", 1, 1, 1},
+    {"old " A "\nset a " A "\nset b " B "\n", "", 2, 1, 2},
+    {"old a " A "\nset a " A "\nset b " B "\n", "", 2, 1, 2},
+    {"old a " A "\nold b " B "\nset b " B " " C "\n", "", 3, 2, 1},
+    {"old a " A "\nold b " B "\nnodes " C "\n", "", 3, 2, 1},
+    {"set a " A "\nset a " B "\n", "names a set twice", 0, 0, 0},
+    {"set a " A "\nset b " A "\n", "names a node twice", 0, 0, 0},
+    {"set a\n", "names no nodes", 0, 0, 0},
+    {"set " A "\n", "has a bad name of a set", 0, 0, 0},
+    {"set a/b " A "\n", "has a bad name of a set", 0, 0, 0},
+    {"set 123456789012345678901234567890123 " B "\n", "has a bad name of a set", 0, 0, 0},
+    {"nodes " A "\nset b " B "\n", "lacks a line, or has one too many", 0, 0, 0},
+    {"set b " B "\nnodes " A "\n", "lacks a line, or has one too many", 0, 0, 0},
+    {"old a " A "\n", "lacks a line, or has one too many", 0, 0, 0},
+    {"old a " A "\nold " C "\nset b " B "\n", "has a bad name of a set", 0, 0, 0},
+};
+
+static void reads_several_sets(void **state) {
+    static struct rl_config config;
+    char again[RL_CONFIG_TEXT_MAX], lines[RL_CONFIG_TEXT_MAX];
+    (void)state;
+    for (size_t i = 0; i < COUNT(several); i++) {
+        read_sets(&config, several[i].lines);
+        assert_string_equal(config.problem != NULL ? config.problem : "", several[i].problem);
+        if (config.problem == NULL) {
+            assert_int_equal(config.n, several[i].n);
+            assert_int_equal(rl_config_count(&config, RL_CONFIG_OLD), several[i].old_sets);
+            assert_int_equal(rl_config_count(&config, RL_CONFIG_NEW), several[i].new_sets);
+            assert_int_not_equal(rl_config_format(&config, config.self, again), 0);
+            snprintf(lines, sizeof lines, HEAD "%sself " B "\n", several[i].lines);
+            assert_string_equal(again, lines);
+        }
+    }
+}
+
+/* More text than a node may keep is not written. */
+static void twenty_sets_are_written_and_read(void **state) {
+    static struct rl_config config, again;
+    char text[RL_CONFIG_TEXT_MAX];
+    (void)state;
+    for (unsigned length = 9; length <= 253; length += 244) {
+        assert_true(read_changed(&config, OLD, NULL));
+        config.n = 0;
+        for (unsigned set = 0; set < 20; set++) {
+            snprintf(config.new_sets.names[config.new_sets.n++], RL_CONFIG_NAME_MAX, "set-%u", set);
+            for (unsigned i = 0; i < RL_CONFIG_SIDE_MAX; i++) {
+                struct rl_config_member *member = &config.members[config.n++];
+                snprintf(member->url, sizeof member->url, "redis://%0*u:6379", (int)length,
+                         (unsigned)config.n);
+                *member =
+                    (struct rl_config_member){.sides = RL_CONFIG_NEW, .new_set = (uint8_t)set};
+                snprintf(member->url, sizeof member->url, "redis://%0*u:6379", (int)length,
+                         (unsigned)config.n);
+            }
+        }
+        const size_t written = rl_config_format(&config, 3, text);
+        assert_int_equal(written != 0, length == 9);
+        if (written > 0) {
+            assert_true(rl_config_parse(&again, text, written));
+            assert_memory_equal(again.members, config.members, config.n * sizeof config.members[0]);
+        }
+    }
+}
+
+/* -- Which set a resource belongs to -- */
+
+static void the_part_in_braces_says_the_set(void **state) {
+    static const struct {
+        const char *name, *part;
+    } rows[] = {{"orders", "orders"}, {"{a}:x", "a"}, {"x{a}{b}", "a"}, {"{}x", "{}x"},
+                {"x{", "x{"},         {"x{a", "x{a"}, {"x}{a}", "a"},   {"{{a}}", "{a"},
+                {"{}{a}", "{}{a}"},   {"}", "}"},     {"{a}", "a"},     {"x{a}y}", "a"}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const char *part;
+        const size_t length = rl_config_part(rows[i].name, strlen(rows[i].name), &part);
+        assert_int_equal(length, strlen(rows[i].part));
+        assert_memory_equal(part, rows[i].part, length);
+    }
+}
+
+/* All clients must choose as this one: names and sets are fixed for ever. */
+static void resources_have_their_sets(void **state) {
+    static struct rl_config config;
+    static const char *const sets[] = {"c", "c", "c", "a", "a"};
+    (void)state;
+    assert_true(read_sets(&config, "set a " A "\nset b " B "\nset c " C "\n"));
+    for (unsigned i = 0; i < COUNT(sets); i++) {
+        char name[16];
+        snprintf(name, sizeof name, "r%u", i);
+        const uint32_t set = rl_config_set_of(&config, RL_CONFIG_NEW, name, strlen(name));
+        assert_string_equal(rl_config_name(&config, RL_CONFIG_NEW, set), sets[i]);
+        snprintf(name, sizeof name, "x{r%u}", i);
+        assert_int_equal(rl_config_set_of(&config, RL_CONFIG_NEW, name, strlen(name)), set);
+    }
+}
+
+/* To a set that is added comes its share of the resources, and all others stay. */
+static void only_movers_move(void **state) {
+    static struct rl_config config;
+    uint64_t random = random_seed();
+    unsigned moved = 0;
+    (void)state;
+    assert_true(
+        read_sets(&config, "old a " A "\nold b " B "\nset b " B "\nset a " A "\nset new " C "\n"));
+    for (unsigned i = 0; i < 9000; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "%llx", (unsigned long long)random_next(&random));
+        const size_t length = strlen(name);
+        const char *before = rl_config_name(&config, RL_CONFIG_OLD,
+                                            rl_config_set_of(&config, RL_CONFIG_OLD, name, length));
+        const char *after = rl_config_name(&config, RL_CONFIG_NEW,
+                                           rl_config_set_of(&config, RL_CONFIG_NEW, name, length));
+        assert_true(strcmp(after, "new") == 0 || strcmp(after, before) == 0);
+        moved += strcmp(after, "new") == 0;
+    }
+    assert_in_range(moved, 2600, 3400);
+}
+
+static void a_client_has_so_many_nodes(void **state) {
+    (void)state;
+    assert_int_equal(RL_CONFIG_CLIENT_MAX, RL_NODES_MAX);
+    assert_true(rl_config_fits(&(struct rl_config){.n = RL_NODES_MAX}));
+    assert_false(rl_config_fits(&(struct rl_config){.n = RL_NODES_MAX + 1}));
+}
+
 static void the_longest_text_is_written_and_read(void **state) {
     static struct rl_config config, again;
     char text[RL_CONFIG_TEXT_MAX];
@@ -59,7 +201,7 @@ static void the_longest_text_is_written_and_read(void **state) {
     assert_true(read_changed(&config, -1, NULL));
     config.key.epoch = UINT64_C(9007199254740991);
     config.max_ttl_ms = 86400000;
-    for (config.n = 0; config.n < RL_CONFIG_MEMBERS_MAX; config.n++) {
+    for (config.n = 0; config.n < 2 * RL_CONFIG_SIDE_MAX; config.n++) {
         struct rl_config_member *member = &config.members[config.n];
         snprintf(member->url, sizeof member->url, "rediss://%0253u:65535", (unsigned)config.n);
         member->sides = config.n < RL_CONFIG_SIDE_MAX ? RL_CONFIG_OLD : RL_CONFIG_NEW;
@@ -199,6 +341,12 @@ static void are_told_apart(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_is_written),
+        cmocka_unit_test(reads_several_sets),
+        cmocka_unit_test(twenty_sets_are_written_and_read),
+        cmocka_unit_test(the_part_in_braces_says_the_set),
+        cmocka_unit_test(resources_have_their_sets),
+        cmocka_unit_test(only_movers_move),
+        cmocka_unit_test(a_client_has_so_many_nodes),
         cmocka_unit_test(the_longest_text_is_written_and_read),
         cmocka_unit_test(says_what_is_wrong),
         cmocka_unit_test(no_url_is_too_long),

@@ -240,6 +240,36 @@ static void closed_comes_later(void **state) {
     scene_end(&s);
 }
 
+static void never(uv_timer_t *timer) {
+    (void)timer;
+    fail();
+}
+
+/* With a connection and a timer: uv_run() returns, nothing is due, and closing is what it always
+ * is. */
+static void does_not_keep_the_loop_running(void **state) {
+    struct scene s;
+    struct link link;
+    struct rl_address address;
+    (void)state;
+    scene_start(&s);
+    rl_uv_world_unref(s.world);
+    int listener = peer_listen(&address, 1);
+    link_dial(&link, &s, &address);
+    scene_arm(&s, scene_now_ns(&s) + 60000 * MS);
+    assert_int_equal(uv_run(&s.loop, UV_RUN_DEFAULT), 0);
+    uv_timer_t other; /* what the program waits for lets the world go on */
+    uv_timer_init(&s.loop, &other);
+    uv_timer_start(&other, never, 60000, 0);
+    SCENE_UNTIL(&s, link.ups == 1);
+    uv_close((uv_handle_t *)&other, NULL);
+    assert_int_equal(uv_run(&s.loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(s.closed, 0);
+    link_close(&link);
+    close(listener);
+    scene_end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_turn_before_it_blocks),
@@ -254,6 +284,7 @@ int main(void) {
         cmocka_unit_test(is_discarded),
         cmocka_unit_test(closes_in_a_turn),
         cmocka_unit_test(closed_comes_later),
+        cmocka_unit_test(does_not_keep_the_loop_running),
     };
     return cmocka_run_group_tests_name("uv_turn", tests, NULL, NULL);
 }

@@ -1,0 +1,237 @@
+/* See addon.h: locks, one entry each, from acquire() to their end. */
+#include "addon.h"
+
+struct lock_options {
+    redlock_lock_options lock;
+    redlock_acquire_options acquire;
+};
+
+#define LOCK(name, kind, field) \
+    { name, kind, offsetof(struct lock_options, lock.field) }
+#define ACQUIRE(name, kind, field) \
+    { name, kind, offsetof(struct lock_options, acquire.field) }
+
+const struct node_option node_lock_options[] = {
+    ACQUIRE("ttl", NODE_MS, ttl_ms),
+    ACQUIRE("wait", NODE_MS, wait_ms),
+    ACQUIRE("tries", NODE_MS, tries),
+    ACQUIRE("delay", NODE_MS, delay_ms),
+    ACQUIRE("jitter", NODE_MS, jitter_ms),
+    ACQUIRE("minValidity", NODE_MS, min_validity_ms),
+    ACQUIRE("autoExtend", NODE_FLAG, auto_extend),
+    ACQUIRE("renew", NODE_MS, renew_ms),
+    ACQUIRE("maxHold", NODE_MS, max_hold_ms),
+    ACQUIRE("owner", NODE_MS, owner),
+    ACQUIRE("fencing", NODE_FLAG, fencing),
+    LOCK("holder", NODE_TEXT, holder),
+    LOCK("shared", NODE_FLAG, mode),
+    LOCK("permits", NODE_COUNT, permits),
+    LOCK("take", NODE_COUNT, take),
+    {NULL, NODE_MS, 0},
+};
+
+/* -- How they end -- */
+
+static void end(struct node_entry *entry) {
+    redlock_lock_free(entry->lock);
+    node_entry_drop(entry);
+}
+
+/* After a failure `text` is its message. The lock is still there, for what the caller adds. */
+static struct node_event event_of(const struct node_entry *entry, enum node_event_type type,
+                                  int status, char *text) {
+    struct node_event event = {.type = type, .id = entry->id, .status = status};
+    if (status != 0) {
+        event.text = redlock_lock_message(entry->lock, text, REDLOCK_MESSAGE_MAX);
+    }
+    return event;
+}
+
+static void on_acquired(redlock_lock *lock, int status, void *data) {
+    struct node_entry *entry = data;
+    struct node_client *client = entry->client;
+    char text[REDLOCK_MESSAGE_MAX];
+    struct node_event event = event_of(entry, NODE_acquired, status, text);
+    if (status == 0) {
+        event.number = redlock_lock_fence(lock);
+    } else {
+        int attempt = redlock_lock_attempt_status(lock);
+        event.name = attempt != 0 ? redlock_err_name(attempt) : NULL;
+        end(entry);
+    }
+    node_deliver(client, &event);
+}
+
+/* JavaScript forgets the lock now, and what it wanted of it fails there. */
+static void on_lost(redlock_lock *lock, int status, void *data) {
+    struct node_entry *entry = data;
+    struct node_client *client = entry->client;
+    char text[REDLOCK_MESSAGE_MAX];
+    struct node_event event = event_of(entry, NODE_lost, status, text);
+    (void)lock;
+    if (entry->is_extending) {
+        entry->is_lost = true;
+    } else {
+        end(entry);
+    }
+    node_deliver(client, &event);
+}
+
+static void on_extended(redlock_lock *lock, int status, void *data) {
+    struct node_entry *entry = data;
+    char text[REDLOCK_MESSAGE_MAX];
+    struct node_event event = event_of(entry, NODE_extended, status, text);
+    entry->is_extending = false;
+    event.number = redlock_lock_fence(lock);
+    if (entry->is_lost) {
+        end(entry);
+    } else {
+        node_deliver(entry->client, &event);
+    }
+}
+
+static void on_released(redlock_lock *lock, int status, void *data) {
+    struct node_entry *entry = data;
+    struct node_client *client = entry->client;
+    char text[REDLOCK_MESSAGE_MAX];
+    struct node_event event = event_of(entry, NODE_released, status, text);
+    (void)lock;
+    end(entry);
+    node_deliver(client, &event);
+}
+
+/* -- Functions -- */
+
+static napi_value throw_message(napi_env env, const struct node_entry *entry, int status) {
+    char text[REDLOCK_MESSAGE_MAX];
+    return node_throw(env, status, redlock_lock_message(entry->lock, text, sizeof text));
+}
+
+static napi_value acquire(napi_env env, struct node_client *client, struct lock_options *options) {
+    char text[REDLOCK_MESSAGE_MAX] = "";
+    struct node_entry *entry = node_entry_take(client);
+    if (entry == NULL) {
+        return node_throw(env, REDLOCK_ERR_NOMEM, "out of memory");
+    }
+    int status =
+        redlock_lock_new_with(client->client, &options->lock, &entry->lock, text, sizeof text);
+    if (status != 0) {
+        node_entry_drop(entry);
+        return node_throw(env, status, text);
+    }
+    options->acquire.on_lost = on_lost;
+    options->acquire.lost_data = entry;
+    status = redlock_acquire(entry->lock, &options->acquire, on_acquired, entry);
+    if (status != 0) {
+        throw_message(env, entry, status);
+        end(entry);
+        return NULL;
+    }
+    return node_number(env, entry->id);
+}
+
+/* (client, resources, options): an entry's number */
+static napi_value node_acquire(napi_env env, napi_callback_info info) {
+    napi_value argv[NODE_ARGS_MAX], id = NULL;
+    redlock_bytes resources[REDLOCK_RESOURCES_MAX];
+    struct lock_options options = {REDLOCK_LOCK_OPTIONS_INIT, REDLOCK_ACQUIRE_OPTIONS_INIT};
+    struct node_texts texts = {0};
+    uint32_t n;
+    node_args(env, info, argv);
+    struct node_client *client = node_read_client(env, argv[0]);
+    if (client->is_closing) {
+        return node_throw(env, REDLOCK_ERR_CLOSED, redlock_strerror(REDLOCK_ERR_CLOSED));
+    }
+    options.acquire.auto_extend = 1;
+    if (node_read_list(env, argv[1], "resources", REDLOCK_RESOURCES_MAX, &n, resources, &texts) &&
+        node_read_options(env, argv[2], node_lock_options, &options, &texts)) {
+        options.lock.resources = resources;
+        options.lock.n_resources = n;
+        id = acquire(env, client, &options);
+    }
+    node_texts_free(&texts);
+    return id;
+}
+
+/* (client, id, ttl): a ttl of -1 downgrades, one of -2 upgrades */
+static napi_value node_extend(napi_env env, napi_callback_info info) {
+    napi_value argv[NODE_ARGS_MAX];
+    int64_t ttl_ms = 0;
+    int status;
+    node_args(env, info, argv);
+    struct node_entry *entry = node_read_entry(env, argv);
+    if (entry == NULL) {
+        return NULL;
+    }
+    napi_get_value_int64(env, argv[2], &ttl_ms);
+    if (ttl_ms == -1) {
+        status = redlock_downgrade(entry->lock, on_extended, entry);
+    } else if (ttl_ms == -2) {
+        status = redlock_try_upgrade(entry->lock, on_extended, entry);
+    } else {
+        status = redlock_extend(entry->lock, ttl_ms, on_extended, entry);
+    }
+    entry->is_extending = entry->is_extending || status == 0;
+    return status != 0 ? throw_message(env, entry, status) : NULL;
+}
+
+/* (client, id) */
+static napi_value node_release(napi_env env, napi_callback_info info) {
+    napi_value argv[NODE_ARGS_MAX];
+    node_args(env, info, argv);
+    struct node_entry *entry = node_read_entry(env, argv);
+    int status = entry != NULL ? redlock_release(entry->lock, on_released, entry) : 0;
+    return status != 0 ? throw_message(env, entry, status) : NULL;
+}
+
+/* (client, id): of an acquire. It may have ended just now. */
+static napi_value node_cancel(napi_env env, napi_callback_info info) {
+    napi_value argv[NODE_ARGS_MAX];
+    node_args(env, info, argv);
+    struct node_entry *entry = node_read_entry(env, argv);
+    if (entry != NULL) {
+        redlock_cancel(entry->lock);
+    }
+    return NULL;
+}
+
+/* (client, id): 0 without validity, else how much is left, rounded up to 1 ms */
+static napi_value node_remaining(napi_env env, napi_callback_info info) {
+    napi_value argv[NODE_ARGS_MAX];
+    node_args(env, info, argv);
+    struct node_entry *entry = node_read_entry(env, argv);
+    if (entry == NULL) {
+        return NULL;
+    }
+    int64_t ms = redlock_lock_remaining_ms(entry->lock);
+    return node_number(env, ms > 0 ? (double)ms : redlock_lock_is_valid(entry->lock));
+}
+
+/* (client, id) */
+static napi_value node_token(napi_env env, napi_callback_info info) {
+    napi_value argv[NODE_ARGS_MAX];
+    node_args(env, info, argv);
+    struct node_entry *entry = node_read_entry(env, argv);
+    return entry != NULL ? node_text(env, redlock_lock_token(entry->lock)) : NULL;
+}
+
+/* (client, id): an array */
+static napi_value node_slots(napi_env env, napi_callback_info info) {
+    napi_value argv[NODE_ARGS_MAX], slots;
+    int32_t slot;
+    node_args(env, info, argv);
+    struct node_entry *entry = node_read_entry(env, argv);
+    napi_create_array(env, &slots);
+    for (uint32_t i = 0;
+         entry != NULL && (slot = redlock_lock_slot(entry->lock, i)) != REDLOCK_NO_SLOT; i++) {
+        napi_set_element(env, slots, i, node_number(env, slot));
+    }
+    return slots;
+}
+
+const node_function node_lock_functions[] = {
+    {"acquire", node_acquire},     {"extend", node_extend},
+    {"release", node_release},     {"cancel", node_cancel},
+    {"remaining", node_remaining}, {"token", node_token},
+    {"slots", node_slots},         {NULL, NULL},
+};

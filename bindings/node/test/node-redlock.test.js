@@ -1,0 +1,147 @@
+'use strict';
+// The adapter, and node-redlock itself beside it where REDLOCK_NODE_MODULES names a folder that has
+// redlock@5 and ioredis: the same cases for both. It excludes the adapter's locks, too.
+
+const { test, before, after } = require('node:test');
+const assert = require('node:assert');
+const { createRequire } = require('node:module');
+const adapter = require('../node-redlock.js');
+const { startNodes, urlsOf } = require('./nodes.js');
+
+const modules = process.env.REDLOCK_NODE_MODULES;
+const load = modules && createRequire(`${modules}/`);
+const kinds = { adapter };
+if (load) kinds['node-redlock'] = load('redlock');
+const open = {
+  adapter: (settings) => new adapter.default(urlsOf(nodes), settings, { guard: 'observed' }),
+  'node-redlock': (settings) => {
+    const clients = urlsOf(nodes).map((url) => new (load('ioredis').default)(url));
+    clients.forEach((client) => client.on('error', () => {}));
+    return new kinds['node-redlock'].default(clients, settings);
+  },
+};
+const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+let nodes;
+let last = 0;
+const fresh = () => `{r}${++last}`;
+
+before(async () => {
+  nodes = await startNodes(3);
+});
+after(() => Promise.all(nodes.map((node) => node.kill())));
+
+for (const [name, { ExecutionError, ResourceLockedError, Lock }] of Object.entries(kinds)) {
+  const cases = {
+    'acquires, extends and releases': async (redlock) => {
+      const key = fresh();
+      const began = Date.now();
+      const lock = await redlock.acquire([key], 3000);
+      assert.ok(lock instanceof Lock && lock.redlock === redlock);
+      assert.deepStrictEqual(lock.resources, [key]);
+      assert.ok(lock.expiration > began && lock.expiration <= Date.now() + 3000);
+      assert.match(await nodes[0].ask('TTL', key), /:[23]/);
+      const longer = await lock.extend(9000);
+      assert.strictEqual(lock.expiration, 0);
+      assert.strictEqual(longer.value, lock.value);
+      assert.ok(longer.expiration > Date.now() + 7000);
+      assert.ok(Array.isArray((await longer.release()).attempts));
+      assert.strictEqual(longer.expiration, 0);
+      assert.strictEqual(await nodes[0].ask('EXISTS', key), ':0');
+    },
+
+    'takes whole numbers only': async (redlock) => {
+      await assert.rejects(redlock.acquire([fresh()], 10.5));
+      const lock = await redlock.acquire([fresh()], 1000);
+      await assert.rejects(lock.extend(10.5));
+      await assert.rejects(redlock.using([fresh()], 1000.5, async () => {}));
+      await lock.release();
+    },
+
+    'refuses a lock that is held, after its retries': async (redlock) => {
+      const key = fresh();
+      const errors = [];
+      redlock.on('error', (error) => errors.push(error));
+      const lock = await redlock.acquire([key], 5000);
+      const began = Date.now();
+      await assert.rejects(redlock.acquire([key], 5000, { retryCount: 2, retryDelay: 50, retryJitter: 0 }),
+        (error) => error instanceof ExecutionError && error.name === 'ExecutionError');
+      assert.ok(Date.now() - began >= 99);
+      assert.ok(errors.some((error) => error instanceof ResourceLockedError));
+      await assert.rejects(redlock.acquire([fresh(), key], 5000, { retryCount: 0 }), ExecutionError);
+      await lock.release();
+    },
+
+    'waits without a limit': async (redlock) => {
+      const key = fresh();
+      const lock = await redlock.acquire([key], 5000);
+      const waiting = redlock.acquire([key], 5000, { retryCount: -1, retryDelay: 20, retryJitter: 10 });
+      await later(150);
+      await lock.release();
+      await (await waiting).release();
+    },
+
+    'extends nothing that has expired': async (redlock) => {
+      const lock = await redlock.acquire([fresh()], 150);
+      await later(200);
+      await assert.rejects(lock.extend(1000), ExecutionError);
+    },
+
+    'using holds as long as the routine runs': async (redlock) => {
+      const key = fresh();
+      const result = await redlock.using([key], 700, { automaticExtensionThreshold: 300 }, async (signal) => {
+        await later(1000);
+        assert.ok(!signal.aborted);
+        assert.strictEqual(await nodes[0].ask('EXISTS', key), ':1');
+        return 'result';
+      });
+      assert.strictEqual(result, 'result');
+      assert.strictEqual(await nodes[0].ask('EXISTS', key), ':0');
+      await assert.rejects(redlock.using([key], 1000, async () => { throw new TypeError('mine'); }), TypeError);
+      await (await redlock.acquire([key], 1000, { retryCount: 0 })).release();
+    },
+
+    'using tells of a loss': async (redlock) => {
+      const key = fresh();
+      const lost = redlock.using([key], 700, { automaticExtensionThreshold: 500, retryCount: 0 }, async (signal) => {
+        await Promise.all(nodes.map((node) => node.ask('DEL', key)));
+        while (!signal.aborted) await later(5);
+        throw signal.error;
+      });
+      await assert.rejects(lost, Error);
+    },
+  };
+  for (const [what, body] of Object.entries(cases)) {
+    test(`${name}: ${what}`, async () => {
+      const redlock = open[name]();
+      await body(redlock).finally(() => redlock.quit());
+    });
+  }
+}
+
+test('a node that is down: an ExecutionError with the reason', async () => {
+  const redlock = new adapter.default(['redis://127.0.0.1:1'], { retryCount: 0 });
+  await assert.rejects(redlock.acquire(['a'], 1000), (error) =>
+    error instanceof adapter.ExecutionError && error.cause.code === 'ERR_NO_QUORUM' && /127\.0\.0\.1:1/.test(error.message));
+  await redlock.quit();
+  assert.throws(() => new adapter.default([{ nodes: [] }]), TypeError);
+});
+
+test('both exclude each other', { skip: !load }, async () => {
+  const [ours, theirs] = [open.adapter(), open['node-redlock']()];
+  for (const [a, b] of [[ours, theirs], [theirs, ours]]) {
+    const key = fresh();
+    const lock = await a.acquire([key], 5000);
+    await assert.rejects(b.acquire([key], 5000, { retryCount: 0 }));
+    await lock.release();
+    await (await b.acquire([key], 5000, { retryCount: 20 })).release();
+  }
+  await Promise.all([ours.quit(), theirs.quit()]);
+});
+
+test('takes the address of an ioredis client', { skip: !load }, async () => {
+  const clients = urlsOf(nodes).map((url) => new (load('ioredis').default)(url));
+  const redlock = new adapter.default(clients, {}, { guard: 'observed' });
+  await (await redlock.acquire([fresh()], 1000)).release();
+  await redlock.quit();
+  assert.ok(clients.every((client) => client.status !== 'ready'));
+});

@@ -1,0 +1,77 @@
+'use strict';
+// Real redis-servers for one test file, each on a free port, ended with it.
+
+const { spawn } = require('node:child_process');
+const { mkdtempSync, rmSync } = require('node:fs');
+const net = require('node:net');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+
+const server = process.env.REDLOCK_SERVER ?? 'redis-server';
+
+function freePort() {
+  return new Promise((resolve) => {
+    const socket = net.createServer().listen(0, '127.0.0.1', () => {
+      const { port } = socket.address();
+      socket.close(() => resolve(port));
+    });
+  });
+}
+
+// One command, its answer's first line.
+function ask(port, ...words) {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect(port, '127.0.0.1');
+    socket.once('error', reject);
+    socket.once('data', (bytes) => {
+      socket.destroy();
+      resolve(bytes.toString().split('\r\n')[0]);
+    });
+    socket.write(`${words.join(' ')}\r\n`);
+  });
+}
+
+class Node {
+  constructor(folder, port) {
+    this.port = port;
+    this.url = `redis://127.0.0.1:${port}`;
+    this.folder = folder;
+  }
+
+  async start() {
+    this.process = spawn(server, ['--port', this.port, '--bind', '127.0.0.1', '--save', '',
+      '--dir', this.folder, '--maxmemory-policy', 'noeviction'], { stdio: 'ignore' });
+    this.ended = new Promise((resolve) => this.process.once('exit', resolve));
+    for (;;) {
+      if (this.process.exitCode !== null) throw new Error(`${server} does not start`);
+      if (await ask(this.port, 'PING').catch(() => '') === '+PONG') return;
+    }
+  }
+
+  ask(...words) {
+    return ask(this.port, ...words);
+  }
+
+  async kill() {
+    this.process.kill('SIGKILL');
+    await this.ended;
+  }
+}
+
+async function startNodes(count = 3) {
+  const folder = mkdtempSync(join(tmpdir(), 'redlock-node.'));
+  const nodes = [];
+  while (nodes.length < count) {
+    const node = new Node(folder, await freePort());
+    await node.start().then(() => nodes.push(node), () => {}); // the port was taken meanwhile
+  }
+  process.on('exit', () => {
+    for (const node of nodes) node.process.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return nodes;
+}
+
+const urlsOf = (nodes) => nodes.map((node) => node.url);
+
+module.exports = { startNodes, urlsOf };

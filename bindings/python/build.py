@@ -1,0 +1,99 @@
+"""Writes the C source of redlock._native, which cffi makes of the declarations below.
+
+    python3 build.py OUTPUT
+
+The compiler checks each of them against the headers; "..." stands for what only those know.
+"""
+
+import sys
+
+from cffi import FFI
+
+OPTIONS = {
+    "redlock_client_options": """
+        const char *const *nodes; size_t n_nodes;
+        int64_t connect_timeout_ms, node_timeout_ms, reconnect_min_ms, reconnect_max_ms;
+        double drift_ratio; int64_t drift_ms, lost_margin_ms; const char *client_name;
+        char *error; size_t error_size; int64_t fence_retention_ms; int guard; int64_t max_ttl_ms;
+        const char *tls_ca, *tls_cert, *tls_key, *tls_server_name; int tls_insecure_skip_verify;
+        int metrics; const char *config_id;""",
+    "redlock_lock_options": """
+        const redlock_bytes *resources; size_t n_resources; const char *holder;
+        int mode; int32_t permits, take;""",
+    "redlock_acquire_options": """
+        int64_t ttl_ms, tries, wait_ms, delay_ms, jitter_ms, min_validity_ms;
+        int auto_extend; int64_t renew_ms, max_hold_ms; uint64_t owner; int fencing;""",
+    "redlock_election_options": """
+        const void *name; size_t name_length; const char *candidate;
+        int64_t ttl_ms, renew_ms, poll_ms; int fencing;""",
+}
+
+CDEF = """
+#define REDLOCK_MESSAGE_MAX ...
+#define REDLOCK_NO_LIMIT ...
+typedef ... redlock_client;
+typedef ... redlock_lock;
+typedef ... redlock_election;
+typedef struct { const void *data; size_t length; } redlock_bytes;
+"""
+
+for name, fields in OPTIONS.items():
+    # An enum is as wide as an int for all compilers that this is built with; cffi checks that, too.
+    CDEF += f"typedef struct {{ {fields} ...; }} {name};\nint {name}_init({name} *options, size_t size);\n"
+
+CDEF += """
+const char *redlock_version(void);
+int redlock_has_tls(void);
+uint64_t redlock_now_ns(void);
+const char *redlock_err_name(int status);
+const char *redlock_strerror(int status);
+
+const char *redlock_client_message(const redlock_client *client, char *buffer, size_t size);
+int redlock_metrics_format(const redlock_client *client, int text, char *buffer, size_t size);
+
+const char *redlock_lock_token(const redlock_lock *lock);
+uint64_t redlock_lock_fence(const redlock_lock *lock);
+int32_t redlock_lock_slot(const redlock_lock *lock, size_t index);
+const char *redlock_lock_message(const redlock_lock *lock, char *buffer, size_t size);
+int redlock_lock_attempt_status(const redlock_lock *lock);
+
+void redlock_election_free(redlock_election *election);
+int redlock_election_campaign(redlock_election *election);
+int redlock_election_is_leader(const redlock_election *election);
+uint64_t redlock_election_fence(const redlock_election *election);
+const char *redlock_election_leader(const redlock_election *election);
+const char *redlock_election_message(const redlock_election *election, char *buffer, size_t size);
+
+enum py_event { PY_DONE, PY_EXTENDED, PY_LOST, PY_ELECTED, PY_LEADER, ... };
+struct py_item { uint64_t id; struct py_loop *loop; unsigned events; int done, extended, lost; ...; };
+struct py_loop { ...; };
+
+int py_loop_open(struct py_loop *loop);
+void py_loop_close(struct py_loop *loop);
+void py_loop_wait(struct py_loop *loop);
+int py_loop_turn(struct py_loop *loop);
+int py_loop_fd(const struct py_loop *loop);
+void py_loop_wake(struct py_loop *loop);
+int py_loop_next(struct py_loop *loop, struct py_item *copy);
+
+int py_is_valid(const struct py_item *item);
+int64_t py_left_ns(const struct py_item *item);
+int py_open(redlock_client **client, const redlock_client_options *options, struct py_item *item);
+int py_close(redlock_client *client, struct py_item *item);
+int py_acquire(redlock_client *client, const redlock_lock_options *lock_options,
+               const redlock_acquire_options *options, struct py_item *item, redlock_lock **lock,
+               char *error, size_t error_size);
+int py_release(redlock_lock *lock, struct py_item *item);
+void py_free(redlock_lock *lock, struct py_item *item);
+int py_extend(redlock_lock *lock, int64_t ttl_ms, struct py_item *item);
+int py_upgrade(redlock_lock *lock, struct py_item *item);
+int py_downgrade(redlock_lock *lock, struct py_item *item);
+int py_election(redlock_client *client, const redlock_election_options *options, int observes,
+                struct py_item *item, redlock_election **election, char *error, size_t error_size);
+int py_resign(redlock_election *election, struct py_item *item);
+"""
+
+builder = FFI()
+builder.cdef(CDEF)
+builder.set_source("redlock._native", '#include "glue.h"')
+builder.emit_c_code(sys.argv[1])

@@ -1,0 +1,567 @@
+"""What the client for threads and the one for asyncio have in common: all but the waiting.
+
+A client has a loop of the library (glue.h). Everything here runs on the thread of that loop, but for
+the constructors and the getters. An operation is a function begin(done): it submits, and done(error)
+is called once, later, when it has ended. It returns what gives it up.
+
+Can a lock stay locked that nobody knows of? No: each acquire has a lock object of the library of its
+own, a _Hold. Whatever interrupts the caller (KeyboardInterrupt, the cancellation of a task) drops
+that: the library cancels the acquire, or releases what was granted meanwhile. The same is done if
+the Lock is collected while it is held.
+
+Can a lock of the library be used after the client has freed it, when it is closed? No: what a turn
+brought is read after the turn, so _dispatch() looks first whether the end of the client is among it.
+
+Can an item be freed that the library still uses? No: the client keeps each item until its pending
+operations have been reported, also if its lock was freed before.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+from ._native import ffi, lib
+from .errors import (AlreadyHeldError, BusyError, CanceledError, ClosedError, DeadlineError, Error, ForkedError, NotHeldError,
+                     _CLASSES, error_of)
+
+Done = Callable[["Error | None"], None]
+Begin = Callable[[Done], Callable[[], None]]
+Self = TypeVar("Self")
+
+_GUARDS = {"off": 0, "observed": 1, "strict": 2}
+_NO_LIMIT = lib.REDLOCK_NO_LIMIT
+
+
+def nothing() -> None:
+    """Gives up an operation that needs no undoing."""
+
+
+def ms(seconds: float | None) -> int:
+    """None is no limit. What is not 0 does not become 0."""
+    if seconds is None:
+        return int(_NO_LIMIT)
+    return 1 if 0 < seconds < 0.001 else int(round(seconds * 1000))
+
+
+def message_of(function: Any, pointer: Any) -> str:
+    buffer = ffi.new("char[]", lib.REDLOCK_MESSAGE_MAX)
+    return str(ffi.string(function(pointer, buffer, len(buffer))).decode(errors="replace"))
+
+
+def options_of(kind: str, **fields: Any) -> tuple[Any, list[Any]]:
+    """A struct of options with its defaults, in which the fields that are not None are set; and what it
+    points to, which must live as long."""
+    options = ffi.new(f"{kind} *")
+    getattr(lib, f"{kind}_init")(options, ffi.sizeof(kind))
+    kept = []
+    for name, value in fields.items():
+        if isinstance(value, str):
+            value = ffi.new("char[]", value.encode())
+            kept.append(value)
+        if value is not None:
+            setattr(options, name, value)
+    return options, kept
+
+
+class _Item:
+    """What the library notifies of: see glue.h. on_done: of the pending operation, if there is one."""
+
+    def __init__(self, client: ClientBase[Any, Any]) -> None:
+        self.client = client
+        self.c = client._new_item(self)
+        self.on_done: Callable[[int], None] | None = None
+
+    def on_events(self, events: int, done: int, extended: int, lost: int) -> None:
+        if events & lib.PY_DONE:
+            on_done, self.on_done = self.on_done, None
+            assert on_done is not None
+            on_done(done)
+
+    def is_idle(self) -> bool:
+        return self.on_done is None
+
+    def forget(self) -> None:
+        """It is over: the item is kept as long as anything is pending."""
+        if self.is_idle():
+            self.client._items.pop(self.c.id, None)
+
+    def close(self) -> None:
+        """The client is closed, and all of its objects are freed."""
+
+
+class _Hold(_Item):
+    """One acquire and what it was granted. It has no reference to its Lock but a weak one."""
+
+    def __init__(self, owner: LockBase) -> None:
+        super().__init__(owner._client)
+        self.owner = weakref.ref(owner)
+        self.resource = owner._title
+        self.lock: Any = None
+        self.on_extended: Done | None = None
+        self.fence: int | None = None
+        self.token = ""
+        self.slots: tuple[int, ...] = ()
+
+    def error(self, status: int, message: str | None = None) -> Error:
+        if message is None:
+            message = message_of(lib.redlock_lock_message, self.lock) if self.lock else ""
+        error = error_of(status, f"{self.resource}: {message}" if message else "")
+        if isinstance(error, DeadlineError) and self.lock:
+            error.attempt = _CLASSES.get(lib.redlock_lock_attempt_status(self.lock))
+        return error
+
+    def drop(self) -> None:
+        """Cancels what is pending and releases what is held, in the background."""
+        if self.lock is not None:
+            lib.py_free(self.lock, self.c)
+            self.lock = None
+            owner = self.owner()
+            if owner is not None and owner._hold is self:
+                owner._hold = None
+        self.forget()
+
+    def on_events(self, events: int, done: int, extended: int, lost: int) -> None:
+        if events & lib.PY_LOST and self.lock is not None:
+            owner = self.owner()
+            if owner is not None:
+                owner._on_loss(self.error(lost))
+        if events & lib.PY_EXTENDED:
+            on_extended, self.on_extended = self.on_extended, None
+            assert on_extended is not None
+            if self.lock is not None:
+                self.fence = lib.redlock_lock_fence(self.lock) or None  # an upgrade changes it
+            on_extended(self.error(extended) if extended else None)
+        super().on_events(events, done, extended, lost)
+        if self.lock is None:
+            self.forget()
+
+    def is_idle(self) -> bool:
+        return self.on_done is None and self.on_extended is None
+
+    def close(self) -> None:
+        self.lock = None
+        owner = self.owner()
+        if owner is not None and owner._hold is self:
+            owner._hold = None
+        self.forget()
+
+
+class LockBase:
+    """One holder of a lock, a reader's lock, or permits of a semaphore. It can be acquired and released
+    any number of times; a task or thread that locks beside another one has an object of its own. It
+    is made by a client's lock()."""
+
+    def __init__(self, client: ClientBase[Any, Any], resources: tuple[str | bytes, ...], lost: Any, timeout: float | None,
+                 ttl: float, renew: bool, max_hold: float | None, fencing: bool, shared: bool, permits: int, take: int,
+                 holder: str | None, owner: int, on_lost: Callable[[Any], object] | None) -> None:
+        self._client = client
+        self._hold: _Hold | None = None
+        self._title = ", ".join(one if isinstance(one, str) else repr(one) for one in resources)
+        self._on_lost = on_lost
+        self._timeout = timeout
+        #: Is set when the hold is lost, before its validity ends; cleared by the next acquire.
+        self.lost = lost
+        #: After a loss: the exception that says why. None before.
+        self.lost_error: Error | None = None
+        names = [ffi.from_buffer(one.encode() if isinstance(one, str) else one) for one in resources]
+        array = ffi.new("redlock_bytes[]", [(name, len(name)) for name in names])
+        self._lock_options, self._kept = options_of("redlock_lock_options", resources=array, n_resources=len(names),
+                                                    holder=holder, mode=int(shared), permits=permits,
+                                                    take=take)
+        self._kept += [names, array]
+        self._take = take if permits else 0
+        self._options, _ = options_of("redlock_acquire_options", ttl_ms=ms(ttl), max_hold_ms=ms(max_hold),
+                                      auto_extend=int(renew), fencing=int(fencing), owner=owner)
+
+    # -- Operations --
+
+    def _acquire(self, timeout: float | None, tries: int | None) -> Begin:
+        def begin(done: Done) -> Callable[[], None]:
+            if self._hold is not None:
+                state = BusyError if self._hold.on_done is not None else AlreadyHeldError
+                raise state(f"{self._title}: {state.__doc__}")
+            self.lost.clear()
+            self.lost_error = None
+            hold = _Hold(self)
+            # Without any wait it is one attempt, which says at once what stands in the way.
+            wait_s = self._timeout if timeout is None else timeout
+            self._options.tries = _NO_LIMIT if tries is None else tries
+            self._options.wait_ms = ms(wait_s)
+            if wait_s == 0:
+                self._options.tries, self._options.wait_ms = 1, _NO_LIMIT
+            status, hold.lock, message = self._client._make(lib.py_acquire, self._lock_options, self._options, hold.c)
+            if status != 0:
+                hold.forget()
+                raise hold.error(status, message)
+            self._hold = hold
+
+            def on_done(status: int) -> None:
+                error = hold.error(status) if status != 0 else None
+                if hold.lock is None:  # dropped, or freed with the client
+                    error = error or hold.error(CanceledError.statuses[0])
+                if error is not None:
+                    hold.drop()
+                else:
+                    hold.fence = lib.redlock_lock_fence(hold.lock) or None
+                    hold.token = ffi.string(lib.redlock_lock_token(hold.lock)).decode()
+                    hold.slots = tuple(lib.redlock_lock_slot(hold.lock, i) for i in range(self._take))
+                done(error)
+
+            hold.on_done = on_done
+            return hold.drop
+
+        return begin
+
+    def _release(self, done: Done) -> Callable[[], None]:
+        hold = self._held()
+        if hold.on_done is not None:
+            raise BusyError(f"{self._title}: {BusyError.__doc__}")
+        status = lib.py_release(hold.lock, hold.c)
+        if status != 0:
+            raise hold.error(status)
+
+        def on_done(status: int) -> None:
+            error = self.lost_error or hold.error(status) if status != 0 else None
+            hold.drop()
+            done(error)
+
+        hold.on_done = on_done
+        return nothing
+
+    def _prolong(self, function: Callable[..., int], *arguments: int) -> Begin:
+        def begin(done: Done) -> Callable[[], None]:
+            hold = self._held()
+            status = function(hold.lock, *arguments, hold.c)
+            if status != 0:
+                raise self.lost_error or hold.error(status)
+            hold.on_extended = done
+            return nothing
+
+        return begin
+
+    def _held(self) -> _Hold:
+        hold = self._hold
+        if hold is None or hold.lock is None:
+            raise NotHeldError(f"{self._title}: {NotHeldError.__doc__}")
+        return hold
+
+    def _on_loss(self, error: Error) -> None:
+        self.lost_error = error
+        self.lost.set()
+        if self._on_lost is not None:
+            self._client._run(self._on_lost, self)
+
+    def __del__(self) -> None:
+        hold = getattr(self, "_hold", None)
+        if hold is not None and not self._client._is_over():
+            self._client._later(hold.drop)
+            warnings.warn(f"{self._title}: was held and not released, and is now", ResourceWarning, source=self)
+
+    # -- What it has: any thread --
+
+    def is_valid(self) -> bool:
+        """Is it held, and has its validity not ended by the clock now? Ask before each step that must not
+        be done twice. It never waits."""
+        hold = self._hold
+        return hold is not None and bool(lib.py_is_valid(hold.c)) and not self._client._is_over()
+
+    @property
+    def remaining(self) -> float:
+        """How many seconds of validity are left now; 0 if it is not held."""
+        hold = self._hold
+        left_ns: int = 0 if hold is None or self._client._is_over() else lib.py_left_ns(hold.c)
+        return left_ns / 1e9
+
+    @property
+    def fence(self) -> int | None:
+        """With `fencing`: a number that is larger than those of all fenced grants before. None if it is not
+        held. It stays after a loss, until the release."""
+        return self._hold.fence if self._hold else None
+
+    @property
+    def token(self) -> str:
+        """What the nodes have under the key; "" if it is not held. A party that knows it can release."""
+        return self._hold.token if self._hold else ""
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """The numbers of the permits that it has of a semaphore."""
+        return self._hold.slots if self._hold else ()
+
+
+class ElectionBase:
+    """A candidate. It campaigns from the beginning of its `with` block to its end, again after each loss.
+    It is made by a client's `election()`."""
+
+    def __init__(self, client: ClientBase[Any, Any], name: str | bytes, elected: Any, lost: Any, candidate: str | None = None,
+                 ttl: float = 10.0, poll: float = 0.5, fencing: bool = False,
+                 on_leader: Callable[[str | None], object] | None = None) -> None:
+        self._client = client
+        self._title = name if isinstance(name, str) else repr(name)
+        self._name = name.encode() if isinstance(name, str) else name
+        self._on_leader = on_leader
+        self._campaign: _Campaign | None = None
+        self._options, self._kept = options_of("redlock_election_options", name=ffi.from_buffer(self._name),
+                                               name_length=len(self._name), candidate=candidate, ttl_ms=ms(ttl),
+                                               poll_ms=ms(poll), fencing=int(fencing))
+        #: Is set while it leads.
+        self.elected = elected
+        #: Is set when a leadership is lost, before its validity ends; cleared by the next one.
+        self.lost = lost
+
+    def _begin(self, done: Done) -> Callable[[], None]:
+        if self._campaign is not None:
+            raise BusyError(f"{self._title}: {BusyError.__doc__}")
+        campaign = _Campaign(self)
+        status, campaign.election, message = self._client._make(lib.py_election, self._options,
+                                                                int(self._on_leader is not None), campaign.c)
+        if status == 0:
+            status = lib.redlock_election_campaign(campaign.election)
+        if status != 0:
+            campaign.drop()
+            raise error_of(status, f"{self._title}: {message}" if message else "")
+        self._campaign = campaign
+        self.lost.clear()
+        done(None)
+        return campaign.drop
+
+    def _resign(self, done: Done) -> Callable[[], None]:
+        campaign = self._candidacy()
+        self.elected.clear()
+        status = lib.py_resign(campaign.election, campaign.c)
+        if status != 0:
+            raise error_of(status)
+
+        def on_done(status: int) -> None:
+            error = None
+            if status != 0 and campaign.election is not None:
+                error = error_of(status, message_of(lib.redlock_election_message, campaign.election))
+            campaign.drop()
+            done(error)
+
+        campaign.on_done = on_done
+        return campaign.drop
+
+    def _candidacy(self) -> _Campaign:
+        if self._campaign is None:
+            raise NotHeldError(f"{self._title}: it is no candidate")
+        return self._campaign
+
+    def _state(self) -> tuple[bool, int | None, str | None]:
+        """Does it lead; its fence; who leads."""
+        if self._campaign is None:
+            return False, None, None
+        election = self._campaign.election
+        leader = lib.redlock_election_leader(election)
+        return (bool(lib.redlock_election_is_leader(election)), lib.redlock_election_fence(election) or None,
+                ffi.string(leader).decode() if leader else None)
+
+
+class _Campaign(_Item):
+    def __init__(self, owner: ElectionBase) -> None:
+        super().__init__(owner._client)
+        self.owner = owner
+        self.election: Any = None
+
+    def on_events(self, events: int, done: int, extended: int, lost: int) -> None:
+        if self.election is not None:
+            leads = bool(lib.redlock_election_is_leader(self.election))
+            if events & lib.PY_LOST:
+                self.owner.elected.clear()
+                self.owner.lost.set()
+            if events & lib.PY_ELECTED and leads:
+                self.owner.lost.clear()
+                self.owner.elected.set()
+            if events & lib.PY_LEADER and self.owner._on_leader is not None:
+                self.client._run(self.owner._on_leader, self.owner._state()[2])
+        super().on_events(events, done, extended, lost)
+        if self.election is None:
+            self.forget()
+
+    def drop(self) -> None:
+        if self.election is not None:
+            lib.redlock_election_free(self.election)
+            self.election = None
+            self.owner.elected.clear()
+            if self.owner._campaign is self:
+                self.owner._campaign = None
+        self.forget()
+
+    def close(self) -> None:
+        self.election = None
+        self.owner.elected.clear()
+        self.owner._campaign = None
+        self.forget()
+
+
+AnyLock = TypeVar("AnyLock", bound=LockBase)
+AnyElection = TypeVar("AnyElection", bound=ElectionBase)
+
+
+class ClientBase(Generic[AnyLock, AnyElection]):
+    """A client of N nodes, 1 to 31 independent Redis servers: "redis://host:port", "rediss://...",
+    "unix:///path". Times are in seconds. include/redlock/redlock.h describes each option, of which None
+    is the library's default.
+
+    guard: "strict", "observed" or "off". On nodes that were started a moment ago nothing can be acquired
+    with "strict", the default, until max_ttl (30 s) has passed.
+    """
+
+    _lock_type: type[AnyLock]
+    _election_type: type[AnyElection]
+    _event_type: Callable[[], Any]
+
+    def __init__(self, nodes: Iterable[str], *, guard: str = "strict", max_ttl: float | None = None,
+                 connect_timeout: float | None = None, node_timeout: float | None = None,
+                 lost_margin: float | None = None, drift_ratio: float | None = None, drift: float | None = None,
+                 fence_retention: float | None = None, client_name: str | None = None, config_id: str | None = None,
+                 tls_ca: str | None = None, tls_cert: str | None = None, tls_key: str | None = None,
+                 tls_server_name: str | None = None, tls_insecure_skip_verify: bool = False,
+                 metrics: bool = False) -> None:
+        if isinstance(nodes, str):
+            nodes = nodes.split(",")
+        if guard not in _GUARDS:
+            raise error_of(-1, f'guard "{guard}": it is one of {", ".join(_GUARDS)}')
+        urls = [ffi.new("char[]", url.encode()) for url in nodes]
+        self._error = ffi.new("char[]", lib.REDLOCK_MESSAGE_MAX)
+        times = {"max_ttl": max_ttl, "connect_timeout": connect_timeout, "node_timeout": node_timeout,
+                 "lost_margin": lost_margin, "drift": drift, "fence_retention": fence_retention}
+        array = ffi.new("char *[]", urls)
+        self._options = options_of(
+            "redlock_client_options", nodes=array, n_nodes=len(urls), guard=_GUARDS[guard], drift_ratio=drift_ratio,
+            client_name=client_name, config_id=config_id, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
+            tls_server_name=tls_server_name, tls_insecure_skip_verify=int(tls_insecure_skip_verify), metrics=int(metrics),
+            error=self._error, error_size=len(self._error),
+            **{f"{name}_ms": ms(time) for name, time in times.items() if time is not None})
+        self._kept = (urls, array)
+        self._loop = ffi.new("struct py_loop *")
+        self._event = ffi.new("struct py_item *")
+        self._items: dict[int, _Item] = {}
+        self._ids = 0
+        self._pid = os.getpid()
+        self._client: Any = None
+        self._item: _Item | None = None
+        self._is_closing = False
+        self._last_id = 0  # of the item of its closing
+        self._start()
+
+    def _start(self) -> None:
+        """What is left to do for the constructor."""
+
+    def lock(self, *resources: str | bytes, timeout: float | None = None, ttl: float = 10.0, renew: bool = True,
+             max_hold: float | None = None, fencing: bool = False, shared: bool = False, permits: int = 0, take: int = 1,
+             holder: str | None = None, owner: int = 0, on_lost: Callable[[AnyLock], object] | None = None) -> AnyLock:
+        """A lock of one resource, or of all of several at once; nothing is sent.
+
+        timeout: how long a with block waits for it; None: without limit.
+        ttl: how long the nodes keep it without renewal.
+        renew: it is extended until it is released, for max_hold at most.
+        fencing: each grant has a `fence`.
+        shared: a reader's lock. Readers hold side by side, and exclude those that are not.
+        permits: of a semaphore, of which it holds `take` at once; `slots` has their numbers.
+        holder: a name for operators.
+        owner: a number; locks of one owner share a hold.
+        on_lost: is called with the lock when it is lost. For threads that is on the client's thread,
+            where it must not make calls that wait."""
+        return self._lock_type(self, resources, self._event_type(), timeout, ttl, renew, max_hold, fencing, shared, permits,
+                               take, holder, owner, on_lost)
+
+    def election(self, name: str | bytes, *, candidate: str | None = None, ttl: float = 10.0, poll: float = 0.5,
+                 fencing: bool = False, on_leader: Callable[[str | None], object] | None = None) -> AnyElection:
+        """A candidate, of the name `candidate` (default: host and process). on_leader: is called with the
+        name of whoever leads, whenever that changes. ttl, poll, fencing: include/redlock/election.h."""
+        return self._election_type(self, name, self._event_type(), self._event_type(), candidate=candidate, ttl=ttl,
+                                   poll=poll, fencing=fencing, on_leader=on_leader)
+
+    # -- The loop's thread --
+
+    def _new_item(self, item: _Item) -> Any:
+        self._ids += 1
+        self._items[self._ids] = item
+        return ffi.new("struct py_item *", {"id": self._ids, "loop": self._loop})
+
+    def _make(self, function: Any, *arguments: Any) -> tuple[int, Any, str]:
+        """Status, the object made or None, and the error's text."""
+        out = ffi.new("redlock_election **" if function == lib.py_election else "redlock_lock **")
+        self._error[0] = b"\0"
+        status = function(self._client, *arguments, out, self._error, len(self._error))
+        text = ffi.string(self._error).decode(errors="replace") if status != 0 else ""
+        return status, out[0] or None, text
+
+    def _open(self, done: Done) -> Callable[[], None]:
+        self._item = item = _Item(self)
+        client = ffi.new("redlock_client **")
+        status = lib.py_open(client, self._options[0], item.c)
+        if status != 0:
+            item.forget()
+            raise error_of(status, ffi.string(self._error).decode(errors="replace"))
+        self._client = client[0]
+        # Without a quorum it goes on connecting, and what is tried meanwhile says what is wrong.
+        item.on_done = lambda status: done(None)
+        return nothing
+
+    def _close(self, done: Done) -> Callable[[], None]:
+        assert self._item is not None
+        self._item = item = _Item(self)
+        status = lib.py_close(self._client, item.c)
+        if status != 0:
+            raise error_of(status)
+        self._last_id = item.c.id
+
+        def on_done(status: int) -> None:
+            self._items.clear()
+            done(None)
+
+        item.on_done = on_done
+        return nothing
+
+    def _dispatch(self) -> None:
+        """Reports what the library has noted."""
+        got = []
+        event = self._event
+        while lib.py_loop_next(self._loop, event):
+            got.append((event.id, event.events, event.done, event.extended, event.lost))
+        if self._last_id in [number for number, *_ in got]:
+            self._client = None
+            for one in list(self._items.values()):
+                one.close()
+        for number, *what in got:
+            item = self._items.get(number)
+            if item is not None:
+                item.on_events(*what)
+
+    def _run(self, function: Callable[[Any], object], argument: Any) -> None:
+        """Calls the user's code, whose exceptions are reported and end nothing here."""
+        try:
+            function(argument)
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+
+    def _message(self) -> str:
+        return message_of(lib.redlock_client_message, self._client)
+
+    def _metrics(self) -> str:
+        size = lib.redlock_metrics_format(self._client, 0, ffi.NULL, 0) + 1024
+        buffer = ffi.new("char[]", size)
+        lib.redlock_metrics_format(self._client, 0, buffer, size)
+        return str(ffi.string(buffer).decode())
+
+    # -- Any thread --
+
+    def _is_over(self) -> bool:
+        return self._is_closing or self._client is None or self._pid != os.getpid()
+
+    def _check(self) -> None:
+        if self._pid != os.getpid():
+            raise ForkedError
+        if self._is_closing or self._client is None:
+            raise ClosedError
+
+    def _later(self, function: Callable[[], None]) -> None:
+        """Calls it on the loop's thread; from any thread, and without waiting."""
+        raise NotImplementedError

@@ -1,0 +1,265 @@
+"""The client for asyncio: no thread, the event loop watches the library's file descriptor.
+
+    async with redlock.aio.Client(nodes) as client:
+        async with client.lock("orders", fencing=True) as lock:
+            await work(lock.fence)
+
+A task that is cancelled while it waits leaves nothing locked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+from ._core import Begin, ClientBase, ElectionBase, LockBase
+from ._native import lib
+from .errors import ClosedError, DeadlineError, Error, NoQuorumError, SystemFailureError, WrongThreadError
+
+AnyClient = TypeVar("AnyClient", bound="Client")
+AnyLock = TypeVar("AnyLock", bound="Lock")
+AnyElection = TypeVar("AnyElection", bound="Election")
+
+
+class Lock(LockBase):
+    """A lock that a task acquires and any task releases. `lost` is an asyncio.Event. An async with block
+    ends with LostError if the lock was lost in it and the block itself raised nothing; that too few
+    nodes answered the release is no error there."""
+
+    _client: Client
+    lost: asyncio.Event
+
+    async def acquire(self, timeout: float | None = None, *, tries: int | None = None) -> None:
+        """Waits until it is held, for up to `timeout` seconds (None: the lock's own timeout; 0: one
+        attempt) or `tries` attempts. Raises a NotAcquiredError, or another Error; then nothing is held."""
+        await self._client._call(self._acquire(timeout, tries))
+
+    async def release(self) -> None:
+        """Raises LostError if it had been lost, NoQuorumError if too few nodes have answered: the release
+        is then retried in the background. A release that is cancelled takes place all the same."""
+        await self._client._call(self._release)
+
+    async def extend(self, ttl: float = 0) -> None:
+        """Extends it to `ttl` seconds from now (0: its own ttl). Raises UnknownError if too few nodes
+        answered: validity is what it was."""
+        await self._client._call(self._prolong(lib.py_extend, round(ttl * 1000)))
+
+    async def upgrade(self) -> None:
+        """Makes a reader's hold exclusive if nobody else reads. It tries once: HeldError,
+        WouldDeadlockError and UnknownError leave it a reader's."""
+        await self._client._call(self._prolong(lib.py_upgrade))
+
+    async def downgrade(self) -> None:
+        """Makes an exclusive hold a reader's, without a gap."""
+        await self._client._call(self._prolong(lib.py_downgrade))
+
+    async def __aenter__(self: AnyLock) -> AnyLock:
+        await self.acquire()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                        trace: TracebackType | None) -> None:
+        try:
+            await self.release()
+        except NoQuorumError:
+            pass
+        except Error:
+            if error is None:
+                raise
+
+
+class Election(ElectionBase):
+    """A candidate; it campaigns within its async with block:
+
+        async with client.election("scheduler") as election:
+            await election.wait()
+            while election.is_leader():
+                await work()
+
+    `elected` and `lost` are asyncio.Events.
+    """
+
+    _client: Client
+    elected: asyncio.Event
+    lost: asyncio.Event
+
+    async def wait(self, timeout: float | None = None) -> None:
+        """Waits until it leads. Raises DeadlineError."""
+        try:
+            await asyncio.wait_for(self.elected.wait(), timeout)
+        except asyncio.TimeoutError:
+            raise DeadlineError(f"{self._title}: not elected in time") from None
+
+    def is_leader(self) -> bool:
+        """Does it lead, by the clock now? Ask right before each action of the leader."""
+        return not self._client._is_over() and self._state()[0]
+
+    @property
+    def fence(self) -> int | None:
+        """With `fencing`: a number larger than those of all leaderships before."""
+        return self._state()[1]
+
+    @property
+    def leader(self) -> str | None:
+        """The name of the candidate that leads, as far as it is known."""
+        return self._state()[2]
+
+    async def campaign(self) -> None:
+        """Becomes a candidate, until resign(). It does not wait to be elected."""
+        await self._client._call(self._begin)
+
+    async def resign(self) -> None:
+        """Is no candidate any more, and no leader. Raises LostError if the leadership had been lost."""
+        await self._client._call(self._resign)
+
+    async def __aenter__(self: AnyElection) -> AnyElection:
+        await self.campaign()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                        trace: TracebackType | None) -> None:
+        try:
+            await self.resign()
+        except NoQuorumError:
+            pass
+        except Error:
+            if error is None:
+                raise
+
+
+class Client(ClientBase[Lock, Election]):
+    __doc__ = (ClientBase.__doc__ or "") + """
+    It is opened by `async with`, or open(), which waits for the nodes for connect_timeout (1 s) at most,
+    and belongs to the event loop that runs then. After fork() the child opens its own: there all calls
+    raise ForkedError.
+    """
+
+    _lock_type = Lock
+    _election_type = Election
+    _event_type = asyncio.Event
+
+    _aio: asyncio.AbstractEventLoop | None = None
+    _soon: asyncio.Handle | None = None
+    _timer: asyncio.TimerHandle | None = None
+
+    async def open(self) -> None:
+        if self._aio is not None:
+            raise ClosedError("a client is opened once")
+        self._aio = asyncio.get_running_loop()
+        if lib.py_loop_open(self._loop) != 0:
+            raise SystemFailureError("the loop cannot be opened: are there descriptors left?")
+        self._aio.add_reader(lib.py_loop_fd(self._loop), self._turn)
+        try:
+            await self._wait(self._open)
+        except Error:
+            self._shut()
+            raise
+
+    async def close(self) -> None:
+        """Closes it: waiting calls end with CanceledError, what is held is released. In a child, after
+        fork(), nothing is done."""
+        if self._is_over():
+            return
+        self._is_closing = True
+        await asyncio.shield(asyncio.ensure_future(self._finish()))
+
+    async def _finish(self) -> None:
+        await self._wait(self._close)
+        self._shut()
+
+    def message(self) -> str:
+        """What is wrong with the nodes now: "4 of 5 nodes up; ..."."""
+        self._check()
+        return self._message()
+
+    def metrics(self) -> str:
+        """Its metrics for Prometheus; include/redlock/metrics.h."""
+        self._check()
+        return self._metrics()
+
+    async def __aenter__(self: AnyClient) -> AnyClient:
+        await self.open()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                        trace: TracebackType | None) -> None:
+        await self.close()
+
+    async def _call(self, begin: Begin) -> None:
+        self._check()
+        await self._wait(begin)
+
+    async def _wait(self, begin: Begin) -> None:
+        aio = self._aio
+        if aio is not asyncio.get_running_loop() or aio is None:
+            raise WrongThreadError("the client belongs to another event loop")
+        future: asyncio.Future[None] = aio.create_future()
+
+        def done(error: Error | None) -> None:
+            if future.done():
+                pass  # the task was cancelled
+            elif error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(error)
+
+        give_up = begin(done)
+        self._kick()
+        try:
+            await future
+        except asyncio.CancelledError:
+            give_up()
+            self._kick()
+            raise
+
+    def _kick(self) -> None:
+        """The library has something to send: once for all calls of this turn of the event loop."""
+        if self._soon is None and self._aio is not None:
+            self._soon = self._aio.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
+        timeout_ms = lib.py_loop_turn(self._loop)
+        self._dispatch()
+        if timeout_ms == 0:
+            self._kick()
+        elif timeout_ms > 0 and self._aio is not None:
+            due = self._aio.time() + timeout_ms / 1000
+            # A timer that comes too early does no harm, and most are put off before they are due.
+            if self._timer is None or self._timer.cancelled() or self._timer.when() > due:
+                if self._timer is not None:
+                    self._timer.cancel()
+                self._timer = self._aio.call_at(due, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._turn()
+
+    def _later(self, function: Callable[[], None]) -> None:
+        assert self._aio is not None
+        if not self._aio.is_closed():
+            self._aio.call_soon_threadsafe(self._do, function)
+
+    def _do(self, function: Callable[[], None]) -> None:
+        function()
+        self._kick()
+
+    def _run(self, function: Callable[[Any], object], argument: Any) -> None:
+        try:
+            function(argument)
+        except Exception as error:
+            assert self._aio is not None
+            self._aio.call_exception_handler({"message": f"redlock: {function!r} failed", "exception": error})
+
+    def _shut(self) -> None:
+        assert self._aio is not None
+        self._aio.remove_reader(lib.py_loop_fd(self._loop))
+        for handle in (self._soon, self._timer):
+            if handle is not None:
+                handle.cancel()
+        self._soon = self._timer = None
+        lib.py_loop_close(self._loop)

@@ -1,0 +1,235 @@
+"""The client for asyncio."""
+
+import asyncio
+import gc
+
+import pytest
+
+import redlock
+from redlock import aio
+from redlock._native import lib
+
+
+def run(nodes, story, **options):
+    async def main():
+        async with aio.Client(nodes.urls, guard="observed", **options) as client:
+            await story(client)
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_a_hold(five):
+    async def story(client):
+        async with client.lock("orders", fencing=True) as lock:
+            assert lock.is_valid() and lock.fence and five.keys()["orders"] >= 3
+            await lock.extend(20)
+            assert lock.remaining > 19
+            with pytest.raises(redlock.HeldError):
+                await client.lock("orders").acquire(0)
+            with pytest.raises(redlock.DeadlineError) as caught:
+                async with client.lock("orders", timeout=0.1):
+                    pass
+            assert caught.value.attempt is redlock.HeldError
+        assert not lock.is_valid()
+        with pytest.raises(redlock.NotHeldError):
+            await lock.release()
+        with pytest.raises(redlock.InvalidError):
+            await client.lock("").acquire()
+        assert "5 of 5" in client.message()
+
+    run(five, story)
+    five.assert_free()
+
+
+def test_tasks_exclude_each_other(five):
+    async def story(client):
+        seen, fences = 0, []
+
+        async def work():
+            nonlocal seen
+            lock = client.lock("counter", fencing=True)
+            for _ in range(5):
+                async with lock:
+                    before = seen
+                    await asyncio.sleep(0.0005)
+                    seen = before + 1
+                    fences.append(lock.fence)
+
+        await asyncio.gather(*(work() for _ in range(16)))
+        assert seen == 80 and fences == sorted(set(fences))
+
+    run(five, story)
+
+
+def test_readers_and_permits(five):
+    async def story(client):
+        readers = [client.lock("settings", shared=True) for _ in range(3)]
+        await asyncio.gather(*(reader.acquire(5) for reader in readers))
+        writer = asyncio.create_task(client.lock("settings", timeout=10).acquire())
+        for reader in readers:
+            assert not writer.done()
+            await reader.release()
+        await writer
+        permits = [client.lock("uploads", permits=4, take=2) for _ in range(2)]
+        await asyncio.gather(*(one.acquire(5) for one in permits))
+        assert sorted(permits[0].slots + permits[1].slots) == [0, 1, 2, 3]
+
+    run(five, story)
+    five.assert_free()
+
+
+def test_cancelling_leaves_nothing_locked(five, seed):
+    async def story(client):
+        async def work(key, lock):
+            while True:
+                async with lock:
+                    if key == "shared":
+                        await asyncio.sleep(0.001)
+
+        ended = []
+        for _ in range(8):
+            keys = [seed.choice(("shared", f"own{i}")) for i in range(32)]
+            tasks = [asyncio.create_task(work(key, client.lock(key))) for key in keys]
+            moments = sorted(seed.uniform(0, 0.1) for _ in tasks)
+            for task, before, now in zip(tasks, [0] + moments, moments):
+                await asyncio.sleep(now - before)
+                task.cancel()
+            ended += await asyncio.gather(*tasks, return_exceptions=True)
+        assert {type(end) for end in ended} == {asyncio.CancelledError}
+        five.assert_free()
+        while len(client._items) > 1:  # its own; releases that were cancelled may still be pending
+            await asyncio.sleep(0.01)
+
+    run(five, story)
+
+
+def test_a_wait_that_times_out_leaves_nothing_locked(five, seed):
+    async def story(client):
+        got = 0
+        for _ in range(200):
+            lock = client.lock("orders")
+            try:
+                await asyncio.wait_for(lock.acquire(), seed.uniform(0, 0.004))
+                got += 1
+                await lock.release()
+            except asyncio.TimeoutError:
+                assert not lock.is_valid()
+        five.assert_free()
+
+    run(five, story)
+
+
+def test_a_loss_is_seen_before_validity_ends(three):
+    async def story(client):
+        told = []
+
+        def on_lost(lock):
+            told.append(lib.redlock_now_ns())
+            gc.collect()
+            raise RuntimeError("thrown in a callback")
+
+        reported = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["exception"]))
+        lock = client.lock("orders", ttl=0.6, on_lost=on_lost)
+        with pytest.raises(redlock.LostError):
+            async with lock:
+                three.kill(1, 3)
+                until_ns = 0
+                while not lock.lost.is_set():
+                    now_ns, left_s = lib.redlock_now_ns(), lock.remaining
+                    until_ns = max(until_ns, now_ns + int(left_s * 1e9)) if left_s else until_ns
+                    await asyncio.sleep(0.001)
+                assert not lock.is_valid()
+        assert told[0] < until_ns and len(told) == 1
+        assert [str(error) for error in reported] == ["thrown in a callback"]
+        with pytest.raises(redlock.NoQuorumError, match="refused"):
+            await lock.acquire(0)
+
+    run(three, story, lost_margin=0.1)
+
+
+def test_election(five):
+    async def story(client):
+        leaders = []
+        async with aio.Client(five.urls, guard="observed") as other:
+            first = client.election("scheduler", candidate="first", fencing=True, on_leader=leaders.append)
+            second = other.election("scheduler", candidate="second", fencing=True)
+            async with second:
+                await second.wait(5)
+                fence = second.fence
+                async with first:
+                    with pytest.raises(redlock.DeadlineError):
+                        await first.wait(0.1)
+                    await second.resign()
+                    await first.wait(5)
+                    assert first.is_leader() and first.fence > fence and not second.is_leader()
+                await second.campaign()
+                await second.wait(5)
+        assert leaders[-1] in ("first", "second")
+
+    run(five, story)
+    five.assert_free()
+
+
+def test_closing_ends_what_waits(five):
+    async def main():
+        client = aio.Client(five.urls, guard="observed")
+        with pytest.raises(redlock.ClosedError):
+            await client.lock("orders").acquire()
+        await client.open()
+        holder = client.lock("orders")
+        await holder.acquire()
+        waiter = asyncio.create_task(client.lock("orders").acquire())
+        await asyncio.sleep(0.05)
+        await client.close()
+        with pytest.raises(redlock.CanceledError):
+            await waiter
+        with pytest.raises(redlock.ClosedError):
+            await holder.release()
+        assert not holder.is_valid()
+        await client.close()
+
+    asyncio.run(main())
+    five.assert_free()
+
+
+def test_closing_beside_pending_calls(five):
+    """The library frees its locks in the turn that ends them and the client: nothing reads them later."""
+    async def main():
+        for i in range(20):
+            async with aio.Client(five.urls, guard="observed") as client:
+                locks = [client.lock(f"own{i}") for i in range(16)]
+                await asyncio.gather(*(lock.acquire() for lock in locks))
+                election = client.election("scheduler")
+                await election.campaign()
+                tasks = [asyncio.create_task(call()) for lock in locks[i % 4:] for call in (lock.release, lock.extend)]
+                tasks += [asyncio.create_task(client.lock("own0").acquire()), asyncio.create_task(election.resign())]
+                await asyncio.sleep(0)
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+            assert {type(end) for end in ended} <= {type(None), redlock.CanceledError, redlock.NotHeldError}
+            assert not any(lock.is_valid() for lock in locks)
+
+    asyncio.run(main())
+    five.assert_free()
+
+
+def test_a_lock_that_is_collected_is_released(five):
+    async def story(client):
+        with pytest.warns(ResourceWarning, match="orders"):
+            await client.lock("orders").acquire()
+            gc.collect()
+        await client.lock("orders", timeout=5).acquire()
+
+    run(five, story)
+    five.assert_free()
+
+
+def test_another_event_loop_is_refused(five):
+    async def story(client):
+        def other():
+            with pytest.raises(redlock.WrongThreadError):
+                asyncio.run(client.lock("orders").acquire())
+
+        await asyncio.get_running_loop().run_in_executor(None, other)
+
+    run(five, story)

@@ -1,0 +1,57 @@
+"""Memory: REDLOCK_CYCLES acquires and releases (default 5000), after which a process is no larger."""
+
+import asyncio
+import os
+
+import pytest
+
+import redlock
+from redlock import aio
+
+CYCLES = int(os.environ.get("REDLOCK_CYCLES", "5000"))
+GROWTH_KB = 1024 + CYCLES // 1000  # what malloc's arenas may still grow by: one byte for each cycle
+
+
+def rss_kb():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def judge(sizes, capsys):
+    with capsys.disabled():
+        print(f"\n{CYCLES} cycles: {sizes} KB ", end="")
+    assert sizes[-1] - sizes[1] < GROWTH_KB
+
+
+def test_threads(five, capsys):
+    with redlock.Client(five.urls, guard="observed") as client:
+        sizes = [rss_kb()]
+        lock = client.lock("orders", fencing=True)
+        for _ in range(4):
+            for _ in range(CYCLES // 4):
+                with lock:
+                    pass
+            sizes.append(rss_kb())
+        assert len(client._items) == 1
+    judge(sizes, capsys)
+
+
+def test_asyncio(five, capsys):
+    async def main():
+        sizes = [rss_kb()]
+        async with aio.Client(five.urls, guard="observed") as client:
+            async def work(i, n):
+                for _ in range(n):
+                    async with client.lock(f"key{i}"):
+                        pass
+                    with pytest.raises(redlock.HeldError):
+                        async with client.lock(f"one{i}"):
+                            await client.lock(f"one{i}").acquire(0)
+
+            for _ in range(4):
+                await asyncio.gather(*(work(i, CYCLES // 4 // 64 // 2 + 1) for i in range(64)))
+                sizes.append(rss_kb())
+            assert len(client._items) == 1
+        return sizes
+
+    judge(asyncio.run(main()), capsys)

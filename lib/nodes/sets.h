@@ -1,0 +1,76 @@
+/* Several sets in one configuration (redis/config.h): whose votes a lock needs.
+ *
+ * A lock's electorate follows from the names of its resources and from the configuration that the
+ * client has. All locks with one electorate share the rules that their cores refer to, so a lock
+ * costs nothing more than without sets, and a client of one set, or of none, has no such rules: its
+ * locks refer to the client's own.
+ *
+ * Can two clients hold a lock, by different sets? Each counts a majority of the set that the
+ * resource belongs to by exactly the configuration that the votes were given under; while the sets
+ * are being changed, a majority of its old set and of its new one. For one resource that is a
+ * change of nodes as redis/config.h has it, whatever becomes of other resources: the old set of the
+ * resource is the old electorate, its new set is the new one (test/model/proof/sets.py).
+ *
+ * When another configuration is adopted, all locks are bound to their electorates by it, the held
+ * ones too, before any of them is stepped. So a hold that moves needs both its sets, and then its
+ * new one. Nodes on which it left keys are sent its releases: they are in its may_hold.
+ *
+ * A lock of several resources needs them in one set. One that is held when its resources part, or
+ * that waits, needs both sets; there cannot be more than two sides, so with more it has no votes,
+ * and ends.
+ */
+#ifndef RL_NODES_SETS_H
+#define RL_NODES_SETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/state.h"
+
+/* -- The configuration -- */
+
+/* The sets of a configuration, without nodes; *sets is NULL if it has one. False: no memory. */
+bool rl_sets_make(redlock_client *client, const struct rl_config *config, struct rl_sets **sets);
+
+/* A member of the configuration is this node of the client. */
+void rl_sets_place(struct rl_sets *sets, const struct rl_config *config, uint32_t member,
+                   uint32_t node);
+
+/* From now on the client has these sets (NULL: one), which belong to it; all locks are bound anew.
+ * False: no memory, and nothing has changed. */
+bool rl_sets_adopt(redlock_client *client, struct rl_sets *sets);
+
+/* Frees sets that no client has; NULL: none. */
+void rl_sets_drop(redlock_client *client, struct rl_sets *sets);
+
+void rl_sets_free(redlock_client *client);
+
+/* -- Who decides -- */
+
+/* Gives a lock its rules. False: no memory. */
+bool rl_sets_bind(redlock_lock *lock);
+
+/* Who decides about this resource. */
+struct rl_electorate rl_sets_electorate(const redlock_client *client, const void *resource,
+                                        size_t length);
+
+static inline struct rl_electorate rl_sets_electorate_of(const struct rl_resource *resource,
+                                                         const redlock_client *client) {
+    return rl_sets_electorate(client, resource->bytes, resource->length);
+}
+
+/* Limits an event to the nodes that concern the lock. reasons: for one that can have no votes. */
+void rl_sets_limit(const redlock_lock *lock, struct rl_event *event, int16_t reasons[RL_NODES_MAX]);
+
+/* Whether these nodes are a majority of each set. */
+bool rl_sets_are_quorum(const redlock_client *client, uint32_t nodes);
+
+/* The most votes that any lock needs of a side. */
+uint32_t rl_sets_votes_needed(const redlock_client *client);
+
+/* Whether the lock's resources are in several sets; then which of them is not in the set of the
+ * first one, and the names of the two sets. */
+bool rl_sets_are_apart(const redlock_lock *lock, uint32_t *resource, const char *names[2]);
+
+#endif

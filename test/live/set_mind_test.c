@@ -1,0 +1,191 @@
+/* What clients make of nodes that do not agree on a configuration, on real servers. */
+#include <stdlib.h>
+
+#include "live/set_scene.h"
+
+#define LINES(urls, self)                         \
+    "libredlock-config 1\nid " ID                 \
+    "\nepoch 6\nchange 00000006\nmax_ttl 30000\n" \
+    "nodes " urls "\nself " self "\n"
+
+static const struct stray {
+    const char *what;
+    struct set set; /* epoch 0: see text */
+    const char *text;
+    int reason;
+    const char *says;
+} strays[] = {
+    {"of another set",
+     {OTHER_ID, 9, 0, 0x07, 0},
+     NULL,
+     REDLOCK_ERR_NODE_CONFIG,
+     "it belongs to set " OTHER_ID ", and this client to " ID},
+    {"older",
+     {ID, 4, 0, 0x07, 0},
+     NULL,
+     REDLOCK_ERR_NODE_CONFIG,
+     "it has configuration epoch 4, change 00000004, and others have 5, 00000005"},
+    {"missing",
+     {0},
+     "",
+     REDLOCK_ERR_NODE_CONFIG,
+     "it has no configuration, and others have epoch 5: run \"redlock set resume\""},
+    {"of another version",
+     {0},
+     "libredlock-config 2\nx",
+     REDLOCK_ERR_NODE_CONFIG,
+     "its libredlock:config is not of a version that this one knows"},
+    {"with a password",
+     {0},
+     LINES("redis://bob:secret@127.0.0.1:1", "redis://bob:secret@127.0.0.1:1"),
+     REDLOCK_ERR_NODE_CONFIG,
+     "(node 1 of its configuration has no URL of its own, or one that says more than host and "},
+    {"with a server twice",
+     {0},
+     LINES("redis://127.0.0.1:1 redis://127.0.0.1:1/", "redis://127.0.0.1:1"),
+     REDLOCK_ERR_NODE_CONFIG,
+     "(node 2 of its configuration has no URL of its own"},
+    {"of another node", {0}, "SELF", REDLOCK_ERR_NODE_CONFIG, "by its configuration"},
+    {"of another type",
+     {0},
+     "LIST",
+     REDLOCK_ERR_NODE_WRONGTYPE,
+     "libredlock:config is no string: delete it"},
+    {"forbidden",
+     {0},
+     "DENY",
+     REDLOCK_ERR_NODE_PERMISSION,
+     "allow the user +get of ~libredlock:config"},
+    {"long", {0}, "6000", REDLOCK_ERR_NODE_CONFIG, "its libredlock:config "},
+    {"very long", {0}, "60000", REDLOCK_ERR_NODE_CONFIG, "its libredlock:config "},
+};
+
+static void spoil(struct live *live, size_t i, const struct stray *stray) {
+    const char *text = stray->text;
+    live_tell(live, i, "DEL %s", RL_CONFIG_KEY);
+    if (stray->set.epoch != 0) {
+        write_to(live, &stray->set, UINT32_C(1) << i);
+    } else if (strcmp(text, "SELF") == 0) {
+        redisReply *reply = live_ask(live, 0, "GET %s", RL_CONFIG_KEY);
+        live_tell(live, i, "SET %s %b", RL_CONFIG_KEY, reply->str, reply->len);
+        freeReplyObject(reply);
+    } else if (strcmp(text, "LIST") == 0) {
+        live_tell(live, i, "RPUSH %s x", RL_CONFIG_KEY);
+    } else if (strcmp(text, "DENY") == 0) {
+        live_tell(live, i, "ACL SETUSER default -get");
+    } else if (strtoul(text, NULL, 10) > 0) {
+        live_tell(live, i, "SETRANGE %s %s x", RL_CONFIG_KEY, text);
+    } else if (text[0] != '\0') {
+        live_tell(live, i, "SET %s %s", RL_CONFIG_KEY, text);
+    }
+    cut(live, i);
+}
+
+static void a_node_of_another_mind_has_no_vote(void **state) {
+    struct live *live = *state;
+    const struct set set = {ID, 5, 0, 0x07, 0};
+    live_start(live, 3, NULL);
+    write_all(live, &set);
+    live->client = open_part(live, 0x07, NULL, 0);
+    for (size_t i = 0; i < COUNT(strays); i++) {
+        const struct stray *stray = &strays[i];
+        redlock_lock *lock = live_lock(live->client, "r");
+        spoil(live, 2, stray);
+        LIVE_UNTIL(live, live_node(live->client, 2).reason == stray->reason);
+        LIVE_STATUS(try_once(live, lock), 0); /* the other two have a majority */
+        LIVE_STATUS(live_outcome(lock, 2).reason, stray->reason);
+        assert_int_equal(live_stats(live->client).nodes_voting, 2);
+        check_message(CLIENT_MESSAGE(live->client), stray->says);
+        live_tell(live, 2, "ACL SETUSER default +get");
+        live_tell(live, 2, "DEL %s", RL_CONFIG_KEY);
+        write_to(live, &set, 0x04);
+        LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 3);
+        LIVE_STATUS(live_release(live, lock), 0);
+        redlock_lock_free(lock);
+    }
+    live_end(live);
+}
+
+static void nodes_of_two_sets_have_no_vote(void **state) {
+    struct live *live = *state;
+    live_start(live, 6, NULL);
+    write_all(live, &(struct set){ID, 1, 0, 0x07, 0});
+    write_all(live, &(struct set){OTHER_ID, 7, 0, 0x38, 0});
+    static const struct {
+        const char *id;
+        int status;
+        const char *says;
+    } rows[] = {{NULL, REDLOCK_ERR_NO_QUORUM, "name the nodes of one set, or set config_id"},
+                {ID, 0, "3 of 3 nodes up"},
+                {OTHER_ID, 0, "3 of 3 nodes up"},
+                {"0123456789abcdef", REDLOCK_ERR_NO_QUORUM, "and this client to 0123456789abcdef"}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        redlock_client *client = open_part(live, 0x1b, rows[i].id, rows[i].status);
+        redlock_lock *lock = live_lock(client, "r");
+        LIVE_STATUS(try_once(live, lock), rows[i].status);
+        check_message(CLIENT_MESSAGE(client), rows[i].says);
+        redlock_lock_free(lock);
+        live_close(live, client);
+    }
+    live_end(live);
+}
+
+/* ... and have one when the nodes of one set have left it. */
+static void nodes_of_two_sets_that_become_one(void **state) {
+    struct live *live = *state;
+    live_start(live, 4, NULL);
+    write_all(live, &(struct set){OTHER_ID, 7, 0, 0x0c, 0});
+    write_all(live, &(struct set){ID, 1, 0, 0x03, 0});
+    live->client = open_part(live, 0x0f, NULL, REDLOCK_ERR_NO_QUORUM);
+    LIVE_UNTIL(live, live_stats(live->client).nodes_up == 4);
+    assert_int_equal(live_stats(live->client).nodes_voting, 0);
+    for (size_t i = 2; i < 4; i++) {
+        live_tell(live, i, "DEL %s", RL_CONFIG_KEY);
+        cut(live, i);
+    }
+    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 2);
+    check_message(CLIENT_MESSAGE(live->client), "2 of 2 nodes up");
+    live_end(live);
+}
+
+/* A node that accepts connections and says nothing holds nobody up. */
+static void a_silent_member_is_not_waited_for(void **state) {
+    struct live *live = *state;
+    live_start(live, 3, NULL);
+    write_all(live, &(struct set){ID, 1, 0, 0x07, 0});
+    live_pause(live, 2);
+    redlock_client_options options = live_options(live);
+    options.connect_timeout_ms = 60000;
+    LIVE_STATUS(live_open(live, &options, &live->client), 0);
+    live_resume(live, 2);
+    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 3);
+    live_end(live);
+}
+
+static void an_id_demands_a_configuration(void **state) {
+    struct live *live = *state;
+    char error[REDLOCK_MESSAGE_MAX];
+    live_start(live, 3, NULL);
+    redlock_client *client = open_part(live, 0x07, ID, REDLOCK_ERR_NO_QUORUM);
+    check_message(CLIENT_MESSAGE(client), "it has no configuration");
+    write_all(live, &(struct set){ID, 1, 0, 0x07, 0});
+    LIVE_UNTIL(live, live_stats(client).nodes_voting == 3);
+    live_close(live, client);
+    redlock_client_options options = live_options(live);
+    options.config_id = "6F1C02D7A9B34E55";
+    options.error = error;
+    options.error_size = sizeof error;
+    LIVE_STATUS(redlock_client_open(&client, &live->loop, &options, NULL, NULL),
+                REDLOCK_ERR_INVALID);
+    check_message(error, "config_id is \"6F1C02D7A9B34E55\": it must be 16 hex digits");
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(a_node_of_another_mind_has_no_vote), LIVE_TEST(nodes_of_two_sets_have_no_vote),
+        LIVE_TEST(nodes_of_two_sets_that_become_one),  LIVE_TEST(a_silent_member_is_not_waited_for),
+        LIVE_TEST(an_id_demands_a_configuration),
+    };
+    return cmocka_run_group_tests_name("set_mind", tests, NULL, NULL);
+}

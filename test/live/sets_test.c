@@ -1,0 +1,419 @@
+/* Several sets in one configuration, on real servers: each resource is locked on the nodes of its
+ * own set, and moves under a held lock when a set is added or removed. The test is the
+ * administrator: it writes the texts, and cuts connections as a change does. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live/live.h"
+#include "messages.h"
+#include "redis/config.h"
+#include "redlock/token.h"
+
+#define ID "6f1c02d7a9b34e55"
+#define HOLD_MS 4000
+#define RENEW_MS 20
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define A 0x07u /* the nodes of the sets */
+#define B 0x38u
+#define C 0xc0u
+
+/* -- The administrator -- */
+
+/* A side of a configuration. */
+struct side {
+    const char *names[3];
+    uint32_t nodes[3];
+    unsigned n;
+};
+
+struct set {
+    unsigned epoch;
+    struct side old, sets; /* old: none, unless joint */
+};
+
+static bool is_in(uint32_t mask, size_t i) {
+    return (mask >> i & 1) != 0;
+}
+
+static uint32_t nodes_of(const struct set *set) {
+    uint32_t nodes = 0;
+    for (unsigned s = 0; s < COUNT(set->sets.nodes); s++) {
+        nodes |= set->sets.nodes[s] | set->old.nodes[s];
+    }
+    return nodes;
+}
+
+static void put_side(const struct live *live, const struct side *side, const char *word, char *text,
+                     size_t size) {
+    size_t used = 0;
+    for (unsigned s = 0; s < side->n; s++) {
+        used += (size_t)snprintf(text + used, size - used, "%s %s", word, side->names[s]);
+        for (size_t i = 0; i < live->n; i++) {
+            if (is_in(side->nodes[s], i)) {
+                used += (size_t)snprintf(text + used, size - used, " %s", live->urls[i]);
+            }
+        }
+        used += (size_t)snprintf(text + used, size - used, "\n");
+        assert_true(used < size);
+    }
+}
+
+static void write_to(const struct live *live, const struct set *set, uint32_t to) {
+    char old[2048] = "", sets[2048] = "", text[8192];
+    put_side(live, &set->old, "old", old, sizeof old);
+    put_side(live, &set->sets, "set", sets, sizeof sets);
+    for (size_t i = 0; i < live->n; i++) {
+        if (is_in(nodes_of(set) & to, i)) {
+            snprintf(text, sizeof text,
+                     "libredlock-config 1\nid " ID
+                     "\nepoch %u\nchange %08x\nmax_ttl 30000\n%s%sself "
+                     "%s\n",
+                     set->epoch, set->epoch, old, sets, live->urls[i]);
+            live_tell(live, i, "SET %s %s", RL_CONFIG_KEY, text);
+            live_tell(live, i, "CLIENT KILL TYPE normal");
+            live_tell(live, i, "CLIENT KILL TYPE pubsub");
+        }
+    }
+}
+
+static void write_all(const struct live *live, const struct set *set) {
+    write_to(live, set, UINT32_MAX);
+}
+
+static redlock_client *open_at(struct live *live, size_t node) {
+    redlock_client_options options = live_options(live);
+    redlock_client *client;
+    const char *url = live->urls[node];
+    options.nodes = &url;
+    options.n_nodes = 1;
+    LIVE_STATUS(live_open(live, &options, &client), 0);
+    return client;
+}
+
+/* -- Which set a resource belongs to -- */
+
+static const struct set two = {1, {.n = 0}, {{"a", "b"}, {A, B}, 2}};
+
+/* By the text itself, as a client of any library would. */
+static uint32_t set_of(const struct set *set, const char *resource) {
+    static struct rl_config config;
+    config = (struct rl_config){.n = 0};
+    for (unsigned i = 0; i < set->sets.n; i++) {
+        snprintf(config.new_sets.names[i], sizeof config.new_sets.names[i], "%s",
+                 set->sets.names[i]);
+    }
+    config.new_sets.n = set->sets.n;
+    return set->sets.nodes[rl_config_set_of(&config, RL_CONFIG_NEW, resource, strlen(resource))];
+}
+
+/* A resource that is on these nodes by one configuration and on those by another. */
+static const char *find(char name[16], const struct set *one, uint32_t there,
+                        const struct set *other, uint32_t then) {
+    for (unsigned i = 0;; i++) {
+        snprintf(name, 16, "r%u", i);
+        if (set_of(one, name) == there && set_of(other, name) == then) {
+            return name;
+        }
+    }
+}
+
+static uint32_t nodes_with(const struct live *live, const char *key, const char *token) {
+    uint32_t nodes = 0;
+    for (size_t i = 0; i < live->n; i++) {
+        nodes |= live_key_is(live, i, key, token) ? UINT32_C(1) << i : 0;
+    }
+    return nodes;
+}
+
+struct asked {
+    int count, status;
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+};
+
+static void on_holder(redlock_query *query, int status, void *data) {
+    struct asked *asked = data;
+    const char *token = "";
+    redlock_query_quorum(query, &token, NULL, NULL);
+    snprintf(asked->token, sizeof asked->token, "%s", token);
+    asked->count++;
+    asked->status = status;
+    live_wake();
+}
+
+/* A quorum of its set knows the holder, and one of these nodes is home. */
+static void check_holder(struct live *live, const char *name, const redlock_lock *lock) {
+    struct asked asked = {0};
+    const int home = redlock_client_home(live->client, name, strlen(name), 1);
+    LIVE_STATUS(redlock_query_holder(live->client, name, strlen(name), on_holder, &asked), 0);
+    LIVE_UNTIL(live, asked.count == 1);
+    LIVE_STATUS(asked.status, 0);
+    assert_string_equal(asked.token, redlock_lock_token(lock));
+    assert_true(home >= 0);
+    const char *url = live_node(live->client, (size_t)home).node;
+    for (size_t i = 0; i < live->n; i++) {
+        if (strstr(live->urls[i], url) != NULL) {
+            assert_true(is_in(set_of(&two, name), i));
+            return;
+        }
+    }
+    fail();
+}
+
+static void each_resource_is_locked_on_its_set(void **state) {
+    struct live *live = *state;
+    uint32_t seen = 0;
+    live_start(live, 6, NULL);
+    write_all(live, &two);
+    live->client = open_at(live, 1);
+    redlock_client *other = open_at(live, 4); /* begins with the other set */
+    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 6);
+    LIVE_UNTIL(live, live_stats(other).nodes_voting == 6);
+    for (unsigned i = 0; i < 12; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "r%u", i);
+        const redlock_acquire_options once = live_once(HOLD_MS);
+        redlock_lock *lock = live_lock(live->client, name), *rival = live_lock(other, name);
+        LIVE_STATUS(live_acquire(live, lock, &once), 0);
+        LIVE_POLL(live, nodes_with(live, name, redlock_lock_token(lock)) == set_of(&two, name));
+        check_holder(live, name, lock);
+        LIVE_STATUS(live_acquire(live, rival, &once), REDLOCK_ERR_HELD);
+        LIVE_STATUS(live_release(live, lock), 0);
+        redlock_lock_free(lock);
+        redlock_lock_free(rival);
+        seen |= set_of(&two, name);
+    }
+    assert_int_equal(seen, A | B);
+    live_close(live, other);
+    live_end(live);
+}
+
+/* Three of six are down, all of one set: the other one's resources go on. */
+static void a_set_that_is_down_stops_its_own_resources(void **state) {
+    struct live *live = *state;
+    char up[16], down[16];
+    live_start(live, 6, NULL);
+    write_all(live, &two);
+    live->client = open_at(live, 0);
+    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 6);
+    redlock_lock *a = live_lock(live->client, find(up, &two, A, &two, A));
+    redlock_lock *b = live_lock(live->client, find(down, &two, B, &two, B));
+    for (size_t i = 3; i < 6; i++) {
+        live_kill(live, i);
+    }
+    LIVE_UNTIL(live, live_up(live->client) == 3);
+    const redlock_acquire_options once = live_once(HOLD_MS);
+    LIVE_STATUS(live_acquire(live, a, &once), 0);
+    LIVE_STATUS(live_acquire(live, b, &once), REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(live_release(live, a), 0);
+    redlock_lock_free(a);
+    redlock_lock_free(b);
+    live_end(live);
+}
+
+/* -- Several resources -- */
+
+static void several_resources_need_one_set(void **state) {
+    struct live *live = *state;
+    char one[16], other[16], wanted[128];
+    redlock_lock *lock;
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    live_start(live, 6, NULL);
+    write_all(live, &two);
+    live->client = open_at(live, 0);
+    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 6);
+    find(one, &two, A, &two, A);
+    find(other, &two, B, &two, B);
+    redlock_bytes names[2] = {{one, strlen(one)}, {other, strlen(other)}};
+    options.resources = names;
+    options.n_resources = 2;
+    LIVE_STATUS(redlock_lock_new_with(live->client, &options, &lock, NULL, 0), 0);
+    const redlock_acquire_options once = live_once(HOLD_MS);
+    LIVE_STATUS(redlock_acquire(lock, &once, NULL, NULL), REDLOCK_ERR_INVALID);
+    snprintf(wanted, sizeof wanted, "\"%s\" is of set a and \"%s\" of set b", one, other);
+    assert_non_null(strstr(LOCK_MESSAGE(lock), wanted));
+    assert_non_null(strstr(LOCK_MESSAGE(lock), "{braces}"));
+    redlock_lock_free(lock);
+    char tagged[48];
+    snprintf(tagged, sizeof tagged, "{%s}:%s", one, other);
+    names[1] = (redlock_bytes){tagged, strlen(tagged)};
+    LIVE_STATUS(redlock_lock_new_with(live->client, &options, &lock, NULL, 0), 0);
+    LIVE_STATUS(live_acquire(live, lock, &once), 0);
+    LIVE_POLL(live, nodes_with(live, tagged, redlock_lock_token(lock)) == A);
+    LIVE_STATUS(live_release(live, lock), 0);
+    redlock_lock_free(lock);
+    live_end(live);
+}
+
+/* -- Sets are added and removed -- */
+
+struct held {
+    redlock_lock *lock;
+    unsigned renewed;
+    struct live_done lost;
+};
+
+static void on_renew(redlock_lock *lock, int status, void *data) {
+    struct held *held = data;
+    (void)lock;
+    held->renewed += status == 0;
+    live_wake();
+}
+
+static void hold(struct live *live, struct held *held, const char *resource) {
+    redlock_acquire_options options = live_once(HOLD_MS);
+    options.auto_extend = 1;
+    options.renew_ms = RENEW_MS;
+    options.fencing = 1;
+    options.on_renew = on_renew;
+    options.renew_data = held;
+    options.on_lost = live_lock_cb;
+    options.lost_data = &held->lost;
+    held->lock = live_lock(live->client, resource);
+    LIVE_STATUS(live_acquire(live, held->lock, &options), 0);
+}
+
+/* The configuration is adopted, and both holds were renewed since. */
+static void await_adopted(struct live *live, const struct set *set, struct held held[2]) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < live->n; i++) {
+        n += is_in(nodes_of(set), i);
+    }
+    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == n);
+    held[0].renewed = held[1].renewed = 0;
+    LIVE_UNTIL(live, (held[0].renewed >= 3 && held[1].renewed >= 3) || held[0].lost.count > 0 ||
+                         held[1].lost.count > 0);
+    assert_int_equal(held[0].lost.count + held[1].lost.count, 0);
+}
+
+static void is_held_on(struct live *live, const char *resource, const struct held *held,
+                       uint32_t nodes) {
+    const char *token = redlock_lock_token(held->lock);
+    LIVE_POLL(live, (nodes_with(live, resource, token) & nodes) == nodes);
+}
+
+/* The resource moves while it is held here and another client waits for it; the one that stays
+ * needs nothing of the new set. */
+static void a_set_is_added_under_holds(void **state) {
+    struct live *live = *state;
+    const struct set one = {1, {.n = 0}, {{"a"}, {A}, 1}},
+                     joint = {2, {{"a"}, {A}, 1}, {{"a", "b"}, {A, B}, 2}},
+                     both = {3, {.n = 0}, {{"a", "b"}, {A, B}, 2}};
+    char moves[16], stays[16];
+    struct held held[2] = {{0}};
+    struct live_done granted = {0};
+    redlock_acquire_options patient = live_patient(HOLD_MS);
+    patient.fencing = 1;
+    live_start(live, 6, NULL);
+    write_all(live, &one);
+    live->client = open_at(live, 0);
+    redlock_client *other = open_at(live, 2);
+    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 3);
+    hold(live, &held[0], find(moves, &one, A, &both, B));
+    hold(live, &held[1], find(stays, &one, A, &both, A));
+    redlock_lock *waiter = live_lock(other, moves);
+    LIVE_STATUS(redlock_acquire(waiter, &patient, live_lock_cb, &granted), 0);
+    write_all(live, &joint);
+    await_adopted(live, &joint, held);
+    is_held_on(live, moves, &held[0], A | B);
+    assert_int_equal(nodes_with(live, stays, redlock_lock_token(held[1].lock)), A);
+    write_all(live, &both);
+    await_adopted(live, &both, held);
+    is_held_on(live, moves, &held[0], B);
+    assert_int_equal(granted.count, 0);
+    const uint64_t fence = redlock_lock_fence(held[0].lock);
+    LIVE_STATUS(live_release(live, held[0].lock), 0);
+    LIVE_UNTIL(live, granted.count == 1);
+    LIVE_STATUS(granted.status, 0);
+    assert_true(redlock_lock_fence(waiter) > fence);
+    LIVE_POLL(live, nodes_with(live, moves, redlock_lock_token(waiter)) == B);
+    for (size_t i = 3; i < 6; i++) { /* the new set */
+        live_kill(live, i);
+    }
+    held[1].renewed = 0;
+    LIVE_UNTIL(live, held[1].renewed >= 3);
+    assert_int_equal(held[1].lost.count, 0);
+    redlock_lock_free(waiter);
+    live_close(live, other);
+    redlock_lock_free(held[0].lock);
+    redlock_lock_free(held[1].lock);
+    live_end(live);
+}
+
+/* While joint, a majority of the new set alone, or of the old one alone, is not enough. */
+static void who_moves_needs_both_sets(void **state) {
+    struct live *live = *state;
+    const struct set joint = {1, {{"a"}, {A}, 1}, {{"a", "b"}, {A, B}, 2}}, both = two;
+    char moves[16], stays[16];
+    live_start(live, 6, NULL);
+    write_all(live, &joint);
+    live->client = open_at(live, 0);
+    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 6);
+    redlock_lock *one = live_lock(live->client, find(moves, &joint, B, &both, B));
+    redlock_lock *other = live_lock(live->client, find(stays, &joint, A, &both, A));
+    const redlock_acquire_options once = live_once(HOLD_MS);
+    live_kill(live, 3);
+    live_kill(live, 4);
+    LIVE_UNTIL(live, live_up(live->client) == 4);
+    LIVE_STATUS(live_acquire(live, one, &once), REDLOCK_ERR_NO_QUORUM);
+    LIVE_STATUS(live_acquire(live, other, &once), 0);
+    LIVE_STATUS(live_release(live, other), 0);
+    live_restart(live, 3);
+    live_restart(live, 4);
+    write_to(live, &joint, 0x18);
+    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 6);
+    live_kill(live, 0);
+    live_kill(live, 1);
+    LIVE_UNTIL(live, live_up(live->client) == 4);
+    LIVE_STATUS(live_acquire(live, one, &once), REDLOCK_ERR_NO_QUORUM);
+    redlock_lock_free(one);
+    redlock_lock_free(other);
+    live_end(live);
+}
+
+/* Its resources go to both others. */
+static void a_set_is_removed_under_holds(void **state) {
+    struct live *live = *state;
+    const struct set three = {1, {.n = 0}, {{"a", "b", "c"}, {A, B, C}, 3}},
+                     joint = {2, {{"a", "b", "c"}, {A, B, C}, 3}, {{"b", "c"}, {B, C}, 2}},
+                     rest = {3, {.n = 0}, {{"b", "c"}, {B, C}, 2}};
+    char to_b[16], to_c[16];
+    struct held held[2] = {{0}};
+    live_start(live, 8, NULL);
+    write_all(live, &three);
+    redlock_client_options options = live_options(live);
+    const char *url = live->urls[0];
+    options.nodes = &url;
+    options.n_nodes = 1;
+    options.max_ttl_ms = HOLD_MS; /* so long is a node kept that has left */
+    LIVE_STATUS(live_open(live, &options, &live->client), 0);
+    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 8);
+    hold(live, &held[0], find(to_b, &three, A, &rest, B));
+    hold(live, &held[1], find(to_c, &three, A, &rest, C));
+    write_all(live, &joint);
+    await_adopted(live, &joint, held);
+    is_held_on(live, to_b, &held[0], A | B);
+    is_held_on(live, to_c, &held[1], A | C);
+    write_all(live, &rest);
+    await_adopted(live, &rest, held);
+    for (size_t i = 0; i < 3; i++) {
+        live_kill(live, i);
+    }
+    LIVE_STATUS(live_release(live, held[0].lock), 0);
+    LIVE_STATUS(live_release(live, held[1].lock), 0);
+    redlock_lock_free(held[0].lock);
+    redlock_lock_free(held[1].lock);
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(each_resource_is_locked_on_its_set),
+        LIVE_TEST(a_set_that_is_down_stops_its_own_resources),
+        LIVE_TEST(several_resources_need_one_set),
+        LIVE_TEST(a_set_is_added_under_holds),
+        LIVE_TEST(who_moves_needs_both_sets),
+        LIVE_TEST(a_set_is_removed_under_holds),
+    };
+    return cmocka_run_group_tests_name("sets", tests, NULL, NULL);
+}
