@@ -257,7 +257,13 @@ each_node resume
 
 for i in 1 2 3; do "$cli" -p "$(port "$i")" flushall >/dev/null; done
 hold k --ttl 2s
-for i in 1 2 3; do "$cli" -p "$(port "$i")" flushall >/dev/null; done
+flushes=
+for at in $(port 1) $(port 2) $(port 3); do # together: a renewal in between would find some keys
+    "$cli" -p "$at" flushall >/dev/null &
+    flushes="$flushes $!"
+done
+# shellcheck disable=SC2086
+wait $flushes
 wait "$pid"
 [ $? -eq 75 ] && gone "$child"
 result 'the nodes forget: status 75' $? "$err.bg"
