@@ -128,12 +128,9 @@ static void adopt(redlock_client *client) {
     struct rl_electorate electorate;
     struct rl_sets *sets;
     const uint64_t now_ns = rl_client_now_ns(client);
-    const bool is_made = rl_sets_make(client, membership->next, &sets);
-    const bool has_room = is_made && find_sides(client, membership->next, &electorate, sets);
-    if (is_made && !has_room) {
+    if (!rl_sets_make(client, membership->next, &sets) ||
+        !find_sides(client, membership->next, &electorate, sets) || !rl_sets_adopt(client, sets)) {
         rl_sets_drop(client, sets);
-    }
-    if (!has_room || !rl_sets_adopt(client, sets)) {
         for (uint32_t i = 0; i < client->n_nodes; i++) { /* and asks them again */
             struct rl_node *node = &client->nodes[i]->node;
             if (rl_config_compare(&membership->key, &node->config) == RL_CONFIG_NEWER) {

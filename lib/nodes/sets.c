@@ -151,7 +151,6 @@ bool rl_sets_adopt(redlock_client *client, struct rl_sets *sets) {
         is_made = is_made && (sets == NULL || group_for(client, sets, lock) != NULL);
     }
     if (!is_made) {
-        rl_sets_drop(client, sets);
         return false;
     }
     client->membership.sets = sets;

@@ -38,7 +38,7 @@ void rl_sets_place(struct rl_sets *sets, const struct rl_config *config, uint32_
                    uint32_t node);
 
 /* From now on the client has these sets (NULL: one), which belong to it; all locks are bound anew.
- * False: no memory, and nothing has changed. */
+ * False: no memory; the client has not changed, and the sets are still the caller's. */
 bool rl_sets_adopt(redlock_client *client, struct rl_sets *sets);
 
 /* Frees sets that no client has; NULL: none. */

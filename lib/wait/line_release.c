@@ -18,8 +18,7 @@ uint32_t rl_line_home(const struct rl_resource *resource) {
     if (line->state != RL_LINE_OUT && line->home != RL_LINE_NO_HOME) {
         return line->home;
     }
-    const struct rl_electorate electorate =
-        rl_sets_electorate(client, resource->bytes, resource->length);
+    const struct rl_electorate electorate = rl_sets_electorate_of(resource, client);
     const uint32_t voters = client->voters & rl_electors(&electorate);
     if (voters == 0) {
         return RL_LINE_NO_HOME;
