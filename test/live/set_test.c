@@ -4,11 +4,10 @@
  * $REDLOCK_SET_TRIES: how often clients of different lists try, instead of a few times. */
 #include <stdlib.h>
 
+#include "live/held.h"
 #include "live/set_scene.h"
 
 #define TRIES 24
-#define HOLD_MS 4000
-#define RENEW_MS 20 /* later, if a change has cut an extension off */
 
 /* -- Different lists -- */
 
@@ -83,34 +82,6 @@ static void without_one_they_do_not(void **state) {
 }
 
 /* -- A change of all nodes -- */
-
-struct held {
-    struct live *live;
-    redlock_lock *lock;
-    unsigned renewed;
-    struct live_done lost;
-};
-
-static void on_renew(redlock_lock *lock, int status, void *data) {
-    struct held *held = data;
-    (void)lock;
-    held->renewed += status == 0;
-    live_wake();
-}
-
-static void hold(struct live *live, struct held *held, const char *resource) {
-    redlock_acquire_options options = live_once(HOLD_MS);
-    options.auto_extend = 1;
-    options.renew_ms = RENEW_MS;
-    options.fencing = 1;
-    options.on_renew = on_renew;
-    options.on_lost = live_lock_cb;
-    options.lost_data = &held->lost;
-    options.renew_data = held;
-    held->live = live;
-    held->lock = live_lock(live->client, resource);
-    LIVE_STATUS(live_acquire(live, held->lock, &options), 0);
-}
 
 /* The client has adopted it, and has renewed the hold since. */
 static void await_adopted(struct held *held, const struct set *set) {

@@ -5,14 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/held.h"
 #include "live/live.h"
 #include "messages.h"
 #include "redis/config.h"
 #include "redlock/token.h"
 
 #define ID "6f1c02d7a9b34e55"
-#define HOLD_MS 4000
-#define RENEW_MS 20
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define A 0x07u /* the nodes of the sets */
 #define B 0x38u
@@ -246,32 +245,6 @@ static void several_resources_need_one_set(void **state) {
 }
 
 /* -- Sets are added and removed -- */
-
-struct held {
-    redlock_lock *lock;
-    unsigned renewed;
-    struct live_done lost;
-};
-
-static void on_renew(redlock_lock *lock, int status, void *data) {
-    struct held *held = data;
-    (void)lock;
-    held->renewed += status == 0;
-    live_wake();
-}
-
-static void hold(struct live *live, struct held *held, const char *resource) {
-    redlock_acquire_options options = live_once(HOLD_MS);
-    options.auto_extend = 1;
-    options.renew_ms = RENEW_MS;
-    options.fencing = 1;
-    options.on_renew = on_renew;
-    options.renew_data = held;
-    options.on_lost = live_lock_cb;
-    options.lost_data = &held->lost;
-    held->lock = live_lock(live->client, resource);
-    LIVE_STATUS(live_acquire(live, held->lock, &options), 0);
-}
 
 /* The configuration is adopted, and both holds were renewed since. */
 static void await_adopted(struct live *live, const struct set *set, struct held held[2]) {
