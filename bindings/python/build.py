@@ -1,4 +1,4 @@
-"""Writes the C source of redlock._native, which cffi makes of the declarations below.
+"""Writes the C source of redlock._native, which cffi makes of the declarations below and those of glue.h.
 
     python3 build.py OUTPUT
 
@@ -6,6 +6,7 @@ The compiler checks each of them against the headers; "..." stands for what only
 """
 
 import sys
+from pathlib import Path
 
 from cffi import FFI
 
@@ -67,33 +68,12 @@ const char *redlock_election_message(const redlock_election *election, char *buf
 enum py_event { PY_DONE, PY_EXTENDED, PY_LOST, PY_ELECTED, PY_LEADER, ... };
 struct py_item { uint64_t id; struct py_loop *loop; unsigned events; int done, extended, lost; ...; };
 struct py_loop { ...; };
-
-int py_loop_open(struct py_loop *loop);
-void py_loop_close(struct py_loop *loop);
-void py_loop_wait(struct py_loop *loop);
-int py_loop_turn(struct py_loop *loop);
-int py_loop_fd(const struct py_loop *loop);
-void py_loop_wake(struct py_loop *loop);
-int py_loop_next(struct py_loop *loop, struct py_item *copy);
-
-int py_is_valid(const struct py_item *item);
-int64_t py_left_ns(const struct py_item *item);
-int py_open(redlock_client **client, const redlock_client_options *options, struct py_item *item);
-int py_close(redlock_client *client, struct py_item *item);
-int py_acquire(redlock_client *client, const redlock_lock_options *lock_options,
-               const redlock_acquire_options *options, struct py_item *item, redlock_lock **lock,
-               char *error, size_t error_size);
-int py_release(redlock_lock *lock, struct py_item *item);
-void py_free(redlock_lock *lock, struct py_item *item);
-int py_extend(redlock_lock *lock, int64_t ttl_ms, struct py_item *item);
-int py_upgrade(redlock_lock *lock, struct py_item *item);
-int py_downgrade(redlock_lock *lock, struct py_item *item);
-int py_election(redlock_client *client, const redlock_election_options *options, int observes,
-                struct py_item *item, redlock_election **election, char *error, size_t error_size);
-int py_resign(redlock_election *election, struct py_item *item);
 """
+
+GLUE = Path(__file__).with_name("glue.h").read_text().partition("build.py reads it -- */")[2].partition("#endif")[0]
 
 builder = FFI()
 builder.cdef(CDEF)
+builder.cdef(GLUE)
 builder.set_source("redlock._native", '#include "glue.h"')
 builder.emit_c_code(sys.argv[1])

@@ -50,6 +50,8 @@ struct py_loop {
     int is_woken;
 };
 
+/* -- What Python calls: build.py reads it -- */
+
 /* 0, or libuv's error. */
 int py_loop_open(struct py_loop *loop);
 /* After its client was closed. */

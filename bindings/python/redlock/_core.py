@@ -22,12 +22,13 @@ import os
 import sys
 import warnings
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from ._native import ffi, lib
-from .errors import (AlreadyHeldError, BusyError, CanceledError, ClosedError, DeadlineError, Error, ForkedError, NotHeldError,
-                     _CLASSES, error_of)
+from .errors import (AlreadyHeldError, BusyError, CanceledError, ClosedError, DeadlineError, Error, ForkedError, NoQuorumError,
+                     NotHeldError, _CLASSES, error_of)
 
 Done = Callable[["Error | None"], None]
 Begin = Callable[[Done], Callable[[], None]]
@@ -39,6 +40,19 @@ _NO_LIMIT = lib.REDLOCK_NO_LIMIT
 
 def nothing() -> None:
     """Gives up an operation that needs no undoing."""
+
+
+@contextmanager
+def leaving(error: BaseException | None) -> Iterator[None]:
+    """Around the release at the end of a with block: what the block raised is worth more than what the
+    release says, and a release that too few nodes have answered goes on by itself."""
+    try:
+        yield
+    except NoQuorumError:
+        pass
+    except Error:
+        if error is None:
+            raise
 
 
 def ms(seconds: float | None) -> int:

@@ -17,9 +17,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
 
-from ._core import Begin, ClientBase, Done, ElectionBase, LockBase, nothing
+from ._core import Begin, ClientBase, Done, ElectionBase, LockBase, leaving, nothing
 from ._native import lib
-from .errors import DeadlineError, Error, NoQuorumError, SystemFailureError, WrongThreadError
+from .errors import DeadlineError, Error, SystemFailureError, WrongThreadError
 
 AnyClient = TypeVar("AnyClient", bound="Client")
 AnyLock = TypeVar("AnyLock", bound="Lock")
@@ -93,13 +93,8 @@ class Lock(LockBase):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
+        with leaving(error):
             self.release()
-        except NoQuorumError:
-            pass
-        except Error:
-            if error is None:
-                raise
 
 
 class Election(ElectionBase):
@@ -160,13 +155,8 @@ class Election(ElectionBase):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
+        with leaving(error):
             self.resign()
-        except NoQuorumError:
-            pass
-        except Error:
-            if error is None:
-                raise
 
 
 class Client(ClientBase[Lock, Election]):

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ._core import Begin, ClientBase, ElectionBase, LockBase
+from ._core import Begin, ClientBase, ElectionBase, LockBase, leaving
 from ._native import lib
-from .errors import ClosedError, DeadlineError, Error, NoQuorumError, SystemFailureError, WrongThreadError
+from .errors import ClosedError, DeadlineError, Error, SystemFailureError, WrongThreadError
 
 AnyClient = TypeVar("AnyClient", bound="Client")
 AnyLock = TypeVar("AnyLock", bound="Lock")
@@ -61,13 +61,8 @@ class Lock(LockBase):
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
                         trace: TracebackType | None) -> None:
-        try:
+        with leaving(error):
             await self.release()
-        except NoQuorumError:
-            pass
-        except Error:
-            if error is None:
-                raise
 
 
 class Election(ElectionBase):
@@ -120,13 +115,8 @@ class Election(ElectionBase):
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
                         trace: TracebackType | None) -> None:
-        try:
+        with leaving(error):
             await self.resign()
-        except NoQuorumError:
-            pass
-        except Error:
-            if error is None:
-                raise
 
 
 class Client(ClientBase[Lock, Election]):
