@@ -1,7 +1,7 @@
 /* See addon.h: a client, its way into JavaScript, and its end.
  *
- * Who keeps the process alive? Of the client's own handles none (`background`), but its keeper, a
- * handle that never has an event, while something is open, pending or held. So a program that has
+ * The client's own handles do not keep the process alive (`background`). Its keeper does, a handle
+ * that never has an event, while something is open, pending or held. So a program that has
  * released all its locks ends by itself, whether it closed the client or not; the cleanup hook then
  * closes it, and waits until the nodes have answered, no longer than node_timeout_ms. */
 #include "addon.h"
