@@ -249,7 +249,7 @@ static void never(uv_timer_t *timer) {
  * is. */
 static void does_not_keep_the_loop_running(void **state) {
     struct scene s;
-    struct link link;
+    struct link link = {0};
     struct rl_address address;
     (void)state;
     scene_start(&s);
