@@ -360,11 +360,14 @@ bool rl_address_of(const struct rl_url *url, struct rl_address *address) {
 }
 
 /* xorshift is random enough to keep clients apart. */
-uint64_t rl_pause_ns(uint64_t shortest_ns, uint64_t longest_ns, uint64_t *last_ns,
-                     uint64_t *random) {
+uint64_t rl_pause_ns(uint64_t shortest_ns, uint64_t longest_ns, uint64_t lasted_ns,
+                     uint64_t *last_ns, uint64_t *random) {
     assert(shortest_ns > 0 && shortest_ns <= longest_ns);
     assert(*last_ns <= longest_ns);
     assert(*random != 0);
+    if (lasted_ns >= shortest_ns) {
+        return 1; /* not within this step */
+    }
     uint64_t pause_ns = *last_ns == 0 ? shortest_ns : *last_ns * 2;
     if (pause_ns > longest_ns) {
         pause_ns = longest_ns;

@@ -52,6 +52,7 @@ static void listener_set_deadline(struct rl_listener *listener, uint64_t at_ns) 
 static void listener_failed(struct rl_listener *listener, int16_t reason, const char *detail) {
     bool was_up = listener->state == RL_LISTENER_UP;
     bool is_refused = reason == REDLOCK_ERR_NODE_PERMISSION;
+    const uint64_t now_ns = rl_io_now_ns(listener->io);
     uint64_t pause_ns = RL_LISTENER_REFUSED_NS;
     assert(listener->conn == NULL && reason != 0);
     listener->failures++;
@@ -62,10 +63,11 @@ static void listener_failed(struct rl_listener *listener, int16_t reason, const 
     }
     if (!is_refused) {
         pause_ns = rl_pause_ns(listener->options->backoff_min_ns, listener->options->backoff_max_ns,
-                               &listener->pause_ns, &listener->random);
+                               was_up ? now_ns - listener->up_ns : 0, &listener->pause_ns,
+                               &listener->random);
     }
     listener_move(listener, is_refused ? RL_LISTENER_REFUSED : RL_LISTENER_BACKOFF);
-    listener_set_deadline(listener, rl_io_now_ns(listener->io) + pause_ns);
+    listener_set_deadline(listener, now_ns + pause_ns);
     if (reason == REDLOCK_ERR_NODE_AUTH) {
         listener->events->unauthorized(listener);
     }
@@ -89,6 +91,7 @@ static void listener_greeted(struct rl_listener *listener) {
     listener->reason = 0;
     listener->detail[0] = '\0';
     listener->pause_ns = 0;
+    listener->up_ns = rl_io_now_ns(listener->io);
     listener->connects++;
     listener_set_deadline(listener, RL_NEVER_NS);
     listener->events->up(listener);

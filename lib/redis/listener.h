@@ -13,7 +13,7 @@
  *
  * Failure modes: the connection is refused or lost, or the node sends something that was not
  * requested. Each ends only this connection: `down` comes if it was up, and it is reconnected after
- * the same growing, jittered pause as a first connection. If an ACL forbids listening, the node is
+ * the same pauses as a first connection. If an ACL forbids listening, the node is
  * left alone for RL_LISTENER_REFUSED_NS.
  *
  * Can it harm the votes? No: it sends no vote, is counted in no round, and nothing waits for it. A
@@ -77,6 +77,7 @@ struct rl_listener {
     struct rl_conn *conn;
     struct rl_address address;
     uint64_t deadline_ns;
+    uint64_t up_ns;    /* since when it is up, or was last */
     uint64_t pause_ns; /* the last backoff */
     uint64_t random;   /* state of the jitter */
     uint64_t connects;

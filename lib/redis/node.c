@@ -48,10 +48,12 @@ static void node_fail_requests(struct rl_node *node) {
 }
 
 static void node_back_off(struct rl_node *node) {
+    const uint64_t now_ns = rl_io_now_ns(node->io);
+    const uint64_t lasted_ns = node->state == RL_NODE_UP ? now_ns - node->up_ns : 0;
     rl_node_move(node, RL_NODE_BACKOFF);
     uint64_t pause_ns = rl_pause_ns(node->options->backoff_min_ns, node->options->backoff_max_ns,
-                                    &node->pause_ns, &node->random);
-    rl_node_set_deadline(node, rl_io_now_ns(node->io) + pause_ns);
+                                    lasted_ns, &node->pause_ns, &node->random);
+    rl_node_set_deadline(node, now_ns + pause_ns);
 }
 
 /* The connection, or the attempt at one, is over; node->conn and node->resolve are NULL already. */

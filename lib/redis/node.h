@@ -12,8 +12,8 @@
  * connection breaks; that sends an unexpected reply; that answers nothing for stall_ns; or that
  * leaves its oldest request unanswered for RL_NODE_LATE_STALLS times as long, even if it answers
  * something now and then. Each of these ends the connection: `down` comes if the node was up, then
- * every outstanding request is answered with RL_UNANSWERED, and the node is reconnected after a
- * pause that doubles up to a cap and is jittered.
+ * every outstanding request is answered with RL_UNANSWERED, and the node is reconnected: at once if
+ * it was up for backoff_min_ns, else after a pause that doubles up to a cap and is jittered.
  *
  * Can an answer reach the wrong request? No. Answers come in the order of the commands on one
  * connection. A request is appended to the list when rl_conn_send() succeeds, each reply takes one

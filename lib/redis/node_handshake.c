@@ -72,6 +72,7 @@ static void node_shaken(struct rl_node *node) {
     node->reason = 0;
     node->detail[0] = '\0';
     node->pause_ns = 0;
+    node->up_ns = rl_io_now_ns(node->io);
     node->connects++;
     rl_native_begin(node);
     node->known = 0;

@@ -117,6 +117,7 @@ struct rl_node {
     struct rl_request *unwritten; /* of them, the first that was sent since the last flush */
     uint32_t waiting;             /* how many */
     uint64_t deadline_ns;
+    uint64_t up_ns;    /* since when it is up, or was last */
     uint64_t pause_ns; /* the last backoff */
     uint64_t random;   /* state of the jitter */
     struct rl_address addresses[RL_ADDRESSES_MAX];
