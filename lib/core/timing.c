@@ -20,7 +20,9 @@ uint64_t rl_watch_next_ns(uint64_t valid_until_ns, uint64_t validity_ns, uint64_
     uint64_t early_ns = random % (renew_ns / 8 + 1);
     uint64_t before_end_ns = validity_ns - renew_ns + early_ns;
     assert(before_end_ns <= validity_ns);
-    return valid_until_ns > before_end_ns ? valid_until_ns - before_end_ns : 0;
+    const uint64_t at_ns = valid_until_ns > before_end_ns ? valid_until_ns - before_end_ns : 0;
+    const uint64_t step_ns = renew_ns / RL_WATCH_STEPS;
+    return step_ns > 0 ? at_ns - at_ns % step_ns : at_ns;
 }
 
 uint64_t rl_watch_wait_ns(uint64_t node_timeout_ns, uint64_t left_ns) {

@@ -5,7 +5,8 @@
  *
  * The watchdog extends whenever renew_ns of the validity are used up, so that with the usual third
  * of the ttl two more tries fit in before the end. Up to an eighth of that earlier, at random, so
- * that locks that were acquired together do not renew together.
+ * that locks that were acquired together do not all renew together. Then down to a step of the
+ * clock, a hundredth of the interval: locks that are due in one step renew in one command per node.
  *
  * Failure modes: slow nodes. A lock with much validity left can wait for them: the wait for votes,
  * and the pause before the extension is repeated, depend on what is left. A fixed pace would be a
@@ -18,6 +19,7 @@
 #include <stdint.h>
 
 #define RL_RETRY_NS_MIN UINT64_C(1000000) /* shorter pauses would only burn the processor */
+#define RL_WATCH_STEPS 100                /* in renew_ns */
 #define RL_WATCH_RETRY_NS_MIN UINT64_C(5000000)
 #define RL_WATCH_RETRY_NS_MAX UINT64_C(5000000000)
 

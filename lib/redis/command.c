@@ -4,8 +4,6 @@
 
 #include <assert.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,17 +44,22 @@ static inline void put_bytes(struct writer *w, const void *bytes, size_t length)
     w->left -= length;
 }
 
+/* Writes the digits of a number before `end`. Returns where they begin. */
+static inline char *put_digits(char *end, uint64_t number) {
+    do {
+        *--end = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return end;
+}
+
 /* "*5\r\n" or "$40\r\n" */
 static inline void put_count(struct writer *w, char prefix, size_t count) {
     assert(prefix == '*' || prefix == '$');
-    char digits[24];
-    char *at = digits + sizeof digits;
-    *--at = '\n';
-    *--at = '\r';
-    do {
-        *--at = (char)('0' + count % 10);
-        count /= 10;
-    } while (count > 0);
+    char digits[24], *end = digits + sizeof digits;
+    *--end = '\n';
+    *--end = '\r';
+    char *at = put_digits(end, count);
     *--at = prefix;
     put_bytes(w, at, (size_t)(digits + sizeof digits - at));
 }
@@ -70,19 +73,12 @@ static inline void put_bulk(struct writer *w, const void *bytes, size_t length) 
 }
 
 static inline void put_text(struct writer *w, const char *text) {
-    assert(text != NULL);
     put_bulk(w, text, strlen(text));
 }
 
 static inline void put_number(struct writer *w, uint64_t number) {
-    char digits[24];
-    char *at = digits + sizeof digits;
-    do {
-        *--at = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    assert(at > digits);
-    put_bulk(w, at, (size_t)(digits + sizeof digits - at));
+    char digits[24], *end = digits + sizeof digits, *at = put_digits(end, number);
+    put_bulk(w, at, (size_t)(end - at));
 }
 
 /* -- Kinds of commands -- */
@@ -101,6 +97,7 @@ static const struct row rows[RL_COMMAND_HANDSHAKE] = {
     [RL_COMMAND_TAKE] = {SCRIPT(TAKE), "vtfkpsmr", false},
     [RL_COMMAND_RAISE] = {SCRIPT(RAISE), "vfkx", false},
     [RL_COMMAND_EXTEND] = {SCRIPT(EXTEND), "vtfkx", false},
+    [RL_COMMAND_EXTEND_MANY] = {SCRIPT(EXTEND_MANY), "", false},
     [RL_COMMAND_UPGRADE] = {SCRIPT(UPGRADE), "vtfk", false},
     [RL_COMMAND_RELEASE] = {SCRIPT(RELEASE), "v", false},
     [RL_COMMAND_RELEASE_LINE] = {SCRIPT(RELEASE_LINE), "vgqaixcluy", false},
@@ -114,7 +111,7 @@ static const struct row rows[RL_COMMAND_HANDSHAKE] = {
     [RL_COMMAND_SLOT] = {SCRIPT(SLOTS), "nr", true},
 };
 
-static bool is_native(enum rl_command_kind kind) {
+bool rl_command_is_native_release(enum rl_command_kind kind) {
     return kind == RL_COMMAND_DELIFEQ || kind == RL_COMMAND_DELEX;
 }
 
@@ -127,12 +124,8 @@ bool rl_command_hands_on(enum rl_command_kind kind) {
 }
 
 bool rl_command_releases(enum rl_command_kind kind) {
-    return rl_command_hands_on(kind) || kind == RL_COMMAND_RELEASE || is_native(kind) ||
-           kind == RL_COMMAND_LEAVE;
-}
-
-bool rl_command_is_native_release(enum rl_command_kind kind) {
-    return is_native(kind);
+    return rl_command_hands_on(kind) || kind == RL_COMMAND_RELEASE ||
+           rl_command_is_native_release(kind) || kind == RL_COMMAND_LEAVE;
 }
 
 bool rl_command_is_script(enum rl_command_kind kind) {
@@ -156,14 +149,12 @@ static void put_name(struct writer *w, const char *before, const struct rl_bytes
     put_bytes(w, "\r\n", 2);
 }
 
-static bool is_of_one(const struct rl_request *request) {
-    return rows[request->kind].is_of_one;
-}
-
 /* For a semaphore the number of slots, whatever the number of resources. */
 static uint32_t count_keys(const struct rl_request *request) {
-    assert(is_of_one(request) || !is_permit(request) || request->slots.n > 0);
-    return is_of_one(request) ? 1 : is_permit(request) ? request->slots.n : request->target->n;
+    assert(rows[request->kind].is_of_one || !is_permit(request) || request->slots.n > 0);
+    return rows[request->kind].is_of_one ? 1
+           : is_permit(request)          ? request->slots.n
+                                         : request->target->n;
 }
 
 static void put_key(struct writer *w, const struct rl_request *request, const char *prefix,
@@ -171,9 +162,9 @@ static void put_key(struct writer *w, const struct rl_request *request, const ch
     const struct rl_bytes *resources = request->target->resources;
     char slot[SLOT_MAX];
     assert(request->which < request->target->n);
-    if (is_of_one(request) && is_permit(request) && request->kind != RL_COMMAND_WAITER) {
+    if (rows[request->kind].is_of_one && is_permit(request) && request->kind != RL_COMMAND_WAITER) {
         put_name(w, RL_COMMAND_PERMITS_PREFIX "{", resources, "}");
-    } else if (is_of_one(request)) {
+    } else if (rows[request->kind].is_of_one) {
         put_name(w, prefix, &resources[request->which], "");
     } else if (is_permit(request)) {
         assert(i < request->slots.n && request->slots.n <= RL_SLOTS_MAX);
@@ -361,7 +352,6 @@ static void put_arg(struct writer *w, const struct rl_request *request, const st
 
 static void put_native(struct writer *w, const struct rl_request *request) {
     const bool delex = request->kind == RL_COMMAND_DELEX;
-    assert(is_native(request->kind));
     put_count(w, '*', delex ? 4 : 3);
     put_text(w, delex ? "DELEX" : "DELIFEQ");
     put_key(w, request, "", 0);
@@ -409,21 +399,68 @@ size_t rl_command_room(const struct rl_target *target) {
 
 size_t rl_command_format(char *wire, const struct rl_request *request) {
     const struct rl_target *target = request->target;
-    const bool releases_one = request->kind == RL_COMMAND_RELEASE || is_native(request->kind);
+    const bool is_native = rl_command_is_native_release(request->kind),
+               releases_one = request->kind == RL_COMMAND_RELEASE || is_native,
+               is_plain = releases_one || request->kind == RL_COMMAND_SET;
     struct writer w = {wire, rl_command_room(target), false};
     assert(request->kind != RL_COMMAND_HANDSHAKE);
     assert(target->n >= 1 && target->n <= REDLOCK_RESOURCES_MAX);
-    assert((request->kind != RL_COMMAND_SET && !releases_one) || count_keys(request) == 1);
+    assert(!is_plain || (count_keys(request) == 1 && request->lock_mode != RL_SHARED));
     assert(!releases_one || !(request->announces && target->notifies));
-    assert(request->lock_mode != RL_SHARED || (request->kind != RL_COMMAND_SET && !releases_one));
     assert(request->lock_mode == RL_SHARED || request->kind != RL_COMMAND_UPGRADE);
-    (void)releases_one; /* without assertions */
+    (void)is_plain; /* without assertions */
     if (request->kind == RL_COMMAND_SET) {
         put_set(&w, request);
-    } else if (is_native(request->kind)) {
+    } else if (is_native) {
         put_native(&w, request);
     } else {
         put_script(&w, request);
+    }
+    assert(!w.overflow);
+    *w.at = '\0';
+    return (size_t)(w.at - wire);
+}
+
+bool rl_command_extends_one_key(const struct rl_request *request) {
+    return request->kind == RL_COMMAND_EXTEND && request->lock_mode != RL_SHARED &&
+           count_keys(request) == 1;
+}
+
+size_t rl_command_many_room(const struct rl_request *first, uint32_t n) {
+    const struct row *row = &rows[n > 1 ? RL_COMMAND_EXTEND_MANY : RL_COMMAND_EXTEND];
+    size_t room = (first->whole_script ? strlen(row->text) : 0) + 8 * FRAME_MAX;
+    for (; n > 0; n--, first = first->next) {
+        assert(rl_command_extends_one_key(first));
+        room += 2 * (first->target->resources[0].length + SLOT_MAX + FRAME_MAX) + RL_VALUE_MAX +
+                4 * FRAME_MAX;
+    }
+    return room;
+}
+
+size_t rl_command_format_many(char *wire, size_t room, const struct rl_request *first, uint32_t n) {
+    const struct row *row = &rows[RL_COMMAND_EXTEND_MANY];
+    const struct rl_request *request = first, *behind = first;
+    struct writer w = {wire, room, false};
+    size_t keys = n;
+    for (uint32_t i = 0; i < n; i++, behind = behind->next) {
+        keys += behind->counter > 0;
+    }
+    put_count(&w, '*', 3 + keys + 4 * (size_t)n);
+    put_text(&w, first->whole_script ? "EVAL" : "EVALSHA");
+    put_text(&w, first->whole_script ? row->text : row->sha1);
+    put_number(&w, keys);
+    for (request = first; request != behind; request = request->next) {
+        put_key(&w, request, "", 0);
+        if (request->counter > 0) {
+            put_key(&w, request, RL_COMMAND_COUNTER_PREFIX, 0);
+        }
+    }
+    for (request = first; request != behind; request = request->next) {
+        struct arg args[ARGS_MAX];
+        list_args(request, args);
+        for (size_t i = 0; i < 4; i++) { /* the value, the life, the fence, the counter's life */
+            put_arg(&w, request, &args[i]);
+        }
     }
     assert(!w.overflow);
     *w.at = '\0';

@@ -142,7 +142,8 @@ enum rl_command_kind {
     RL_COMMAND_RAISE,   /* compare, and set the counters to the fence: 1, or 0 */
     RL_COMMAND_EXTEND, /* compare and pexpire, never to a shorter life, and with a fence raise lower
                             counters: 1, or 0 */
-    RL_COMMAND_UPGRADE, /* a reader becomes the writer: yes, or no and an enum rl_upgrade_no */
+    RL_COMMAND_EXTEND_MANY, /* EXTEND of several locks: node.h */
+    RL_COMMAND_UPGRADE,     /* a reader becomes the writer: yes, or no and an enum rl_upgrade_no */
     RL_COMMAND_RELEASE, /* one key of a writer, without handing on: compare and delete: 1, or 0. A
                             separate script, with the answers of the two native commands */
     RL_COMMAND_READ,    /* the holder of one resource: see reply.h, or nil; changes nothing */
@@ -203,6 +204,8 @@ struct rl_request {
     bool sent_again;       /* in another form, behind later commands */
     bool announces;        /* a release of a held lock: also publish, if the target notifies */
     uint8_t mode;          /* RELEASE_LINE: enum rl_release_mode */
+    uint8_t batched;       /* EXTEND: how many requests, from this one on, one reply answers; 0:
+                              its own alone */
     uint8_t which;      /* JOIN, LEAVE, WAITER, READER: of which resource of the target, from 0 */
     bool converts;      /* EXTEND, shared: turns a key that has the token into a reader's */
     uint8_t lock_mode;  /* enum rl_mode; READ, READER: of no meaning */
@@ -234,6 +237,14 @@ size_t rl_command_room(const struct rl_target *target);
 /* Writes the command and a terminating zero (hiredis looks past the end). Returns its length. wire
  * has rl_command_room() bytes. */
 size_t rl_command_format(char *wire, const struct rl_request *request);
+
+/* Whether one command may extend this lock and others. */
+bool rl_command_extends_one_key(const struct rl_request *request);
+
+/* Writes the EXTEND_MANY of n requests, first and those behind it in their list, as
+ * rl_command_format() does. rl_command_many_room() bytes suffice, for one also for its EXTEND. */
+size_t rl_command_format_many(char *wire, size_t room, const struct rl_request *first, uint32_t n);
+size_t rl_command_many_room(const struct rl_request *first, uint32_t n);
 
 /* As rl_command_format() for any list of arguments; 0 if it does not fit into capacity. */
 size_t rl_command_format_args(char *wire, size_t capacity, const char *const *args, size_t count);

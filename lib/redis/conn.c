@@ -251,6 +251,18 @@ bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length) {
     return true;
 }
 
+char *rl_conn_place(struct rl_conn *conn, size_t room) {
+    return rl_conn_reserve(conn, room) ? conn->out.bytes + conn->out.to : NULL;
+}
+
+void rl_conn_wrote(struct rl_conn *conn, size_t length) {
+    assert(length <= conn->out.room - conn->out.to);
+    conn->out.to += length;
+    if (!conn->is_full) {
+        conn->events->dirty(conn->owner);
+    }
+}
+
 size_t rl_conn_unsent(const struct rl_conn *conn) {
     return rl_out_length(&conn->out);
 }

@@ -87,6 +87,11 @@ void rl_conn_listen(struct rl_conn *conn, struct rl_received *received);
  * which the next flush reports to the owner. */
 bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length);
 
+/* The same for a command that is written in place: where up to `room` bytes may be written, or NULL
+ * if there is no memory; rl_conn_wrote() appends them. */
+char *rl_conn_place(struct rl_conn *conn, size_t room);
+void rl_conn_wrote(struct rl_conn *conn, size_t length);
+
 /* Reserves room for this many more bytes, so that appending them cannot fail. False: as in
  * rl_conn_send(). */
 bool rl_conn_reserve(struct rl_conn *conn, size_t room);

@@ -164,6 +164,7 @@ static bool node_auth_send(struct rl_node *node, bool is_live) {
     struct rl_auth *auth = &node->auth;
     assert(auth->state == RL_AUTH_OFFERED || auth->state == RL_AUTH_REFUSED);
     size_t length = rl_handshake_auth(auth->offered.user, auth->offered.password, wire);
+    rl_node_write_batch(node);
     bool is_sent = rl_conn_send_apart(node->conn, wire, length, node->head != NULL);
     rl_wipe(wire, sizeof wire);
     if (is_sent) {

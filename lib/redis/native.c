@@ -42,6 +42,7 @@ void rl_native_try(struct rl_node *node, const struct rl_request *request,
     again.kind = native->offered;
     native->trial = (struct rl_request){.kind = again.kind, .sent_ns = rl_io_step_ns(node->io)};
     native->offered = RL_COMMAND_RELEASE; /* once */
+    rl_node_write_batch(node);
     if (rl_conn_send(node->conn, wire, rl_command_format(wire, &again))) {
         rl_node_push(node, &native->trial);
     }

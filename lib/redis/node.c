@@ -34,6 +34,8 @@ static void node_fail_requests(struct rl_node *node) {
     node->head = NULL;
     node->tail = &node->head;
     node->unwritten = NULL;
+    node->batch = NULL;
+    node->batch_n = 0;
     node->waiting = 0;
     while (request != NULL) {
         struct rl_request *next = request->next;
@@ -98,8 +100,8 @@ static bool node_has_changed(const struct rl_node *node, const struct rl_answer 
             answer->reason == REDLOCK_ERR_NODE_LOADING);
 }
 
-static void node_reply(void *owner, const redisReply *reply) {
-    struct rl_node *node = owner;
+/* Takes the oldest request from the list. */
+static struct rl_request *node_take(struct rl_node *node) {
     struct rl_request *request = node->head;
     assert(request != NULL); /* the guard refuses an unsolicited reply */
     node->head = request->next;
@@ -109,10 +111,52 @@ static void node_reply(void *owner, const redisReply *reply) {
     if (node->unwritten == request) {
         node->unwritten = request->next; /* the socket is full of earlier bytes */
     }
+    if (node->batch == request) { /* a hostile node answers what was not sent yet */
+        node->batch_n--;
+        node->batch = node->batch_n > 0 ? request->next : NULL;
+    }
     node->waiting--;
-    node->answers++;
     if (node->head == &node->auth_request) {
         rl_conn_go_on(node->conn);
+    }
+    return request;
+}
+
+/* One reply for several extensions. */
+static void node_reply_batch(struct rl_node *node, struct rl_request *request,
+                             const redisReply *reply) {
+    const uint32_t n = request->batched;
+    struct rl_answer all = rl_reply_judge(RL_COMMAND_EXTEND_MANY, reply);
+    const bool is_missing = all.verdict == RL_NOSCRIPT;
+    if (all.verdict == RL_YES && reply->len != n) {
+        all = rl_reply_unexpected();
+    }
+    if (all.verdict == RL_NOT_REDIS || node_has_changed(node, &all)) {
+        rl_conn_break(node->conn, all.reason, all.text);
+    }
+    if (is_missing) {
+        RL_MARK(SCRIPT_FORGOTTEN);
+        node->known &= ~(UINT32_C(1) << RL_COMMAND_EXTEND_MANY);
+    }
+    /* A key that the user may not write has every command refused that names it. */
+    const bool again = is_missing || all.reason == REDLOCK_ERR_NODE_PERMISSION;
+    for (uint32_t i = 0; i < n; i++) {
+        request = i == 0 ? request : node_take(node);
+        rl_node_put_script(node, request);
+        if (!again || !rl_node_resend(node, request)) {
+            const struct rl_answer one = rl_reply_judge_one(&all, i);
+            node->events->answer(node, request, &one);
+        }
+    }
+}
+
+static void node_reply(void *owner, const redisReply *reply) {
+    struct rl_node *node = owner;
+    struct rl_request *request = node_take(node);
+    node->answers++;
+    if (request->batched > 0) {
+        node_reply_batch(node, request, reply);
+        return;
     }
     struct rl_answer answer = rl_reply_judge((enum rl_command_kind)request->kind, reply);
     if (request == &node->native.trial) {
@@ -154,6 +198,7 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
     }
     uint32_t part = rl_command_releases((enum rl_command_kind)request->kind) ? 1 : 2;
     if (rl_conn_unsent(node->conn) > node->options->unsent_max / 2) {
+        rl_node_write_batch(node);
         rl_node_note_written(node);
         rl_conn_push(node->conn);
     }
@@ -161,6 +206,12 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
         rl_conn_unsent(node->conn) > node->options->unsent_max / part) {
         return REDLOCK_ERR_NODE_BUSY;
     }
+    if (rl_command_extends_one_key(request)) {
+        rl_node_batch(node, request, now_ns);
+        node->requests++;
+        return 0;
+    }
+    rl_node_write_batch(node);
     if (!rl_node_reserve(node, request, length) || !rl_conn_send(node->conn, wire, length)) {
         return REDLOCK_ERR_NOMEM;
     }
@@ -381,6 +432,7 @@ void rl_node_restart(struct rl_node *node, int16_t reason, const char *detail) {
 
 void rl_node_flush(struct rl_node *node) {
     if (node->conn != NULL) {
+        rl_node_write_batch(node);
         rl_node_note_written(node);
         rl_conn_flush(node->conn);
     }

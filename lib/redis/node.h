@@ -20,8 +20,16 @@
  * from its front, and the list is emptied when the connection ends. A request that its owner has
  * given up stays in the list until then, so that its late reply is matched to it and to no other.
  *
- * Can an answer be missed? No: a request leaves the list in two places only, node_reply() and
- * node_fail_requests(), and both call `answer` for it, or put it back.
+ * Can an answer be missed? No: a request leaves the list in two places only, node_take() and
+ * node_fail_requests(), and whoever calls them calls `answer` for it, or puts it back.
+ *
+ * Extensions that are sent in one turn are a batch: one command for up to RL_BATCH_MAX locks, since
+ * a client with many renews hundreds at a time (core/timing.h), and each would be a script run for
+ * itself. The batch is the end of the list. It is appended to the connection before anything else
+ * is, and by the flush, so a release never overtakes the extension before it. Its reply is taken
+ * for all of its requests; without a character for each it is a protocol error. If the node has
+ * lost the script, or the user the right to one of the keys, each extension is sent alone. One
+ * extension is no batch.
  */
 #ifndef RL_REDIS_NODE_H
 #define RL_REDIS_NODE_H

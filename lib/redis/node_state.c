@@ -27,6 +27,7 @@ void rl_node_invariant(const struct rl_node *node) {
     assert((node->head == NULL) == (node->tail == &node->head));
     assert(*node->tail == NULL);
     assert(node->unwritten == NULL || node->head != NULL);
+    assert((node->batch == NULL) == (node->batch_n == 0) && node->batch_n <= node->waiting);
     assert(node->auth.state != RL_AUTH_SENT || node->conn != NULL);
     assert(node->address_next <= node->address_count);
     assert(node->address_count <= RL_ADDRESSES_MAX);
@@ -43,6 +44,7 @@ void rl_node_set_deadline(struct rl_node *node, uint64_t at_ns) {
 
 void rl_node_push(struct rl_node *node, struct rl_request *request) {
     assert(request->next == NULL);
+    assert(node->batch == NULL || rl_command_extends_one_key(request)); /* or it would overtake */
     *node->tail = request;
     node->tail = &request->next;
     node->waiting++;
@@ -60,6 +62,37 @@ void rl_node_push_live(struct rl_node *node, struct rl_request *request, uint64_
     if (node->deadline_ns == RL_NEVER_NS) {
         node->answers_seen = node->answers;
         rl_node_set_deadline(node, now_ns + node->options->stall_ns);
+    }
+}
+
+void rl_node_batch(struct rl_node *node, struct rl_request *request, uint64_t now_ns) {
+    if (node->batch_n == RL_BATCH_MAX) {
+        rl_node_write_batch(node);
+    }
+    request->batched = 0;
+    rl_node_push_live(node, request, now_ns);
+    node->batch = node->batch_n == 0 ? request : node->batch;
+    node->batch_n++;
+    node->events->dirty(node);
+}
+
+void rl_node_write_batch(struct rl_node *node) {
+    struct rl_request *first = node->batch;
+    const uint32_t n = node->batch_n;
+    if (n == 0) {
+        return;
+    }
+    const uint32_t kind = n > 1 ? RL_COMMAND_EXTEND_MANY : RL_COMMAND_EXTEND;
+    first->whole_script = (node->known >> kind & 1) == 0;
+    first->batched = (uint8_t)(n > 1 ? n : 0);
+    node->batch = NULL;
+    node->batch_n = 0;
+    const size_t room = rl_command_many_room(first, n);
+    char *wire = rl_conn_place(node->conn, room);
+    if (wire != NULL) {
+        rl_conn_wrote(node->conn, n > 1 ? rl_command_format_many(wire, room, first, n)
+                                        : rl_command_format(wire, first));
+        node->known |= UINT32_C(1) << kind;
     }
 }
 
@@ -91,6 +124,8 @@ bool rl_node_resend(struct rl_node *node, struct rl_request *request) {
     assert(node->state == RL_NODE_UP);
     assert(node->io->wire_room >= rl_command_room(request->target));
     request->next = NULL;
+    request->batched = 0;
+    rl_node_write_batch(node);
     if (!rl_conn_send(node->conn, wire, rl_command_format(wire, request))) {
         return false;
     }

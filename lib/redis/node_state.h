@@ -13,6 +13,7 @@
 
 #define RL_NODE_REQUESTS_MAX 65536u /* unanswered; more are refused as busy */
 #define RL_NODE_LATE_STALLS 4
+#define RL_BATCH_MAX 64u /* locks in one command: a node runs nothing else meanwhile */
 
 /* The limit of unsent bytes for one node, which takes less than it is sent: a command beyond it is
  * refused as busy. Half of the room is left to releases. */
@@ -116,6 +117,8 @@ struct rl_node {
     struct rl_request **tail;
     struct rl_request *unwritten; /* of them, the first that was sent since the last flush */
     uint32_t waiting;             /* how many */
+    struct rl_request *batch;     /* of them, the first of those that are not in the connection */
+    uint32_t batch_n;             /* how many these are */
     uint64_t deadline_ns;
     uint64_t up_ns;    /* since when it is up, or was last */
     uint64_t pause_ns; /* the last backoff */
@@ -154,6 +157,11 @@ void rl_node_push(struct rl_node *node, struct rl_request *request);
 
 /* The same on a connection that is up, with a deadline. */
 void rl_node_push_live(struct rl_node *node, struct rl_request *request, uint64_t now_ns);
+
+/* Appends an extension of one key to the list and to the batch; and the batch, if there is one, to
+ * the connection. Without memory the connection is broken, which ends its requests. */
+void rl_node_batch(struct rl_node *node, struct rl_request *request, uint64_t now_ns);
+void rl_node_write_batch(struct rl_node *node);
 
 /* Sends a request again, which is in no list, in its present form. False: the connection is
  * broken. */

@@ -262,7 +262,7 @@ static struct rl_answer answer(enum rl_verdict verdict, int reason, const char *
     return (struct rl_answer){.verdict = verdict, .reason = (int16_t)reason, .text = text};
 }
 
-static struct rl_answer no_answer(void) {
+struct rl_answer rl_reply_unexpected(void) {
     return answer(RL_NOT_REDIS, REDLOCK_ERR_NODE_PROTOCOL, "unexpected reply");
 }
 
@@ -282,12 +282,12 @@ static struct rl_answer judge_status(const redisReply *reply, bool is_handshake)
     if (is_handshake || strcmp(reply->str, "OK") == 0) {
         return answer(RL_YES, 0, is_handshake ? reply->str : "");
     }
-    return no_answer();
+    return rl_reply_unexpected();
 }
 
 static struct rl_answer judge_integer(long long integer) {
     return integer == 0 || integer == 1 ? answer(integer == 1 ? RL_YES : RL_NO, 0, "")
-                                        : no_answer();
+                                        : rl_reply_unexpected();
 }
 
 static const char *take_waiting(const char *at, struct rl_line_answer *line) {
@@ -350,14 +350,16 @@ static struct rl_answer judge_string(enum rl_command_kind kind, const redisReply
     if (kind == RL_COMMAND_HANDSHAKE) {
         return judged;
     }
-    if (kind == RL_COMMAND_READ) {
+    if (kind == RL_COMMAND_EXTEND_MANY) {
+        is_good = is_good && reply->len > 0 && strspn(reply->str, "01w") == reply->len;
+    } else if (kind == RL_COMMAND_READ) {
         is_good = is_good && rl_holder_reply_parse(reply->str, &ignored);
     } else if (kind == RL_COMMAND_WAITER || kind == RL_COMMAND_READER || kind == RL_COMMAND_SLOT) {
         is_good = is_good && read_question(kind, reply->str, &judged);
     } else {
         is_good = is_good && read_line(kind, reply->str, &judged);
     }
-    return is_good ? judged : no_answer();
+    return is_good ? judged : rl_reply_unexpected();
 }
 
 /* Which types of reply a kind of command may have, besides an error. */
@@ -367,6 +369,7 @@ static const uint16_t types[RL_COMMAND_HANDSHAKE + 1] = {
     [RL_COMMAND_DELEX] = IS(INTEGER),
     [RL_COMMAND_RAISE] = IS(INTEGER),
     [RL_COMMAND_EXTEND] = IS(INTEGER),
+    [RL_COMMAND_EXTEND_MANY] = IS(STRING),
     [RL_COMMAND_RELEASE] = IS(INTEGER),
     [RL_COMMAND_READ] = IS(STRING) | IS(NIL),
     [RL_COMMAND_JOIN] = IS(STRING),
@@ -382,13 +385,23 @@ static const uint16_t types[RL_COMMAND_HANDSHAKE + 1] = {
     [RL_COMMAND_HANDSHAKE] = IS(STATUS) | IS(STRING) | IS(NIL),
 };
 
+struct rl_answer rl_reply_judge_one(const struct rl_answer *many, uint32_t i) {
+    assert(many->verdict != RL_NO);
+    if (many->verdict != RL_YES) {
+        return *many;
+    }
+    return many->text[i] == 'w' ? answer(RL_ERROR, REDLOCK_ERR_NODE_WRONGTYPE,
+                                         "WRONGTYPE the key does not hold a string")
+                                : judge_integer(many->text[i] - '0');
+}
+
 struct rl_answer rl_reply_judge(enum rl_command_kind kind, const redisReply *reply) {
     assert(kind <= RL_COMMAND_HANDSHAKE && types[kind] != 0);
     if (reply->type == REDIS_REPLY_ERROR) {
         return judge_error(kind, reply->str);
     }
     if (reply->type < 0 || reply->type > 15 || (types[kind] & 1u << reply->type) == 0) {
-        return no_answer();
+        return rl_reply_unexpected();
     }
     switch (reply->type) {
         case REDIS_REPLY_STATUS:

@@ -70,6 +70,12 @@ struct rl_answer {
 
 struct rl_answer rl_reply_judge(enum rl_command_kind kind, const struct redisReply *reply);
 
+/* That of a reply which does not fit the requests: RL_NOT_REDIS. */
+struct rl_answer rl_reply_unexpected(void);
+
+/* What the answer to an EXTEND_MANY says to its request i. A yes has a character for each. */
+struct rl_answer rl_reply_judge_one(const struct rl_answer *many, uint32_t i);
+
 #define RL_REPLY_TLS "a port that requires TLS"
 
 /* Which kind of server, other than Redis, begins with these bytes: "an HTTP server". NULL: not

@@ -238,23 +238,15 @@ static void read_stream(const enum rl_command_kind *kinds, uint32_t waiting, con
 
 static bool kind_of(uint8_t letter, enum rl_command_kind *kind) {
     static const char letters[] = {
-        [RL_COMMAND_SET] = 'S',
-        [RL_COMMAND_RAISE] = 'W',
-        [RL_COMMAND_EXTEND] = 'E',
-        [RL_COMMAND_RELEASE] = 'R',
-        [RL_COMMAND_READ] = 'Q',
-        [RL_COMMAND_JOIN] = 'J',
-        [RL_COMMAND_TAKE] = 'T',
-        [RL_COMMAND_RELEASE_LINE] = 'L',
-        [RL_COMMAND_RELEASE_PERMIT] = 'M',
-        [RL_COMMAND_LEAVE] = 'X',
-        [RL_COMMAND_WAITER] = 'I',
-        [RL_COMMAND_UPGRADE] = 'U',
-        [RL_COMMAND_READER] = 'B',
-        [RL_COMMAND_SET_PERMITS] = 'P',
-        [RL_COMMAND_SLOT] = 'D',
-        [RL_COMMAND_HANDSHAKE] = 'H',
-        [RL_COMMAND_DELIFEQ] = 'K',
+        [RL_COMMAND_SET] = 'S',          [RL_COMMAND_RAISE] = 'W',
+        [RL_COMMAND_EXTEND] = 'E',       [RL_COMMAND_EXTEND_MANY] = 'N',
+        [RL_COMMAND_RELEASE] = 'R',      [RL_COMMAND_READ] = 'Q',
+        [RL_COMMAND_JOIN] = 'J',         [RL_COMMAND_TAKE] = 'T',
+        [RL_COMMAND_RELEASE_LINE] = 'L', [RL_COMMAND_RELEASE_PERMIT] = 'M',
+        [RL_COMMAND_LEAVE] = 'X',        [RL_COMMAND_WAITER] = 'I',
+        [RL_COMMAND_UPGRADE] = 'U',      [RL_COMMAND_READER] = 'B',
+        [RL_COMMAND_SET_PERMITS] = 'P',  [RL_COMMAND_SLOT] = 'D',
+        [RL_COMMAND_HANDSHAKE] = 'H',    [RL_COMMAND_DELIFEQ] = 'K',
         [RL_COMMAND_DELEX] = 'V',
     };
     const char *found = letter != '\0' ? memchr(letters, letter, sizeof letters) : NULL;

@@ -127,27 +127,16 @@ static int command_of(const struct rl_request *request, bool shared) {
     }
 }
 
-/* By its hash, or whole. */
-static void note_script(struct watch_sent *sent, const char *wire) {
-    const char *at = strstr(wire, "EVAL"), *text, *sha1;
-    if (at == NULL) {
-        return;
+static void add_sent(struct watch_sent *sent) {
+    struct watch_sent **at = &watched.sent;
+    while (*at != NULL) {
+        at = &(*at)->next;
     }
-    char *bytes = NULL;
-    sent->is_whole = at[4] == '\r';
-    const size_t length = strtoul(strchr(at, '$') + 1, &bytes, 10);
-    if (!sent->is_whole) {
-        memcpy(sent->sha1, bytes + 2, SHA1_LENGTH);
-        return;
-    }
-    for (size_t i = 0; (text = rl_command_script_at(i, &sha1)) != NULL; i++) {
-        if (strlen(text) == length && memcmp(text, bytes + 2, length) == 0) {
-            memcpy(sent->sha1, sha1, SHA1_LENGTH);
-        }
-    }
+    sent->next = NULL;
+    *at = sent;
 }
 
-static void goes_out(struct rl_node *node, struct rl_request *request, const char *wire) {
+static void goes_out(struct rl_node *node, struct rl_request *request) {
     const struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
     const struct sim_client *client = process_of(place->client);
     const bool shared = request->lock_mode == RL_SHARED;
@@ -173,8 +162,8 @@ static void goes_out(struct rl_node *node, struct rl_request *request, const cha
                                 .round = STEPS_UNCOUNTED,
                                 .wants = wants(request->target, is_permit ? &request->slots : NULL),
                                 .shared = shared,
-                                .command = (uint8_t)command};
-    note_script(sent, wire);
+                                .command = (uint8_t)command,
+                                .kind = request->kind};
     if (call->sent.round != 0) {
         sent->round = round_of(call->lock, token, command != SIM_EXTEND && command != SIM_UPGRADE);
         if (steps_round(watched.steps, sent->round)->wants != sent->wants) {
@@ -184,11 +173,28 @@ static void goes_out(struct rl_node *node, struct rl_request *request, const cha
                          place->index + 1u, sent->wants);
         }
     }
+    add_sent(sent);
+}
+
+bool __real_rl_node_resend(struct rl_node *node, struct rl_request *request);
+bool __wrap_rl_node_resend(struct rl_node *node, struct rl_request *request);
+
+bool __wrap_rl_node_resend(struct rl_node *node, struct rl_request *request) {
+    const struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
+    const struct sim_conn *conn = conn_of(process_of(place->client), node);
+    const uint32_t token = sim_check_token(watched.world, request->token);
     struct watch_sent **at = &watched.sent;
-    while (*at != NULL) {
+    while (*at != NULL && (conn == NULL || (*at)->conn != conn->id || (*at)->token != token ||
+                           (*at)->kind != request->kind || !(*at)->is_refused)) {
         at = &(*at)->next;
     }
-    *at = sent;
+    struct watch_sent *sent = *at;
+    if (sent != NULL) { /* NULL: such commands are not watched */
+        *at = sent->next;
+        sent->is_refused = false;
+        add_sent(sent);
+    }
+    return __real_rl_node_resend(node, request);
 }
 
 int16_t __real_rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
@@ -200,7 +206,7 @@ int16_t __wrap_rl_node_send(struct rl_node *node, struct rl_request *request, co
                             size_t length, uint64_t now_ns) {
     int16_t why = __real_rl_node_send(node, request, wire, length, now_ns);
     if (why == 0) {
-        goes_out(node, request, wire);
+        goes_out(node, request);
     }
     return why;
 }

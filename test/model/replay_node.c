@@ -137,12 +137,10 @@ static uint32_t resources_of(const struct resp_command *command) {
 }
 
 /* The first of those that it may be, or the end of the list. */
-static struct watch_sent **find_sent(const struct sim_conn *conn, const struct server_ran *ran,
-                                     uint8_t command, uint32_t token) {
-    bool is_whole = resp_is(&ran->command->args[0], "eval");
+static struct watch_sent **find_sent(const struct sim_conn *conn, uint8_t command, uint32_t token) {
     struct watch_sent **at = &watched.sent;
     while (*at != NULL && ((*at)->conn != conn->id || (*at)->token != token ||
-                           (*at)->command != command || (*at)->is_whole != is_whole)) {
+                           (*at)->command != command || (*at)->is_refused)) {
         at = &(*at)->next;
     }
     return at;
@@ -174,33 +172,36 @@ static const char *script_of(const struct resp_command *command) {
     return NULL;
 }
 
-/* The first one that this may be, or NULL. */
-static struct watch_sent *find_refused(const struct sim_conn *conn,
-                                       const struct resp_command *command) {
-    const char *sha1 = script_of(command);
-    long long keys = 0;
-    if (sha1 == NULL || !resp_number(&command->args[2], &keys) ||
-        3 + (size_t)keys >= command->count ||
-        command->args[3 + keys].length < RL_COMMAND_TOKEN_LEN) {
-        return NULL;
-    }
-    uint32_t token = sim_check_token(watched.world, command->args[3 + keys].data);
-    bool is_whole = resp_is(&command->args[0], "eval");
-    struct watch_sent *one = watched.sent;
-    while (one != NULL && (one->conn != conn->id || one->token != token ||
-                           one->is_whole != is_whole || strncmp(one->sha1, sha1, 40) != 0)) {
-        one = one->next;
-    }
-    return one;
+static bool is_script_of(enum rl_command_kind kind, const char *sha1) {
+    return rl_command_is_script(kind) && strncmp(rl_command_script_sha1(kind), sha1, 40) == 0;
 }
 
-/* Nothing has run. Where the script is not known, the client sends it again, whole. */
+/* Nothing has run. Where the script is not known, the client sends it again, whole. The token is
+ * the first argument; of several locks it is each fourth. */
 static void refused(const struct sim_conn *conn, const struct server_ran *ran) {
-    struct watch_sent *one = ran->reply[0] == '-' ? find_refused(conn, ran->command) : NULL;
-    if (one != NULL && strncmp(ran->reply, "-NOSCRIPT", 9) == 0) {
-        one->is_whole = true;
-    } else if (one != NULL) {
-        one->conn = UINT32_MAX; /* nothing comes of it */
+    const struct resp_command *command = ran->command;
+    const char *sha1 = ran->reply[0] == '-' ? script_of(command) : NULL;
+    const bool is_unknown = strncmp(ran->reply, "-NOSCRIPT", 9) == 0;
+    long long keys = 0;
+    if (sha1 == NULL || !resp_number(&command->args[2], &keys)) {
+        return;
+    }
+    const bool is_many = is_script_of(RL_COMMAND_EXTEND_MANY, sha1);
+    const size_t step = is_many ? 4 : command->count;
+    for (size_t at = 3 + (size_t)keys;
+         at < command->count && command->args[at].length >= RL_COMMAND_TOKEN_LEN; at += step) {
+        const uint32_t token = sim_check_token(watched.world, command->args[at].data);
+        struct watch_sent *one = watched.sent;
+        while (one != NULL && (one->conn != conn->id || one->token != token || one->is_refused ||
+                               (is_many ? one->kind != RL_COMMAND_EXTEND
+                                        : !is_script_of((enum rl_command_kind)one->kind, sha1)))) {
+            one = one->next;
+        }
+        if (one != NULL && is_unknown) {
+            one->is_refused = true;
+        } else if (one != NULL) {
+            one->conn = UINT32_MAX; /* nothing comes of it */
+        }
     }
 }
 
@@ -282,6 +283,20 @@ static void leaves(uint32_t node, const struct server_ran *ran, const struct sim
     }
 }
 
+/* By a command that extends several locks: it changes what they have, and neither gives nor frees
+ * anything. */
+static void changed_by_many(uint32_t node, uint32_t resources) {
+    for (uint32_t i = 0; i < nodes_now.change_count; i++) {
+        const struct change *change = &nodes_now.changes[i];
+        if (!(resources >> change->resource & 1) ||
+            change->now.value != steps_at(watched.steps, node, change->resource).value) {
+            steps_refuse(watched.steps, "n%u changes r%u by an extension", node + 1,
+                         change->resource + 1);
+        }
+    }
+    nodes_now.change_count = 0;
+}
+
 static void node_ran(const struct sim_conn *conn, const struct server_ran *ran,
                      const struct sim_ran *what) {
     const uint32_t node = conn->node;
@@ -294,11 +309,14 @@ static void node_ran(const struct sim_conn *conn, const struct server_ran *ran,
                 what->command == SIM_UPGRADE;
     struct watch_sent sent = {.round = STEPS_UNCOUNTED};
     if (puts) {
-        struct watch_sent **at = find_sent(conn, ran, what->command, token);
+        struct watch_sent **at = find_sent(conn, what->command, token);
         if (*at == NULL) {
             steps_refuse(watched.steps, "n%u runs what was not sent, of token %u", node + 1, token);
         }
         sent = take_sent(at);
+    }
+    if (sim_wire_is_many(ran)) {
+        changed_by_many(node, resources);
     }
     /* A fenced SET that comes behind a repair of its own key, on an older connection, says yes and
      * leaves the key alone. That may not be counted. */
@@ -321,14 +339,14 @@ static void node_ran(const struct sim_conn *conn, const struct server_ran *ran,
     nodes_now.change_count = 0;
 }
 
-bool __real_sim_wire_read(const struct server_ran *ran, struct sim_ran *out);
-bool __wrap_sim_wire_read(const struct server_ran *ran, struct sim_ran *out);
+bool __real_sim_wire_read(const struct server_ran *ran, uint32_t nth, struct sim_ran *out);
+bool __wrap_sim_wire_read(const struct server_ran *ran, uint32_t nth, struct sim_ran *out);
 
-bool __wrap_sim_wire_read(const struct server_ran *ran, struct sim_ran *out) {
-    bool is_ours = __real_sim_wire_read(ran, out);
+bool __wrap_sim_wire_read(const struct server_ran *ran, uint32_t nth, struct sim_ran *out) {
+    bool is_ours = __real_sim_wire_read(ran, nth, out);
     if (is_ours) {
         node_ran(ran->connection->owner, ran, out);
-    } else {
+    } else if (nth == 0) {
         refused(ran->connection->owner, ran);
     }
     return is_ours;

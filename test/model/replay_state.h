@@ -4,7 +4,6 @@
 
 #include "model/replay_watch.h"
 
-#define SHA1_LENGTH 40
 
 /* A command that goes to a node, until it runs there. In the order of sending. */
 struct watch_sent {
@@ -14,15 +13,15 @@ struct watch_sent {
     uint32_t round; /* of the steps */
     uint32_t wants; /* resources, a mask */
     uint8_t command;
-    bool shared;                /* it is a reader's */
-    bool is_whole;              /* as a whole script, the first time or again */
-    char sha1[SHA1_LENGTH + 1]; /* of the script; "": it is none */
+    uint8_t kind;    /* enum rl_command_kind */
+    bool shared;     /* it is a reader's */
+    bool is_refused; /* the node did not know the script; the client may send it again */
 };
 
 struct watch {
     struct sim_world *world;
     struct steps *steps;
-    struct watch_sent *sent;
+    struct watch_sent *sent; /* of one connection: in the order of its bytes */
     enum watch_breaks broken;
     bool prints;
 };

@@ -6,6 +6,7 @@
  * real ones, __real_x().
  *
  *     rl_node_send()         a command goes to a node: of which round it is, or of none
+ *     rl_node_resend()       ... again, behind what was sent since
  *     sim_wire_read()        a node has run a lock's command
  *     sim_check_line_key()   a node's key is another one now, or gone
  *     rl_round_vote()        the client counts a vote

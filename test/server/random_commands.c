@@ -150,6 +150,18 @@ static void put_command(struct bytes *wire, const struct rl_request *command) {
     bytes_append(wire, text, rl_command_format(text, command));
 }
 
+/* Extends two locks. */
+static void put_many(struct random_commands *random, struct bytes *wire,
+                     const struct rl_request *command, const struct rl_target *other) {
+    struct rl_request many[] = {*command, *command};
+    char text[16384];
+    many[0].next = &many[1];
+    many[1].target = other;
+    many[1].ttl_ms = ttl(random);
+    many[1].counter = chance(random, 40) ? 1 + pick(random, 6) : 0;
+    bytes_append(wire, text, rl_command_format_many(text, sizeof text, many, COUNT(many)));
+}
+
 static void lock_command(struct random_commands *random, struct bytes *wire) {
     static const enum rl_command_kind kinds[] = {
         RL_COMMAND_SET,     RL_COMMAND_SET,     RL_COMMAND_TAKE,   RL_COMMAND_TAKE,
@@ -182,6 +194,13 @@ static void lock_command(struct random_commands *random, struct bytes *wire) {
     command.target = &target;
     memcpy(command.token, random_tokens[chance(random, 75) ? 0 : any_token(random)],
            RL_COMMAND_TOKEN_LEN);
+    if (command.kind == RL_COMMAND_EXTEND && n > 1 && chance(random, 50)) {
+        target.n = 1;
+        struct rl_target other = target;
+        other.resources = &resources[1];
+        put_many(random, wire, &command, &other);
+        return;
+    }
     put_command(wire, &command);
 }
 
@@ -473,14 +492,4 @@ bool random_hold(size_t index, struct bytes *wire) {
     memcpy(command.token, random_tokens[0], RL_COMMAND_TOKEN_LEN);
     put_command(wire, &command);
     return true;
-}
-
-bool random_load(size_t index, struct bytes *wire) {
-    const char *sha1;
-    const char *text = rl_command_script_at(index, &sha1);
-    if (text != NULL) {
-        bytes_append_text(wire, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n");
-        put_word(wire, text);
-    }
-    return text != NULL;
 }

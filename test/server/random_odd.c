@@ -247,3 +247,13 @@ void random_odd_count(struct random_commands *random, struct bytes *wire) {
         }
     }
 }
+
+bool random_load(size_t index, struct bytes *wire) {
+    const char *sha1;
+    const char *text = rl_command_script_at(index, &sha1);
+    if (text != NULL) {
+        bytes_append_text(wire, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n");
+        put_word(wire, text);
+    }
+    return text != NULL;
+}

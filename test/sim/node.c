@@ -30,20 +30,9 @@ static void schedule(struct sim_world *world, uint32_t node, uint64_t at_ns) {
 
 /* -- Serving -- */
 
-static void ran(void *owner, const struct server_ran *told) {
-    struct sim_node *me = owner;
+static void ran_for(struct sim_node *me, const struct sim_conn *conn, struct sim_ran what) {
     struct sim_world *world = me->world;
-    struct sim_conn *conn = told->connection->owner;
     const bool is_present = conn->generation == world->clients[conn->client].generation;
-    struct sim_ran what;
-    if (is_present && resp_is(&told->command->args[0], "subscribe")) {
-        sim_check_line_listens(world, me->index, conn->client);
-    }
-    bool is_ours = sim_wire_read(told, &what);
-    sim_check_permits_ran(world, me->index, is_ours ? &what : NULL);
-    if (!is_ours) {
-        return;
-    }
     if (what.place != NULL && is_present && sim_check_line_place(world, conn->client, what.place)) {
         sim_node_learnt(me);
     }
@@ -73,6 +62,26 @@ static void ran(void *owner, const struct server_ran *told) {
                                        .resource = what.resource,
                                        .take = what.take,
                                        .permits = (uint8_t)what.permits});
+}
+
+static void ran(void *owner, const struct server_ran *told) {
+    struct sim_node *me = owner;
+    struct sim_world *world = me->world;
+    const struct sim_conn *conn = told->connection->owner;
+    const bool is_present = conn->generation == world->clients[conn->client].generation;
+    struct sim_ran what;
+    uint32_t nth = 0;
+    if (is_present && resp_is(&told->command->args[0], "subscribe")) {
+        sim_check_line_listens(world, me->index, conn->client);
+    }
+    for (; sim_wire_read(told, nth, &what); nth++) {
+        sim_check_permits_ran(world, me->index, &what);
+        ran_for(me, conn, what);
+    }
+    if (nth == 0) {
+        sim_check_permits_ran(world, me->index, NULL);
+        return;
+    }
     if (world->options.faults & 1u << SIM_FAULT_STALE &&
         sim_chance(&world->past_random, NOTED_PERCENT)) {
         server_keys_copy(&me->past, &me->server->keys);

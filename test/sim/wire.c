@@ -218,8 +218,38 @@ static bool read_script(const struct server_ran *ran, struct sim_ran *out) {
     return true;
 }
 
-bool sim_wire_read(const struct server_ran *ran, struct sim_ran *out) {
+/* One of the locks that a command extends: its value and three more arguments, its key, which may
+ * have a counter behind it, and its character of the answer. */
+static bool read_many(const struct server_ran *ran, uint32_t nth, struct sim_ran *out) {
+    const struct resp_command *command = ran->command;
+    const char *text = ran->reply[0] == '$' ? memchr(ran->reply, '\n', ran->reply_length) : NULL;
+    size_t key = 3, value = 3 + keys_of(command);
+    for (uint32_t i = 0; i < nth; i++, value += 4) {
+        key += is_there(command, value + 2) ? 2 : 1;
+    }
+    if (value >= command->count || text == NULL) {
+        return false;
+    }
+    out->command = SIM_EXTEND;
+    out->token = command->args[value].data;
+    out->ttl_ms = (uint32_t)number(command, value + 1);
+    out->verdict = text[1 + nth] == '1' ? SIM_YES : text[1 + nth] == '0' ? SIM_NO : SIM_ERROR;
+    read_slots(command, key, 1, out);
+    return true;
+}
+
+bool sim_wire_is_many(const struct server_ran *ran) {
+    return ran->script != NULL && begins(ran->script, "extend_many");
+}
+
+bool sim_wire_read(const struct server_ran *ran, uint32_t nth, struct sim_ran *out) {
     *out = (struct sim_ran){.token = NULL};
+    if (sim_wire_is_many(ran)) {
+        return read_many(ran, nth, out);
+    }
+    if (nth > 0) {
+        return false;
+    }
     if (ran->script != NULL) {
         return ran->command->count > 3 && read_script(ran, out);
     }

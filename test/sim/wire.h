@@ -44,7 +44,11 @@ struct sim_ran {
     bool reads;       /* it is a reader's */
 };
 
-/* False if it is none of a lock's commands. */
-bool sim_wire_read(const struct server_ran *ran, struct sim_ran *out);
+/* A command may be of several locks; nth counts them from 0. False: there are no more of them, or it
+ * is none of a lock's commands. */
+bool sim_wire_read(const struct server_ran *ran, uint32_t nth, struct sim_ran *out);
+
+/* Whether it extends several locks. */
+bool sim_wire_is_many(const struct server_ran *ran);
 
 #endif

@@ -166,6 +166,7 @@ static void add_word(char *said, const char *word, size_t length) {
     static const char *const names[] = {[RL_COMMAND_TAKE] = "take",
                                         [RL_COMMAND_RAISE] = "raise",
                                         [RL_COMMAND_EXTEND] = "extend",
+                                        [RL_COMMAND_EXTEND_MANY] = "extend_many",
                                         [RL_COMMAND_UPGRADE] = "upgrade",
                                         [RL_COMMAND_RELEASE] = "release",
                                         [RL_COMMAND_READ] = "read",
@@ -279,6 +280,43 @@ static void announces_where_both_want_it(void **state) {
         words_of(wire, rl_command_format(wire, &command), said);
         assert_string_equal(said, both == 3 ? "release_line 1 a T 0 . 1" : "release_line 1 a T 0");
     }
+}
+
+static void extends_many_at_once(void **state) {
+    (void)state;
+    const struct rl_bytes names[] = {{"a", 1}, {"b", 1}, {"c", 1}};
+    const struct rl_target plain = {.resources = &names[0], .n = 1, .retention_ms = 5},
+                           held = {.resources = &names[1],
+                                   .n = 1,
+                                   .retention_ms = 5,
+                                   .holder = "h",
+                                   .holder_length = 1},
+                           permits = {.resources = &names[2], .n = 1, .permits = 3, .take = 1};
+    struct rl_request many[] = {
+        {.kind = RL_COMMAND_EXTEND, .target = &plain, .token = TOKEN, .ttl_ms = 9},
+        {.kind = RL_COMMAND_EXTEND, .target = &held, .token = TOKEN, .ttl_ms = 8, .counter = 7},
+        {.kind = RL_COMMAND_EXTEND,
+         .target = &permits,
+         .token = TOKEN,
+         .ttl_ms = 6,
+         .lock_mode = RL_PERMIT,
+         .slots = {{2}, 1}},
+    };
+    char wire[ROOM], said[SAID_MAX];
+    many[0].next = &many[1];
+    many[1].next = &many[2];
+    for (size_t i = 0; i < COUNT(many); i++) {
+        assert_true(rl_command_extends_one_key(&many[i]));
+    }
+    assert_true(rl_command_many_room(many, 3) <= sizeof wire);
+    words_of(wire, rl_command_format_many(wire, sizeof wire, many, 3), said);
+    assert_string_equal(said,
+                        "extend_many 4 a b libredlock:fence:b libredlock:slot:2:{c} "
+                        "T 9 . . T:h 8 7 5 T 6 . .");
+    many[0].lock_mode = RL_SHARED;
+    assert_false(rl_command_extends_one_key(&many[0]));
+    many[2].slots = (struct rl_slots){{1, 2}, 2};
+    assert_false(rl_command_extends_one_key(&many[2]));
 }
 
 static void says_what_a_command_is_for(void **state) {
@@ -446,6 +484,7 @@ int main(void) {
         cmocka_unit_test(says_the_same_with_its_script),
         cmocka_unit_test(writes_any_bytes),
         cmocka_unit_test(announces_where_both_want_it),
+        cmocka_unit_test(extends_many_at_once),
         cmocka_unit_test(says_what_a_command_is_for),
         cmocka_unit_test(has_room_for_every_command),
         cmocka_unit_test(reserves_what_its_release_takes),

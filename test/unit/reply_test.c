@@ -296,6 +296,25 @@ static void judges_scripts(void **state) {
     }
 }
 
+/* A character for each lock, as many as the node keeps of a text. */
+static void judges_each_of_many(void **state) {
+    (void)state;
+    static const char *const bad[] = {"", "2", "1 0", "10x", ":1\r\n"};
+    struct fixture f;
+    struct rl_answer all = judge_bulk(&f, RL_COMMAND_EXTEND_MANY, "10w");
+    assert_int_equal(all.verdict, RL_YES);
+    assert_int_equal(rl_reply_judge_one(&all, 0).verdict, RL_YES);
+    assert_int_equal(rl_reply_judge_one(&all, 1).verdict, RL_NO);
+    assert_int_equal(rl_reply_judge_one(&all, 2).verdict, RL_ERROR);
+    assert_int_equal(rl_reply_judge_one(&all, 2).reason, REDLOCK_ERR_NODE_WRONGTYPE);
+    all = judge(&f, RL_COMMAND_EXTEND_MANY, "-OOM no memory\r\n");
+    assert_int_equal(rl_reply_judge_one(&all, 63).reason, REDLOCK_ERR_NODE_OOM);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        assert_int_equal(judge_bulk(&f, RL_COMMAND_EXTEND_MANY, bad[i]).verdict, RL_NOT_REDIS);
+    }
+    assert_int_equal(judge(&f, RL_COMMAND_EXTEND_MANY, ":1\r\n").verdict, RL_NOT_REDIS);
+}
+
 static void says_what_became_of_an_upgrade(void **state) {
     (void)state;
     static const struct {
@@ -452,6 +471,7 @@ int main(void) {
         cmocka_unit_test(takes_a_sighting),
         cmocka_unit_test(is_not_fooled_by_a_zero),
         cmocka_unit_test(judges_scripts),
+        cmocka_unit_test(judges_each_of_many),
         cmocka_unit_test(says_what_became_of_an_upgrade),
         cmocka_unit_test(shows_who_reads),
         cmocka_unit_test(gives_a_reason),

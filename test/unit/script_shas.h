@@ -6,7 +6,8 @@
 
 #define TAKE_SHA "634763b6d68536d0b7c03bc4cbc5e4f03340646d"
 #define RAISE_SHA "bee95b1fecc5350454d1a8d5d9b0f8f9f95fbb66"
-#define EXTEND_SHA "ea11b0c9697f24122a00a1183dde7a9e385e6550"
+#define EXTEND_SHA "5a2ddc4ad865bbd1a0d5bd25a50f0a8ed19054ca"
+#define EXTEND_MANY_SHA "3bf41edd20e9a929467c473772ed2bb7d25a7553"
 #define UPGRADE_SHA "6dcfea0bcf548e9bc7dedc0032c176734f77a15e"
 #define RELEASE_SHA "0f117814c511f7fbbe88618883d11c58510ba453"
 #define READ_SHA "442dd2b400459a71a05ef85deeb5403813613362"
@@ -19,9 +20,9 @@
 #define SET_PERMITS_SHA "aa9fa008d3c933e40691114792199014c1ad2217"
 #define SLOTS_SHA "5c53c82e4efc25d22fa41bce6f131dd1b0f4b2d7"
 
-#define SCRIPT_SHAS                                                                                \
-    TAKE_SHA, RAISE_SHA, EXTEND_SHA, UPGRADE_SHA, RELEASE_SHA, READ_SHA, JOIN_SHA,                 \
-        RELEASE_LINE_SHA, RELEASE_PERMIT_SHA, LEAVE_SHA, WAITER_SHA, READERS_SHA, SET_PERMITS_SHA, \
-        SLOTS_SHA
+#define SCRIPT_SHAS                                                                         \
+    TAKE_SHA, RAISE_SHA, EXTEND_SHA, EXTEND_MANY_SHA, UPGRADE_SHA, RELEASE_SHA, READ_SHA,   \
+        JOIN_SHA, RELEASE_LINE_SHA, RELEASE_PERMIT_SHA, LEAVE_SHA, WAITER_SHA, READERS_SHA, \
+        SET_PERMITS_SHA, SLOTS_SHA
 
 #endif

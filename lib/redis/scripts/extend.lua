@@ -19,11 +19,7 @@
 -- so, and not all: an extension that runs late, behind an upgrade that was counted, must not let
 -- readers in. What a writer has left so is a reading phase that begins: readers that wait here are
 -- let in, as behind a writer that goes, and shut the door if writers wait (release_line.lua).
---
--- The counters last as long as a hold does, and one that is below the fence is raised to it. What
--- hinders that, a node that is full, a counter that is none, does not hinder the extension (pcall):
--- the lock is worth more. (An ACL that forbids the counters' names does; it would have forbidden
--- the grant.)
+-- include: part_raise.lua
 local v, ms, f, mode = ARGV[1], ARGV[2], ARGV[3] or '', ARGV[5]
 local n = f == '' and #KEYS or #KEYS / 2
 if not mode then
@@ -59,15 +55,5 @@ else
         end
     end
 end
-for i = n + 1, #KEYS do
-    local c = redis.pcall('get', KEYS[i])
-    if type(c) ~= 'table' then
-        c = tonumber(c or 0)
-        if c and c < tonumber(f) then
-            redis.pcall('set', KEYS[i], f, 'PX', ARGV[4])
-        elseif c then
-            redis.pcall('pexpire', KEYS[i], ARGV[4])
-        end
-    end
-end
+for i = n + 1, #KEYS do raise(KEYS[i], f, ARGV[4]) end
 return 1
