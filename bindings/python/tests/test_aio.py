@@ -246,9 +246,11 @@ def test_a_lock_that_is_collected_is_released(five):
 
 def test_another_event_loop_is_refused(five):
     async def story(client):
+        lock = client.lock("orders")
+
         def other():
             with pytest.raises(redlock.WrongThreadError):
-                asyncio.run(client.lock("orders").acquire())
+                asyncio.run(lock.acquire())
 
         await asyncio.get_running_loop().run_in_executor(None, other)
 
