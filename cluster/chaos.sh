@@ -49,7 +49,8 @@ if [ -z "${REDLOCK_CHAOS_CLIENT-}" ] || [ -z "${REDLOCK_CHAOS_CLOCK-}" ]; then
     REDLOCK_CHAOS_CLOCK=$build/cluster/chaos/redlock-chaos-clock.so
     REDLOCK_CHAOS_REDLOCK=$build/cli/redlock
     REDLOCK_CHAOS_PYTHON=$build/bindings/python
-    export REDLOCK_CHAOS_CLIENT REDLOCK_CHAOS_CLOCK REDLOCK_CHAOS_REDLOCK REDLOCK_CHAOS_PYTHON
+    REDLOCK_CHAOS_NODE=$build/bindings/node/redlock.node
+    export REDLOCK_CHAOS_CLIENT REDLOCK_CHAOS_CLOCK REDLOCK_CHAOS_REDLOCK REDLOCK_CHAOS_PYTHON REDLOCK_CHAOS_NODE
 fi
 command -v python3 >/dev/null 2>&1 || {
     echo 'chaos.sh: python3 is not installed; as root: sh cluster/setup.sh chaos' >&2

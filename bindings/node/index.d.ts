@@ -87,7 +87,7 @@ export class Lock implements AsyncDisposable {
   readonly slots: number[] | undefined;
   /** Any party that knows it can release the lock. "" when the lock is over. */
   readonly token: string;
-  /** How much validity is left now; 0 if none. */
+  /** How much validity is left now, with a fraction; 0 if none. */
   readonly remaining: number;
   /** Ask right before each step that must not be done twice. */
   readonly isValid: boolean;

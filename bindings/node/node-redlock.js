@@ -45,7 +45,7 @@ class Lock {
     this.resources = resources;
     this.value = lock.token;
     this.attempts = [];
-    this.expiration = Date.now() + lock.remaining;
+    this.expiration = Date.now() + Math.floor(lock.remaining);
     this.#lock = lock;
   }
 

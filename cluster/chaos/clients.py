@@ -56,11 +56,11 @@ class Clients:
         self._started = 0
         self._slots: dict[str, _Process] = {}
 
-    def _command(self, process: int, program: list[str]) -> list[str]:
+    def _command(self, process: int, slot: str) -> list[str]:
         """See redlock-chaos-client --help."""
         asked = self._asked
         control = [] if asked.control in (None, *NOT_OF_CLIENTS) else ["--control", asked.control]
-        return program + _options(
+        return self._asked.programs[int(slot[1:]) - 1] + _options(
             nodes=self._urls,
             dir=self._folder,
             process=process,
@@ -97,9 +97,7 @@ class Clients:
             self._started += 1
             number = self._started
             is_shell = slot in self._shells
-            is_python = not is_shell and int(slot[1:]) > self._asked.processes - self._asked.python
-            program = self._asked.python_program if is_python else [str(self._asked.program)]
-            command = self._shell_command(number) if is_shell else self._command(number, program)
+            command = self._shell_command(number) if is_shell else self._command(number, slot)
             output = self._folder / "clients" / f"{number}.log"
             with output.open("wb") as log:
                 popen = subprocess.Popen(

@@ -73,8 +73,8 @@ def complete(asked: Namespace, backend: Backend) -> None:
     """What follows from the options: it is asked from here on, too."""
     asked.scenario = choose(asked, backend)
     asked.workload = asked.workload or asked.scenario.workload
-    if asked.python and asked.workload == "permits":
-        raise ChaosError("--python: its clients know no permits")
+    if (asked.python or asked.node) and asked.workload == "permits":
+        raise ChaosError("--python, --node: their clients know no permits")
     if asked.scenario.changes:
         if asked.tls:
             raise ChaosError("--tls: clients find new nodes by the set, without their certificate")
@@ -102,7 +102,10 @@ def find_programs(asked: Namespace) -> None:
         raise ChaosError(f"{asked.program} cannot be executed")
     if asked.shells or asked.scenario.changes:
         asked.redlock = find_file(asked.redlock, "REDLOCK_CHAOS_REDLOCK", "redlock")
-    asked.python_program = find_python() if asked.python else []
+    # In the order of their slots.
+    asked.programs = [[str(asked.program)]] * (asked.processes - asked.python - asked.node)
+    asked.programs += [find_node()] * asked.node if asked.node else []
+    asked.programs += [find_python()] * asked.python if asked.python else []
 
 
 def find_python() -> list[str]:
@@ -114,6 +117,15 @@ def find_python() -> list[str]:
         if tried.returncode == 0:
             return [python, str(Path(__file__).with_name("python_client.py"))]
     raise ChaosError(f"--python: no package: {tried.stderr.strip()[-200:]} (python3-cffi, python3-dev)")
+
+
+def find_node() -> list[str]:
+    """A client in Node.js: with the addon that the build made."""
+    os.environ["REDLOCK_NODE_ADDON"] = str(find_file(None, "REDLOCK_CHAOS_NODE", "the addon (nodejs, libnode-dev)"))
+    node = shutil.which("node")
+    if not node:
+        raise ChaosError("--node: there is no node (nodejs)")
+    return [node, str(Path(__file__).with_name("node_client.js"))]
 
 
 def report_folder(asked: Namespace, work: Path) -> Path:

@@ -93,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
         default=0,
         help="so many of them use the package for Python, with the workload register (0)",
     )
+    add("--node", type=int, default=0, help="... and so many the one for Node.js (0)")
     add("--clients", type=int, default=4, help="clients in each process (4)")
     add("--resources", type=int, default=3, help="locks that they compete for (3)")
     add("--ttl-ms", type=int, default=1500, help="ttl of a lock; faults last in proportion (1500)")
@@ -146,6 +147,7 @@ _RANGES = {
     "seconds": (1, 86400),
     "processes": (1, 64),
     "python": (0, 64),
+    "node": (0, 64),
     "clients": (1, 256),
     "resources": (1, 1000),
     "ttl_ms": (200, 60000),
@@ -170,8 +172,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
             parser.error(f"{option} {getattr(asked, name)}: it is {least} to {most}")
     if asked.scenario and asked.faults:
         parser.error("--scenario and --faults exclude each other: a scenario is a list of faults")
-    if asked.python > asked.processes:
-        parser.error("--python: no more than --processes")
+    if asked.python + asked.node > asked.processes:
+        parser.error("--python, --node: together no more than --processes")
     if asked.backend == "compose" and asked.nodes != 5:
         parser.error("--nodes: cluster/docker-compose.yml has 5")
     if asked.tls and asked.backend == "compose":

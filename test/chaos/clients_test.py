@@ -33,7 +33,7 @@ class Ends(unittest.TestCase):
         program = self.folder / "program"
         program.write_text(f"#!/bin/sh\ncd '{self.folder}'\n{text}\nwhile :; do sleep 0.05; done\n")
         program.chmod(0o755)
-        asked = Namespace(program=program, processes=1, shells=0, python=0, clients=1, resources=1,
+        asked = Namespace(programs=[[str(program)]], processes=1, shells=0, clients=1, resources=1,
                           ttl_ms=500, wait_ms=0, work_ms=1, seed=1, workload="register",
                           control=None, guard="off", seconds=1, permits=0, max_hold_ms=0)
         clients = Clients(asked, ["redis://127.0.0.1:1"], self.folder)

@@ -2,7 +2,7 @@
 # A short seeded run of one scenario of cluster/chaos.sh on local processes: it must hold. Or, with
 # clients that are wrong on purpose: it must not.
 #
-#   scenario_test.sh ROOT SCENARIO SECONDS [CONTROL [GUARD [--tls]]]    an empty CONTROL is none
+#   scenario_test.sh ROOT SCENARIO SECONDS [CONTROL [GUARD [OPTION...]]]    an empty CONTROL is none
 #
 # REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build made, and REDLOCK_CHAOS_REDLOCK
 # redlock(1), if there is one: some holders of permits are shells then. Overlaps that a broken
@@ -16,7 +16,7 @@ scenario=$2
 seconds=$3
 control=${4-}
 guard=${5-off}
-tls=${6-}
+shift "$(($# > 5 ? 5 : $#))"
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-scenario.XXXXXX") || exit 2
 child=''
@@ -39,14 +39,16 @@ line) crowd='--processes 16 --clients 1 --resources 1' ;;
 esac
 [ -n "${REDLOCK_CHAOS_REDLOCK-}" ] || crowd="$crowd --shells 0"
 
-# run_it SEED: its status
+# run_it SEED OPTION...: its status
 run_it() {
     rm -rf "$scratch/run"
+    run_seed=$1
+    shift
     # $crowd is several words.
     # shellcheck disable=SC2086
-    sh "$root/cluster/chaos.sh" --scenario "$scenario" --seconds "$seconds" --seed "$1" --ttl-ms 700 \
+    sh "$root/cluster/chaos.sh" --scenario "$scenario" --seconds "$seconds" --seed "$run_seed" --ttl-ms 700 \
         --guard "$guard" --wait-ms 4000 $crowd --workload "$workload" \
-        --report "$scratch/run" ${control:+--control "$control"} ${tls:+"$tls"} >"$scratch/log" 2>&1 &
+        --report "$scratch/run" ${control:+--control "$control"} "$@" >"$scratch/log" 2>&1 &
     child=$!
     wait "$child"
     status=$?
@@ -55,12 +57,12 @@ run_it() {
 }
 
 if [ -z "$control" ]; then
-    run_it 39 # five seconds of "line" have a fault of each kind then, and a calm
+    run_it 39 "$@" # five seconds of "line" have a fault of each kind then, and a calm
     result "$scenario holds" $? "$scratch/log"
 else
     # How often one of them does what is wrong in so few seconds is chance, and less on a busy machine.
     for seed in $(seq 4 13); do
-        run_it "$seed"
+        run_it "$seed" "$@"
         [ "$status" -eq 0 ] || break
     done
     [ "$status" -eq 1 ]

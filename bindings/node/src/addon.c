@@ -42,7 +42,11 @@ struct node_client *node_read_client(napi_env env, napi_value value) {
     return client;
 }
 
-struct node_entry *node_read_entry(napi_env env, const napi_value *argv) {
+struct node_entry *node_read_entry(napi_env env, napi_callback_info info,
+                                   napi_value argv[NODE_ARGS_MAX]) {
+    napi_value own[NODE_ARGS_MAX];
+    argv = argv != NULL ? argv : own;
+    node_args(env, info, argv);
     struct node_client *client = node_read_client(env, argv[0]);
     uint32_t id = 0;
     napi_get_value_uint32(env, argv[1], &id);

@@ -125,9 +125,15 @@ const char *node_read_text(napi_env env, napi_value value, const char *what, siz
                            struct node_texts *texts);
 void node_texts_free(struct node_texts *texts);
 
+#define NODE_ARGS_MAX 4
+/* A function's arguments; those that were not given are undefined. */
+void node_args(napi_env env, napi_callback_info info, napi_value argv[NODE_ARGS_MAX]);
+
 struct node_client *node_read_client(napi_env env, napi_value value);
-/* The arguments of most functions: a client and the number of an entry in use. */
-struct node_entry *node_read_entry(napi_env env, const napi_value *argv);
+/* The arguments of most functions: a client and the number of an entry in use. NULL after a throw.
+ * argv, if it is not NULL, gets all of them. */
+struct node_entry *node_read_entry(napi_env env, napi_callback_info info,
+                                   napi_value argv[NODE_ARGS_MAX]);
 
 /* An array of texts, or a single one: n of them, at most max. False after a throw. */
 bool node_read_list(napi_env env, napi_value value, const char *what, uint32_t max, uint32_t *n,
@@ -137,10 +143,6 @@ bool node_read_list(napi_env env, napi_value value, const char *what, uint32_t m
 napi_value node_throw(napi_env env, int status, const char *text);
 napi_value node_number(napi_env env, double number);
 napi_value node_text(napi_env env, const char *text);
-
-#define NODE_ARGS_MAX 4
-/* A function's arguments; those that were not given are undefined. */
-void node_args(napi_env env, napi_callback_info info, napi_value argv[NODE_ARGS_MAX]);
 
 /* -- What JavaScript gets -- */
 

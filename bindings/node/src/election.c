@@ -90,18 +90,15 @@ static napi_value node_elect(napi_env env, napi_callback_info info) {
 
 /* (client, id) */
 static napi_value node_resign(napi_env env, napi_callback_info info) {
-    napi_value argv[NODE_ARGS_MAX];
-    node_args(env, info, argv);
-    struct node_entry *entry = node_read_entry(env, argv);
+    struct node_entry *entry = node_read_entry(env, info, NULL);
     int status = entry != NULL ? redlock_election_resign(entry->election, on_resigned, entry) : 0;
     return status != 0 ? node_throw(env, status, redlock_strerror(status)) : NULL;
 }
 
 /* (client, id) */
 static napi_value node_is_leader(napi_env env, napi_callback_info info) {
-    napi_value argv[NODE_ARGS_MAX], is_leader = NULL;
-    node_args(env, info, argv);
-    struct node_entry *entry = node_read_entry(env, argv);
+    napi_value is_leader = NULL;
+    struct node_entry *entry = node_read_entry(env, info, NULL);
     if (entry != NULL) {
         napi_get_boolean(env, redlock_election_is_leader(entry->election) != 0, &is_leader);
     }

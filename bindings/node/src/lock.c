@@ -158,8 +158,7 @@ static napi_value node_extend(napi_env env, napi_callback_info info) {
     napi_value argv[NODE_ARGS_MAX];
     int64_t ttl_ms = 0;
     int status;
-    node_args(env, info, argv);
-    struct node_entry *entry = node_read_entry(env, argv);
+    struct node_entry *entry = node_read_entry(env, info, argv);
     if (entry == NULL) {
         return NULL;
     }
@@ -177,50 +176,42 @@ static napi_value node_extend(napi_env env, napi_callback_info info) {
 
 /* (client, id) */
 static napi_value node_release(napi_env env, napi_callback_info info) {
-    napi_value argv[NODE_ARGS_MAX];
-    node_args(env, info, argv);
-    struct node_entry *entry = node_read_entry(env, argv);
+    struct node_entry *entry = node_read_entry(env, info, NULL);
     int status = entry != NULL ? redlock_release(entry->lock, on_released, entry) : 0;
     return status != 0 ? throw_message(env, entry, status) : NULL;
 }
 
 /* (client, id): of an acquire. It may have ended just now. */
 static napi_value node_cancel(napi_env env, napi_callback_info info) {
-    napi_value argv[NODE_ARGS_MAX];
-    node_args(env, info, argv);
-    struct node_entry *entry = node_read_entry(env, argv);
+    struct node_entry *entry = node_read_entry(env, info, NULL);
     if (entry != NULL) {
         redlock_cancel(entry->lock);
     }
     return NULL;
 }
 
-/* (client, id): 0 without validity, else how much is left, rounded up to 1 ms */
+/* (client, id): ms of validity; 0: none */
 static napi_value node_remaining(napi_env env, napi_callback_info info) {
-    napi_value argv[NODE_ARGS_MAX];
-    node_args(env, info, argv);
-    struct node_entry *entry = node_read_entry(env, argv);
+    struct node_entry *entry = node_read_entry(env, info, NULL);
     if (entry == NULL) {
         return NULL;
     }
-    int64_t ms = redlock_lock_remaining_ms(entry->lock);
-    return node_number(env, ms > 0 ? (double)ms : redlock_lock_is_valid(entry->lock));
+    const uint64_t until_ns = redlock_lock_valid_until_ns(entry->lock);
+    const uint64_t now_ns = redlock_now_ns();
+    return node_number(env, until_ns > now_ns ? (double)(until_ns - now_ns) / 1e6 : 0);
 }
 
 /* (client, id) */
 static napi_value node_token(napi_env env, napi_callback_info info) {
-    napi_value argv[NODE_ARGS_MAX];
-    node_args(env, info, argv);
-    struct node_entry *entry = node_read_entry(env, argv);
+    struct node_entry *entry = node_read_entry(env, info, NULL);
     return entry != NULL ? node_text(env, redlock_lock_token(entry->lock)) : NULL;
 }
 
 /* (client, id): an array */
 static napi_value node_slots(napi_env env, napi_callback_info info) {
-    napi_value argv[NODE_ARGS_MAX], slots;
+    napi_value slots;
     int32_t slot;
-    node_args(env, info, argv);
-    struct node_entry *entry = node_read_entry(env, argv);
+    struct node_entry *entry = node_read_entry(env, info, NULL);
     napi_create_array(env, &slots);
     for (uint32_t i = 0;
          entry != NULL && (slot = redlock_lock_slot(entry->lock, i)) != REDLOCK_NO_SLOT; i++) {
@@ -229,9 +220,16 @@ static napi_value node_slots(napi_env env, napi_callback_info info) {
     return slots;
 }
 
+/* (): the library's clock, in ns, of which the chaos script's clients write their records */
+static napi_value node_now(napi_env env, napi_callback_info info) {
+    napi_value now = NULL;
+    (void)info;
+    napi_create_bigint_uint64(env, redlock_now_ns(), &now);
+    return now;
+}
+
 const node_function node_lock_functions[] = {
-    {"acquire", node_acquire},     {"extend", node_extend},
-    {"release", node_release},     {"cancel", node_cancel},
-    {"remaining", node_remaining}, {"token", node_token},
-    {"slots", node_slots},         {NULL, NULL},
+    {"acquire", node_acquire}, {"extend", node_extend}, {"release", node_release},
+    {"cancel", node_cancel},   {"now", node_now},       {"remaining", node_remaining},
+    {"token", node_token},     {"slots", node_slots},   {NULL, NULL},
 };

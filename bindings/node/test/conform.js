@@ -14,9 +14,9 @@ const requests = {
     const lock = await client.acquire(key,
       { ttl: Number(ttl), tries: Number(tries), wait: Infinity, autoExtend: false });
     locks.set(key, lock);
-    return `granted ${lock.token} ${lock.remaining}`;
+    return `granted ${lock.token} ${Math.floor(lock.remaining)}`;
   },
-  extend: async (key, ttl) => `extended ${await locks.get(key).extend(Number(ttl))}`,
+  extend: async (key, ttl) => `extended ${Math.floor(await locks.get(key).extend(Number(ttl)))}`,
   async release(key) {
     await locks.get(key).release();
     return 'released';

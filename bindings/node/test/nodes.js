@@ -1,9 +1,11 @@
 'use strict';
-// Real redis-servers for one test file, each on a free port, ended with it.
+// Real redis-servers for one test file, each on a free port, ended with it. With a folder of certificates
+// (cluster/certificates.sh) they speak TLS and nothing else.
 
 const { spawn } = require('node:child_process');
 const { mkdtempSync, rmSync } = require('node:fs');
 const net = require('node:net');
+const tls = require('node:tls');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 
@@ -19,9 +21,10 @@ function freePort() {
 }
 
 // One command, its answer's first line.
-function ask(port, ...words) {
+function ask(port, certificates, ...words) {
   return new Promise((resolve, reject) => {
-    const socket = net.connect(port, '127.0.0.1');
+    const socket = certificates ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+      : net.connect(port, '127.0.0.1');
     socket.once('error', reject);
     socket.once('data', (bytes) => {
       socket.destroy();
@@ -32,24 +35,28 @@ function ask(port, ...words) {
 }
 
 class Node {
-  constructor(folder, port) {
+  constructor(folder, port, certificates) {
     this.port = port;
-    this.url = `redis://127.0.0.1:${port}`;
+    this.url = `redis${certificates ? 's' : ''}://127.0.0.1:${port}`;
     this.folder = folder;
+    this.certificates = certificates;
   }
 
   async start() {
-    this.process = spawn(server, ['--port', this.port, '--bind', '127.0.0.1', '--save', '',
-      '--dir', this.folder, '--maxmemory-policy', 'noeviction'], { stdio: 'ignore' });
+    const doors = !this.certificates ? ['--port', this.port]
+      : ['--port', '0', '--tls-port', this.port, '--tls-auth-clients', 'no', '--tls-ca-cert-file', `${this.certificates}/ca.crt`,
+        '--tls-cert-file', `${this.certificates}/node.crt`, '--tls-key-file', `${this.certificates}/node.key`];
+    this.process = spawn(server, [...doors, '--bind', '127.0.0.1', '--save', '', '--dir', this.folder,
+      '--maxmemory-policy', 'noeviction'], { stdio: 'ignore' });
     this.ended = new Promise((resolve) => this.process.once('exit', resolve));
     for (;;) {
       if (this.process.exitCode !== null) throw new Error(`${server} does not start`);
-      if (await ask(this.port, 'PING').catch(() => '') === '+PONG') return;
+      if (await this.ask('PING').catch(() => '') === '+PONG') return;
     }
   }
 
   ask(...words) {
-    return ask(this.port, ...words);
+    return ask(this.port, this.certificates, ...words);
   }
 
   async kill() {
@@ -58,11 +65,11 @@ class Node {
   }
 }
 
-async function startNodes(count = 3) {
+async function startNodes(count = 3, certificates = undefined) {
   const folder = mkdtempSync(join(tmpdir(), 'redlock-node.'));
   const nodes = [];
   while (nodes.length < count) {
-    const node = new Node(folder, await freePort());
+    const node = new Node(folder, await freePort(), certificates);
     await node.start().then(() => nodes.push(node), () => {}); // the port was taken meanwhile
   }
   process.on('exit', () => {

@@ -32,7 +32,7 @@ from .errors import (AlreadyHeldError, BusyError, CanceledError, ClosedError, De
 
 Done = Callable[["Error | None"], None]
 Begin = Callable[[Done], Callable[[], None]]
-Self = TypeVar("Self")
+Answer = TypeVar("Answer")
 
 _GUARDS = {"off": 0, "observed": 1, "strict": 2}
 _NO_LIMIT = lib.REDLOCK_NO_LIMIT
@@ -100,12 +100,10 @@ class _Item:
         return self.on_done is None
 
     def forget(self) -> None:
-        """It is over: the item is kept as long as anything is pending."""
+        """It is over: the item is kept as long as anything is pending. The library's object was freed before,
+        or with its client."""
         if self.is_idle():
             self.client._items.pop(self.c.id, None)
-
-    def close(self) -> None:
-        """The client is closed, and all of its objects are freed."""
 
 
 class _Hold(_Item):
@@ -133,11 +131,14 @@ class _Hold(_Item):
         """Cancels what is pending and releases what is held, in the background."""
         if self.lock is not None:
             lib.py_free(self.lock, self.c)
-            self.lock = None
-            owner = self.owner()
-            if owner is not None and owner._hold is self:
-                owner._hold = None
         self.forget()
+
+    def forget(self) -> None:
+        self.lock = None
+        owner = self.owner()
+        if owner is not None and owner._hold is self:
+            owner._hold = None
+        super().forget()
 
     def on_events(self, events: int, done: int, extended: int, lost: int) -> None:
         if events & lib.PY_LOST and self.lock is not None:
@@ -156,13 +157,6 @@ class _Hold(_Item):
 
     def is_idle(self) -> bool:
         return self.on_done is None and self.on_extended is None
-
-    def close(self) -> None:
-        self.lock = None
-        owner = self.owner()
-        if owner is not None and owner._hold is self:
-            owner._hold = None
-        self.forget()
 
 
 class LockBase:
@@ -366,6 +360,28 @@ class ElectionBase:
             raise NotHeldError(f"{self._title}: it is no candidate")
         return self._campaign
 
+    # -- What it has: any thread --
+
+    def is_leader(self) -> bool:
+        """Does it lead, by the clock now? Ask right before each action of the leader."""
+        return self._ask()[0]
+
+    @property
+    def fence(self) -> int | None:
+        """With `fencing`: a number larger than those of all leaderships before."""
+        return self._ask()[1]
+
+    @property
+    def leader(self) -> str | None:
+        """The name of the candidate that leads, as far as it is known."""
+        return self._ask()[2]
+
+    def _ask(self) -> tuple[bool, int | None, str | None]:
+        try:
+            return self._client._ask(self._state)
+        except (ClosedError, ForkedError):
+            return False, None, None
+
     def _state(self) -> tuple[bool, int | None, str | None]:
         """Does it lead; its fence; who leads."""
         if self._campaign is None:
@@ -400,17 +416,14 @@ class _Campaign(_Item):
     def drop(self) -> None:
         if self.election is not None:
             lib.redlock_election_free(self.election)
-            self.election = None
-            self.owner.elected.clear()
-            if self.owner._campaign is self:
-                self.owner._campaign = None
         self.forget()
 
-    def close(self) -> None:
+    def forget(self) -> None:
         self.election = None
-        self.owner.elected.clear()
-        self.owner._campaign = None
-        self.forget()
+        if self.owner._campaign is self:
+            self.owner.elected.clear()
+            self.owner._campaign = None
+        super().forget()
 
 
 AnyLock = TypeVar("AnyLock", bound=LockBase)
@@ -543,7 +556,7 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         if self._last_id in [number for number, *_ in got]:
             self._client = None
             for one in list(self._items.values()):
-                one.close()
+                one.forget()
         for number, *what in got:
             item = self._items.get(number)
             if item is not None:
@@ -556,8 +569,15 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         except BaseException:
             sys.excepthook(*sys.exc_info())
 
-    def _message(self) -> str:
-        return message_of(lib.redlock_client_message, self._client)
+    # -- Any thread --
+
+    def message(self) -> str:
+        """What is wrong with the nodes now: "4 of 5 nodes up; ..."."""
+        return self._ask(lambda: message_of(lib.redlock_client_message, self._client))
+
+    def metrics(self) -> str:
+        """Its metrics for Prometheus; include/redlock/metrics.h."""
+        return self._ask(self._metrics)
 
     def _metrics(self) -> str:
         size = lib.redlock_metrics_format(self._client, 0, ffi.NULL, 0) + 1024
@@ -565,7 +585,9 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         lib.redlock_metrics_format(self._client, 0, buffer, size)
         return str(ffi.string(buffer).decode())
 
-    # -- Any thread --
+    def _ask(self, question: Callable[[], Answer]) -> Answer:
+        """What it returns on the loop's thread. Raises ClosedError or ForkedError."""
+        raise NotImplementedError
 
     def _is_over(self) -> bool:
         return self._is_closing or self._client is None or self._pid != os.getpid()

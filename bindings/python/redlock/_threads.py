@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
 
-from ._core import Begin, ClientBase, Done, ElectionBase, LockBase, leaving, nothing
+from ._core import Answer, Begin, ClientBase, Done, ElectionBase, LockBase, leaving, nothing
 from ._native import lib
 from .errors import DeadlineError, Error, SystemFailureError, WrongThreadError
 
@@ -117,31 +117,6 @@ class Election(ElectionBase):
         if not self.elected.wait(timeout):
             raise DeadlineError(f"{self._title}: not elected in time")
 
-    def is_leader(self) -> bool:
-        """Does it lead, by the clock now? Ask right before each action of the leader."""
-        return self._ask()[0]
-
-    @property
-    def fence(self) -> int | None:
-        """With `fencing`: a number larger than those of all leaderships before."""
-        return self._ask()[1]
-
-    @property
-    def leader(self) -> str | None:
-        """The name of the candidate that leads, as far as it is known."""
-        return self._ask()[2]
-
-    def _ask(self) -> tuple[bool, int | None, str | None]:
-        states: list[tuple[bool, int | None, str | None]] = []
-
-        def begin(done: Done) -> Callable[[], None]:
-            states.append(self._state())
-            done(None)
-            return nothing
-
-        self._client._call(begin)
-        return states[0]
-
     def campaign(self) -> None:
         """Becomes a candidate, until resign(). It does not wait to be elected."""
         self._client._call(self._begin)
@@ -198,22 +173,14 @@ class Client(ClientBase[Lock, Election]):
         self._shut()
         atexit.unregister(self.close)
 
-    def message(self) -> str:
-        """What is wrong with the nodes now: "4 of 5 nodes up; ..."."""
-        return self._ask(self._message)
-
-    def metrics(self) -> str:
-        """Its metrics for Prometheus; include/redlock/metrics.h."""
-        return self._ask(self._metrics)
-
     def __enter__(self: AnyClient) -> AnyClient:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _ask(self, question: Callable[[], str]) -> str:
-        answers: list[str] = []
+    def _ask(self, question: Callable[[], Answer]) -> Answer:
+        answers: list[Answer] = []
 
         def begin(done: Done) -> Callable[[], None]:
             answers.append(question())

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ._core import Begin, ClientBase, ElectionBase, LockBase, leaving
+from ._core import Answer, Begin, ClientBase, ElectionBase, LockBase, leaving
 from ._native import lib
 from .errors import ClosedError, DeadlineError, Error, SystemFailureError, WrongThreadError
 
@@ -87,20 +87,6 @@ class Election(ElectionBase):
         except asyncio.TimeoutError:
             raise DeadlineError(f"{self._title}: not elected in time") from None
 
-    def is_leader(self) -> bool:
-        """Does it lead, by the clock now? Ask right before each action of the leader."""
-        return not self._client._is_over() and self._state()[0]
-
-    @property
-    def fence(self) -> int | None:
-        """With `fencing`: a number larger than those of all leaderships before."""
-        return self._state()[1]
-
-    @property
-    def leader(self) -> str | None:
-        """The name of the candidate that leads, as far as it is known."""
-        return self._state()[2]
-
     async def campaign(self) -> None:
         """Becomes a candidate, until resign(). It does not wait to be elected."""
         await self._client._call(self._begin)
@@ -159,15 +145,9 @@ class Client(ClientBase[Lock, Election]):
         await self._wait(self._close)
         self._shut()
 
-    def message(self) -> str:
-        """What is wrong with the nodes now: "4 of 5 nodes up; ..."."""
+    def _ask(self, question: Callable[[], Answer]) -> Answer:
         self._check()
-        return self._message()
-
-    def metrics(self) -> str:
-        """Its metrics for Prometheus; include/redlock/metrics.h."""
-        self._check()
-        return self._metrics()
+        return question()
 
     async def __aenter__(self: AnyClient) -> AnyClient:
         await self.open()

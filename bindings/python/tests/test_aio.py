@@ -213,6 +213,26 @@ def test_closing_beside_pending_calls(five):
     five.assert_free()
 
 
+def test_the_ends_of_a_release_and_of_the_client_in_one_turn(five):
+    """Nothing of a lock is used after the library has freed it with its client."""
+    async def main():
+        async with aio.Client(five.urls, guard="observed") as client:
+            lock = client.lock("orders")
+            await lock.acquire()
+            hold = lock._hold
+            client._dispatch = lambda: None  # a turn that lasts until both have ended
+            release, closing = asyncio.create_task(lock.release()), asyncio.create_task(client.close())
+            while not (hold.c.events and client._item.c.events):
+                await asyncio.sleep(0.001)
+            del client._dispatch
+            client._dispatch()
+            ended = await asyncio.gather(release, closing, return_exceptions=True)
+            assert type(ended[0]) in (type(None), redlock.CanceledError) and ended[1] is None
+
+    asyncio.run(main())
+    five.assert_free()
+
+
 def test_a_lock_that_is_collected_is_released(five):
     async def story(client):
         with pytest.warns(ResourceWarning, match="orders"):
@@ -226,9 +246,11 @@ def test_a_lock_that_is_collected_is_released(five):
 
 def test_another_event_loop_is_refused(five):
     async def story(client):
+        lock = client.lock("orders")
+
         def other():
             with pytest.raises(redlock.WrongThreadError):
-                asyncio.run(client.lock("orders").acquire())
+                asyncio.run(lock.acquire())
 
         await asyncio.get_running_loop().run_in_executor(None, other)
 
