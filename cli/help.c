@@ -68,7 +68,7 @@ const struct rl_command rl_commands[RL_CMDS] = {
          "  redlock run db:eu,db:us -- ./migrate.sh             # two locks, or none\n"
          "  redlock run --permits 3 uploads -- ./upload         # three at a time\n",
          "COMMAND's environment has REDLOCK_KEY, _TOKEN, _VALID_MS, _FENCE and _SLOT.\n"
-         "Exit status: COMMAND's; 1 another client has the lock (-E changes it); 69 too few\n"
+         "Exit status: COMMAND's; 1 another client has it (-E changes it); 69 too few\n"
          "nodes answer; 75 the lock was lost; others: redlock --help.\n"},
     [RL_CMD_ACQUIRE] =
         {"acquire", 1, 1, RL_CHILD_NONE, RL_KEYS_LIST, "[options] KEY[,KEY...]",
@@ -177,10 +177,10 @@ const struct rl_command rl_commands[RL_CMDS] = {
     [RL_CMD_METRICS] =
         {"metrics", 0, 0, RL_CHILD_NONE, RL_KEYS_NONE, "[options]",
          "Prints metrics of the nodes in Prometheus's text format, once: whether they\n"
-         "answer, and whether or when they vote; round trips, clocks, memory, versions; how many\n"
-         "locks are held, wanted, left over; how many clients wait. It reads every node\n"
-         "in small steps and changes nothing. There is no server: a timer runs it, for\n"
-         "the textfile collector of node_exporter. Metrics of programs come from the\n"
+         "answer, whether or when they vote; round trips, clocks, memory, versions; how\n"
+         "many locks are held, wanted, left over; how many clients wait. It reads every\n"
+         "node in small steps and changes nothing. There is no server: a timer runs it,\n"
+         "for the textfile collector of node_exporter. Metrics of programs come from the\n"
          "library. As JSON: redlock ls --json.\n"
          "\n"
          "Example:\n"
