@@ -27,12 +27,12 @@ static const char overview[] =
     "  extend KEY TOKEN      for scripts: renew it\n"
     "  release KEY TOKEN     for scripts: give it back\n"
     "  elect NAME            campaign: one of several machines leads at a time\n"
-    "  conform -- COMMAND    try another Redlock client: what it does wrong\n"
+    "  conform -- COMMAND    test another Redlock client against the rules\n"
     "\n"
-    "redlock help COMMAND explains one of them, redlock help options what all have in\n"
-    "common: nodes, passwords, TLS, guard. man redlock explains everything.\n"
+    "redlock help COMMAND explains one of them; redlock help options lists those that\n"
+    "all have: nodes, passwords, TLS, guard. man redlock explains everything.\n"
     "\n"
-    "Try, with the nodes of your own:\n"
+    "Try it on your own nodes:\n"
     "  export REDLOCK_NODES=redis://10.0.0.1,redis://10.0.0.2,redis://10.0.0.3\n"
     "  redlock doctor\n"
     "  redlock run --no-wait -E 0 nightly-report -- /usr/local/bin/report\n"
@@ -40,8 +40,8 @@ static const char overview[] =
     "The last line, in the crontab of five machines, runs the report on one of\n"
     "them; on the others it exits at once with status 0.\n"
     "\n"
-    "Exit status: 0 done; 1 another has the lock; 64 wrong usage; 69 too few nodes\n"
-    "answer; 71 the system refused; 75 the lock was lost; 78 bad configuration file.\n"
+    "Exit status: 0 done; 1 another client has the lock; 64 wrong usage; 69 too few\n"
+    "nodes answer; 71 system error; 75 the lock was lost; 78 bad configuration file.\n"
     "run and elect exit with the status of the command they ran.\n"
     "\n"
     "  --version, --help\n";
@@ -68,8 +68,8 @@ const struct rl_command rl_commands[RL_CMDS] = {
          "  redlock run db:eu,db:us -- ./migrate.sh             # two locks, or none\n"
          "  redlock run --permits 3 uploads -- ./upload         # three at a time\n",
          "COMMAND's environment has REDLOCK_KEY, _TOKEN, _VALID_MS, _FENCE and _SLOT.\n"
-         "Exit status: COMMAND's; 1 another has the lock (-E changes it); 69 too few nodes\n"
-         "answer; 75 the lock was lost; others: redlock --help.\n"},
+         "Exit status: COMMAND's; 1 another client has it (-E changes it); 69 too few\n"
+         "nodes answer; 75 the lock was lost; others: redlock --help.\n"},
     [RL_CMD_ACQUIRE] =
         {"acquire", 1, 1, RL_CHILD_NONE, RL_KEYS_LIST, "[options] KEY[,KEY...]",
          "Acquires a lock, prints its token and exits; the lock lives until its ttl is\n"
@@ -97,7 +97,7 @@ const struct rl_command rl_commands[RL_CMDS] = {
          "\n"
          "Example:\n"
          "  redlock extend --ttl 20s reindex \"$token\" || exit 1\n",
-         "Exit status: 0 extended; 75 the lock is not held by this token any more: stop;\n"
+         "Exit status: 0 extended; 75 the token no longer holds the lock: stop;\n"
          "69 too few nodes answer, the lock lives as long as it did before.\n"},
     [RL_CMD_RELEASE] =
         {"release", 1, 2, RL_CHILD_NONE, RL_KEYS_LIST, "[options] KEY[,KEY...] [TOKEN]",
@@ -107,14 +107,14 @@ const struct rl_command rl_commands[RL_CMDS] = {
          "\n"
          "Example:\n"
          "  redlock release reindex \"$token\"\n",
-         "Exit status: 0 released; 75 it was not held by this token any more, so the\n"
-         "work may have been unprotected; 69 too few nodes answer, its ttl will end it.\n"},
+         "Exit status: 0 released; 75 the token no longer held it, so the work\n"
+         "may have been unprotected; 69 too few nodes answer, its ttl will end it.\n"},
     [RL_CMD_STATUS] =
         {"status", 1, INT_MAX, RL_CHILD_NONE, RL_KEYS_MANY, "[options] KEY...",
          "Asks every node who holds or reads a lock and for how long, who has which permit\n"
          "of a semaphore, and who waits, in order; shows which nodes the guard keeps from\n"
          "voting, and until when. It changes nothing. The answer may be outdated when it\n"
-         "is printed: do not decide by it in a script, use acquire.\n"
+         "is printed: scripts must use acquire instead.\n"
          "\n"
          "Examples:\n"
          "  redlock status nightly-report\n"
@@ -137,11 +137,11 @@ const struct rl_command rl_commands[RL_CMDS] = {
          "Exit status: 0, whether there are locks or not; 69 too few nodes answer.\n"},
     [RL_CMD_TOP] =
         {"top", 0, 0, RL_CHILD_NONE, RL_KEYS_NONE, "[options]",
-         "Shows what ls does in a terminal, again and again, and the nodes above it: do\n"
-         "they vote, or when will they; how fast they answer, how much they do.\n"
+         "Shows what ls does, live, in a terminal, with the nodes above it: whether or\n"
+         "when they vote, how fast they answer, how much they do.\n"
          "Keys: n, o, v, f, a, t, w and l sort by name, holder, votes, fence, age, time\n"
          "left, waiting and longest wait; W shows only what is waited for; arrows and page\n"
-         "keys scroll; h hides the nodes; space looks at once; q ends it. For programs:\n"
+         "keys scroll; h hides the nodes; space refreshes; q ends it. For programs:\n"
          "redlock ls --json.\n"
          "\n"
          "Example:\n"
@@ -151,9 +151,9 @@ const struct rl_command rl_commands[RL_CMDS] = {
         {"queue", 1, INT_MAX, RL_CHILD_NONE, RL_KEYS_MANY, "[options] KEY...",
          "Lists who waits for a lock, or for permits of a semaphore: the place in line,\n"
          "what is wanted, for how long and since when, who, and whether the client still\n"
-         "listens for its turn (\"gone\": it does not; it is passed over). It says where the\n"
-         "line is, and what is odd about that: its home does not answer, clients stand in\n"
-         "line elsewhere. It changes nothing.\n"
+         "listens for its turn (\"gone\" if not: it will be skipped). It says which node\n"
+         "keeps the line, and whether clients stand in line at another one. It changes\n"
+         "nothing.\n"
          "\n"
          "Example:\n"
          "  redlock queue deploy\n",
@@ -165,22 +165,22 @@ const struct rl_command rl_commands[RL_CMDS] = {
          "where it runs. The holder finds out at its next renewal, within a third of its\n"
          "ttl. Until then the next client has the lock, too, and only a fence can keep\n"
          "their writes apart. On a terminal it asks first. It takes the lock from the\n"
-         "holder that it has seen, never from one that came between, and notes on the\n"
-         "nodes for a day who did it, when and why; redlock status shows that.\n"
+         "holder that it has shown, never from a later one, and notes on the nodes for a\n"
+         "day who did it, when and why; redlock status shows that.\n"
          "\n"
          "Examples:\n"
          "  redlock kick backup --reason 'web3 burnt, ticket 4711'\n"
          "  redlock kick uploads --slot 3 --yes --reason 'hangs since Monday'\n",
          "Exit status: 0 it was kicked; 1 nobody holds it, or it was not confirmed; 69 too\n"
-         "few nodes answer, its holder may keep it; 75 the holder that was seen has it no\n"
-         "more: nothing was done.\n"},
+         "few nodes answer, its holder may keep it; 75 that holder no longer\n"
+         "has it: nothing was done.\n"},
     [RL_CMD_METRICS] =
         {"metrics", 0, 0, RL_CHILD_NONE, RL_KEYS_NONE, "[options]",
-         "Prints metrics of the nodes in Prometheus's text format, once: do they answer\n"
-         "and vote, or when will they; round trips, clocks, memory, versions; how many\n"
-         "locks are held, wanted, left over; how many clients wait. It reads every node\n"
-         "in small steps and changes nothing. There is no server: a timer runs it, for\n"
-         "the textfile collector of node_exporter. Metrics of programs come from the\n"
+         "Prints metrics of the nodes in Prometheus's text format, once: whether they\n"
+         "answer, whether or when they vote; round trips, clocks, memory, versions; how\n"
+         "many locks are held, wanted, left over; how many clients wait. It reads every\n"
+         "node in small steps and changes nothing. There is no server: a timer runs it,\n"
+         "for the textfile collector of node_exporter. Metrics of programs come from the\n"
          "library. As JSON: redlock ls --json.\n"
          "\n"
          "Example:\n"
@@ -246,8 +246,8 @@ void rl_help_show(enum rl_command_name command, const struct tool_options *optio
     printf("Usage: redlock %s %s\n\n%s\nOptions:\n", help->name, help->usage, help->text);
     tool_options_help(options, command);
     printf(
-        "TIME is a number with a unit: 500ms, 10s, 5m, 2h, 1d. What all commands have\n"
-        "(nodes, passwords, TLS, guard): redlock help options\n\n%s",
+        "TIME is a number with a unit: 500ms, 10s, 5m, 2h, 1d. Options of all\n"
+        "commands (nodes, passwords, TLS, guard): redlock help options\n\n%s",
         help->more);
 }
 

@@ -104,9 +104,9 @@ typedef struct redlock_acquire_options {
     int64_t ttl_ms;
 
     /* Give up after so many attempts (1 or more, or REDLOCK_NO_LIMIT), or so much time (0: one
-     * attempt; or REDLOCK_NO_LIMIT), whichever is first. In line, behind another lock of this
-     * client or behind other clients, as much time as a pause takes counts as one attempt. Default
-     * REDLOCK_NO_LIMIT tries within 10000 ms. */
+     * attempt; or REDLOCK_NO_LIMIT), whichever comes first. While the lock waits in line, behind
+     * another lock of this client or other clients, each pause's worth of time counts as one
+     * attempt. Default REDLOCK_NO_LIMIT tries within 10000 ms. */
     int64_t tries;
     int64_t wait_ms;
 

@@ -23,8 +23,8 @@
  * round trip as a rule (see ttl_ms in lock.h). The locks of one client have one place in the line,
  * and only the first of them asks the nodes, so that a thousand waiters in one process cost the
  * nodes as much as one; the client hands the lock on inside the process while no other client has
- * waited for longer. docs/waiting.md says what this promises and what it rests on. A client that no
- * node lets listen asks again after the pause between two attempts, and is served in no order.
+ * waited for longer. docs/waiting.md says what this promises and what it rests on. A client that
+ * may not listen on any node polls after each pause between attempts, and is served by chance.
  * Safety does not depend on any of this.
  *
  * Threads: a client, its locks and its loop belong to one thread, the one that runs the loop; once
@@ -207,8 +207,8 @@ typedef struct redlock_client_options {
      * a day. */
     int64_t fence_retention_ms;
 
-    /* See guard.h. Unless it is off, the nodes must allow INFO. Default REDLOCK_GUARD_STRICT: on
-     * nodes that were started a moment ago nothing can be acquired until max_ttl_ms have passed. */
+    /* See guard.h. Unless it is off, the nodes must allow INFO. Default REDLOCK_GUARD_STRICT:
+     * nodes that have just started grant nothing until max_ttl_ms have passed. */
     enum redlock_guard guard;
 
     /* The longest ttl that any client of these nodes asks for, the same in all. With a guard a
@@ -257,8 +257,8 @@ typedef struct redlock_client_options {
 
     /* 1: the client does not keep the loop running, as by uv_unref(). uv_run() then returns when
      * nothing else is on the loop, also while the client holds locks or has pending operations: a
-     * program that wants to go on with these has a handle of its own meanwhile, and until on_close
-     * (the binding for Node.js does). A name lookup, which cannot be unreferenced, may delay it.
+     * program that still needs them keeps a handle of its own on the loop until on_close (as the
+     * binding for Node.js does). A name lookup, which cannot be unreferenced, may delay it.
      * With blocking.h it has no effect. Default 0. */
     int background;
 } redlock_client_options;

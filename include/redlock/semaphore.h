@@ -27,10 +27,10 @@
  * ms, even if that client does not take it. The acquire waits for this client's own earlier
  * releases, which therefore count; a release of another client that has not reached home does not.
  *
- * k is the same for all clients. The nodes keep it, for a day after the last acquire; while a
- * permit is in use an acquire with another k ends with REDLOCK_ERR_PERMITS, and its message has
- * both numbers: when so many nodes have another one that no quorum is left. (An extension does not
- * count as an acquire. If all holders have held for longer than a day, another k is taken over.)
+ * k is the same for all clients. The nodes keep it for a day after the last acquire. While a permit
+ * is in use, an acquire with another k ends with REDLOCK_ERR_PERMITS if too few nodes for a quorum
+ * have the same k, and its message has both numbers. (An extension does not count as an acquire. If
+ * all holders have held for longer than a day, another k is accepted.)
  * redlock_set_permits() changes it.
  *
  * A resource's permits, and a lock of the same resource, have nothing to do with each other.
@@ -76,9 +76,10 @@ REDLOCK_API int redlock_set_permits(redlock_client *client, const void *resource
 
 /* Asks every node for the holders of a semaphore's permits; changes nothing. max: slots 0 to max -
  * 1 are queried, 1 to REDLOCK_PERMITS_MAX. The callback and its status: as for
- * redlock_query_holder(), and redlock_query_node() says which nodes have answered, of all their
- * slots. After a node's first answer these are asked for, for as long as an answer comes each
- * node_timeout_ms, 16 times that at most; a permit that changes hands meanwhile may be missing.
+ * redlock_query_holder(), and redlock_query_node() says which nodes have answered for all their
+ * slots. After a node's first answer these are requested, as long as an answer comes in each
+ * node_timeout_ms, and for 16 times that at most; a permit that changes hands meanwhile may be
+ * missing.
  * Slots above a number of permits that was lowered are found, too. While the query is pending it
  * takes about half a kilobyte for each of the max slots and each node. Where users are restricted
  * by an ACL, this needs GET, EXISTS, PTTL, GETRANGE and the keys "libredlock:permits:*",

@@ -34,7 +34,7 @@ enum redlock_event_type {
     REDLOCK_EVENT_RELEASE_DROPPED,  /* node: a pending release was dropped */
     REDLOCK_EVENT_LISTEN_UP,        /* node: messages are received from it: turns, releases */
     REDLOCK_EVENT_LISTEN_DOWN,      /* node, status: no longer, and why */
-    REDLOCK_EVENT_RELEASE_NOTIFIED, /* lock: a candidate's that pauses between attempts tries now */
+    REDLOCK_EVENT_RELEASE_NOTIFIED, /* lock: of a candidate that ends its pause to try now */
     REDLOCK_EVENT_FENCE,            /* lock: counters differ, a round that raises them is sent */
     REDLOCK_EVENT_NODE_QUARANTINED, /* node, status, votes_in_ms: up, but may not vote yet */
     REDLOCK_EVENT_NODE_VOTES,       /* node: its quarantine is over */

@@ -34,7 +34,7 @@ offers 'help of a command' 'run release' help r
 offers '... and of options' options help o
 offers 'nothing of no command' '' nonsense --
 offers 'an option' --on-lost run --on
-[ "$("$redlock" complete run --no-wa)" = "$(printf -- '--no-wait\ttry once; end if another has the lock')" ]
+[ "$("$redlock" complete run --no-wa)" = "$(printf -- '--no-wait\ttry once; exit if another client has the lock')" ]
 result '... with what it is for' $?
 offers '... not of another command' '' status --grace
 offers '... not what top and metrics refuse' '' top --js
