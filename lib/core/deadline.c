@@ -84,6 +84,9 @@ struct rl_deadline **rl_deadlines_reserve(struct rl_deadlines *heap, struct rl_d
 }
 
 void rl_deadlines_set(struct rl_deadlines *heap, struct rl_deadline *item, uint64_t at_ns) {
+    if (item->at_ns == at_ns) {
+        return; /* as after most votes */
+    }
     item->at_ns = at_ns;
     if (item->slot != RL_DEADLINE_UNSET) {
         assert(heap->items[item->slot] == item);

@@ -63,18 +63,6 @@ bool rl_locks_reserve_ballot(redlock_client *client, uint32_t node) {
     return true;
 }
 
-void rl_lock_ref(redlock_lock *lock) {
-    RL_REQUIRE(lock->references > 0); /* a lock that is being freed cannot be kept */
-    lock->references++;
-}
-
-void rl_lock_unref(redlock_lock *lock) {
-    RL_REQUIRE(lock->references > 0);
-    if (--lock->references == 0) {
-        rl_lock_destroy(lock);
-    }
-}
-
 static const struct {
     enum rl_result result;
     int status;

@@ -2,17 +2,28 @@
 #ifndef RL_LOCK_LIFE_H
 #define RL_LOCK_LIFE_H
 
+#include "base/require.h"
 #include "client/state.h"
 
 /* The first reference, the maker's: the client knows the lock from now on. */
 void rl_lock_enlist(redlock_lock *lock);
 /* Room for the ballot of one more node, in every lock. False: no memory. */
 bool rl_locks_reserve_ballot(redlock_client *client, uint32_t node);
-void rl_lock_ref(redlock_lock *lock);
-/* The lock may be freed by this. */
-void rl_lock_unref(redlock_lock *lock);
 /* Frees the lock despite all references: the client is closed. */
 void rl_lock_destroy(redlock_lock *lock);
+
+static inline void rl_lock_ref(redlock_lock *lock) {
+    RL_REQUIRE(lock->references > 0); /* a lock that is being freed cannot be kept */
+    lock->references++;
+}
+
+/* The lock may be freed by this. */
+static inline void rl_lock_unref(redlock_lock *lock) {
+    RL_REQUIRE(lock->references > 0);
+    if (--lock->references == 0) {
+        rl_lock_destroy(lock);
+    }
+}
 
 /* An operation of the user: submitted, then done, then delivered.
  *

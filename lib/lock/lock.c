@@ -65,7 +65,8 @@ static int enter(redlock_lock *lock, const char *function) {
     rl_lock_refused(lock, NULL, false);
     rl_client_wake(client);
     redlock_lock *primary = rl_hold_primary(lock);
-    if (rl_lock_lost_ns(&primary->core) <= rl_client_now_ns(client)) {
+    const uint64_t lost_ns = rl_lock_lost_ns(&primary->core);
+    if (lost_ns != RL_NEVER && lost_ns <= rl_client_now_ns(client)) {
         rl_step_simple(primary, RL_EV_TICK);
         assert(!rl_hold_is_held(lock));
     }

@@ -261,10 +261,14 @@ bool rl_step_event(redlock_lock *lock, struct rl_event *event) {
     const uint8_t before = lock->core.state;
     rl_lock_ref(lock); /* what ends here may hold the last reference */
     bool late = rl_driver_run(lock, event);
-    rl_waiting_update(lock);
-    lock->mode->follow(lock);
-    rl_span_trace_state(lock, before);
-    rl_line_follow(lock);
+    /* Most votes move nothing. A lock that waits looks at its line again: the answer that brought
+     * the vote may have changed that. */
+    if (event->type != RL_EV_VOTE || lock->core.state != before || before == RL_WAITING) {
+        rl_waiting_update(lock);
+        lock->mode->follow(lock);
+        rl_span_trace_state(lock, before);
+        rl_line_follow(lock);
+    }
     rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
     rl_deadlines_set(&client->ends, &lock->end, rl_lock_lost_ns(&lock->core));
     rl_check_lock(lock);
