@@ -107,7 +107,12 @@ void rl_recipe_hurry(redlock_lock *lock) {
 int rl_recipe_check_acquire(redlock_lock *lock, const redlock_acquire_options *options) {
     redlock_acquire_options full;
     struct rl_acquire ignored;
-    return rl_options_acquire(lock, options, &ignored, &full);
+    char why[REDLOCK_MESSAGE_MAX];
+    const int status = rl_options_acquire(lock, options, &ignored, &full, why);
+    if (status != 0) {
+        rl_lock_refused(lock, why, true);
+    }
+    return status;
 }
 
 void rl_recipe_end_all(redlock_client *client) {

@@ -85,12 +85,19 @@ int rl_lock_status(enum rl_result result) {
     return results[result - 1].status;
 }
 
-void rl_lock_refused(redlock_lock *lock, const char *text, bool is_allocated) {
-    if (lock->last.refusal_is_allocated) {
-        rl_free(&lock->client->memory, (char *)(uintptr_t)lock->last.refusal);
+void rl_lock_refused(redlock_lock *lock, const char *text, bool copies) {
+    const redlock_allocator *memory = &lock->client->memory;
+    char *copy = copies ? rl_alloc(memory, 1, strlen(text) + 1) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, text, strlen(text));
+    } else if (copies) {
+        text = redlock_strerror(REDLOCK_ERR_INVALID);
     }
-    lock->last.refusal = text;
-    lock->last.refusal_is_allocated = is_allocated;
+    if (lock->last.refusal_is_allocated) {
+        rl_free(memory, (char *)(uintptr_t)lock->last.refusal);
+    }
+    lock->last.refusal = copy != NULL ? copy : text;
+    lock->last.refusal_is_allocated = copy != NULL;
 }
 
 void rl_lock_note(redlock_lock *lock, int status, enum rl_words words) {

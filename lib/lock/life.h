@@ -39,9 +39,9 @@ void rl_op_end(redlock_lock *lock, enum rl_op_kind kind, int status, enum rl_wor
 void rl_op_count(redlock_stats *stats, enum rl_op_kind kind, int status);
 
 int rl_lock_status(enum rl_result result);
-/* From now on messages say why a call was refused, until the next one; NULL: none was. An allocated
- * text is the lock's. */
-void rl_lock_refused(redlock_lock *lock, const char *text, bool is_allocated);
+/* From now on messages say why a call was refused, until the next one; NULL: none was. A text that
+ * is no constant is copied; without memory the message just says that an argument is invalid. */
+void rl_lock_refused(redlock_lock *lock, const char *text, bool copies);
 /* From now on messages are about this status, and not about a call that was refused before. */
 void rl_lock_note(redlock_lock *lock, int status, enum rl_words words);
 

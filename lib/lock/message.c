@@ -60,25 +60,6 @@ static const char *end(const struct text *text) {
     return text->begin;
 }
 
-/* -- Refused calls -- */
-
-int rl_message_refuse_format(redlock_lock *lock, const char *format, ...) {
-    char text[REDLOCK_MESSAGE_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    size_t size = strlen(text) + 1;
-    char *copy = rl_alloc(&lock->client->memory, 1, size);
-    if (copy != NULL) {
-        memcpy(copy, text, size);
-        rl_lock_refused(lock, copy, true);
-    } else {
-        rl_lock_refused(lock, redlock_strerror(REDLOCK_ERR_INVALID), false);
-    }
-    return REDLOCK_ERR_INVALID;
-}
-
 /* -- Messages -- */
 
 /* Why the node is not up, in the words of another library or the server, or "". */
