@@ -250,9 +250,7 @@ bool rl_driver_run(redlock_lock *lock, struct rl_event *event) {
     /* A lease is extended early, however little is left of it. */
     client->until_ns = lock->core.is_leased ? RL_NEVER : lock->core.valid_until_ns;
     int16_t reasons[RL_NODES_MAX];
-    if (rl_mode_is_unsure(lock)) {
-        rl_mode_leave_out(lock, event, reasons);
-    }
+    rl_mode_leave_out(lock, event, reasons);
     return rl_drive(&lock->core, event, &driver);
 }
 
@@ -269,8 +267,9 @@ bool rl_step_event(redlock_lock *lock, struct rl_event *event) {
         rl_span_trace_state(lock, before);
         rl_line_follow(lock);
     }
-    rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
-    rl_deadlines_set(&client->ends, &lock->end, rl_lock_lost_ns(&lock->core));
+    const uint64_t wake_ns = rl_lock_wake_ns(&lock->core), lost_ns = rl_lock_lost_ns(&lock->core);
+    rl_deadlines_set(&client->deadlines, &lock->deadline, wake_ns);
+    rl_deadlines_set(&client->ends, &lock->end, lost_ns);
     rl_check_lock(lock);
     rl_lock_unref(lock);
     return late;

@@ -116,9 +116,11 @@ static uint32_t unsure_nodes(const redlock_lock *lock) {
 
 void rl_mode_leave_out(const redlock_lock *lock, struct rl_event *event,
                        int16_t reasons[RL_NODES_MAX]) {
+    if (!rl_mode_is_unsure(lock)) {
+        return; /* the usual case */
+    }
     const uint32_t unsure = unsure_nodes(lock);
     const uint32_t n = lock->client->n_nodes;
-    assert(rl_mode_is_unsure(lock));
     memcpy(reasons, event->reasons, n * sizeof reasons[0]);
     for (uint32_t i = 0; i < n; i++) {
         if (unsure >> i & 1 && reasons[i] == 0) {
