@@ -250,7 +250,9 @@ bool rl_driver_run(redlock_lock *lock, struct rl_event *event) {
     /* A lease is extended early, however little is left of it. */
     client->until_ns = lock->core.is_leased ? RL_NEVER : lock->core.valid_until_ns;
     int16_t reasons[RL_NODES_MAX];
-    rl_mode_leave_out(lock, event, reasons);
+    if (rl_mode_is_unsure(lock)) {
+        rl_mode_leave_out(lock, event, reasons);
+    }
     return rl_drive(&lock->core, event, &driver);
 }
 
@@ -259,17 +261,22 @@ bool rl_step_event(redlock_lock *lock, struct rl_event *event) {
     const uint8_t before = lock->core.state;
     rl_lock_ref(lock); /* what ends here may hold the last reference */
     bool late = rl_driver_run(lock, event);
-    /* Most votes move nothing. A lock that waits looks at its line again: the answer that brought
-     * the vote may have changed that. */
-    if (event->type != RL_EV_VOTE || lock->core.state != before || before == RL_WAITING) {
+    /* Most votes move nothing, and a late one no deadline either. A lock that waits looks at its
+     * line again: the answer that brought the vote may have changed that. */
+    const bool moves =
+        event->type != RL_EV_VOTE || lock->core.state != before || before == RL_WAITING;
+    if (moves) {
         rl_waiting_update(lock);
         lock->mode->follow(lock);
         rl_span_trace_state(lock, before);
         rl_line_follow(lock);
     }
-    const uint64_t wake_ns = rl_lock_wake_ns(&lock->core), lost_ns = rl_lock_lost_ns(&lock->core);
-    rl_deadlines_set(&client->deadlines, &lock->deadline, wake_ns);
-    rl_deadlines_set(&client->ends, &lock->end, lost_ns);
+    if (moves || !late) {
+        const uint64_t wake_ns = rl_lock_wake_ns(&lock->core);
+        const uint64_t lost_ns = rl_lock_lost_ns(&lock->core);
+        rl_deadlines_set(&client->deadlines, &lock->deadline, wake_ns);
+        rl_deadlines_set(&client->ends, &lock->end, lost_ns);
+    }
     rl_check_lock(lock);
     rl_lock_unref(lock);
     return late;

@@ -94,8 +94,9 @@ bool rl_mode_is_upgrading(const redlock_lock *lock) {
 }
 
 bool rl_mode_is_unsure(const redlock_lock *lock) {
-    const bool writes = lock->holding.mode == RL_EXCLUSIVE || lock->holding.is_upgrading;
-    return writes && (lock->holding.unsure | lock->holding.stray) != 0;
+    const struct rl_holding *holding = &lock->holding;
+    return (holding->unsure | holding->stray) != 0 &&
+           (holding->mode == RL_EXCLUSIVE || holding->is_upgrading);
 }
 
 bool rl_mode_may_disown(const redlock_lock *lock) {
@@ -116,11 +117,9 @@ static uint32_t unsure_nodes(const redlock_lock *lock) {
 
 void rl_mode_leave_out(const redlock_lock *lock, struct rl_event *event,
                        int16_t reasons[RL_NODES_MAX]) {
-    if (!rl_mode_is_unsure(lock)) {
-        return; /* the usual case */
-    }
     const uint32_t unsure = unsure_nodes(lock);
     const uint32_t n = lock->client->n_nodes;
+    assert(rl_mode_is_unsure(lock));
     memcpy(reasons, event->reasons, n * sizeof reasons[0]);
     for (uint32_t i = 0; i < n; i++) {
         if (unsure >> i & 1 && reasons[i] == 0) {

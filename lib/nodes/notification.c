@@ -64,7 +64,9 @@ static void subscription_subscribe(redlock_client *client, struct rl_subscriptio
  * these are fewer. */
 static uint32_t heard_enough(const redlock_client *client,
                              const struct rl_subscription *subscription) {
-    const struct rl_electorate electorate = rl_sets_electorate_of(subscription->resource, client);
+    const struct rl_resource *resource = subscription->resource;
+    const struct rl_electorate electorate =
+        rl_sets_electorate(client, resource->bytes, resource->length);
     uint32_t quorum = rl_votes_needed(&electorate);
     uint32_t confirmed = rl_bits_count(subscription->channel.confirmed & rl_electors(&electorate));
     return confirmed < quorum && confirmed > 0 ? confirmed : quorum;
@@ -89,7 +91,9 @@ static void wake_watchers(redlock_client *client, struct rl_subscription *subscr
 /* To be called when the confirmations have changed. */
 static void subscription_confirmed(redlock_client *client, struct rl_subscription *subscription) {
     bool had_quorum = subscription->has_quorum;
-    const struct rl_electorate electorate = rl_sets_electorate_of(subscription->resource, client);
+    const struct rl_resource *resource = subscription->resource;
+    const struct rl_electorate electorate =
+        rl_sets_electorate(client, resource->bytes, resource->length);
     subscription->has_quorum = rl_is_quorum(&electorate, subscription->channel.confirmed);
     subscription_invariant(subscription);
     if (subscription->has_quorum && !had_quorum) {
