@@ -161,6 +161,7 @@ struct redlock_client {
     uint64_t random;   /* state of the jitter */
     struct rl_deadlines deadlines;
     struct rl_deadlines ends;    /* of the locks that are held: when their losses are due */
+    const rl_due_cb *due;        /* what to call, for each enum rl_waits */
     struct rl_deadline deadline; /* the client's own: opening and closing */
     uint32_t user_count;         /* locks, queries and recipes: each may have a deadline */
     struct rl_opening opening;

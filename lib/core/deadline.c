@@ -62,9 +62,9 @@ static void heap_remove(struct rl_deadlines *heap, struct rl_deadline *item) {
     }
 }
 
-void rl_deadline_init(struct rl_deadline *item, rl_due_cb due) {
-    assert(due != NULL);
-    item->due = due;
+void rl_deadline_init(struct rl_deadline *item, enum rl_waits who) {
+    assert(who < RL_WAITS);
+    item->who = (uint8_t)who;
     item->at_ns = RL_NEVER;
     item->slot = RL_DEADLINE_UNSET;
 }

@@ -15,7 +15,6 @@
 #include "client/env.h"
 #include "client/options.h"
 #include "lock/life.h"
-#include "lock/step.h"
 #include "mode/mode.h"
 #include "mode/permit.h"
 #include "nodes/sets.h"
@@ -210,8 +209,8 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         lock->mode = o.permits > 0 ? &rl_mode_permit : rl_mode_of_lock(o.mode);
         rl_mode_begin(lock);
         rl_metrics_label(lock, &o.resources[0]);
-        rl_deadline_init(&lock->deadline, rl_step_due);
-        rl_deadline_init(&lock->end, rl_step_end_due);
+        rl_deadline_init(&lock->deadline, RL_WAITS_LOCK);
+        rl_deadline_init(&lock->end, RL_WAITS_HOLDER);
         rl_lock_enlist(lock);
         if (!take_resources(lock, &o) || !rl_sets_bind(lock) ||
             !rl_reserve_wire(client, &lock->target)) {

@@ -304,7 +304,7 @@ static void sweep(redlock_client *client, uint64_t now_ns) {
     close_idle(client);
 }
 
-static void tick(struct rl_deadline *item, uint64_t now_ns) {
+void rl_notification_due(struct rl_deadline *item, uint64_t now_ns) {
     redlock_client *client = RL_CONTAINER(item, redlock_client, notifications.deadline);
     if (now_ns >= client->notifications.sweep_ns) {
         sweep(client, now_ns);
@@ -315,7 +315,7 @@ static void tick(struct rl_deadline *item, uint64_t now_ns) {
 void rl_notification_init(redlock_client *client) {
     client->notifications = (struct rl_notifications){.sweep_ns = RL_NEVER};
     rl_listening_serve(client, &topics);
-    rl_deadline_init(&client->notifications.deadline, tick);
+    rl_deadline_init(&client->notifications.deadline, RL_WAITS_NOTIFICATION);
 }
 
 void rl_notification_close(redlock_client *client) {
