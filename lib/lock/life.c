@@ -123,13 +123,15 @@ void rl_op_count(redlock_stats *stats, enum rl_op_kind kind, int status) {
 }
 
 void rl_op_submit(redlock_lock *lock, enum rl_op_kind kind, redlock_lock_cb callback, void *data) {
-    assert(!lock->ops[kind].is_active);
-    lock->ops[kind] = (struct rl_op){.callback = callback, .data = data, .is_active = true};
+    struct rl_op *op = &lock->ops[kind == RL_OP_EXTEND];
+    RL_REQUIRE(!op->is_active); /* or its callback would be missed */
+    *op = (struct rl_op){
+        .callback = callback, .data = data, .kind = (uint8_t)kind, .is_active = true};
 }
 
 void rl_op_end(redlock_lock *lock, enum rl_op_kind kind, int status, enum rl_words words) {
-    struct rl_op *op = &lock->ops[kind];
-    RL_REQUIRE(op->is_active);
+    struct rl_op *op = rl_op_of(lock, kind);
+    RL_REQUIRE(op != NULL);
     RL_REQUIRE(!op->is_done);
     op->is_done = true;
     op->status = status;

@@ -30,7 +30,16 @@ static inline void rl_lock_unref(redlock_lock *lock) {
  * Can a callback run twice or never? An operation is submitted by setting is_active, ended by
  * setting is_done (once, it asserts), and delivered (delivery.h) by clearing both before the
  * callback is called. The code that ends one puts its lock into the queue that the turn empties.
+ *
+ * An acquire and a release are never pending at one time: each is refused as BUSY beside the other
+ * (lock.c), so they share their memory. An extension may be pending beside a release.
  */
+
+/* The lock's pending operation of this kind; NULL: there is none. */
+static inline struct rl_op *rl_op_of(const redlock_lock *lock, enum rl_op_kind kind) {
+    const struct rl_op *op = &lock->ops[kind == RL_OP_EXTEND];
+    return op->is_active && op->kind == kind ? (struct rl_op *)(uintptr_t)op : NULL;
+}
 
 void rl_op_submit(redlock_lock *lock, enum rl_op_kind kind, redlock_lock_cb callback, void *data);
 /* words: what a message adds to the status. */

@@ -81,10 +81,10 @@ static int enter(redlock_lock *lock, const char *function) {
 
 /* What prevents an acquire, an adoption or a release; NULL: nothing. */
 static const char *in_the_way(const redlock_lock *lock) {
-    if (lock->ops[RL_OP_ACQUIRE].is_active) {
+    if (rl_op_of(lock, RL_OP_ACQUIRE) != NULL) {
         return "in use: an acquire is pending";
     }
-    if (lock->ops[RL_OP_RELEASE].is_active) {
+    if (rl_op_of(lock, RL_OP_RELEASE) != NULL) {
         return "in use: a release is pending";
     }
     if (lock->core.state == RL_RELEASING) {
@@ -262,7 +262,7 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
 static int check_extend(redlock_lock *lock) {
     redlock_lock *primary = rl_hold_primary(lock);
     bool is_extending = primary->core.state == RL_EXTENDING && !primary->core.renews;
-    if (lock->ops[RL_OP_EXTEND].is_active) {
+    if (rl_op_of(lock, RL_OP_EXTEND) != NULL) {
         return refuse(lock, REDLOCK_ERR_BUSY, "in use: an extension is pending");
     }
     if (rl_hold_is_held(lock) && is_extending) {
@@ -357,7 +357,7 @@ int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
     if (status != 0) {
         return status;
     }
-    if (lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active) {
+    if (rl_op_of(lock, RL_OP_ACQUIRE) != NULL || rl_op_of(lock, RL_OP_RELEASE) != NULL) {
         return refuse(lock, REDLOCK_ERR_BUSY, in_the_way(lock));
     }
     if (!rl_hold_is_held(lock) && !lock->was_lost) {
@@ -442,8 +442,8 @@ int redlock_cancel(redlock_lock *lock) {
         return 0;
     }
     redlock_lock *primary = rl_hold_primary(lock);
-    const struct rl_op *extend = &lock->ops[RL_OP_EXTEND];
-    bool extends = extend->is_active && !extend->is_done; /* else it may be another lock's by now */
+    const struct rl_op *extend = rl_op_of(lock, RL_OP_EXTEND);
+    bool extends = extend != NULL && !extend->is_done; /* else it may be another lock's by now */
     if (!rl_lock_is_acquiring(&lock->core) && !extends) {
         return refuse(lock, REDLOCK_ERR_IDLE, NULL);
     }

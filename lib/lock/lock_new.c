@@ -138,9 +138,6 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
         return NULL;
     }
     char *behind = (char *)(names_of(lock, n) + n);
-    if (permit > 0) {
-        rl_permit_init(lock, (struct rl_permit *)(void *)behind);
-    }
     struct rl_ballot *ballots = (struct rl_ballot *)(void *)(behind + permit);
     rl_lock_init(&lock->core, &client->rules, ballots);
     char *holder = (char *)(ballots + client->n_nodes);
@@ -156,6 +153,9 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
                                       .retention_ms = client->fence_retention_ms,
                                       .permits = (uint16_t)o->permits,
                                       .take = (uint8_t)(permit > 0 ? o->take : 0)};
+    if (permit > 0) {
+        rl_permit_init(lock);
+    }
     return lock;
 }
 

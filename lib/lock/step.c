@@ -201,7 +201,8 @@ static enum rl_token generate_token(struct rl_lock *core, char token[RL_TOKEN_LE
 }
 
 static void token_failed(struct rl_lock *core) {
-    struct rl_op *op = &lock_of(core)->ops[RL_OP_ACQUIRE];
+    struct rl_op *op = rl_op_of(lock_of(core), RL_OP_ACQUIRE);
+    RL_REQUIRE(op != NULL);
     assert(op->is_done && op->status == REDLOCK_ERR_CANCELED);
     op->status = REDLOCK_ERR_SYSTEM;
     op->words = RL_WORDS_NO_RANDOM;
