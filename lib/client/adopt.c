@@ -52,8 +52,7 @@ static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
     memcpy(url->password, like->password, sizeof url->password);
     url->db = like->db;
     if (!rl_locks_reserve_ballot(client, i) ||
-        !rl_place_init(client, i, url, client->nodes[0]->node.events,
-                       client->nodes[0]->deadline.due)) {
+        !rl_place_init(client, i, url, client->nodes[0]->node.events)) {
         return false;
     }
     client->n_nodes = i == client->n_nodes ? i + 1 : client->n_nodes;

@@ -89,15 +89,16 @@ static void check_queueing(const redlock_lock *lock) {
 }
 
 static void check_ops(const redlock_lock *lock) {
-    for (enum rl_op_kind kind = RL_OP_ACQUIRE; kind < RL_OPS; kind++) {
-        const struct rl_op *op = &lock->ops[kind];
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct rl_op *op = &lock->ops[i];
+        assert(!op->is_active || (op->kind == RL_OP_EXTEND) == (i == 1));
         assert(op->is_active || !op->is_done);
         assert(op->is_done || op->status == 0);
         assert(op->status <= 0);
     }
     assert(!lock->is_freed || lock->loss.callback == NULL);
     assert(!lock->is_freed || lock->renewal == NULL || lock->renewal->callback == NULL);
-    assert(!rl_queued_is_in(&lock->loss.queued) || lock->loss.status < 0);
+    assert(!rl_queued_is_in(&lock->loss.queued) || lock->last.loss < 0);
     assert(lock->last.status <= 0);
     assert(lock->last.attempt <= 0);
 }
@@ -107,7 +108,8 @@ void rl_check_lock(const redlock_lock *lock) {
     assert(lock->references > 0);
     assert(rl_link_is_in(&lock->link));
     assert(lock->resource_count == lock->target.n);
-    assert((state == RL_READY) == (lock->permit != NULL && lock->permit->asks)); /* for a slot */
+    assert((state == RL_READY) ==
+           (rl_permit_of(lock) != NULL && rl_permit_of(lock)->asks)); /* for a slot */
     assert(lock->deadline.at_ns == rl_lock_wake_ns(&lock->core));
     assert(lock->end.at_ns == rl_lock_lost_ns(&lock->core));
     assert(lock->end.at_ns >= lock->deadline.at_ns); /* so one timer does for both */

@@ -27,6 +27,7 @@
 #include "lock/calls.h"
 #include "lock/life.h"
 #include "lock/reentrancy.h"
+#include "lock/step.h"
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
 #include "nodes/membership.h"
@@ -187,7 +188,7 @@ static int parse_node(redlock_client *client, const redlock_client_options *o, u
         }
     }
     if (status == 0) {
-        status = rl_place_init(client, i, &url, &node_events, node_due)
+        status = rl_place_init(client, i, &url, &node_events)
                      ? rl_client_tls_node(client, o, i, &tls)
                      : rl_error_set(o->error, o->error_size, REDLOCK_ERR_NOMEM, "out of memory");
     }
@@ -223,6 +224,14 @@ static void client_due(struct rl_deadline *item, uint64_t now_ns) {
     rl_deadlines_set(&client->deadlines, item, RL_NEVER);
 }
 
+static const rl_due_cb due[RL_WAITS] = {
+    [RL_WAITS_LOCK] = rl_step_due,           [RL_WAITS_HOLDER] = rl_step_end_due,
+    [RL_WAITS_LINE] = rl_line_due,           [RL_WAITS_NODE] = node_due,
+    [RL_WAITS_LISTENING] = rl_listening_due, [RL_WAITS_NOTIFICATION] = rl_notification_due,
+    [RL_WAITS_QUERY] = rl_query_due,         [RL_WAITS_RECIPE] = rl_recipe_due,
+    [RL_WAITS_CLIENT] = client_due,
+};
+
 /* Does everything that can fail. */
 static int prepare_client(redlock_client *client, struct rl_world *world,
                           const redlock_client_options *o) {
@@ -253,7 +262,7 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
     if (items == NULL || !rl_metrics_init(client, o)) {
         return rl_error_set(o->error, o->error_size, REDLOCK_ERR_NOMEM, "out of memory");
     }
-    rl_deadline_init(&client->deadline, client_due);
+    rl_deadline_init(&client->deadline, RL_WAITS_CLIENT);
     rl_listening_init(client, random[1]);
     rl_line_init(client);
     rl_notification_init(client);
@@ -288,6 +297,7 @@ static const struct rl_world_events world_events = {
 
 static void start_client(redlock_client *client, redlock_client_cb on_open, void *data) {
     assert(client->deadlines.count == 0); /* nothing after this can fail, nothing before it waits */
+    client->due = due;
     client->phase = RL_CLIENT_OPEN;
     client->opening.is_active = true;
     client->opening.callback = on_open;

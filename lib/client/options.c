@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/sized.h"
-#include "lock/message.h"
 #include "nodes/sets.h"
 
 #define DURATION_MS_MAX 3600000 /* of connect, node and reconnect times: an hour */
@@ -205,40 +204,41 @@ int rl_options_apply(redlock_client *client, const redlock_client_options *o) {
 
 /* -- Acquire and extend -- */
 
-int rl_options_ttl(redlock_lock *lock, int64_t ttl_ms, int64_t min_validity_ms) {
+#define refuse(why, ...) rl_error_set(why, REDLOCK_MESSAGE_MAX, REDLOCK_ERR_INVALID, __VA_ARGS__)
+
+int rl_options_ttl(const redlock_lock *lock, int64_t ttl_ms, int64_t min_validity_ms,
+                   char why[REDLOCK_MESSAGE_MAX]) {
     const struct rl_rules *rules = &lock->client->rules;
     if (ttl_ms < 1 || ttl_ms > REDLOCK_TTL_MS_MAX) {
-        return rl_message_refuse_format(lock, OUTSIDE, "ttl_ms", (long long)ttl_ms, 1LL,
-                                        (long long)REDLOCK_TTL_MS_MAX, "");
+        return refuse(why, OUTSIDE, "ttl_ms", (long long)ttl_ms, 1LL, (long long)REDLOCK_TTL_MS_MAX,
+                      "");
     }
     if (ttl_ms > lock->client->max_ttl_ms) {
-        return rl_message_refuse_format(
-            lock,
-            "ttl_ms is %lld, above max_ttl_ms, which is %lld: the guard keeps a "
-            "restarted node from voting for no longer than that; ask for a shorter "
-            "ttl and extend it, or raise max_ttl_ms in all clients",
-            (long long)ttl_ms, (long long)lock->client->max_ttl_ms);
+        return refuse(why,
+                      "ttl_ms is %lld, above max_ttl_ms, which is %lld: the guard keeps a "
+                      "restarted node from voting for no longer than that; ask for a shorter "
+                      "ttl and extend it, or raise max_ttl_ms in all clients",
+                      (long long)ttl_ms, (long long)lock->client->max_ttl_ms);
     }
     const struct rl_membership *membership = &lock->client->membership;
     if (membership->key.epoch != 0 && ttl_ms > membership->max_ttl_ms) {
-        return rl_message_refuse_format(lock,
-                                        "ttl_ms is %lld, above the max_ttl of the set's "
-                                        "configuration, which is %lld: ask for a "
-                                        "shorter ttl and extend it",
-                                        (long long)ttl_ms, (long long)membership->max_ttl_ms);
+        return refuse(why,
+                      "ttl_ms is %lld, above the max_ttl of the set's "
+                      "configuration, which is %lld: ask for a "
+                      "shorter ttl and extend it",
+                      (long long)ttl_ms, (long long)membership->max_ttl_ms);
     }
     if (rl_validity_ns(rules, (uint32_t)ttl_ms) <= (uint64_t)min_validity_ms * RL_NS_PER_MS) {
         double drift_ms = (double)rl_drift_ns(rules, (uint32_t)ttl_ms) / 1e6;
-        return rl_message_refuse_format(
-            lock,
-            "ttl_ms is %lld: the drift allowance of %.2f ms and min_validity_ms of "
-            "%lld leave nothing of it; ask for a longer ttl",
-            (long long)ttl_ms, drift_ms, (long long)min_validity_ms);
+        return refuse(why,
+                      "ttl_ms is %lld: the drift allowance of %.2f ms and min_validity_ms of "
+                      "%lld leave nothing of it; ask for a longer ttl",
+                      (long long)ttl_ms, drift_ms, (long long)min_validity_ms);
     }
     return 0;
 }
 
-static int check_acquire(redlock_lock *lock, const redlock_acquire_options *full) {
+static int check_acquire(const redlock_lock *lock, const redlock_acquire_options *full, char *why) {
     const int64_t most = UINT32_MAX - 1;
     const struct range ranges[] = {
         {"tries", full->tries, 1, most, OR_NO_LIMIT},
@@ -252,15 +252,15 @@ static int check_acquire(redlock_lock *lock, const redlock_acquire_options *full
     };
     const struct range *bad = outside(ranges, sizeof ranges / sizeof ranges[0]);
     if (bad != NULL) {
-        return rl_message_refuse_format(lock, OUTSIDE, bad->name, (long long)bad->value,
-                                        (long long)bad->least, (long long)bad->most,
-                                        ends[bad->kind]);
+        return refuse(why, OUTSIDE, bad->name, (long long)bad->value, (long long)bad->least,
+                      (long long)bad->most, ends[bad->kind]);
     }
-    return rl_options_ttl(lock, full->ttl_ms, full->min_validity_ms);
+    return rl_options_ttl(lock, full->ttl_ms, full->min_validity_ms, why);
 }
 
 /* Determines the watchdog's interval: after how much of the validity it extends; 0: no watchdog. */
-static int watch(redlock_lock *lock, const redlock_acquire_options *full, uint32_t *renew_ms) {
+static int watch(const redlock_lock *lock, const redlock_acquire_options *full, uint32_t *renew_ms,
+                 char *why) {
     int64_t renew = full->renew_ms;
     *renew_ms = 0;
     if (!full->auto_extend) {
@@ -276,26 +276,24 @@ static int watch(redlock_lock *lock, const redlock_acquire_options *full, uint32
     }
     int64_t most = (int64_t)((validity_ns - margin_ns - 1) / RL_NS_PER_MS);
     if (renew < 1 || renew > most) {
-        return rl_message_refuse_format(
-            lock,
-            "renew_ms is %lld: with ttl_ms %lld it must be 1 to %lld, since on_lost "
-            "takes %.2f of the %.2f ms of validity (lost_margin_ms); renew sooner, "
-            "or ask for a longer ttl",
-            (long long)renew, (long long)full->ttl_ms, (long long)most, (double)margin_ns / 1e6,
-            (double)validity_ns / 1e6);
+        return refuse(why,
+                      "renew_ms is %lld: with ttl_ms %lld it must be 1 to %lld, since on_lost "
+                      "takes %.2f of the %.2f ms of validity (lost_margin_ms); renew sooner, "
+                      "or ask for a longer ttl",
+                      (long long)renew, (long long)full->ttl_ms, (long long)most,
+                      (double)margin_ns / 1e6, (double)validity_ns / 1e6);
     }
     *renew_ms = (uint32_t)renew;
     return 0;
 }
 
-static int fence(redlock_lock *lock, const redlock_acquire_options *full) {
+static int fence(const redlock_lock *lock, const redlock_acquire_options *full, char *why) {
     const uint32_t retention_ms = lock->client->fence_retention_ms;
     if (full->fencing && full->ttl_ms > retention_ms / 2) { /* see fence.h, "later than that" */
-        return rl_message_refuse_format(
-            lock,
-            "ttl_ms is %lld, above half of fence_retention_ms of the client, which is "
-            "%u: counters must outlive locks by a wide margin; raise it",
-            (long long)full->ttl_ms, (unsigned)retention_ms);
+        return refuse(why,
+                      "ttl_ms is %lld, above half of fence_retention_ms of the client, which is "
+                      "%u: counters must outlive locks by a wide margin; raise it",
+                      (long long)full->ttl_ms, (unsigned)retention_ms);
     }
     return 0;
 }
@@ -313,15 +311,15 @@ static const char *show(char text[SHOWN + 1], const struct rl_bytes *name) {
     return text;
 }
 
-static int check_sets(redlock_lock *lock) {
+static int check_sets(const redlock_lock *lock, char *why) {
     const char *sets[2];
     char one[SHOWN + 1], other[SHOWN + 1];
     uint32_t i;
     if (!rl_sets_are_apart(lock, &i, sets)) {
         return 0;
     }
-    return rl_message_refuse_format(
-        lock,
+    return refuse(
+        why,
         "\"%s\" is of set %s and \"%s\" of set %s: a lock needs its resources in one set; give "
         "their names the same part in {braces}",
         show(one, &lock->target.resources[0]), sets[0], show(other, &lock->target.resources[i]),
@@ -332,19 +330,19 @@ static uint32_t or_no_limit(int64_t value) {
     return value == REDLOCK_NO_LIMIT ? RL_NO_LIMIT : (uint32_t)value;
 }
 
-int rl_options_acquire(redlock_lock *lock, const redlock_acquire_options *user,
-                       struct rl_acquire *out, redlock_acquire_options *full) {
+int rl_options_acquire(const redlock_lock *lock, const redlock_acquire_options *user,
+                       struct rl_acquire *out, redlock_acquire_options *full,
+                       char why[REDLOCK_MESSAGE_MAX]) {
     *full = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
     if (user != NULL && !rl_sized_take(full, sizeof *full, user, user->size)) {
-        return rl_message_refuse_format(
-            lock, "options.size is %zu, not %zu: begin with REDLOCK_ACQUIRE_OPTIONS_INIT",
-            user->size, sizeof *full);
+        return refuse(why, "options.size is %zu, not %zu: begin with REDLOCK_ACQUIRE_OPTIONS_INIT",
+                      user->size, sizeof *full);
     }
     uint32_t renew_ms = 0;
-    int status = check_acquire(lock, full);
-    status = status == 0 ? watch(lock, full, &renew_ms) : status;
-    status = status == 0 ? fence(lock, full) : status;
-    status = status == 0 ? check_sets(lock) : status;
+    int status = check_acquire(lock, full, why);
+    status = status == 0 ? watch(lock, full, &renew_ms, why) : status;
+    status = status == 0 ? fence(lock, full, why) : status;
+    status = status == 0 ? check_sets(lock, why) : status;
     if (status != 0) {
         return status;
     }

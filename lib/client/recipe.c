@@ -8,7 +8,7 @@
 #include "lock/life.h"
 #include "nodes/notification.h"
 
-static void on_due(struct rl_deadline *item, uint64_t now_ns) {
+void rl_recipe_due(struct rl_deadline *item, uint64_t now_ns) {
     struct rl_recipe *recipe = RL_CONTAINER(item, struct rl_recipe, deadline);
     assert(recipe->due != NULL);
     rl_recipe_at(recipe, RL_NEVER);
@@ -30,7 +30,7 @@ struct rl_recipe *rl_recipe_new(redlock_client *client, size_t size) {
     if (recipe != NULL) {
         recipe->client = client;
         recipe->watcher.told = on_notified;
-        rl_deadline_init(&recipe->deadline, on_due);
+        rl_deadline_init(&recipe->deadline, RL_WAITS_RECIPE);
         rl_list_add(&client->recipes, &recipe->link);
         client->user_count++;
     }
@@ -107,7 +107,12 @@ void rl_recipe_hurry(redlock_lock *lock) {
 int rl_recipe_check_acquire(redlock_lock *lock, const redlock_acquire_options *options) {
     redlock_acquire_options full;
     struct rl_acquire ignored;
-    return rl_options_acquire(lock, options, &ignored, &full);
+    char why[REDLOCK_MESSAGE_MAX];
+    const int status = rl_options_acquire(lock, options, &ignored, &full, why);
+    if (status != 0) {
+        rl_lock_refused(lock, why, true);
+    }
+    return status;
 }
 
 void rl_recipe_end_all(redlock_client *client) {

@@ -51,7 +51,8 @@ void rl_recipe_hurry(redlock_lock *lock);
 /* Checks options as redlock_acquire() would: 0, or INVALID and a message of the lock. */
 int rl_recipe_check_acquire(redlock_lock *lock, const redlock_acquire_options *options);
 
-/* For the client: ends all its recipes. */
+/* For the client: a recipe's deadline has come; ends all its recipes. */
+void rl_recipe_due(struct rl_deadline *item, uint64_t now_ns);
 void rl_recipe_end_all(redlock_client *client);
 
 #endif

@@ -68,7 +68,7 @@ struct redlock_lock {
     struct rl_queueing queueing;
     struct rl_holding holding;
 
-    struct rl_op ops[RL_OPS];
+    struct rl_op ops[2];    /* an acquire or a release; an extension: see rl_op_of() */
     struct rl_queued done;  /* an operation is done, or another callback is due */
     struct rl_queued ready; /* to be stepped: it has its turn, or must try soon */
     struct rl_loss loss;
@@ -83,7 +83,6 @@ struct redlock_lock {
 
     struct rl_sharing *sharing;       /* NULL: no acquire had an owner */
     const struct rl_mode_rules *mode; /* that it was made with, see mode.h */
-    struct rl_permit *permit;         /* behind the struct; NULL: not a semaphore's */
     struct rl_lock_span span;
 
     struct rl_target target;    /* the resources and the holder, for commands */
@@ -161,6 +160,7 @@ struct redlock_client {
     uint64_t random;   /* state of the jitter */
     struct rl_deadlines deadlines;
     struct rl_deadlines ends;    /* of the locks that are held: when their losses are due */
+    const rl_due_cb *due;        /* what to call, for each enum rl_waits */
     struct rl_deadline deadline; /* the client's own: opening and closing */
     uint32_t user_count;         /* locks, queries and recipes: each may have a deadline */
     struct rl_opening opening;

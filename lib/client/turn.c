@@ -77,10 +77,10 @@ static bool run_due(redlock_client *client, uint64_t until_ns) {
             told = true;
             deliver_loss(lock);
         } else if (end != NULL && end->at_ns <= now_ns) {
-            end->due(end, now_ns);
+            client->due[end->who](end, now_ns);
             check_progress(&client->ends, end, now_ns);
         } else if (item != NULL && item->at_ns <= until_ns) {
-            item->due(item, until_ns);
+            client->due[item->who](item, until_ns);
             check_progress(&client->deadlines, item, until_ns);
         } else {
             return told;

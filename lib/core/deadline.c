@@ -62,9 +62,9 @@ static void heap_remove(struct rl_deadlines *heap, struct rl_deadline *item) {
     }
 }
 
-void rl_deadline_init(struct rl_deadline *item, rl_due_cb due) {
-    assert(due != NULL);
-    item->due = due;
+void rl_deadline_init(struct rl_deadline *item, enum rl_waits who) {
+    assert(who < RL_WAITS);
+    item->who = (uint8_t)who;
     item->at_ns = RL_NEVER;
     item->slot = RL_DEADLINE_UNSET;
 }
@@ -84,6 +84,9 @@ struct rl_deadline **rl_deadlines_reserve(struct rl_deadlines *heap, struct rl_d
 }
 
 void rl_deadlines_set(struct rl_deadlines *heap, struct rl_deadline *item, uint64_t at_ns) {
+    if (item->at_ns == at_ns) {
+        return; /* as after most votes */
+    }
     item->at_ns = at_ns;
     if (item->slot != RL_DEADLINE_UNSET) {
         assert(heap->items[item->slot] == item);

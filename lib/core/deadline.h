@@ -13,14 +13,28 @@
 
 struct rl_deadline;
 
-/* Called when a deadline is due. item: part of the struct that waits. Afterwards the item is set to
- * a later time, or is unset, or is freed. */
+/* What to call when a deadline is due. item: part of the struct that waits. Afterwards the item is
+ * set to a later time, or is unset, or is freed. */
 typedef void (*rl_due_cb)(struct rl_deadline *item, uint64_t now_ns);
+
+/* Who waits. An item says only that, since a lock has two, and there may be very many locks. */
+enum rl_waits {
+    RL_WAITS_LOCK,
+    RL_WAITS_HOLDER, /* for the end of what its lock holds */
+    RL_WAITS_LINE,
+    RL_WAITS_NODE,
+    RL_WAITS_LISTENING,
+    RL_WAITS_NOTIFICATION,
+    RL_WAITS_QUERY,
+    RL_WAITS_RECIPE,
+    RL_WAITS_CLIENT,
+    RL_WAITS
+};
 
 struct rl_deadline {
     uint64_t at_ns;
-    rl_due_cb due;
     uint32_t slot; /* where in the heap, RL_DEADLINE_UNSET if not in it */
+    uint8_t who;   /* enum rl_waits */
 };
 
 struct rl_deadlines {
@@ -29,7 +43,7 @@ struct rl_deadlines {
     uint32_t capacity;
 };
 
-void rl_deadline_init(struct rl_deadline *item, rl_due_cb due);
+void rl_deadline_init(struct rl_deadline *item, enum rl_waits who);
 
 /* Moves the heap into a larger array. Returns the old one for the caller to free. */
 struct rl_deadline **rl_deadlines_reserve(struct rl_deadlines *heap, struct rl_deadline **items,

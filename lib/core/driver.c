@@ -144,6 +144,13 @@ static void begin_attempt(struct rl_lock *lock, const struct rl_driver *driver) 
     }
 }
 
+/* Whether an operation or the hold has ended, or was renewed. */
+static bool has_ended(const struct rl_actions *actions) {
+    static_assert(RL_RESULT_NONE == 0, "or each would have to be compared");
+    return ((uint32_t)actions->acquired | (uint32_t)actions->extended | (uint32_t)actions->renewed |
+            (uint32_t)actions->released | (uint32_t)actions->lost) != 0;
+}
+
 static void perform(struct rl_lock *lock, const struct rl_actions *actions,
                     const struct rl_driver *driver) {
     int16_t why[RL_NODES_MAX]; /* of no consequence where no round counts the votes */
@@ -156,7 +163,9 @@ static void perform(struct rl_lock *lock, const struct rl_actions *actions,
             driver->owe(lock, i);
         }
     }
-    end_operations(lock, actions, driver);
+    if (has_ended(actions)) {
+        end_operations(lock, actions, driver);
+    }
     if (actions->tell) {
         driver->tell(lock);
     }

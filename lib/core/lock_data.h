@@ -180,11 +180,11 @@ struct rl_lock {
     uint32_t may_hold; /* nodes that may have a key with the present token */
     uint8_t state;     /* enum rl_lock_state */
     uint8_t reverts;   /* enum rl_result: the pending extension follows an upgrade with this one */
-    bool adopts;       /* the attempt is an adoption: it must not release what it finds */
-    bool renews;       /* the pending extension is the watchdog's */
-    bool was_refused;  /* waiting for other clients, after a refused attempt */
-    bool is_given;     /* of a place: nodes may have been passed its keys without being asked */
-    bool is_leased;    /* its keys were passed to it, and not extended yet */
+    bool adopts : 1;   /* the attempt is an adoption: it must not release what it finds */
+    bool renews : 1;   /* the pending extension is the watchdog's */
+    bool was_refused : 1; /* waiting for other clients, after a refused attempt */
+    bool is_given : 1;    /* of a place: nodes may have been passed its keys without being asked */
+    bool is_leased : 1;   /* its keys were passed to it, and not extended yet */
     char token[RL_TOKEN_LEN + 1]; /* with a zero, "" before the first attempt */
 };
 

@@ -39,7 +39,8 @@ static void round_decide(struct rl_round *round) {
     const bool has_no = (yes | pending) != rl_electors(&round->electorate); /* seldom */
     if (has_no && !rl_is_quorum(&round->electorate, yes | pending)) {
         round->decision = RL_DEFEATED;
-    } else if (rl_is_quorum(&round->electorate, yes) && (round->awaited & pending) == 0) {
+    } else if (yes != 0 && (round->awaited & pending) == 0 &&
+               rl_is_quorum(&round->electorate, yes)) {
         round->decision = RL_WON;
     }
 }
@@ -119,7 +120,8 @@ void rl_round_await(struct rl_round *round, uint32_t nodes) {
 }
 
 bool rl_round_awaits(const struct rl_round *round) {
-    return round->decision == RL_OPEN && rl_is_quorum(&round->electorate, round_yes(round));
+    return round->decision == RL_OPEN && (round->awaited & rl_round_pending(round)) != 0 &&
+           rl_is_quorum(&round->electorate, round_yes(round));
 }
 
 void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns) {

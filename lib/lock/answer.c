@@ -19,9 +19,9 @@ static bool has_bad_fence(const struct rl_request *request, const struct rl_answ
            (asks && answer->verdict == RL_YES && answer->counter == 0);
 }
 
-/* The outcome of an answer, for the core. */
-static enum rl_outcome outcome_of(const struct rl_request *request,
-                                  const struct rl_answer *answer) {
+/* The outcome of an answer, for the core. is_bad: has_bad_fence(). */
+static enum rl_outcome outcome_of(const struct rl_request *request, const struct rl_answer *answer,
+                                  bool is_bad) {
     static const enum rl_outcome outcomes[] = {
         [RL_YES] = RL_OUTCOME_YES,
         [RL_NO] = RL_OUTCOME_NO,
@@ -37,7 +37,7 @@ static enum rl_outcome outcome_of(const struct rl_request *request,
     if (answer->verdict == RL_ERROR && sets_by_script) {
         return RL_OUTCOME_PROTOCOL_ERROR; /* it may have stopped half-way, with a key set */
     }
-    if (has_bad_fence(request, answer)) {
+    if (is_bad) {
         return RL_OUTCOME_PROTOCOL_ERROR; /* its key is set */
     }
     return outcomes[answer->verdict];
@@ -52,7 +52,8 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
                     const struct rl_answer *answer) {
     struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
     struct rl_lock_call *call = RL_CONTAINER(request, struct rl_lock_call, request);
-    enum rl_outcome outcome = outcome_of(request, answer);
+    const bool has_bad = has_bad_fence(request, answer);
+    const enum rl_outcome outcome = outcome_of(request, answer, has_bad);
     int16_t reason = answer->reason;
     struct rl_event event;
     RL_REQUIRE(call->lock != NULL); /* answered once: a call that was given back has none */
@@ -64,7 +65,7 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
     if (answer->verdict == RL_ERROR) {
         place->error = reason;
         snprintf(place->words, sizeof place->words, "%s", answer->text);
-    } else if (has_bad_fence(request, answer)) {
+    } else if (has_bad) {
         reason = REDLOCK_ERR_NODE_PROTOCOL;
     }
     if (answer->line.time_us != 0) {
@@ -77,7 +78,7 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
         event.u.vote.latency_us = latency_us(node, request);
         place->client->stats.late_votes += rl_step_event(call->lock, &event);
     }
-    if (rl_command_releases((enum rl_command_kind)request->kind) && answer->verdict != RL_YES) {
+    if (answer->verdict != RL_YES && rl_command_releases((enum rl_command_kind)request->kind)) {
         rl_left_gone(place->client, place->index, rl_line_place_of(place->client, request->token));
     }
     rl_calls_settle(place, call, outcome);

@@ -65,7 +65,7 @@ enum rl_words {
     RL_WORDS_SHARES,         /* acquired with a hold of its owner */
     RL_WORDS_NO_FENCE,       /* could not share that hold, which has no fence */
     RL_WORDS_OWNER_LOST,     /* was about to share a hold */
-    RL_WORDS_WAS_LOST,       /* released, but lost before, for loss.status */
+    RL_WORDS_WAS_LOST,       /* released, but lost before, for last.loss */
     RL_WORDS_STILL_HELD,     /* released, but not as often as acquired */
     RL_WORDS_HELD_BY_OTHERS, /* released, but others of the owner go on */
     RL_WORDS_WAITING,        /* behind another lock of the client */
@@ -81,6 +81,7 @@ struct rl_op {
     redlock_lock_cb callback;
     void *data;
     int status;
+    uint8_t kind;   /* enum rl_op_kind */
     bool is_active; /* submitted and not delivered */
     bool is_done;   /* status is known */
     uint8_t words;  /* enum rl_words */
@@ -91,7 +92,6 @@ struct rl_loss {
     struct rl_queued queued; /* on_lost is due */
     redlock_lock_cb callback;
     void *data;
-    int16_t status; /* why */
 };
 
 /* The holder is notified of the watchdog's extensions. */
@@ -115,12 +115,13 @@ struct rl_sharing {
 
 /* What messages are about. */
 struct rl_last {
-    const char *refusal;       /* why the last call was refused; NULL: it was not */
-    bool refusal_is_allocated; /* ... else it is a constant */
-    int16_t status;            /* of the last operation, loss or renewal */
-    int16_t attempt;           /* of the last attempt of the last acquire that ended */
-    uint8_t words;             /* enum rl_words, of status */
-    bool has_asked;            /* an attempt of the last acquire has begun */
+    const char *refusal;           /* why the last call was refused; NULL: it was not */
+    bool refusal_is_allocated : 1; /* ... else it is a constant */
+    bool has_asked : 1;            /* an attempt of the last acquire has begun */
+    uint8_t words;                 /* enum rl_words, of status */
+    int16_t status;                /* of the last operation, loss or renewal */
+    int16_t attempt;               /* of the last attempt of the last acquire that ended */
+    int16_t loss;                  /* why the last hold was lost */
 };
 
 #endif

@@ -22,8 +22,11 @@ void rl_delivery_grant(redlock_lock *lock) {
 }
 
 bool rl_delivery_is_due(const redlock_lock *lock, enum rl_delivery_kind kind) {
-    return kind == RL_DELIVERY_RENEWAL ? lock->renewal != NULL && lock->renewal->is_due
-                                       : lock->ops[kind].is_done;
+    if (kind == RL_DELIVERY_RENEWAL) {
+        return lock->renewal != NULL && lock->renewal->is_due;
+    }
+    const struct rl_op *op = rl_op_of(lock, (enum rl_op_kind)kind);
+    return op != NULL && op->is_done;
 }
 
 /* The object holds from now on. */
@@ -43,10 +46,11 @@ static void acquired(redlock_lock *lock) {
 }
 
 static struct rl_delivery take_op(redlock_lock *lock, enum rl_op_kind kind) {
-    struct rl_op op = lock->ops[kind];
-    RL_REQUIRE(op.is_active);
-    RL_REQUIRE(op.is_done);
-    lock->ops[kind] = (struct rl_op){.callback = NULL};
+    struct rl_op *pending = rl_op_of(lock, kind);
+    RL_REQUIRE(pending != NULL);
+    RL_REQUIRE(pending->is_done);
+    const struct rl_op op = *pending;
+    *pending = (struct rl_op){.callback = NULL};
     rl_lock_note(lock, op.status, (enum rl_words)op.words);
     rl_op_count(&lock->client->stats, kind, op.status);
     if (kind == RL_OP_ACQUIRE && op.status == 0) {
@@ -79,11 +83,11 @@ struct rl_delivery rl_delivery_take_loss(redlock_lock *lock) {
     struct rl_loss *loss = &lock->loss;
     RL_REQUIRE(!rl_queued_is_in(&loss->queued)); /* or it would be delivered twice */
     assert(lock->client->in_turn);
-    assert(loss->status < 0);
+    assert(lock->last.loss < 0);
     assert(lock->depth == 0); /* nothing new is held before the user knows */
-    rl_span_lost(lock, loss->status);
-    rl_lock_note(lock, loss->status, RL_WORDS_ROUND);
-    struct rl_delivery delivery = {loss->callback, loss->data, loss->status};
+    rl_span_lost(lock, lock->last.loss);
+    rl_lock_note(lock, lock->last.loss, RL_WORDS_ROUND);
+    struct rl_delivery delivery = {loss->callback, loss->data, lock->last.loss};
     loss->callback = NULL;
     return delivery;
 }

@@ -147,10 +147,12 @@ void rl_hold_end(redlock_lock *lock, enum rl_op_kind kind, int status, enum rl_w
 /* Ends an acquire that has joined with another status after all. */
 void rl_hold_end_join(redlock_lock *lock, int status, enum rl_words words) {
     assert(lock->joining);
-    assert(lock->ops[RL_OP_ACQUIRE].is_done && status < 0);
+    struct rl_op *acquire = rl_op_of(lock, RL_OP_ACQUIRE);
+    RL_REQUIRE(acquire != NULL);
+    assert(acquire->is_done && status < 0);
     lock->joining = false;
-    lock->ops[RL_OP_ACQUIRE].status = status;
-    lock->ops[RL_OP_ACQUIRE].words = (uint8_t)words;
+    acquire->status = status;
+    acquire->words = (uint8_t)words;
 }
 
 static void lose(redlock_lock *lock, int status) {
@@ -158,15 +160,15 @@ static void lose(redlock_lock *lock, int status) {
         RL_MARK(LOST_BEFORE_TOLD);
         rl_hold_end_join(lock, status, RL_WORDS_OWNER_LOST);
     }
-    struct rl_op *extend = &lock->ops[RL_OP_EXTEND];
-    if (extend->is_done && extend->status == 0) {
+    struct rl_op *extend = rl_op_of(lock, RL_OP_EXTEND);
+    if (extend != NULL && extend->is_done && extend->status == 0) {
         extend->status = status; /* renewed, but over before it could be reported */
     }
     if (lock->depth > 0) {
         assert(!rl_queued_is_in(&lock->loss.queued)); /* on_lost runs once for each hold */
         lock->depth = 0;
         lock->was_lost = true;
-        lock->loss.status = (int16_t)status;
+        lock->last.loss = (int16_t)status;
         rl_ready_lost(lock);
     }
 }
@@ -174,7 +176,7 @@ static void lose(redlock_lock *lock, int status) {
 void rl_hold_lost(redlock_lock *primary, int status) {
     assert(status < 0);
     assert(rl_hold_user_of(primary, RL_OP_EXTEND) == primary ||
-           rl_hold_user_of(primary, RL_OP_EXTEND)->ops[RL_OP_EXTEND].is_done);
+           rl_op_of(rl_hold_user_of(primary, RL_OP_EXTEND), RL_OP_EXTEND)->is_done);
     lose(primary, status);
     redlock_lock *lock;
     while ((lock = first_follower(primary)) != NULL) {

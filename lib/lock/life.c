@@ -63,18 +63,6 @@ bool rl_locks_reserve_ballot(redlock_client *client, uint32_t node) {
     return true;
 }
 
-void rl_lock_ref(redlock_lock *lock) {
-    RL_REQUIRE(lock->references > 0); /* a lock that is being freed cannot be kept */
-    lock->references++;
-}
-
-void rl_lock_unref(redlock_lock *lock) {
-    RL_REQUIRE(lock->references > 0);
-    if (--lock->references == 0) {
-        rl_lock_destroy(lock);
-    }
-}
-
 static const struct {
     enum rl_result result;
     int status;
@@ -97,12 +85,19 @@ int rl_lock_status(enum rl_result result) {
     return results[result - 1].status;
 }
 
-void rl_lock_refused(redlock_lock *lock, const char *text, bool is_allocated) {
-    if (lock->last.refusal_is_allocated) {
-        rl_free(&lock->client->memory, (char *)(uintptr_t)lock->last.refusal);
+void rl_lock_refused(redlock_lock *lock, const char *text, bool copies) {
+    const redlock_allocator *memory = &lock->client->memory;
+    char *copy = copies ? rl_alloc(memory, 1, strlen(text) + 1) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, text, strlen(text));
+    } else if (copies) {
+        text = redlock_strerror(REDLOCK_ERR_INVALID);
     }
-    lock->last.refusal = text;
-    lock->last.refusal_is_allocated = is_allocated;
+    if (lock->last.refusal_is_allocated) {
+        rl_free(memory, (char *)(uintptr_t)lock->last.refusal);
+    }
+    lock->last.refusal = copy != NULL ? copy : text;
+    lock->last.refusal_is_allocated = copy != NULL;
 }
 
 void rl_lock_note(redlock_lock *lock, int status, enum rl_words words) {
@@ -128,13 +123,15 @@ void rl_op_count(redlock_stats *stats, enum rl_op_kind kind, int status) {
 }
 
 void rl_op_submit(redlock_lock *lock, enum rl_op_kind kind, redlock_lock_cb callback, void *data) {
-    assert(!lock->ops[kind].is_active);
-    lock->ops[kind] = (struct rl_op){.callback = callback, .data = data, .is_active = true};
+    struct rl_op *op = &lock->ops[kind == RL_OP_EXTEND];
+    RL_REQUIRE(!op->is_active); /* or its callback would be missed */
+    *op = (struct rl_op){
+        .callback = callback, .data = data, .kind = (uint8_t)kind, .is_active = true};
 }
 
 void rl_op_end(redlock_lock *lock, enum rl_op_kind kind, int status, enum rl_words words) {
-    struct rl_op *op = &lock->ops[kind];
-    RL_REQUIRE(op->is_active);
+    struct rl_op *op = rl_op_of(lock, kind);
+    RL_REQUIRE(op != NULL);
     RL_REQUIRE(!op->is_done);
     op->is_done = true;
     op->status = status;

@@ -2,24 +2,44 @@
 #ifndef RL_LOCK_LIFE_H
 #define RL_LOCK_LIFE_H
 
+#include "base/require.h"
 #include "client/state.h"
 
 /* The first reference, the maker's: the client knows the lock from now on. */
 void rl_lock_enlist(redlock_lock *lock);
 /* Room for the ballot of one more node, in every lock. False: no memory. */
 bool rl_locks_reserve_ballot(redlock_client *client, uint32_t node);
-void rl_lock_ref(redlock_lock *lock);
-/* The lock may be freed by this. */
-void rl_lock_unref(redlock_lock *lock);
 /* Frees the lock despite all references: the client is closed. */
 void rl_lock_destroy(redlock_lock *lock);
+
+static inline void rl_lock_ref(redlock_lock *lock) {
+    RL_REQUIRE(lock->references > 0); /* a lock that is being freed cannot be kept */
+    lock->references++;
+}
+
+/* The lock may be freed by this. */
+static inline void rl_lock_unref(redlock_lock *lock) {
+    RL_REQUIRE(lock->references > 0);
+    if (--lock->references == 0) {
+        rl_lock_destroy(lock);
+    }
+}
 
 /* An operation of the user: submitted, then done, then delivered.
  *
  * Can a callback run twice or never? An operation is submitted by setting is_active, ended by
  * setting is_done (once, it asserts), and delivered (delivery.h) by clearing both before the
  * callback is called. The code that ends one puts its lock into the queue that the turn empties.
+ *
+ * An acquire and a release are never pending at one time: each is refused as BUSY beside the other
+ * (lock.c), so they share their memory. An extension may be pending beside a release.
  */
+
+/* The lock's pending operation of this kind; NULL: there is none. */
+static inline struct rl_op *rl_op_of(const redlock_lock *lock, enum rl_op_kind kind) {
+    const struct rl_op *op = &lock->ops[kind == RL_OP_EXTEND];
+    return op->is_active && op->kind == kind ? (struct rl_op *)(uintptr_t)op : NULL;
+}
 
 void rl_op_submit(redlock_lock *lock, enum rl_op_kind kind, redlock_lock_cb callback, void *data);
 /* words: what a message adds to the status. */
@@ -28,9 +48,9 @@ void rl_op_end(redlock_lock *lock, enum rl_op_kind kind, int status, enum rl_wor
 void rl_op_count(redlock_stats *stats, enum rl_op_kind kind, int status);
 
 int rl_lock_status(enum rl_result result);
-/* From now on messages say why a call was refused, until the next one; NULL: none was. An allocated
- * text is the lock's. */
-void rl_lock_refused(redlock_lock *lock, const char *text, bool is_allocated);
+/* From now on messages say why a call was refused, until the next one; NULL: none was. A text that
+ * is no constant is copied; without memory the message just says that an argument is invalid. */
+void rl_lock_refused(redlock_lock *lock, const char *text, bool copies);
 /* From now on messages are about this status, and not about a call that was refused before. */
 void rl_lock_note(redlock_lock *lock, int status, enum rl_words words);
 

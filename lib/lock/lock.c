@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "client/env.h"
 #include "client/options.h"
 #include "lock/hold.h"
@@ -48,6 +49,12 @@ static int refuse(redlock_lock *lock, int status, const char *why) {
     return status;
 }
 
+/* The same in words that are no constant. */
+static int refuse_invalid(redlock_lock *lock, const char *why) {
+    rl_lock_refused(lock, why, true);
+    return REDLOCK_ERR_INVALID;
+}
+
 /* The checks of every operation. Brings the lock up to date: if its validity is over, it is lost
  * before anything else is done with it. */
 static int enter(redlock_lock *lock, const char *function) {
@@ -55,17 +62,17 @@ static int enter(redlock_lock *lock, const char *function) {
         return REDLOCK_ERR_INVALID;
     }
     redlock_client *client = lock->client;
+    int status = client->phase != RL_CLIENT_OPEN ? REDLOCK_ERR_CLOSED : 0;
     rl_own(client, function);
-    if (rl_io_is_forked(&client->io)) {
-        return refuse(lock, REDLOCK_ERR_FORKED, NULL);
+    status = rl_io_is_forked(&client->io) ? REDLOCK_ERR_FORKED : status;
+    rl_lock_refused(lock, status != 0 ? redlock_strerror(status) : NULL, false);
+    if (status != 0) {
+        return status;
     }
-    if (client->phase != RL_CLIENT_OPEN) {
-        return refuse(lock, REDLOCK_ERR_CLOSED, NULL);
-    }
-    rl_lock_refused(lock, NULL, false);
     rl_client_wake(client);
     redlock_lock *primary = rl_hold_primary(lock);
-    if (rl_lock_lost_ns(&primary->core) <= rl_client_now_ns(client)) {
+    const uint64_t lost_ns = rl_lock_lost_ns(&primary->core);
+    if (lost_ns != RL_NEVER && lost_ns <= rl_client_now_ns(client)) {
         rl_step_simple(primary, RL_EV_TICK);
         assert(!rl_hold_is_held(lock));
     }
@@ -74,10 +81,10 @@ static int enter(redlock_lock *lock, const char *function) {
 
 /* What prevents an acquire, an adoption or a release; NULL: nothing. */
 static const char *in_the_way(const redlock_lock *lock) {
-    if (lock->ops[RL_OP_ACQUIRE].is_active) {
+    if (rl_op_of(lock, RL_OP_ACQUIRE) != NULL) {
         return "in use: an acquire is pending";
     }
-    if (lock->ops[RL_OP_RELEASE].is_active) {
+    if (rl_op_of(lock, RL_OP_RELEASE) != NULL) {
         return "in use: a release is pending";
     }
     if (lock->core.state == RL_RELEASING) {
@@ -116,9 +123,38 @@ static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *fu
     lock->last.has_asked = false;
 }
 
+/* Whether the lock may be acquired now, and the hold that it joins (NULL: none). why: NULL if the
+ * status says it. */
+static int check_acquire(redlock_lock *lock, const redlock_acquire_options *full,
+                         redlock_lock **primary, const char **why) {
+    int status = 0;
+    if (rl_hold_is_held(lock) && (full->owner == 0 || full->owner != rl_hold_owner(lock))) {
+        return REDLOCK_ERR_ALREADY_HELD;
+    }
+    *primary = rl_reentrancy_find(lock, full->owner, &status);
+    if (status != 0) {
+        return status;
+    }
+    *why = in_the_way(lock);
+    if (*why != NULL) { /* its hold was over by a later look at the clock than enter()'s */
+        return REDLOCK_ERR_BUSY;
+    }
+    if (*primary != NULL && full->fencing && rl_lock_fence(&(*primary)->core) == 0) {
+        *why = RL_MESSAGE_NO_FENCE;
+        return REDLOCK_ERR_ALREADY_HELD;
+    }
+    if (*primary != lock && rl_lock_is_holding(&lock->core)) {
+        *why = "in use: it was released, but other objects of its owner still share its hold";
+        return REDLOCK_ERR_BUSY;
+    }
+    return rl_hold_reserve(lock, full->owner != 0, full->on_renew != NULL) ? 0 : REDLOCK_ERR_NOMEM;
+}
+
 int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
                     redlock_lock_cb on_done, void *data) {
     redlock_acquire_options full;
+    redlock_lock *primary = NULL;
+    char invalid[REDLOCK_MESSAGE_MAX];
     struct rl_event event = {.type = RL_EV_ACQUIRE};
     int status = enter(lock, __func__);
     if (status != 0) {
@@ -128,31 +164,12 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
     if (why != NULL) {
         return refuse(lock, REDLOCK_ERR_BUSY, why);
     }
-    status = rl_options_acquire(lock, options, &event.u.acquire, &full);
+    if (rl_options_acquire(lock, options, &event.u.acquire, &full, invalid) != 0) {
+        return refuse_invalid(lock, invalid);
+    }
+    status = check_acquire(lock, &full, &primary, &why);
     if (status != 0) {
-        return status;
-    }
-    if (rl_hold_is_held(lock) && (full.owner == 0 || full.owner != rl_hold_owner(lock))) {
-        return refuse(lock, REDLOCK_ERR_ALREADY_HELD, NULL);
-    }
-    redlock_lock *primary = rl_reentrancy_find(lock, full.owner, &status);
-    if (status != 0) {
-        return refuse(lock, status, NULL);
-    }
-    why = in_the_way(lock);
-    if (why != NULL) { /* its hold was over by a later look at the clock than enter()'s */
-        return refuse(lock, REDLOCK_ERR_BUSY, why);
-    }
-    if (primary != NULL && full.fencing && rl_lock_fence(&primary->core) == 0) {
-        return refuse(lock, REDLOCK_ERR_ALREADY_HELD, RL_MESSAGE_NO_FENCE);
-    }
-    if (primary != lock && rl_lock_is_holding(&lock->core)) {
-        return refuse(
-            lock, REDLOCK_ERR_BUSY,
-            "in use: it was released, but other objects of its owner still share its hold");
-    }
-    if (!rl_hold_reserve(lock, full.owner != 0, full.on_renew != NULL)) {
-        return refuse(lock, REDLOCK_ERR_NOMEM, NULL);
+        return refuse(lock, status, why);
     }
     take_callbacks(lock, &full);
     rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
@@ -187,14 +204,15 @@ static int check_slots(redlock_lock *lock) {
 }
 
 static int refuse_token(redlock_lock *lock) {
-    return rl_message_refuse_format(
-        lock, "the token must be %d hex digits, as redlock_lock_token() gives it",
-        REDLOCK_TOKEN_LENGTH);
+    static_assert(REDLOCK_TOKEN_LENGTH == 40, "the message says so");
+    return refuse(lock, REDLOCK_ERR_INVALID,
+                  "the token must be 40 hex digits, as redlock_lock_token() gives it");
 }
 
 int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_options *options,
                   redlock_lock_cb on_done, void *data) {
     redlock_acquire_options full;
+    char invalid[REDLOCK_MESSAGE_MAX];
     struct rl_event event = {.type = RL_EV_ADOPT};
     int status = enter(lock, __func__);
     if (status != 0) {
@@ -211,9 +229,8 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     if (!is_token(token)) {
         return refuse_token(lock);
     }
-    status = rl_options_acquire(lock, options, &event.u.adopt.acquire, &full);
-    if (status != 0) {
-        return status;
+    if (rl_options_acquire(lock, options, &event.u.adopt.acquire, &full, invalid) != 0) {
+        return refuse_invalid(lock, invalid);
     }
     if (full.fencing) {
         return refuse(lock, REDLOCK_ERR_INVALID,
@@ -245,7 +262,7 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
 static int check_extend(redlock_lock *lock) {
     redlock_lock *primary = rl_hold_primary(lock);
     bool is_extending = primary->core.state == RL_EXTENDING && !primary->core.renews;
-    if (lock->ops[RL_OP_EXTEND].is_active) {
+    if (rl_op_of(lock, RL_OP_EXTEND) != NULL) {
         return refuse(lock, REDLOCK_ERR_BUSY, "in use: an extension is pending");
     }
     if (rl_hold_is_held(lock) && is_extending) {
@@ -265,13 +282,14 @@ static void submit_extend(redlock_lock *lock, struct rl_event *event, redlock_lo
 }
 
 int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, void *data) {
+    char invalid[REDLOCK_MESSAGE_MAX];
     struct rl_event event = {.type = RL_EV_EXTEND};
     int status = enter(lock, __func__);
     if (status == 0) {
         status = check_extend(lock);
     }
-    if (status == 0 && ttl_ms != 0) {
-        status = rl_options_ttl(lock, ttl_ms, 0);
+    if (status == 0 && ttl_ms != 0 && rl_options_ttl(lock, ttl_ms, 0, invalid) != 0) {
+        return refuse_invalid(lock, invalid);
     }
     if (status == 0) {
         event.u.ttl_ms = (uint32_t)ttl_ms;
@@ -339,7 +357,7 @@ int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
     if (status != 0) {
         return status;
     }
-    if (lock->ops[RL_OP_ACQUIRE].is_active || lock->ops[RL_OP_RELEASE].is_active) {
+    if (rl_op_of(lock, RL_OP_ACQUIRE) != NULL || rl_op_of(lock, RL_OP_RELEASE) != NULL) {
         return refuse(lock, REDLOCK_ERR_BUSY, in_the_way(lock));
     }
     if (!rl_hold_is_held(lock) && !lock->was_lost) {
@@ -351,14 +369,16 @@ int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
 }
 
 int redlock_lock_set_slots(redlock_lock *lock, const int32_t *slots, size_t n) {
+    char invalid[REDLOCK_MESSAGE_MAX];
     int status = enter(lock, __func__);
     if (status == 0) {
         status = check_free(lock);
     }
     if (status == 0 && !rl_permit_name(lock, slots, n)) {
-        return rl_message_refuse_format(
-            lock, "slots: they must be %u different numbers from 0 to permits - 1",
-            (unsigned)lock->target.take);
+        rl_error_set(invalid, sizeof invalid, 0,
+                     "slots: they must be %u different numbers from 0 to permits - 1",
+                     (unsigned)lock->target.take);
+        return refuse_invalid(lock, invalid);
     }
     return status;
 }
@@ -422,8 +442,8 @@ int redlock_cancel(redlock_lock *lock) {
         return 0;
     }
     redlock_lock *primary = rl_hold_primary(lock);
-    const struct rl_op *extend = &lock->ops[RL_OP_EXTEND];
-    bool extends = extend->is_active && !extend->is_done; /* else it may be another lock's by now */
+    const struct rl_op *extend = rl_op_of(lock, RL_OP_EXTEND);
+    bool extends = extend != NULL && !extend->is_done; /* else it may be another lock's by now */
     if (!rl_lock_is_acquiring(&lock->core) && !extends) {
         return refuse(lock, REDLOCK_ERR_IDLE, NULL);
     }

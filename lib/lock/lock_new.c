@@ -15,7 +15,6 @@
 #include "client/env.h"
 #include "client/options.h"
 #include "lock/life.h"
-#include "lock/step.h"
 #include "mode/mode.h"
 #include "mode/permit.h"
 #include "nodes/sets.h"
@@ -139,9 +138,6 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
         return NULL;
     }
     char *behind = (char *)(names_of(lock, n) + n);
-    if (permit > 0) {
-        rl_permit_init(lock, (struct rl_permit *)(void *)behind);
-    }
     struct rl_ballot *ballots = (struct rl_ballot *)(void *)(behind + permit);
     rl_lock_init(&lock->core, &client->rules, ballots);
     char *holder = (char *)(ballots + client->n_nodes);
@@ -157,6 +153,9 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
                                       .retention_ms = client->fence_retention_ms,
                                       .permits = (uint16_t)o->permits,
                                       .take = (uint8_t)(permit > 0 ? o->take : 0)};
+    if (permit > 0) {
+        rl_permit_init(lock);
+    }
     return lock;
 }
 
@@ -210,8 +209,8 @@ int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *op
         lock->mode = o.permits > 0 ? &rl_mode_permit : rl_mode_of_lock(o.mode);
         rl_mode_begin(lock);
         rl_metrics_label(lock, &o.resources[0]);
-        rl_deadline_init(&lock->deadline, rl_step_due);
-        rl_deadline_init(&lock->end, rl_step_end_due);
+        rl_deadline_init(&lock->deadline, RL_WAITS_LOCK);
+        rl_deadline_init(&lock->end, RL_WAITS_HOLDER);
         rl_lock_enlist(lock);
         if (!take_resources(lock, &o) || !rl_sets_bind(lock) ||
             !rl_reserve_wire(client, &lock->target)) {

@@ -60,25 +60,6 @@ static const char *end(const struct text *text) {
     return text->begin;
 }
 
-/* -- Refused calls -- */
-
-int rl_message_refuse_format(redlock_lock *lock, const char *format, ...) {
-    char text[REDLOCK_MESSAGE_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    size_t size = strlen(text) + 1;
-    char *copy = rl_alloc(&lock->client->memory, 1, size);
-    if (copy != NULL) {
-        memcpy(copy, text, size);
-        rl_lock_refused(lock, copy, true);
-    } else {
-        rl_lock_refused(lock, redlock_strerror(REDLOCK_ERR_INVALID), false);
-    }
-    return REDLOCK_ERR_INVALID;
-}
-
 /* -- Messages -- */
 
 /* Why the node is not up, in the words of another library or the server, or "". */
@@ -244,7 +225,7 @@ static void add_words(struct text *text, const redlock_lock *lock, enum rl_words
             (unsigned)lock->target.permits);
         return;
     }
-    add(text, "%s", was_lost ? redlock_strerror(lock->loss.status) : table[words]);
+    add(text, "%s", was_lost ? redlock_strerror(lock->last.loss) : table[words]);
 }
 
 /* Adds the state of a pending acquire. */
@@ -295,11 +276,11 @@ const char *redlock_lock_message(const redlock_lock *lock, char *buffer, size_t 
         return buffer;
     }
     rl_own(lock->client, __func__);
-    const struct rl_op *acquire = &lock->ops[RL_OP_ACQUIRE];
+    const struct rl_op *acquire = rl_op_of(lock, RL_OP_ACQUIRE);
     const struct rl_round *round = &rl_hold_primary(lock)->core.round;
     if (lock->last.refusal != NULL) {
         add(&text, "%s", lock->last.refusal);
-    } else if (lock->depth == 0 && acquire->is_active && !acquire->is_done) {
+    } else if (lock->depth == 0 && acquire != NULL && !acquire->is_done) {
         add_acquire(&text, lock);
     } else if (lock->depth == 0 && lock->last.words != RL_WORDS_ROUND) {
         add_status(&text, lock, lock->last.status, (enum rl_words)lock->last.words);
@@ -324,8 +305,8 @@ int redlock_lock_attempt_status(const redlock_lock *lock) {
         return REDLOCK_ERR_INVALID;
     }
     rl_own(lock->client, __func__);
-    const struct rl_op *acquire = &lock->ops[RL_OP_ACQUIRE];
-    if (acquire->is_active && !acquire->is_done) {
+    const struct rl_op *acquire = rl_op_of(lock, RL_OP_ACQUIRE);
+    if (acquire != NULL && !acquire->is_done) {
         bool has_ended = lock->core.acquire.attempt != RL_RESULT_NONE;
         return has_ended ? rl_lock_status(lock->core.acquire.attempt) : 0;
     }

@@ -127,9 +127,10 @@ void rl_reentrancy_join(redlock_lock *lock, redlock_lock *primary) {
 
 static void admit_one(redlock_lock *lock, redlock_lock *primary) {
     rl_step_simple(lock, RL_EV_CANCEL); /* leaves the waitlists */
-    struct rl_op *op = &lock->ops[RL_OP_ACQUIRE];
+    struct rl_op *op = rl_op_of(lock, RL_OP_ACQUIRE);
     const int status = sharing_status(lock, primary);
-    assert(op->is_active && op->is_done);
+    RL_REQUIRE(op != NULL);
+    assert(op->is_done);
     if (status != 0) {
         op->status = status; /* it would wait for its own owner */
         op->words = RL_WORDS_NONE;
@@ -181,10 +182,10 @@ bool rl_reentrancy_cancel(redlock_lock *lock) {
 
 void rl_reentrancy_release(redlock_lock *lock) {
     redlock_lock *primary = rl_hold_primary(lock);
-    assert(lock->ops[RL_OP_RELEASE].is_active);
+    assert(rl_op_of(lock, RL_OP_RELEASE) != NULL);
     if (lock->was_lost) {
         lock->was_lost = false;
-        bool is_said = lock->loss.status == REDLOCK_ERR_LOST; /* the round says so */
+        bool is_said = lock->last.loss == REDLOCK_ERR_LOST; /* the round says so */
         rl_op_end(lock, RL_OP_RELEASE, REDLOCK_ERR_LOST,
                   is_said ? RL_WORDS_ROUND : RL_WORDS_WAS_LOST);
         return;

@@ -201,7 +201,8 @@ static enum rl_token generate_token(struct rl_lock *core, char token[RL_TOKEN_LE
 }
 
 static void token_failed(struct rl_lock *core) {
-    struct rl_op *op = &lock_of(core)->ops[RL_OP_ACQUIRE];
+    struct rl_op *op = rl_op_of(lock_of(core), RL_OP_ACQUIRE);
+    RL_REQUIRE(op != NULL);
     assert(op->is_done && op->status == REDLOCK_ERR_CANCELED);
     op->status = REDLOCK_ERR_SYSTEM;
     op->words = RL_WORDS_NO_RANDOM;
@@ -261,12 +262,22 @@ bool rl_step_event(redlock_lock *lock, struct rl_event *event) {
     const uint8_t before = lock->core.state;
     rl_lock_ref(lock); /* what ends here may hold the last reference */
     bool late = rl_driver_run(lock, event);
-    rl_waiting_update(lock);
-    lock->mode->follow(lock);
-    rl_span_trace_state(lock, before);
-    rl_line_follow(lock);
-    rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
-    rl_deadlines_set(&client->ends, &lock->end, rl_lock_lost_ns(&lock->core));
+    /* Most votes move nothing, and a late one no deadline either. A lock that waits looks at its
+     * line again: the answer that brought the vote may have changed that. */
+    const bool moves =
+        event->type != RL_EV_VOTE || lock->core.state != before || before == RL_WAITING;
+    if (moves) {
+        rl_waiting_update(lock);
+        lock->mode->follow(lock);
+        rl_span_trace_state(lock, before);
+        rl_line_follow(lock);
+    }
+    if (moves || !late) {
+        const uint64_t wake_ns = rl_lock_wake_ns(&lock->core);
+        const uint64_t lost_ns = rl_lock_lost_ns(&lock->core);
+        rl_deadlines_set(&client->deadlines, &lock->deadline, wake_ns);
+        rl_deadlines_set(&client->ends, &lock->end, lost_ns);
+    }
     rl_check_lock(lock);
     rl_lock_unref(lock);
     return late;

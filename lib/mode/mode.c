@@ -94,8 +94,9 @@ bool rl_mode_is_upgrading(const redlock_lock *lock) {
 }
 
 bool rl_mode_is_unsure(const redlock_lock *lock) {
-    const bool writes = lock->holding.mode == RL_EXCLUSIVE || lock->holding.is_upgrading;
-    return writes && (lock->holding.unsure | lock->holding.stray) != 0;
+    const struct rl_holding *holding = &lock->holding;
+    return (holding->unsure | holding->stray) != 0 &&
+           (holding->mode == RL_EXCLUSIVE || holding->is_upgrading);
 }
 
 bool rl_mode_may_disown(const redlock_lock *lock) {
@@ -149,15 +150,15 @@ int rl_mode_extended(redlock_lock *lock, int status) {
 
 const struct rl_slots *rl_mode_told_slots(const redlock_lock *lock) {
     static const struct rl_slots none;
-    return lock->permit != NULL ? &lock->permit->told : &none;
+    return rl_permit_of(lock) != NULL ? &rl_permit_of(lock)->told : &none;
 }
 
 uint16_t rl_mode_kept_permits(const redlock_lock *lock) {
-    return lock->permit->kept;
+    return rl_permit_of(lock)->kept;
 }
 
 bool rl_mode_found_none(const redlock_lock *lock) {
-    return lock->permit != NULL && lock->permit->found_none;
+    return rl_permit_of(lock) != NULL && rl_permit_of(lock)->found_none;
 }
 
 /* What a lock without slots does for them. */

@@ -41,6 +41,12 @@
 
 struct rl_line_request;
 
+/* A semaphore lock has this behind its name, see lock_new.c; NULL: it is not a semaphore's. */
+static inline struct rl_permit *rl_permit_of(const redlock_lock *lock) {
+    const struct rl_target *target = &lock->target;
+    return target->take > 0 ? (struct rl_permit *)(uintptr_t)(target->resources + target->n) : NULL;
+}
+
 /* What differs between the modes. */
 struct rl_mode_rules {
     uint8_t mode;                      /* enum rl_mode, for commands */

@@ -34,7 +34,7 @@ static bool is_answering(const redlock_client *client, uint32_t node) {
 static uint32_t home_of(const redlock_lock *lock) {
     const redlock_client *client = lock->client;
     const struct rl_resource *resource = rl_ticket_resource(&lock->tickets[0]);
-    const uint32_t home = rl_line_home(resource), differ = lock->permit->differ;
+    const uint32_t home = rl_line_home(resource), differ = rl_permit_of(lock)->differ;
     if (home == RL_LINE_NO_HOME || (differ >> home & 1) == 0) {
         return home;
     }
@@ -57,7 +57,7 @@ static uint64_t place_at(redlock_lock *lock, uint32_t home) {
 
 static bool peek(redlock_lock *lock) {
     redlock_client *client = lock->client;
-    struct rl_permit *permit = lock->permit;
+    struct rl_permit *permit = rl_permit_of(lock);
     const uint32_t home = home_of(lock);
     assert(!permit->asks && permit->next.n == 0);
     if (home == RL_LINE_NO_HOME || !is_answering(client, home)) {
@@ -72,7 +72,7 @@ static bool peek(redlock_lock *lock) {
 
 /* Stops waiting for a peek: slots that it may still reserve are released. */
 static void give_up_peek(redlock_lock *lock) {
-    struct rl_permit *permit = lock->permit;
+    struct rl_permit *permit = rl_permit_of(lock);
     assert(permit->asks && permit->place != 0);
     permit->asks = false;
     rl_line_call_leave(lock, rl_ticket_resource(&lock->tickets[0]), permit->home, permit->place,
@@ -85,7 +85,7 @@ static void give_up_peek(redlock_lock *lock) {
  * is among them twice (redis/reply.h). */
 static bool suits(const redlock_lock *lock, const struct rl_slots *slots) {
     bool good = slots->n == lock->target.take;
-    assert(lock->permit != NULL && lock->target.take > 0);
+    assert(rl_permit_of(lock) != NULL && lock->target.take > 0);
     for (uint32_t i = 0; i < slots->n; i++) {
         good = good && slots->at[i] < lock->target.permits;
     }
@@ -97,15 +97,15 @@ static void choose(redlock_lock *lock) {
     const uint32_t k = lock->target.permits;
     const uint32_t from = (uint32_t)(rl_client_random(lock->client) % k);
     assert(lock->target.take <= k);
-    lock->permit->slots.n = lock->target.take;
+    rl_permit_of(lock)->slots.n = lock->target.take;
     for (uint32_t i = 0; i < lock->target.take; i++) {
-        lock->permit->slots.at[i] = (uint16_t)((from + i) % k);
+        rl_permit_of(lock)->slots.at[i] = (uint16_t)((from + i) % k);
     }
 }
 
 /* Uses the slots that home has named. */
 static void use(redlock_lock *lock, struct rl_slots *named) {
-    struct rl_permit *permit = lock->permit;
+    struct rl_permit *permit = rl_permit_of(lock);
     assert(named->n == lock->target.take);
     permit->slots = *named;
     named->n = 0;
@@ -115,7 +115,7 @@ static void use(redlock_lock *lock, struct rl_slots *named) {
 /* Whether there are slots of the turn that this attempt is made in. */
 static bool has_turn(const redlock_lock *lock) {
     const struct rl_line *line = rl_resource_line(rl_line_of(lock));
-    const struct rl_permit *permit = lock->permit;
+    const struct rl_permit *permit = rl_permit_of(lock);
     assert(lock->core.place != 0);
     return permit->turn.n > 0 && permit->turn_place == line->place && !line->probes;
 }
@@ -124,14 +124,14 @@ static bool has_turn(const redlock_lock *lock) {
 static void use_place(const redlock_lock *lock) {
     struct rl_wait *wait = rl_ticket_resource(&lock->tickets[0])->wait;
     if (wait != NULL && wait->line.state != RL_LINE_OUT &&
-        wait->line.place == lock->permit->place) {
+        wait->line.place == rl_permit_of(lock)->place) {
         rl_line_use(&wait->line, true);
     }
 }
 
 /* Whether the slots are known. *place: the place to take them with. */
 static bool find_first(redlock_lock *lock, uint64_t *place) {
-    struct rl_permit *permit = lock->permit;
+    struct rl_permit *permit = rl_permit_of(lock);
     if (permit->asks) {
         give_up_peek(lock); /* it takes too long */
         permit->is_blind = true;
@@ -150,7 +150,7 @@ static bool find_first(redlock_lock *lock, uint64_t *place) {
 }
 
 static bool find(redlock_lock *lock, uint64_t *place) {
-    struct rl_permit *permit = lock->permit;
+    struct rl_permit *permit = rl_permit_of(lock);
     assert(lock->core.state == RL_READY);
     if (lock->core.place == 0) {
         if (!find_first(lock, place)) {
@@ -167,7 +167,7 @@ static bool find(redlock_lock *lock, uint64_t *place) {
 
 /* Gives up a peek that is no longer needed. */
 static void follow(redlock_lock *lock) {
-    struct rl_permit *permit = lock->permit;
+    struct rl_permit *permit = rl_permit_of(lock);
     if (permit->asks && lock->core.state != RL_READY) {
         give_up_peek(lock);
     }
@@ -182,7 +182,7 @@ static void follow(redlock_lock *lock) {
  * for the answer. */
 static bool take_turn(redlock_lock *lock, uint32_t home, uint64_t place,
                       const struct rl_slots *slots) {
-    struct rl_permit *permit = lock->permit;
+    struct rl_permit *permit = rl_permit_of(lock);
     assert(place != 0 && suits(lock, slots));
     if (lock->core.state != RL_READY) {
         permit->turn = *slots;
@@ -206,12 +206,12 @@ static bool is_outvoted(const redlock_lock *lock) {
     const uint8_t state = lock->core.state;
     const bool asks = state == RL_WAITING || state == RL_READY || state == RL_BACKOFF ||
                       (state == RL_TRYING && !lock->core.adopts);
-    return asks && !rl_is_quorum(&lock->core.rules->electorate, ~lock->permit->differ);
+    return asks && !rl_is_quorum(&lock->core.rules->electorate, ~rl_permit_of(lock)->differ);
 }
 
 /* True: the acquire has ended. */
 static bool learn_count(redlock_lock *lock, uint32_t node, const struct rl_answer *answer) {
-    struct rl_permit *permit = lock->permit;
+    struct rl_permit *permit = rl_permit_of(lock);
     const uint32_t bit = UINT32_C(1) << node;
     const char *at = strstr(answer->text, " has "); /* "PERMITS this semaphore has 5 permits" */
     unsigned kept = 0;
@@ -237,7 +237,7 @@ static bool learn_count(redlock_lock *lock, uint32_t node, const struct rl_answe
 /* A node that refuses says which slot not to request again. */
 static void learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,
                   const struct rl_answer *answer) {
-    struct rl_permit *permit = lock->permit;
+    struct rl_permit *permit = rl_permit_of(lock);
     assert(node < lock->client->n_nodes);
     if (request->kind != RL_COMMAND_TAKE || !request->has_turn ||
         !rl_lock_has_token(&lock->core, request->token)) {
@@ -281,13 +281,13 @@ static void take_no(redlock_lock *lock, uint32_t node) {
         RL_MARK(PEEK_AGAIN);
         return;
     }
-    lock->permit->found_none = true;
+    rl_permit_of(lock)->found_none = true;
     rl_step_simple(lock, RL_EV_NONE);
 }
 
 static void learn_peek(struct rl_line_request *call, const struct rl_answer *answer) {
     redlock_lock *lock = call->lock;
-    struct rl_permit *permit = lock->permit;
+    struct rl_permit *permit = rl_permit_of(lock);
     assert(call->request.join == RL_JOIN_PEEK);
     if (!permit->asks || permit->place != call->place) {
         return; /* a LEAVE is on its way */
@@ -315,8 +315,8 @@ static void learn_peek(struct rl_line_request *call, const struct rl_answer *ans
 /* -- The rules -- */
 
 static void fill(const redlock_lock *lock, struct rl_request *request) {
-    request->slots = lock->permit->slots;
-    request->from = lock->permit->from;
+    request->slots = rl_permit_of(lock)->slots;
+    request->from = rl_permit_of(lock)->from;
 }
 
 const struct rl_mode_rules rl_mode_permit = {
@@ -339,13 +339,12 @@ const struct rl_mode_rules rl_mode_permit = {
 
 /* -- The lock's calls -- */
 
-void rl_permit_init(redlock_lock *lock, struct rl_permit *permit) {
-    lock->permit = permit;
-    permit->from = RL_NO_SLOT;
+void rl_permit_init(redlock_lock *lock) {
+    rl_permit_of(lock)->from = RL_NO_SLOT;
 }
 
 void rl_permit_begin(redlock_lock *lock) {
-    struct rl_permit *permit = lock->permit;
+    struct rl_permit *permit = rl_permit_of(lock);
     if (permit != NULL) {
         assert(!permit->asks);
         permit->told.n = 0;
@@ -367,7 +366,7 @@ static bool are_slots(const redlock_lock *lock, const int32_t *slots, size_t n) 
 }
 
 bool rl_permit_name(redlock_lock *lock, const int32_t *slots, size_t n) {
-    struct rl_permit *permit = lock->permit;
+    struct rl_permit *permit = rl_permit_of(lock);
     if (permit == NULL || slots == NULL || !are_slots(lock, slots, n)) {
         return false;
     }
@@ -380,11 +379,11 @@ bool rl_permit_name(redlock_lock *lock, const int32_t *slots, size_t n) {
 }
 
 bool rl_permit_lacks_slots(const redlock_lock *lock) {
-    return lock->permit != NULL && !lock->permit->is_named;
+    return rl_permit_of(lock) != NULL && !rl_permit_of(lock)->is_named;
 }
 
 void rl_permit_granted(redlock_lock *lock, const redlock_lock *primary) {
-    if (lock->permit != NULL) {
-        lock->permit->told = primary->permit->slots;
+    if (rl_permit_of(lock) != NULL) {
+        rl_permit_of(lock)->told = rl_permit_of(primary)->slots;
     }
 }

@@ -63,7 +63,7 @@ void rl_permit_granted(redlock_lock *lock, const redlock_lock *primary);
 bool rl_permit_name(redlock_lock *lock, const int32_t *slots, size_t n);
 bool rl_permit_lacks_slots(const redlock_lock *lock);
 
-/* Sets up a new semaphore lock; permit: its memory. */
-void rl_permit_init(redlock_lock *lock, struct rl_permit *permit);
+/* Sets up a new semaphore lock, whose target is set. */
+void rl_permit_init(redlock_lock *lock);
 
 #endif

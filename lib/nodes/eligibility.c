@@ -257,8 +257,7 @@ uint32_t rl_place_at(const redlock_client *client, size_t index) {
 }
 
 bool rl_place_init(redlock_client *client, uint32_t i, const struct rl_url *url,
-                   const struct rl_node_events *events,
-                   void (*due)(struct rl_deadline *item, uint64_t now_ns)) {
+                   const struct rl_node_events *events) {
     struct rl_client_node *place = client->nodes[i];
     assert(i < client->capacity);
     if (place == NULL) {
@@ -271,7 +270,7 @@ bool rl_place_init(redlock_client *client, uint32_t i, const struct rl_url *url,
                  client->random + i * UINT64_C(0x9e3779b97f4a7c15));
     rl_pending_init(&place->pending_releases, RL_PENDING_MAX);
     rl_guard_init(&place->guard);
-    rl_deadline_init(&place->deadline, due);
+    rl_deadline_init(&place->deadline, RL_WAITS_NODE);
     client->node_hashes[i] = rl_home_hash(url->name, (uint32_t)strlen(url->name));
     place->client = client;
     place->index = (uint8_t)i;

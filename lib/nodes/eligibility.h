@@ -68,8 +68,7 @@ uint32_t rl_place_at(const redlock_client *client, size_t index);
 /* A client's node: it is set up, and not started (false: no memory); and when it is due next. */
 
 bool rl_place_init(redlock_client *client, uint32_t i, const struct rl_url *url,
-                   const struct rl_node_events *events,
-                   void (*due)(struct rl_deadline *item, uint64_t now_ns));
+                   const struct rl_node_events *events);
 
 /* To be called when something has changed that decides when the node is due. */
 void rl_place_update(struct rl_client_node *place);

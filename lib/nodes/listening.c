@@ -324,7 +324,7 @@ static void give_up(redlock_client *client, uint64_t now_ns) {
     }
 }
 
-static void tick(struct rl_deadline *item, uint64_t now_ns) {
+void rl_listening_due(struct rl_deadline *item, uint64_t now_ns) {
     redlock_client *client = RL_CONTAINER(item, redlock_client, listening.deadline);
     struct rl_listening *listening = &client->listening;
     assert(client->phase < RL_CLIENT_TEARDOWN);
@@ -348,7 +348,7 @@ void rl_listening_init(redlock_client *client, uint64_t random) {
     client->listening = (struct rl_listening){.events = NULL};
     snprintf(client->id, sizeof client->id, "%016llx", (unsigned long long)random);
     assert(strlen(client->id) == RL_CLIENT_ID_LEN);
-    rl_deadline_init(&client->listening.deadline, tick);
+    rl_deadline_init(&client->listening.deadline, RL_WAITS_LISTENING);
 }
 
 void rl_listening_attend(redlock_client *client, const struct rl_listening_events *events) {

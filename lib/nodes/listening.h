@@ -63,6 +63,7 @@ struct rl_listening_topics {
 
 /* random: for the client's id, which no other client may have. */
 void rl_listening_init(redlock_client *client, uint64_t random);
+void rl_listening_due(struct rl_deadline *item, uint64_t now_ns);
 
 /* Sets the receiver of events from now on; one of each kind. */
 void rl_listening_attend(redlock_client *client, const struct rl_listening_events *events);

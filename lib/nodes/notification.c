@@ -64,7 +64,9 @@ static void subscription_subscribe(redlock_client *client, struct rl_subscriptio
  * these are fewer. */
 static uint32_t heard_enough(const redlock_client *client,
                              const struct rl_subscription *subscription) {
-    const struct rl_electorate electorate = rl_sets_electorate_of(subscription->resource, client);
+    const struct rl_resource *resource = subscription->resource;
+    const struct rl_electorate electorate =
+        rl_sets_electorate(client, resource->bytes, resource->length);
     uint32_t quorum = rl_votes_needed(&electorate);
     uint32_t confirmed = rl_bits_count(subscription->channel.confirmed & rl_electors(&electorate));
     return confirmed < quorum && confirmed > 0 ? confirmed : quorum;
@@ -89,7 +91,9 @@ static void wake_watchers(redlock_client *client, struct rl_subscription *subscr
 /* To be called when the confirmations have changed. */
 static void subscription_confirmed(redlock_client *client, struct rl_subscription *subscription) {
     bool had_quorum = subscription->has_quorum;
-    const struct rl_electorate electorate = rl_sets_electorate_of(subscription->resource, client);
+    const struct rl_resource *resource = subscription->resource;
+    const struct rl_electorate electorate =
+        rl_sets_electorate(client, resource->bytes, resource->length);
     subscription->has_quorum = rl_is_quorum(&electorate, subscription->channel.confirmed);
     subscription_invariant(subscription);
     if (subscription->has_quorum && !had_quorum) {
@@ -300,7 +304,7 @@ static void sweep(redlock_client *client, uint64_t now_ns) {
     close_idle(client);
 }
 
-static void tick(struct rl_deadline *item, uint64_t now_ns) {
+void rl_notification_due(struct rl_deadline *item, uint64_t now_ns) {
     redlock_client *client = RL_CONTAINER(item, redlock_client, notifications.deadline);
     if (now_ns >= client->notifications.sweep_ns) {
         sweep(client, now_ns);
@@ -311,7 +315,7 @@ static void tick(struct rl_deadline *item, uint64_t now_ns) {
 void rl_notification_init(redlock_client *client) {
     client->notifications = (struct rl_notifications){.sweep_ns = RL_NEVER};
     rl_listening_serve(client, &topics);
-    rl_deadline_init(&client->notifications.deadline, tick);
+    rl_deadline_init(&client->notifications.deadline, RL_WAITS_NOTIFICATION);
 }
 
 void rl_notification_close(redlock_client *client) {

@@ -41,6 +41,7 @@
     (UINT64_C(1) * 1000000000) /* how often idle subscriptions are searched for */
 
 void rl_notification_init(redlock_client *client);
+void rl_notification_due(struct rl_deadline *item, uint64_t now_ns);
 
 /* Begins to notify the watcher; and ends that. False if the subscription is unavailable: no memory,
  * or too many subscriptions. */

@@ -55,11 +55,6 @@ bool rl_sets_bind(redlock_lock *lock);
 struct rl_electorate rl_sets_electorate(const redlock_client *client, const void *resource,
                                         size_t length);
 
-static inline struct rl_electorate rl_sets_electorate_of(const struct rl_resource *resource,
-                                                         const redlock_client *client) {
-    return rl_sets_electorate(client, resource->bytes, resource->length);
-}
-
 /* Limits an event to the nodes that concern the lock. reasons: for one that can have no votes. */
 void rl_sets_limit(const redlock_lock *lock, struct rl_event *event, int16_t reasons[RL_NODES_MAX]);
 

@@ -14,8 +14,6 @@
 
 #define TIMEOUTS_MAX 16
 
-static void query_due(struct rl_deadline *item, uint64_t now_ns);
-
 /* -- Life -- */
 
 static redlock_query *query_new(redlock_client *client, const void *resource, size_t length,
@@ -37,7 +35,7 @@ static redlock_query *query_new(redlock_client *client, const void *resource, si
     query->room = (uint32_t)room;
     query->name = (struct rl_bytes){bytes, length};
     query->target = (struct rl_target){.resources = &query->name, .n = 1, .holder = ""};
-    rl_deadline_init(&query->deadline, query_due);
+    rl_deadline_init(&query->deadline, RL_WAITS_QUERY);
     return query;
 }
 
@@ -98,7 +96,7 @@ void rl_query_told(redlock_query *query) {
 }
 
 /* Gives up outstanding requests: their answers come too late. */
-static void query_due(struct rl_deadline *item, uint64_t now_ns) {
+void rl_query_due(struct rl_deadline *item, uint64_t now_ns) {
     (void)now_ns;
     redlock_query *query = RL_CONTAINER(item, redlock_query, deadline);
     assert(!query->is_finished && query->out > 0);

@@ -46,6 +46,7 @@ void rl_query_answer(struct rl_node *node, struct rl_request *request,
                      const struct rl_answer *answer);
 /* Requests that were made since since_ns are written at now_ns. */
 void rl_query_put_off(redlock_client *client, uint64_t since_ns, uint64_t now_ns);
+void rl_query_due(struct rl_deadline *item, uint64_t now_ns);
 void rl_query_cancel_all(redlock_client *client);
 
 #endif

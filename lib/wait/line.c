@@ -17,7 +17,8 @@
 
 uint32_t rl_line_homes(const struct rl_resource *resource) {
     const redlock_client *client = rl_line_client(resource);
-    const struct rl_electorate electorate = rl_sets_electorate_of(resource, client);
+    const struct rl_electorate electorate =
+        rl_sets_electorate(client, resource->bytes, resource->length);
     uint32_t homes = client->voters & rl_electors(&electorate);
     if (client->phase != RL_CLIENT_OPEN || !rl_eligibility_can_win(client, &electorate)) {
         return 0;
@@ -320,8 +321,7 @@ void rl_line_go(redlock_lock *lock) {
     const uint64_t until_ns = patience_ns(lock);
     assert(rl_line_active(rl_ticket_resource(&lock->tickets[0])) == lock);
     if (rl_resource_line(rl_ticket_resource(&lock->tickets[0]))->state == RL_LINE_OUT) {
-        set_due(rl_ticket_resource(&lock->tickets[0]),
-                RL_NEVER); /* it may go into another resource's line */
+        set_due(rl_ticket_resource(&lock->tickets[0]), RL_NEVER); /* it may join another line */
     }
     lock->queueing.is_queued = true;
     lock->queueing.line = 0;

@@ -253,7 +253,7 @@ static void on_message(redlock_client *client, uint32_t node, const char *payloa
     }
 }
 
-static void resource_due(struct rl_deadline *item, uint64_t now_ns) {
+void rl_line_due(struct rl_deadline *item, uint64_t now_ns) {
     struct rl_wait *wait = RL_CONTAINER(item, struct rl_wait, due);
     struct rl_resource *resource = wait->resource;
     redlock_lock *waiter = rl_line_waiter(resource);
@@ -274,9 +274,7 @@ static void resource_due(struct rl_deadline *item, uint64_t now_ns) {
 void rl_line_init(redlock_client *client) {
     static const struct rl_listening_events events = {
         .confirmed = on_heard, .lost = on_heard, .told = on_message};
-    assert(client->resources.count == 0); /* they copy what follows */
     snprintf(client->lines.tail, sizeof client->lines.tail, "%08x",
              (unsigned)(rl_client_random(client) >> 32));
     rl_listening_attend(client, &events);
-    client->resources.due = resource_due;
 }

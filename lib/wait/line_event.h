@@ -12,7 +12,10 @@ void rl_line_answer(struct rl_node *node, struct rl_request *request,
 /* The set of nodes that can be home, or be heard, has changed. */
 void rl_line_nodes_changed(redlock_client *client);
 
-/* To be called after rl_listening_init() and before the first resource. */
+/* What a line waits for is due. */
+void rl_line_due(struct rl_deadline *item, uint64_t now_ns);
+
+/* To be called after rl_listening_init(). */
 void rl_line_init(redlock_client *client);
 
 #endif

@@ -18,7 +18,8 @@ uint32_t rl_line_home(const struct rl_resource *resource) {
     if (line->state != RL_LINE_OUT && line->home != RL_LINE_NO_HOME) {
         return line->home;
     }
-    const struct rl_electorate electorate = rl_sets_electorate_of(resource, client);
+    const struct rl_electorate electorate =
+        rl_sets_electorate(client, resource->bytes, resource->length);
     const uint32_t voters = client->voters & rl_electors(&electorate);
     if (voters == 0) {
         return RL_LINE_NO_HOME;
@@ -112,7 +113,10 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
         }
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) { /* last: home may change */
-        rl_line_answered(rl_ticket_resource(&lock->tickets[i]), place->index, request, answer);
+        struct rl_resource *resource = rl_ticket_resource(&lock->tickets[i]);
+        if (rl_resource_line(resource)->avoid != 0) {
+            rl_line_answered(resource, place->index, request, answer);
+        }
     }
 }
 
@@ -281,9 +285,14 @@ void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mod
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         struct rl_resource *resource = rl_ticket_resource(&lock->tickets[i]);
-        if (node == rl_line_home(resource) && mode == RL_RELEASE_SERVE) {
+        const bool is_only = lock->resource_count == 1; /* the node is its home: see the plan */
+        assert(!is_only || node == rl_line_home(resource));
+        if (!is_only && node != rl_line_home(resource)) {
+            continue;
+        }
+        if (mode == RL_RELEASE_SERVE) {
             resource->release_until_ns = lock->core.now_ns + wait_ns;
-        } else if (node == rl_line_home(resource)) {
+        } else {
             resource->look_until_ns = lock->core.now_ns + wait_ns;
         }
     }

@@ -151,7 +151,7 @@ struct rl_wait *rl_resource_wait(struct rl_resource *resource) {
         resource->wait = rl_alloc(table->memory, 1, sizeof *resource->wait);
         if (resource->wait != NULL) {
             resource->wait->resource = resource;
-            rl_deadline_init(&resource->wait->due, table->due);
+            rl_deadline_init(&resource->wait->due, RL_WAITS_LINE);
             table->wait_count++;
         }
     }

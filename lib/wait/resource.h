@@ -81,10 +81,9 @@ static inline uint8_t rl_resource_take(const struct rl_resource *resource) {
     return (uint8_t)(resource->kind >> 8);
 }
 
-/* All zero but `memory`, `due` and `seed`: empty. */
+/* All zero but `memory` and `seed`: empty. */
 struct rl_resources {
     const redlock_allocator *memory;
-    rl_due_cb due; /* of each resource's deadline */
     struct rl_resource **chains;
     uint64_t seed; /* any number: names share a chain in one client, and not in another */
     uint32_t chain_count;

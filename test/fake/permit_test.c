@@ -13,6 +13,7 @@
 #include "fake/five.h"
 #include "marks.h"
 #include "messages.h"
+#include "mode/mode.h"
 #include "redlock/semaphore.h"
 #include "wait/line_call.h"
 
@@ -277,7 +278,7 @@ static bool stands(struct five *f, void *data) {
 static bool asks(struct five *f, void *data) {
     const redlock_lock *lock = data;
     (void)f;
-    return lock->permit->asks;
+    return rl_permit_of(lock)->asks;
 }
 
 static bool has_no_keys(struct five *f, void *data) {
@@ -348,7 +349,7 @@ static void a_turn_of_other_slots_is_none(void **state) {
         tell(&s, lock, slots[i]);
         five_run_ms(&s.f, 5);
         assert_int_equal(s.done.calls, 0);
-        assert_int_equal(lock->permit->next.n, 0);
+        assert_int_equal(rl_permit_of(lock)->next.n, 0);
     }
     for (size_t rank = 0; rank < FIVE; rank++) {
         assert_int_equal(fake_node_count(node_at(&s, rank), "take"), 0);

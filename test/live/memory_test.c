@@ -10,7 +10,7 @@
 #define CYCLES 1000
 #define LOCKS 1000
 #define IN_FLIGHT 32
-#define LOCK_BYTES_MAX 904      /* with its resource, which no other client wants */
+#define LOCK_BYTES_MAX 840      /* with its resource, which no other client wants */
 #define REQUEST_BYTES_MAX 480   /* with its command, which waits to be written; of slots, too */
 #define CLIENT_BYTES_MAX 72000  /* with 16 KiB to read into, a list of nodes, and passwords */
 #define BUFFER_BYTES_MAX 110592 /* to write acquires and the longest release for five nodes */

@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 #include "client/state.h"
+#include "mode/mode.h"
 #include "model/replay_state.h"
 
 /* What a lock is about now. Another lock may come to the same address. */
@@ -78,7 +79,8 @@ static uint32_t round_of(const redlock_lock *lock, uint32_t token, bool attempt)
     const struct steps_round round = {
         .until_ns = core->round.sent_ns + rl_validity_ns(core->rules, core->ttl_ms),
         .token = token,
-        .wants = wants(&lock->target, lock->permit != NULL ? &lock->permit->slots : NULL),
+        .wants =
+            wants(&lock->target, rl_permit_of(lock) != NULL ? &rl_permit_of(lock)->slots : NULL),
         .client = process_of(lock->client)->index,
         .attempt = attempt,
         .reads = lock->holding.mode == RL_SHARED && core->round.kind != RL_ROUND_UPGRADE,

@@ -12,14 +12,10 @@ struct fixture {
     uint64_t at_ns[ITEMS]; /* what each was set to, RL_NEVER if it is not set */
 };
 
-static void on_due(struct rl_deadline *item, uint64_t now_ns) {
-    (void)item, (void)now_ns;
-}
-
 static void fixture_init(struct fixture *f, uint32_t capacity) {
     memset(f, 0, sizeof *f);
     for (uint32_t i = 0; i < ITEMS; i++) {
-        rl_deadline_init(&f->items[i], on_due);
+        rl_deadline_init(&f->items[i], RL_WAITS_NODE);
         f->at_ns[i] = RL_NEVER;
     }
     struct rl_deadline **array = malloc(capacity * sizeof *array);
@@ -47,7 +43,7 @@ static void fixture_check(const struct fixture *f) {
     for (uint32_t i = 0; i < ITEMS; i++) {
         const struct rl_deadline *item = &f->items[i];
         assert_int_equal(item->at_ns, f->at_ns[i]);
-        assert_ptr_equal(item->due, on_due);
+        assert_int_equal(item->who, RL_WAITS_NODE);
         assert_int_equal(item->slot == RL_DEADLINE_UNSET, f->at_ns[i] == RL_NEVER);
         if (f->at_ns[i] != RL_NEVER) {
             set++;

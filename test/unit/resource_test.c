@@ -21,12 +21,6 @@ static void counted_free(void *pointer, void *data) {
 
 static const redlock_allocator memory = {counted_malloc, counted_free, NULL};
 
-static void never_due(struct rl_deadline *item, uint64_t now_ns) {
-    (void)item;
-    (void)now_ns;
-    fail();
-}
-
 static void note(struct rl_resource *resource, bool others_wait, uint64_t now_ns) {
     struct rl_wait *wait = rl_resource_wait(resource);
     assert_non_null(wait);
@@ -35,7 +29,7 @@ static void note(struct rl_resource *resource, bool others_wait, uint64_t now_ns
 
 static void keeps_names_apart(void **state) {
     (void)state;
-    struct rl_resources table = {.memory = &memory, .due = never_due, .seed = random_seed()};
+    struct rl_resources table = {.memory = &memory, .seed = random_seed()};
     static struct rl_resource *all[NAMES];
     failing = 0;
     for (uint32_t i = 0; i < NAMES; i++) {
@@ -66,7 +60,7 @@ static void keeps_names_apart(void **state) {
  * and all clients ask one node for both. */
 static void keeps_kinds_apart(void **state) {
     (void)state;
-    struct rl_resources table = {.memory = &memory, .due = never_due, .seed = random_seed()};
+    struct rl_resources table = {.memory = &memory, .seed = random_seed()};
     static struct rl_resource *all[2][NAMES];
     failing = 0;
     for (uint32_t i = 0; i < NAMES; i++) {
@@ -100,7 +94,7 @@ static void keeps_kinds_apart(void **state) {
 /* One that is kept because others want it is found by its own kind alone. */
 static void keeps_what_others_want_of_a_kind(void **state) {
     (void)state;
-    struct rl_resources table = {.memory = &memory, .due = never_due, .seed = random_seed()};
+    struct rl_resources table = {.memory = &memory, .seed = random_seed()};
     failing = 0;
     struct rl_resource *readers = rl_resource_get(&table, 1, "r", 1);
     note(readers, true, 1000);
@@ -121,7 +115,7 @@ static void keeps_what_others_want_of_a_kind(void **state) {
 /* Those that others want outlive their locks, the last few of them. */
 static void keeps_what_others_want(void **state) {
     (void)state;
-    struct rl_resources table = {.memory = &memory, .due = never_due, .seed = random_seed()};
+    struct rl_resources table = {.memory = &memory, .seed = random_seed()};
     const uint32_t n = RL_RESOURCES_KEPT + 100;
     for (uint32_t round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < n; i++) {
@@ -159,7 +153,7 @@ static void keeps_what_others_want(void **state) {
 static void lives_with_little_memory(void **state) {
     (void)state;
     for (uint32_t nth = 1; nth < 60; nth++) {
-        struct rl_resources table = {.memory = &memory, .due = never_due, .seed = nth};
+        struct rl_resources table = {.memory = &memory, .seed = nth};
         struct rl_resource *got[64];
         uint32_t count = 0;
         failing = nth;
