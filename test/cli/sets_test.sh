@@ -88,7 +88,7 @@ placed '1 2 3' '4 5 6'
 result '... and a lock is on the nodes of one' $? "$out"
 agrees
 says '... show has them' "^members b $(url 4) $(url 5)" "$out"
-says '... and the set of a node' "^  127.0.0.1:$(port 4) .* stable .* -    b\$" "$out"
+says '... and the set of a node' "^  127.0.0.1:$(port 4) .* stable .* -  *b\$" "$out"
 status 'resize without a name' 64 "$redlock" set resize --yes $(list 1 2)
 says '... says that it is needed' 'is no set; there are several: first, b'
 status 'resize to a node of the other set' 64 "$redlock" set resize --yes first $(list 1 4)
