@@ -212,7 +212,7 @@ const struct rl_command rl_commands[RL_CMDS] = {
          "  resize [NAME] URL...   to this list of nodes; NAME: of several sets\n"
          "  add-set NAME URL...    one more set: each lock belongs to one of them\n"
          "  remove-set NAME        one set less: its locks move to the others\n"
-         "  resume                 go on with a change that has stopped; or give a node that\n"
+         "  resume                 go on with a change that has stopped; give a node that\n"
          "                         was down, or has lost it, what the others have\n"
          "  abort                  go back to the old nodes, unless the change was decided\n"
          "\n"
