@@ -52,9 +52,10 @@ static int check_present(const struct rl_set *set, const struct rl_config *now, 
         return rl_fail(RL_EXIT_USAGE, "remove-set: there is only one set");
     }
     if (rl_set_goal_at(now, name) == n) {
-        char *names = names_of(now);
+        char *names = names_of(now), shown[64];
         int status = rl_fail(RL_EXIT_USAGE, "%s: \"%s\" is no set; there are several: %s",
-                             set->args->words[0], name, names);
+                             set->args->words[0],
+                             tool_utf8_clean(name, strlen(name), shown, sizeof shown), names);
         free(names);
         return status;
     }
@@ -64,7 +65,7 @@ static int check_present(const struct rl_set *set, const struct rl_config *now, 
 static int read_name(const struct rl_set *set, const struct rl_config *now, const char *word,
                      struct rl_set_goal *goal) {
     char shown[64];
-    if (!rl_config_is_name(word, strlen(word))) {
+    if (is_sub(set, "add-set") && !rl_config_is_name(word, strlen(word))) {
         return rl_fail(RL_EXIT_USAGE,
                        "%s: \"%s\" is no name of a set: 1 to %d letters, digits, and any of .-_",
                        set->args->words[0],
