@@ -19,7 +19,8 @@
 #define SECONDS_MAX 2  /* one for a node that hangs, see scan/scan.h */
 #define CONNECT_TIMEOUT_MS 300
 
-static const char *const set_words[] = {"init", "show", "replace", "resize", "resume", "abort"};
+static const char *const set_words[] = {"init",    "show",       "replace", "resize",
+                                        "add-set", "remove-set", "resume",  "abort"};
 
 struct line {
     struct tool_options options; /* rows, count and use */

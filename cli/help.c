@@ -206,13 +206,15 @@ const struct rl_command rl_commands[RL_CMDS] = {
          "held and granted. Clients read the members from the nodes when they connect, so\n"
          "their own list is only where they begin to look.\n"
          "\n"
-         "  init              once: makes --nodes a set; --max-ttl: of all its locks\n"
-         "  show              what each node has; do all agree?\n"
-         "  replace OLD NEW   one node by another\n"
-         "  resize URL...     to this list of nodes\n"
-         "  resume            go on with a change that has stopped; or give a node that\n"
-         "                    was down, or has lost it, what the others have\n"
-         "  abort             go back to the old nodes, unless the change was decided\n"
+         "  init                   once: makes --nodes a set; --max-ttl: of all its locks\n"
+         "  show                   what each node has; do all agree?\n"
+         "  replace OLD NEW        one node by another\n"
+         "  resize [NAME] URL...   to this list of nodes; NAME: of several sets\n"
+         "  add-set NAME URL...    one more set: each lock belongs to one of them\n"
+         "  remove-set NAME        one set less: its locks move to the others\n"
+         "  resume                 go on with a change that has stopped; give a node that\n"
+         "                         was down, or has lost it, what the others have\n"
+         "  abort                  go back to the old nodes, unless the change was decided\n"
          "\n"
          "A change takes as long as the longest ttl, and asks first on a terminal. The\n"
          "user needs the rights of the clients' and CLIENT KILL. Connections are cut, and\n"
@@ -221,7 +223,8 @@ const struct rl_command rl_commands[RL_CMDS] = {
          "Examples:\n"
          "  redlock set init --max-ttl 1m\n"
          "  redlock set replace --dry-run 10.0.0.3:6379 10.0.0.9:6379\n"
-         "  redlock set resize --yes 10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4 10.0.0.5\n",
+         "  redlock set resize --yes 10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4 10.0.0.5\n"
+         "  redlock set add-set b 10.0.1.1 10.0.1.2 10.0.1.3\n",
          "Exit status: 0 done, or all agree; 1 nodes differ, a change is pending, it was\n"
          "not confirmed, or ended otherwise; 69 too few nodes answer: resume later.\n"},
     [RL_CMD_DOCTOR] =

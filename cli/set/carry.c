@@ -10,6 +10,7 @@
 #include "base/bits.h"
 #include "redis/command.h"
 #include "say.h"
+#include "scan/seen.h"
 #include "set/texts.h"
 
 #define COUNT "250"
@@ -32,26 +33,30 @@ static const char script[] =
     "end\n"
     "return #KEYS\n";
 
-/* Some keys of one node, as the arguments of EVAL. */
+#define STAYS RL_CONFIG_SETS_MAX
+
+/* Some keys of one node, and those of them that go to one set as the arguments of EVAL. */
 struct slice {
-    size_t n;           /* keys */
-    size_t words, room; /* of the command */
+    size_t n;     /* keys */
+    size_t words; /* of the command */
     const char **argv;
     size_t *lengths;
     char count[NUMBER_MAX];
-    char (*lives)[NUMBER_MAX];
-    redisReply *keys;    /* of SCAN, which argv points into */
-    redisReply **values; /* of GET */
+    redisReply *keys; /* of SCAN, which argv points into */
+    struct item {
+        uint32_t set; /* to which it goes; STAYS */
+        redisReply *value;
+        char life[NUMBER_MAX];
+    } * items;
 };
 
 static void free_slice(struct slice *slice) {
-    const size_t n = slice->values != NULL ? slice->keys->element[1]->elements : 0;
+    const size_t n = slice->items != NULL ? slice->keys->element[1]->elements : 0;
     for (size_t i = 0; i < n; i++) {
-        freeReplyObject(slice->values[i]);
+        freeReplyObject(slice->items[i].value);
     }
     freeReplyObject(slice->keys);
-    free(slice->values);
-    free(slice->lives);
+    free(slice->items);
     free(slice->argv);
     free(slice->lengths);
 }
@@ -62,59 +67,71 @@ static bool is_number(const redisReply *value) {
 }
 
 static void put_word(struct slice *slice, const char *text, size_t length) {
-    assert(slice->words < slice->room);
     slice->argv[slice->words] = text;
     slice->lengths[slice->words++] = length;
 }
 
-/* The command, of those keys that have a number and end some day. */
-static void set_command(struct slice *slice, const long long *lives) {
+/* The command, of those keys that go to this set. */
+static void set_command(struct slice *slice, uint32_t set) {
     const redisReply *keys = slice->keys->element[1];
-    slice->room = 3 + 3 * keys->elements;
-    slice->argv = rl_must_alloc(slice->room, sizeof slice->argv[0]);
-    slice->lengths = rl_must_alloc(slice->room, sizeof slice->lengths[0]);
-    slice->lives = rl_must_alloc(keys->elements, sizeof slice->lives[0]);
+    slice->n = slice->words = 0;
     put_word(slice, "EVAL", 4);
     put_word(slice, script, sizeof script - 1);
     put_word(slice, slice->count, 0);
     for (size_t i = 0; i < keys->elements; i++) {
-        if (is_number(slice->values[i]) && lives[i] > 0) {
+        if (slice->items[i].set == set) {
             put_word(slice, keys->element[i]->str, keys->element[i]->len);
             slice->n++;
         }
     }
     for (size_t i = 0; i < keys->elements; i++) {
-        if (is_number(slice->values[i]) && lives[i] > 0) {
-            snprintf(slice->lives[i], NUMBER_MAX, "%lld", lives[i]);
-            put_word(slice, slice->values[i]->str, slice->values[i]->len);
-            put_word(slice, slice->lives[i], strlen(slice->lives[i]));
+        const struct item *item = &slice->items[i];
+        if (item->set == set) {
+            put_word(slice, item->value->str, item->value->len);
+            put_word(slice, item->life, strlen(item->life));
         }
     }
     slice->lengths[2] = (size_t)snprintf(slice->count, NUMBER_MAX, "%zu", slice->n);
 }
 
-/* Reads the values of the keys. False: node->why says why not. */
-static bool read_values(struct rl_set_node *node, struct slice *slice) {
+/* To which new set a key of this node goes. */
+static uint32_t set_of(const struct rl_set *set, const struct rl_config *joint, size_t from,
+                       const redisReply *name) {
+    struct rl_key key;
+    rl_key_read(name->str, name->len, &key);
+    const uint32_t old = rl_config_set_of(joint, RL_CONFIG_OLD, key.resource, key.length);
+    const uint32_t new = rl_config_set_of(joint, RL_CONFIG_NEW, key.resource, key.length);
+    const uint32_t old_nodes = rl_set_members_of(set, joint, RL_CONFIG_OLD, old);
+    const bool is_its = old_nodes & rl_bit((uint32_t)from);
+    const bool moves = old_nodes != rl_set_members_of(set, joint, RL_CONFIG_NEW, new);
+    return is_its && moves ? new : STAYS;
+}
+
+/* Reads the values of the keys, of which those go that have a number and end some day. False:
+ * node->why says why not. */
+static bool read_values(struct rl_set *set, const struct rl_config *joint, size_t from,
+                        struct slice *slice) {
+    struct rl_set_node *node = &set->nodes[from];
     const redisReply *keys = slice->keys->element[1];
     const size_t n = keys->elements;
-    long long *lives = rl_must_alloc(n + 1, sizeof lives[0]);
     bool is_good = true;
-    slice->values = rl_must_alloc(n + 1, sizeof slice->values[0]);
+    slice->items = rl_must_alloc(n + 1, sizeof slice->items[0]);
+    slice->argv = rl_must_alloc(3 + 3 * n, sizeof slice->argv[0]);
+    slice->lengths = rl_must_alloc(3 + 3 * n, sizeof slice->lengths[0]);
     for (size_t i = 0; i < n; i++) {
         rl_wire_ask(node->wire, "GET %b", keys->element[i]->str, keys->element[i]->len);
         rl_wire_ask(node->wire, "PTTL %b", keys->element[i]->str, keys->element[i]->len);
     }
     for (size_t i = 0; i < n && is_good; i++) {
-        slice->values[i] = rl_wire_reply(node->wire); /* an error is no number */
+        struct item *item = &slice->items[i];
+        item->value = rl_wire_reply(node->wire); /* an error is no number */
         redisReply *life = rl_set_checked(node, rl_wire_reply(node->wire));
-        is_good = slice->values[i] != NULL && life != NULL && life->type == REDIS_REPLY_INTEGER;
-        lives[i] = is_good ? life->integer : 0;
+        is_good = item->value != NULL && life != NULL && life->type == REDIS_REPLY_INTEGER;
+        const bool goes = is_good && is_number(item->value) && life->integer > 0;
+        snprintf(item->life, NUMBER_MAX, "%lld", goes ? life->integer : 0);
+        item->set = goes ? set_of(set, joint, from, keys->element[i]) : STAYS;
         freeReplyObject(life);
     }
-    if (is_good) {
-        set_command(slice, lives);
-    }
-    free(lives);
     return is_good;
 }
 
@@ -132,10 +149,26 @@ static bool is_scan(const redisReply *reply) {
            reply->element[1]->type == REDIS_REPLY_ARRAY;
 }
 
-/* From one node to all of `to`, from which those are taken that failed. Returns how many keys;
+/* Returns how many keys there were. */
+static long write_all(struct rl_set *set, const struct rl_config *joint, struct slice *slice,
+                      uint32_t *to) {
+    long keys = 0;
+    for (uint32_t s = 0; s < rl_config_count(joint, RL_CONFIG_NEW); s++) {
+        const uint32_t its = rl_set_members_of(set, joint, RL_CONFIG_NEW, s);
+        set_command(slice, s);
+        if (slice->n > 0) {
+            rl_set_each(set, *to & its, write_slice, slice);
+            *to &= rl_set_known(set) | ~its;
+            keys += (long)slice->n;
+        }
+    }
+    return keys;
+}
+
+/* From one node to those of `to`, from which those are taken that failed. Returns how many keys;
  * negative: it could not be read. */
-static long copy(struct rl_set *set, struct rl_steps *steps, size_t from, const char *pattern,
-                 uint32_t *to) {
+static long copy(struct rl_set *set, struct rl_steps *steps, const struct rl_config *joint,
+                 size_t from, const char *pattern, uint32_t *to) {
     struct rl_set_node *node = &set->nodes[from];
     char cursor[NUMBER_MAX] = "0";
     long keys = 0;
@@ -143,14 +176,14 @@ static long copy(struct rl_set *set, struct rl_steps *steps, size_t from, const 
         struct slice slice = {.n = 0};
         slice.keys = rl_set_checked(
             node, rl_wire_command(node->wire, "SCAN %s MATCH %s COUNT " COUNT, cursor, pattern));
-        bool is_good = slice.keys != NULL && is_scan(slice.keys) && read_values(node, &slice);
+        bool is_good =
+            slice.keys != NULL && is_scan(slice.keys) && read_values(set, joint, from, &slice);
+        const long more = is_good ? write_all(set, joint, &slice, to) : 0;
         if (is_good) {
             snprintf(cursor, sizeof cursor, "%s", slice.keys->element[0]->str);
-            keys += (long)slice.n;
+            keys += more;
         }
-        if (is_good && slice.n > 0) {
-            rl_set_each(set, *to, write_slice, &slice);
-            *to &= rl_set_known(set);
+        if (more > 0) {
             rl_steps_wait(steps, 0, "carries fences: %ld of %s", keys, rl_set_name(node));
         }
         free_slice(&slice);
@@ -167,24 +200,26 @@ bool rl_carry(struct rl_set *set, struct rl_steps *steps, const struct rl_config
                                            RL_COMMAND_PERMITS_PREFIX "*"};
     uint32_t to = rl_set_having(set, joint, rl_set_members(set, joint, RL_CONFIG_NEW));
     uint32_t read = 0;
-    long most = 0;
-    for (size_t i = 0; i < set->n; i++) {
-        long keys = 0;
-        if (!(from & rl_bit((uint32_t)i))) {
+    long carried = 0, most[RL_CONFIG_SETS_MAX] = {0}; /* of any node of the old set */
+    for (uint32_t m = 0; m < joint->n; m++) {
+        const size_t i = rl_set_find(set, joint->members[m].url);
+        long keys = 0, *most_of_set = &most[joint->members[m].old_set];
+        if (i == set->n || !(from & rl_bit((uint32_t)i))) {
             continue;
         }
         for (int j = 0; j < 2 && keys >= 0; j++) {
-            const long more = copy(set, steps, i, patterns[j], &to);
+            const long more = copy(set, steps, joint, i, patterns[j], &to);
             keys = more < 0 ? more : keys + more;
         }
         read |= keys >= 0 ? rl_bit((uint32_t)i) : 0;
-        most = keys > most ? keys : most;
+        carried += keys > *most_of_set ? keys - *most_of_set : 0;
+        *most_of_set = keys > *most_of_set ? keys : *most_of_set;
     }
     if (!rl_set_is_majority(set, joint, RL_CONFIG_OLD, read) ||
         !rl_set_is_majority(set, joint, RL_CONFIG_NEW, to)) {
         return false;
     }
-    rl_steps_done(steps, "carried", "carried: %ld counter%s of fences and permits", most,
-                  rl_say_plural((uint64_t)most));
+    rl_steps_done(steps, "carried", "carried: %ld counter%s of fences and permits", carried,
+                  rl_say_plural((uint64_t)carried));
     return true;
 }

@@ -47,34 +47,81 @@ static uint32_t find_member(struct rl_config *config, const char *url) {
     return i;
 }
 
+static void remove_name(struct rl_config_sets *sets, uint32_t at) {
+    sets->n--;
+    memmove(sets->names[at], sets->names[at + 1], (sets->n - at) * sizeof sets->names[0]);
+}
+
+static void add_name(struct rl_config_sets *sets, const char *name) {
+    if (sets->n == 0) {
+        snprintf(sets->names[sets->n++], sizeof sets->names[0], RL_CHANGE_FIRST);
+    }
+    assert(sets->n < RL_CONFIG_SETS_MAX);
+    snprintf(sets->names[sets->n++], sizeof sets->names[0], "%s", name);
+}
+
 void rl_change_joint(struct rl_config *joint, const struct rl_config *now,
-                     char (*urls)[RL_CONFIG_URL_MAX + 1], uint32_t n, const char *change) {
-    assert(!now->is_joint && n <= RL_CONFIG_SIDE_MAX);
+                     const struct rl_set_goal *goal, const char *change) {
+    const uint32_t at = rl_set_goal_at(now, goal->name);
+    assert(!now->is_joint && goal->n <= RL_CONFIG_SIDE_MAX);
     *joint = *now;
     joint->is_joint = true;
     joint->key.epoch++;
     snprintf(joint->key.change, sizeof joint->key.change, "%s", change);
-    for (uint32_t i = 0; i < joint->n; i++) {
-        joint->members[i].sides = RL_CONFIG_OLD;
+    joint->old_sets = now->new_sets;
+    if (goal->n == 0) {
+        remove_name(&joint->new_sets, at);
+    } else if (at == rl_config_count(now, RL_CONFIG_NEW)) {
+        add_name(&joint->new_sets, goal->name);
     }
-    for (uint32_t i = 0; i < n; i++) {
-        joint->members[find_member(joint, urls[i])].sides |= RL_CONFIG_NEW;
+    for (uint32_t i = 0; i < joint->n; i++) {
+        struct rl_config_member *member = &joint->members[i];
+        member->old_set = member->new_set;
+        member->sides = member->new_set == at ? RL_CONFIG_OLD : BOTH;
+        if (goal->n == 0 && member->new_set > at) {
+            member->new_set--;
+        }
+    }
+    for (uint32_t i = 0; i < goal->n; i++) {
+        struct rl_config_member *member = &joint->members[find_member(joint, goal->urls[i])];
+        member->sides |= RL_CONFIG_NEW;
+        member->new_set = (uint8_t)at;
     }
 }
 
 static void set_stable(struct rl_config *stable, const struct rl_config *joint,
                        enum rl_change_end end) {
-    const int side = end == RL_CHANGE_DONE ? RL_CONFIG_NEW : RL_CONFIG_OLD;
+    const bool is_done = end == RL_CHANGE_DONE;
+    const int side = is_done ? RL_CONFIG_NEW : RL_CONFIG_OLD;
     *stable = *joint;
     stable->is_joint = false;
+    stable->new_sets = is_done ? joint->new_sets : joint->old_sets;
     stable->key.epoch++;
     stable->n = 0;
     for (uint32_t i = 0; i < joint->n; i++) {
         if (joint->members[i].sides & side) {
-            stable->members[stable->n] = joint->members[i];
-            stable->members[stable->n++].sides = RL_CONFIG_NEW;
+            struct rl_config_member *member = &stable->members[stable->n++];
+            *member = joint->members[i];
+            member->sides = RL_CONFIG_NEW;
+            member->new_set = is_done ? member->new_set : member->old_set;
         }
     }
+}
+
+/* Whether their texts are the same, but for "self". */
+static bool are_same(const struct rl_config *one, const struct rl_config *other) {
+    char texts[2][RL_CONFIG_TEXT_MAX];
+    rl_config_format(one, 0, texts[0]);
+    rl_config_format(other, 0, texts[1]);
+    *strstr(texts[0], "\nself ") = *strstr(texts[1], "\nself ") = '\0';
+    return strcmp(texts[0], texts[1]) == 0;
+}
+
+bool rl_change_is_none(const struct rl_config *joint) {
+    struct rl_config done, back;
+    set_stable(&done, joint, RL_CHANGE_DONE);
+    set_stable(&back, joint, RL_CHANGE_BACK);
+    return are_same(&done, &back);
 }
 
 /* How the change has ended, by a later text. False: that is another change's. */
@@ -86,12 +133,7 @@ static bool is_end(const struct rl_config *later, const struct rl_config *joint,
         return false;
     }
     set_stable(&stable, joint, RL_CHANGE_DONE);
-    *end = RL_CHANGE_DONE;
-    for (uint32_t i = 0; i < later->n; i++) {
-        if (later->n != stable.n || strcmp(later->members[i].url, stable.members[i].url) != 0) {
-            *end = RL_CHANGE_BACK;
-        }
-    }
+    *end = are_same(later, &stable) ? RL_CHANGE_DONE : RL_CHANGE_BACK;
     return true;
 }
 
@@ -163,17 +205,16 @@ static int be_patient(struct change *c, const char *what, const struct rl_config
 static bool is_decided(const struct change *c, enum rl_change_end *end) {
     const struct rl_set *set = c->set;
     const uint32_t old = rl_set_members(set, &c->joint, RL_CONFIG_OLD);
-    const int quorum = count(old) / 2 + 1;
-    int done = 0, back = 0;
-    for (size_t i = 0; i < set->n; i++) {
-        const struct rl_set_node *node = &set->nodes[i];
-        if (old & rl_bit((uint32_t)i) && rl_set_has(node, &c->joint)) {
-            done += strcmp(node->vote, words[RL_CHANGE_DONE]) == 0;
-            back += strcmp(node->vote, words[RL_CHANGE_BACK]) == 0;
-        }
+    const uint32_t having = rl_set_having(set, &c->joint, old);
+    uint32_t done = 0, back = 0;
+    for (uint32_t i = 0; i < set->n; i++) {
+        const char *vote = set->nodes[i].vote;
+        done |= strcmp(vote, words[RL_CHANGE_DONE]) == 0 ? rl_bit(i) & having : 0;
+        back |= strcmp(vote, words[RL_CHANGE_BACK]) == 0 ? rl_bit(i) & having : 0;
     }
-    *end = done >= quorum ? RL_CHANGE_DONE : RL_CHANGE_BACK;
-    return done >= quorum || count(old) - back < quorum;
+    const bool is_done = rl_set_is_majority(set, &c->joint, RL_CONFIG_OLD, done);
+    *end = is_done ? RL_CHANGE_DONE : RL_CHANGE_BACK;
+    return is_done || !rl_set_is_majority(set, &c->joint, RL_CONFIG_OLD, old & ~back);
 }
 
 /* Whether a node has voted back: then nobody need wait. */
@@ -249,24 +290,23 @@ static int decide(struct change *c) {
 
 /* -- Meeting and waiting -- */
 
-static int compare_times(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Until a majority of the old nodes were cut that long ago. met: such a majority. */
 static int64_t left_ms(const struct change *c, uint32_t met) {
-    uint64_t times[REDLOCK_NODES_MAX];
-    size_t n = 0;
-    const int old = count(rl_set_members(c->set, &c->joint, RL_CONFIG_OLD));
-    for (size_t i = 0; i < c->set->n; i++) {
-        if (met & rl_bit((uint32_t)i)) {
-            times[n++] = c->set->nodes[i].cut_ns;
+    const struct rl_set_node *nodes = c->set->nodes;
+    uint64_t since_ns = 0;
+    for (uint32_t cut = 0; !rl_set_is_majority(c->set, &c->joint, RL_CONFIG_OLD, cut);) {
+        uint32_t next = REDLOCK_NODES_MAX;
+        for (uint32_t i = 0; i < c->set->n; i++) { /* in the order in which they were cut */
+            const bool is_left = met & ~cut & rl_bit(i);
+            if (is_left && (next == REDLOCK_NODES_MAX || nodes[i].cut_ns < nodes[next].cut_ns)) {
+                next = i;
+            }
         }
+        assert(next < REDLOCK_NODES_MAX);
+        cut |= rl_bit(next);
+        since_ns = nodes[next].cut_ns;
     }
-    qsort(times, n, sizeof times[0], compare_times);
-    const uint64_t since_ns = redlock_now_ns() - times[old / 2];
-    const int64_t passed_ms = (int64_t)(since_ns / NS_PER_MS);
+    const int64_t passed_ms = (int64_t)((redlock_now_ns() - since_ns) / NS_PER_MS);
     return rl_change_wait_ms(&c->joint) - passed_ms;
 }
 
@@ -278,6 +318,15 @@ static void report_met(struct change *c) {
     }
     c->is_met = true;
     c->patient_ns = 0;
+}
+
+/* The first set before all others: a change whose rival has a majority of that is on no other. */
+static void write_joint(const struct change *c, uint32_t which) {
+    const uint32_t first = rl_set_members_of(c->set, &c->joint, RL_CONFIG_OLD, 0);
+    rl_set_write(c->set, which & first, &c->joint);
+    if (count(rl_set_having(c->set, &c->joint, first)) >= count(first) / 2 + 1) {
+        rl_set_write(c->set, which & ~first, &c->joint);
+    }
 }
 
 /* One round of meet, carry and wait. *is_ready: nothing of it is left to do. */
@@ -294,11 +343,9 @@ static int prepare(struct change *c, bool *is_ready) {
     if (*is_ready) {
         return 0;
     }
-    rl_set_write(
-        set,
-        needed & rl_set_known(set) &
-            ~(goes_back ? rl_set_having(set, joint, needed) : rl_set_met(set, joint, needed)),
-        joint);
+    write_joint(
+        c, needed & rl_set_known(set) &
+               ~(goes_back ? rl_set_having(set, joint, needed) : rl_set_met(set, joint, needed)));
     const uint32_t having = rl_set_having(set, joint, needed);
     const uint32_t met = goes_back ? having : rl_set_met(set, joint, old);
     if (!rl_set_is_majority(set, joint, RL_CONFIG_OLD, met) ||

@@ -1,4 +1,5 @@
-/* A change of the nodes of a set, under load: from the old nodes to the new ones.
+/* A change of the nodes, under load: from the old nodes to the new ones, of one set or of several.
+ * Where there are several, a majority is one of each old set, or of each new one.
  *
  *     meet     the joint text, which needs a majority of the old and one of the new nodes, is
  *              written to all of them, and the connections of each node are cut, until a majority
@@ -26,6 +27,19 @@
  *   - finish: a stable text exists only after the decision, so it may be written over any earlier
  *     one. Joint and new holders share the new majority, joint and old ones the old majority.
  *
+ * With several sets, for each resource its old set is the old nodes, and its new set the new ones,
+ * whatever becomes of other resources (nodes/sets.h). A change of one set therefore needs
+ *   - the joint text on a majority of each old set, also of those that stay as they are: a rival
+ *     change, of another set, needs the same, and shares a node with it in each. It is written to
+ *     the first set first, so that two rivals do not stop each other, with a set each;
+ *   - the cut of all nodes, and the wait since the last cut of the last of these majorities: a
+ *     resource that moves to an added set was locked by any of them;
+ *   - a majority of each old set for "done". One set that cannot give it any more means "back";
+ *   - the stable text on a majority of each new set, so that all who have joint majorities meet it.
+ * Nobody may use an added node before: its vote counts only for clients that have read the joint
+ * text, and those ask the old set as well. The nodes of a set that is removed are asked until the
+ * stable text is read.
+ *
  * Failure modes: too few nodes can be reached for a while: RL_EXIT_NO_QUORUM, with the nodes that
  * must come back; the joint text stays, and locks need both majorities until an administrator
  * resumes or aborts. The administrator dies: the same. Another one has made a later change: it
@@ -33,14 +47,21 @@
 #ifndef RL_CLI_SET_CHANGE_H
 #define RL_CLI_SET_CHANGE_H
 
+#include "set/goal.h"
 #include "set/nodes.h"
 #include "set/steps.h"
 
+/* An only set without a name gets this one when another one comes. */
+#define RL_CHANGE_FIRST "first"
+
 enum rl_change_end { RL_CHANGE_DONE, RL_CHANGE_BACK };
 
-/* From the set as it is to these n URLs; `change` is drawn by the caller. */
+/* From the sets as they are to the goal; `change` is drawn by the caller. */
 void rl_change_joint(struct rl_config *joint, const struct rl_config *now,
-                     char (*urls)[RL_CONFIG_URL_MAX + 1], uint32_t n, const char *change);
+                     const struct rl_set_goal *goal, const char *change);
+
+/* Whether it changes nothing. */
+bool rl_change_is_none(const struct rl_config *joint);
 
 /* How long it waits, in ms. */
 int64_t rl_change_wait_ms(const struct rl_config *joint);

@@ -14,6 +14,7 @@
 #include "exits.h"
 #include "say.h"
 #include "set/change.h"
+#include "set/goal.h"
 #include "set/lock.h"
 #include "set/nodes.h"
 #include "set/show.h"
@@ -23,6 +24,7 @@
 #include "tool/utf8.h"
 
 #define MAX_TTL_MS 86400000
+#define WORDS_MAX (RL_CONFIG_SIDE_MAX + 1) /* a name and nodes */
 
 struct command {
     const char *name;
@@ -209,7 +211,7 @@ static int cmd_init(struct command *command) {
                                                  : with_lock(command, "init", false, init_now);
 }
 
-/* -- replace, resize -- */
+/* -- Changes -- */
 
 static int change_now(void *data) {
     struct command *command = data;
@@ -260,18 +262,23 @@ static int look(struct command *command) {
     return 0;
 }
 
-/* From now to these nodes. */
-static int change_to(struct command *command, char (*urls)[RL_CONFIG_URL_MAX + 1], uint32_t n) {
+/* From now to this. */
+static int change_to(struct command *command, const struct rl_set_goal *goal) {
     struct rl_set *set = &command->set;
     struct rl_config *joint = &command->joint;
     char change[RL_CONFIG_CHANGE_LEN + 1];
     draw_hex(change, RL_CONFIG_CHANGE_LEN);
-    rl_change_joint(joint, &command->now, urls, n, change);
+    rl_change_joint(joint, &command->now, goal, change);
     uint32_t old = rl_set_members(set, joint, RL_CONFIG_OLD);
     uint32_t new = rl_set_members(set, joint, RL_CONFIG_NEW);
-    if (old == new) {
+    if (rl_change_is_none(joint)) {
         rl_say("the set has these nodes already");
         return 0;
+    }
+    if (!rl_config_fits(joint)) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "a client can use %d nodes, and during this change there would be %" PRIu32,
+                       RL_CONFIG_CLIENT_MAX, joint->n);
     }
     int status = check_nodes(set, new & ~old);
     status = status != 0 ? status : rl_set_check_rights(set);
@@ -283,8 +290,8 @@ static int change_to(struct command *command, char (*urls)[RL_CONFIG_URL_MAX + 1
         char *names = rl_set_names(set, (old | new) & ~rl_set_known(set));
         status = rl_fail(RL_EXIT_NO_QUORUM,
                          "too few nodes answer: a majority of the old and one of the new nodes are "
-                         "needed; without answer: %s",
-                         names);
+                         "needed%s; without answer: %s",
+                         rl_config_count(joint, RL_CONFIG_OLD) > 1 ? ", of each set" : "", names);
         free(names);
         return status;
     }
@@ -292,7 +299,7 @@ static int change_to(struct command *command, char (*urls)[RL_CONFIG_URL_MAX + 1
     if (!command->args->json) {
         rl_set_show_plan(set, joint, command->wait_ms);
     }
-    status = confirm(command->args, "Change the nodes of the set?");
+    status = confirm(command->args, "Make this change?");
     return status != 0 || command->args->dry_run
                ? status
                : with_lock(command, joint->key.id, true, change_now);
@@ -309,71 +316,14 @@ static int look_for_change(struct command *command) {
     return status;
 }
 
-static bool is_in(const struct rl_config *config, const char *url) {
-    bool found = false;
-    for (uint32_t i = 0; i < config->n; i++) {
-        found |= strcmp(config->members[i].url, url) == 0;
-    }
-    return found;
-}
-
-/* The node's own URL, if it has been read under another name. */
-static void resolve(const struct rl_set *set, char url[RL_CONFIG_URL_MAX + 1]) {
-    const size_t i = rl_set_find(set, url);
-    if (i < set->n) {
-        memcpy(url, set->nodes[i].url, RL_CONFIG_URL_MAX + 1);
-    }
-}
-
-static int cmd_replace(struct command *command) {
-    char urls[RL_CONFIG_SIDE_MAX][RL_CONFIG_URL_MAX + 1], old[RL_CONFIG_URL_MAX + 1],
-        new[RL_CONFIG_URL_MAX + 1];
-    char **words = command->args->words;
-    const struct rl_config *now = &command->now;
-    uint32_t n = 0;
-    int status = rl_set_url(&command->set, words[1], "OLD", old);
-    status = status != 0 ? status : rl_set_url(&command->set, words[2], "NEW", new);
-    status = status != 0 ? status : rl_set_add(&command->set, words[2]);
+/* What it leads to can be said when the new nodes have been read as well. */
+static int cmd_change(struct command *command) {
+    struct rl_set_goal goal = {.n = 0};
+    int status = look_for_change(command);
+    status = status != 0 ? status : rl_set_goal_read(&command->set, &command->now, &goal);
     status = status != 0 ? status : look_for_change(command);
-    if (status != 0) {
-        return status;
-    }
-    resolve(&command->set, old);
-    resolve(&command->set, new);
-    if (!is_in(now, old)) {
-        return rl_fail(RL_EXIT_USAGE, "%s is not in the set; redlock set show has its nodes", old);
-    }
-    if (is_in(now, new)) {
-        return rl_fail(RL_EXIT_USAGE, "%s is already in the set", new);
-    }
-    for (uint32_t i = 0; i < now->n; i++) {
-        if (strcmp(now->members[i].url, old) != 0) {
-            memcpy(urls[n++], now->members[i].url, sizeof urls[0]);
-        }
-    }
-    memcpy(urls[n++], new, sizeof urls[0]);
-    return change_to(command, urls, n);
-}
-
-static int cmd_resize(struct command *command) {
-    char urls[RL_CONFIG_SIDE_MAX][RL_CONFIG_URL_MAX + 1];
-    const uint32_t n = (uint32_t)command->args->n_words - 1;
-    int status = 0;
-    for (uint32_t i = 0; i < n && status == 0; i++) {
-        const char *word = command->args->words[i + 1];
-        status = rl_set_url(&command->set, word, "resize", urls[i]);
-        status = status != 0 ? status : rl_set_add(&command->set, word);
-    }
-    status = status != 0 ? status : look_for_change(command);
-    for (uint32_t i = 0; i < n && status == 0; i++) {
-        resolve(&command->set, urls[i]);
-        for (uint32_t j = 0; j < i && status == 0; j++) {
-            if (strcmp(urls[i], urls[j]) == 0) {
-                status = rl_fail(RL_EXIT_USAGE, "resize: %s is named twice", urls[i]);
-            }
-        }
-    }
-    return status != 0 ? status : change_to(command, urls, n);
+    status = status != 0 ? status : rl_set_goal_settle(&command->set, &command->now, &goal);
+    return status != 0 ? status : change_to(command, &goal);
 }
 
 /* -- resume, abort, show -- */
@@ -442,8 +392,10 @@ static const struct {
 } subs[] = {
     {"init", "redlock set init", 0, 0, true, cmd_init},
     {"show", "redlock set show", 0, 0, false, cmd_show},
-    {"replace", "redlock set replace OLD NEW", 2, 2, true, cmd_replace},
-    {"resize", "redlock set resize URL..., 1 to 7 nodes", 1, RL_CONFIG_SIDE_MAX, true, cmd_resize},
+    {"replace", "redlock set replace OLD NEW", 2, 2, true, cmd_change},
+    {"resize", "redlock set resize [NAME] URL..., 1 to 7 nodes", 1, WORDS_MAX, true, cmd_change},
+    {"add-set", "redlock set add-set NAME URL..., 1 to 7 nodes", 2, WORDS_MAX, true, cmd_change},
+    {"remove-set", "redlock set remove-set NAME", 1, 1, true, cmd_change},
     {"resume", "redlock set resume", 0, 0, false, cmd_resume},
     {"abort", "redlock set abort", 0, 0, false, cmd_abort},
 };
@@ -485,8 +437,8 @@ int rl_cmd_set(struct rl_args *args) {
         }
     }
     return rl_fail(RL_EXIT_USAGE,
-                   "set: %s%s%s there are init, show, replace OLD NEW, resize URL..., resume and "
-                   "abort",
+                   "set: %s%s%s there are init, show, replace OLD NEW, resize [NAME] URL..., "
+                   "add-set NAME URL..., remove-set NAME, resume and abort",
                    name[0] != '\0' ? "\"" : "",
                    tool_utf8_clean(name, strlen(name), shown, sizeof shown),
                    name[0] != '\0' ? "\" is not one;" : "");

@@ -3,7 +3,9 @@
  *     init                 epoch 1 on all nodes
  *     show                 what each node has, and whether they agree
  *     replace OLD NEW      a change (change.h)
- *     resize URL...        a change to this list
+ *     resize [NAME] URL... a change to this list, of the set NAME if there are several
+ *     add-set NAME URL...  a change: one more set
+ *     remove-set NAME      a change: one set less
  *     resume, abort        a change whose administrator has died; resume also writes the text to
  *                          nodes that lack it
  *

@@ -35,6 +35,24 @@ static const char *kind_of(const struct rl_config *config) {
     return config->is_joint ? "joint" : "stable";
 }
 
+/* The name of the node's set, of the new one if it stays; "": it has none. */
+static const char *set_of(const struct rl_config *config, const char *url) {
+    uint32_t i = 0;
+    while (i < config->n && strcmp(config->members[i].url, url) != 0) {
+        i++;
+    }
+    if (i == config->n) {
+        return "";
+    }
+    const struct rl_config_member *member = &config->members[i];
+    return member->sides & RL_CONFIG_NEW ? rl_config_name(config, RL_CONFIG_NEW, member->new_set)
+                                         : rl_config_name(config, RL_CONFIG_OLD, member->old_set);
+}
+
+static bool are_several(const struct rl_config *config) {
+    return rl_config_count(config, RL_CONFIG_OLD) > 1 || rl_config_count(config, RL_CONFIG_NEW) > 1;
+}
+
 static int width_of(const struct rl_set *set) {
     int width = 4;
     for (size_t i = 0; i < set->n; i++) {
@@ -129,18 +147,28 @@ static int judge(const struct rl_set *set, void (*tell)(void *, const struct fin
 
 /* -- The screen -- */
 
-static void print_side(const struct rl_config *config, const char *title, int side) {
-    char text[RL_CONFIG_TEXT_MAX];
+static void print_set(const struct rl_config *config, const char *title, enum rl_config_side side,
+                      uint32_t set) {
+    char text[RL_CONFIG_TEXT_MAX], head[16 + RL_CONFIG_NAME_MAX];
     size_t used = 0;
     text[0] = '\0';
     for (uint32_t i = 0; i < config->n; i++) {
-        if (config->members[i].sides & side) {
+        if (rl_config_is_in(config, i, side, set)) {
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? " " : "",
                                      config->members[i].url);
         }
     }
-    const int indent = printf("%-9s", title);
+    snprintf(head, sizeof head, "%s %s", title,
+             are_several(config) ? rl_config_name(config, side, set) : "");
+    const int indent = printf("%-8s ", head);
     rl_say_wrapped(text, indent);
+}
+
+static void print_side(const struct rl_config *config, const char *title,
+                       enum rl_config_side side) {
+    for (uint32_t set = 0; set < rl_config_count(config, side); set++) {
+        print_set(config, title, side, set);
+    }
 }
 
 static void print_node(const struct rl_set *set, size_t i, const struct rl_config *latest,
@@ -158,6 +186,9 @@ static void print_node(const struct rl_set *set, size_t i, const struct rl_confi
                kind_of(config), width, name_of(self_of(node)),
                node->vote[0] != '\0' ? node->vote : "-");
         printf("%s", is_member(set, latest, i) ? "" : "  has left the set");
+        if (is_member(set, latest, i) && are_several(latest)) {
+            printf("%*s%s", node->vote[0] != '\0' ? 2 : 5, "", set_of(latest, node->url));
+        }
     }
     printf("\n");
 }
@@ -184,7 +215,7 @@ static void print_screen(const struct rl_set *set) {
         printf("\n");
     }
     printf("  %-*s%-7s%-10s%-8s%-*s%s\n", width, "node", "epoch", "change", "is", width, "self",
-           "vote");
+           latest != NULL && are_several(latest) ? "vote  set" : "vote");
     for (size_t i = 0; i < set->n; i++) {
         print_node(set, i, latest, width);
     }
@@ -196,13 +227,31 @@ static void print_screen(const struct rl_set *set) {
 
 /* -- JSON -- */
 
-static void put_side(struct tool_json *json, const struct rl_config *config, const char *name,
-                     int side) {
+/* Of one set, or of all: RL_CONFIG_SETS_MAX. */
+static void put_urls(struct tool_json *json, const struct rl_config *config, const char *name,
+                     enum rl_config_side side, uint32_t set) {
     tool_json_open(json, name, '[');
     for (uint32_t i = 0; i < config->n; i++) {
-        if (config->members[i].sides & side) {
+        if (set == RL_CONFIG_SETS_MAX ? config->members[i].sides & side
+                                      : rl_config_is_in(config, i, side, set)) {
             tool_json_put(json, JSON_TEXT(NULL, config->members[i].url));
         }
+    }
+    tool_json_close(json, ']');
+}
+
+static void put_side(struct tool_json *json, const struct rl_config *config, const char *all,
+                     const char *each, enum rl_config_side side) {
+    put_urls(json, config, all, side, RL_CONFIG_SETS_MAX);
+    if (!are_several(config)) {
+        return;
+    }
+    tool_json_open(json, each, '[');
+    for (uint32_t set = 0; set < rl_config_count(config, side); set++) {
+        tool_json_open(json, NULL, '{');
+        tool_json_put(json, JSON_TEXT_OR_NULL("name", rl_config_name(config, side, set)));
+        put_urls(json, config, "nodes", side, set);
+        tool_json_close(json, '}');
     }
     tool_json_close(json, ']');
 }
@@ -212,9 +261,9 @@ static void put_config(struct tool_json *json, const struct rl_config *config) {
                   JSON_TEXT("change", config->key.change), JSON_TEXT("state", kind_of(config)),
                   JSON_INT("max_ttl_ms", config->max_ttl_ms));
     if (config->is_joint) {
-        put_side(json, config, "old", RL_CONFIG_OLD);
+        put_side(json, config, "old", "old_sets", RL_CONFIG_OLD);
     }
-    put_side(json, config, "nodes", RL_CONFIG_NEW);
+    put_side(json, config, "nodes", "sets", RL_CONFIG_NEW);
 }
 
 static void put_nodes(struct tool_json *json, const struct rl_set *set) {
@@ -297,11 +346,13 @@ void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, i
                                         [RL_CONFIG_NEW] = "comes",
                                         [RL_CONFIG_OLD | RL_CONFIG_NEW] = "stays"};
     char shown[32];
+    const bool has_sets = are_several(joint);
     printf("set %s, epoch %" PRIu64 "\n\n", joint->key.id, joint->key.epoch - 1);
     for (uint32_t i = 0; i < joint->n; i++) {
         const struct rl_set_node *node = &set->nodes[rl_set_find(set, joint->members[i].url)];
-        printf("  %-7s %s%s%s\n", fates[joint->members[i].sides], joint->members[i].url,
-               node->is_known ? "" : "  ", node->is_known ? "" : node->why);
+        printf("  %-7s %s%s%s", fates[joint->members[i].sides], joint->members[i].url,
+               has_sets ? "  " : "", has_sets ? set_of(joint, joint->members[i].url) : "");
+        printf("%s%s\n", node->is_known ? "" : "  ", node->is_known ? "" : node->why);
     }
     printf("\n");
     if (wait_ms > 0) {
@@ -309,9 +360,12 @@ void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, i
                rl_say_duration((double)wait_ms, shown, sizeof shown));
     }
     printf("epoch %" PRIu64
-           ": locks need a majority of the old nodes and one of the new ones; clients\n"
+           ": %s; clients\n"
            "reconnect. Fences are carried over. After %s, the longest ttl,\n"
-           "epoch %" PRIu64 ": the new nodes alone. Locks are granted and kept all the time\n",
-           joint->key.epoch, rl_say_duration((double)rl_change_wait_ms(joint), shown, sizeof shown),
-           joint->key.epoch + 1);
+           "epoch %" PRIu64 ": the new %s alone. Locks are granted and kept all the time\n",
+           joint->key.epoch,
+           has_sets ? "a lock needs a majority of its old set and one of its new set"
+                    : "locks need a majority of the old nodes and one of the new ones",
+           rl_say_duration((double)rl_change_wait_ms(joint), shown, sizeof shown),
+           joint->key.epoch + 1, has_sets ? "sets" : "nodes");
 }

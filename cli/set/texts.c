@@ -192,6 +192,18 @@ uint32_t rl_set_members(const struct rl_set *set, const struct rl_config *config
     return which;
 }
 
+uint32_t rl_set_members_of(const struct rl_set *set, const struct rl_config *config,
+                           enum rl_config_side side, uint32_t which) {
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < config->n; i++) {
+        const size_t at = rl_set_find(set, config->members[i].url);
+        if (at < set->n && rl_config_is_in(config, i, side, which)) {
+            nodes |= rl_bit((uint32_t)at);
+        }
+    }
+    return nodes;
+}
+
 static uint32_t filter(const struct rl_set *set, const struct rl_config *config, uint32_t which,
                        bool (*is_one)(const struct rl_set_node *, const struct rl_config *)) {
     uint32_t found = 0;
@@ -209,13 +221,21 @@ uint32_t rl_set_met(const struct rl_set *set, const struct rl_config *config, ui
     return filter(set, config, which, rl_set_has_met);
 }
 
-bool rl_set_is_majority(const struct rl_set *set, const struct rl_config *config, int side,
-                        uint32_t which) {
-    int n = 0;
-    for (uint32_t i = 0; i < config->n; i++) {
-        n += (config->members[i].sides & side) != 0;
+bool rl_set_is_majority(const struct rl_set *set, const struct rl_config *config,
+                        enum rl_config_side side, uint32_t which) {
+    bool is_majority = true;
+    for (uint32_t s = 0; s < rl_config_count(config, side) && is_majority; s++) {
+        uint32_t n = 0, having = 0;
+        for (uint32_t i = 0; i < config->n; i++) {
+            if (rl_config_is_in(config, i, side, s)) {
+                const size_t at = rl_set_find(set, config->members[i].url);
+                n++;
+                having += at < set->n && which & rl_bit((uint32_t)at);
+            }
+        }
+        is_majority = having >= n / 2 + 1;
     }
-    return (int)rl_bits_count(rl_set_members(set, config, side) & which) >= n / 2 + 1;
+    return is_majority;
 }
 
 const struct rl_config *rl_set_latest(const struct rl_set *set) {

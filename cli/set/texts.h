@@ -21,15 +21,17 @@ bool rl_set_has(const struct rl_set_node *node, const struct rl_config *config);
 /* ... and has had no connection that was made before it: see change.h. */
 bool rl_set_has_met(const struct rl_set_node *node, const struct rl_config *config);
 
-/* Those on one of these sides. */
+/* Those on one of these sides; those of a set. */
 uint32_t rl_set_members(const struct rl_set *set, const struct rl_config *config, int sides);
+uint32_t rl_set_members_of(const struct rl_set *set, const struct rl_config *config,
+                           enum rl_config_side side, uint32_t which);
 /* Of these, those that have the text; that have met it. */
 uint32_t rl_set_having(const struct rl_set *set, const struct rl_config *config, uint32_t which);
 uint32_t rl_set_met(const struct rl_set *set, const struct rl_config *config, uint32_t which);
 
-/* Whether it is a majority of the members on this side. */
-bool rl_set_is_majority(const struct rl_set *set, const struct rl_config *config, int side,
-                        uint32_t which);
+/* Whether it is a majority of each set on this side. */
+bool rl_set_is_majority(const struct rl_set *set, const struct rl_config *config,
+                        enum rl_config_side side, uint32_t which);
 
 /* Whether this user may cut connections, as a text that is written without that is worse than none.
  * Returns 0, or an exit status. */

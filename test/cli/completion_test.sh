@@ -76,7 +76,7 @@ done >"$log"
 "$redlock" acquire --permits 2 --ttl 20m --max-ttl 1h ende >>"$log"
 "$redlock" acquire --ttl 20m --max-ttl 1h "$(printf 'tab\there')" >>"$log"
 offers 'keys' 'a,b billing:eu billing:us ende odd key' status ''
-offers 'what set does' 'init show replace resize resume abort' set --yes ''
+offers 'what set does' 'init show replace resize add-set remove-set resume abort' set --yes ''
 offers '... once' '' set init ''
 offers '... that begin so' 'billing:eu billing:us' kick --reason x bill
 offers '... second of a list' 'x,billing:eu x,billing:us' run x,bill

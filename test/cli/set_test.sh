@@ -123,31 +123,8 @@ result '... and does nothing' $?
 
 # -- Under load --
 
-# Loops that take a lock in turn: two inside at once would find the folder. A loop ends at the first failure.
-cat >"$scratch/inside" <<INSIDE
-mkdir "$scratch/in" || { echo overlap >>"$scratch/overlaps"; exit 1; }
-echo x >>"$scratch/grants"
-sleep 0.01
-rmdir "$scratch/in"
-INSIDE
-load() {
-    while [ -e "$scratch/load" ]; do
-        "$redlock" run -q --ttl 1800ms --max-ttl 2s --wait 20s "$@" shared -- sh "$scratch/inside" || { echo "status $?" >>"$scratch/failures"; break; }
-    done
-}
-grants() { wc -l <"$scratch/grants"; }
-: >"$scratch/load"
-: >"$scratch/overlaps"
-: >"$scratch/failures"
-: >"$scratch/grants"
-loops=''
-for i in 1 2 3; do
-    load 2>>"$scratch/loads" &
-    loops="$loops $!"
-done
-load --fence 2>>"$scratch/loads" &
-loops="$loops $!"
-left="$left $loops"
+begin_load -q shared shared shared
+begin_load --fence shared
 "$redlock" run --ttl 1800ms --max-ttl 2s held -- sh -c 'exec sleep 1000' 2>"$err.held" &
 held=$!
 left="$left $held"
@@ -207,9 +184,7 @@ result '... never to two at once' $? "$scratch/overlaps"
 result '... and no client has failed' $? "$scratch/loads"
 runs "$held" && ! grep -q lost "$err.held"
 result 'a lock that was held through four changes was never lost' $? "$err.held"
-rm "$scratch/load"
-# shellcheck disable=SC2086
-wait $loops
+end_load
 kill -s TERM "$held"
 wait "$held"
 

@@ -1,0 +1,169 @@
+/* See goal.h. */
+#include "set/goal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exits.h"
+#include "say.h"
+#include "set/change.h"
+#include "set/nodes.h"
+#include "tool/utf8.h"
+
+uint32_t rl_set_goal_at(const struct rl_config *now, const char *name) {
+    const uint32_t n = rl_config_count(now, RL_CONFIG_NEW);
+    uint32_t at = 0;
+    while (at < n && strcmp(rl_config_name(now, RL_CONFIG_NEW, at), name) != 0) {
+        at++;
+    }
+    return at;
+}
+
+static bool is_sub(const struct rl_set *set, const char *name) {
+    return strcmp(set->args->words[0], name) == 0;
+}
+
+/* "a, b", to be freed. */
+static char *names_of(const struct rl_config *now) {
+    char *names = rl_must_print("%s", rl_config_name(now, RL_CONFIG_NEW, 0));
+    for (uint32_t i = 1; i < rl_config_count(now, RL_CONFIG_NEW); i++) {
+        char *longer = rl_must_print("%s, %s", names, rl_config_name(now, RL_CONFIG_NEW, i));
+        free(names);
+        names = longer;
+    }
+    return names;
+}
+
+/* -- Names -- */
+
+static int check_new(const struct rl_config *now, const char *name) {
+    const bool is_first = now->new_sets.n == 0 && strcmp(name, RL_CHANGE_FIRST) == 0;
+    if (is_first || rl_set_goal_at(now, name) < rl_config_count(now, RL_CONFIG_NEW)) {
+        return rl_fail(RL_EXIT_USAGE, "add-set: \"%s\" is the set that there is%s", name,
+                       is_first ? ", from then on" : "");
+    }
+    return 0;
+}
+
+static int check_present(const struct rl_set *set, const struct rl_config *now, const char *name) {
+    const uint32_t n = rl_config_count(now, RL_CONFIG_NEW);
+    if (n == 1) {
+        return rl_fail(RL_EXIT_USAGE, "remove-set: there is only one set");
+    }
+    if (rl_set_goal_at(now, name) == n) {
+        char *names = names_of(now), shown[64];
+        int status = rl_fail(RL_EXIT_USAGE, "%s: \"%s\" is no set; there are several: %s",
+                             set->args->words[0],
+                             tool_utf8_clean(name, strlen(name), shown, sizeof shown), names);
+        free(names);
+        return status;
+    }
+    return 0;
+}
+
+static int read_name(const struct rl_set *set, const struct rl_config *now, const char *word,
+                     struct rl_set_goal *goal) {
+    char shown[64];
+    if (is_sub(set, "add-set") && !rl_config_is_name(word, strlen(word))) {
+        return rl_fail(RL_EXIT_USAGE,
+                       "%s: \"%s\" is no name of a set: 1 to %d letters, digits, and any of .-_",
+                       set->args->words[0],
+                       tool_utf8_clean(word, strlen(word), shown, sizeof shown),
+                       RL_CONFIG_NAME_MAX);
+    }
+    snprintf(goal->name, sizeof goal->name, "%s", word);
+    return is_sub(set, "add-set") ? check_new(now, word) : check_present(set, now, word);
+}
+
+int rl_set_goal_read(struct rl_set *set, const struct rl_config *now, struct rl_set_goal *goal) {
+    const struct rl_args *args = set->args;
+    const bool has_name = is_sub(set, "add-set") || is_sub(set, "remove-set") ||
+                          (is_sub(set, "resize") && rl_config_count(now, RL_CONFIG_NEW) > 1);
+    const int first = has_name ? 2 : 1;
+    int status = 0;
+    snprintf(goal->name, sizeof goal->name, "%s", rl_config_name(now, RL_CONFIG_NEW, 0));
+    status = has_name ? read_name(set, now, args->words[1], goal) : 0;
+    if (status == 0 && !is_sub(set, "remove-set") &&
+        (args->n_words == first || args->n_words - first > RL_CONFIG_SIDE_MAX)) {
+        return rl_fail(RL_EXIT_USAGE, "%s: a set has 1 to %d nodes", args->words[0],
+                       RL_CONFIG_SIDE_MAX);
+    }
+    for (int i = first; i < args->n_words && status == 0; i++) {
+        const bool is_old = is_sub(set, "replace") && i == first; /* is asked in any case */
+        status = rl_set_url(set, args->words[i], args->words[0], goal->urls[goal->n++]);
+        status = status != 0 || is_old ? status : rl_set_add(set, args->words[i]);
+    }
+    return status;
+}
+
+/* -- Nodes -- */
+
+/* The node's own URL, if it has been read under another name. */
+static void resolve(const struct rl_set *set, char url[RL_CONFIG_URL_MAX + 1]) {
+    const size_t i = rl_set_find(set, url);
+    if (i < set->n) {
+        memcpy(url, set->nodes[i].url, RL_CONFIG_URL_MAX + 1);
+    }
+}
+
+static const struct rl_config_member *member_of(const struct rl_config *now, const char *url) {
+    for (uint32_t i = 0; i < now->n; i++) {
+        if (strcmp(now->members[i].url, url) == 0) {
+            return &now->members[i];
+        }
+    }
+    return NULL;
+}
+
+/* From OLD and NEW to the nodes of their set. */
+static int settle_replace(const struct rl_config *now, struct rl_set_goal *goal) {
+    char new[RL_CONFIG_URL_MAX + 1];
+    const char *old = goal->urls[0];
+    const struct rl_config_member *leaving = member_of(now, old);
+    if (leaving == NULL) {
+        return rl_fail(RL_EXIT_USAGE, "%s is not in the set; redlock set show has its nodes", old);
+    }
+    memcpy(new, goal->urls[1], sizeof new);
+    if (member_of(now, new) != NULL) {
+        return rl_fail(RL_EXIT_USAGE, "%s is already in the set", new);
+    }
+    goal->n = 0;
+    for (uint32_t i = 0; i < now->n; i++) {
+        if (rl_config_is_in(now, i, RL_CONFIG_NEW, leaving->new_set) &&
+            &now->members[i] != leaving) {
+            memcpy(goal->urls[goal->n++], now->members[i].url, sizeof new);
+        }
+    }
+    memcpy(goal->urls[goal->n++], new, sizeof new);
+    snprintf(goal->name, sizeof goal->name, "%s",
+             rl_config_name(now, RL_CONFIG_NEW, leaving->new_set));
+    return 0;
+}
+
+int rl_set_goal_settle(const struct rl_set *set, const struct rl_config *now,
+                       struct rl_set_goal *goal) {
+    int status = 0;
+    for (uint32_t i = 0; i < goal->n; i++) {
+        resolve(set, goal->urls[i]);
+    }
+    if (is_sub(set, "replace")) {
+        return settle_replace(now, goal);
+    }
+    const uint32_t at = rl_set_goal_at(now, goal->name);
+    for (uint32_t i = 0; i < goal->n && status == 0; i++) {
+        const struct rl_config_member *member = member_of(now, goal->urls[i]);
+        for (uint32_t j = 0; j < i && status == 0; j++) {
+            if (strcmp(goal->urls[i], goal->urls[j]) == 0) {
+                status = rl_fail(RL_EXIT_USAGE, "%s: %s is named twice", set->args->words[0],
+                                 goal->urls[i]);
+            }
+        }
+        if (status == 0 && member != NULL && member->new_set != at) {
+            const char *name = rl_config_name(now, RL_CONFIG_NEW, member->new_set);
+            status = rl_fail(RL_EXIT_USAGE, "%s is a node of %s%s", goal->urls[i],
+                             name[0] != '\0' ? "set " : "the set", name);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,111 @@
+#!/bin/sh
+# redlock set add-set and remove-set: administrators die at each step, and come at once; rival changes of
+# several sets. Arguments: REDLOCK NODES_SH
+# Lists of nodes are words.
+# shellcheck disable=SC2046,SC2086
+set -u
+
+# shellcheck source=test/cli/cli.sh
+. "$(dirname "$0")/cli.sh"
+# shellcheck source=test/cli/set.sh
+. "$(dirname "$0")/set.sh"
+
+make_ttl=1s
+# died PATTERN WORD...: redlock set WORD... is killed when a line of its output matches
+died() {
+    died_at=$1
+    shift
+    rm -f "$scratch/died"
+    "$redlock" set "$@" --yes >"$scratch/died" 2>&1 &
+    died_pid=$!
+    await grep -q "$died_at" "$scratch/died"
+    kill -s KILL "$died_pid"
+    wait "$died_pid" 2>/dev/null
+}
+two() {
+    make 1 2 3 && "$redlock" set add-set --yes b $(list 4 5 6) >>"$log" 2>&1
+    two_id=$(text 1 | sed -n 's/^id //p') two_max=$(text 1 | sed -n 's/^max_ttl //p')
+}
+for step in '^epoch [24], old' '^carried' '^waits' '^waited' '^decided'; do
+    make 1 2 3
+    died "$step" add-set b $(list 4 5 6)
+    status "add-set, killed at $step: resume" 0 "$redlock" set resume
+    sets_are 'first 1 2 3' 'b 4 5 6'
+    result '... there are two sets' $? "$out"
+    died "$step" remove-set first
+    "$redlock" set abort >"$out" 2>"$err"
+    case $? in
+        0) sets_are 'first 1 2 3' 'b 4 5 6' || sets_are 'b 4 5 6' ;; # all was over already
+        *) sets_are 'b 4 5 6' ;;
+    esac
+    result "remove-set, killed at $step: abort leads to one end" $? "$err"
+done
+
+# put CHANGE LINE... -- I...: the joint text of an administrator that has died, of epoch 4
+put() {
+    put_change=$1 put_lines=''
+    shift
+    while [ "$1" != -- ]; do put_lines="$put_lines$1\n" && shift; done
+    shift
+    for put_i in "$@"; do
+        printf "libredlock-config 1\nid %s\nepoch 4\nchange %s\nmax_ttl %s\n%bself %s\n" "$two_id" "$put_change" \
+            "$two_max" "$put_lines" "$(url "$put_i")" >"$scratch/text"
+        ask "$put_i" -x set libredlock:config <"$scratch/text" >/dev/null
+    done
+}
+old_a="old first $(list 1 2 3)" old_b="old b $(list 4 5 6)"
+new_a="set first $(list 1 2 3)" new_b="set b $(list 4 5 6)"
+two
+put c0ffee00 "$old_a" "$old_b" "$new_a" "$new_b" "set c $(list 7 8 9)" -- 1 4 5 6 7 8 9
+put c0ffee01 "$old_a" "$old_b" "$new_b" -- 2 3
+status 'two rival changes, of which each has one set' 69 "$redlock" set resume
+says '... stop each other' 'has another text'
+put c0ffee01 "$old_a" "$old_b" "$new_b" -- 4 5
+status '... the one that has both' 0 "$redlock" set resume
+sets_are 'b 4 5 6'
+result '... is done' $? "$out"
+two
+put c0ffee00 "$old_a" "$old_b" "$new_a" "$new_b" "set c $(list 7 8 9)" -- 1 2 3 4 5 6 7 8 9
+for i in 1 2 3 4; do ask $i set libredlock:config:vote 'c0ffee00 done' >/dev/null; done
+for i in 5 6; do ask $i set libredlock:config:vote 'c0ffee00 back' >/dev/null; done
+status 'one set votes done, and one back: resume' 1 "$redlock" set resume
+says '... goes back' '^decided: back$' "$out"
+sets_are 'first 1 2 3' 'b 4 5 6'
+result '... and agrees' $? "$out"
+two
+for i in 5 6; do sh "$nodes_sh" pause "$nodes" $i; done
+status 'one of two sets is down: add-set' 69 "$redlock" set add-set --yes c $(list 7 8 9)
+says '... is refused' 'a majority of the old and one of the new nodes are needed, of each set'
+[ -z "$(text 7)" ]
+result '... and does nothing' $?
+for i in 5 6; do sh "$nodes_sh" resume "$nodes" $i; done
+
+# An abort and a resume at once come to one end.
+random() { od -An -N2 -tu2 /dev/urandom | awk '{ printf "%.3f", $1 / 65536 * '"$1"' }'; }
+make_ttl=300ms
+done_count=0
+for i in $(seq 10); do
+    two
+    put c0ffee00 "$old_a" "$old_b" "$new_a" "$new_b" "set c $(list 7 8 9)" -- 1 2 3 4 5 6 7 8 9
+    (sleep "$(random 0.1)"; exec "$redlock" set resume --guard strict --max-ttl 1h) >"$scratch/resume" 2>&1 &
+    pid=$!
+    sleep "$(random 0.8)"
+    "$redlock" set abort --guard strict --max-ttl 1h >"$scratch/abort" 2>&1
+    aborted=$?
+    wait $pid
+    resumed=$?
+    if [ $resumed -eq 0 ] && [ $aborted -eq 1 ]; then
+        done_count=$((done_count + 1))
+        sets_are 'first 1 2 3' 'b 4 5 6' 'c 7 8 9' || echo "$i: done, and not three sets"
+    elif [ $aborted -eq 0 ] && [ $resumed -le 1 ]; then
+        sets_are 'first 1 2 3' 'b 4 5 6' || echo "$i: back, and not two sets"
+    else
+        echo "$i: resume $resumed, abort $aborted"
+        cat "$scratch/resume" "$scratch/abort"
+    fi
+done >"$scratch/races"
+echo "# $done_count of 10 were done, the others went back"
+[ ! -s "$scratch/races" ]
+result 'a resume and an abort at once come to one end' $? "$scratch/races"
+
+finish
