@@ -280,9 +280,8 @@ leg() {
     }
     leg_built=$(date +%s)
     rm -f "$leg_dir/meson-logs/testlog.json"
-    # Most tests wait most of their time: for a timeout, a ttl, a process.
     # shellcheck disable=SC2086
-    run meson test -C "$leg_dir" --no-rebuild --num-processes "$((3 * $(nproc) + 4))" $leg_test "$@"
+    run meson test -C "$leg_dir" --no-rebuild --num-processes "$at_once" $leg_test "$@"
     if [ -s "$leg_dir/meson-logs/testlog.json" ]; then
         count "$leg"
         # By name, only some tests of a suite may have run.
@@ -299,6 +298,9 @@ leg() {
 # What does not depend on how the library is built runs in the first leg alone.
 once='--no-suite tidy --no-suite valgrind --no-suite chaos --no-suite model --no-suite examples
 --no-suite package --no-suite controls --no-suite once'
+
+# Most tests wait most of their time: for a timeout, a ttl, a process.
+at_once=$((3 * $(nproc) + 4))
 
 # What a sanitizer sees best, and the compiler and the reader of answers do not change: commands and
 # their words, failing memory and system calls, files of inputs. The other legs leave it to the one that
@@ -353,6 +355,7 @@ sanitize_leg() {
     fi
     sanitize_cc=$1
     shift
+    at_once=$((2 * $(nproc) + 2)) # a sanitizer makes them compute instead
     find_hiredis1
     leg "sanitize-$sanitize_cc" "$sanitize_cc" \
         "-Db_sanitize=address,undefined -Ddocs=disabled $sanitize_more $hiredis_setup" \
