@@ -166,9 +166,9 @@ typedef struct redlock_client_options {
      * connection is dropped, and the node is reconnected. */
     int64_t node_timeout_ms;
 
-    /* A node whose connection was up for reconnect_min_ms is connected again at once. Otherwise the
-     * pause before the next try doubles from the first to the second value, each with a jitter of
-     * half of itself. 1 to 3600000. Default 50 and 2000. */
+    /* A node whose connection was up for reconnect_min_ms is connected again within half of that,
+     * at random. Otherwise the pause before the next try doubles from the first to the second
+     * value, each with a jitter of half of itself. 1 to 3600000. Default 50 and 2000. */
     int64_t reconnect_min_ms;
     int64_t reconnect_max_ms;
 

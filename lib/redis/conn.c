@@ -377,16 +377,16 @@ uint64_t rl_pause_ns(uint64_t shortest_ns, uint64_t longest_ns, uint64_t lasted_
     assert(shortest_ns > 0 && shortest_ns <= longest_ns);
     assert(*last_ns <= longest_ns);
     assert(*random != 0);
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
     if (lasted_ns >= shortest_ns) {
-        return 1; /* not within this step */
+        return 1 + *random % (shortest_ns / 2 + 1);
     }
     uint64_t pause_ns = *last_ns == 0 ? shortest_ns : *last_ns * 2;
     if (pause_ns > longest_ns) {
         pause_ns = longest_ns;
     }
     *last_ns = pause_ns;
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
     return pause_ns - *random % (pause_ns / 2 + 1);
 }

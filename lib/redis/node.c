@@ -131,15 +131,15 @@ static void node_reply_batch(struct rl_node *node, struct rl_request *request,
     if (all.verdict == RL_YES && reply->len != n) {
         all = rl_reply_unexpected();
     }
-    if (all.verdict == RL_NOT_REDIS || node_has_changed(node, &all)) {
+    const bool is_over = all.verdict == RL_NOT_REDIS || node_has_changed(node, &all);
+    if (is_over) {
         rl_conn_break(node->conn, all.reason, all.text);
     }
     if (is_missing) {
-        RL_MARK(SCRIPT_FORGOTTEN);
-        node->known &= ~(UINT32_C(1) << RL_COMMAND_EXTEND_MANY);
+        node->known &= ~(UINT32_C(1) << RL_COMMAND_EXTEND_MANY | UINT32_C(1) << RL_COMMAND_EXTEND);
     }
-    /* A key that the user may not write has every command refused that names it. */
-    const bool again = is_missing || all.reason == REDLOCK_ERR_NODE_PERMISSION;
+    /* One key can be why all are refused, if the user may not write it, or its ttl is too long. */
+    const bool again = is_missing || (all.verdict == RL_ERROR && !is_over);
     for (uint32_t i = 0; i < n; i++) {
         request = i == 0 ? request : node_take(node);
         rl_node_put_script(node, request);

@@ -12,7 +12,7 @@
  * connection breaks; that sends an unexpected reply; that answers nothing for stall_ns; or that
  * leaves its oldest request unanswered for RL_NODE_LATE_STALLS times as long, even if it answers
  * something now and then. Each of these ends the connection: `down` comes if the node was up, then
- * every outstanding request is answered with RL_UNANSWERED, and the node is reconnected: at once if
+ * every outstanding request is answered with RL_UNANSWERED, and the node is reconnected: soon if
  * it was up for backoff_min_ns, else after a pause that doubles up to a cap and is jittered.
  *
  * Can an answer reach the wrong request? No. Answers come in the order of the commands on one
@@ -28,8 +28,8 @@
  * itself. The batch is the end of the list. It is appended to the connection before anything else
  * is, and by the flush, so a release never overtakes the extension before it. Its reply is taken
  * for all of its requests; without a character for each it is a protocol error. If the node has
- * lost the script, or the user the right to one of the keys, each extension is sent alone. One
- * extension is no batch.
+ * lost the script or refuses the command, which may be due to one of the keys, each extension is
+ * sent alone. One extension is no batch.
  */
 #ifndef RL_REDIS_NODE_H
 #define RL_REDIS_NODE_H

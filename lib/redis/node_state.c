@@ -17,6 +17,7 @@ static const uint32_t next_states[RL_NODE_STATES] = {
 };
 
 static_assert(RL_NODE_STATES <= 32, "a set of states is 32 bits");
+static_assert(RL_BATCH_MAX < RL_REPLY_TEXT_MAX, "the reply has a character for each");
 
 void rl_node_invariant(const struct rl_node *node) {
     const uint32_t connected = IN(RL_NODE_CONNECTING) | IN(RL_NODE_HANDSHAKE) | IN(RL_NODE_UP);

@@ -4,7 +4,6 @@
 
 #include "model/replay_watch.h"
 
-
 /* A command that goes to a node, until it runs there. In the order of sending. */
 struct watch_sent {
     struct watch_sent *next;

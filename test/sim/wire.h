@@ -44,8 +44,8 @@ struct sim_ran {
     bool reads;       /* it is a reader's */
 };
 
-/* A command may be of several locks; nth counts them from 0. False: there are no more of them, or it
- * is none of a lock's commands. */
+/* A command may be of several locks; nth counts them from 0. False: there are no more of them, or
+ * it is none of a lock's commands. */
 bool sim_wire_read(const struct server_ran *ran, uint32_t nth, struct sim_ran *out);
 
 /* Whether it extends several locks. */
