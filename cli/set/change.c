@@ -54,7 +54,7 @@ static void remove_name(struct rl_config_sets *sets, uint32_t at) {
 
 static void add_name(struct rl_config_sets *sets, const char *name) {
     if (sets->n == 0) {
-        snprintf(sets->names[sets->n++], sizeof sets->names[0], RL_CHANGE_FIRST);
+        snprintf(sets->names[sets->n++], sizeof sets->names[0], RL_SET_FIRST);
     }
     assert(sets->n < RL_CONFIG_SETS_MAX);
     snprintf(sets->names[sets->n++], sizeof sets->names[0], "%s", name);

@@ -51,9 +51,6 @@
 #include "set/nodes.h"
 #include "set/steps.h"
 
-/* An only set without a name gets this one when another one comes. */
-#define RL_CHANGE_FIRST "first"
-
 enum rl_change_end { RL_CHANGE_DONE, RL_CHANGE_BACK };
 
 /* From the sets as they are to the goal; `change` is drawn by the caller. */

@@ -7,7 +7,6 @@
 
 #include "exits.h"
 #include "say.h"
-#include "set/change.h"
 #include "set/nodes.h"
 #include "tool/utf8.h"
 
@@ -38,12 +37,15 @@ static char *names_of(const struct rl_config *now) {
 /* -- Names -- */
 
 static int check_new(const struct rl_config *now, const char *name) {
-    const bool is_first = now->new_sets.n == 0 && strcmp(name, RL_CHANGE_FIRST) == 0;
+    const bool is_first = now->new_sets.n == 0 && strcmp(name, RL_SET_FIRST) == 0;
     if (is_first || rl_set_goal_at(now, name) < rl_config_count(now, RL_CONFIG_NEW)) {
         return rl_fail(RL_EXIT_USAGE, "add-set: \"%s\" is the set that there is%s", name,
                        is_first ? ", from then on" : "");
     }
-    return 0;
+    return rl_config_count(now, RL_CONFIG_NEW) == RL_CONFIG_SETS_MAX
+               ? rl_fail(RL_EXIT_USAGE, "add-set: there are %d sets, and no more may be",
+                         RL_CONFIG_SETS_MAX)
+               : 0;
 }
 
 static int check_present(const struct rl_set *set, const struct rl_config *now, const char *name) {
@@ -151,6 +153,12 @@ int rl_set_goal_settle(const struct rl_set *set, const struct rl_config *now,
         return settle_replace(now, goal);
     }
     const uint32_t at = rl_set_goal_at(now, goal->name);
+    const bool is_new = at == rl_config_count(now, RL_CONFIG_NEW);
+    if (is_new != is_sub(set, "add-set")) { /* it was not when the words were read */
+        return rl_fail(RL_EXIT_HELD,
+                       "another administrator has changed the sets meanwhile: first "
+                       "redlock set show");
+    }
     for (uint32_t i = 0; i < goal->n && status == 0; i++) {
         const struct rl_config_member *member = member_of(now, goal->urls[i]);
         for (uint32_t j = 0; j < i && status == 0; j++) {

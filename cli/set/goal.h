@@ -14,6 +14,9 @@
 
 #include "redis/config.h"
 
+/* An only set without a name gets this one when another one comes. */
+#define RL_SET_FIRST "first"
+
 struct rl_set;
 
 struct rl_set_goal {

@@ -64,7 +64,7 @@ nodes_of() { for nodes_i in 1 2 3 4 5 6 7 8 9 10; do [ "$(ask $nodes_i exists "$
 names=0
 placed() {
     : >"$scratch/placed"
-    for placed_n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
         names=$((names + 1))
         "$redlock" acquire -q --fence $ttl --wait 20s "n$names" >/dev/null 2>>"$log"
         await one_of "libredlock:fence:n$names" "$@" || return 1
@@ -143,7 +143,7 @@ result '... never to two at once' $? "$scratch/overlaps"
 result '... and no client has failed' $? "$scratch/loads"
 for i in $held; do
     eval "pid=\$pid_$i"
-    runs "$pid" && ! grep -q lost "$err.$i" || { echo "$i is lost"; cat "$err.$i"; }
+    { runs "$pid" && ! grep -q lost "$err.$i"; } || { echo "$i is lost"; cat "$err.$i"; }
     [ ! -e "$scratch/got.$i" ] || echo "$i was granted twice"
 done >"$out"
 [ ! -s "$out" ]
