@@ -57,6 +57,9 @@ const struct tool_option rl_args_table[] = {
     {"grace", 'g', TOOL_DURATION, .at = AT(grace_ms), .min = 0, .max = TTL_MAX, .in_config = true,
      .uses = RUNS, .value = "TIME",
      .help = "from SIGTERM to SIGKILL on loss; default ttl / 6, <= 5s"},
+    {"at-least", 0, TOOL_DURATION, .at = AT(at_least_ms), .min = 0, .max = LONG_MAX_MS,
+     .uses = FOR(RL_CMD_RUN), .value = "TIME",
+     .help = "keep the lock so long, though the command ends sooner"},
     {"repeat", 'r', TOOL_DURATION, .at = AT(repeat_ms), .min = 0, .max = LONG_MAX_MS,
      .is_optional = true, .uses = RUNS, .value = "[=TIME]",
      .help = "when the command has ended, or the lock was lost, wait\n"

@@ -63,10 +63,9 @@ const struct rl_command rl_commands[RL_CMDS] = {
          "group gets SIGTERM and then SIGKILL before another client can get the lock.\n"
          "\n"
          "Examples:\n"
-         "  redlock run --no-wait -E 0 nightly -- report --all  # cron job, five machines\n"
+         "  redlock run --no-wait --at-least 5m -E 0 nightly -- report  # cron, machines\n"
          "  redlock run --repeat billing -- billing-daemon      # one active, others wait\n"
-         "  redlock run db:eu,db:us -- ./migrate.sh             # two locks, or none\n"
-         "  redlock run --permits 3 uploads -- ./upload         # three at a time\n",
+         "  redlock run db:eu,db:us -- ./migrate.sh             # two locks, or none\n",
          "COMMAND's environment has REDLOCK_KEY, _TOKEN, _VALID_MS, _FENCE and _SLOT.\n"
          "Exit status: COMMAND's; 1 another client has it (-E changes it); 69 too few\n"
          "nodes answer; 75 the lock was lost; others: redlock --help.\n"},

@@ -30,6 +30,7 @@ struct run {
     struct rl_work work;
     redlock_lock *lock;
     char holder[RL_HOLDER_TEXT_MAX];
+    uint64_t acquired_ns;
     bool is_working;
     bool has_started; /* in this round */
     bool is_lost;
@@ -174,6 +175,7 @@ static int work(struct run *run) {
                                    .fence = redlock_lock_fence(run->lock),
                                    .valid_ms = redlock_lock_remaining_ms(run->lock),
                                    .valid_until_ns = redlock_lock_valid_until_ns(run->lock)};
+    run->acquired_ns = redlock_now_ns();
     note_slots(run);
     rl_report_acquired(&run->report, token, grant.fence, grant.valid_ms);
     int status = rl_work_start(&run->work, &grant);
@@ -186,6 +188,23 @@ static int work(struct run *run) {
     run->is_working = true;
     run->has_started = true;
     return rl_session_wait(&run->session);
+}
+
+static bool is_over(const struct rl_session *session, const void *data) {
+    const struct run *run = data;
+    return run->is_lost || session->caught != 0;
+}
+
+/* --at-least: a machine whose clock is behind must not run the command again. The lock is renewed
+ * meanwhile; the guard has ended with the command, so if redlock is killed, the lock stays for its
+ * ttl. A signal means that the user wants the lock released. */
+static void keep(struct run *run) {
+    const uint64_t until_ns = run->acquired_ns + (uint64_t)run->args->at_least_ms * 1000000;
+    const uint64_t now_ns = redlock_now_ns();
+    if (run->has_started && now_ns < until_ns) {
+        rl_session_until(&run->session, is_over, run,
+                         (int64_t)((until_ns - now_ns + 999999) / 1000000), true);
+    }
 }
 
 /* Returns the exit status: the command's, or RL_EXIT_LOST. */
@@ -217,7 +236,9 @@ static int rounds(struct run *run) {
     do {
         if (acquire(run, &exit_status)) {
             bool can_start = redlock_lock_is_valid(run->lock);
-            exit_status = release(run, can_start ? work(run) : RL_EXIT_LOST);
+            exit_status = can_start ? work(run) : RL_EXIT_LOST;
+            keep(run);
+            exit_status = release(run, exit_status);
         } else if (run->session.caught == 0) {
             rl_report_refused(&run->report, run->session.outcome, run->session.why_not);
         }

@@ -307,6 +307,31 @@ result 'redlock is stopped: the command is terminated before the lock is' $? "$e
 [ "$lost" -eq 75 ]
 result '... and when it goes on it ends with 75' $? "$err.bg"
 
+# -- at least --
+
+began=$(ms)
+status '--at-least: the status of the command' 3 "$redlock" run --at-least 400ms k -- sh -c 'exit 3'
+[ $(($(ms) - began)) -ge 400 ]
+result '... which ended sooner' $?
+"$redlock" run --ttl 1s --at-least 1h k -- touch "$scratch/kept" 2>"$err.bg" &
+pid=$!
+left="$left $pid"
+await test -e "$scratch/kept"
+status '... meanwhile another client does not get the lock' 1 "$redlock" run --no-wait k -- true
+kill -s TERM "$pid"
+wait "$pid"
+[ $? -eq 0 ]
+result '... until SIGTERM comes' $? "$err.bg"
+status '... and the lock is free' 0 "$redlock" run --no-wait k -- true
+"$redlock" run --ttl 1s --at-least 1h k -- rm "$scratch/kept" 2>"$err.bg" &
+pid=$!
+left="$left $pid"
+await test ! -e "$scratch/kept"
+for i in 1 2 3; do ask "$i" del k; done >"$log"
+wait "$pid"
+[ $? -eq 75 ]
+result '... a loss is reported though the command has ended' $? "$err.bg"
+
 # -- again and again --
 
 "$redlock" run --repeat=50ms k -- sh -c 'echo run; exit 9' >"$out" 2>"$err" &
