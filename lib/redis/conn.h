@@ -134,10 +134,11 @@ void rl_conn_close(struct rl_conn *conn);
  * the world has to look up. */
 bool rl_address_of(const struct rl_url *url, struct rl_address *address);
 
-/* How long a node or a listener whose connection has ended is left alone: up to half of the shortest
- * pause if that was up for longer (lasted_ns; 0: it was not up), since a server that cuts
- * connections (`redlock set`) is still there; at random, or all its clients would come at once. Else the pause doubles from *last_ns (0: the first)
- * up to the longest, with a jitter of half of itself. random: the state of the jitter, not 0. */
+/* How long a node or a listener whose connection has ended is left alone. If that was up for longer
+ * than the shortest pause (lasted_ns; 0: it was not up), up to half of that pause: a server that
+ * cuts connections (`redlock set`) is still there, and clients must not all come at once. Else the
+ * pause doubles from *last_ns (0: the first) up to the longest, with a jitter of half of itself.
+ * random: the state of the jitter, not 0. */
 uint64_t rl_pause_ns(uint64_t shortest_ns, uint64_t longest_ns, uint64_t lasted_ns,
                      uint64_t *last_ns, uint64_t *random);
 
