@@ -16,7 +16,7 @@ import headers
 from library import Library, groups, parts, shared
 
 # In reading order; others follow.
-BOOK = """start guide recipes guarantees waiting faq python node compare speed reference nodes monitoring troubleshooting
+BOOK = """start guide recipes fencing guarantees waiting faq python node compare speed reference nodes monitoring troubleshooting
     protocol internals proof testing""".split()
 # Beside the book: the site opens with what libredlock is.
 PAGES = {

@@ -104,6 +104,38 @@ same_functions busy http_status
 same_functions settings read_settings write_settings
 same_functions worker_id granted next_id
 
+# docs/fencing.md: its statements are those of the worker that examples/fenced-mysql stops, and its script
+# for a file server refuses a smaller fence.
+grep -o '"[A-Z]* [^"]*?"' "$top/docs/fencing.md" >"$scratch/statements"
+while read -r statement; do
+    grep -qF -e "$statement" "$top/examples/fenced-mysql/worker.c" || echo "not in worker.c: $statement"
+done <"$scratch/statements" >"$log"
+[ ! -s "$log" ] && [ "$(wc -l <"$scratch/statements")" -eq 3 ]
+result 'the statements of docs/fencing.md are those of examples/fenced-mysql' $? "$log"
+
+# fenced STATUS TEXT ARGUMENT...: the script ends with the status, and the file has the text
+fenced() {
+    fenced_status=$1 fenced_text=$2
+    shift 2
+    sh "$scratch/fenced" "$@"
+    fenced_got=$?
+    [ "$fenced_got" -eq "$fenced_status" ] && [ "$(cat "$scratch/stock")" = "$fenced_text" ] ||
+        echo "fenced $*: status $fenced_got, and the file has: $(cat "$scratch/stock")"
+}
+sh "$here/snippet.sh" sh "$top/docs/fencing.md" >"$scratch/fenced"
+for text in first second third; do echo "$text" >"$scratch/stock.$text"; done
+echo none >"$scratch/stock"
+{
+    fenced 0 none 1795249654049744 "$scratch/stock"
+    fenced 0 first 1795249654049744 "$scratch/stock" "$scratch/stock.first"
+    fenced 0 first 1795249657075526 "$scratch/stock"
+    fenced 1 first 1795249654049744 "$scratch/stock" "$scratch/stock.second"
+    fenced 0 third 1795249657075526 "$scratch/stock" "$scratch/stock.third"
+    fenced 1 third 1795249654049744 "$scratch/stock"
+} 2>"$err" >"$log"
+[ ! -s "$log" ] && [ "$(grep -cx 'refused: fence 1795249657075526 has been here' "$err")" -eq 2 ]
+result 'the script of docs/fencing.md puts a file in place, and refuses a smaller fence' $? "$log"
+
 # shows WHAT STATUS LINE PROGRAM URL...: the program ends with the status and prints a line that begins so
 shows() {
     shows_what=$1 shows_status=$2 shows_line=$3
