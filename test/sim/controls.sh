@@ -105,7 +105,7 @@ patch  refused-is-released     orphan    200   --preset swarm
 patch  unanswered-is-answered  orphan    200   --preset network
 patch  unanswered-is-released  orphan    200   --preset swarm
 patch  unsent-is-granted       validity  100   --preset restarts
-patch  busy-not-owed           orphan    2500  --preset restarts
+patch  busy-not-owed           orphan    2500  --preset swarm
 patch  busy-not-retried        leftover  200   --preset swarm
 patch  repay-forgets           leftover  5000  --preset restarts --requests 4
 patch  down-not-owed           orphan    200   --preset swarm
