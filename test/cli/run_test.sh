@@ -267,7 +267,7 @@ wait $flushes
 wait "$pid"
 [ $? -eq 75 ] && gone "$child"
 result 'the nodes forget: status 75' $? "$err.bg"
-says '... and it says so, once' 'k: the lock was lost: 0 of 3 renewed' "$err.bg"
+says '... and it says so, once' 'k: the lock was lost: [01] of 3 renewed' "$err.bg"
 
 hold k --ttl 2s --on-lost=ignore
 each_node pause
