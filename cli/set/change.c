@@ -35,10 +35,7 @@ struct change {
 /* -- Texts -- */
 
 static uint32_t find_member(struct rl_config *config, const char *url) {
-    uint32_t i = 0;
-    while (i < config->n && strcmp(config->members[i].url, url) != 0) {
-        i++;
-    }
+    const uint32_t i = rl_set_member_at(config, url);
     if (i == config->n) {
         assert(config->n < RL_CONFIG_MEMBERS_MAX);
         config->members[config->n] = (struct rl_config_member){.sides = 0};

@@ -7,7 +7,7 @@
 
 #include "exits.h"
 #include "say.h"
-#include "set/nodes.h"
+#include "set/texts.h"
 #include "tool/utf8.h"
 
 uint32_t rl_set_goal_at(const struct rl_config *now, const char *name) {
@@ -110,12 +110,8 @@ static void resolve(const struct rl_set *set, char url[RL_CONFIG_URL_MAX + 1]) {
 }
 
 static const struct rl_config_member *member_of(const struct rl_config *now, const char *url) {
-    for (uint32_t i = 0; i < now->n; i++) {
-        if (strcmp(now->members[i].url, url) == 0) {
-            return &now->members[i];
-        }
-    }
-    return NULL;
+    const uint32_t i = rl_set_member_at(now, url);
+    return i < now->n ? &now->members[i] : NULL;
 }
 
 /* From OLD and NEW to the nodes of their set. */

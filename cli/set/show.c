@@ -37,10 +37,7 @@ static const char *kind_of(const struct rl_config *config) {
 
 /* The name of the node's set, of the new one if it stays; "": it has none. */
 static const char *set_of(const struct rl_config *config, const char *url) {
-    uint32_t i = 0;
-    while (i < config->n && strcmp(config->members[i].url, url) != 0) {
-        i++;
-    }
+    const uint32_t i = rl_set_member_at(config, url);
     if (i == config->n) {
         return "";
     }

@@ -83,10 +83,8 @@ static bool rename_node(struct rl_set *set, struct rl_set_node *node) {
     if (!node->is_known || config->key.epoch == 0) {
         return true;
     }
-    for (uint32_t i = 0; i < config->n; i++) {
-        if (strcmp(config->members[i].url, node->url) == 0) {
-            return true;
-        }
+    if (rl_set_member_at(config, node->url) < config->n) {
+        return true;
     }
     const size_t other = rl_set_find(set, config->members[config->self].url);
     if (other < set->n) {
@@ -162,9 +160,9 @@ int rl_set_look(struct rl_set *set) {
 
 /* -- What was read -- */
 
-static uint32_t index_in(const struct rl_config *config, const struct rl_set_node *node) {
+uint32_t rl_set_member_at(const struct rl_config *config, const char *url) {
     uint32_t i = 0;
-    while (i < config->n && strcmp(config->members[i].url, node->url) != 0) {
+    while (i < config->n && strcmp(config->members[i].url, url) != 0) {
         i++;
     }
     return i;
@@ -174,7 +172,7 @@ bool rl_set_has(const struct rl_set_node *node, const struct rl_config *config) 
     return node->is_known && node->config.key.epoch != 0 &&
            rl_config_compare(&config->key, &node->config.key) == RL_CONFIG_SAME &&
            node->config.is_joint == config->is_joint &&
-           node->config.self == index_in(&node->config, node);
+           node->config.self == rl_set_member_at(&node->config, node->url);
 }
 
 bool rl_set_has_met(const struct rl_set_node *node, const struct rl_config *config) {
@@ -184,7 +182,7 @@ bool rl_set_has_met(const struct rl_set_node *node, const struct rl_config *conf
 uint32_t rl_set_members(const struct rl_set *set, const struct rl_config *config, int sides) {
     uint32_t which = 0;
     for (size_t i = 0; i < set->n; i++) {
-        const uint32_t at = index_in(config, &set->nodes[i]);
+        const uint32_t at = rl_set_member_at(config, set->nodes[i].url);
         if (at < config->n && config->members[at].sides & sides) {
             which |= rl_bit((uint32_t)i);
         }
@@ -225,15 +223,12 @@ bool rl_set_is_majority(const struct rl_set *set, const struct rl_config *config
                         enum rl_config_side side, uint32_t which) {
     bool is_majority = true;
     for (uint32_t s = 0; s < rl_config_count(config, side) && is_majority; s++) {
-        uint32_t n = 0, having = 0;
+        const uint32_t having = rl_set_members_of(set, config, side, s) & which;
+        int n = 0;
         for (uint32_t i = 0; i < config->n; i++) {
-            if (rl_config_is_in(config, i, side, s)) {
-                const size_t at = rl_set_find(set, config->members[i].url);
-                n++;
-                having += at < set->n && which & rl_bit((uint32_t)at);
-            }
+            n += rl_config_is_in(config, i, side, s);
         }
-        is_majority = having >= n / 2 + 1;
+        is_majority = (int)rl_bits_count(having) >= n / 2 + 1;
     }
     return is_majority;
 }
@@ -301,7 +296,7 @@ static void write_one(struct rl_set_node *node, void *data) {
     const struct rl_config *config = data;
     char text[RL_CONFIG_TEXT_MAX], forgot[RL_CONFIG_CHANGE_LEN + 16] = "";
     char epoch[24];
-    const uint32_t self = index_in(config, node);
+    const uint32_t self = rl_set_member_at(config, node->url);
     assert(self < config->n);
     const size_t length = rl_config_format(config, self, text);
     snprintf(epoch, sizeof epoch, "%" PRIu64, config->key.epoch);
@@ -344,7 +339,7 @@ static void vote_one(struct rl_set_node *node, void *data) {
     const struct ballot *ballot = data;
     const struct rl_config *joint = ballot->joint;
     char text[RL_CONFIG_TEXT_MAX];
-    const size_t length = rl_config_format(joint, index_in(joint, node), text);
+    const size_t length = rl_config_format(joint, rl_set_member_at(joint, node->url), text);
     redisReply *reply = rl_set_checked(
         node,
         rl_wire_command(node->wire, "EVAL %s 2 " RL_CONFIG_KEY " " RL_SET_VOTE_KEY " %b %s %s",

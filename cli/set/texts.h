@@ -21,6 +21,9 @@ bool rl_set_has(const struct rl_set_node *node, const struct rl_config *config);
 /* ... and has had no connection that was made before it: see change.h. */
 bool rl_set_has_met(const struct rl_set_node *node, const struct rl_config *config);
 
+/* The index of the member with this URL; how many there are: none has it. */
+uint32_t rl_set_member_at(const struct rl_config *config, const char *url);
+
 /* Those on one of these sides; those of a set. */
 uint32_t rl_set_members(const struct rl_set *set, const struct rl_config *config, int sides);
 uint32_t rl_set_members_of(const struct rl_set *set, const struct rl_config *config,
