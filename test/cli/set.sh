@@ -79,3 +79,43 @@ end_load() {
     wait $loops
 }
 grants() { wc -l <"$scratch/grants"; }
+# load_goes_on N: N more grants come, and there was no overlap and no failure until then
+load_goes_on() {
+    await_grants=$(($(grants) + $1))
+    more() { [ "$(grants)" -ge "$await_grants" ]; }
+    await more
+    result 'locks are granted' $? "$scratch/loads"
+    [ ! -s "$scratch/overlaps" ]
+    result '... never to two at once' $? "$scratch/overlaps"
+    [ ! -s "$scratch/failures" ]
+    result '... and no client has failed' $? "$scratch/loads"
+}
+
+# races N: a resume and an abort at once come to one end, N times. The caller has race_begins I, which
+# leaves a change pending, and race_is done|back: whether the nodes agree on that end.
+random() { od -An -N2 -tu2 /dev/urandom | awk '{ printf "%.3f", $1 / 65536 * '"$1"' }'; }
+races() {
+    races_done=0
+    for i in $(seq "$1"); do
+        race_begins "$i"
+        (sleep "$(random 0.1)"; exec "$redlock" set resume --guard strict --max-ttl 1h) >"$scratch/resume" 2>&1 &
+        pid=$!
+        sleep "$(random 0.8)"
+        "$redlock" set abort --guard strict --max-ttl 1h >"$scratch/abort" 2>&1
+        aborted=$?
+        wait $pid
+        resumed=$?
+        if [ $resumed -eq 0 ] && [ $aborted -eq 1 ]; then
+            races_done=$((races_done + 1))
+            race_is done || echo "$i: done, and they do not agree on that"
+        elif [ $aborted -eq 0 ] && [ $resumed -le 1 ]; then # 0: it came when all was over
+            race_is back || echo "$i: back, and they do not agree on that"
+        else
+            echo "$i: resume $resumed, abort $aborted"
+            cat "$scratch/resume" "$scratch/abort"
+        fi
+    done >"$scratch/races"
+    echo "# $races_done of $1 were done, the others went back"
+    [ ! -s "$scratch/races" ]
+    result 'a resume and an abort at once come to one end' $? "$scratch/races"
+}

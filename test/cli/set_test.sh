@@ -174,14 +174,7 @@ result '... are the set' $?
 # Clients that name nodes which have left are led on; they began with these.
 [ "$(grants)" -gt "$before" ]
 result 'locks were granted all the time' $? "$scratch/loads"
-await_grants=$(($(grants) + 20))
-more() { [ "$(grants)" -ge "$await_grants" ]; }
-await more
-result '... and are now' $? "$scratch/loads"
-[ ! -s "$scratch/overlaps" ]
-result '... never to two at once' $? "$scratch/overlaps"
-[ ! -s "$scratch/failures" ]
-result '... and no client has failed' $? "$scratch/loads"
+load_goes_on 20
 runs "$held" && ! grep -q lost "$err.held"
 result 'a lock that was held through four changes was never lost' $? "$err.held"
 end_load

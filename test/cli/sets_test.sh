@@ -133,14 +133,7 @@ placed '5 7 8 9'
 result '... which gets all locks' $? "$out"
 use 1 2 3
 status 'what is held is not granted, by way of nodes that have left' 1 "$redlock" acquire $ttl --no-wait h1
-await_grants=$(($(grants) + 40))
-more() { [ "$(grants)" -ge "$await_grants" ]; }
-await more
-result 'locks are granted' $? "$scratch/loads"
-[ ! -s "$scratch/overlaps" ]
-result '... never to two at once' $? "$scratch/overlaps"
-[ ! -s "$scratch/failures" ]
-result '... and no client has failed' $? "$scratch/loads"
+load_goes_on 40
 for i in $held; do
     eval "pid=\$pid_$i"
     { runs "$pid" && ! grep -q lost "$err.$i"; } || { echo "$i is lost"; cat "$err.$i"; }
