@@ -136,7 +136,8 @@ static void node_reply_batch(struct rl_node *node, struct rl_request *request,
         rl_conn_break(node->conn, all.reason, all.text);
     }
     if (is_missing) {
-        node->known &= ~(UINT32_C(1) << RL_COMMAND_EXTEND_MANY | UINT32_C(1) << RL_COMMAND_EXTEND);
+        rl_node_script_missing(node, RL_COMMAND_EXTEND_MANY);
+        rl_node_script_missing(node, RL_COMMAND_EXTEND);
     }
     /* One key can be why all are refused, if the user may not write it, or its ttl is too long. */
     const bool again = is_missing || (all.verdict == RL_ERROR && !is_over);
@@ -177,7 +178,7 @@ static void node_reply(void *owner, const redisReply *reply) {
         rl_conn_break(node->conn, answer.reason, answer.text);
     }
     if (answer.verdict == RL_NOSCRIPT) {
-        rl_node_script_missing(node, request);
+        rl_node_script_missing(node, (enum rl_command_kind)request->kind);
     }
     if (answer.verdict == RL_NOSCRIPT && !request->whole_script &&
         (!rl_command_acquires((enum rl_command_kind)request->kind) ||

@@ -21,7 +21,7 @@
  * given up stays in the list until then, so that its late reply is matched to it and to no other.
  *
  * Can an answer be missed? No: a request leaves the list in two places only, node_take() and
- * node_fail_requests(), and whoever calls them calls `answer` for it, or puts it back.
+ * node_fail_requests(). The callers of both call `answer` for it, or put it back.
  *
  * Extensions that are sent in one turn are a batch: one command for up to RL_BATCH_MAX locks, since
  * a client with many renews hundreds at a time (core/timing.h), and each would be a script run for
@@ -44,8 +44,9 @@ void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *u
 
 void rl_node_start(struct rl_node *node);
 
-/* Sends a command that was formatted as wire[0..length), with wire[length] == 0. Returns 0 if
- * `answer` will come; or why the command was not sent, and no `answer` comes. */
+/* Sends a command that was formatted as wire[0..length), with wire[length] == 0. An extension of one
+ * key needs no such text, since the batch is formatted when it is written. Returns 0 if `answer`
+ * will come; or why the command was not sent, and no `answer` comes. */
 int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
                      size_t length, uint64_t now_ns);
 

@@ -66,6 +66,11 @@ void rl_node_push_live(struct rl_node *node, struct rl_request *request, uint64_
     }
 }
 
+/* Whether the script was sent whole on this connection. */
+static bool knows(const struct rl_node *node, enum rl_command_kind kind) {
+    return (node->known & IN(kind)) != 0;
+}
+
 void rl_node_batch(struct rl_node *node, struct rl_request *request, uint64_t now_ns) {
     if (node->batch_n == RL_BATCH_MAX) {
         rl_node_write_batch(node);
@@ -83,8 +88,8 @@ void rl_node_write_batch(struct rl_node *node) {
     if (n == 0) {
         return;
     }
-    const uint32_t kind = n > 1 ? RL_COMMAND_EXTEND_MANY : RL_COMMAND_EXTEND;
-    first->whole_script = (node->known >> kind & 1) == 0;
+    const enum rl_command_kind kind = n > 1 ? RL_COMMAND_EXTEND_MANY : RL_COMMAND_EXTEND;
+    first->whole_script = !knows(node, kind);
     first->batched = (uint8_t)(n > 1 ? n : 0);
     node->batch = NULL;
     node->batch_n = 0;
@@ -93,7 +98,7 @@ void rl_node_write_batch(struct rl_node *node) {
     if (wire != NULL) {
         rl_conn_wrote(node->conn, n > 1 ? rl_command_format_many(wire, room, first, n)
                                         : rl_command_format(wire, first));
-        node->known |= UINT32_C(1) << kind;
+        node->known |= IN(kind);
     }
 }
 
@@ -137,25 +142,25 @@ bool rl_node_resend(struct rl_node *node, struct rl_request *request) {
 }
 
 void rl_node_put_script(const struct rl_node *node, struct rl_request *request) {
-    request->whole_script = rl_command_is_script((enum rl_command_kind)request->kind) &&
-                            (node->known >> request->kind & 1) == 0;
+    const enum rl_command_kind kind = (enum rl_command_kind)request->kind;
+    request->whole_script = rl_command_is_script(kind) && !knows(node, kind);
 }
 
 void rl_node_script_sent(struct rl_node *node, const struct rl_request *request) {
     if (request->whole_script) {
-        node->known |= UINT32_C(1) << request->kind;
+        node->known |= IN(request->kind);
     }
 }
 
-void rl_node_script_missing(struct rl_node *node, const struct rl_request *request) {
-    node->known &= ~(UINT32_C(1) << request->kind);
+void rl_node_script_missing(struct rl_node *node, enum rl_command_kind kind) {
+    node->known &= ~IN(kind);
 }
 
 bool rl_node_reserve(struct rl_node *node, const struct rl_request *request, size_t length) {
     const enum rl_command_kind last =
         request->lock_mode == RL_PERMIT ? RL_COMMAND_RELEASE_PERMIT : RL_COMMAND_RELEASE_LINE;
-    const bool is_known = (node->known >> last & 1) != 0;
-    const size_t release = length + (is_known ? RL_COMMAND_RELEASE_MORE : RL_COMMAND_RELEASE_WHOLE);
+    const size_t release =
+        length + (knows(node, last) ? RL_COMMAND_RELEASE_MORE : RL_COMMAND_RELEASE_WHOLE);
     return !rl_command_acquires((enum rl_command_kind)request->kind) ||
            rl_conn_reserve(node->conn, length + release);
 }

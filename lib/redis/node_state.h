@@ -174,7 +174,7 @@ void rl_node_put_script(const struct rl_node *node, struct rl_request *request);
 
 /* Later requests will find the script; and: an answer says that they will not. */
 void rl_node_script_sent(struct rl_node *node, const struct rl_request *request);
-void rl_node_script_missing(struct rl_node *node, const struct rl_request *request);
+void rl_node_script_missing(struct rl_node *node, enum rl_command_kind kind);
 
 /* Reserves room for a command of so many bytes, and for its release if it acquires. False: no
  * memory. */

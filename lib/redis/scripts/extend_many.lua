@@ -4,8 +4,8 @@
 -- value, the life in ms, the fence ("": none) and the life of the counter in ms. Returns a character
 -- for each lock: 1 if it was extended, 0 if the token is gone, w if the key is not a string.
 --
--- A key of another type refuses its own lock alone. Any other error concerns the node or the user,
--- and is the answer for all.
+-- A key of another type refuses its own lock alone. Any other error is the answer for all, of which
+-- some may have been extended: the client sends each alone then (node.h).
 -- include: part_raise.lua
 local out, k = {}, 0
 for i = 1, #ARGV, 4 do
