@@ -115,10 +115,11 @@ static void request_fill(struct rl_request *request, const redlock_lock *lock,
     }
 }
 
-/* Writes the command, unless it is written already, or goes into a batch. A fan-out sends the same command to all nodes,
- * with two exceptions: a release differs at home, and an extension may convert on some nodes only.
- * These variants use the other half of the buffer. The command is written anew for a node that does
- * not know the script yet, or releases in another way than the previous node. */
+/* Writes the command, unless it is written already, or goes into a batch. A fan-out sends the same
+ * command to all nodes, with two exceptions: a release differs at home, and an extension may
+ * convert on some nodes only. These variants use the other half of the buffer. The command is
+ * written anew for a node that does not know the script yet, or releases in another way than the
+ * previous node. */
 static const char *format(redlock_client *client, const struct rl_node *node,
                           struct rl_request *request, size_t *length) {
     *length = 0;

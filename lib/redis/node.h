@@ -44,9 +44,9 @@ void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *u
 
 void rl_node_start(struct rl_node *node);
 
-/* Sends a command that was formatted as wire[0..length), with wire[length] == 0. An extension of one
- * key needs no such text, since the batch is formatted when it is written. Returns 0 if `answer`
- * will come; or why the command was not sent, and no `answer` comes. */
+/* Sends a command that was formatted as wire[0..length), with wire[length] == 0. An extension of
+ * one key needs no such text, since the batch is formatted when it is written. Returns 0 if
+ * `answer` will come; or why the command was not sent, and no `answer` comes. */
 int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
                      size_t length, uint64_t now_ns);
 

@@ -1,5 +1,5 @@
 # What the tests of `redlock set` share; to be sourced after cli.sh. Ten nodes, in no set.
-# shellcheck shell=sh disable=SC2034,SC2086,SC2154
+# shellcheck shell=sh disable=SC2034,SC2086,SC2154,SC2317
 
 start_nodes 10
 echo 'node-timeout = 500ms' >>"$scratch/.config/redlock/redlock.conf" # on a busy machine
@@ -107,7 +107,7 @@ races() {
         resumed=$?
         if [ $resumed -eq 0 ] && [ $aborted -eq 1 ]; then
             races_done=$((races_done + 1))
-            race_is done || echo "$i: done, and they do not agree on that"
+            race_is "done" || echo "$i: done, and they do not agree on that"
         elif [ $aborted -eq 0 ] && [ $resumed -le 1 ]; then # 0: it came when all was over
             race_is back || echo "$i: back, and they do not agree on that"
         else
