@@ -298,7 +298,7 @@ def test_a_lock_that_is_collected_is_released(five, client):
     with pytest.warns(ResourceWarning, match="orders"):
         client.lock("orders").acquire()
         gc.collect()
-    five.assert_free()
+        five.assert_free()  # the client's thread may have been the last to refer to it
 
 
 def test_closing_ends_calls_that_wait(five):
