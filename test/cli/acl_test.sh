@@ -5,6 +5,7 @@ set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
+patient
 start_nodes 3
 
 # make_user LINE...: the user app with these words, on every node; and only he is connected
@@ -28,7 +29,7 @@ everything() {
     key=$1
     export REDLOCK_NODES="$2"
     "$redlock" run --wait 5s "$key"run -- true || return
-    "$redlock" run --wait 5s --fence --ttl 5s "$key"fenced,"$key"second -- sleep 2 || return # extends
+    "$redlock" run --wait 5s --fence --ttl 5s --node-timeout 1s "$key"fenced,"$key"second -- sleep 2 || return # extends
     everything_token=$("$redlock" acquire --wait 5s --ttl 20s "$key"k) || return
     await_status is_everywhere "$key"k "$everything_token" --ttl 20s || return
     # A waiter is next after the release, long before the ttl ends.
@@ -45,7 +46,7 @@ everything() {
     [ "$(grep -c 'deleted  *noted' "$out")" -eq 3 ] || return
     "$redlock" status "$key"k | grep -q 'was kicked by .*: for a test' || return
     everything_token=$("$redlock" acquire --shared --wait 5s --ttl 20s "$key"r) || return
-    "$redlock" run --shared --fence --wait 5s --ttl 5s "$key"r -- sleep 2 || return # extends
+    "$redlock" run --shared --fence --wait 5s --ttl 5s --node-timeout 1s "$key"r -- sleep 2 || return # extends
     await_status is_everywhere "$key"r "$everything_token" --ttl 20s --shared || return
     "$redlock" status "$key"r | grep -q '^  1 client reads:' || return
     # A writer waits for the reader, and another reader for the writer.

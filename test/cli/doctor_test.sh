@@ -8,7 +8,7 @@ set -u
 . "$(dirname "$0")/doctor.sh"
 start_nodes 3
 # What hangs does so for long. Else a node that was kept from running would be one of them.
-echo 'node-timeout = 10s' >>"$scratch/.config/redlock/redlock.conf"
+patient
 tell() { ask "$@" >/dev/null 2>&1; }
 url() { sed -n "$1p" "$nodes/urls"; }
 

@@ -15,7 +15,7 @@ if ! command -v openssl >/dev/null || ! "$cli" --help 2>&1 | grep -q -e --tls; t
     exit
 fi
 start_nodes 3 --tls
-echo 'node-timeout = 10s' >>"$scratch/.config/redlock/redlock.conf"
+patient
 one() { printf '%s' "127.0.0.1:$(cat "$nodes/$1/tls-port")"; } # its port with TLS
 
 if "$redlock" --version | grep -q 'without TLS'; then

@@ -6,13 +6,13 @@ set -u
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
 start_nodes 5
-echo 'node-timeout = 500ms' >>"$scratch/.config/redlock/redlock.conf" # on a busy machine
+patient
 
 # hold KEY OPTION...: `run` in the background, which says what happens in $err.KEY.HOLDER; sets $pid
 hold() {
     hold_key=$1 hold_name=$2
     shift 2
-    "$redlock" run --ttl 3s --holder "$hold_name" "$@" "$hold_key" -- sleep 1000 2>"$err.$hold_key.$hold_name" &
+    "$redlock" run --ttl 3s --node-timeout 500ms --holder "$hold_name" "$@" "$hold_key" -- sleep 1000 2>"$err.$hold_key.$hold_name" &
     pid=$!
     left="$left $pid"
 }

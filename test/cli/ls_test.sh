@@ -5,7 +5,7 @@ set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
-echo 'node-timeout = 5s' >>"$scratch/.config/redlock/redlock.conf" # a busy machine is slow
+patient
 start_nodes 5
 each() { for each_n in 1 2 3 4 5; do ask "$each_n" "$@"; done >"$log" 2>&1; }
 # lists WHAT PATTERN [OPTION]...: one case: a line of ls matches

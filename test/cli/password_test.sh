@@ -5,6 +5,7 @@ set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
+patient
 start_nodes 3
 
 # ask NODE WORD...: as a user who stays; all WORD...: on every node
@@ -142,7 +143,7 @@ result 'doctor does not show what a server repeats' $? "$out"
 # replaced, as who writes secrets does it
 write() { (umask 077 && echo "$1" >"$file.new") && mv "$file.new" "$file"; }
 begin() {
-    "$redlock" run -v -u app --password-file "$file" --ttl 3s "$@" \
+    "$redlock" run -v -u app --password-file "$file" --ttl 3s --node-timeout 250ms "$@" \
         sh -c "echo \$\$ >'$scratch/pid'; while [ ! -e '$scratch/enough' ]; do sleep 0.05; done" \
         >"$out" 2>"$err" &
     run=$!

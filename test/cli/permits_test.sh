@@ -10,6 +10,7 @@ set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
+patient
 start_nodes 3
 
 # begin NAME [OPTION]...: a run of k in the background that holds until $scratch/NAME is removed, as far
@@ -147,7 +148,7 @@ result 'so does one that was there before the grant' $? "$err.sixth"
 
 # -- a loss --
 
-begin seventh --permits 3 --ttl 3s --grace 100ms
+begin seventh --permits 3 --ttl 3s --node-timeout 250ms --grace 100ms
 await begun seventh
 each_node kill
 wait "$pid"

@@ -297,7 +297,9 @@ stop_redlock() {
     began=$(ms)
     await gone "$child"
 }
+# ... when the lock is over: before it may find a command that has ended, and no loss
 go_on() {
+    await "$redlock" run --no-wait k -- true
     kill -s CONT "$pid"
     wait "$pid"
     lost=$?

@@ -5,6 +5,7 @@ set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
+patient
 start_nodes 5
 
 # begin NAME [OPTION]...: a run of k in the background that holds until $scratch/NAME is removed, as far
@@ -109,7 +110,7 @@ status '... of the next writer' 0 "$redlock" run --fence f -- sh -c "$print_fenc
 [ "$(cat "$out")" -gt "$writers" ]
 result '... which is above both' $? "$out"
 status 'its own status' 3 "$redlock" run --shared k -- sh -c 'exit 3'
-begin fifth --shared --ttl 3s --grace 100ms
+begin fifth --shared --ttl 3s --node-timeout 250ms --grace 100ms
 await begun fifth
 each_node kill
 wait "$pid"

@@ -4,6 +4,7 @@ set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
+patient
 start_nodes 5 --aof # so that locks survive a restart
 
 # watch OPTION... KEY...: in the background; its lines go to $seen; sets $watcher
