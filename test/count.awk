@@ -1,6 +1,8 @@
-# Reads meson's testlog.json, one test a line, and prints
+# Reads meson's testlog.json, one test a line, behind the file `still`: when the machine stood still (the
+# end, in seconds since 1970, and the ms of it). It prints
 #
-#     again NAME                               before it: the name that meson knows it by
+#     again CASES MS NAME                      before a failure: how many cases, for how long the machine
+#                                              stood still meanwhile, and the name that meson knows
 #     what failed: LEG: NAME (RESULT)          for every test that failed
 #     what skipped: LEG: NAME, N cases: WHY    N: if it is more than one
 #     sum PASSED FAILED SKIPPED
@@ -17,6 +19,10 @@ function text(key,    at, rest) {
     return match(rest, /^([^"\\]|\\.)*/) ? substr(rest, 1, RLENGTH) : ""
 }
 
+function number(key) {
+    return match($0, "\"" key "\": [0-9.]+") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 4) + 0 : 0
+}
+
 function show(log_text,    lines, i, n, line) {
     n = split(log_text, lines, /\\n/)
     for (i = 1; i <= n; i++) {
@@ -27,6 +33,22 @@ function show(log_text,    lines, i, n, line) {
         gsub(/\\\\/, "\\", line)
         print "    " line > logs
     }
+}
+
+FILENAME == still {
+    ends[++n_still] = $1
+    for_ms[n_still] = $2
+    next
+}
+
+# The longest of these stretches while the test ran.
+function longest(    from, until, i, ms) {
+    from = number("starttime")
+    until = from + number("duration")
+    for (i = 1; i <= n_still; i++) {
+        if (ends[i] >= from && ends[i] - for_ms[i] / 1000 <= until && for_ms[i] > ms) ms = for_ms[i]
+    }
+    return ms + 0
 }
 
 {
@@ -44,7 +66,7 @@ function show(log_text,    lines, i, n, line) {
         skips = 1
     } else {
         if (bad == 0) bad = 1
-        print "again " substr(name, match(name, / \/ /) ? RSTART + 3 : 1)
+        print "again " bad " " longest() " " substr(name, match(name, / \/ /) ? RSTART + 3 : 1)
         print "what failed: " leg ": " name " (" tolower(result) ")"
         print "\n-- " leg ": " name ": " tolower(result) > logs
         show(text("stdout"))
