@@ -36,12 +36,6 @@ void node_args(napi_env env, napi_callback_info info, napi_value argv[NODE_ARGS_
     napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
 }
 
-struct node_client *node_read_client(napi_env env, napi_value value) {
-    void *client = NULL;
-    napi_get_value_external(env, value, &client);
-    return client;
-}
-
 struct node_entry *node_read_entry(napi_env env, napi_callback_info info,
                                    napi_value argv[NODE_ARGS_MAX]) {
     napi_value own[NODE_ARGS_MAX];

@@ -77,9 +77,10 @@ struct node_client {
     napi_ref deliver;
     napi_async_context context;
     napi_async_cleanup_hook_handle cleanup;
-    uv_async_t keeper;   /* keeps the process alive while `busy` is not 0 */
-    uint32_t busy;       /* entries in use, and 1 each while it opens and closes */
-    uint32_t references; /* by JavaScript, and by the open client */
+    uv_async_t keeper; /* keeps the process alive while `busy` is not 0 */
+    uint32_t busy;     /* entries in use, and 1 each while it opens and closes */
+    uint32_t number;   /* by which JavaScript knows it */
+    struct node_client *next;
     bool is_closing;
     bool is_ending;
     uint32_t n_entries, first_free; /* first_free == n_entries: none */
@@ -129,6 +130,7 @@ void node_texts_free(struct node_texts *texts);
 /* A function's arguments; those that were not given are undefined. */
 void node_args(napi_env env, napi_callback_info info, napi_value argv[NODE_ARGS_MAX]);
 
+/* Of a number. One that is closed is there no more: a client that is closing, with no entries. */
 struct node_client *node_read_client(napi_env env, napi_value value);
 /* The arguments of most functions: a client and the number of an entry in use. NULL after a throw.
  * argv, if it is not NULL, gets all of them. */

@@ -87,15 +87,37 @@ void node_entry_drop(struct node_entry *entry) {
     let_go(client);
 }
 
-static void unreference(struct node_client *client) {
-    if (--client->references > 0) {
-        return;
+/* -- Numbers -- */
+
+/* JavaScript has a number for a client, not a pointer. That would need a finalizer, and one that is
+ * still queued when the process ends crashes Node.js 18: it runs after its environment was freed. */
+static _Thread_local struct node_client *clients; /* that are not closed, the last one used first */
+static _Thread_local uint32_t last_number;
+static struct node_client closed_client = {.is_closing = true};
+
+static struct node_client **place_of(uint32_t number) {
+    struct node_client **place = &clients;
+    while (*place != NULL && (*place)->number != number) {
+        place = &(*place)->next;
     }
-    for (uint32_t i = 0; i < client->n_entries; i++) {
-        free(client->entries[i]);
+    return place;
+}
+
+static void list_first(struct node_client *client) {
+    client->next = clients;
+    clients = client;
+}
+
+struct node_client *node_read_client(napi_env env, napi_value value) {
+    uint32_t number = 0;
+    napi_get_value_uint32(env, value, &number);
+    struct node_client **place = place_of(number), *client = *place;
+    if (client == NULL) {
+        return &closed_client;
     }
-    free(client->entries);
-    free(client);
+    *place = client->next;
+    list_first(client);
+    return client;
 }
 
 /* -- Events -- */
@@ -132,7 +154,12 @@ static void keeper_closed(uv_handle_t *keeper) {
     napi_delete_reference(client->env, client->deliver);
     napi_async_destroy(client->env, client->context);
     napi_remove_async_cleanup_hook(client->cleanup);
-    unreference(client);
+    *place_of(client->number) = client->next;
+    for (uint32_t i = 0; i < client->n_entries; i++) {
+        free(client->entries[i]);
+    }
+    free(client->entries);
+    free(client);
 }
 
 /* The library frees its locks and elections. */
@@ -165,12 +192,6 @@ static void cleanup(napi_async_cleanup_hook_handle handle, void *data) {
     close_client(client);
 }
 
-static void finalize(napi_env env, void *data, void *hint) {
-    (void)env;
-    (void)hint;
-    unreference(data);
-}
-
 /* -- Functions -- */
 
 static void on_open(redlock_client *opened, int status, void *data) {
@@ -195,13 +216,13 @@ static struct node_client *make(napi_env env) {
     }
     client->env = env;
     client->keeper.data = client;
-    client->references = 2;
+    client->number = ++last_number;
     client->busy = 1; /* until on_open() */
     return client;
 }
 
 static napi_value open_client(napi_env env, redlock_client_options *options, napi_value deliver) {
-    napi_value external;
+    napi_value number;
     struct node_client *client = make(env);
     if (client == NULL) {
         return node_throw(env, REDLOCK_ERR_NOMEM, "out of memory");
@@ -215,11 +236,12 @@ static napi_value open_client(napi_env env, redlock_client_options *options, nap
     napi_create_reference(env, deliver, 1, &client->deliver);
     napi_async_init(env, NULL, node_text(env, "redlock"), &client->context);
     napi_add_async_cleanup_hook(env, cleanup, client, &client->cleanup);
-    napi_create_external(env, client, finalize, NULL, &external);
-    return external;
+    list_first(client);
+    napi_create_uint32(env, client->number, &number);
+    return number;
 }
 
-/* (nodes, options, deliver): a client */
+/* (nodes, options, deliver): a client's number */
 static napi_value node_open(napi_env env, napi_callback_info info) {
     napi_value argv[NODE_ARGS_MAX], client = NULL;
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
