@@ -8,14 +8,14 @@ const { mkdtempSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { Client } = require('../index.js');
-const { startNodes, urlsOf } = require('./nodes.js');
+const { startNodes, urlsOf, options: patient } = require('./nodes.js');
 
 const script = join(__dirname, '../../../cluster/certificates.sh');
 const withClient = (urls, options, work) => {
-  const client = new Client(urls, { guard: 'observed', ...options });
+  const client = new Client(urls, { ...patient, ...options });
   return work(client).finally(() => client.close());
 };
-const holds = (client) => client.using('a', { wait: 5000 }, (lock) => assert.ok(lock.isValid));
+const holds = (client) => client.using('a', { wait: 60000 }, (lock) => assert.ok(lock.isValid));
 
 test('by TLS', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'redlock-node.'));

@@ -81,4 +81,15 @@ async function startNodes(count = 3, certificates = undefined) {
 
 const urlsOf = (nodes) => nodes.map((node) => node.url);
 
-module.exports = { startNodes, urlsOf };
+// Of their clients: a busy machine that is slow to answer is no fault.
+const options = { guard: 'observed', connectTimeout: 60000, nodeTimeout: 30000 };
+
+// An operation ends with a quorum's answers: what it does to the other nodes is seen a moment later.
+async function until(condition) {
+  for (const end = Date.now() + 60000; !(await condition());) {
+    if (Date.now() > end) throw new Error(`not within a minute: ${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+module.exports = { startNodes, urlsOf, options, until };

@@ -10,7 +10,7 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { Worker } = require('node:worker_threads');
 const { Client } = require('../index.js');
-const { startNodes, urlsOf } = require('./nodes.js');
+const { startNodes, urlsOf, options } = require('./nodes.js');
 
 const root = join(__dirname, '..');
 let nodes, urls, client;
@@ -18,7 +18,7 @@ let nodes, urls, client;
 before(async () => {
   nodes = await startNodes(3);
   urls = urlsOf(nodes);
-  client = new Client(urls, { guard: 'observed' });
+  client = new Client(urls, options);
   await client.ready();
 });
 
@@ -29,7 +29,7 @@ after(async () => {
 
 const PROLOGUE = `
   const { Client } = require(${JSON.stringify(root)});
-  const client = new Client(${'URLS'}, { guard: 'observed', clientName: 'child' });
+  const client = new Client(${'URLS'}, { ...${JSON.stringify(options)}, clientName: 'child' });
   const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref());
 `;
 
@@ -44,7 +44,8 @@ async function run(program, ...flags) {
   return { status, signal, output };
 }
 
-const isFree = async (key) => (await client.acquire(key, { wait: 0 })).release();
+// Sooner than their ttl of 30 s ends.
+const isFree = async (key) => (await client.acquire(key, { wait: 20000 })).release();
 
 test('an open client lets the process end, and releases', async () => {
   assert.deepStrictEqual(await run(`
@@ -62,7 +63,7 @@ test('a client that nobody uses lets it end', async () => {
 
 test('a held lock keeps it alive, until it is released or lost', async () => {
   const { status, output } = await run(`
-    const lock = await client.acquire('b', { ttl: 1000, maxHold: 400 });
+    const lock = await client.acquire('b', { ttl: 30000, maxHold: 400 });
     process.on('exit', () => console.log(lock.isValid, lock.signal.reason.code));
   `);
   assert.deepStrictEqual({ status, output }, { status: 0, output: 'false ERR_MAX_HOLD\n' });
@@ -75,7 +76,7 @@ test('process.exit() with a held lock ends at once', async () => {
     process.exit(7);
   `);
   assert.strictEqual(status, 7);
-  await (await client.acquire('c', { wait: 3000 })).release(); // its ttl, at the latest
+  await (await client.acquire('c', { wait: 60000 })).release(); // its ttl, at the latest
 });
 
 test('an exception ends it as always', async () => {
@@ -111,20 +112,20 @@ test('nothing of libuv or OpenSSL is brought along', async () => {
 const WORKER = `
   const { workerData, parentPort } = require('node:worker_threads');
   const { Client } = require(workerData.root);
-  const client = new Client(workerData.urls, { guard: 'observed' });
+  const client = new Client(workerData.urls, workerData.options);
   let n = 0;
   (async () => {
-    for (; n < workerData.rounds; n++) await client.using('shared', (lock) => {
+    for (; n < workerData.rounds; n++) await client.using('shared', { ttl: 30000 }, (lock) => {
       const counter = new Int32Array(workerData.counter);
       if (counter[0]++ !== 0) throw new Error('two hold it');
       counter[1]++;
       counter[0]--;
     });
-    if (workerData.holds) await client.acquire(workerData.holds);
+    if (workerData.holds) await client.acquire(workerData.holds, { ttl: 30000 });
     parentPort.postMessage(n);
   })();
 `;
-const startWorker = (data) => new Worker(WORKER, { eval: true, workerData: { root, urls, ...data } });
+const startWorker = (data) => new Worker(WORKER, { eval: true, workerData: { root, urls, options, ...data } });
 
 test('worker threads exclude each other, and end', async () => {
   const counter = new SharedArrayBuffer(8);
@@ -157,7 +158,7 @@ test('no memory is lost', async () => {
     const some = (n) => Promise.all(Array.from({ length: lanes }, async (_, i) => {
       for (let k = 0; k < n / lanes; k++) {
         const signal = k % 4 ? undefined : new AbortController().signal;
-        const lock = await client.acquire('lane' + i, { signal, ttl: 5000 });
+        const lock = await client.acquire('lane' + i, { signal, ttl: 30000 });
         if (k % 8 === 0) await lock.extend();
         await lock.release();
         if (k % 16 === 0) await client.acquire(['x', 'x']).catch(() => {});

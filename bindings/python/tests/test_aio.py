@@ -12,10 +12,10 @@ from redlock._native import lib
 
 def run(nodes, story, **options):
     async def main():
-        async with aio.Client(nodes.urls, guard="observed", **options) as client:
+        async with aio.Client(nodes.urls, **nodes.options, **options) as client:
             await story(client)
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 300))
 
 
 def test_a_hold(five):
@@ -23,11 +23,11 @@ def test_a_hold(five):
         async with client.lock("orders", fencing=True) as lock:
             assert lock.is_valid() and lock.fence and five.keys()["orders"] >= 3
             await lock.extend(20)
-            assert lock.remaining > 19
+            assert lock.remaining > 10
             with pytest.raises(redlock.HeldError):
                 await client.lock("orders").acquire(0)
             with pytest.raises(redlock.DeadlineError) as caught:
-                async with client.lock("orders", timeout=0.1):
+                async with client.lock("orders", timeout=2):
                     pass
             assert caught.value.attempt is redlock.HeldError
         assert not lock.is_valid()
@@ -35,7 +35,8 @@ def test_a_hold(five):
             await lock.release()
         with pytest.raises(redlock.InvalidError):
             await client.lock("").acquire()
-        assert "5 of 5" in client.message()
+        while "5 of 5" not in client.message():
+            await asyncio.sleep(0.01)
 
     run(five, story)
     five.assert_free()
@@ -64,14 +65,14 @@ def test_tasks_exclude_each_other(five):
 def test_readers_and_permits(five):
     async def story(client):
         readers = [client.lock("settings", shared=True) for _ in range(3)]
-        await asyncio.gather(*(reader.acquire(5) for reader in readers))
-        writer = asyncio.create_task(client.lock("settings", timeout=10).acquire())
+        await asyncio.gather(*(reader.acquire(60) for reader in readers))
+        writer = asyncio.create_task(client.lock("settings", timeout=60).acquire())
         for reader in readers:
             assert not writer.done()
             await reader.release()
         await writer
         permits = [client.lock("uploads", permits=4, take=2) for _ in range(2)]
-        await asyncio.gather(*(one.acquire(5) for one in permits))
+        await asyncio.gather(*(one.acquire(60) for one in permits))
         assert sorted(permits[0].slots + permits[1].slots) == [0, 1, 2, 3]
 
     run(five, story)
@@ -96,7 +97,7 @@ def test_cancelling_leaves_nothing_locked(five, seed):
                 task.cancel()
             ended += await asyncio.gather(*tasks, return_exceptions=True)
         assert {type(end) for end in ended} == {asyncio.CancelledError}
-        five.assert_free()
+        await asyncio.get_running_loop().run_in_executor(None, five.assert_free)
         while len(client._items) > 1:  # its own; releases that were cancelled may still be pending
             await asyncio.sleep(0.01)
 
@@ -114,7 +115,7 @@ def test_a_wait_that_times_out_leaves_nothing_locked(five, seed):
                 await lock.release()
             except asyncio.TimeoutError:
                 assert not lock.is_valid()
-        five.assert_free()
+        await asyncio.get_running_loop().run_in_executor(None, five.assert_free)
 
     run(five, story)
 
@@ -130,7 +131,7 @@ def test_a_loss_is_seen_before_validity_ends(three):
 
         reported = []
         asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["exception"]))
-        lock = client.lock("orders", ttl=0.6, on_lost=on_lost)
+        lock = client.lock("orders", ttl=4, on_lost=on_lost)
         with pytest.raises(redlock.LostError):
             async with lock:
                 three.kill(1, 3)
@@ -145,26 +146,26 @@ def test_a_loss_is_seen_before_validity_ends(three):
         with pytest.raises(redlock.NoQuorumError, match="refused"):
             await lock.acquire(0)
 
-    run(three, story, lost_margin=0.1)
+    run(three, story, lost_margin=2)
 
 
 def test_election(five):
     async def story(client):
         leaders = []
-        async with aio.Client(five.urls, guard="observed") as other:
+        async with aio.Client(five.urls, **five.options) as other:
             first = client.election("scheduler", candidate="first", fencing=True, on_leader=leaders.append)
             second = other.election("scheduler", candidate="second", fencing=True)
             async with second:
-                await second.wait(5)
+                await second.wait(60)
                 fence = second.fence
                 async with first:
                     with pytest.raises(redlock.DeadlineError):
                         await first.wait(0.1)
                     await second.resign()
-                    await first.wait(5)
+                    await first.wait(60)
                     assert first.is_leader() and first.fence > fence and not second.is_leader()
                 await second.campaign()
-                await second.wait(5)
+                await second.wait(60)
         assert leaders[-1] in ("first", "second")
 
     run(five, story)
@@ -173,7 +174,7 @@ def test_election(five):
 
 def test_closing_ends_what_waits(five):
     async def main():
-        client = aio.Client(five.urls, guard="observed")
+        client = aio.Client(five.urls, **five.options)
         with pytest.raises(redlock.ClosedError):
             await client.lock("orders").acquire()
         await client.open()
@@ -197,7 +198,7 @@ def test_closing_beside_pending_calls(five):
     """The library frees its locks in the turn that ends them and the client: nothing reads them later."""
     async def main():
         for i in range(20):
-            async with aio.Client(five.urls, guard="observed") as client:
+            async with aio.Client(five.urls, **five.options) as client:
                 locks = [client.lock(f"own{i}") for i in range(16)]
                 await asyncio.gather(*(lock.acquire() for lock in locks))
                 election = client.election("scheduler")
@@ -216,7 +217,7 @@ def test_closing_beside_pending_calls(five):
 def test_the_ends_of_a_release_and_of_the_client_in_one_turn(five):
     """Nothing of a lock is used after the library has freed it with its client."""
     async def main():
-        async with aio.Client(five.urls, guard="observed") as client:
+        async with aio.Client(five.urls, **five.options) as client:
             lock = client.lock("orders")
             await lock.acquire()
             hold = lock._hold
@@ -238,7 +239,7 @@ def test_a_lock_that_is_collected_is_released(five):
         with pytest.warns(ResourceWarning, match="orders"):
             await client.lock("orders").acquire()
             gc.collect()
-        await client.lock("orders", timeout=5).acquire()
+        await client.lock("orders", timeout=60).acquire()
 
     run(five, story)
     five.assert_free()

@@ -18,8 +18,8 @@ def programs(page):
 @pytest.mark.parametrize("number, last_line", [(0, "step 3"), (1, r"fence \d+")])
 def test_first_programs(five, number, last_line):
     def run(*nodes):
-        return subprocess.run([sys.executable, "-X", "dev", "-c", programs("start.md")[number], *nodes], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=60)
+        return subprocess.run([sys.executable, "-W", "always", "-c", programs("start.md")[number], *nodes], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=120)
 
     done = run(*five.urls)
     assert (done.returncode, done.stderr) == (0, "") and re.fullmatch(last_line, done.stdout.splitlines()[-1])

@@ -28,14 +28,14 @@ def in_child(story):
 
 
 def test_fork(five):
-    with redlock.Client(five.urls, guard="observed") as client, client.lock("orders") as lock:
+    with redlock.Client(five.urls, **five.options) as client, client.lock("orders", ttl=30) as lock:
         def story():
             for call in (client.lock("x").acquire, lock.release, client.message):
                 with pytest.raises(redlock.ForkedError, match="open a new one in this process"):
                     call()
             assert not lock.is_valid()
             client.close()
-            with redlock.Client(five.urls, guard="observed") as own:
+            with redlock.Client(five.urls, **five.options) as own:
                 with pytest.raises(redlock.HeldError):
                     own.lock("orders").acquire(0)
                 with own.lock("own"):
@@ -49,13 +49,13 @@ def test_fork(five):
 
 def test_fork_with_asyncio(five):
     async def main():
-        async with aio.Client(five.urls, guard="observed") as client, client.lock("orders") as lock:
+        async with aio.Client(five.urls, **five.options) as client, client.lock("orders", ttl=30) as lock:
             def story():
                 async def child():
                     with pytest.raises(redlock.ForkedError):
                         await lock.release()
                     await client.close()
-                    async with aio.Client(five.urls, guard="observed") as own, own.lock("own"):
+                    async with aio.Client(five.urls, **five.options) as own, own.lock("own"):
                         return True
 
                 asyncio.events._set_running_loop(None)
@@ -78,13 +78,13 @@ def work(client, urls, answers):
 
 def test_multiprocessing(five):
     context = multiprocessing.get_context("fork")
-    with redlock.Client(five.urls, guard="observed") as client:
+    with redlock.Client(five.urls, **five.options) as client:
         answers = context.Queue()
         children = [context.Process(target=work, args=(client, five.urls, answers)) for _ in range(3)]
         for child in children:
             child.start()
         for child in children:
-            assert "before fork()" in answers.get(timeout=20)
+            assert "before fork()" in answers.get(timeout=60)
             child.join()
         with client.lock("orders"):
             pass
@@ -125,14 +125,14 @@ def test_gunicorn(five, tmp_path):
                                   env={**os.environ, "REDLOCK_NODES": ",".join(five.urls), "PYTHONPATH": PACKAGES}, close_fds=False)
     try:
         workers = set()
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while len(workers) < 2 and time.monotonic() < end:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
                 pid, text = answer.read().decode().split(" ", 1)
             assert "open a new one in this process" in text
             workers.add(pid)
         assert workers and str(server.pid) not in workers
     finally:
         server.send_signal(signal.SIGTERM)
-        assert server.wait(20) == 0
+        assert server.wait(60) == 0
     five.assert_free()

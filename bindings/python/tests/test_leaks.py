@@ -1,6 +1,7 @@
-"""Memory: REDLOCK_CYCLES acquires and releases (default 5000), after which a process is no larger."""
+"""Memory: REDLOCK_CYCLES acquires and releases (default 2000), after which a process is no larger."""
 
 import asyncio
+import gc
 import os
 
 import pytest
@@ -8,11 +9,12 @@ import pytest
 import redlock
 from redlock import aio
 
-CYCLES = int(os.environ.get("REDLOCK_CYCLES", "5000"))
-GROWTH_KB = 1024 + CYCLES // 1000  # what malloc's arenas may still grow by: one byte for each cycle
+CYCLES = int(os.environ.get("REDLOCK_CYCLES", "2000"))
+GROWTH_KB = 256 + CYCLES // 1000  # what malloc's arenas may still grow by: one byte for each cycle
 
 
 def rss_kb():
+    gc.collect()
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
@@ -24,7 +26,7 @@ def judge(sizes, capsys):
 
 
 def test_threads(five, capsys):
-    with redlock.Client(five.urls, guard="observed") as client:
+    with redlock.Client(five.urls, **five.options) as client:
         sizes = [rss_kb()]
         lock = client.lock("orders", fencing=True)
         for _ in range(4):
@@ -39,7 +41,7 @@ def test_threads(five, capsys):
 def test_asyncio(five, capsys):
     async def main():
         sizes = [rss_kb()]
-        async with aio.Client(five.urls, guard="observed") as client:
+        async with aio.Client(five.urls, **five.options) as client:
             async def work(i, n):
                 for _ in range(n):
                     async with client.lock(f"key{i}"):

