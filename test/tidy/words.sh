@@ -55,9 +55,12 @@ text() {
 
 # offends FILE...: lists each phrase with the words around it
 offends() {
+    offends_phrase="(^|[^A-Za-z_])($(cat "$scratch/pattern"))([^A-Za-z_]|\$)"
     for file in "$@"; do
-        text "$file" | grep -oiE ".{0,40}(^|[^A-Za-z_])($(cat "$scratch/pattern"))([^A-Za-z_]|\$).{0,40}" |
-            sed "s|^|$file: |"
+        text "$file" >"$scratch/text"
+        # The words around it take long to match, and there is hardly ever anything to show.
+        grep -qiE "$offends_phrase" "$scratch/text" || continue
+        grep -oiE ".{0,40}$offends_phrase.{0,40}" "$scratch/text" | sed "s|^|$file: |"
     done
 }
 

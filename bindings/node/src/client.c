@@ -90,8 +90,8 @@ void node_entry_drop(struct node_entry *entry) {
 /* -- Numbers -- */
 
 /* JavaScript has a number for a client, not a pointer. That would need a finalizer, and one that is
- * still queued when the process ends crashes Node.js 18: it runs after its environment was freed. */
-static _Thread_local struct node_client *clients; /* that are not closed, the last one used first */
+ * still queued at the end crashes Node.js 18: it runs after its environment was freed. */
+static _Thread_local struct node_client *clients; /* not closed; the last one used is first */
 static _Thread_local uint32_t last_number;
 static struct node_client closed_client = {.is_closing = true};
 
