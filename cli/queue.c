@@ -14,7 +14,7 @@
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
-#include "wire/wire.h"
+#include "wire/wires.h"
 
 /* -- Clients that still listen -- */
 

@@ -10,7 +10,7 @@
 #include "doctor/trial.h"
 #include "redis/reply.h"
 #include "tool/utf8.h"
-#include "wire/wire.h"
+#include "wire/wires.h"
 
 int64_t rl_doctor_quarantine_s(const struct rl_facts *facts) {
     const struct rl_args *args = facts->wire->args;

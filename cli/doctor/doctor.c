@@ -16,7 +16,7 @@
 #include "redis/url.h"
 #include "say.h"
 #include "tool/json.h"
-#include "wire/wire.h"
+#include "wire/wires.h"
 
 #define PREFIX_MAX 200
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "say.h"
-#include "wire/wire.h"
+#include "wire/wires.h"
 
 #define TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number

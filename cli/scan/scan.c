@@ -12,7 +12,7 @@
 #include "redlock/redlock.h"
 #include "say.h"
 #include "scan/slice.h"
-#include "wire/wire.h"
+#include "wire/wires.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)

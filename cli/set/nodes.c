@@ -13,6 +13,7 @@
 #include "exits.h"
 #include "redlock/redlock.h"
 #include "say.h"
+#include "wire/wires.h"
 
 /* -- The list -- */
 

@@ -2,15 +2,14 @@
  * with a time limit for every question. It does not use the library's client, so that its findings
  * are independent of it.
  *
- * Happy path: rl_wires_open() for all nodes; in a thread for each (rl_wires_each()), so that a slow
- * node delays no other, rl_wire_connect(), rl_wire_hello(), questions, rl_wire_disconnect().
+ * Happy path: rl_wires_open() for all nodes (wires.h); in a thread for each, so that a slow node
+ * delays no other, rl_wire_connect(), rl_wire_hello(), questions, rl_wire_disconnect().
  *
  *     redisReply *reply = rl_wire_command(wire, "TIME");      one question
  *     rl_wire_ask(wire, ...);                                 several at once,
  *     redisReply *reply = rl_wire_reply(wire);                and an answer to each, in order
  *
- * Failure modes: a URL or a TLS option is bad: rl_wires_open() says so. A thread is unavailable:
- * its node is asked in the caller's thread. No connection, no TLS, a refused password:
+ * Failure modes: no connection, no TLS, a refused password:
  * wire->failed_at and wire->failure say so. The answer is incomplete in time, or too long: no
  * reply, and the connection has failed, so that no more is asked on it.
  *
@@ -119,30 +118,5 @@ void rl_wire_info_read(const char *text, struct rl_wire_info *info);
 /* One field: its first RL_WIRE_TEXT_MAX - 1 bytes, fit for a terminal. Returns out. */
 const char *rl_wire_info_text(const char *info, const char *name, char out[RL_WIRE_TEXT_MAX]);
 int64_t rl_wire_info_number(const char *info, const char *name);
-
-/* One wire for each of args->nodes, with its password, to be freed; args lives on. Each whole
- * answer may take answer_ms. Returns 0, or says why not and returns the exit status. From then on
- * SIGPIPE is ignored: output that nobody reads is reported (rl_output_flush()). */
-int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms);
-
-/* How long a whole answer may take: a slow node must be reported as slow, not as dead. */
-int64_t rl_wires_answer_ms(const struct rl_args *args);
-
-/* Wipes the passwords. wires: NULL is fine. */
-void rl_wires_free(struct rl_wire *wires, size_t n);
-
-/* A node's reply to one command, to be freed, or why there is none. */
-struct rl_wire_answer {
-    struct redisReply *reply; /* NULL, or no error */
-    char why[RL_WIRE_TEXT_MAX];
-};
-
-/* Sends a command to all of args->nodes at once, over connections of its own; argv as of
- * redisFormatCommandArgv(). Does not touch SIGPIPE. */
-void rl_wires_ask(const struct rl_args *args, size_t n, const char **argv, const size_t *lengths,
-                  struct rl_wire_answer answers[REDLOCK_NODES_MAX]);
-
-/* Runs ask(item) for each of n items of `size` bytes, a thread each, and waits for all. */
-void rl_wires_each(void *items, size_t size, size_t n, void (*ask)(void *item));
 
 #endif
