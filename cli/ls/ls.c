@@ -12,6 +12,7 @@
 #include "redlock/redlock.h"
 #include "say.h"
 #include "scan/scan.h"
+#include "scan/sort.h"
 #include "token.h"
 #include "tool/json.h"
 #include "tool/utf8.h"

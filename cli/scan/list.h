@@ -74,20 +74,7 @@ void rl_list_merge(struct rl_list *list, const struct rl_seen_node *nodes, size_
 
 void rl_list_free(struct rl_list *list);
 
-/* --sort has these, in this order (RL_ARGS_ORDERS). */
-enum rl_list_order {
-    RL_ORDER_NAME,
-    RL_ORDER_HOLDER,
-    RL_ORDER_VOTES,   /* the fewest first */
-    RL_ORDER_FENCE,   /* the latest first */
-    RL_ORDER_AGE,     /* the longest first */
-    RL_ORDER_LEFT,    /* the shortest first */
-    RL_ORDER_WAITING, /* the most first */
-    RL_ORDER_LONGEST, /* the longest wait of a first client, first */
-    RL_ORDERS
-};
-
-/* By class, then by order, then by name. */
-void rl_list_sort(struct rl_list *list, enum rl_list_order order);
+/* By their bytes; a shorter one is before those that it begins. */
+int rl_list_compare_names(const char *x, size_t x_length, const char *y, size_t y_length);
 
 #endif

@@ -12,6 +12,7 @@
 #include "redlock/redlock.h"
 #include "say.h"
 #include "scan/scan.h"
+#include "scan/sort.h"
 #include "signals.h"
 #include "terminal.h"
 #include "top/screen.h"

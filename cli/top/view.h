@@ -7,6 +7,7 @@
 #define RL_CLI_TOP_VIEW_H
 
 #include "scan/scan.h"
+#include "scan/sort.h"
 #include "top/screen.h"
 
 /* Figures that need two or more sweeps: the nodes' commands per second (without ours), the number

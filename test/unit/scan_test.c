@@ -2,6 +2,7 @@
  * others, readers, permits, lines. Five nodes that have what a case gives them. */
 #include "scan/list.h"
 #include "scan/seen.h"
+#include "scan/sort.h"
 #include "unit/check.h"
 
 #define NODES 5
