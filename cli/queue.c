@@ -62,10 +62,22 @@ static void take_answer(const struct question *question, const redisReply *reply
     }
 }
 
+static void find_places(struct question *question) {
+    for (size_t i = 0; i < question->line->n; i++) {
+        assert(i < PLACES_MAX);
+        if (question->line->places[i].client[0] != '\0' &&
+            strcmp(question->line->places[i].node, question->wire->url.name) == 0) {
+            question->at[question->n++] = i;
+        }
+    }
+}
+
+/* A node without places is asked for the nodes of its set alone. */
 static void ask(void *data) {
     struct question *question = data;
     redisReply *reply = NULL;
-    if (question->n > 0 && rl_wire_connect(question->wire) && rl_wire_hello(question->wire)) {
+    find_places(question);
+    if (rl_wire_connect(question->wire) && rl_wire_hello(question->wire) && question->n > 0) {
         reply = ask_node(question);
     }
     if (reply != NULL) {
@@ -76,27 +88,19 @@ static void ask(void *data) {
 }
 
 static void look_for_listeners(struct rl_line *line, const struct rl_args *args) {
-    struct rl_wire *wires = NULL;
-    const size_t n = args->nodes.n;
-    struct question *questions = NULL;
-    if (line->n == 0 || rl_wires_open(&wires, args, args->node_timeout_ms) != 0) {
+    struct rl_wires wires;
+    if (line->n == 0) {
         return;
     }
-    questions = rl_must_alloc(n, sizeof *questions);
-    for (size_t i = 0; i < n; i++) {
-        struct question *question = &questions[i];
-        *question = (struct question){.wire = &wires[i], .line = line};
-        for (size_t j = 0; j < line->n; j++) {
-            assert(j < PLACES_MAX);
-            if (line->places[j].client[0] != '\0' &&
-                strcmp(line->places[j].node, wires[i].url.name) == 0) {
-                question->at[question->n++] = j;
-            }
+    if (rl_wires_open(&wires, args, args->node_timeout_ms) == 0) {
+        struct question *questions = rl_must_alloc(REDLOCK_NODES_MAX, sizeof *questions);
+        for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
+            questions[i].line = line;
         }
+        rl_wires_each(&wires, questions, sizeof *questions, ask);
+        free(questions);
     }
-    rl_wires_each(questions, sizeof *questions, n, ask);
-    rl_wires_free(wires, n);
-    free(questions);
+    rl_wires_close(&wires);
 }
 
 #define PLACE_WIDTH 7

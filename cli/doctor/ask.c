@@ -10,7 +10,6 @@
 #include "doctor/trial.h"
 #include "redis/reply.h"
 #include "tool/utf8.h"
-#include "wire/wires.h"
 
 int64_t rl_doctor_quarantine_s(const struct rl_facts *facts) {
     const struct rl_args *args = facts->wire->args;
@@ -130,6 +129,6 @@ static void ask(void *data) {
     rl_wire_disconnect(wire);
 }
 
-void rl_doctor_ask(struct rl_facts *facts, size_t n) {
-    rl_wires_each(facts, sizeof *facts, n, ask);
+void rl_doctor_ask(struct rl_facts *facts, struct rl_wires *wires) {
+    rl_wires_each(wires, facts, sizeof *facts, ask);
 }

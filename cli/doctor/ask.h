@@ -10,11 +10,13 @@
 #include <stdint.h>
 
 #include "doctor/facts.h"
+#include "wire/wires.h"
 
 /* For how long strict clients still keep it from voting. 0: it may vote, or they are not strict. */
 int64_t rl_doctor_quarantine_s(const struct rl_facts *facts);
 
-/* Fills in facts[i], whose wire is set, for each of n nodes. */
-void rl_doctor_ask(struct rl_facts *facts, size_t n);
+/* Fills in facts[i] for each node, also for those that the configurations name. facts: zero, and
+ * room for REDLOCK_NODES_MAX. */
+void rl_doctor_ask(struct rl_facts *facts, struct rl_wires *wires);
 
 #endif

@@ -91,8 +91,8 @@ static int print_acl(const struct rl_args *args) {
                      ? snprintf(keys, sizeof keys, "~*")
                      : snprintf(keys, sizeof keys,
                                 "~%s* ~" RL_COMMAND_COUNTER_PREFIX "%s* ~" RL_COMMAND_PREFIX
-                                "*:{%s* ~" RL_COMMAND_SECRET "%s",
-                                prefix, prefix, prefix, args->read_only ? "" : " ~" RL_CONFIG_KEY);
+                                "*:{%s* ~" RL_COMMAND_SECRET " ~" RL_CONFIG_KEY,
+                                prefix, prefix, prefix);
     assert(length > 0 && (size_t)length < sizeof keys);
     length = args->read_only ? snprintf(line, sizeof line,
                                         "ACL SETUSER %s reset on >PASSWORD %s resetchannels %s",
@@ -111,14 +111,14 @@ static int print_acl(const struct rl_args *args) {
     return RL_EXIT_OK;
 }
 
-static int examine(struct rl_facts *facts, struct rl_args *args) {
+static int examine(struct rl_facts *facts, struct rl_wires *wires) {
     struct rl_findings findings = {0};
-    rl_doctor_ask(facts, args->nodes.n);
-    for (size_t i = 0; i < args->nodes.n; i++) {
+    rl_doctor_ask(facts, wires);
+    for (size_t i = 0; i < wires->n; i++) {
         rl_doctor_judge_node(&findings, &facts[i], (int)i);
     }
-    int64_t wait_s = rl_doctor_judge_nodes(&findings, facts, args->nodes.n);
-    int status = rl_doctor_show(&findings, facts, args, wait_s);
+    int64_t wait_s = rl_doctor_judge_nodes(&findings, facts, wires);
+    int status = rl_doctor_show(&findings, facts, wires, wait_s);
     rl_findings_free(&findings);
     return status;
 }
@@ -127,17 +127,13 @@ int rl_cmd_doctor(struct rl_args *args) {
     if (args->acl != NULL) {
         return print_acl(args);
     }
-    struct rl_wire *wires = NULL;
+    struct rl_wires wires;
     int status = rl_wires_open(&wires, args, rl_wires_answer_ms(args));
-    if (status != 0) {
-        return status;
+    if (status == 0) {
+        struct rl_facts *facts = rl_must_alloc(REDLOCK_NODES_MAX, sizeof *facts);
+        status = examine(facts, &wires);
+        free(facts);
     }
-    struct rl_facts *facts = rl_must_alloc(args->nodes.n, sizeof *facts);
-    for (size_t i = 0; i < args->nodes.n; i++) {
-        facts[i].wire = &wires[i];
-    }
-    status = examine(facts, args);
-    free(facts);
-    rl_wires_free(wires, args->nodes.n);
+    rl_wires_close(&wires);
     return status;
 }

@@ -5,8 +5,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "doctor/ask.h"
 #include "redlock/redlock.h"
 #include "say.h"
@@ -69,12 +71,19 @@ static bool is_usable(const struct rl_findings *findings, size_t node) {
     return true;
 }
 
-static int64_t judge_quorum(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
-    int64_t waits_s[REDLOCK_NODES_MAX]; /* of the usable nodes, the shortest first */
-    size_t usable = 0, quorum = n / 2 + 1;
-    char text[96];
-    for (size_t i = 0; i < n; i++) {
-        if (is_usable(findings, i)) {
+/* "set b: ", or "" if there are no others. */
+static const char *of_group(const struct rl_node_group *group, char out[sizeof group->name + 2]) {
+    const bool has_name = group->name[0] != '\0';
+    snprintf(out, sizeof group->name + 2, "%.47s%s", group->name, has_name ? ": " : "");
+    return out;
+}
+
+/* How long each usable node of the group waits, the shortest first. Returns how many there are. */
+static size_t find_usable(const struct rl_findings *findings, const struct rl_facts *facts,
+                          uint32_t group, int64_t waits_s[REDLOCK_NODES_MAX]) {
+    size_t usable = 0;
+    for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
+        if (group & rl_bit((uint32_t)i) && is_usable(findings, i)) {
             int64_t wait_s = rl_doctor_quarantine_s(&facts[i]);
             size_t at = usable++;
             for (; at > 0 && waits_s[at - 1] > wait_s; at--) {
@@ -83,39 +92,54 @@ static int64_t judge_quorum(struct rl_findings *findings, const struct rl_facts 
             waits_s[at] = wait_s;
         }
     }
+    return usable;
+}
+
+static int64_t judge_quorum(struct rl_findings *findings, const struct rl_facts *facts,
+                            const struct rl_node_group *group) {
+    int64_t waits_s[REDLOCK_NODES_MAX];
+    const size_t n = rl_bits_count(group->nodes), quorum = rl_quorum((uint32_t)n);
+    const size_t usable = find_usable(findings, facts, group->nodes, waits_s);
+    char text[96], of[sizeof group->name + 2];
+    of_group(group, of);
     assert(usable <= n);
     int64_t wait_s = usable >= quorum ? waits_s[quorum - 1] : 0;
     snprintf(text, sizeof text, "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
     if (usable < quorum) {
-        ADD(ERROR, "quorum", "fix the errors above: no lock can be acquired", "%s",
-            n == 1 ? "the node is not usable" : text);
+        ADD(ERROR, "quorum",
+            of[0] == '\0' ? "fix the errors above: no lock can be acquired"
+                          : "fix the errors above: none of its locks can be acquired",
+            "%s%s", of, n == 1 ? "the node is not usable" : text);
     } else if (wait_s > 0) {
         ADD(WARNING, "quorum", "see guard",
-            "strict clients are granted nothing for another %" PRId64
+            "%sstrict clients are granted nothing for another %" PRId64
             " s: until then fewer than %zu nodes vote for them",
-            wait_s, quorum);
+            of, wait_s, quorum);
     } else if (usable < n) {
-        ADD(OK, "quorum", NULL, "%s", text);
+        ADD(OK, "quorum", NULL, "%s%s", of, text);
     } else if (n > 1) {
-        ADD(OK, "quorum", NULL, "all %zu are usable, %zu are needed", n, quorum);
+        ADD(OK, "quorum", NULL, "%sall %zu are usable, %zu are needed", of, n, quorum);
     } else {
-        ADD(OK, "quorum", NULL, "it is usable");
+        ADD(OK, "quorum", NULL, "%sit is usable", of);
     }
     return wait_s;
 }
 
-static void judge_count(struct rl_findings *findings, size_t n) {
+static void judge_count(struct rl_findings *findings, const struct rl_node_group *group) {
+    const size_t n = rl_bits_count(group->nodes);
+    char of[sizeof group->name + 2];
+    of_group(group, of);
     if (n <= 2) {
-        ADD(WARNING, "number", "use 3 or 5 independent nodes",
+        ADD(WARNING, "number", "use 3 or 5 independent nodes", "%s%s", of,
             n == 1 ? "one node: if it fails there are no locks, if it forgets there "
                      "are two holders"
                    : "two nodes: both are needed, so neither may fail");
     } else if (n % 2 == 0) {
         ADD(NOTE, "number",
             "one node less would do the same, one more would tolerate another failure",
-            "an even number: %zu may fail, as with %zu nodes", (n - 1) / 2, n - 1);
+            "%san even number: %zu may fail, as with %zu nodes", of, (n - 1) / 2, n - 1);
     } else {
-        ADD(OK, "number", NULL, "an odd number: %zu may fail", (n - 1) / 2);
+        ADD(OK, "number", NULL, "%san odd number: %zu may fail", of, (n - 1) / 2);
     }
 }
 
@@ -248,11 +272,20 @@ static void judge_set(struct rl_findings *findings, const struct rl_facts *facts
 }
 
 int64_t rl_doctor_judge_nodes(struct rl_findings *findings, const struct rl_facts *facts,
-                              size_t n) {
-    assert(n > 0);
-    judge_identity(findings, facts, n);
-    judge_set(findings, facts, n);
-    judge_clocks(findings, facts, n);
-    judge_count(findings, n);
-    return judge_quorum(findings, facts, n);
+                              const struct rl_wires *wires) {
+    struct rl_node_group groups[RL_GROUPS_MAX];
+    const size_t n = rl_members_groups(&wires->members, groups);
+    int64_t longest_s = 0;
+    assert(wires->n > 0);
+    judge_identity(findings, facts, wires->n);
+    judge_set(findings, facts, wires->n);
+    judge_clocks(findings, facts, wires->n);
+    for (size_t i = 0; i < n; i++) {
+        judge_count(findings, &groups[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const int64_t wait_s = judge_quorum(findings, facts, &groups[i]);
+        longest_s = wait_s > longest_s ? wait_s : longest_s;
+    }
+    return longest_s;
 }

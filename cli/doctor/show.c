@@ -36,6 +36,7 @@ void rl_findings_free(struct rl_findings *findings) {
 #define LEVEL_WIDTH 9
 #define CHECK_WIDTH 13
 #define NAME_WIDTH_MAX 31
+#define SET_WIDTH_MAX 12
 
 static const char *const level_names[] = {"ok", "note", "warning", "error"};
 static const enum rl_paint level_paints[] = {RL_PAINT_GOOD, RL_PAINT_FAINT, RL_PAINT_WARN,
@@ -61,18 +62,22 @@ static int exit_status_of(const struct rl_findings *findings) {
 
 /* -- The screen -- */
 
-static void print_facts(const struct rl_facts *facts, size_t n) {
-    int width = 4;
-    for (size_t i = 0; i < n; i++) {
+static void print_facts(const struct rl_facts *facts, const struct rl_wires *wires) {
+    int width = 4, set_width = rl_members_have_names(&wires->members) ? 3 : 0;
+    for (size_t i = 0; i < wires->n; i++) {
+        const char *set = rl_members_set_at(&wires->members, (uint32_t)i);
         width = rl_say_widen(width, facts[i].wire->url.name, NAME_WIDTH_MAX);
+        set_width = rl_say_widen(set_width, set, SET_WIDTH_MAX);
     }
     width += 2;
-    printf("%-*s%-10s%-9s%-10s%-10s%s\n", width, "node", "version", "role", "up", "latency",
-           "clock");
-    for (size_t i = 0; i < n; i++) {
+    set_width += set_width > 0 ? 2 : 0;
+    printf("%-*s%-*s%-10s%-9s%-10s%-10s%s\n", width, "node", set_width, set_width > 0 ? "set" : "",
+           "version", "role", "up", "latency", "clock");
+    for (size_t i = 0; i < wires->n; i++) {
         const struct rl_facts *f = &facts[i];
         char up[32], latency[32], clock[32];
-        printf("%-*s", width, f->wire->url.name);
+        printf("%-*s%-*s", width, f->wire->url.name, set_width,
+               rl_members_set_at(&wires->members, (uint32_t)i));
         if (!f->is_reachable) {
             printf("%s\n", "-");
             continue;
@@ -187,14 +192,14 @@ static void print_verdict(const struct rl_findings *findings, int64_t wait_s) {
     printf("\n");
 }
 
-static void show_screen(const struct rl_findings *findings, const struct rl_facts *facts, size_t n,
-                        int64_t wait_s) {
-    print_facts(facts, n);
+static void show_screen(const struct rl_findings *findings, const struct rl_facts *facts,
+                        const struct rl_wires *wires, int64_t wait_s) {
+    print_facts(facts, wires);
     printf("\n");
     for (size_t check = 0; check < sizeof checks / sizeof checks[0]; check++) {
         for (size_t i = 0; i < findings->count; i++) {
             if (strcmp(findings->items[i].check, checks[check]) == 0 && !was_said(findings, i)) {
-                print_finding(findings, &findings->items[i], facts, n);
+                print_finding(findings, &findings->items[i], facts, wires->n);
             }
         }
     }
@@ -203,7 +208,7 @@ static void show_screen(const struct rl_findings *findings, const struct rl_fact
 
 /* -- JSON -- */
 
-static void show_node(struct tool_json *json, const struct rl_facts *f) {
+static void show_node(struct tool_json *json, const struct rl_facts *f, const char *set) {
     const bool has_clock = f->clock.is_known;
     tool_json_open(json, NULL, '{');
     tool_json_put(json, JSON_TEXT("node", f->wire->url.name),
@@ -223,19 +228,21 @@ static void show_node(struct tool_json *json, const struct rl_facts *f) {
     tool_json_put(json, JSON_IF(has_clock, JSON_REAL("latency_ms", f->clock.latency_ms)),
                   JSON_IF(has_clock, JSON_REAL("latency_max_ms", f->clock.latency_max_ms)),
                   JSON_IF(has_clock, JSON_REAL("clock_offset_ms", f->clock.ahead_ms)),
-                  JSON_IF(has_clock, JSON_REAL("clock_error_ms", f->clock.error_ms)));
+                  JSON_IF(has_clock, JSON_REAL("clock_error_ms", f->clock.error_ms)),
+                  JSON_TEXT_OR_NULL("set", set));
     tool_json_close(json, '}');
 }
 
-static void show_json(const struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
+static void show_json(const struct rl_findings *findings, const struct rl_facts *facts,
+                      const struct rl_wires *wires) {
     static const char *const verdicts[] = {"ok", "warnings", "errors"};
     struct tool_json json = {.file = stdout};
     tool_json_open(&json, NULL, '{');
     tool_json_put(&json, JSON_TEXT("verdict", verdicts[exit_status_of(findings)]),
-                  JSON_INT("quorum", n / 2 + 1));
+                  JSON_INT("quorum", rl_members_needed(&wires->members)));
     tool_json_open(&json, "nodes", '[');
-    for (size_t i = 0; i < n; i++) {
-        show_node(&json, &facts[i]);
+    for (size_t i = 0; i < wires->n; i++) {
+        show_node(&json, &facts[i], rl_members_set_at(&wires->members, (uint32_t)i));
     }
     tool_json_close(&json, ']');
     tool_json_open(&json, "findings", '[');
@@ -252,12 +259,12 @@ static void show_json(const struct rl_findings *findings, const struct rl_facts 
 }
 
 int rl_doctor_show(const struct rl_findings *findings, const struct rl_facts *facts,
-                   const struct rl_args *args, int64_t wait_s) {
+                   const struct rl_wires *wires, int64_t wait_s) {
     assert(findings->count > 0);
-    if (args->json) {
-        show_json(findings, facts, args->nodes.n);
+    if (wires->args->json) {
+        show_json(findings, facts, wires);
     } else {
-        show_screen(findings, facts, args->nodes.n, wait_s);
+        show_screen(findings, facts, wires, wait_s);
     }
     return exit_status_of(findings);
 }

@@ -35,6 +35,6 @@ void rl_findings_free(struct rl_findings *findings);
 
 /* wait_s: until a quorum votes for strict clients, or 0. Returns the exit status. */
 int rl_doctor_show(const struct rl_findings *findings, const struct rl_facts *facts,
-                   const struct rl_args *args, int64_t wait_s);
+                   const struct rl_wires *wires, int64_t wait_s);
 
 #endif

@@ -20,28 +20,37 @@ static const char add_script[] =
     "redis.call('zpopmin', KEYS[1]) end\n"
     "return redis.call('pexpire', KEYS[1], " TEXT(RL_KICK_LIFE_MS) ")\n";
 
-/* Asks all nodes. argv[at] is the key of the notes. */
-static void ask(const struct rl_args *args, redlock_bytes name, size_t n, const char **argv,
-                size_t at, struct rl_wire_answer answers[REDLOCK_NODES_MAX]) {
+/* Asks all nodes, of all sets: the notes need not be found by who decides about the name. argv[at]
+ * is the key of the notes. Returns how many there are. */
+static size_t ask(const struct rl_args *args, redlock_bytes name, size_t n, const char **argv,
+                  size_t at, struct rl_wire_answer answers[REDLOCK_NODES_MAX]) {
     char key[RL_KICK_KEY_MAX];
     size_t lengths[8];
     argv[at] = key;
     for (size_t i = 0; i < n; i++) {
         lengths[i] = i == at ? rl_kick_key(name, key) : strlen(argv[i]);
     }
-    rl_wires_ask(args, n, argv, lengths, answers);
+    return rl_wires_ask(args, n, argv, lengths, answers);
 }
 
 void rl_kick_notes_write(const struct rl_args *args, redlock_bytes name,
-                         const struct rl_kick_note *note, rl_kick_why *why) {
+                         const struct rl_kick_note *note, const char *const *nodes, size_t n_nodes,
+                         rl_kick_why *why) {
     struct rl_wire_answer answers[REDLOCK_NODES_MAX];
     char text[RL_KICK_NOTE_MAX], score[24];
     const char *argv[] = {"EVAL", add_script, "1", NULL, score, text};
     snprintf(score, sizeof score, "%" PRId64, note->at_ms);
     rl_kick_note_format(note, text);
-    ask(args, name, sizeof argv / sizeof argv[0], argv, 3, answers);
-    for (size_t i = 0; i < args->nodes.n; i++) {
-        snprintf(why[i], sizeof why[i], "%s", answers[i].why);
+    const size_t n = ask(args, name, sizeof argv / sizeof argv[0], argv, 3, answers);
+    for (size_t i = 0; i < n_nodes; i++) {
+        snprintf(why[i], sizeof why[i], "it could not be asked");
+        for (size_t j = 0; j < n; j++) {
+            if (strcmp(answers[j].node, nodes[i]) == 0) {
+                snprintf(why[i], sizeof why[i], "%s", answers[j].why);
+            }
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
         freeReplyObject(answers[i].reply);
     }
 }
@@ -52,8 +61,8 @@ void rl_kick_notes_withdraw(const struct rl_args *args, redlock_bytes name,
     char text[RL_KICK_NOTE_MAX];
     const char *argv[] = {"ZREM", NULL, text};
     rl_kick_note_format(note, text);
-    ask(args, name, sizeof argv / sizeof argv[0], argv, 1, answers);
-    for (size_t i = 0; i < args->nodes.n; i++) {
+    const size_t n = ask(args, name, sizeof argv / sizeof argv[0], argv, 1, answers);
+    for (size_t i = 0; i < n; i++) {
         freeReplyObject(answers[i].reply);
     }
 }
@@ -81,8 +90,8 @@ void rl_kick_notes_read(const struct rl_args *args, redlock_bytes name,
     struct rl_wire_answer answers[REDLOCK_NODES_MAX];
     const char *argv[] = {"ZRANGE", NULL, "-" TEXT(RL_KICK_NOTES_MAX), "-1"};
     memset(notes, 0, sizeof *notes);
-    ask(args, name, sizeof argv / sizeof argv[0], argv, 1, answers);
-    for (size_t i = 0; i < args->nodes.n; i++) {
+    const size_t n = ask(args, name, sizeof argv / sizeof argv[0], argv, 1, answers);
+    for (size_t i = 0; i < n; i++) {
         const redisReply *reply = answers[i].reply;
         for (size_t j = 0; reply != NULL && reply->type == REDIS_REPLY_ARRAY && j < reply->elements;
              j++) {

@@ -9,8 +9,8 @@
 #include "say.h"
 #include "tool/utf8.h"
 
-const char *const rl_cell_heads[RL_CELLS] = {"mode", "holder", "votes",   "fence",
-                                             "age",  "left",   "waiting", "longest"};
+const char *const rl_cell_heads[RL_CELLS] = {"set", "mode", "holder",  "votes",  "fence",
+                                             "age", "left", "waiting", "longest"};
 
 const char *rl_cells_mode(enum rl_lock_mode mode) {
     return mode == RL_LOCK_SHARED ? "shared" : mode == RL_LOCK_PERMITS ? "permits" : "exclusive";
@@ -59,16 +59,18 @@ static void fill_time(char out[RL_CELL_MAX], int64_t ms) {
     rl_say_duration((double)(ms > 0 ? ms : 0), out, RL_CELL_MAX);
 }
 
-void rl_cells_fill(struct rl_cells *cells, const struct rl_lock *lock, size_t nodes) {
+void rl_cells_fill(struct rl_cells *cells, const struct rl_lock *lock) {
     char(*text)[RL_CELL_MAX] = cells->text;
     tool_utf8_clean(lock->name, lock->length, cells->name, sizeof cells->name);
     for (size_t i = 0; i < RL_CELLS; i++) {
         text[i][0] = '\0';
     }
+    snprintf(text[RL_CELL_SET], RL_CELL_MAX, "%s", lock->set);
     fill_mode(text[RL_CELL_MODE], lock);
     fill_holder(text[RL_CELL_HOLDER], lock);
     if (lock->votes > 0) {
-        snprintf(text[RL_CELL_VOTES], RL_CELL_MAX, "%" PRIu32 "/%zu", lock->votes, nodes);
+        snprintf(text[RL_CELL_VOTES], RL_CELL_MAX, "%" PRIu32 "/%" PRIu32, lock->votes,
+                 lock->nodes);
         fill_time(text[RL_CELL_LEFT], lock->remaining_ms);
     }
     if (lock->remaining_ms == RL_SEEN_FOR_EVER) {

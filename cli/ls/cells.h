@@ -10,6 +10,7 @@
 #define RL_CELL_NAME_MAX 1025
 
 enum rl_cell {
+    RL_CELL_SET,
     RL_CELL_MODE,
     RL_CELL_HOLDER,
     RL_CELL_VOTES,
@@ -29,8 +30,7 @@ struct rl_cells {
 /* The heads of the columns. */
 extern const char *const rl_cell_heads[RL_CELLS];
 
-/* nodes: how many there are. */
-void rl_cells_fill(struct rl_cells *cells, const struct rl_lock *lock, size_t nodes);
+void rl_cells_fill(struct rl_cells *cells, const struct rl_lock *lock);
 
 /* Note number i of a kick of this name. False: it is a day old, or this version of redlock does not
  * know its format. */

@@ -19,7 +19,7 @@
 
 static const char *const kinds[RL_LOCK_CLASSES] = {
     [RL_LOCK_HELD] = "lock",       [RL_LOCK_FREE] = "lock",     [RL_LOCK_LEFTOVER] = "leftover",
-    [RL_LOCK_FOREIGN] = "foreign", [RL_LOCK_KICKED] = "kicked",
+    [RL_LOCK_FOREIGN] = "foreign", [RL_LOCK_KICKED] = "kicked", [RL_LOCK_STRAY] = "stray",
 };
 static const char *const standings[] = {
     [RL_NODE_VOTES] = "votes",
@@ -57,7 +57,20 @@ static void kicks_json(struct tool_json *json, const struct rl_lock *lock) {
     tool_json_close(json, ']');
 }
 
-static void lock_json(struct tool_json *json, const struct rl_lock *lock, size_t nodes) {
+/* The nodes that have a key of the lock, and do not decide about it. */
+static void strays_json(struct tool_json *json, const struct rl_sweep *sweep,
+                        const struct rl_lock *lock) {
+    tool_json_open(json, "strays", '[');
+    for (size_t i = 0; i < sweep->n; i++) {
+        if (lock->strays & rl_bit((uint32_t)i)) {
+            tool_json_put(json, JSON_TEXT(NULL, sweep->nodes[i].wire->url.name));
+        }
+    }
+    tool_json_close(json, ']');
+}
+
+static void lock_json(struct tool_json *json, const struct rl_sweep *sweep,
+                      const struct rl_lock *lock) {
     const bool is_held = lock->n_holdings > 0 && lock->holdings[0].has_quorum;
     const bool is_foreign = lock->class == RL_LOCK_FOREIGN;
     const char *colon = strchr(lock->next, ':'); /* behind the place */
@@ -68,8 +81,8 @@ static void lock_json(struct tool_json *json, const struct rl_lock *lock, size_t
                   JSON_KNOWN(!is_foreign, TEXT, "mode", rl_cells_mode(lock->mode)),
                   JSON_IF(lock->mode == RL_LOCK_PERMITS,
                           JSON_KNOWN(lock->permits > 0, INT, "permits", lock->permits)),
-                  JSON_INT("votes", lock->votes), JSON_INT("nodes", nodes),
-                  JSON_INT("quorum", nodes / 2 + 1), JSON_INT("holding", lock->holders));
+                  JSON_INT("votes", lock->votes), JSON_INT("nodes", lock->nodes),
+                  JSON_INT("quorum", lock->needed), JSON_INT("holding", lock->holders));
     holdings_json(json, lock);
     tool_json_put(json, JSON_KNOWN(lock->fence > 0, INT, "fence", lock->fence),
                   JSON_KNOWN(lock->age_ms >= 0, INT, "age_ms", lock->age_ms),
@@ -77,13 +90,16 @@ static void lock_json(struct tool_json *json, const struct rl_lock *lock, size_t
                   JSON_INT("waiting_to_read", lock->waiting_shared),
                   JSON_INT("longest_wait_ms", lock->waited_ms),
                   JSON_KNOWN(colon != NULL, TEXT, "longest_waiter",
-                             tool_utf8_clean(colon + 1, strlen(colon + 1), next, sizeof next)));
+                             tool_utf8_clean(colon + 1, strlen(colon + 1), next, sizeof next)),
+                  JSON_TEXT_OR_NULL("set", lock->set));
+    strays_json(json, sweep, lock);
     kicks_json(json, lock);
     tool_json_close(json, '}');
     tool_json_end(json);
 }
 
-static void print_node_json(const struct rl_seen_node *node) {
+static void print_node_json(const struct rl_sweep *sweep, size_t i) {
+    const struct rl_seen_node *node = &sweep->nodes[i];
     const bool is_up = node->is_up, has_info = is_up && node->has_info;
     const bool has_clock = is_up && node->clock.is_known;
     tool_json_line(stdout, JSON_TEXT("kind", "node"), JSON_TEXT("node", node->wire->url.name),
@@ -103,7 +119,9 @@ static void print_node_json(const struct rl_seen_node *node) {
                    JSON_IF(has_info, JSON_TEXT("version", node->info.version)),
                    JSON_IF(has_info, JSON_INT("uptime_s", node->info.uptime_s)),
                    JSON_IF(has_info, JSON_INT("memory_bytes", node->info.used_memory)),
-                   JSON_IF(has_info, JSON_INT("commands_per_s", node->info.commands_per_s)));
+                   JSON_IF(has_info, JSON_INT("commands_per_s", node->info.commands_per_s)),
+                   JSON_BOOL("member", node->is_member),
+                   JSON_TEXT_OR_NULL("set", rl_members_set_at(sweep->members, (uint32_t)i)));
 }
 
 static void print_json(const struct rl_sweep *sweep, bool waiting) {
@@ -111,18 +129,19 @@ static void print_json(const struct rl_sweep *sweep, bool waiting) {
     struct tool_json json = {.file = stdout};
     for (size_t i = 0; i < list->n; i++) {
         if (!waiting || list->locks[i].waiting > 0) {
-            lock_json(&json, &list->locks[i], sweep->n);
+            lock_json(&json, sweep, &list->locks[i]);
         }
     }
     for (size_t i = 0; i < sweep->n; i++) {
-        print_node_json(&sweep->nodes[i]);
+        print_node_json(sweep, i);
     }
     tool_json_line(
         stdout, JSON_TEXT("kind", "summary"), JSON_INT("locks", list->counts[RL_LOCK_HELD]),
         JSON_INT("leftovers", list->counts[RL_LOCK_LEFTOVER]),
         JSON_INT("foreign", list->counts[RL_LOCK_FOREIGN]), JSON_INT("waiting", list->waiting),
         JSON_INT("nodes", sweep->n), JSON_INT("nodes_read", sweep->whole),
-        JSON_INT("quorum", sweep->n / 2 + 1), JSON_REAL("took_ms", sweep->took_ms));
+        JSON_INT("quorum", rl_members_needed(sweep->members)),
+        JSON_REAL("took_ms", sweep->took_ms));
 }
 
 #define NAME_WIDTH_MAX 40
@@ -145,7 +164,7 @@ static struct columns measure(const struct rl_sweep *sweep, enum rl_lock_class c
     struct columns columns = {.name = (int)strlen("resource")};
     for (size_t i = 0; i < sweep->list.n; i++) {
         if (is_in(&sweep->list.locks[i], class, waiting)) {
-            rl_cells_fill(cells, &sweep->list.locks[i], sweep->n);
+            rl_cells_fill(cells, &sweep->list.locks[i]);
             columns.name = rl_say_widen(columns.name, cells->name, NAME_WIDTH_MAX);
             for (int c = 0; c < RL_CELLS; c++) {
                 columns.cells[c] = rl_say_widen(columns.cells[c], cells->text[c], CELL_WIDTH_MAX);
@@ -199,12 +218,12 @@ static size_t print_class(const struct rl_sweep *sweep, enum rl_lock_class class
             printf("%s", title);
             print_row(&columns, "resource", rl_cell_heads, RL_PAINT_NONE);
         }
-        rl_cells_fill(cells, lock, sweep->n);
+        rl_cells_fill(cells, lock);
         for (int c = 0; c < RL_CELLS; c++) {
             texts[c] = cells->text[c];
         }
         print_row(&columns, cells->name, texts,
-                  lock->votes < sweep->n ? RL_PAINT_WARN : RL_PAINT_NONE);
+                  lock->votes < lock->nodes ? RL_PAINT_WARN : RL_PAINT_NONE);
     }
     return rows;
 }
@@ -226,6 +245,28 @@ static void print_kicks(const struct rl_sweep *sweep) {
     }
 }
 
+/* Keys that are found where they do not count: a lock has moved, or was taken by other rules. */
+static void print_strays(const struct rl_sweep *sweep) {
+    bool is_first = true;
+    for (size_t i = 0; i < sweep->list.n; i++) {
+        const struct rl_lock *lock = &sweep->list.locks[i];
+        char name[RL_CELL_NAME_MAX];
+        if (lock->strays == 0) {
+            continue;
+        }
+        printf(
+            "%s%s:", is_first ? "\nkeys on nodes outside of their set, which have no vote\n" : "",
+            tool_utf8_clean(lock->name, lock->length, name, sizeof name));
+        for (size_t node = 0; node < sweep->n; node++) {
+            if (lock->strays & rl_bit((uint32_t)node)) {
+                printf(" %s", sweep->nodes[node].wire->url.name);
+            }
+        }
+        printf("\n");
+        is_first = false;
+    }
+}
+
 /* -- How much was seen -- */
 
 static void print_node(const struct rl_seen_node *node) {
@@ -244,6 +285,9 @@ static void print_node(const struct rl_seen_node *node) {
     if (node->refused > 0) {
         printf("  %s: %" PRIu64 " keys are not for this user to read: %s\n", name, node->refused,
                node->refusal);
+    }
+    if (!node->is_member) {
+        printf("  %s: it is not in a set\n", name);
     }
 }
 
@@ -274,6 +318,11 @@ static void print_sum(const struct rl_sweep *sweep) {
     for (size_t i = 0; i < sweep->n; i++) {
         print_node(&sweep->nodes[i]);
     }
+    if (sweep->are_divided) {
+        printf(
+            "  these nodes belong to different sets, where clients get no votes: name the nodes "
+            "of one\n");
+    }
 }
 
 static void print_tables(const struct rl_sweep *sweep, bool waiting) {
@@ -286,6 +335,7 @@ static void print_tables(const struct rl_sweep *sweep, bool waiting) {
     rows += print_class(sweep, RL_LOCK_FOREIGN, waiting,
                         rows > 0 ? "\nof other libraries\n" : "of other libraries\n", cells);
     if (!waiting) {
+        print_strays(sweep);
         print_kicks(sweep);
     }
     printf("%s", rows > 0 ? "\n" : "");
@@ -303,12 +353,7 @@ static int show(struct rl_sweep *sweep, void *data) {
     } else {
         print_tables(sweep, args->waiting);
     }
-    if (!rl_sweep_has_quorum(sweep)) {
-        return rl_fail(RL_EXIT_NO_QUORUM,
-                       "%zu of %zu nodes could be read, %zu are needed to see who holds a lock",
-                       sweep->whole, sweep->n, sweep->n / 2 + 1);
-    }
-    return RL_EXIT_OK;
+    return rl_sweep_has_quorum(sweep, " to see who holds a lock") ? RL_EXIT_OK : RL_EXIT_NO_QUORUM;
 }
 
 int rl_cmd_ls(struct rl_args *args) {
@@ -327,7 +372,7 @@ static int name_all(struct rl_sweep *sweep, void *data) {
         const struct rl_lock *lock = &sweep->list.locks[i];
         bool is_again = last != NULL && last->length == lock->length &&
                         memcmp(last->name, lock->name, lock->length) == 0;
-        if (lock->class != RL_LOCK_KICKED && !is_again) {
+        if (lock->class < RL_LOCK_KICKED && !is_again) {
             names->each(names->data, lock->name, lock->length);
             last = lock;
         }

@@ -70,7 +70,7 @@ static double seconds(double ms) {
 static void values_of(const struct rl_seen_node *node, double values[METRICS]) {
     const bool has_clock = node->is_up && node->clock.is_known;
     const bool has_info = node->is_up && node->has_info;
-    const bool votes = node->is_up && node->standing == RL_NODE_VOTES;
+    const bool votes = node->is_up && node->is_member && node->standing == RL_NODE_VOTES;
     const double all[METRICS] = {
         node->is_up ? 1 : 0,
         votes ? 1 : 0,
@@ -115,9 +115,9 @@ static void print_nodes(const struct rl_sweep *sweep) {
         values_of(&sweep->nodes[i], values[i]);
         voting += values[i][1];
     }
-    print_one("redlock_nodes", "gauge", "Nodes", (double)sweep->n);
+    print_one("redlock_nodes", "gauge", "Nodes", (double)rl_bits_count(sweep->members->all));
     print_one("redlock_quorum", "gauge", "Nodes that must vote for a grant",
-              (double)(sweep->n / 2 + 1));
+              (double)rl_members_needed(sweep->members));
     print_one("redlock_nodes_voting", "gauge", "Nodes that may vote", voting);
     for (size_t metric = 0; metric < METRICS; metric++) {
         describe(metrics[metric].name, metrics[metric].type, metrics[metric].help);
@@ -161,9 +161,8 @@ static void print_locks(const struct rl_list *list) {
 static int print(struct rl_sweep *sweep, void *data) {
     (void)data;
     print_nodes(sweep);
-    if (!rl_sweep_has_quorum(sweep)) {
-        return rl_fail(RL_EXIT_NO_QUORUM, "%zu of %zu nodes could be read, %zu are needed",
-                       sweep->whole, sweep->n, sweep->n / 2 + 1);
+    if (!rl_sweep_has_quorum(sweep, "")) {
+        return RL_EXIT_NO_QUORUM;
     }
     print_locks(&sweep->list);
     return RL_EXIT_OK;

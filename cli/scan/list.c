@@ -16,7 +16,8 @@
  * or a slot; or a reader's lease. */
 struct claim {
     struct rl_holder_reply held;
-    int slot; /* -1: the lock */
+    int slot;      /* -1: the lock */
+    uint32_t node; /* a bit */
     int64_t remaining_ms;
     uint64_t fence;
 };
@@ -25,8 +26,13 @@ struct claim {
 struct merging {
     struct rl_list *list;
     const struct rl_seen_node *nodes;
-    size_t n, quorum;
+    size_t n;
+    const struct rl_members *members;
+    struct rl_electorate electorate; /* of the name; these are its nodes: */
+    uint32_t electors;
+    uint32_t strays; /* other nodes that have a key of it */
     int64_t wall_us;
+    const char *set;
     const struct rl_seen *first[REDLOCK_NODES_MAX];
     size_t count[REDLOCK_NODES_MAX];
     const struct rl_seen *name; /* one of them */
@@ -81,12 +87,20 @@ static int64_t age_ms(const struct merging *m, uint64_t fence) {
     return age_us > 10 * YEAR_US || age_us < -YEAR_US / 366 ? -1 : age_us > 0 ? age_us / 1000 : 0;
 }
 
-static void claim(struct merging *m, const struct rl_holder_reply *held, int slot,
+static void claim(struct merging *m, size_t node, const struct rl_holder_reply *held, int slot,
                   int64_t remaining_ms, uint64_t fence) {
     if (held->is_foreign || held->token[0] != '\0') {
         m->claims = rl_must_grow(m->claims, m->n_claims, &m->claims_room, sizeof *m->claims);
-        m->claims[m->n_claims++] = (struct claim){*held, slot, remaining_ms, fence};
+        m->claims[m->n_claims++] =
+            (struct claim){*held, slot, rl_bit((uint32_t)node), remaining_ms, fence};
     }
+}
+
+/* Whether the node decides about the name; if not, its key is a stray. */
+static bool counts(struct merging *m, size_t node) {
+    const uint32_t bit = rl_bit((uint32_t)node);
+    m->strays |= bit & ~m->electors;
+    return (bit & m->electors) != 0;
 }
 
 /* Of one holder together. */
@@ -110,10 +124,22 @@ static const char *keep(struct merging *m, const char *text) {
     return rl_memory_text(&m->list->memory, text, strlen(text));
 }
 
+/* How many of these claims, those that live longest, make a quorum; 0: all of them do not. */
+static uint32_t quorum_of(const struct merging *m, const struct claim *claims, uint32_t votes) {
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < votes; i++) {
+        nodes |= claims[i].node;
+        if (rl_is_quorum(&m->electorate, nodes)) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
 /* votes claims of one holder, who holds it as long as a quorum has it; without one, as long as any
  * node. */
-static struct rl_holding holding_of(struct merging *m, const struct claim *claims, uint32_t votes) {
-    const bool has_quorum = votes >= m->quorum;
+static struct rl_holding holding_of(struct merging *m, const struct claim *claims, uint32_t votes,
+                                    uint32_t quorum) {
     char name[RL_HOLDER_TEXT_MAX + 1];
     uint64_t fence = 0;
     for (uint32_t i = 0; i < votes; i++) {
@@ -124,8 +150,8 @@ static struct rl_holding holding_of(struct merging *m, const struct claim *claim
                                .holder = keep(m, name),
                                .slot = claims->slot,
                                .votes = votes,
-                               .has_quorum = has_quorum,
-                               .remaining_ms = claims[has_quorum ? m->quorum - 1 : 0].remaining_ms,
+                               .has_quorum = quorum > 0,
+                               .remaining_ms = claims[quorum > 0 ? quorum - 1 : 0].remaining_ms,
                                .fence = fence,
                                .age_ms = fence > 0 ? age_ms(m, fence) : -1};
 }
@@ -147,10 +173,11 @@ static size_t count_votes(struct merging *m) {
                     break;
                 }
             }
-            if ((votes >= m->quorum) == is_quorum) {
+            const uint32_t quorum = quorum_of(m, first, (uint32_t)votes);
+            if ((quorum > 0) == is_quorum) {
                 m->holdings = rl_must_grow(m->holdings, m->n_holdings, &m->holdings_room,
                                            sizeof *m->holdings);
-                m->holdings[m->n_holdings++] = holding_of(m, first, (uint32_t)votes);
+                m->holdings[m->n_holdings++] = holding_of(m, first, (uint32_t)votes, quorum);
                 with_quorum += (size_t)is_quorum;
             }
         }
@@ -168,7 +195,7 @@ static uint64_t fence_of(const struct merging *m, size_t node, enum rl_key_kind 
  * according to a quorum, if they are more than were read. */
 static uint64_t claim_leases(struct merging *m, uint32_t shared) {
     uint64_t least = 0;
-    size_t many = 0;
+    uint32_t many = 0; /* nodes with more readers than were read */
     for (size_t i = 0; i < m->n; i++) {
         const struct rl_seen *readers = find(m, i, RL_KEY_READERS, 0);
         const uint64_t fence = fence_of(m, i, RL_KEY_FENCE, 0);
@@ -180,14 +207,16 @@ static uint64_t claim_leases(struct merging *m, uint32_t shared) {
             tool_utf8_clean(lease->text, strlen(lease->text), text, sizeof text);
             rl_holder_value_parse(text, &held);
             if (lease->ms > 0) {
-                claim(m, &held, -1, lease->ms, fence);
+                claim(m, i, &held, -1, lease->ms, fence);
             }
         }
-        if (readers != NULL && readers->number > RL_SEEN_READERS_MAX) {
-            least = many++ == 0 || readers->number < least ? readers->number : least;
+        const bool counts = (m->electors & rl_bit((uint32_t)i)) != 0;
+        if (readers != NULL && counts && readers->number > RL_SEEN_READERS_MAX) {
+            least = many == 0 || readers->number < least ? readers->number : least;
+            many |= rl_bit((uint32_t)i);
         }
     }
-    return many >= m->quorum ? least : 0;
+    return rl_is_quorum(&m->electorate, many) ? least : 0;
 }
 
 /* -- Lines, notes -- */
@@ -195,7 +224,7 @@ static uint64_t claim_leases(struct merging *m, uint32_t shared) {
 static void count_line(const struct merging *m, enum rl_key_kind kind, struct rl_lock *lock) {
     for (size_t i = 0; i < m->n; i++) {
         const struct rl_seen *line = find(m, i, kind, 0);
-        if (line == NULL || line->number == 0) {
+        if (line == NULL || line->number == 0 || !(m->electors & rl_bit((uint32_t)i))) {
             continue;
         }
         lock->waiting += line->number;
@@ -237,6 +266,7 @@ static void sum_up(struct merging *m, struct rl_lock *lock, enum rl_lock_class c
     size_t size = m->n_holdings * sizeof *m->holdings;
     struct rl_holding *kept = rl_memory_take(&m->list->memory, size);
     lock->class = has_quorum ? RL_LOCK_HELD : class;
+    lock->strays = m->strays;
     lock->age_ms = -1;
     if (size > 0) {
         memcpy(kept, m->holdings, size);
@@ -267,9 +297,13 @@ static void add_lock(struct merging *m, const struct rl_lock *lock) {
 
 static struct rl_lock begin_lock(struct merging *m, enum rl_lock_mode mode) {
     m->n_claims = 0;
+    m->strays = 0;
     return (struct rl_lock){.name = m->name->resource,
                             .length = m->name->length,
                             .mode = mode,
+                            .nodes = rl_bits_count(m->electors),
+                            .needed = rl_votes_needed(&m->electorate),
+                            .set = m->set,
                             .next = "",
                             .age_ms = -1};
 }
@@ -287,11 +321,11 @@ static struct keys look(struct merging *m) {
     for (size_t i = 0; i < m->n; i++) {
         const struct rl_seen *seen = find(m, i, RL_KEY_LOCK, 0);
         struct rl_holder_reply held;
-        if (seen == NULL) {
+        if (seen == NULL || !counts(m, i)) {
             continue;
         }
         rl_holder_value_parse(seen->value, &held);
-        claim(m, &held, -1, seen->remaining_ms, fence_of(m, i, RL_KEY_FENCE, 0));
+        claim(m, i, &held, -1, seen->remaining_ms, fence_of(m, i, RL_KEY_FENCE, 0));
         keys.reserved += held.is_reserved;
         if (held.is_shared) {
             keys.shared |= UINT32_C(1) << i;
@@ -335,6 +369,7 @@ static bool merge_lock(struct merging *m, struct rl_lock *lock, size_t kicks) {
     sum_up(m, lock,
            is_left                             ? RL_LOCK_LEFTOVER
            : lock->waiting + keys.reserved > 0 ? RL_LOCK_FREE
+           : m->strays != 0                    ? RL_LOCK_STRAY
                                                : RL_LOCK_KICKED);
     lock->class = is_foreign ? RL_LOCK_FOREIGN : lock->class;
     lock->holders = readers > lock->holders ? readers : lock->holders;
@@ -351,30 +386,42 @@ static bool merge_permits(struct merging *m, struct rl_lock *lock) {
     *lock = begin_lock(m, RL_LOCK_PERMITS);
     for (size_t i = 0; i < m->n; i++) {
         const struct rl_seen *permits = find(m, i, RL_KEY_PERMITS, 0);
-        if (permits != NULL && permits->number > lock->permits &&
-            permits->number <= REDLOCK_PERMITS_MAX) {
+        if (permits != NULL && (m->electors & rl_bit((uint32_t)i)) &&
+            permits->number > lock->permits && permits->number <= REDLOCK_PERMITS_MAX) {
             lock->permits = (uint32_t)permits->number;
         }
         for (size_t j = 0; j < m->count[i]; j++) {
             const struct rl_seen *seen = &m->first[i][j];
             struct rl_holder_reply held;
-            if (seen->kind != RL_KEY_SLOT || (j > 0 && compare_kinds(seen, seen - 1) == 0)) {
+            if (seen->kind != RL_KEY_SLOT || (j > 0 && compare_kinds(seen, seen - 1) == 0) ||
+                !counts(m, i)) {
                 continue;
             }
             rl_holder_value_parse(seen->value, &held);
-            claim(m, &held, seen->slot, seen->remaining_ms,
+            claim(m, i, &held, seen->slot, seen->remaining_ms,
                   fence_of(m, i, RL_KEY_SLOT_FENCE, seen->slot));
             reserved += held.is_reserved;
         }
     }
     count_votes(m);
     count_line(m, RL_KEY_LINE_PERMITS, lock);
-    sum_up(m, lock, m->n_holdings > 0 ? RL_LOCK_LEFTOVER : RL_LOCK_FREE);
-    return m->n_holdings > 0 || reserved > 0 || lock->waiting > 0;
+    const bool is_there = m->n_holdings > 0 || reserved > 0 || lock->waiting > 0;
+    sum_up(m, lock, m->n_holdings > 0 ? RL_LOCK_LEFTOVER : is_there ? RL_LOCK_FREE : RL_LOCK_STRAY);
+    return is_there || m->strays != 0;
+}
+
+/* Who decides about the name. */
+static void find_electors(struct merging *m) {
+    const char *name = m->name->resource;
+    m->electorate = rl_members_of(m->members, name, m->name->length);
+    m->electors = rl_electors(&m->electorate);
+    const char *set = rl_members_set_of(m->members, name, m->name->length);
+    m->set = set[0] != '\0' ? keep(m, set) : "";
 }
 
 static void merge_name(struct merging *m) {
     struct rl_lock lock = {0}, permits = {0}, notes = {0};
+    find_electors(m);
     find_kicks(m, &notes);
     bool has_permits = merge_permits(m, &permits);
     bool has_lock = merge_lock(m, &lock, has_permits ? 0 : notes.n_kicks);
@@ -390,15 +437,12 @@ static void merge_name(struct merging *m) {
 }
 
 void rl_list_merge(struct rl_list *list, const struct rl_seen_node *nodes, size_t n,
-                   int64_t wall_us) {
+                   const struct rl_members *members, int64_t wall_us) {
     struct merging m = {
-        .list = list, .nodes = nodes, .n = n, .quorum = n / 2 + 1, .wall_us = wall_us};
+        .list = list, .nodes = nodes, .n = n, .members = members, .wall_us = wall_us};
     assert(n > 0 && n <= REDLOCK_NODES_MAX);
-    *list = (struct rl_list){.nodes = n};
+    *list = (struct rl_list){.n = 0};
     size_t at[REDLOCK_NODES_MAX] = {0};
-    for (size_t i = 0; i < n; i++) {
-        list->whole += nodes[i].is_whole;
-    }
     for (;;) { /* the first of the remaining names */
         m.name = NULL;
         for (size_t i = 0; i < n; i++) {

@@ -1,9 +1,10 @@
 /* Merges what each node has into one list of locks. Pure: no I/O.
  *
- * A lock is held by the client whose token is on a quorum of all nodes, including those that are
- * down; by readers if a quorum has it as shared and at least one reader has a lease on a quorum.
- * Slots of a semaphore count like locks. Tokens without a quorum are left over, or belong to an
- * attempt in progress. Any other value belongs to another library.
+ * A lock is held by the client whose token is on a quorum of the nodes that decide about the
+ * resource (wire/members.h), including those that are down; by readers if a quorum has it as shared
+ * and at least one reader has a lease on a quorum. Slots of a semaphore count like locks. Tokens
+ * without a quorum are left over, or belong to an attempt in progress. Any other value belongs to
+ * another library. Keys on other nodes than those that decide are strays, and count for nothing.
  *
  * Failure modes: too few nodes were read: nothing has a quorum, and everything is shown as left
  * over. */
@@ -11,6 +12,7 @@
 #define RL_CLI_SCAN_LIST_H
 
 #include "scan/seen.h"
+#include "wire/members.h"
 
 enum rl_lock_class {
     RL_LOCK_HELD,     /* by a quorum */
@@ -18,6 +20,7 @@ enum rl_lock_class {
     RL_LOCK_LEFTOVER, /* tokens, or leases, without a quorum */
     RL_LOCK_FOREIGN,  /* of another library, possibly without a quorum */
     RL_LOCK_KICKED,   /* nothing but the note of a kick */
+    RL_LOCK_STRAY,    /* nothing but keys on nodes that do not decide about it */
     RL_LOCK_CLASSES
 };
 
@@ -43,6 +46,10 @@ struct rl_lock {
     const struct rl_holding *holdings; /* those with a quorum first */
     size_t n_holdings;
     uint64_t holders;     /* with a quorum; there may be more readers than are listed */
+    uint32_t nodes;       /* how many decide about it; */
+    uint32_t needed;      /* ... and how many of them make a quorum, at least */
+    uint32_t strays;      /* others that have a key of it, as bits */
+    const char *set;      /* the name of its set, the new one while it is changed; "": none */
     uint32_t permits;     /* of a semaphore, as a node keeps it; 0: none does */
     uint32_t votes;       /* the fewest of those with a quorum; without: the most */
     int64_t remaining_ms; /* the longest of them; RL_SEEN_FOR_EVER; 0: there is none */
@@ -61,7 +68,6 @@ struct rl_list {
     size_t n, room;
     size_t counts[RL_LOCK_CLASSES];
     uint64_t waiting;
-    size_t nodes, whole; /* all; those whose keys were read */
 };
 
 /* Sorts what was read of a node into the order that rl_list_merge() needs. */
@@ -70,7 +76,7 @@ void rl_list_prepare(struct rl_seen_node *node);
 /* list: freed, or zero. wall_us: now, by the wall clock. The data that nodes refer to must live
  * on. */
 void rl_list_merge(struct rl_list *list, const struct rl_seen_node *nodes, size_t n,
-                   int64_t wall_us);
+                   const struct rl_members *members, int64_t wall_us);
 
 void rl_list_free(struct rl_list *list);
 

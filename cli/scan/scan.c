@@ -12,7 +12,6 @@
 #include "redlock/redlock.h"
 #include "say.h"
 #include "scan/slice.h"
-#include "wire/wires.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
@@ -242,12 +241,12 @@ static void read_node(void *item) {
 }
 
 int rl_scan_open(struct rl_scan *scan, const struct rl_args *args, int samples, bool stays) {
-    *scan = (struct rl_scan){.n = args->nodes.n, .samples = samples, .stays = stays};
+    *scan = (struct rl_scan){.samples = samples, .stays = stays};
     static_assert(PREFIX_MAX >= REDLOCK_RESOURCE_MAX, "a name of a resource is a prefix, too");
     if (strlen(prefix_of(args)) > REDLOCK_RESOURCE_MAX) {
         return rl_fail(RL_EXIT_USAGE, "--prefix is longer than %d bytes", REDLOCK_RESOURCE_MAX);
     }
-    for (size_t i = 0; i < scan->n; i++) {
+    for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
         rl_guard_init(&scan->guards[i]);
     }
     return rl_wires_open(&scan->wires, args, rl_wires_answer_ms(args));
@@ -257,27 +256,29 @@ void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep) {
     uint64_t began_ns = redlock_now_ns();
     rl_list_free(&sweep->list);
     if (sweep->nodes == NULL) {
-        sweep->nodes = rl_must_alloc(scan->n, sizeof *sweep->nodes);
-        sweep->n = scan->n;
+        sweep->nodes = rl_must_alloc(REDLOCK_NODES_MAX, sizeof *sweep->nodes);
     }
-    for (size_t i = 0; i < scan->n; i++) {
-        sweep->nodes[i].wire = &scan->wires[i];
+    for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
         sweep->nodes[i].guard = &scan->guards[i];
         sweep->nodes[i].scan = scan;
     }
-    rl_wires_each(sweep->nodes, sizeof sweep->nodes[0], scan->n, read_node);
+    rl_wires_each(&scan->wires, sweep->nodes, sizeof sweep->nodes[0], read_node);
+    sweep->n = scan->wires.n;
+    sweep->members = &scan->wires.members;
+    sweep->are_divided = scan->wires.are_divided;
     sweep->up = sweep->whole = 0;
-    for (size_t i = 0; i < scan->n; i++) {
+    for (size_t i = 0; i < sweep->n; i++) {
+        sweep->nodes[i].is_member = (sweep->members->all & rl_bit((uint32_t)i)) != 0;
         sweep->up += sweep->nodes[i].is_up;
         sweep->whole += sweep->nodes[i].is_whole;
     }
-    rl_list_merge(&sweep->list, sweep->nodes, scan->n, wall_us());
+    rl_list_merge(&sweep->list, sweep->nodes, sweep->n, sweep->members, wall_us());
     sweep->took_ms = (double)(redlock_now_ns() - began_ns) / 1e6;
 }
 
 void rl_sweep_free(struct rl_sweep *sweep) {
     rl_list_free(&sweep->list);
-    for (size_t i = 0; sweep->nodes != NULL && i < sweep->n; i++) {
+    for (size_t i = 0; sweep->nodes != NULL && i < REDLOCK_NODES_MAX; i++) {
         rl_memory_free(&sweep->nodes[i].memory);
         free(sweep->nodes[i].seen);
     }
@@ -286,11 +287,7 @@ void rl_sweep_free(struct rl_sweep *sweep) {
 }
 
 void rl_scan_close(struct rl_scan *scan) {
-    for (size_t i = 0; scan->wires != NULL && i < scan->n; i++) {
-        rl_wire_disconnect(&scan->wires[i]);
-    }
-    rl_wires_free(scan->wires, scan->n);
-    scan->wires = NULL;
+    rl_wires_close(&scan->wires);
 }
 
 int rl_scan_once(const struct rl_args *args, int samples,
@@ -307,6 +304,18 @@ int rl_scan_once(const struct rl_args *args, int samples,
     return status;
 }
 
-bool rl_sweep_has_quorum(const struct rl_sweep *sweep) {
-    return sweep->whole >= sweep->n / 2 + 1;
+bool rl_sweep_has_quorum(const struct rl_sweep *sweep, const char *purpose) {
+    struct rl_node_group group;
+    uint32_t whole = 0;
+    for (size_t i = 0; i < sweep->n; i++) {
+        whole |= sweep->nodes[i].is_whole ? rl_bit((uint32_t)i) : 0;
+    }
+    if (!rl_members_lack(sweep->members, whole, &group)) {
+        return true;
+    }
+    const uint32_t n = rl_bits_count(group.nodes);
+    rl_say("%s%s%u of %u nodes could be read, %u are needed%s", group.name,
+           group.name[0] != '\0' ? ": " : "", (unsigned)rl_bits_count(whole & group.nodes),
+           (unsigned)n, (unsigned)rl_quorum(n), purpose);
+    return false;
 }

@@ -3,7 +3,8 @@
  *
  *     rl_scan_open() -> rl_scan_sweep(), again and again -> rl_sweep_free() -> rl_scan_close()
  *
- * Happy path: every node is read at the same time, in a thread of its own; then the list is made.
+ * Happy path: every node is read at the same time, in a thread of its own, and then those that the
+ * configurations of these name (wire/wires.h); then the list is made.
  * The result of a sweep lives until the next sweep into the same struct, or rl_sweep_free(): to
  * show one while the next is made, use two structs.
  *
@@ -33,12 +34,12 @@
 #include "args.h"
 #include "scan/list.h"
 #include "scan/seen.h"
+#include "wire/wires.h"
 
 /* The nodes, connected or not. */
 struct rl_scan {
-    struct rl_wire *wires;
+    struct rl_wires wires;
     struct rl_guard guards[REDLOCK_NODES_MAX];
-    size_t n;
     int samples; /* of a node's clock */
     bool stays;  /* still connected, for another look */
 };
@@ -46,8 +47,10 @@ struct rl_scan {
 struct rl_sweep {
     struct rl_seen_node *nodes;
     size_t n;
-    struct rl_list list; /* by name */
-    size_t up, whole;    /* nodes that answer, whose keys were all read */
+    const struct rl_members *members; /* until the next sweep of this scan */
+    bool are_divided;                 /* they belong to different sets of sets */
+    struct rl_list list;              /* by name */
+    size_t up, whole;                 /* nodes that answer, whose keys were all read */
     double took_ms;
 };
 
@@ -63,7 +66,8 @@ void rl_scan_close(struct rl_scan *scan); /* also after an rl_scan_open() that f
 int rl_scan_once(const struct rl_args *args, int samples,
                  int (*show)(struct rl_sweep *sweep, void *data), void *data);
 
-/* Whether a quorum of nodes was read: without it no lock can be shown as held. */
-bool rl_sweep_has_quorum(const struct rl_sweep *sweep);
+/* Whether a majority of each set was read: without it no lock can be shown as held. If not, says
+ * where not, and what they are needed for. */
+bool rl_sweep_has_quorum(const struct rl_sweep *sweep, const char *purpose);
 
 #endif

@@ -99,6 +99,7 @@ struct rl_scan;
 struct rl_seen_node {
     struct rl_wire *wire;
     const struct rl_scan *scan; /* that reads it */
+    bool is_member;             /* it decides about some resources (wire/members.h) */
     bool is_up;                 /* connected, authenticated, it answers */
     bool is_whole;              /* all its keys were looked at, up to the limit */
     bool is_cut;                /* there are more than the limit */

@@ -4,10 +4,10 @@
 #include <assert.h>
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/bits.h"
 #include "exits.h"
@@ -71,19 +71,14 @@ size_t rl_set_find(const struct rl_set *set, const char *url) {
 }
 
 static int open_wire(struct rl_set *set, struct rl_set_node *node, const char *text) {
-    struct rl_args one = *set->args; /* its TLS options are for a node that has TLS */
-    one.nodes = (struct tool_list){.n = 1, .items = {text}};
-    if (strncasecmp(text, "rediss:", 7) != 0) {
-        one.tls_ca = one.tls_cert = one.tls_key = one.tls_server_name = NULL;
-        one.tls_insecure = false;
-    }
-    int status = rl_wires_open(&node->wire, &one, rl_wires_answer_ms(set->args));
-    if (status == 0) {
-        node->wire->args = set->args;
-        node->wire->text = node->url;
-        status = check_kind(&node->wire->url, set->args->nodes_from);
-    }
-    return status;
+    node->wire = rl_must_alloc(1, sizeof *node->wire);
+    int status = rl_wire_open(node->wire, set->args, text, set->n > 0 ? set->nodes[0].wire : NULL);
+    return status == 0 ? check_kind(&node->wire->url, set->args->nodes_from) : status;
+}
+
+static void close_node(struct rl_set_node *node) {
+    rl_wire_close(node->wire);
+    free(node->wire);
 }
 
 int rl_set_add(struct rl_set *set, const char *given) {
@@ -96,21 +91,13 @@ int rl_set_add(struct rl_set *set, const char *given) {
     memset(node, 0, sizeof *node);
     int status = open_wire(set, node, text);
     if (status != 0) {
-        rl_wires_free(node->wire, 1);
+        close_node(node);
         return status;
     }
     set_url(&node->wire->url, node->url);
     if (rl_set_find(set, node->url) < set->n) {
-        rl_wires_free(node->wire, 1);
+        close_node(node);
         return 0;
-    }
-    struct rl_url *url = &node->wire->url;
-    if (set->n > 0 && !url->has_password) {
-        const struct rl_url *like = &set->nodes[0].wire->url;
-        url->has_password = like->has_password;
-        memcpy(url->user, like->user, sizeof url->user);
-        memcpy(url->password, like->password, sizeof url->password);
-        url->db = url->db == 0 ? like->db : url->db;
     }
     set->n++;
     return 0;
@@ -119,6 +106,7 @@ int rl_set_add(struct rl_set *set, const char *given) {
 int rl_set_open(struct rl_set *set, const struct rl_args *args) {
     int status = 0;
     *set = (struct rl_set){.args = args};
+    signal(SIGPIPE, SIG_IGN); /* as rl_wires_open() */
     for (size_t i = 0; i < args->nodes.n && status == 0; i++) {
         status = rl_set_add(set, args->nodes.items[i]);
     }
@@ -126,11 +114,6 @@ int rl_set_open(struct rl_set *set, const struct rl_args *args) {
         set->nodes[i].is_given = true;
     }
     return status;
-}
-
-static void close_node(struct rl_set_node *node) {
-    rl_wire_disconnect(node->wire);
-    rl_wires_free(node->wire, 1);
 }
 
 void rl_set_close(struct rl_set *set) {
@@ -144,9 +127,6 @@ void rl_set_drop(struct rl_set *set, size_t at) {
     close_node(&set->nodes[at]);
     set->n--;
     memmove(&set->nodes[at], &set->nodes[at + 1], (set->n - at) * sizeof set->nodes[0]);
-    for (size_t i = at; i < set->n; i++) {
-        set->nodes[i].wire->text = set->nodes[i].url;
-    }
 }
 
 const char *rl_set_name(const struct rl_set_node *node) {
@@ -245,7 +225,7 @@ void rl_set_each(struct rl_set *set, uint32_t which, rl_set_ask *ask, void *data
             errands[n++] = (struct errand){&set->nodes[i], ask, data};
         }
     }
-    rl_wires_each(errands, sizeof errands[0], n, run);
+    rl_threads_run(errands, sizeof errands[0], n, run);
 }
 
 uint32_t rl_set_known(const struct rl_set *set) {

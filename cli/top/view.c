@@ -74,6 +74,7 @@ static double rl_rates_latency_ms(const struct rl_rates *rates, size_t node, dou
 #define ROOMY 96 /* ... the age, and the name of a server */
 #define NAME_MIN 12
 #define HOLDER_MAX 40
+#define SET_MAX 12
 
 /* -- Texts -- */
 
@@ -112,7 +113,7 @@ static const char *say_bytes(int64_t bytes, char out[32]) {
 
 /* -- Tables -- */
 
-#define COLUMNS_MAX 9
+#define COLUMNS_MAX 10
 #define TEXT_MAX 64
 
 struct table {
@@ -170,6 +171,10 @@ static struct table place_nodes(const struct rl_frame *frame, const struct rl_sw
 /* Its state in words, and whether it is good. */
 static enum rl_style say_state(const struct rl_seen_node *node, char out[TEXT_MAX]) {
     char left[24];
+    if (!node->is_member) {
+        snprintf(out, TEXT_MAX, "not in a set");
+        return RL_STYLE_WARN;
+    }
     switch (node->standing) {
         case RL_NODE_VOTES:
             snprintf(out, TEXT_MAX, "votes");
@@ -241,15 +246,18 @@ static int draw_nodes(struct rl_frame *frame, int row, const struct rl_sweep *sw
 /* -- Locks: the name, and the cells behind it -- */
 
 static struct table place_locks(const struct rl_frame *frame, const struct rl_sweep *sweep) {
-    struct table table = {{0, 13, 0, 7, 18, 8, 9, 8, 8}, .n = 1 + RL_CELLS};
-    int *widths = table.widths, longest = NAME_MIN;
+    struct table table = {{0, 0, 13, 0, 7, 18, 8, 9, 8, 8}, .n = 1 + RL_CELLS};
+    int *widths = table.widths, *set_width = &widths[1 + RL_CELL_SET], longest = NAME_MIN;
     table.left = 1 + RL_CELL_VOTES;
     widths[1 + RL_CELL_FENCE] *= frame->columns >= WIDE;
     widths[1 + RL_CELL_AGE] *= frame->columns >= ROOMY;
     for (size_t i = 0; i < sweep->list.n; i++) {
         int width = (int)sweep->list.locks[i].length + 2; /* bytes, which are more than columns */
+        const char *set = sweep->list.locks[i].set;
         longest = width > longest ? width : longest;
+        *set_width = rl_say_widen(*set_width, set, SET_MAX);
     }
+    *set_width = *set_width > 0 ? rl_say_widen(*set_width, "set", SET_MAX) + 2 : 0;
     int rest = rest_of(frame, &table);
     rest = rest > 2 * NAME_MIN ? rest : 2 * NAME_MIN;
     const int half = rest * 11 / 20;
@@ -259,11 +267,11 @@ static struct table place_locks(const struct rl_frame *frame, const struct rl_sw
 }
 
 static bool is_shown(const struct rl_view *view, const struct rl_lock *lock) {
-    return lock->class != RL_LOCK_KICKED && (!view->waiting || lock->waiting > 0);
+    return lock->class < RL_LOCK_KICKED && (!view->waiting || lock->waiting > 0);
 }
 
 static void draw_lock(struct rl_frame *frame, int row, const struct table *table,
-                      const struct rl_lock *lock, size_t nodes, struct rl_cells *cells) {
+                      const struct rl_lock *lock, struct rl_cells *cells) {
     static const struct {
         const char *mode; /* NULL: as it is */
         enum rl_style style;
@@ -272,7 +280,7 @@ static void draw_lock(struct rl_frame *frame, int row, const struct table *table
                                   [RL_LOCK_FREE] = {"free", RL_STYLE_PLAIN}};
     const char *texts[COLUMNS_MAX] = {cells->name};
     enum rl_style styles[COLUMNS_MAX] = {classes[lock->class].style};
-    rl_cells_fill(cells, lock, nodes);
+    rl_cells_fill(cells, lock);
     for (int c = 0; c < RL_CELLS; c++) {
         texts[1 + c] = cells->text[c];
         styles[1 + c] = styles[0];
@@ -280,7 +288,7 @@ static void draw_lock(struct rl_frame *frame, int row, const struct table *table
     if (classes[lock->class].mode != NULL) {
         texts[1 + RL_CELL_MODE] = classes[lock->class].mode;
     }
-    if (lock->votes < nodes) {
+    if (lock->votes < lock->nodes) {
         styles[1 + RL_CELL_VOTES] = RL_STYLE_WARN;
     }
     draw_row(frame, row, table, texts, styles);
@@ -309,7 +317,7 @@ static void draw_locks(struct rl_view *view, struct rl_frame *frame, int row,
     view->offset = view->offset < last ? view->offset : last;
     for (size_t i = 0; i < sweep->list.n && at < view->offset + view->rows; i++) {
         if (is_shown(view, &sweep->list.locks[i]) && at++ >= view->offset) {
-            draw_lock(frame, row++, &table, &sweep->list.locks[i], sweep->n, cells);
+            draw_lock(frame, row++, &table, &sweep->list.locks[i], cells);
         }
     }
     if (view->locks == 0) {

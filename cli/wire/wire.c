@@ -110,6 +110,21 @@ static bool step(struct rl_wire *wire, const char *name, redisReply *reply) {
     return true;
 }
 
+/* GETRANGE is one of the rights of those who may only look (redlock doctor --acl --read-only). */
+static void read_config(struct rl_wire *wire) {
+    redisReply *reply = rl_wire_command(wire, "GETRANGE " RL_CONFIG_KEY " 0 -1");
+    free(wire->config);
+    wire->config = NULL;
+    if (reply != NULL && reply->type == REDIS_REPLY_STRING && reply->len > 0) {
+        wire->config = rl_must_alloc(1, sizeof *wire->config);
+        if (!rl_config_parse(wire->config, reply->str, reply->len)) {
+            free(wire->config);
+            wire->config = NULL;
+        }
+    }
+    freeReplyObject(reply);
+}
+
 bool rl_wire_hello(struct rl_wire *wire) {
     const struct rl_url *url = &wire->url;
     redisReply *reply = NULL;
@@ -132,7 +147,11 @@ bool rl_wire_hello(struct rl_wire *wire) {
              reply != NULL ? reply->str : rl_socket_error(&wire->socket));
     }
     freeReplyObject(reply);
-    return reply != NULL && !must_log_in;
+    if (reply == NULL || must_log_in) {
+        return false;
+    }
+    read_config(wire);
+    return true;
 }
 
 static double now_ms(clockid_t clock) {

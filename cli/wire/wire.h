@@ -14,7 +14,8 @@
  * reply, and the connection has failed, so that no more is asked on it.
  *
  * This folder uses these internal headers of the library: the grammar of URLs (redis/url.h), INFO
- * (redis/info.h), the first bytes of other servers (redis/reply.h), and the TLS of clients
+ * (redis/info.h), the configuration of sets and who decides by it (redis/config.h, core/quorum.h),
+ * the first bytes of other servers (redis/reply.h), and the TLS of clients
  * (tls/context.h, tls/stream.h, nodes/tls.h, and base/world.h and base/memory.h, of which its
  * streams are made). A second parser of URLs, or a second verdict about a certificate, would one
  * day differ. In cli/ only this folder, doctor/, scan/ and set/ use internal headers of the
@@ -27,6 +28,7 @@
 
 #include "args.h"
 #include "base/memory.h"
+#include "redis/config.h"
 #include "redis/info.h"
 #include "redis/url.h"
 #include "redlock/redlock.h"
@@ -37,7 +39,6 @@
 struct redisReply;
 
 struct rl_wire {
-    const char *text; /* the URL */
     struct rl_url url;
     struct rl_url_tls tls; /* what it says about that */
     redlock_allocator memory;
@@ -50,6 +51,9 @@ struct rl_wire {
     struct rl_socket socket;
     bool is_connected; /* the port takes connections; TLS, if wanted, is there */
 
+    /* That of its set, by the last handshake; NULL: the node has none, or it may not be read. */
+    struct rl_config *config;
+
     const char *failed_at;          /* "connect", "TLS", "AUTH" or "SELECT", or NULL */
     char failure[RL_WIRE_TEXT_MAX]; /* why; or why the last answer was none, see below */
 };
@@ -61,8 +65,8 @@ bool rl_wire_connect(struct rl_wire *wire);
 /* If there is a connection. Before rl_wires_free(). */
 void rl_wire_disconnect(struct rl_wire *wire);
 
-/* Logs in, selects the database, and looks whether the node answers. False: failed_at and failure
- * say why. */
+/* Logs in, selects the database, looks whether the node answers, and reads its configuration, as a
+ * client does. False: failed_at and failure say why. */
 bool rl_wire_hello(struct rl_wire *wire);
 
 /* As redisCommand(), but the whole answer must arrive in time, and not be endless. */

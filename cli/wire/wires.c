@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <uv.h>
 
+#include "base/bits.h"
 #include "exits.h"
 #include "nodes/tls.h"
 #include "say.h"
@@ -23,7 +25,6 @@ int64_t rl_wires_answer_ms(const struct rl_args *args) {
 
 static int parse(struct rl_wire *wire, const struct rl_args *args, const char *text) {
     char error[REDLOCK_MESSAGE_MAX];
-    wire->text = text;
     wire->args = args;
     if (rl_url_parse_tls(text, &wire->url, &wire->tls, error, sizeof error) != 0) {
         return rl_fail(RL_EXIT_USAGE, "%s: %s", args->nodes_from, error);
@@ -63,13 +64,13 @@ static int make_tls(struct rl_wire *wire, const redlock_client_options *options,
 }
 
 /* TLS, for all nodes. Returns 0, or says why not and returns the exit status. */
-static int make_all_tls(struct rl_wire *wires, size_t n) {
+static int make_all_tls(struct rl_wire *wires, const struct rl_args *args, size_t n) {
     char error[REDLOCK_MESSAGE_MAX] = "";
     bool has_tls = false;
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     options.error = error;
     options.error_size = sizeof error;
-    rl_args_tls(wires[0].args, &options);
+    rl_args_tls(args, &options);
     int status = rl_client_tls_check(&options);
     for (size_t i = 0; i < n && status == 0; i++) {
         if (wires[i].url.is_tls) {
@@ -83,45 +84,152 @@ static int make_all_tls(struct rl_wire *wires, size_t n) {
     return status != 0 ? rl_fail(RL_EXIT_USAGE, "%s", error) : 0;
 }
 
-static int open_all(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms) {
-    int status = 0;
-    assert(args->nodes.n > 0 && args->nodes.n <= REDLOCK_NODES_MAX);
-    struct rl_wire *opened = rl_must_alloc(args->nodes.n, sizeof *opened);
-    for (size_t i = 0; status == 0 && i < args->nodes.n; i++) {
-        opened[i].answer_ms = answer_ms;
-        status = parse(&opened[i], args, args->nodes.items[i]);
+int rl_wire_open(struct rl_wire *wire, const struct rl_args *args, const char *text,
+                 const struct rl_wire *like) {
+    struct rl_args one = *args; /* its TLS options are for a node that has TLS */
+    struct rl_url *url = &wire->url;
+    if (strncasecmp(text, "rediss:", 7) != 0) {
+        one.tls_ca = one.tls_cert = one.tls_key = one.tls_server_name = NULL;
+        one.tls_insecure = false;
     }
-    if (status == 0) {
-        status = make_all_tls(opened, args->nodes.n);
+    memset(wire, 0, sizeof *wire);
+    wire->answer_ms = rl_wires_answer_ms(args);
+    int status = parse(wire, args, text);
+    status = status == 0 ? make_all_tls(wire, &one, 1) : status;
+    if (status == 0 && like != NULL && !url->has_password) {
+        url->has_password = like->url.has_password;
+        memcpy(url->user, like->url.user, sizeof url->user);
+        memcpy(url->password, like->url.password, sizeof url->password);
+        url->db = url->db == 0 ? like->url.db : url->db;
     }
-    if (status != 0) {
-        rl_wires_free(opened, args->nodes.n);
-        return status;
-    }
-    *wires = opened;
-    return 0;
+    return status;
 }
 
-int rl_wires_open(struct rl_wire **wires, const struct rl_args *args, int64_t answer_ms) {
+void rl_wire_close(struct rl_wire *wire) {
+    rl_wire_disconnect(wire);
+#ifdef RL_WITH_TLS
+    rl_tls_peer_free(wire->dialer);
+    rl_tls_free(wire->context);
+#endif
+    free(wire->config);
+    explicit_bzero(wire, sizeof *wire);
+}
+
+/* -- Those of the command line -- */
+
+static int open_all(struct rl_wires *wires, const struct rl_args *args, int64_t answer_ms) {
+    int status = 0;
+    assert(args->nodes.n > 0 && args->nodes.n <= REDLOCK_NODES_MAX);
+    *wires = (struct rl_wires){.args = args, .answer_ms = answer_ms};
+    wires->all = rl_must_alloc(REDLOCK_NODES_MAX, sizeof *wires->all);
+    while (status == 0 && wires->n < args->nodes.n) {
+        wires->all[wires->n].answer_ms = answer_ms;
+        status = parse(&wires->all[wires->n], args, args->nodes.items[wires->n]);
+        wires->n++;
+    }
+    rl_members_none(&wires->members, wires->n);
+    return status == 0 ? make_all_tls(wires->all, args, wires->n) : status;
+}
+
+int rl_wires_open(struct rl_wires *wires, const struct rl_args *args, int64_t answer_ms) {
     signal(SIGPIPE, SIG_IGN);
     return open_all(wires, args, answer_ms);
 }
 
-void rl_wires_free(struct rl_wire *wires, size_t n) {
-    if (wires == NULL) {
-        return;
+void rl_wires_close(struct rl_wires *wires) {
+    for (size_t i = 0; i < wires->n; i++) {
+        rl_wire_close(&wires->all[i]);
     }
-#ifdef RL_WITH_TLS
-    for (size_t i = 0; i < n; i++) {
-        rl_tls_peer_free(wires[i].dialer);
-        rl_tls_free(wires[i].context);
-    }
-#endif
-    explicit_bzero(wires, n * sizeof *wires);
-    free(wires);
+    free(wires->all);
+    wires->all = NULL;
+    wires->n = 0;
 }
 
-void rl_wires_each(void *items, size_t size, size_t n, void (*ask)(void *item)) {
+/* -- Those of the configuration -- */
+
+/* Whether clients would adopt it (nodes/membership.c). */
+static bool is_usable(const struct rl_config *config) {
+    bool is_usable = config->key.epoch != 0 && rl_config_fits(config);
+    struct rl_url url;
+    for (uint32_t i = 0; i < config->n && is_usable; i++) {
+        is_usable = rl_url_parse(config->members[i].url, &url, NULL, 0) == 0 &&
+                    url.kind == RL_URL_TCP && !url.has_password;
+    }
+    return is_usable;
+}
+
+/* The latest one that was read, also by earlier connections. NULL: there is none, or there are
+ * several sets of sets. */
+static const struct rl_config *latest_of(struct rl_wires *wires) {
+    const struct rl_config *latest = &wires->members.config;
+    wires->are_divided = false;
+    for (size_t i = 0; i < wires->n; i++) {
+        const struct rl_config *config = wires->all[i].config;
+        if (config != NULL && is_usable(config)) {
+            const enum rl_config_order order = rl_config_compare(&latest->key, &config->key);
+            wires->are_divided |= order == RL_CONFIG_FOREIGN;
+            latest = order == RL_CONFIG_NEWER ? config : latest;
+        }
+    }
+    return latest->key.epoch != 0 && !wires->are_divided ? latest : NULL;
+}
+
+/* The number of the member's node: the one with its URL, or that says so of itself, as it may have
+ * been named otherwise. n: there is none. */
+static size_t find(const struct rl_wires *wires, const struct rl_config *config, uint32_t member) {
+    struct rl_url url;
+    size_t i = 0;
+    int status = rl_url_parse(config->members[member].url, &url, NULL, 0);
+    assert(status == 0); /* is_usable() */
+    (void)status;
+    while (i < wires->n && !rl_url_same_server(&wires->all[i].url, &url)) {
+        i++;
+    }
+    for (size_t j = 0; j < wires->n && i == wires->n; j++) {
+        const struct rl_config *its = wires->all[j].config;
+        if (its != NULL && its->key.epoch != 0 && strcmp(its->key.id, config->key.id) == 0 &&
+            strcmp(its->members[its->self].url, config->members[member].url) == 0) {
+            return j;
+        }
+    }
+    return i;
+}
+
+/* Without a member its set would seem smaller than it is. */
+static void add(struct rl_wires *wires, const char *url) {
+    int status = 0;
+    if (wires->n == REDLOCK_NODES_MAX) {
+        exit(rl_fail(RL_EXIT_USAGE, "%s: with those of the set there are more than %d nodes",
+                     wires->args->nodes_from, REDLOCK_NODES_MAX));
+    }
+    struct rl_wire *wire = &wires->all[wires->n];
+    status = rl_wire_open(wire, wires->args, url, &wires->all[0]);
+    if (status != 0) {
+        exit(status);
+    }
+    wire->answer_ms = wires->answer_ms;
+    wires->n++;
+}
+
+static void adopt(struct rl_wires *wires) {
+    const struct rl_config *config = latest_of(wires);
+    if (config == NULL) {
+        rl_members_none(&wires->members, wires->n);
+        return;
+    }
+    if (config != &wires->members.config) {
+        rl_members_begin(&wires->members, config);
+        config = &wires->members.config;
+    }
+    for (uint32_t i = 0; i < config->n; i++) {
+        if (find(wires, config, i) == wires->n) {
+            add(wires, config->members[i].url);
+        }
+        rl_members_place(&wires->members, i, (uint32_t)find(wires, config, i));
+    }
+}
+
+void rl_threads_run(void *items, size_t size, size_t n, void (*ask)(void *item)) {
     uv_thread_t threads[REDLOCK_NODES_MAX];
     bool runs[REDLOCK_NODES_MAX];
     assert(n <= REDLOCK_NODES_MAX);
@@ -139,9 +247,23 @@ void rl_wires_each(void *items, size_t size, size_t n, void (*ask)(void *item)) 
     }
 }
 
-/* A command for one node. */
+void rl_wires_each(struct rl_wires *wires, void *items, size_t size, void (*ask)(void *item)) {
+    for (size_t from = 0; from < wires->n;) {
+        const size_t to = wires->n;
+        for (size_t i = from; i < to; i++) {
+            struct rl_wire *wire = &wires->all[i];
+            memcpy((char *)items + i * size, &wire, sizeof wire);
+        }
+        rl_threads_run((char *)items + from * size, size, to - from, ask);
+        from = to;
+        adopt(wires);
+    }
+}
+
+/* -- A command for each -- */
+
 struct errand {
-    struct rl_wire *wire;
+    struct rl_wire *wire; /* the first member, see rl_wires_each() */
     size_t n;
     const char **argv;
     const size_t *lengths;
@@ -156,21 +278,23 @@ static void run_errand(void *data) {
         errand->answer->reply = rl_wire_checked(wire, rl_wire_reply(wire));
     }
     memcpy(errand->answer->why, wire->failure, sizeof wire->failure);
+    memcpy(errand->answer->node, wire->url.name, sizeof wire->url.name);
     rl_wire_disconnect(wire);
 }
 
-void rl_wires_ask(const struct rl_args *args, size_t n, const char **argv, const size_t *lengths,
-                  struct rl_wire_answer answers[REDLOCK_NODES_MAX]) {
+size_t rl_wires_ask(const struct rl_args *args, size_t n, const char **argv, const size_t *lengths,
+                    struct rl_wire_answer answers[REDLOCK_NODES_MAX]) {
     struct errand errands[REDLOCK_NODES_MAX];
-    struct rl_wire *wires = NULL;
-    for (size_t i = 0; i < args->nodes.n; i++) {
-        answers[i] = (struct rl_wire_answer){.why = "it could not be asked"};
+    struct rl_wires wires;
+    size_t asked = 0;
+    for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
+        answers[i] = (struct rl_wire_answer){.reply = NULL};
+        errands[i] = (struct errand){NULL, n, argv, lengths, &answers[i]};
     }
     if (open_all(&wires, args, rl_wires_answer_ms(args)) == 0) {
-        for (size_t i = 0; i < args->nodes.n; i++) {
-            errands[i] = (struct errand){&wires[i], n, argv, lengths, &answers[i]};
-        }
-        rl_wires_each(errands, sizeof errands[0], args->nodes.n, run_errand);
-        rl_wires_free(wires, args->nodes.n);
+        rl_wires_each(&wires, errands, sizeof errands[0], run_errand);
+        asked = wires.n;
     }
+    rl_wires_close(&wires);
+    return asked;
 }

@@ -78,6 +78,15 @@ status 'one of two sets is down: add-set' 69 "$redlock" set add-set --yes c $(li
 says '... is refused' 'a majority of the old and one of the new nodes are needed, of each set'
 [ -z "$(text 7)" ]
 result '... and does nothing' $?
+"$redlock" doctor >"$out" 2>"$err"
+says '... doctor says which set lacks nodes' '^error  *quorum  *set b: [01] of 3 nodes are usable, 2 are needed' "$out"
+says '... and that the other does not' '^ok  *quorum  *set first: ' "$out"
+status '... ls says so' 69 "$redlock" ls
+says '... of that set' 'set b: [01] of 3 nodes could be read, 2 are needed'
+status '... and metrics' 69 "$redlock" metrics
+grep -q '^redlock_locks' "$out"
+[ $? -eq 1 ]
+result '... which does not count then' $? "$out"
 for i in 5 6; do sh "$nodes_sh" resume "$nodes" $i; done
 
 make_ttl=300ms

@@ -47,7 +47,7 @@ $1 == "uses" { user[++uses] = $2; symbol[uses] = $3; sources[$2] = 1 }
 
 END {
     asking = "^cli/((doctor|ls|metrics|scan|set|top|wire)/|plan[.])"
-    theirs = "^(redis/(url|command|config|info|reply)|tls/(context|stream)|nodes/tls|core/guard|base/(bits|memory|world))[.]h$"
+    theirs = "^(redis/(url|command|config|info|reply)|tls/(context|stream)|nodes/tls|core/(guard|quorum)|base/(bits|memory|world))[.]h$"
     servers = "^tool/server/"
     for (i = 1; i <= includes; i++) {
         path = resolved(from[i], to[i])

@@ -58,7 +58,7 @@ function check_include(    name) {
         && name !~ /home\.h/)
         flag("redis-includes", name " is not for lib/redis: only the client knows both sides")
     # What asks the nodes itself sends what the library sends, and reads INFO and errors as it does.
-    if (in_asking && name ~ /^"(redis\/(url|command|config|info|reply)|core\/guard)\.h"$/) return
+    if (in_asking && name ~ /^"(redis\/(url|command|config|info|reply)|core\/(guard|quorum))\.h"$/) return
     # The server in memory knows the library's scripts.
     if (in_server && name == "\"redis/scripts/scripts.h\"") return
     if (in_user && name ~ /^"(\.\.\/)*(lib\/)?(core|redis)\//)

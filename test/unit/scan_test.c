@@ -17,12 +17,14 @@ static struct rl_seen keys[NODES][16];
 static struct rl_member members[64];
 static size_t n_members;
 static struct rl_list list;
+static struct rl_members deciding;
 
 static int clear(void **state) {
     (void)state;
     memset(nodes, 0, sizeof nodes);
     memset(keys, 0, sizeof keys);
     n_members = 0;
+    rl_members_none(&deciding, NODES);
     for (size_t i = 0; i < NODES; i++) {
         nodes[i].seen = keys[i];
         nodes[i].is_whole = true;
@@ -72,7 +74,7 @@ static const struct rl_lock *merge(size_t n) {
     for (size_t i = 0; i < NODES; i++) {
         rl_list_prepare(&nodes[i]);
     }
-    rl_list_merge(&list, nodes, NODES, NOW_US);
+    rl_list_merge(&list, nodes, NODES, &deciding, NOW_US);
     assert_int_equal(list.n, n);
     return list.locks;
 }
@@ -166,7 +168,6 @@ static void nodes_that_are_down_count(void **state) {
     set(4, "k", A, 100);
     nodes[1].is_whole = nodes[2].is_whole = nodes[3].is_whole = false;
     assert_int_equal(merge(1)->class, RL_LOCK_LEFTOVER);
-    assert_int_equal(list.whole, 2);
 }
 
 static void others_have_keys(void **state) {
@@ -311,6 +312,100 @@ static void a_key_that_is_named_twice_has_one_vote(void **state) {
     assert_int_equal(list.locks[0].class, RL_LOCK_LEFTOVER);
 }
 
+/* The nodes have this configuration; node I is redis://nI. */
+static void configure(const char *lines) {
+    static struct rl_config config;
+    char text[1024];
+    snprintf(text, sizeof text,
+             "libredlock-config 1\nid 0123456789abcdef\nepoch 2\nchange 01234567\n"
+             "max_ttl 30000\n%sself redis://n0\n",
+             lines);
+    assert_true(rl_config_parse(&config, text, strlen(text)));
+    rl_members_begin(&deciding, &config);
+    for (uint32_t i = 0; i < config.n; i++) {
+        rl_members_place(&deciding, i, (uint32_t)(config.members[i].url[9] - '0'));
+    }
+}
+
+/* While nodes are replaced, a majority of both sides has it, until one of them does not. */
+static void both_majorities_hold(void **state) {
+    (void)state;
+    configure("old redis://n0 redis://n1 redis://n2\nnodes redis://n2 redis://n3 redis://n4\n");
+    set(0, "both", A, 500);
+    set(1, "both", A, 400);
+    set(3, "both", A, 300);
+    set(4, "both", A, 200);
+    set(0, "old", A, 500);
+    set(1, "old", A, 500);
+    set(2, "old", A, 500);
+    set(2, "shared", A, 500);
+    set(1, "shared", A, 400);
+    set(3, "shared", A, 100);
+    const struct rl_lock *locks = merge(3);
+    assert_int_equal(locks[0].class, RL_LOCK_HELD);
+    assert_int_equal(locks[0].nodes, 5);
+    assert_int_equal(locks[0].remaining_ms, 200);
+    assert_int_equal(locks[1].class, RL_LOCK_LEFTOVER);
+    assert_int_equal(locks[2].class, RL_LOCK_HELD);
+    assert_int_equal(locks[2].remaining_ms, 100);
+    struct rl_node_group groups[RL_GROUPS_MAX], lacking;
+    assert_int_equal(rl_members_groups(&deciding, groups), 2);
+    assert_string_equal(groups[0].name, "the new nodes");
+    assert_true(rl_members_lack(&deciding, 1 | 4 | 8, &lacking) == false);
+    assert_true(rl_members_lack(&deciding, 4 | 8 | 16, &lacking));
+    assert_string_equal(lacking.name, "the old nodes");
+}
+
+/* Of two sets, one decides; what the nodes of the other have is no vote. */
+static void one_set_decides(void **state) {
+    (void)state;
+    size_t in_b = 0;
+    configure("set a redis://n0 redis://n1 redis://n2\nset b redis://n3 redis://n4\n");
+    for (char c = 'c'; c <= 'o'; c++) {
+        static char names[26][2];
+        char *name = names[c - 'a'];
+        name[0] = c;
+        for (size_t i = 0; i < NODES; i++) {
+            set(i, name, A, 100);
+        }
+    }
+    const struct rl_lock *locks = merge('o' - 'c' + 1);
+    for (size_t i = 0; i < list.n; i++) {
+        const bool is_b =
+            rl_config_set_of(&deciding.config, RL_CONFIG_NEW, locks[i].name, locks[i].length) == 1;
+        in_b += is_b;
+        assert_int_equal(locks[i].class, RL_LOCK_HELD);
+        assert_string_equal(locks[i].set, is_b ? "b" : "a");
+        assert_int_equal(locks[i].votes, is_b ? 2 : 3);
+        assert_int_equal(locks[i].nodes, is_b ? 2 : 3);
+        assert_int_equal(locks[i].strays, is_b ? 1 | 2 | 4 : 8 | 16);
+    }
+    assert_true(in_b > 0 && in_b < list.n);
+    struct rl_node_group lacking;
+    assert_true(rl_members_lack(&deciding, 1 | 2 | 8, &lacking));
+    assert_string_equal(lacking.name, "set b");
+}
+
+/* A key that only nodes of the other set have is listed, and is no lock. */
+static void strays_are_no_locks(void **state) {
+    (void)state;
+    configure("set a redis://n0 redis://n1 redis://n2\nset b redis://n3 redis://n4\n");
+    const uint32_t is_b = rl_config_set_of(&deciding.config, RL_CONFIG_NEW, "k", 1);
+    for (size_t i = is_b ? 0 : 3; i < (is_b ? 3 : 5); i++) {
+        set(i, "k", A, 100);
+        set(i, "libredlock:slot:0:{k}", A, 100);
+        count(i, "libredlock:line:{k}", 1);
+    }
+    merge(2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(list.locks[i].class, RL_LOCK_STRAY);
+        assert_int_equal(list.locks[i].strays, is_b ? 1 | 2 | 4 : 8 | 16);
+        assert_int_equal(list.locks[i].n_holdings, 0);
+        assert_int_equal(list.locks[i].waiting, 0);
+    }
+    assert_int_equal(list.counts[RL_LOCK_HELD], 0);
+}
+
 static void locks_are_sorted(void **state) {
     (void)state;
     static const struct {
@@ -362,6 +457,9 @@ int main(void) {
         CASE(who_waits_is_counted),
         CASE(what_is_left_of_free_locks_is_no_lock),
         CASE(a_key_that_is_named_twice_has_one_vote),
+        CASE(both_majorities_hold),
+        CASE(one_set_decides),
+        CASE(strays_are_no_locks),
         CASE(locks_are_sorted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
