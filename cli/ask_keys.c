@@ -11,8 +11,7 @@ static void on_found(struct rl_found *found, void *session) {
 
 int rl_ask_key(struct rl_session *session, struct rl_found *found, redlock_bytes key,
                struct rl_found_parts parts) {
-    int status =
-        rl_found_ask(found, session->client, session->args->nodes.n, key, parts, on_found, session);
+    int status = rl_found_ask(found, session->client, key, parts, on_found, session);
     status = status == 0 ? rl_session_wait(session) : status;
     return status == 0 || status == REDLOCK_ERR_NO_QUORUM
                ? 0

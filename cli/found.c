@@ -34,13 +34,19 @@ const char *rl_look_state(const redlock_node_info *info, const char *voting,
     return out;
 }
 
-/* A node that did not answer may have gone down since; that is the reason then. */
-static void look_at_node(struct rl_look_node *node_holder, const redlock_client *client,
-                         size_t index) {
+/* The client has nodes of other sets, too. */
+static redlock_node_info info_of(const redlock_client *client, const char *node) {
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-    int known = redlock_client_node(client, index, &info);
-    assert(known == 0);
-    (void)known;
+    size_t i = 0;
+    while (redlock_client_node(client, i, &info) == 0 && strcmp(info.node, node) != 0) {
+        i++;
+    }
+    return info;
+}
+
+/* A node that did not answer may have gone down since; that is the reason then. */
+static void look_at_node(struct rl_look_node *node_holder, const redlock_client *client) {
+    const redlock_node_info info = info_of(client, node_holder->s.node);
     node_holder->votes = info.voting != 0;
     node_holder->votes_in_ms = info.votes_in_ms;
     if (node_holder->s.status != 0 && info.up) {
@@ -64,24 +70,57 @@ bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_node *n
 }
 
 /* Readers hold it if a quorum of nodes says so: until fewer do. */
-static void look_for_readers(struct rl_look *look) {
-    const size_t quorum = look->n / 2 + 1;
-    int64_t lives[REDLOCK_NODES_MAX];
-    size_t count = 0;
-    for (size_t i = 0; i < look->n; i++) {
-        const redlock_node_holder *seen = &look->node_holders[i].s;
-        if (seen->status == 0 && seen->is_shared) {
-            size_t at = count++;
-            for (; at > 0 && lives[at - 1] < seen->remaining_ms; at--) {
-                lives[at] = lives[at - 1];
+static void look_for_readers(struct rl_look *look, const redlock_query *query) {
+    uint32_t living = 0, longest;
+    do { /* the one that lives longest of those that are left */
+        longest = REDLOCK_NODES_MAX;
+        for (uint32_t i = 0; i < look->n; i++) {
+            const redlock_node_holder *seen = &look->node_holders[i].s;
+            const bool is_left = seen->status == 0 && seen->is_shared && (living >> i & 1) == 0;
+            if (is_left && (longest == REDLOCK_NODES_MAX ||
+                            seen->remaining_ms > look->node_holders[longest].s.remaining_ms)) {
+                longest = i;
             }
-            lives[at] = seen->remaining_ms;
         }
+        living |= longest < REDLOCK_NODES_MAX ? UINT32_C(1) << longest : 0;
+        if (living != 0 && redlock_query_lacks(query, living) == 0) {
+            look->is_held = look->is_shared = true;
+            look->remaining_ms = look->node_holders[longest].s.remaining_ms;
+            return;
+        }
+    } while (longest < REDLOCK_NODES_MAX);
+}
+
+static void take_node(struct rl_look_node *node_holder) {
+    const redlock_node_holder *seen = &node_holder->s;
+    const char *text = seen->holder != NULL ? seen->holder : "";
+    tool_utf8_clean(text, strlen(text), node_holder->holder, sizeof node_holder->holder);
+    snprintf(node_holder->token, sizeof node_holder->token, "%s",
+             seen->token != NULL ? seen->token : "");
+}
+
+/* Whether a key is in the way of a lock: it holds something other than one of ours. */
+static bool hinders(const struct rl_look_node *node_holder) {
+    const redlock_node_holder *seen = &node_holder->s;
+    return seen->status == 0 && seen->is_held && !seen->is_shared && node_holder->token[0] == '\0';
+}
+
+/* All nodes that decide about the key. */
+static void take_nodes(struct rl_look *look, const redlock_query *query) {
+    uint32_t answered = 0, free = 0;
+    redlock_node_holder seen = REDLOCK_NODE_HOLDER_INIT;
+    for (; redlock_query_node(query, look->n, &seen) == 0; look->n++) {
+        struct rl_look_node *node_holder = &look->node_holders[look->n];
+        node_holder->s = seen;
+        take_node(node_holder);
+        look_at_node(node_holder, look->client);
+        look->answered += seen.status == 0;
+        answered |= seen.status == 0 ? UINT32_C(1) << look->n : 0;
+        free |= hinders(node_holder) ? 0 : UINT32_C(1) << look->n;
     }
-    if (count >= quorum) {
-        look->is_held = look->is_shared = true;
-        look->remaining_ms = lives[quorum - 1];
-    }
+    look->needed = redlock_query_lacks(query, 0);
+    look->is_answered = redlock_query_lacks(query, answered) == 0;
+    look->is_hindered = redlock_query_lacks(query, free) != 0;
 }
 
 static void on_query(redlock_query *query, int status, void *data) {
@@ -95,21 +134,9 @@ static void on_query(redlock_query *query, int status, void *data) {
         }
         tool_utf8_clean(holder, strlen(holder), look->holder, sizeof look->holder);
     }
-    for (size_t i = 0; i < look->n; i++) {
-        struct rl_look_node *node_holder = &look->node_holders[i];
-        node_holder->s = (redlock_node_holder)REDLOCK_NODE_HOLDER_INIT;
-        int known = redlock_query_node(query, i, &node_holder->s);
-        assert(known == 0);
-        (void)known;
-        const char *text = node_holder->s.holder != NULL ? node_holder->s.holder : "";
-        tool_utf8_clean(text, strlen(text), node_holder->holder, sizeof node_holder->holder);
-        snprintf(node_holder->token, sizeof node_holder->token, "%s",
-                 node_holder->s.token != NULL ? node_holder->s.token : "");
-        look_at_node(node_holder, look->client, i);
-        look->answered += node_holder->s.status == 0;
-    }
+    take_nodes(look, query);
     if (!look->is_held) {
-        look_for_readers(look);
+        look_for_readers(look, query);
     }
     for (size_t i = 0; i < look->n; i++) {
         look->holding += rl_look_is_holding(look, &look->node_holders[i]);
@@ -117,14 +144,13 @@ static void on_query(redlock_query *query, int status, void *data) {
     look->on_done(look, status, look->data);
 }
 
-int rl_look_at(struct rl_look *look, redlock_client *client, size_t n_nodes, redlock_bytes key,
-               rl_look_cb on_done, void *data) {
+int rl_look_at(struct rl_look *look, redlock_client *client, redlock_bytes key, rl_look_cb on_done,
+               void *data) {
     memset(look, 0, sizeof *look);
     look->client = client;
     look->on_done = on_done;
     look->data = data;
     look->key = key;
-    look->n = n_nodes;
     return redlock_query_holder(client, key.data, key.length, on_query, look);
 }
 
@@ -150,12 +176,11 @@ static bool name_hindrance(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX
     size_t count = 0;
     for (size_t i = 0; i < look->n; i++) {
         const struct rl_look_node *node_holder = &look->node_holders[i];
-        bool hinders = node_holder->s.status == 0 && node_holder->s.is_held &&
-                       !node_holder->s.is_shared && node_holder->token[0] == '\0';
-        first = hinders && first == NULL ? node_holder : first;
-        count += hinders;
+        const bool is_one = hinders(node_holder);
+        first = is_one && first == NULL ? node_holder : first;
+        count += is_one;
     }
-    if (look->n - count >= look->n / 2 + 1) {
+    if (!look->is_hindered || first == NULL) {
         return false;
     }
     snprintf(out, RL_LOOK_TEXT_MAX,
@@ -197,11 +222,10 @@ static void take_place(struct rl_line_place *place, const redlock_waiter *waiter
 }
 
 /* Why the first node without an answer did not answer. 0: all answered. */
-static int refusal_of(const redlock_query *query, size_t n_nodes, uint32_t *unanswered) {
+static int refusal_of(const redlock_query *query, uint32_t *unanswered) {
+    redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
     int refused = 0;
-    for (size_t i = 0; i < n_nodes; i++) {
-        redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
-        redlock_query_node(query, i, &node_holder);
+    for (size_t i = 0; redlock_query_node(query, i, &node_holder) == 0; i++) {
         refused = refused == 0 ? node_holder.status : refused;
         *unanswered |= node_holder.status != 0 ? UINT32_C(1) << i : 0;
     }
@@ -225,7 +249,7 @@ static void on_line_listed(redlock_query *query, int status, void *data) {
     }
     line->waiting = redlock_query_waiting(query);
     assert(line->waiting >= line->n);
-    line->refused = refusal_of(query, line->found->look.n, &line->unanswered);
+    line->refused = refusal_of(query, &line->unanswered);
     line->is_known = status == 0 || line->n > 0;
     part_done(line->found);
 }
@@ -247,7 +271,7 @@ const char *rl_line_who(const struct rl_line_place *place, char out[RL_LINE_WHO_
     return out;
 }
 
-static void take_reader(struct rl_readers *readers, const redlock_reader *reader, size_t quorum) {
+static void take_reader(struct rl_readers *readers, const redlock_reader *reader) {
     struct rl_reader *taken = &readers->readers[readers->n++];
     tool_utf8_clean(reader->holder, strlen(reader->holder), taken->who, sizeof taken->who);
     if (reader->token[0] != '\0') {
@@ -255,7 +279,7 @@ static void take_reader(struct rl_readers *readers, const redlock_reader *reader
     }
     taken->votes = reader->votes;
     taken->remaining_ms = reader->remaining_ms;
-    readers->holding += reader->votes >= quorum;
+    readers->holding += reader->remaining_ms != 0;
 }
 
 /* If no reader has a quorum, their keys are left over and the lock is not held. */
@@ -266,17 +290,17 @@ static void on_readers_listed(redlock_query *query, int status, void *data) {
     redlock_reader reader = REDLOCK_READER_INIT;
     uint32_t unanswered = 0;
     while (readers->n < RL_READERS_MAX && redlock_query_reader(query, readers->n, &reader) == 0) {
-        take_reader(readers, &reader, look->n / 2 + 1);
+        take_reader(readers, &reader);
     }
     readers->reading = redlock_query_reading(query);
     assert(readers->reading >= readers->n);
-    readers->refused = refusal_of(query, look->n, &unanswered);
+    readers->refused = refusal_of(query, &unanswered);
     readers->is_known = status == 0;
     look->is_held &= !look->is_shared || !readers->is_known || readers->holding > 0;
     part_done(found);
 }
 
-static void take_slot(struct rl_permits *permits, const redlock_slot *slot, size_t quorum) {
+static void take_slot(struct rl_permits *permits, const redlock_slot *slot) {
     assert(permits->n < REDLOCK_PERMITS_MAX);
     struct rl_permit *taken = &permits->slots[permits->n++];
     tool_utf8_clean(slot->holder, strlen(slot->holder), taken->who, sizeof taken->who);
@@ -288,7 +312,7 @@ static void take_slot(struct rl_permits *permits, const redlock_slot *slot, size
     taken->remaining_ms = slot->remaining_ms;
     taken->fence = slot->fence;
     taken->is_reserved = slot->is_reserved != 0;
-    taken->is_held = !taken->is_reserved && slot->votes >= quorum;
+    taken->is_held = !taken->is_reserved && slot->remaining_ms != 0;
     permits->held += taken->is_held;
     permits->reserved += taken->is_reserved;
 }
@@ -315,16 +339,17 @@ static int32_t agreed(const struct rl_permits *permits, size_t n) {
 static void on_slots_listed(redlock_query *query, int status, void *data) {
     struct rl_found *found = data;
     struct rl_permits *permits = &found->permits;
-    const size_t n_nodes = found->look.n;
+    size_t n_nodes = 0;
+    redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
     redlock_slot slot = REDLOCK_SLOT_INIT;
     uint32_t unanswered = 0;
     while (redlock_query_slot(query, permits->n, &slot) == 0) {
-        take_slot(permits, &slot, n_nodes / 2 + 1);
+        take_slot(permits, &slot);
     }
-    permits->refused = refusal_of(query, n_nodes, &unanswered);
-    for (size_t i = 0; i < n_nodes; i++) {
-        permits->answered += (unanswered >> i & 1) == 0;
-        permits->kept[i] = redlock_query_permits(query, i);
+    permits->refused = refusal_of(query, &unanswered);
+    for (; redlock_query_node(query, n_nodes, &node_holder) == 0; n_nodes++) {
+        permits->answered += (unanswered >> n_nodes & 1) == 0;
+        permits->kept[n_nodes] = redlock_query_permits(query, n_nodes);
     }
     permits->permits = agreed(permits, n_nodes);
     permits->free = (size_t)permits->permits;
@@ -337,10 +362,9 @@ static void on_slots_listed(redlock_query *query, int status, void *data) {
 
 static void on_kicks_looked(redlock_query *query, int status, void *data) {
     struct rl_kick_look *look = data;
+    redlock_node_holder seen = REDLOCK_NODE_HOLDER_INIT;
     (void)status; /* the value of any node will do */
-    for (size_t i = 0; i < look->n_nodes; i++) {
-        redlock_node_holder seen = REDLOCK_NODE_HOLDER_INIT;
-        redlock_query_node(query, i, &seen);
+    for (size_t i = 0; redlock_query_node(query, i, &seen) == 0; i++) {
         const bool is_there =
             seen.status == 0 && seen.is_held && strcmp(seen.holder, "(zset)") == 0;
         if (is_there && seen.remaining_ms > look->left_ms) {
@@ -350,11 +374,11 @@ static void on_kicks_looked(redlock_query *query, int status, void *data) {
     look->on_done(look, look->data);
 }
 
-int rl_kick_look_ask(struct rl_kick_look *look, redlock_client *client, size_t n_nodes,
-                     redlock_bytes name, rl_kick_look_cb on_done, void *data) {
+int rl_kick_look_ask(struct rl_kick_look *look, redlock_client *client, redlock_bytes name,
+                     rl_kick_look_cb on_done, void *data) {
     char key[RL_KICK_KEY_MAX];
     const size_t length = rl_kick_key(name, key);
-    *look = (struct rl_kick_look){.on_done = on_done, .data = data, .n_nodes = n_nodes};
+    *look = (struct rl_kick_look){.on_done = on_done, .data = data};
     return redlock_query_holder(client, key, length, on_kicks_looked, look);
 }
 
@@ -388,13 +412,13 @@ static void on_looked(struct rl_look *look, int status, void *data) {
     part_done(found);
 }
 
-int rl_found_ask(struct rl_found *found, redlock_client *client, size_t n_nodes, redlock_bytes key,
+int rl_found_ask(struct rl_found *found, redlock_client *client, redlock_bytes key,
                  struct rl_found_parts parts, rl_found_cb on_done, void *data) {
     memset(found, 0, sizeof *found);
     found->client = client;
     found->on_done = on_done;
     found->data = data;
-    int status = rl_look_at(&found->look, client, n_nodes, key, on_looked, found);
+    int status = rl_look_at(&found->look, client, key, on_looked, found);
     if (status != 0) {
         return status;
     }
@@ -408,8 +432,7 @@ int rl_found_ask(struct rl_found *found, redlock_client *client, size_t n_nodes,
         found->out += found->permits.refused == 0;
         ask_for_line(found, &found->permits_line, true);
     }
-    found->out +=
-        parts.kicks && rl_kick_look_ask(&found->kicks, client, n_nodes, key, on_kicks, found) == 0;
+    found->out += parts.kicks && rl_kick_look_ask(&found->kicks, client, key, on_kicks, found) == 0;
     return 0;
 }
 

@@ -39,9 +39,12 @@ struct rl_look {
     rl_look_cb on_done;
     void *data;
     redlock_bytes key;
-    size_t n;
+    size_t n;                 /* nodes that decide about the key, and */
+    size_t needed;            /* ... how many of them a quorum has, at least */
     size_t answered, holding; /* nodes; that have what the quorum has */
+    bool is_answered;         /* by a quorum */
     bool is_held;             /* by a quorum */
+    bool is_hindered;         /* keys that are none of ours make a quorum impossible */
     char token[RL_TOKEN_TEXT_MAX];
     char holder[RL_LOOK_VALUE_MAX];
     bool is_foreign; /* held by a client of another library: holder is its value */
@@ -61,8 +64,8 @@ struct rl_look {
 
 /* look and key live until on_done, whose status is that of the query. Returns what
  * redlock_query_holder() does. */
-int rl_look_at(struct rl_look *look, redlock_client *client, size_t n_nodes, redlock_bytes key,
-               rl_look_cb on_done, void *data);
+int rl_look_at(struct rl_look *look, redlock_client *client, redlock_bytes key, rl_look_cb on_done,
+               void *data);
 
 /* Why a node is down or may not vote, with the node's or the system's error. Returns out. */
 const char *rl_look_why(const redlock_node_info *info, char out[RL_LOOK_WHY_MAX]);
@@ -186,13 +189,12 @@ typedef void (*rl_kick_look_cb)(struct rl_kick_look *look, void *data);
 struct rl_kick_look {
     rl_kick_look_cb on_done;
     void *data;
-    size_t n_nodes;
     int64_t left_ms; /* until the notes end, a day after the last kick; 0: there are none */
 };
 
 /* look lives until on_done. Returns what redlock_query_holder() does. */
-int rl_kick_look_ask(struct rl_kick_look *look, redlock_client *client, size_t n_nodes,
-                     redlock_bytes name, rl_kick_look_cb on_done, void *data);
+int rl_kick_look_ask(struct rl_kick_look *look, redlock_client *client, redlock_bytes name,
+                     rl_kick_look_cb on_done, void *data);
 
 typedef void (*rl_found_cb)(struct rl_found *found, void *data);
 
@@ -218,7 +220,7 @@ struct rl_found_parts {
 };
 
 /* found and key live until on_done, which runs once, and never inside of this. */
-int rl_found_ask(struct rl_found *found, redlock_client *client, size_t n_nodes, redlock_bytes key,
+int rl_found_ask(struct rl_found *found, redlock_client *client, redlock_bytes key,
                  struct rl_found_parts parts, rl_found_cb on_done, void *data);
 
 /* Whether the nodes know anything of a lock, or of a semaphore, with this key. */

@@ -37,7 +37,7 @@ void rl_node_print_latency(const struct rl_look_node *node) {
 /* Without a quorum of answers the first line has already said so. */
 static void print_unknown(const struct rl_line *line, const struct rl_look *look,
                           const char *what) {
-    if (!line->is_known && look->answered >= look->n / 2 + 1) {
+    if (!line->is_known && look->is_answered) {
         printf("\n  %s is not known: %s\n", what, redlock_strerror(line->refused));
     }
 }
@@ -124,7 +124,7 @@ void rl_line_json(struct tool_json *json, const struct rl_line *line) {
 
 static void print_head(const struct rl_permits *permits, const struct rl_look *look) {
     char key[256];
-    const size_t quorum = look->n / 2 + 1, odd = permits->n - permits->held - permits->reserved;
+    const size_t quorum = look->needed, odd = permits->n - permits->held - permits->reserved;
     tool_utf8_clean(look->key.data, look->key.length, key, sizeof key);
     if (!permits->is_known) {
         printf("%s: permits are not known, %zu of %zu nodes answer (%zu needed)\n", key,

@@ -147,9 +147,9 @@ static void print_holder(const struct rl_found *found) {
     char key[256], held[RL_LOOK_TEXT_MAX];
     const struct rl_look *look = &found->look;
     tool_utf8_clean(look->key.data, look->key.length, key, sizeof key);
-    if (look->answered < look->n / 2 + 1) {
+    if (!look->is_answered) {
         printf("%s: not known, %zu of %zu nodes answer (%zu needed)\n", key, look->answered,
-               look->n, look->n / 2 + 1);
+               look->n, look->needed);
         for (size_t i = 0; i < look->n; i++) {
             if (look->node_holders[i].s.status != 0) {
                 printf("  %s: %s\n", look->node_holders[i].s.node, look->node_holders[i].why);
@@ -165,13 +165,24 @@ static void print_holder(const struct rl_found *found) {
     }
 }
 
+/* Whether the node has said who stands there. */
+static bool has_answered(const struct rl_line *line, const char *node) {
+    const struct rl_look *look = &line->found->look;
+    for (size_t i = 0; i < look->n; i++) {
+        if (strcmp(look->node_holders[i].s.node, node) == 0) {
+            return (line->unanswered >> i & 1) == 0;
+        }
+    }
+    return false;
+}
+
 /* A sentence for each oddity of where the line is. */
 static void print_home(const struct rl_line *line, const struct home *home) {
     const bool has_moved = home->now != home->usual;
     const redlock_node_info usual = node_of(home, home->usual);
     size_t elsewhere = 0;
     char sentence[512], why[RL_LOOK_WHY_MAX];
-    if (has_moved || (line->unanswered >> home->usual & 1) != 0) {
+    if (has_moved || !has_answered(line, usual.node)) {
         snprintf(sentence, sizeof sentence, "its home %s %s (%s)%s%s%s", usual.node,
                  usual.up ? "does not vote" : "cannot be reached", rl_look_why(&usual, why),
                  home->now < 0 ? "" : ": until it is back clients that wait stand in line at ",
@@ -311,7 +322,7 @@ static void print_json(const struct rl_found *found, const struct home *home) {
         JSON_KNOWN(is_known, INT, "waiting", found->line.waiting + found->permits_line.waiting),
         JSON_TEXT("home", home->now < 0 ? NULL : node_of(home, home->now).node),
         JSON_TEXT("usual_home", node_of(home, home->usual).node),
-        JSON_INT("answered", look->answered), JSON_INT("quorum", look->n / 2 + 1),
+        JSON_INT("answered", look->answered), JSON_INT("quorum", look->needed),
         JSON_INT("reserved", count_reserved(look)));
     tool_json_open(&json, "places", '[');
     places_json(&json, &found->line);

@@ -212,14 +212,14 @@ static int extend(struct script *script, struct rl_args *args) {
 /* The outcome of a release: 0: a quorum had the token; LOST: no quorum can have had it; UNKNOWN:
  * the deciding answers are missing. */
 static int judge_release(struct script *script) {
-    size_t n = script->session.args->nodes.n, quorum = n / 2 + 1;
-    size_t deleted = 0, gone = 0;
-    for (size_t i = 0; i < n; i++) {
-        redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
-        redlock_lock_outcome(script->lock, i, &outcome);
+    size_t n = 0, deleted = 0, gone = 0;
+    redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
+    for (size_t i = 0; redlock_lock_outcome(script->lock, i, &outcome) == 0; i++) {
+        n += outcome.vote != REDLOCK_VOTE_NONE; /* of another set */
         deleted += outcome.vote == REDLOCK_VOTE_GRANTED;
         gone += outcome.vote == REDLOCK_VOTE_REFUSED;
     }
+    const size_t quorum = n / 2 + 1;
     assert(deleted + gone <= n);
     return deleted >= quorum ? 0 : gone > n - quorum ? REDLOCK_ERR_LOST : REDLOCK_ERR_UNKNOWN;
 }

@@ -110,6 +110,15 @@ static bool all_nodes(const struct rl_session *session,
     return true;
 }
 
+size_t rl_session_nodes(const struct rl_session *session) {
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    size_t n = 0;
+    while (redlock_client_node(session->client, n, &info) == 0) {
+        n++;
+    }
+    return n;
+}
+
 static bool has_answered(const redlock_node_info *info) {
     return info->outstanding == 0;
 }
@@ -200,7 +209,7 @@ static int open_rotation(struct rl_session *session) {
 }
 
 static void say_refused(const struct rl_session *session, const redlock_event *event) {
-    for (size_t i = 0; i < session->args->nodes.n; i++) {
+    for (size_t i = 0; i < rl_session_nodes(session); i++) {
         redlock_node_info info = REDLOCK_NODE_INFO_INIT;
         if (redlock_client_node(session->client, i, &info) == 0 &&
             strcmp(info.node, event->node) == 0) {

@@ -46,6 +46,9 @@ struct rl_session {
 int rl_session_open(struct rl_session *session, struct rl_args *args);
 void rl_session_close(struct rl_session *session);
 
+/* How many nodes the client has: those of the set, however many were named. */
+size_t rl_session_nodes(const struct rl_session *session);
+
 /* Runs the loop until rl_session_done(). Returns session->status. */
 int rl_session_wait(struct rl_session *session);
 void rl_session_done(struct rl_session *session, int status);

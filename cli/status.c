@@ -34,7 +34,6 @@ static const char *held_by(const struct rl_found *found, char out[RL_LOOK_NAME_M
 static void print_head(const struct rl_found *found) {
     const struct rl_look *look = &found->look;
     char key[256], left[32], name[RL_LOOK_NAME_MAX];
-    size_t quorum = look->n / 2 + 1;
     size_t held = 0;
     int64_t reserved_ms = 0;
     for (size_t i = 0; i < look->n; i++) {
@@ -48,10 +47,10 @@ static void print_head(const struct rl_found *found) {
     if (look->is_held) {
         printf("%s: held by %s for another %s, on %zu of %zu nodes (%zu needed)\n", key,
                held_by(found, name), rl_say_duration((double)look->remaining_ms, left, sizeof left),
-               look->holding, look->n, quorum);
-    } else if (look->answered < quorum) {
+               look->holding, look->n, look->needed);
+    } else if (!look->is_answered) {
         printf("%s: not known, %zu of %zu nodes answer (%zu needed)\n", key, look->answered,
-               look->n, quorum);
+               look->n, look->needed);
     } else if (reserved_ms > 0) {
         printf("%s: just released, and kept for the next client for another %s\n", key,
                rl_say_duration((double)reserved_ms, left, sizeof left));
@@ -112,7 +111,7 @@ static void print_readers(const struct rl_found *found) {
     for (size_t i = 0; i < readers->n; i++) {
         const struct rl_reader *reader = &readers->readers[i];
         printf("    - %s", reader->who[0] != '\0' ? reader->who : "no name");
-        if (reader->votes >= look->n / 2 + 1) {
+        if (reader->remaining_ms != 0) {
             printf(" for another %s, on %zu of %zu nodes\n",
                    rl_say_duration((double)reader->remaining_ms, left, sizeof left), reader->votes,
                    look->n);
@@ -160,7 +159,7 @@ static void print_screen(const struct rl_found *found, const struct rl_kick_note
     if (has_permits) {
         printf("%s", shows_lock ? "\n" : "");
         rl_permits_print(permits, &found->permits_line, look, shows_lock);
-    } else if (!permits->is_known && look->answered >= look->n / 2 + 1) {
+    } else if (!permits->is_known && look->is_answered) {
         printf("\n  who holds permits is not known: %s\n", redlock_strerror(permits->refused));
     }
     for (size_t i = 0; i < kicks->n; i++) {
@@ -197,7 +196,7 @@ static void print_json(const struct rl_found *found, const struct rl_kick_notes 
         JSON_TEXT("holder", look->is_held && look->holder[0] != '\0' ? look->holder : NULL),
         JSON_TEXT_OR_NULL("token", look->token),
         JSON_IF(look->is_held, JSON_INT("remaining_ms", look->remaining_ms)),
-        JSON_INT("answered", look->answered), JSON_INT("quorum", look->n / 2 + 1));
+        JSON_INT("answered", look->answered), JSON_INT("quorum", look->needed));
     rl_line_json(&json, &found->line);
     tool_json_open(&json, "nodes", '[');
     for (size_t i = 0; i < look->n; i++) {

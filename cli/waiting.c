@@ -180,7 +180,7 @@ static void on_looked(struct rl_look *look, int status, void *data) {
     }
     if (status != 0) {
         snprintf(waiting->who, sizeof waiting->who, "%zu of %zu nodes answer, %zu are needed",
-                 look->answered, look->n, quorum_of(waiting));
+                 look->answered, look->n, look->needed);
     }
     uint64_t left_ms = look->remaining_ms > 0 ? (uint64_t)look->remaining_ms : 0;
     waiting->held_until_ms = uv_now(waiting->timer.loop) + left_ms;
@@ -198,7 +198,7 @@ static void on_timer(uv_timer_t *timer) {
         show(waiting);
         return;
     }
-    waiting->is_looking = rl_look_at(&waiting->look, waiting->client, waiting->args->nodes.n,
+    waiting->is_looking = rl_look_at(&waiting->look, waiting->client,
                                      waiting->keys.items[waiting->at], on_looked, waiting) == 0;
     waiting->look.reads = waiting->args->shared;
 }

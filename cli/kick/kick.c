@@ -72,13 +72,13 @@ static void show_meaning(const struct kick *kick) {
     shown_key(kick, key);
     if (strcmp(targets->what, "leftover") != 0) {
         say_cost(kick, key, who);
-    } else if (look->answered >= look->n / 2 + 1) {
+    } else if (look->is_answered) {
         rl_say("%s: no client has a quorum; %s is deleted", key, who);
     } else {
         rl_say(
             "%s: only %zu of %zu nodes answer (%zu needed): %s may hold it by the others, and "
             "then keeps it",
-            key, look->answered, look->n, look->n / 2 + 1, who);
+            key, look->answered, look->n, look->needed, who);
     }
     if (place != NULL) {
         rl_say("next in line is %s", rl_line_who(place, next));
@@ -92,9 +92,10 @@ static void show_meaning(const struct kick *kick) {
 /* -- Behind it -- */
 
 static void print_node(const struct kick *kick, size_t index, int node_width) {
-    const redlock_node_outcome outcome = rl_kick_outcome(&kick->targets, index);
+    const char *node = kick->found.look.node_holders[index].s.node;
+    const redlock_node_outcome outcome = rl_kick_outcome(&kick->targets, node);
     const char *not_noted = kick->not_noted[index];
-    printf("  %-*s", node_width, kick->found.look.node_holders[index].s.node);
+    printf("  %-*s", node_width, node);
     if (outcome.vote == REDLOCK_VOTE_GRANTED || outcome.vote == REDLOCK_VOTE_REFUSED) {
         printf("%-*s", KEY_WIDTH, outcome.vote == REDLOCK_VOTE_GRANTED ? "deleted" : "not there");
     } else {
@@ -160,7 +161,8 @@ static void print_json(const struct kick *kick, enum rl_kick_verdict verdict) {
                   JSON_TEXT("next", place != NULL && place->who[0] != '\0' ? place->who : NULL));
     tool_json_open(&json, "nodes", '[');
     for (size_t i = 0; i < look->n; i++) {
-        const redlock_node_outcome outcome = rl_kick_outcome(&kick->targets, i);
+        const redlock_node_outcome outcome =
+            rl_kick_outcome(&kick->targets, look->node_holders[i].s.node);
         const bool is_answered =
             outcome.vote == REDLOCK_VOTE_GRANTED || outcome.vote == REDLOCK_VOTE_REFUSED;
         tool_json_object(
@@ -332,7 +334,7 @@ static int kick_it(struct kick *kick, struct rl_args *args) {
     if (exit_status != 0) {
         return exit_status;
     }
-    const enum rl_kick_verdict verdict = rl_kick_verdict(&kick->targets, args->nodes.n);
+    const enum rl_kick_verdict verdict = rl_kick_verdict(&kick->targets, &kick->found.look);
     if (verdict == RL_KICK_GONE) {
         rl_kick_notes_withdraw(args, kick->keys.items[0], &kick->note);
     }

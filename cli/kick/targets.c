@@ -13,15 +13,17 @@
 
 /* -- What the nodes say -- */
 
-static redlock_node_outcome outcome_of(const struct rl_kick_target *target, size_t node) {
+static redlock_node_outcome outcome_of(const struct rl_kick_target *target, const char *node) {
     redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
-    if (target->lock != NULL) {
-        redlock_lock_outcome(target->lock, node, &outcome);
+    for (size_t i = 0; redlock_lock_outcome(target->lock, i, &outcome) == 0; i++) {
+        if (strcmp(outcome.node, node) == 0) {
+            return outcome;
+        }
     }
-    return outcome;
+    return (redlock_node_outcome)REDLOCK_NODE_OUTCOME_INIT;
 }
 
-redlock_node_outcome rl_kick_outcome(const struct rl_kick_targets *targets, size_t node) {
+redlock_node_outcome rl_kick_outcome(const struct rl_kick_targets *targets, const char *node) {
     redlock_node_outcome all = outcome_of(&targets->items[0], node);
     for (size_t i = 1; i < targets->n; i++) {
         const redlock_node_outcome one = outcome_of(&targets->items[i], node);
@@ -35,22 +37,22 @@ redlock_node_outcome rl_kick_outcome(const struct rl_kick_targets *targets, size
 }
 
 /* The continuation, for one target and for all. */
-static enum rl_kick_verdict verdict_of(const struct rl_kick_target *target, size_t n_nodes) {
+static enum rl_kick_verdict verdict_of(const struct rl_kick_target *target,
+                                       const struct rl_look *look) {
     size_t deleted = 0, unknown = 0;
-    for (size_t i = 0; i < n_nodes; i++) {
-        const redlock_node_outcome outcome = outcome_of(target, i);
+    for (size_t i = 0; i < look->n; i++) {
+        const redlock_node_outcome outcome = outcome_of(target, look->node_holders[i].s.node);
         deleted += outcome.vote == REDLOCK_VOTE_GRANTED;
         unknown += outcome.vote != REDLOCK_VOTE_GRANTED && outcome.vote != REDLOCK_VOTE_REFUSED;
     }
-    return unknown >= n_nodes / 2 + 1 ? RL_KICK_NOT_KNOWN
-           : deleted > 0              ? RL_KICK_DONE
-                                      : RL_KICK_GONE;
+    return unknown >= look->needed ? RL_KICK_NOT_KNOWN : deleted > 0 ? RL_KICK_DONE : RL_KICK_GONE;
 }
 
-enum rl_kick_verdict rl_kick_verdict(const struct rl_kick_targets *targets, size_t n_nodes) {
+enum rl_kick_verdict rl_kick_verdict(const struct rl_kick_targets *targets,
+                                     const struct rl_look *look) {
     enum rl_kick_verdict worst = RL_KICK_GONE;
     for (size_t i = 0; i < targets->n; i++) {
-        const enum rl_kick_verdict one = verdict_of(&targets->items[i], n_nodes);
+        const enum rl_kick_verdict one = verdict_of(&targets->items[i], look);
         worst = one > worst ? one : worst;
     }
     return worst;
@@ -61,11 +63,13 @@ enum rl_kick_verdict rl_kick_verdict(const struct rl_kick_targets *targets, size
 static bool is_answered(const struct rl_session *session, const void *data) {
     const struct rl_kick_targets *targets = data;
     bool is_answered = true;
+    (void)session;
     for (size_t i = 0; i < targets->n; i++) {
         const struct rl_kick_target *target = &targets->items[i];
         is_answered = is_answered && target->is_done;
-        for (size_t node = 0; node < session->args->nodes.n; node++) {
-            is_answered = is_answered && outcome_of(target, node).vote != REDLOCK_VOTE_PENDING;
+        redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
+        for (size_t node = 0; redlock_lock_outcome(target->lock, node, &outcome) == 0; node++) {
+            is_answered = is_answered && outcome.vote != REDLOCK_VOTE_PENDING;
         }
     }
     return is_answered;
@@ -235,10 +239,10 @@ static int nobody(const struct rl_found *found, const struct rl_args *args) {
             shown_key(found, key),
             rl_look_say(look, why) ? why : "its key is not a lock of this library");
     }
-    if (look->answered < look->n / 2 + 1) {
+    if (!look->is_answered) {
         return rl_fail(RL_EXIT_NO_QUORUM,
                        "%s: nothing is known of it: %zu of %zu nodes answer (%zu needed)",
-                       shown_key(found, key), look->answered, look->n, look->n / 2 + 1);
+                       shown_key(found, key), look->answered, look->n, look->needed);
     }
     return rl_fail(RL_EXIT_HELD, "%s: nobody holds it, there is nothing to kick",
                    shown_key(found, key));

@@ -62,10 +62,11 @@ enum rl_kick_verdict {
 /* key: a single one, as given. Returns 0 or an exit status. */
 int rl_kick_release(struct rl_session *session, const char *key, struct rl_kick_targets *targets);
 
-enum rl_kick_verdict rl_kick_verdict(const struct rl_kick_targets *targets, size_t n_nodes);
+enum rl_kick_verdict rl_kick_verdict(const struct rl_kick_targets *targets,
+                                     const struct rl_look *look);
 
 /* The result for all targets on one node: deleted (any of them), not there (none of them), or an
  * error. */
-redlock_node_outcome rl_kick_outcome(const struct rl_kick_targets *targets, size_t node);
+redlock_node_outcome rl_kick_outcome(const struct rl_kick_targets *targets, const char *node);
 
 #endif

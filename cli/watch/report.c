@@ -131,7 +131,7 @@ void rl_watch_report_change(const struct rl_watch_report *report, const struct r
              JSON_IF(has, JSON_INT("remaining_ms", item->left_ms)),
              JSON_IF(has, JSON_INT("votes", item->votes)),
              JSON_IF(change->from != NULL, JSON_TEXT("from", change->from->who))),
-         "%s", say_change(change, report->args->nodes.n, text));
+         "%s", say_change(change, report->n, text));
 }
 
 /* -- Other events -- */
@@ -140,14 +140,14 @@ void rl_watch_report_free(const struct rl_watch_report *report, size_t left_over
     char text[96] = "free";
     if (left_over > 0) {
         snprintf(text, sizeof text, "no client has a quorum; keys are left on %zu of %zu nodes",
-                 left_over, report->args->nodes.n);
+                 left_over, report->n);
     }
     tell(report, left_over > 0 ? "left_over" : "free", JSON_MEMBERS(JSON_INT("keys", left_over)),
          "%s", text);
 }
 
 void rl_watch_report_unknown(const struct rl_watch_report *report, size_t answered) {
-    const size_t n = report->args->nodes.n, quorum = n / 2 + 1;
+    const size_t n = report->n, quorum = report->needed;
     tell(report, "unknown",
          JSON_MEMBERS(JSON_INT("answered", answered), JSON_INT("quorum", quorum)),
          "not known, %zu of %zu nodes answer (%zu needed)", answered, n, quorum);
@@ -161,7 +161,7 @@ void rl_watch_report_kicked(const struct rl_watch_report *report, const struct r
 
 void rl_watch_report_node(const struct rl_watch_report *report, const redlock_node_info *info,
                           uint64_t voting) {
-    const size_t n = report->args->nodes.n, quorum = n / 2 + 1;
+    const size_t n = report->n, quorum = report->needed;
     char what[RL_LOOK_WHY_MAX + 32];
     tell(report, "node",
          JSON_MEMBERS(JSON_TEXT("node", info->node), JSON_BOOL("up", info->up != 0),

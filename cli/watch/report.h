@@ -15,6 +15,7 @@
 struct rl_watch_report {
     const struct rl_args *args;
     redlock_bytes key; /* of the events that are of one */
+    size_t n, needed;  /* nodes that decide about it, and a quorum of them; or all, of no key */
 };
 
 void rl_watch_report_change(const struct rl_watch_report *report, const struct rl_change *change);

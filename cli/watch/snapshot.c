@@ -63,11 +63,10 @@ static void take_holder(struct rl_snapshot *snapshot, const struct rl_look *look
     }
 }
 
-static void take_readers(struct rl_snapshot *snapshot, const struct rl_look *look,
-                         const struct rl_readers *readers) {
+static void take_readers(struct rl_snapshot *snapshot, const struct rl_readers *readers) {
     for (size_t i = 0; i < readers->n; i++) {
         const struct rl_reader *reader = &readers->readers[i];
-        if (reader->votes >= look->n / 2 + 1) { /* else a left-over */
+        if (reader->remaining_ms != 0) { /* else a left-over */
             add_holder(snapshot, RL_ITEM_READER, reader->token, reader->who, reader->votes,
                        reader->remaining_ms);
         }
@@ -180,7 +179,7 @@ void rl_snapshot_take(struct rl_snapshot *snapshot, const struct rl_found *found
     *snapshot = (struct rl_snapshot){0};
     look_for_left_overs(snapshot, &found->look);
     take_holder(snapshot, &found->look);
-    take_readers(snapshot, &found->look, &found->readers);
+    take_readers(snapshot, &found->readers);
     take_slots(snapshot, &found->permits);
     take_line(snapshot, &found->line);
     take_line(snapshot, &found->permits_line);

@@ -112,9 +112,8 @@ static void look_for_kicks(struct kicks *kicks) {
         kicks->is_wanted = true;
         return;
     }
-    kicks->is_busy =
-        rl_kick_look_ask(&kicks->look, kicks->session->client, kicks->session->args->nodes.n,
-                         kicks->report->key, on_looked, kicks) == 0;
+    kicks->is_busy = rl_kick_look_ask(&kicks->look, kicks->session->client, kicks->report->key,
+                                      on_looked, kicks) == 0;
 }
 
 static void open_kicks(struct kicks *kicks, struct rl_session *session,
@@ -195,8 +194,10 @@ static uint64_t voting(const struct watch *watch) {
 
 /* is_first: then healthy nodes get no line. */
 static void look_at_nodes(struct watch *watch, bool is_first) {
-    const struct rl_watch_report report = {.args = watch->session.args};
-    for (size_t i = 0; i < watch->session.args->nodes.n; i++) {
+    const size_t n = rl_session_nodes(&watch->session);
+    const struct rl_watch_report report = {
+        .args = watch->session.args, .n = n, .needed = n / 2 + 1};
+    for (size_t i = 0; i < n; i++) {
         redlock_node_info info = REDLOCK_NODE_INFO_INIT;
         redlock_client_node(watch->session.client, i, &info);
         const int before = watch->states[i], now = state_of(&info);
@@ -259,6 +260,8 @@ static uint64_t take(struct watched *watched) {
     const uint64_t interval_ms = (uint64_t)watched->watch->session.args->interval_ms;
     const uint64_t now_ms = uv_now(&watched->watch->session.loop);
     struct rl_snapshot now;
+    watched->report.n = found->look.n;
+    watched->report.needed = found->look.needed;
     if (found->status != 0) {
         if (watched->is_known || !watched->was_said) {
             rl_watch_report_unknown(&watched->report, found->look.answered);
@@ -298,8 +301,8 @@ static void on_timer(uv_timer_t *timer) {
     const bool looks_for_permits = watched->looks++ % PERMITS_EVERY == 0;
     const struct rl_found_parts parts = {.line = true,
                                          .permits = watched->is_semaphore || looks_for_permits};
-    const int status = rl_found_ask(&watched->found, session->client, session->args->nodes.n,
-                                    watched->report.key, parts, on_found, watched);
+    const int status = rl_found_ask(&watched->found, session->client, watched->report.key, parts,
+                                    on_found, watched);
     watched->is_looking = status == 0;
     if (status != 0) {
         stop(watched->watch, rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status)));
@@ -333,7 +336,8 @@ static void begin(struct watch *watch) {
         for (size_t j = 0; j < watch->words[i].count; j++) {
             struct watched *watched = &watch->items[at++];
             watched->watch = watch;
-            watched->report = (struct rl_watch_report){session->args, watch->words[i].items[j]};
+            watched->report =
+                (struct rl_watch_report){.args = session->args, .key = watch->words[i].items[j]};
             open_kicks(&watched->kicks, session, &watched->report);
             uv_timer_init(&session->loop, &watched->timer);
             watched->timer.data = watched;

@@ -128,6 +128,14 @@ REDLOCK_API int redlock_query_node(const redlock_query *query, size_t index,
 REDLOCK_API int redlock_query_quorum(const redlock_query *query, const char **token,
                                      const char **holder, int64_t *remaining_ms);
 
+/* How many more nodes than these a quorum needs, at least; 0: they are a quorum. nodes: bit i is
+ * the node that redlock_query_node() has under index i, whatever it answered. With no node, 0, it
+ * is the smallest quorum. A set of nodes has other nodes for other resources, and while its nodes
+ * are being changed a quorum is a majority of the old ones and one of the new ones.
+ *
+ * Returns that number; 0 if query is NULL. Since 0.1. */
+REDLOCK_API uint32_t redlock_query_lacks(const redlock_query *query, uint32_t nodes);
+
 #define REDLOCK_WAITERS_MAX 1024 /* that one query asks for */
 
 /* Asks every node for the waiters for a resource, in their order; changes nothing. Only the node

@@ -22,11 +22,17 @@ static int64_t remaining_ms(const redlock_query *query, const struct rl_query_lo
     return left_ms > since_ms ? (int64_t)(left_ms - since_ms) : 0;
 }
 
+/* How long a node has a key. */
+struct life {
+    int64_t ms;
+    uint32_t node;
+};
+
 /* Inserts a life into the array, sorted longest first; a key that never expires comes before all
  * others. */
-static void insert_life(int64_t lives[], uint32_t count, int64_t life) {
+static void insert_life(struct life lives[], uint32_t count, struct life life) {
     uint32_t at = count;
-    while (at > 0 && (uint64_t)lives[at - 1] < (uint64_t)life) { /* -1 is the largest then */
+    while (at > 0 && (uint64_t)lives[at - 1].ms < (uint64_t)life.ms) { /* -1 is the largest then */
         lives[at] = lives[at - 1];
         at--;
     }
@@ -87,25 +93,36 @@ static const struct rl_query_look *same_at(const redlock_query *query,
     return has_holder && is_same(&look->seen, &other->seen) ? other : NULL;
 }
 
-/* The number of servers that have what this look saw, and for how long a quorum of them will: of a
- * reservation, which needs no quorum, how long the longest of its keys lives. */
-static uint32_t count_votes(const redlock_query *query, const struct rl_query_look *look,
-                            int64_t *remaining) {
-    const uint32_t n = query->n_nodes, quorum = rl_votes_needed(&query->electorate);
-    int64_t lives[RL_NODES_MAX];
-    uint32_t count = 0, counted = 0;
-    for (uint32_t node = 0; node < n; node++) {
+/* Who has what a look saw. */
+struct votes {
+    uint32_t count; /* servers */
+    bool is_quorum;
+    int64_t remaining_ms; /* for how long they will be a quorum */
+};
+
+/* A reservation needs no quorum: how long the longest of its keys lives. */
+static struct votes count_votes(const redlock_query *query, const struct rl_query_look *look) {
+    struct life lives[RL_NODES_MAX];
+    struct votes votes = {.count = 0};
+    uint32_t counted = 0, living = 0;
+    for (uint32_t node = 0; node < query->n_nodes; node++) {
         const struct rl_query_look *other = same_at(query, look, node);
         const uint32_t bit = UINT32_C(1) << node;
         /* Of nodes that are one server only one counts. */
         if (other != NULL && ((query->client->duplicates[node] | bit) & counted) == 0) {
             counted |= bit;
-            insert_life(lives, count++, remaining_ms(query, other));
+            insert_life(lives, votes.count++, (struct life){remaining_ms(query, other), node});
         }
     }
-    const uint32_t needed = look->seen.is_reserved ? 1 : quorum;
-    *remaining = count >= needed ? lives[needed - 1] : 0;
-    return count;
+    for (uint32_t i = 0; i < votes.count && !votes.is_quorum; i++) {
+        living |= rl_bit(lives[i].node);
+        votes.is_quorum = rl_is_quorum(&query->electorate, living);
+        votes.remaining_ms = votes.is_quorum ? lives[i].ms : 0;
+    }
+    if (look->seen.is_reserved && votes.count > 0) {
+        votes.remaining_ms = lives[0].ms;
+    }
+    return votes;
 }
 
 /* -- Holders -- */
@@ -145,8 +162,8 @@ int redlock_query_quorum(const redlock_query *query, const char **token, const c
     const uint32_t n = query->n_nodes;
     for (uint32_t i = 0; i < n; i++) {
         const struct rl_query_look *look = &query->looks[i];
-        int64_t left_ms;
-        if (count_votes(query, look, &left_ms) < rl_votes_needed(&query->electorate)) {
+        const struct votes votes = count_votes(query, look);
+        if (!votes.is_quorum) {
             continue;
         }
         if (token != NULL) {
@@ -156,11 +173,32 @@ int redlock_query_quorum(const redlock_query *query, const char **token, const c
             *holder = look->seen.holder;
         }
         if (remaining != NULL) {
-            *remaining = left_ms;
+            *remaining = votes.remaining_ms;
         }
         return 1;
     }
     return 0;
+}
+
+uint32_t redlock_query_lacks(const redlock_query *query, uint32_t nodes) {
+    if (query == NULL) {
+        return 0;
+    }
+    const uint32_t members = rl_electors(&query->electorate);
+    uint32_t there = 0, lacking[2];
+    for (uint32_t i = 0; i < rl_bits_count(members); i++) {
+        there |= nodes & rl_bit(i) ? rl_bit(rl_bits_nth(members, i)) : 0;
+    }
+    for (int side = 0; side < 2; side++) {
+        const uint32_t all = query->electorate.sides[side];
+        const uint32_t needed = rl_quorum(rl_bits_count(all)), have = rl_bits_count(all & there);
+        lacking[side] = needed > have ? needed - have : 0;
+    }
+    /* A node of both sides fills both up. */
+    const uint32_t less = lacking[0] < lacking[1] ? lacking[0] : lacking[1];
+    const uint32_t both =
+        rl_bits_count(query->electorate.sides[0] & query->electorate.sides[1] & ~there);
+    return lacking[0] + lacking[1] - (both < less ? both : less);
 }
 
 /* -- Lists -- */
@@ -273,13 +311,11 @@ int redlock_query_waiter(const redlock_query *query, size_t index, redlock_waite
 /* -- Readers -- */
 
 static void list_readers(redlock_query *query) {
-    const uint32_t quorum = rl_votes_needed(&query->electorate);
     for (int with_quorum = 1; with_quorum >= 0; with_quorum--) {
         for (uint32_t i = 0; i < query->n_looks; i++) {
             const struct rl_query_look *look = &query->looks[i];
-            int64_t remaining;
             if (look->is_one && !is_listed(query, look) &&
-                (count_votes(query, look, &remaining) >= quorum) == with_quorum) {
+                count_votes(query, look).is_quorum == with_quorum) {
                 query->listed[query->n_listed++] = (uint16_t)i;
             }
         }
@@ -302,7 +338,9 @@ int redlock_query_reader(const redlock_query *query, size_t index, redlock_reade
         return REDLOCK_ERR_INVALID;
     }
     redlock_reader full = {.token = look->seen.token, .holder = look->seen.holder};
-    full.votes = count_votes(query, look, &full.remaining_ms);
+    const struct votes votes = count_votes(query, look);
+    full.votes = votes.count;
+    full.remaining_ms = votes.remaining_ms;
     return rl_sized_give(reader, reader->size, &full, sizeof full);
 }
 
@@ -326,21 +364,20 @@ static redlock_slot slot_of(const redlock_query *query, uint32_t number) {
     redlock_slot slot = {.number = (int32_t)number, .token = "", .holder = ""};
     for (uint32_t node = 0; node < query->n_nodes; node++) {
         const struct rl_query_look *look = slot_at(query, node, number);
-        int64_t remaining = 0;
         if (look == NULL) {
             continue;
         }
         slot.fence = look->fence > slot.fence ? look->fence : slot.fence;
         const bool is_first = slot.votes == 0, is_reserved = look->seen.is_reserved;
-        const uint32_t votes = count_votes(query, look, &remaining);
+        const struct votes votes = count_votes(query, look);
         /* A holder takes precedence over a reservation for the next client. */
         const bool is_better =
-            slot.is_reserved == is_reserved ? votes > slot.votes : slot.is_reserved;
+            slot.is_reserved == is_reserved ? votes.count > slot.votes : slot.is_reserved;
         if (is_first || is_better) {
             slot.token = look->seen.token;
             slot.holder = look->seen.holder;
-            slot.votes = votes;
-            slot.remaining_ms = remaining;
+            slot.votes = votes.count;
+            slot.remaining_ms = votes.remaining_ms;
             slot.is_reserved = is_reserved;
         }
     }

@@ -118,6 +118,20 @@ says '... and has all nodes' "^redlock_node_up{node=\"127.0.0.1:$(port 1)\"} 1" 
 says 'doctor judges each set' '^ok  *number  *set first: an odd number: 1 may fail' "$out"
 says '... by its own majority' '^[a-z]*  *quorum  *set b: .* 2 are needed' "$out"
 says '... and says which node is in which' "^127.0.0.1:$(port 3)  *first " "$out"
+for begin in '5' '1 2 3' '1 2 3 4 5 6'; do
+    use $begin
+    "$redlock" status $held >"$out" 2>"$err" || echo "with nodes $begin: status $?" >>"$out"
+    [ "$(grep -c '^h[1-6]: held by .*, on [23] of 3 nodes (2 needed)$' "$out")" = 6 ] && [ "$(grep -c '^  127' "$out")" = 18 ]
+    result "status asks the nodes of the key's set, by way of nodes $begin" $? "$out"
+done
+"$redlock" status --json h1 >"$out" 2>"$err"
+says '... as JSON' '"answered": 3, "quorum": 2, ' "$out"
+token=$("$redlock" acquire --ttl 3800ms --max-ttl 4s --wait 20s doomed)
+status 'kick counts them, too' 0 "$redlock" kick --yes --reason test doomed
+says '... and their notes' '^  127.0.0.1:[0-9]*  *deleted  *noted$' "$out"
+"$redlock" status doomed >"$out" 2>"$err"
+says '... which any node has' 'kicked' "$out"
+status 'a release of what is gone' 75 "$redlock" release doomed "$token"
 use 1 2 3
 
 status 'resize without a name' 64 "$redlock" set resize --yes $(list 1 2)

@@ -186,6 +186,7 @@ static void tokens(void **state) {
         STATUS(redlock_query_holder(world.client, "a", 1, NULL, NULL)),
         STATUS(redlock_query_node(NULL, 0, &node_holder)),
         NOTHING(redlock_query_quorum(NULL, NULL, NULL, NULL)),
+        NOTHING(redlock_query_lacks(NULL, 0)),
         STATUS(redlock_node_holder_init(NULL, sizeof(redlock_node_holder))),
         STATUS(redlock_query_waiters(NULL, "a", 1, 1, ignore_query, NULL)),
         STATUS(redlock_query_waiters(world.client, NULL, 1, 1, ignore_query, NULL)),
