@@ -12,6 +12,7 @@
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
 #include "nodes/membership.h"
+#include "nodes/notification.h"
 #include "nodes/sets.h"
 #include "nodes/tls.h"
 #include "redis/node.h"
@@ -153,6 +154,7 @@ static void adopt(redlock_client *client) {
             rl_place_update(client->nodes[i]);
         }
     }
+    rl_notification_nodes_changed(client);
     rl_line_nodes_changed(client);
 }
 

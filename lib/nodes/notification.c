@@ -102,6 +102,14 @@ static void subscription_confirmed(redlock_client *client, struct rl_subscriptio
     }
 }
 
+void rl_notification_nodes_changed(redlock_client *client) {
+    RL_EACH(struct rl_subscription, subscription, &client->notifications.subscriptions, link) {
+        if (!subscription->is_ending) {
+            subscription_confirmed(client, subscription);
+        }
+    }
+}
+
 /* A node will report nothing more about the subscription. */
 static void lost_node(redlock_client *client, struct rl_subscription *subscription) {
     if (subscription->is_ending && subscription->channel.asked == 0) {

@@ -18,7 +18,7 @@
  *
  * Can a release be missed while the nodes work? A release before a quorum has confirmed the
  * subscription is not received: at the moment of confirmation every watcher is therefore notified,
- * whatever has happened.
+ * whatever has happened. The same holds when other nodes come to decide about the resource.
  *
  * Can notifications make a storm? No: only releases of held locks are published, and only those of
  * elections, not the clean-up after a failed attempt. It takes a quorum of nodes, as many as a
@@ -48,6 +48,10 @@ void rl_notification_due(struct rl_deadline *item, uint64_t now_ns);
 bool rl_notification_watch(redlock_client *client, struct rl_watcher *watcher,
                            struct rl_resource *resource);
 void rl_notification_unwatch(redlock_client *client, struct rl_watcher *watcher);
+
+/* Other nodes may decide about a resource now: those that have confirmed its subscription may have
+ * become a quorum, or be none any more. */
+void rl_notification_nodes_changed(redlock_client *client);
 
 /* Ends all notifications. Locks may still be stepped afterwards; a later message about a resource
  * ends its connection. */

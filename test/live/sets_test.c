@@ -126,14 +126,22 @@ static uint32_t nodes_with(const struct live *live, const char *key, const char 
 }
 
 struct asked {
-    int count, status;
+    int count, status, has_quorum;
+    uint32_t nodes, needed, lacks; /* how many decide; the smallest quorum; besides who answered */
     char token[REDLOCK_TOKEN_LENGTH + 1];
 };
 
 static void on_holder(redlock_query *query, int status, void *data) {
     struct asked *asked = data;
     const char *token = "";
-    redlock_query_quorum(query, &token, NULL, NULL);
+    redlock_node_holder seen = REDLOCK_NODE_HOLDER_INIT;
+    uint32_t answered = 0;
+    asked->has_quorum = redlock_query_quorum(query, &token, NULL, NULL);
+    for (; redlock_query_node(query, asked->nodes, &seen) == 0; asked->nodes++) {
+        answered |= seen.status == 0 ? UINT32_C(1) << asked->nodes : 0;
+    }
+    asked->needed = redlock_query_lacks(query, 0);
+    asked->lacks = redlock_query_lacks(query, answered);
     snprintf(asked->token, sizeof asked->token, "%s", token);
     asked->count++;
     asked->status = status;
@@ -148,6 +156,9 @@ static void check_holder(struct live *live, const char *name, const redlock_lock
     LIVE_UNTIL(live, asked.count == 1);
     LIVE_STATUS(asked.status, 0);
     assert_string_equal(asked.token, redlock_lock_token(lock));
+    assert_int_equal(asked.nodes, 3);
+    assert_int_equal(asked.needed, 2);
+    assert_int_equal(asked.lacks, 0);
     assert_true(home >= 0);
     const char *url = live_node(live->client, (size_t)home).node;
     for (size_t i = 0; i < live->n; i++) {
@@ -313,6 +324,21 @@ static void a_set_is_added_under_holds(void **state) {
     live_end(live);
 }
 
+/* Two old nodes are down, so that none of the others' keys is a lock. */
+static void check_old_side_is_lacking(struct live *live, const char *name) {
+    struct asked asked = {0};
+    for (size_t i = 2; i < 6; i++) {
+        live_tell(live, i, "SET %s %040d PX 100000", name, 7);
+    }
+    LIVE_STATUS(redlock_query_holder(live->client, name, strlen(name), on_holder, &asked), 0);
+    LIVE_UNTIL(live, asked.count == 1);
+    LIVE_STATUS(asked.status, REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(asked.has_quorum, 0);
+    assert_int_equal(asked.nodes, 6);
+    assert_int_equal(asked.needed, 4);
+    assert_int_equal(asked.lacks, 1);
+}
+
 /* While joint, a majority of the new set alone, or of the old one alone, is not enough. */
 static void who_moves_needs_both_sets(void **state) {
     struct live *live = *state;
@@ -339,6 +365,7 @@ static void who_moves_needs_both_sets(void **state) {
     live_kill(live, 1);
     LIVE_UNTIL(live, live_up(live->client) == 4);
     LIVE_STATUS(live_acquire(live, one, &once), REDLOCK_ERR_NO_QUORUM);
+    check_old_side_is_lacking(live, moves);
     redlock_lock_free(one);
     redlock_lock_free(other);
     live_end(live);
