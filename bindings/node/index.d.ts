@@ -95,7 +95,7 @@ export class Lock implements AsyncDisposable {
   readonly signal: AbortSignal;
   /** Extends it to `ttl` from now, default the ttl that it was acquired with. The validity left. */
   extend(ttl?: number): Promise<number>;
-  /** Makes a reader the writer if nobody else reads; tries once. */
+  /** Makes a reader the writer if nobody else reads; tries once, and may fail right after another's release. */
   upgrade(): Promise<number>;
   /** Makes the writer a reader, without a gap. */
   downgrade(): Promise<number>;

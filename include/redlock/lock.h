@@ -251,7 +251,8 @@ REDLOCK_API int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, v
  * a fence then has a new one, larger than its reader's fence and all earlier ones: call
  * redlock_lock_fence() again. The callback's status:
  *     0                          held exclusively; validity is not shorter than before
- *     REDLOCK_ERR_HELD           others read, and it is held shared as before
+ *     REDLOCK_ERR_HELD           others read, or have released a moment ago and a node has yet to
+ *                                execute that; it is held shared as before
  *     REDLOCK_ERR_WOULD_DEADLOCK
  *                                the same, and another reader has tried recently (5 s): one of the
  *                                two must release

@@ -80,8 +80,8 @@ class Lock(LockBase):
         self._client._call(self._prolong(lib.py_extend, round(ttl * 1000)))
 
     def upgrade(self) -> None:
-        """Makes a reader's hold exclusive if nobody else reads. It tries once: HeldError,
-        WouldDeadlockError and UnknownError leave it a reader's."""
+        """Makes a reader's hold exclusive if nobody else reads. It tries once: HeldError, also right after
+        another's release, WouldDeadlockError and UnknownError leave it a reader's."""
         self._client._call(self._prolong(lib.py_upgrade))
 
     def downgrade(self) -> None:

@@ -47,8 +47,8 @@ class Lock(LockBase):
         await self._client._call(self._prolong(lib.py_extend, round(ttl * 1000)))
 
     async def upgrade(self) -> None:
-        """Makes a reader's hold exclusive if nobody else reads. It tries once: HeldError,
-        WouldDeadlockError and UnknownError leave it a reader's."""
+        """Makes a reader's hold exclusive if nobody else reads. It tries once: HeldError, also right after
+        another's release, WouldDeadlockError and UnknownError leave it a reader's."""
         await self._client._call(self._prolong(lib.py_upgrade))
 
     async def downgrade(self) -> None:
