@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 static void on_wake(uv_async_t *wake) {
     struct py_loop *loop = wake->data;
@@ -50,19 +51,16 @@ void py_loop_wake(struct py_loop *loop) {
     uv_async_send(&loop->wake);
 }
 
-int py_loop_next(struct py_loop *loop, struct py_item *copy) {
+unsigned py_loop_next(struct py_loop *loop, uint64_t *id) {
     struct py_item *item = loop->first;
     if (item == NULL) {
         return 0;
     }
+    const unsigned events = item->events;
     loop->first = item->next;
-    copy->id = item->id;
-    copy->events = item->events;
-    copy->done = item->done;
-    copy->extended = item->extended;
-    copy->lost = item->lost;
+    *id = item->id;
     item->events = 0;
-    return 1;
+    return events;
 }
 
 static void note(struct py_item *item, enum py_event event) {
@@ -84,8 +82,9 @@ static void lost(struct py_item *item, int status) {
     note(item, PY_LOST);
 }
 
-/* Its validity, for all threads. */
+/* Its validity and its fence, for all threads. */
 static void look(struct py_item *item, const redlock_lock *lock) {
+    atomic_store(&item->fence, redlock_lock_fence(lock));
     atomic_store(&item->valid_until_ns, redlock_lock_valid_until_ns(lock));
 }
 
@@ -95,8 +94,10 @@ static void on_client(redlock_client *client, int status, void *data) {
 }
 
 static void on_done(redlock_lock *lock, int status, void *data) {
-    look(data, lock);
-    done(data, status);
+    struct py_item *item = data;
+    look(item, lock);
+    memcpy(item->token, redlock_lock_token(lock), sizeof item->token);
+    done(item, status);
 }
 
 static void on_lost(redlock_lock *lock, int status, void *data) {
@@ -148,6 +149,10 @@ int64_t py_left_ns(const struct py_item *item) {
     const uint64_t until_ns = atomic_load(&item->valid_until_ns);
     const uint64_t now_ns = redlock_now_ns();
     return until_ns > now_ns ? (int64_t)(until_ns - now_ns) : 0;
+}
+
+uint64_t py_fence(const struct py_item *item) {
+    return atomic_load(&item->fence);
 }
 
 int py_open(redlock_client **client, const redlock_client_options *options, struct py_item *item) {
