@@ -72,7 +72,9 @@ struct rl_args {
     int64_t connect_timeout_ms;
     int64_t fence_retention_ms;
     int64_t at_least_ms; /* how long run holds the lock in any case */
-    int64_t repeat_ms;   /* the pause, if is_repeated */
+    const char *health;  /* NULL: none */
+    int64_t health_interval_ms;
+    int64_t repeat_ms; /* the pause, if is_repeated */
     int64_t conflict_status;
     int64_t permits; /* of the semaphore; 0: it is a lock */
     int64_t take;

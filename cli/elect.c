@@ -146,13 +146,13 @@ static void report_lost(const struct elect *elect, const char *message) {
 }
 
 /* The leadership is still ours, and we keep it while the command is terminated: see work.h. */
-static void on_due(void *data) {
+static void on_due(const char *why, void *data) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct elect *elect = data;
     char message[RL_REPORT_MAX];
     elect->is_lost = elect->is_kept = true;
     redlock_election_message(elect->election, sentence, sizeof sentence);
-    report_lost(elect, rl_report_not_renewed(sentence, message));
+    report_lost(elect, why != NULL ? why : rl_report_not_renewed(sentence, message));
 }
 
 static void start(struct elect *elect) {

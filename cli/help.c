@@ -247,10 +247,8 @@ void rl_help_show(enum rl_command_name command, const struct tool_options *optio
     const struct rl_command *help = &rl_commands[command];
     printf("Usage: redlock %s %s\n\n%s\nOptions:\n", help->name, help->usage, help->text);
     tool_options_help(options, command);
-    printf(
-        "TIME is a number with a unit: 500ms, 10s, 5m, 2h, 1d. Options of all\n"
-        "commands (nodes, passwords, TLS, guard): redlock help options\n\n%s",
-        help->more);
+    printf("TIME: 500ms, 10s, 5m, 2h, 1d. Nodes, passwords, TLS: redlock help options\n\n%s",
+           help->more);
 }
 
 int rl_help_check_words(const struct rl_args *args) {

@@ -117,6 +117,14 @@ void rl_report_guard(const struct rl_report *report, const char *what, const cha
     }
 }
 
+void rl_report_unhealthy(const struct rl_report *report, const char *how, int failures, int most) {
+    char shown[128];
+    EVENT(report, "unhealthy", JSON_INT("failures", failures), JSON_TEXT("message", how));
+    if (report->args->verbose) {
+        rl_say("%s: --health failed, %d of %d: %s", clean(report, shown), failures, most, how);
+    }
+}
+
 void rl_report_ended(const struct rl_report *report, int exit_status) {
     char shown[128];
     EVENT(report, "ended", JSON_INT("exit_status", exit_status));

@@ -41,6 +41,8 @@ void rl_report_kicked(const struct rl_report *report, const char *message);
 /* The guard process was "killed" or "stopped". why_no_other: NULL if another has replaced it.
  * Always reported. */
 void rl_report_guard(const struct rl_report *report, const char *what, const char *why_no_other);
+/* A check of --health failed, so many times in a row. */
+void rl_report_unhealthy(const struct rl_report *report, const char *how, int failures, int most);
 void rl_report_ended(const struct rl_report *report, int exit_status);
 void rl_report_released(const struct rl_report *report, int status, const char *message);
 

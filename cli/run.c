@@ -105,13 +105,16 @@ static void on_lost(redlock_lock *lock, int status, void *data) {
 }
 
 /* The lock is still ours, and we keep it while the command is terminated: see work.h. */
-static void on_due(void *data) {
+static void on_due(const char *why, void *data) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct run *run = data;
     char message[RL_REPORT_MAX];
-    lose(
-        run, REDLOCK_ERR_EXPIRED,
-        rl_report_not_renewed(redlock_lock_message(run->lock, sentence, sizeof sentence), message));
+    if (why != NULL) {
+        lose(run, REDLOCK_ERR_SILENT, why);
+        return;
+    }
+    redlock_lock_message(run->lock, sentence, sizeof sentence);
+    lose(run, REDLOCK_ERR_EXPIRED, rl_report_not_renewed(sentence, message));
 }
 
 static void on_renew(redlock_lock *lock, int status, void *data) {

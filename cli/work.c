@@ -44,9 +44,10 @@ static uint64_t due_ns(const struct rl_work *work) {
 static void finish(struct rl_work *work) {
     assert(work->child.is_gone);
     if (work->is_guarded && !work->is_ending && redlock_now_ns() >= due_ns(work)) {
-        work->plan.on_due(work->plan.data); /* we were stopped, and the guard was not */
+        work->plan.on_due(NULL, work->plan.data); /* we were stopped, and the guard was not */
     }
     rl_guard_kill(&work->guard);
+    rl_health_close(&work->health);
     work->is_working = false;
     rl_terminal_take(&work->terminal, work->child.pid);
     rl_terminal_close(&work->terminal);
@@ -140,12 +141,23 @@ void rl_work_lost(struct rl_work *work) {
     arm(work);
 }
 
+static void end_early(struct rl_work *work, const char *why) {
+    work->plan.on_due(why, work->plan.data);
+    rl_work_lost(work);
+}
+
+static void on_unhealthy(const char *why, void *data) {
+    struct rl_work *work = data;
+    if (!work->is_ending) {
+        end_early(work, why);
+    }
+}
+
 static void on_timer(uv_timer_t *timer) {
     struct rl_work *work = timer->data;
     bool is_due = work->is_guarded && !work->is_ending && redlock_now_ns() >= due_ns(work);
     if (is_due && !rl_child_is_gone(&work->child)) {
-        work->plan.on_due(work->plan.data);
-        rl_work_lost(work);
+        end_early(work, NULL);
     } else {
         look(work);
     }
@@ -263,8 +275,8 @@ static void reap(struct rl_work *work) {
             if (!is_stopped) {
                 rl_guard_forget(&work->guard); /* its number may be another process's from now on */
             }
-        } else if (pid != work->child.pid) {
-            continue; /* an orphan that has become ours */
+        } else if (rl_health_reaped(&work->health, pid, status) || pid != work->child.pid) {
+            continue; /* a check, or an orphan that has become ours */
         } else if (WIFSTOPPED(status)) {
             on_stopped(work, WSTOPSIG(status));
         } else {
@@ -416,6 +428,10 @@ int rl_work_start(struct rl_work *work, const struct rl_grant *grant) {
     uv_timer_init(work->plan.loop, &work->timer);
     work->timer.data = work;
     rl_terminal_open(&work->terminal);
+    rl_health_open(&work->health, &(struct rl_health_plan){.loop = work->plan.loop,
+                                                           .report = work->plan.report,
+                                                           .on_unhealthy = on_unhealthy,
+                                                           .data = work});
     arm(work);
     return 0;
 }

@@ -44,7 +44,7 @@
  * possible after all, until the group is empty. It is not the library's on_lost that begins the
  * end: a lock whose loss is reported is released, and nodes that come back would grant it to the
  * next client during the grace. on_lost comes after SIGKILL, or because a majority has forgotten
- * the keys; then nothing can keep others out. */
+ * the keys; then nothing can keep others out. So it is for work that is not well (health.h). */
 #ifndef RL_CLI_WORK_H
 #define RL_CLI_WORK_H
 
@@ -54,6 +54,7 @@
 
 #include "child.h"
 #include "guard.h"
+#include "health.h"
 #include "report.h"
 #include "signals.h"
 #include "terminal.h"
@@ -72,7 +73,8 @@ struct rl_work_plan {
     uv_loop_t *loop;
     const struct rl_report *report; /* with the arguments: what runs under which lock */
     const char *holder;             /* that is stored with the token */
-    void (*on_due)(void *data); /* it was not renewed in time, the command is about to be ended */
+    void (*on_due)(const char *why, void *data); /* the command is about to be ended; NULL: the lock
+                                                    was not renewed in time */
     rl_work_cb on_end;
     void *data;
 };
@@ -91,6 +93,7 @@ struct rl_work {
     char token[REDLOCK_TOKEN_LENGTH + 1]; /* "": not started */
     struct rl_child child;
     struct rl_guard guard;
+    struct rl_health health;
     struct rl_terminal terminal;
     struct rl_signals deaths;  /* SIGCHLD: from when the child begins */
     struct rl_signals signals; /* the others: from when the command does */

@@ -30,7 +30,7 @@
 
 #include "tool/option.h"
 
-#define TOOL_OPTIONS_MAX 48
+#define TOOL_OPTIONS_MAX 56
 #define TOOL_ERROR_MAX 1024
 
 /* Where a value came from. */

@@ -51,6 +51,8 @@ export interface AcquireOptions {
   renew?: number;
   /** The lock ends after so much time, however often it is extended. Default Infinity. */
   maxHold?: number;
+  /** It is not renewed if `lock.alive()` was not called for so long. Default 0, no limit. */
+  maxSilence?: number;
   /** Locks of one owner (a number above 0) share a hold. */
   owner?: number;
   /** The grant has a fence: `lock.fence`. Default false. */
@@ -95,6 +97,8 @@ export class Lock implements AsyncDisposable {
   readonly signal: AbortSignal;
   /** Extends it to `ttl` from now, default the ttl that it was acquired with. The validity left. */
   extend(ttl?: number): Promise<number>;
+  /** A sign of life, for `maxSilence`: call it where the work makes progress. Throws the loss's error. */
+  alive(): void;
   /** Makes a reader the writer if nobody else reads; tries once, and may fail right after another's release. */
   upgrade(): Promise<number>;
   /** Makes the writer a reader, without a gap. */
@@ -170,6 +174,7 @@ export class LostError extends RedlockError {}
 export class UnknownError extends RedlockError {}
 /** `maxHold` is over. */
 export class MaxHoldError extends RedlockError {}
+export class SilentError extends RedlockError {}
 /** The semaphore has another number of permits. */
 export class PermitsError extends RedlockError {}
 

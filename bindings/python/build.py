@@ -23,7 +23,8 @@ OPTIONS = {
         int mode; int32_t permits, take;""",
     "redlock_acquire_options": """
         int64_t ttl_ms, tries, wait_ms, delay_ms, jitter_ms, min_validity_ms;
-        int auto_extend; int64_t renew_ms, max_hold_ms; uint64_t owner; int fencing;""",
+        int auto_extend; int64_t renew_ms, max_hold_ms; uint64_t owner; int fencing;
+        int64_t max_silence_ms;""",
     "redlock_election_options": """
         const void *name; size_t name_length; const char *candidate;
         int64_t ttl_ms, renew_ms, poll_ms; int fencing;""",
@@ -55,6 +56,7 @@ int redlock_metrics_format(const redlock_client *client, int text, char *buffer,
 int32_t redlock_lock_slot(const redlock_lock *lock, size_t index);
 const char *redlock_lock_message(const redlock_lock *lock, char *buffer, size_t size);
 int redlock_lock_attempt_status(const redlock_lock *lock);
+int redlock_lock_alive(redlock_lock *lock);
 
 void redlock_election_free(redlock_election *election);
 int redlock_election_campaign(redlock_election *election);

@@ -163,6 +163,7 @@ typedef struct redlock_mutex_options {
      *     REDLOCK_ERR_EXPIRED    validity is about to end; it was not extended in time
      *     REDLOCK_ERR_LOST       an extension found that too many nodes no longer have the token
      *     REDLOCK_ERR_MAX_HOLD   max_hold_ms is over
+     *     REDLOCK_ERR_SILENT     no sign of life for max_silence_ms
      * Default NULL. */
     redlock_mutex_cb on_lost;
     void *lost_data;
@@ -174,12 +175,16 @@ typedef struct redlock_mutex_options {
     /* As in redlock_acquire_options. fencing: set it in all mutex objects that one owner may hold
      * at the same time, because the hold they share has one fence or none. Default 0. */
     int fencing;
+
+    /* As in redlock_acquire_options; a sign is redlock_mutex_alive(), a lock or an extension: not a
+     * lock of an owner that has locked already. Default 0. */
+    int64_t max_silence_ms;
 } redlock_mutex_options;
 
 #define REDLOCK_MUTEX_OPTIONS_INIT                                                                \
     {                                                                                             \
         sizeof(redlock_mutex_options), 10000, 1, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, 50, 100, \
-            1, REDLOCK_OWNER_THREAD, NULL, NULL, NULL, 0, 0                                       \
+            1, REDLOCK_OWNER_THREAD, NULL, NULL, NULL, 0, 0, 0                                    \
     }
 
 /* REDLOCK_MUTEX_OPTIONS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
@@ -230,7 +235,7 @@ REDLOCK_API int redlock_mutex_free(redlock_mutex *mutex);
  *     REDLOCK_ERR_EXPIRED       a quorum granted it too late; only with timeout_ms 0
  *     REDLOCK_ERR_CANCELED      the client was closed
  *     REDLOCK_ERR_LOST          the caller's last hold was lost, and is not unlocked yet
- *     REDLOCK_ERR_LOST, REDLOCK_ERR_EXPIRED, REDLOCK_ERR_MAX_HOLD
+ *     REDLOCK_ERR_LOST, REDLOCK_ERR_EXPIRED, REDLOCK_ERR_MAX_HOLD, REDLOCK_ERR_SILENT
  *                               the owner held it through another mutex object, and lost it while
  *                               this call was about to share it
  *     REDLOCK_ERR_BUSY          the same owner is locking or unlocking it in another thread
@@ -292,6 +297,14 @@ REDLOCK_API int redlock_mutex_unlock(redlock_mutex *mutex);
  *     REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM
  * Since 0.1. */
 REDLOCK_API int redlock_mutex_extend(redlock_mutex *mutex, int64_t ttl_ms);
+
+/* A sign of life of the caller's work, see `max_silence_ms` of redlock_mutex_options and
+ * redlock_lock_alive(). Waits for the loop thread, not for the nodes.
+ *
+ * Returns 0, or REDLOCK_ERR_LOST (lost before), REDLOCK_ERR_NOT_OWNER, REDLOCK_ERR_NOT_HELD,
+ * REDLOCK_ERR_INVALID (NULL), REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED,
+ * REDLOCK_ERR_SYSTEM. Since 0.1. */
+REDLOCK_API int redlock_mutex_alive(redlock_mutex *mutex);
 
 /* 1 if the caller holds it and its validity has not ended by the clock now, else 0 (NULL and after
  * fork too). It takes no lock and never waits; a thread that has locked it may also call this in a

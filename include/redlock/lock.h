@@ -127,6 +127,7 @@ typedef struct redlock_acquire_options {
      *     REDLOCK_ERR_EXPIRED   validity is about to end; it was not extended in time
      *     REDLOCK_ERR_LOST      an extension found that too many nodes no longer have the token
      *     REDLOCK_ERR_MAX_HOLD  max_hold_ms is over
+     *     REDLOCK_ERR_SILENT    no sign of life for max_silence_ms, so the watchdog stopped
      * Stop the protected work. The lock is no longer held; its remaining keys are being released,
      * and it may be acquired again. Default NULL. */
     redlock_lock_cb on_lost;
@@ -172,12 +173,21 @@ typedef struct redlock_acquire_options {
      * the resource. It costs a script instead of SET, and a second round trip if the nodes'
      * counters differ (the wall clocks of clients do, and several want the lock). Default 0. */
     int fencing;
+
+    /* The watchdog stops when there was no sign of life for so long: work that hangs must not hold
+     * for ever. Signs are the grant, redlock_lock_alive(), and the caller's own redlock_extend(),
+     * redlock_downgrade() and redlock_try_upgrade(), by any lock object that shares the hold. What
+     * validity there is then stays, two thirds of the ttl by default. A sign within that time lets
+     * the watchdog go on; else on_lost runs with REDLOCK_ERR_SILENT, no later than max_silence_ms
+     * and a ttl after the last sign. Without auto_extend there is no watchdog to stop. 0: no limit.
+     * Default 0. */
+    int64_t max_silence_ms;
 } redlock_acquire_options;
 
 #define REDLOCK_ACQUIRE_OPTIONS_INIT                                                             \
     {                                                                                            \
         sizeof(redlock_acquire_options), 10000, REDLOCK_NO_LIMIT, 10000, 50, 100, 1, NULL, NULL, \
-            0, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, NULL, NULL, 0, 0                          \
+            0, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, NULL, NULL, 0, 0, 0                       \
     }
 
 /* REDLOCK_ACQUIRE_OPTIONS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
@@ -235,6 +245,15 @@ REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_option
  * REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done,
                                void *data);
+
+/* A sign of life, see `max_silence_ms`: the work that the lock protects makes progress. Call it
+ * where the work does, not from a timer, which would fire for a worker that hangs, too. It sends
+ * nothing, and is cheap enough for a loop; if the watchdog had stopped, the lock is renewed at
+ * once. Without max_silence_ms it changes nothing.
+ *
+ * Returns 0, or REDLOCK_ERR_INVALID (NULL), REDLOCK_ERR_NOT_HELD (lost, too: it does not bring a
+ * lock back), REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
+REDLOCK_API int redlock_lock_alive(redlock_lock *lock);
 
 /* Makes a lock that is held exclusively a shared one, without a gap in which nobody holds it: an
  * extension to the ttl that it was acquired with, which lets other readers in on every node that

@@ -130,6 +130,7 @@ struct functions<redlock_mutex> {
     static constexpr auto message = redlock_mutex_message;
     static constexpr auto attempt = redlock_mutex_attempt_status;
     static constexpr auto extend = redlock_mutex_extend;
+    static constexpr auto alive = redlock_mutex_alive;
     static constexpr auto unlock = redlock_mutex_unlock;
     static constexpr auto is_valid = redlock_mutex_is_valid;
     static constexpr auto remaining_ms = redlock_mutex_remaining_ms;
@@ -143,6 +144,7 @@ struct functions<redlock_rwlock> {
     static constexpr auto message = redlock_rwlock_message;
     static constexpr auto attempt = redlock_rwlock_attempt_status;
     static constexpr auto extend = redlock_rwlock_extend;
+    static constexpr auto alive = redlock_rwlock_alive;
     static constexpr auto unlock = redlock_rwlock_unlock;
     static constexpr auto is_valid = redlock_rwlock_is_valid;
     static constexpr auto remaining_ms = redlock_rwlock_remaining_ms;
@@ -156,6 +158,7 @@ struct functions<redlock_semaphore> {
     static constexpr auto message = redlock_semaphore_message;
     static constexpr auto attempt = redlock_semaphore_attempt_status;
     static constexpr auto extend = redlock_semaphore_extend;
+    static constexpr auto alive = redlock_semaphore_alive;
     static constexpr auto unlock = redlock_semaphore_release;
     static constexpr auto is_valid = redlock_semaphore_is_valid;
     static constexpr auto remaining_ms = redlock_semaphore_remaining_ms;
@@ -364,6 +367,7 @@ struct mutex_options {
     bool auto_extend = true;
     std::optional<std::chrono::milliseconds> renew;     // none: a third of the ttl
     std::optional<std::chrono::milliseconds> max_hold;  // none: no limit
+    std::chrono::milliseconds max_silence{0};           // 0: no limit
     std::chrono::milliseconds delay{50};
     std::chrono::milliseconds jitter{100};
     std::chrono::milliseconds min_validity{1};
@@ -434,6 +438,7 @@ owned<Lock> make(redlock_blocking *client, const std::vector<std::string_view> &
     to.auto_extend = from.auto_extend ? 1 : 0;
     to.renew_ms = count(from.renew, REDLOCK_THIRD_OF_TTL);
     to.max_hold_ms = count(from.max_hold, REDLOCK_NO_LIMIT);
+    to.max_silence_ms = from.max_silence.count();
     to.delay_ms = from.delay.count();
     to.jitter_ms = from.jitter.count();
     to.min_validity_ms = from.min_validity.count();
@@ -485,6 +490,11 @@ class lockable {
     // To this ttl from now; 0 is refused. Throws.
     void extend(std::chrono::milliseconds ttl) {
         detail::extend(handle(), ttl);
+    }
+
+    // A sign of life of the caller's work, see mutex_options::max_silence. Throws.
+    void alive() {
+        detail::check(handle(), detail::functions<Lock>::alive(handle()));
     }
 
     // Whether the caller holds it now. Ask before each step that must not be done twice.
@@ -657,6 +667,11 @@ class guard {
     }
     void extend(std::chrono::milliseconds ttl) {
         detail::extend(mutex_, ttl);
+    }
+
+    // As mutex::alive(). Throws.
+    void alive() {
+        detail::check(mutex_, redlock_mutex_alive(mutex_));
     }
 
     // As redlock_mutex_token(). Throws.

@@ -71,12 +71,14 @@ typedef struct redlock_rwlock_options {
 
     /* An upgrade brings a new fence, a downgrade does not. Default 0. */
     int fencing;
+
+    int64_t max_silence_ms; /* Default 0. */
 } redlock_rwlock_options;
 
 #define REDLOCK_RWLOCK_OPTIONS_INIT                                                                \
     {                                                                                              \
         sizeof(redlock_rwlock_options), 10000, 1, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, 50, 100, \
-            1, REDLOCK_OWNER_THREAD, NULL, NULL, NULL, 0, 0                                        \
+            1, REDLOCK_OWNER_THREAD, NULL, NULL, NULL, 0, 0, 0                                     \
     }
 
 /* REDLOCK_RWLOCK_OPTIONS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
@@ -127,7 +129,7 @@ REDLOCK_API int redlock_rwlock_free(redlock_rwlock *rwlock);
  *     REDLOCK_ERR_EXPIRED       a quorum granted it too late; only with timeout_ms 0
  *     REDLOCK_ERR_CANCELED      the client was closed
  *     REDLOCK_ERR_LOST          the caller's last hold was lost, and is not unlocked yet
- *     REDLOCK_ERR_LOST, REDLOCK_ERR_EXPIRED, REDLOCK_ERR_MAX_HOLD
+ *     REDLOCK_ERR_LOST, REDLOCK_ERR_EXPIRED, REDLOCK_ERR_MAX_HOLD, REDLOCK_ERR_SILENT
  *                               the owner held it through another object, and lost it while this
  *                               call was about to share it
  *     REDLOCK_ERR_BUSY          the same owner is locking or unlocking it in another thread
@@ -195,6 +197,9 @@ REDLOCK_API int redlock_rwlock_unlock(redlock_rwlock *rwlock);
  *     REDLOCK_ERR_CLOSED, REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM
  * Since 0.1. */
 REDLOCK_API int redlock_rwlock_extend(redlock_rwlock *rwlock, int64_t ttl_ms);
+
+/* As redlock_mutex_alive(), for what the caller holds. Since 0.1. */
+REDLOCK_API int redlock_rwlock_alive(redlock_rwlock *rwlock);
 
 /* Makes the calling writer a reader and lets other readers in, without a moment in which another
  * writer could come in. It is an extension to the ttl of the options, and the caller is a reader

@@ -57,12 +57,14 @@ typedef struct redlock_semaphore_options {
     size_t error_size;
 
     int fencing; /* Default 0. */
+
+    int64_t max_silence_ms; /* Default 0. */
 } redlock_semaphore_options;
 
 #define REDLOCK_SEMAPHORE_OPTIONS_INIT                                                           \
     {                                                                                            \
         sizeof(redlock_semaphore_options), 10000, 1, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, 50, \
-            100, 1, NULL, NULL, NULL, 0, 0                                                       \
+            100, 1, NULL, NULL, NULL, 0, 0, 0                                                    \
     }
 
 /* REDLOCK_SEMAPHORE_OPTIONS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
@@ -150,6 +152,9 @@ REDLOCK_API int redlock_semaphore_release(redlock_semaphore *semaphore);
 /* Extends what it holds to ttl_ms from now (0: the ttl of the options), and waits for the answer,
  * no longer than node_timeout_ms. Returns as redlock_mutex_extend(). Since 0.1. */
 REDLOCK_API int redlock_semaphore_extend(redlock_semaphore *semaphore, int64_t ttl_ms);
+
+/* As redlock_mutex_alive(), for what it holds. Since 0.1. */
+REDLOCK_API int redlock_semaphore_alive(redlock_semaphore *semaphore);
 
 /* The slot of a permit: number `index` of those that it holds (of `take`, from 0), or has lost and
  * not released; from 0 to k - 1. REDLOCK_NO_SLOT if it holds none or not so many, and for NULL and

@@ -67,12 +67,13 @@ typedef struct redlock_stats {
                              * validity before them was left. The next delay may be a loss. The
                              * first one of a lock that was passed does not count */
     uint64_t places;        /* places in lines now */
+    uint64_t lost_silent;   /* of the losses: no sign of life for max_silence_ms */
 } redlock_stats;
 
 #define REDLOCK_STATS_INIT                                                                       \
     {                                                                                            \
         sizeof(redlock_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                          \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                       \
     }
 
 /* REDLOCK_STATS_INIT as a function, see redlock_client_options_init(). Since 0.1. */

@@ -47,6 +47,7 @@ extern "C" {
     X(ERR_UNKNOWN, -26, "the outcome of the extension is unknown")                              \
     X(ERR_MAX_HOLD, -27, "the maximum hold time is over")                                       \
     X(ERR_PERMITS, -29, "the semaphore has another number of permits")                          \
+    X(ERR_SILENT, -30, "no sign of life, so it was not renewed")                                \
     /* why a node's vote failed */                                                              \
     X(ERR_NODE_DOWN, -40, "not connected")                                                      \
     X(ERR_NODE_RESOLVE, -41, "host name not resolved")                                          \
@@ -192,6 +193,11 @@ enum redlock_status { REDLOCK_STATUS_MAP(REDLOCK_STATUS_ENUM_) REDLOCK_STATUS_EN
  *             use.
  *         remedy: let all clients name the same number; redlock_set_permits() changes it on the
  *             nodes.
+ *     REDLOCK_ERR_SILENT
+ *         cause: the program gave no sign of life (redlock_lock_alive()) for max_silence_ms, and
+ *             the watchdog stopped.
+ *         remedy: find out what the work waited for; raise max_silence_ms if its steps may take
+ *             so long, or give a sign more often.
  *     REDLOCK_ERR_NODE_DOWN
  *         cause: there was no connection to it when the vote was asked for; it is being connected
  *             again.

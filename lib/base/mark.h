@@ -30,6 +30,7 @@
     X(NATIVE_REFUSED)     /* native.c: ... and refuses it: the script goes instead */     \
     X(TRIAL_LOST)         /* native.c: the connection ended before its answer */          \
     X(SET_NOT_AGAIN)      /* calls.c: NOSCRIPT came after the attempt was over */         \
+    X(SILENCE_BROKEN)     /* lock_hold.c: a sign of life when the watchdog had stopped */ \
     X(SILENT_NOT_TOLD)    /* driver.c: a release that a node behind cannot need */        \
     X(SILENT_LEFT_OUT)    /* driver.c: a node with an overdue answer is not asked */      \
     X(STALLED)            /* node.c: nothing answered for four times the timeout */       \

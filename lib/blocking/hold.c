@@ -382,6 +382,14 @@ void rl_hold_extend(struct rl_ask *ask) {
     }
 }
 
+void rl_hold_alive(struct rl_ask *ask) {
+    struct rl_hold *hold = hold_to_prolong(ask);
+    if (hold != NULL) {
+        const int status = redlock_lock_alive(hold->lock);
+        answer(ask, NULL, status == REDLOCK_ERR_NOT_HELD ? REDLOCK_ERR_LOST : status);
+    }
+}
+
 /* A mutex that was locked twice must be unlocked twice in the mode in which it was locked. */
 static void change_mode(struct rl_ask *ask, change_fn change) {
     struct rl_hold *hold = hold_to_prolong(ask);

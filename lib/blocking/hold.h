@@ -8,6 +8,7 @@
 void rl_hold_lock(struct rl_ask *ask);
 void rl_hold_unlock(struct rl_ask *ask);
 void rl_hold_extend(struct rl_ask *ask);
+void rl_hold_alive(struct rl_ask *ask);
 void rl_hold_downgrade(struct rl_ask *ask);
 void rl_hold_upgrade(struct rl_ask *ask);
 /* The client is about to be closed: withdraws all validity. */

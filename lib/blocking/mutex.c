@@ -185,6 +185,10 @@ int redlock_mutex_extend(redlock_mutex *mutex, int64_t ttl_ms) {
     return rl_mutex_ask(mutex, rl_hold_extend, ttl_ms);
 }
 
+int redlock_mutex_alive(redlock_mutex *mutex) {
+    return rl_mutex_ask(mutex, rl_hold_alive, 0);
+}
+
 int redlock_mutex_attempt_status(const redlock_mutex *mutex) {
     if (mutex == NULL) {
         return REDLOCK_ERR_INVALID;

@@ -29,6 +29,7 @@ int32_t rl_mutex_slot(redlock_mutex *mutex, size_t index);
         .renew_ms = (from)->renew_ms,                                                       \
         .max_hold_ms = (from)->max_hold_ms,                                                 \
         .fencing = (from)->fencing,                                                         \
+        .max_silence_ms = (from)->max_silence_ms,                                           \
     }
 
 #endif

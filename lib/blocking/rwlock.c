@@ -70,6 +70,10 @@ int redlock_rwlock_extend(redlock_rwlock *rwlock, int64_t ttl_ms) {
     return redlock_mutex_extend(inner(rwlock), ttl_ms);
 }
 
+int redlock_rwlock_alive(redlock_rwlock *rwlock) {
+    return redlock_mutex_alive(inner(rwlock));
+}
+
 int redlock_rwlock_downgrade(redlock_rwlock *rwlock) {
     return rl_mutex_ask(inner(rwlock), rl_hold_downgrade, 0);
 }

@@ -66,6 +66,10 @@ int redlock_semaphore_extend(redlock_semaphore *semaphore, int64_t ttl_ms) {
     return redlock_mutex_extend(inner(semaphore), ttl_ms);
 }
 
+int redlock_semaphore_alive(redlock_semaphore *semaphore) {
+    return redlock_mutex_alive(inner(semaphore));
+}
+
 /* -- Reading -- */
 
 int redlock_semaphore_attempt_status(const redlock_semaphore *semaphore) {

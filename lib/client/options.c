@@ -249,6 +249,7 @@ static int check_acquire(const redlock_lock *lock, const redlock_acquire_options
         {"auto_extend", full->auto_extend, 0, 1, PLAIN},
         {"fencing", full->fencing, 0, 1, PLAIN},
         {"max_hold_ms", full->max_hold_ms, 1, most, OR_NO_LIMIT},
+        {"max_silence_ms", full->max_silence_ms, 0, most, PLAIN},
     };
     const struct range *bad = outside(ranges, sizeof ranges / sizeof ranges[0]);
     if (bad != NULL) {
@@ -356,6 +357,7 @@ int rl_options_acquire(const redlock_lock *lock, const redlock_acquire_options *
         .min_validity_ms = (uint32_t)full->min_validity_ms,
         .renew_ms = renew_ms,
         .max_hold_ms = full->max_hold_ms == REDLOCK_NO_LIMIT ? 0 : (uint32_t)full->max_hold_ms,
+        .max_silence_ms = (uint32_t)full->max_silence_ms,
         .fences = full->fencing != 0,
     };
     return 0;

@@ -195,8 +195,7 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
     if (lock_is(lock, IS_HOLDING) && event->now_ns >= lock->lost_at_ns) {
         rl_lock_lose(lock, event, out, rl_lock_end_of_validity(lock));
     } else if (lock->state == RL_HELD && event->now_ns >= lock->renew_ns) {
-        lock->renews = true;
-        rl_lock_begin_extend(lock, event, out, lock->acquire.ttl_ms);
+        rl_lock_renew(lock, event, out);
     } else if (lock->state == RL_TRYING && rl_round_awaits(&lock->round) &&
                event->now_ns >= lock->give_up_ns) {
         rl_lock_collect(lock, event, out); /* the attempt is won, or ends */
@@ -286,6 +285,7 @@ static const struct {
     [RL_EV_DISOWN] = {"disown", rl_lock_on_disown},
     [RL_EV_CHANGED] = {"changed", on_changed},
     [RL_EV_UPGRADE] = {"upgrade", rl_lock_on_upgrade},
+    [RL_EV_ALIVE] = {"alive", rl_lock_on_alive},
 };
 
 /* -- The interface -- */

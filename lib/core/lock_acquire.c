@@ -348,6 +348,8 @@ void rl_lock_collect(struct rl_lock *lock, const struct rl_event *event, struct 
 void rl_lock_on_tell(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     if (lock->state == RL_GRANTED) { /* else lock_expire() has ended it: TELL came too late */
         rl_lock_move(lock, RL_HELD);
+        lock->alive_ns = event->now_ns;
+        lock->is_silent = false;
         rl_lock_set_validity(lock, lock->valid_until_ns);
         rl_lock_plan_renewal(lock, event, false);
         out->acquired = RL_RESULT_OK;

@@ -40,7 +40,8 @@ enum rl_result {
     RL_RESULT_LOST,
     RL_RESULT_UNKNOWN,
     RL_RESULT_MAX_HOLD,
-    RL_RESULT_PERMITS /* another number of permits is agreed on */
+    RL_RESULT_PERMITS, /* another number of permits is agreed on */
+    RL_RESULT_SILENT
 };
 
 enum rl_event_type {
@@ -63,6 +64,7 @@ enum rl_event_type {
     RL_EV_DISOWN,  /* held or extending; lost: it comes too late and does nothing */
     RL_EV_CHANGED, /* any state: another electorate counts from now on, see lock.h, 9 */
     RL_EV_UPGRADE, /* as EXTEND, without ttl_ms: a reader wants to be the writer */
+    RL_EV_ALIVE,   /* held or extending: a sign of life; lost: it comes too late */
     RL_EVENT_TYPES
 };
 
@@ -73,9 +75,10 @@ struct rl_acquire {
     uint32_t delay_ms;
     uint32_t jitter_ms;
     uint32_t min_validity_ms;
-    uint32_t renew_ms;    /* how much validity is used up when the watchdog extends; 0: none */
-    uint32_t max_hold_ms; /* 0: no limit */
-    bool waits;           /* not first in line */
+    uint32_t renew_ms;       /* how much validity is used up when the watchdog extends; 0: none */
+    uint32_t max_hold_ms;    /* 0: no limit */
+    uint32_t max_silence_ms; /* 0: no limit */
+    bool waits;              /* not first in line */
     bool fences;
     uint8_t attempt; /* enum rl_result of its last finished attempt; NONE at first */
 };
@@ -150,7 +153,10 @@ struct rl_lock {
     struct rl_round round;
     uint64_t now_ns;         /* of the last event */
     uint64_t valid_until_ns; /* 0 unless granted, held or extending */
-    uint64_t give_up_ns;     /* the acquire's deadline */
+    union {
+        uint64_t give_up_ns; /* until it is held: the acquire's deadline */
+        uint64_t alive_ns;   /* held, extending: the last sign of life */
+    };
     uint64_t round_until_ns; /* when outstanding votes have failed */
     union {
         uint64_t retry_ns;   /* waiting: when that costs a try; ready, backoff: when it ends */
@@ -185,6 +191,7 @@ struct rl_lock {
     bool was_refused : 1; /* waiting for other clients, after a refused attempt */
     bool is_given : 1;    /* of a place: nodes may have been passed its keys without being asked */
     bool is_leased : 1;   /* its keys were passed to it, and not extended yet */
+    bool is_silent : 1;   /* held: the watchdog has stopped for want of a sign of life */
     char token[RL_TOKEN_LEN + 1]; /* with a zero, "" before the first attempt */
 };
 

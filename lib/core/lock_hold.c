@@ -5,7 +5,12 @@
  * votes, rl_lock_release_decided().
  *
  * Failure modes: an extension without a majority's answer leaves validity as it was; an extension
- * that finds the token gone from a majority, or the clock, ends the lock as lost.
+ * that finds the token gone from a majority, or the clock, ends the lock as lost. If the user gives
+ * no sign of life for max_silence_ms, the watchdog's next tick sends nothing, and none follows.
+ *
+ * Does silence make a hold less safe? No: it only leaves extensions out, and validity is what it
+ * was. Can a sign of life revive a hold that another client may have? No: it moves no validity; it
+ * lets the watchdog go on in a hold that lock_expire() has found valid in the same step.
  */
 #include <assert.h>
 #include <string.h>
@@ -55,7 +60,8 @@ static void lock_prolong(struct rl_lock *lock, uint64_t until_ns) {
 
 enum rl_result rl_lock_end_of_validity(const struct rl_lock *lock) {
     assert(lock_is(lock, IS_HOLDING));
-    return lock->valid_until_ns == lock->hold_until_ns ? RL_RESULT_MAX_HOLD : RL_RESULT_EXPIRED;
+    const enum rl_result why = lock->is_silent ? RL_RESULT_SILENT : RL_RESULT_EXPIRED;
+    return lock->valid_until_ns == lock->hold_until_ns ? RL_RESULT_MAX_HOLD : why;
 }
 
 void rl_lock_plan_renewal(struct rl_lock *lock, const struct rl_event *event, bool unknown) {
@@ -78,13 +84,50 @@ void rl_lock_plan_renewal(struct rl_lock *lock, const struct rl_event *event, bo
 void rl_lock_lose(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                   enum rl_result why) {
     assert(lock_is(lock, IS_HOLDING));
-    assert(why == RL_RESULT_EXPIRED || why == RL_RESULT_LOST || why == RL_RESULT_MAX_HOLD);
+    assert(why == RL_RESULT_EXPIRED || why == RL_RESULT_LOST || why == RL_RESULT_MAX_HOLD ||
+           why == RL_RESULT_SILENT);
     if (lock->state == RL_EXTENDING) {
         lock_end_extend(lock, out, why);
     }
     rl_lock_release_all(lock, event, out);
     out->lost = why;
     rl_lock_move(lock, RL_LOST);
+}
+
+/* -- Signs of life -- */
+
+static void renew(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    lock->renews = true;
+    rl_lock_begin_extend(lock, event, out, lock->acquire.ttl_ms);
+}
+
+void rl_lock_renew(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    const uint64_t silence_ns = lock->acquire.max_silence_ms * RL_NS_PER_MS;
+    assert(lock->state == RL_HELD && event->now_ns >= lock->alive_ns);
+    if (silence_ns != 0 && !lock->is_leased && event->now_ns - lock->alive_ns >= silence_ns) {
+        lock->is_silent = true;
+        lock->renew_ns = RL_NEVER;
+    } else {
+        renew(lock, event, out);
+    }
+}
+
+static void note_life(struct rl_lock *lock, const struct rl_event *event) {
+    lock->alive_ns = event->now_ns;
+    lock->is_silent = false;
+}
+
+void rl_lock_on_alive(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
+    if (lock->state == RL_LOST) {
+        return; /* lock_expire() was first */
+    }
+    const bool was_silent = lock->is_silent;
+    assert(lock_is(lock, IS_HOLDING));
+    note_life(lock, event);
+    if (was_silent) {
+        RL_MARK(SILENCE_BROKEN);
+        renew(lock, event, out); /* it has been due since */
+    }
 }
 
 void rl_lock_repair(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
@@ -156,6 +199,7 @@ void rl_lock_on_extend(struct rl_lock *lock, const struct rl_event *event, struc
         return;
     }
     assert(lock->state == RL_HELD || lock->renews);
+    note_life(lock, event);
     rl_lock_stop_extend(lock, out); /* the caller's takes precedence over the watchdog's */
     rl_lock_begin_extend(lock, event, out,
                          event->u.ttl_ms != 0 ? event->u.ttl_ms : lock->acquire.ttl_ms);
@@ -255,6 +299,7 @@ void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event,
         return;
     }
     assert(lock->state == RL_HELD || lock->renews);
+    note_life(lock, event);
     rl_lock_stop_extend(lock, out);
     /* The longest ttl: on a node that later extensions have not reached, the key would end before
      * the validity that these have given, and as a reader's it kept no other reader out. */

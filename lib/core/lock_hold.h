@@ -10,6 +10,7 @@
 void rl_lock_on_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_lock_on_release(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_lock_on_alive(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_lock_on_disown(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 
 /* Why validity ends when it does. */
@@ -17,6 +18,9 @@ enum rl_result rl_lock_end_of_validity(const struct rl_lock *lock);
 
 /* Sets when the watchdog extends next. */
 void rl_lock_plan_renewal(struct rl_lock *lock, const struct rl_event *event, bool unknown);
+
+/* The watchdog's turn: extends, or stops if the user of the hold was silent for too long. */
+void rl_lock_renew(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 
 void rl_lock_begin_extend(struct rl_lock *lock, const struct rl_event *event,
                           struct rl_actions *out, uint32_t ttl_ms);

@@ -74,6 +74,8 @@ void rl_lock_invariant(const struct rl_lock *lock) {
         assert(lock->lost_at_ns <= lock->valid_until_ns);
         assert(lock->now_ns < lock->valid_until_ns);
         assert(lock->renew_ns == RL_NEVER || lock->acquire.renew_ms != 0 || lock->is_leased);
+        assert(lock->alive_ns <= lock->now_ns);
+        assert(!lock->is_silent || (lock->state == RL_HELD && lock->renew_ns == RL_NEVER));
     }
     if (lock_is(lock, IN(RL_IDLE) | IN(RL_WAITING) | IN(RL_READY) | IN(RL_LOST) | IN(RL_BACKOFF))) {
         assert(lock->may_hold == 0); /* keys that may exist are released, or will be */

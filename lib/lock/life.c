@@ -77,10 +77,11 @@ static const struct {
     {RL_RESULT_UNKNOWN, REDLOCK_ERR_UNKNOWN},
     {RL_RESULT_MAX_HOLD, REDLOCK_ERR_MAX_HOLD},
     {RL_RESULT_PERMITS, REDLOCK_ERR_PERMITS},
+    {RL_RESULT_SILENT, REDLOCK_ERR_SILENT},
 };
 
 int rl_lock_status(enum rl_result result) {
-    assert(result >= RL_RESULT_OK && result <= RL_RESULT_PERMITS);
+    assert(result >= RL_RESULT_OK && result <= RL_RESULT_SILENT);
     assert(results[result - 1].result == result);
     return results[result - 1].status;
 }

@@ -298,6 +298,18 @@ int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_cb on_done, 
     return status;
 }
 
+int redlock_lock_alive(redlock_lock *lock) {
+    const int status = enter(lock, __func__);
+    if (status != 0) {
+        return status;
+    }
+    if (!rl_hold_is_held(lock)) {
+        return refuse(lock, REDLOCK_ERR_NOT_HELD, NULL);
+    }
+    rl_step_simple(rl_hold_primary(lock), RL_EV_ALIVE);
+    return 0;
+}
+
 /* Refuses what the other users of the hold would not expect. */
 static int check_sole_user(redlock_lock *lock) {
     if (lock->depth > 1 || lock->joining || rl_hold_has_others(lock)) {

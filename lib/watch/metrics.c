@@ -230,6 +230,7 @@ static const struct scalar scalars[] = {
      "expired", false},
     {"redlock_losses", NULL, FIELD(lost_gone), "cause", "gone", false},
     {"redlock_losses", NULL, FIELD(lost_max_hold), "cause", "max_hold", false},
+    {"redlock_losses", NULL, FIELD(lost_silent), "cause", "silent", false},
     {"redlock_extensions", "Extensions that ended, by outcome", FIELD(renewed), "outcome",
      "renewed", false},
     {"redlock_extensions", NULL, FIELD(extend_failed), "outcome", "failed", false},

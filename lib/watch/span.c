@@ -70,6 +70,7 @@ void rl_span_lost(redlock_lock *lock, int status) {
     stats->lost_gone += status == REDLOCK_ERR_LOST;
     stats->lost_expired += status == REDLOCK_ERR_EXPIRED;
     stats->lost_max_hold += status == REDLOCK_ERR_MAX_HOLD;
+    stats->lost_silent += status == REDLOCK_ERR_SILENT;
     trace(lock, REDLOCK_EVENT_LOST, status);
     hold_ended(lock);
 }

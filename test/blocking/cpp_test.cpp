@@ -131,6 +131,7 @@ static void what_is_an_exception(void **state) {
     STATUS(attempt_thrown([&] { redlock::guard guard(mutex, 50ms); }), REDLOCK_ERR_NO_QUORUM);
     STATUS(attempt_thrown([&] { (void)mutex.try_lock(); }), REDLOCK_ERR_NO_QUORUM);
     STATUS(attempt_thrown([&] { mutex.extend(); }), 0);
+    STATUS(thrown([&] { mutex.alive(); }), REDLOCK_ERR_NOT_HELD);
     resume_all(live);
     assert_true(mutex.try_lock_for(10s));
     mutex.unlock();
@@ -158,6 +159,7 @@ static void as_a_guard(void **state) {
         guard.extend(60s);
         assert_true(guard.remaining() > 30s);
         guard.extend();
+        guard.alive();
         STATUS(thrown([&] { guard.extend(0s); }), REDLOCK_ERR_INVALID);
         redlock::guard moved(std::move(guard));
         assert_false(guard.owns());

@@ -41,6 +41,12 @@ void crew_extend(void *data) {
     atomic_store(&member->stage, 1);
 }
 
+void crew_alive(void *data) {
+    struct member *member = data;
+    member->status = redlock_mutex_alive(member->mutex);
+    atomic_store(&member->stage, 1);
+}
+
 void crew_hold(void *data) {
     struct member *member = data;
     crew_lock(member);

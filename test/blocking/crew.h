@@ -39,6 +39,7 @@ void crew_go_on(struct member *member);
 void crew_lock(void *member);   /* redlock_mutex_lock(->timeout_ms) */
 void crew_unlock(void *member); /* redlock_mutex_unlock() */
 void crew_extend(void *member); /* redlock_mutex_extend(->timeout_ms) */
+void crew_alive(void *member);  /* redlock_mutex_alive() */
 
 /* A thread's work: locks (->status, stage 1), waits, unlocks (->other). */
 void crew_hold(void *member);

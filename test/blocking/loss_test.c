@@ -179,6 +179,30 @@ static void no_longer_than_max_hold(void **state) {
     end(live, &loss, mutex);
 }
 
+/* It is renewed no further, and ends; in time a sign of life keeps it. */
+static void without_a_sign_of_life(void **state) {
+    struct live *live = *state;
+    struct loss loss = {0};
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    options.ttl_ms = 6000;
+    options.renew_ms = 100;
+    options.max_silence_ms = 1;
+    redlock_mutex *mutex = begin(live, &loss, &options);
+    LIVE_STATUS(redlock_mutex_alive(mutex), REDLOCK_ERR_NOT_HELD);
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    LIVE_POLL(live, redlock_mutex_remaining_ms(mutex) < 4000); /* the watchdog has stopped */
+    const uint64_t renewed = crew_stats(loss.blocking).renewed;
+    LIVE_STATUS(crew_do(mutex, crew_alive, 0), REDLOCK_ERR_NOT_OWNER);
+    LIVE_STATUS(redlock_mutex_alive(mutex), 0);
+    LIVE_POLL(live, crew_stats(loss.blocking).renewed == renewed + 1);
+    LIVE_POLL(live, atomic_load(&loss.count) == 1);
+    LIVE_STATUS(loss.status, REDLOCK_ERR_SILENT);
+    LIVE_STATUS(redlock_mutex_alive(mutex), REDLOCK_ERR_LOST);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_LOST);
+    LIVE_POLL(live, live_no_keys(live));
+    end(live, &loss, mutex);
+}
+
 /* Nobody renews it: it ends, and another thread gets it while the first has not unlocked. */
 static void without_renewal(void **state) {
     struct live *live = *state;
@@ -336,6 +360,7 @@ int main(void) {
         LIVE_TEST(told_in_time),
         LIVE_TEST(the_token_is_gone),
         LIVE_TEST(no_longer_than_max_hold),
+        LIVE_TEST(without_a_sign_of_life),
         LIVE_TEST(without_renewal),
         LIVE_TEST(renewed_for_long),
         LIVE_TEST(a_timeout_runs_while_the_loop_is_busy),

@@ -198,6 +198,7 @@ static void a_reader_becomes_the_writer(void **state) {
     LIVE_STATUS(redlock_rwlock_wrlock(rwlock, 5000), 0); /* it is a writer's now */
     LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
     LIVE_STATUS(redlock_rwlock_extend(rwlock, 60000), 0);
+    LIVE_STATUS(redlock_rwlock_alive(rwlock), 0);
     assert_in_range(redlock_rwlock_remaining_ms(rwlock), 40000, 60000);
     LIVE_STATUS(redlock_rwlock_downgrade(rwlock), 0); /* to the ttl of the options */
     assert_in_range(redlock_rwlock_remaining_ms(rwlock), 10000, 20000);

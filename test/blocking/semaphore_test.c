@@ -132,6 +132,7 @@ static void one_object_is_one_holder(void **state) {
     say(semaphore, "another object");
     assert_int_equal(crew_stats(blocking).attempts, attempts); /* no node was asked */
     LIVE_STATUS(redlock_semaphore_extend(semaphore, 60000), 0);
+    LIVE_STATUS(redlock_semaphore_alive(semaphore), 0);
     assert_in_range(redlock_semaphore_remaining_ms(semaphore), 20000, 60000);
     redlock_semaphore *others = make(blocking, 3, 1, NULL);
     LIVE_STATUS(redlock_semaphore_acquire(others, 5000), REDLOCK_ERR_PERMITS);

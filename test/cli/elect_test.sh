@@ -55,6 +55,13 @@ result '--repeat' $? "$err"
 kill -s TERM "$four"
 await gone "$four"
 result '... until SIGTERM' $?
+"$redlock" elect --ttl 3s --id five --health 'exit 4' --health-interval 1s boss -- sleep 1000 2>"$err.5" &
+five=$!
+left="$left $five"
+await grep -q 'the leadership was lost: --health failed 3 times in a row' "$err.5"
+result '--health: it campaigns again' $? "$err.5"
+kill -s TERM "$five"
+await gone "$five"
 
 # shellcheck disable=SC2016
 fenced() { "$redlock" elect --fence --ttl 3s --id "$1" fenced -- sh -c 'echo "$REDLOCK_FENCE"' 2>"$err"; }

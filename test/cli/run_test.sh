@@ -334,6 +334,41 @@ lost=$?
 [ "$lost" -eq 75 ]
 result '... a loss is reported though the command has ended' $? "$err.bg"
 
+# -- health --
+
+# shellcheck disable=SC2016
+flaky='read -r n key <"$CHECKS"; n=$((n + 1)); echo "$n $REDLOCK_KEY" >"$CHECKS"; [ $((n % 3)) -eq 0 ]'
+echo 0 >"$scratch/checks"
+CHECKS=$scratch/checks "$redlock" run --health "$flaky" --health-interval 2s h -- sleep 1000 2>"$err.bg" &
+pid=$!
+left="$left $pid"
+# shellcheck disable=SC2016
+ends='trap '\''"$0" run --no-wait k -- true; echo $? >"$1"; exit 0'\'' TERM; while :; do sleep 0.05; done'
+"$redlock" run --guard off --ttl 300s --grace 60s --json --health 'exit 9' --health-interval 1s k -- \
+    sh -c "$ends" "$redlock" "$scratch/other" 2>"$err"
+[ $? -eq 75 ]
+result '--health: three failures end the command: status 75' $? "$err"
+says '... and it says so' '"event": "lost", "key": "k", "status": "ERR_SILENT", "message": "--health failed 3 times in a row' "$err"
+[ "$(grep -c unhealthy "$err")" -eq 3 ]
+result '... each is an event' $? "$err"
+[ "$(cat "$scratch/other")" -eq 1 ]
+result '... meanwhile another client does not get the lock' $? "$err"
+status '... and then it is free' 0 "$redlock" run --no-wait k -- true
+# shellcheck disable=SC2016
+CHECKS=$scratch/hangs "$redlock" run --health 'echo $$ >"$CHECKS"; exec sleep 1000' --health-interval 1s k -- \
+    sleep 1000 2>"$err"
+[ $? -eq 75 ] && grep -q 'the last time: it ran for longer than 1s; the command is terminated' "$err"
+result '... a check that hangs fails' $? "$err"
+await gone "$(cat "$scratch/hangs")"
+result '... and is killed' $?
+await grep -q '^[4-9] h$' "$scratch/checks"
+result '... two failures in a row are none' $? "$err.bg"
+kill -s TERM "$pid"
+wait "$pid"
+[ $? -eq 143 ]
+result '... and the checks end with the command' $? "$err.bg"
+status '--health and --on-lost=ignore' 64 "$redlock" run --on-lost=ignore --health true k -- true
+
 # -- again and again --
 
 "$redlock" run --repeat=50ms k -- sh -c 'echo run; exit 9' >"$out" 2>"$err" &

@@ -78,6 +78,44 @@ static void told_before_the_end(void **state) {
     live_end(live);
 }
 
+/* -- Without a sign of life -- */
+
+/* It is renewed every 100 ms if it is renewed at all. */
+static redlock_lock *watched(struct live *live, int64_t ttl_ms, struct live_done *lost) {
+    redlock_acquire_options options = live_patient(ttl_ms);
+    redlock_lock *lock = live_lock(live->client, "watched");
+    options.auto_extend = 1;
+    options.renew_ms = 100;
+    options.max_silence_ms = 1;
+    options.owner = 7;
+    options.on_lost = live_lock_cb;
+    options.lost_data = lost;
+    LIVE_STATUS(live_acquire(live, lock, &options), 0);
+    return lock;
+}
+
+static void silence(void **state) {
+    struct live *live = *state;
+    struct live_done lost = {0}, other_lost = {0};
+    redlock_lock *lock = watched(live, 20000, &lost), *other = watched(live, 20000, &other_lost);
+    LIVE_POLL(live, redlock_lock_remaining_ms(lock) < 17000); /* the watchdog has stopped */
+    const uint64_t renewed = live_stats(live->client).renewed;
+    LIVE_STATUS(redlock_lock_alive(other), 0); /* for the hold that they share */
+    LIVE_UNTIL(live, live_stats(live->client).renewed == renewed + 1);
+    LIVE_STATUS(live_release(live, other), 0);
+    LIVE_STATUS(redlock_lock_alive(other), REDLOCK_ERR_NOT_HELD);
+    LIVE_STATUS(live_release(live, lock), 0);
+    assert_int_equal(lost.count + other_lost.count, 0);
+    lock = watched(live, 6000, &lost);
+    LIVE_UNTIL(live, lost.count == 1);
+    LIVE_STATUS(lost.status, REDLOCK_ERR_SILENT);
+    assert_int_equal(live_stats(live->client).lost_silent, 1);
+    LIVE_STATUS(redlock_lock_alive(lock), REDLOCK_ERR_NOT_HELD);
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+    assert_true(live_no_keys(live));
+    live_end(live);
+}
+
 /* A loss is found when its releases go out. On a busy machine an attempt may fail, and its releases
  * go out too: those are of a lock that is being acquired. */
 struct found {
@@ -348,6 +386,7 @@ static void extension_too_late(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(told_before_the_end),
+        LIVE_TEST_FIVE(silence),
         LIVE_TEST(told_as_found),
         LIVE_TEST(told_in_silence),
         LIVE_TEST(a_span_ends_once),

@@ -52,7 +52,7 @@ struct world {
 
 static const char *const results[] = {"none",    "OK",       "HELD",     "NO_QUORUM",
                                       "EXPIRED", "DEADLINE", "CANCELED", "LOST",
-                                      "UNKNOWN", "MAX_HOLD", "PERMITS"};
+                                      "UNKNOWN", "MAX_HOLD", "PERMITS",  "SILENT"};
 static const char *const kinds[] = {"set", "raise", "extend", "upgrade", "release"};
 
 static void moved(void *data) {
@@ -161,6 +161,7 @@ static void tells_data(struct effects *effects, const struct rl_lock *before,
     tells_number(effects, "place", place_of(before), place_of(now));
     tells_number(effects, "leased", before->is_leased, now->is_leased);
     tells_number(effects, "renews", before->renews, now->renews);
+    tells_number(effects, "silent", before->is_silent, now->is_silent);
     tells_number(effects, "tries", before->acquire.tries, now->acquire.tries);
     if (before->acquire.attempt != now->acquire.attempt) {
         tells(effects, ", attempt %s", results[now->acquire.attempt]);
@@ -217,6 +218,7 @@ static struct rl_acquire usual_acquire(const struct words *words) {
         .min_validity_ms = (uint32_t)number_of(words, "min", 1),
         .renew_ms = (uint32_t)number_of(words, "renew", 0),
         .max_hold_ms = (uint32_t)number_of(words, "max_hold", 0),
+        .max_silence_ms = (uint32_t)number_of(words, "silence", 0),
         .waits = has_word(words, "waits"),
         .fences = has_word(words, "fences"),
     };
@@ -468,6 +470,7 @@ int main(int argc, char **argv) {
     MARK_FROM(FENCE_RAISED);
     MARK_FROM(GRANT_TOO_LATE);
     MARK_FROM(LATE_REPAIR);
+    MARK_FROM(SILENCE_BROKEN);
     MARK_FROM(TWIN_NOT_COUNTED);
     MARK_FROM(UPGRADE_RAISED);
     MARK_FROM(YES_NOT_COUNTED);
@@ -476,6 +479,7 @@ int main(int argc, char **argv) {
         MARK_TO(FENCE_RAISED);
         MARK_TO(GRANT_TOO_LATE);
         MARK_TO(LATE_REPAIR);
+        MARK_TO(SILENCE_BROKEN);
         MARK_TO(TWIN_NOT_COUNTED);
         MARK_TO(UPGRADE_RAISED);
         MARK_TO(YES_NOT_COUNTED);

@@ -394,7 +394,7 @@ static void takes_the_ends_of_each_acquire_range(void **state) {
     } rows[] = {
 #define ROW(ttl, tries, wait, delay, jitter, min, wanted)                                       \
     {{sizeof(redlock_acquire_options), ttl, tries, wait, delay, jitter, min, NULL, NULL, 0, -1, \
-      -1, NULL, NULL, 0, 0},                                                                    \
+      -1, NULL, NULL, 0, 0, 0},                                                                 \
      wanted}
         ROW(4, 1, 10000, 0, 0, 1, REDLOCK_ERR_NO_QUORUM),
         ROW(3, 2, REDLOCK_NO_LIMIT, 0, 0, 0, REDLOCK_ERR_NO_QUORUM),

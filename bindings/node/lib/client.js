@@ -78,6 +78,11 @@ class Lock {
     return this.#change(ttl);
   }
 
+  alive() {
+    this.#check();
+    call(native.alive, this.#entry.client, this.#entry.id);
+  }
+
   upgrade() {
     return this.#change(UPGRADE);
   }
@@ -86,11 +91,15 @@ class Lock {
     return this.#change(DOWNGRADE);
   }
 
+  #check() {
+    if (this.#entry.over) throw this.#entry.over;
+    if (this.#releasing) throw new RedlockError('ERR_NOT_HELD', 'the lock was released');
+  }
+
   #change(ttl) {
     const entry = this.#entry;
     return new Promise((resolve, reject) => {
-      if (entry.over) throw entry.over;
-      if (this.#releasing) throw new RedlockError('ERR_NOT_HELD', 'the lock was released');
+      this.#check();
       call(native.extend, entry.client, entry.id, ttl);
       entry.change = { resolve, reject };
     });

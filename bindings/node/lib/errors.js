@@ -15,7 +15,7 @@ Object.defineProperty(RedlockError.prototype, 'name', { value: 'RedlockError', w
 const classes = {};
 const byCode = {};
 for (const code of ['ERR_HELD', 'ERR_NO_QUORUM', 'ERR_EXPIRED', 'ERR_DEADLINE', 'ERR_CANCELED',
-  'ERR_LOST', 'ERR_UNKNOWN', 'ERR_MAX_HOLD', 'ERR_PERMITS']) {
+  'ERR_LOST', 'ERR_UNKNOWN', 'ERR_MAX_HOLD', 'ERR_PERMITS', 'ERR_SILENT']) {
   // ERR_NO_QUORUM is NoQuorumError.
   const words = code.slice('ERR_'.length).toLowerCase().split('_');
   const name = `${words.map((word) => word[0].toUpperCase() + word.slice(1)).join('')}Error`;

@@ -21,6 +21,7 @@ const struct node_option node_lock_options[] = {
     ACQUIRE("autoExtend", NODE_FLAG, auto_extend),
     ACQUIRE("renew", NODE_MS, renew_ms),
     ACQUIRE("maxHold", NODE_MS, max_hold_ms),
+    ACQUIRE("maxSilence", NODE_MS, max_silence_ms),
     ACQUIRE("owner", NODE_MS, owner),
     ACQUIRE("fencing", NODE_FLAG, fencing),
     LOCK("holder", NODE_TEXT, holder),
@@ -175,6 +176,13 @@ static napi_value node_extend(napi_env env, napi_callback_info info) {
 }
 
 /* (client, id) */
+static napi_value node_alive(napi_env env, napi_callback_info info) {
+    struct node_entry *entry = node_read_entry(env, info, NULL);
+    int status = entry != NULL ? redlock_lock_alive(entry->lock) : 0;
+    return status != 0 ? throw_message(env, entry, status) : NULL;
+}
+
+/* (client, id) */
 static napi_value node_release(napi_env env, napi_callback_info info) {
     struct node_entry *entry = node_read_entry(env, info, NULL);
     int status = entry != NULL ? redlock_release(entry->lock, on_released, entry) : 0;
@@ -229,7 +237,9 @@ static napi_value node_now(napi_env env, napi_callback_info info) {
 }
 
 const node_function node_lock_functions[] = {
-    {"acquire", node_acquire}, {"extend", node_extend}, {"release", node_release},
-    {"cancel", node_cancel},   {"now", node_now},       {"remaining", node_remaining},
-    {"token", node_token},     {"slots", node_slots},   {NULL, NULL},
+    {"acquire", node_acquire}, {"extend", node_extend},
+    {"release", node_release}, {"cancel", node_cancel},
+    {"now", node_now},         {"remaining", node_remaining},
+    {"token", node_token},     {"slots", node_slots},
+    {"alive", node_alive},     {NULL, NULL},
 };

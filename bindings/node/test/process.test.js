@@ -9,7 +9,7 @@ const { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { Worker } = require('node:worker_threads');
-const { Client } = require('../index.js');
+const { Client, SilentError } = require('../index.js');
 const { startNodes, urlsOf, options } = require('./nodes.js');
 
 const root = join(__dirname, '..');
@@ -67,6 +67,19 @@ test('a held lock keeps it alive, until it is released or lost', async () => {
     process.on('exit', () => console.log(lock.isValid, lock.signal.reason.code));
   `);
   assert.deepStrictEqual({ status, output }, { status: 0, output: 'false ERR_MAX_HOLD\n' });
+});
+
+test('without a sign of life it is lost', async () => {
+  const lock = await client.acquire('quiet', { ttl: 6000, maxSilence: 1 });
+  lock.alive();
+  await once(lock.signal, 'abort');
+  assert.strictEqual(lock.signal.reason.code, 'ERR_SILENT');
+  assert.ok(lock.signal.reason instanceof SilentError);
+  assert.throws(() => lock.alive(), { code: 'ERR_SILENT' });
+  await assert.rejects(lock.release(), { code: 'ERR_SILENT' });
+  const brief = await client.acquire('quiet');
+  await brief.release();
+  assert.throws(() => brief.alive(), { code: 'ERR_NOT_HELD' });
 });
 
 test('process.exit() with a held lock ends at once', async () => {

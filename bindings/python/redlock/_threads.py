@@ -79,6 +79,11 @@ class Lock(LockBase):
         answered: validity is what it was."""
         self._client._call(self._prolong(lib.py_extend, round(ttl * 1000)))
 
+    def alive(self) -> None:
+        """A sign of life, see max_silence: call it where the work makes progress. Raises the LostError if the
+        lock was lost."""
+        self._client._ask(self._alive)
+
     def upgrade(self) -> None:
         """Makes a reader's hold exclusive if nobody else reads. It tries once: HeldError, also right after
         another's release, WouldDeadlockError and UnknownError leave it a reader's."""

@@ -2,7 +2,7 @@
 
     Error
       NotAcquiredError      DeadlineError, HeldError, NoQuorumError, PermitsError
-      LostError             ExpiredError, MaxHoldError
+      LostError             ExpiredError, MaxHoldError, SilentError
       UsageError            InvalidError, DuplicateError, BusyError, NotHeldError, AlreadyHeldError,
                             PartHeldError, WouldDeadlockError, WrongThreadError, ClosedError, ForkedError
       CanceledError, UnknownError, SystemFailureError
@@ -16,7 +16,7 @@ from __future__ import annotations
 from ._native import ffi, lib
 
 __all__ = ["Error", "NotAcquiredError", "DeadlineError", "HeldError", "NoQuorumError", "PermitsError",
-           "LostError", "ExpiredError", "MaxHoldError", "UnknownError", "CanceledError", "SystemFailureError",
+           "LostError", "ExpiredError", "MaxHoldError", "SilentError", "UnknownError", "CanceledError", "SystemFailureError",
            "UsageError", "InvalidError", "DuplicateError", "ClosedError", "ForkedError", "BusyError",
            "NotHeldError", "AlreadyHeldError", "PartHeldError", "WrongThreadError", "WouldDeadlockError"]
 
@@ -84,6 +84,12 @@ class MaxHoldError(LostError):
     """max_hold is over."""
 
     statuses = (-27,)
+
+
+class SilentError(LostError):
+    """There was no sign of life for max_silence, so it was not renewed."""
+
+    statuses = (-30,)
 
 
 class UnknownError(Error):

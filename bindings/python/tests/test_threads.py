@@ -70,6 +70,17 @@ def test_extend(client):
         assert 10 < lock.remaining < 20
 
 
+def test_without_a_sign_of_life_it_is_lost(client):
+    with pytest.raises(redlock.SilentError):
+        with client.lock("quiet", ttl=6, max_silence=0.001) as lock:
+            lock.alive()
+            assert lock.lost.wait(60)
+            with pytest.raises(redlock.SilentError):
+                lock.alive()
+    with pytest.raises(redlock.NotHeldError):
+        lock.alive()
+
+
 def test_fences_grow(client):
     fences = []
     for i in range(20):

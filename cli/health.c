@@ -1,0 +1,110 @@
+/* See health.h. */
+#include "health.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "redlock/redlock.h"
+#include "tool/number.h"
+
+#define HEALTH_FAILURES_MAX 3
+
+static const struct rl_args *args_of(const struct rl_health *health) {
+    return health->plan.report->args;
+}
+
+static void failed(struct rl_health *health, const char *how) {
+    char why[128];
+    health->failures++;
+    rl_report_unhealthy(health->plan.report, how, health->failures, HEALTH_FAILURES_MAX);
+    if (health->failures == HEALTH_FAILURES_MAX) {
+        snprintf(why, sizeof why, "--health failed %d times in a row, the last time: %s",
+                 HEALTH_FAILURES_MAX, how);
+        health->plan.on_unhealthy(why, health->plan.data);
+    }
+}
+
+/* The child's exit is reported by SIGCHLD, also if it could not become the shell. */
+static void begin(struct rl_health *health) {
+    const char *const argv[] = {"/bin/sh", "-c", args_of(health)->health, NULL};
+    union {
+        const char *const *text;
+        char *const *argv;
+    } of = {argv}; /* as execvp() has it */
+    health->is_counted = false;
+    const int error = rl_child_begin(&health->check, of.argv, true);
+    if (error != 0) {
+        failed(health, strerror(error));
+        return;
+    }
+    rl_child_set(&health->check, "REDLOCK_KEY", health->plan.report->keys);
+    health->is_running = rl_child_go(&health->check) == 0;
+    if (!health->is_running) {
+        failed(health, "/bin/sh cannot be run");
+    }
+}
+
+static void on_timer(uv_timer_t *timer) {
+    struct rl_health *health = timer->data;
+    char interval[TOOL_DURATION_TEXT_MAX], how[64];
+    if (!health->is_running) {
+        begin(health);
+        return;
+    }
+    rl_child_signal(&health->check, SIGKILL);
+    health->is_counted = true;
+    snprintf(how, sizeof how, "it ran for longer than %s",
+             tool_duration_show(args_of(health)->health_interval_ms, interval, sizeof interval));
+    failed(health, how);
+}
+
+void rl_health_open(struct rl_health *health, const struct rl_health_plan *plan) {
+    *health = (struct rl_health){.plan = *plan};
+    if (args_of(health)->health != NULL) {
+        const uint64_t interval_ms = (uint64_t)args_of(health)->health_interval_ms;
+        health->is_open = true;
+        uv_timer_init(plan->loop, &health->timer);
+        health->timer.data = health;
+        uv_update_time(plan->loop);
+        uv_timer_start(&health->timer, on_timer, interval_ms, interval_ms);
+    }
+}
+
+bool rl_health_reaped(struct rl_health *health, pid_t pid, int wait_status) {
+    char how[64];
+    if (!health->is_running || pid != health->check.pid) {
+        return false;
+    }
+    if (WIFSTOPPED(wait_status)) {
+        return true; /* it will take too long */
+    }
+    health->is_running = false;
+    if (health->is_counted) {
+        return true;
+    }
+    if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) {
+        health->failures = 0;
+        return true;
+    }
+    if (WIFSIGNALED(wait_status)) {
+        snprintf(how, sizeof how, "ended by %s", strsignal(WTERMSIG(wait_status)));
+    } else {
+        snprintf(how, sizeof how, "status %d", WEXITSTATUS(wait_status));
+    }
+    failed(health, how);
+    return true;
+}
+
+void rl_health_close(struct rl_health *health) {
+    if (health->is_open) {
+        health->is_open = false;
+        uv_close((uv_handle_t *)&health->timer, NULL);
+        if (health->is_running) {
+            rl_child_signal(&health->check, SIGKILL);
+            health->is_running = false;
+        }
+    }
+}
