@@ -89,51 +89,6 @@ result '... and a lock is on the nodes of one' $? "$out"
 agrees
 says '... show has them' "^members b $(url 4) $(url 5)" "$out"
 says '... and the set of a node' "^  127.0.0.1:$(port 4) .* stable .* -  *b\$" "$out"
-# What looks at all sets begins with one node of one of them, and names those of the lock's set.
-use 5
-looks() { "$redlock" ls >"$out" 2>"$err"; }
-all_held() { looks && [ "$(grep -cE "^h[1-6]  *(first|b)  *exclusive .* [23]/3 " "$out")" = 6 ]; }
-await all_held
-result 'ls finds all locks by one node: the majority of the set counts' $? "$out"
-says '... and reads the nodes of both' '; read 6 of 6 nodes, ' "$out"
-"$redlock" ls --json >"$out" 2>"$err"
-for i in $held; do
-    set=$(sed -n "s/^{\"kind\": \"lock\", \"key\": \"$i\".*\"nodes\": 3, \"quorum\": 2, .*\"set\": \"\([a-z]*\)\", .*/\1/p" "$out")
-    case $set in first) has="1 2 3 " ;; *) has="4 5 6 " ;; esac
-    for j in $has; do [ "$(ask $j exists "$i")" = 1 ] || echo "node $j of $set has no $i"; done
-done >"$err"
-[ ! -s "$err" ]
-result '... --json has the set of a lock, whose nodes have it' $? "$err"
-says '... and of a node' "\"node\": \"127.0.0.1:$(port 2)\".*\"member\": true, \"set\": \"first\"}\$" "$out"
-for i in 1 4; do ask $i set astray 0123456789012345678901234567890123456789 px 1000000 >/dev/null; done
-looks
-says '... a key outside of its set is named' "^astray: 127.0.0.1:\($(port 1)\|$(port 4)\)\$" "$out"
-says '... and is no vote' '^astray  *[a-z]*  *exclusive  *no name  *1/3 ' "$out"
-for i in 1 4; do ask $i del astray >/dev/null; done
-metrics_held() { "$redlock" metrics >"$out" 2>"$err" && grep -q '^redlock_locks{state="held"} [6-9]$' "$out" && grep -qx 'redlock_nodes 6' "$out" && grep -qx 'redlock_quorum 2' "$out"; }
-await metrics_held
-result 'metrics counts the locks of both' $? "$out"
-says '... and has all nodes' "^redlock_node_up{node=\"127.0.0.1:$(port 1)\"} 1" "$out"
-"$redlock" doctor >"$out" 2>"$err"
-says 'doctor judges each set' '^ok  *number  *set first: an odd number: 1 may fail' "$out"
-says '... by its own majority' '^[a-z]*  *quorum  *set b: .* 2 are needed' "$out"
-says '... and says which node is in which' "^127.0.0.1:$(port 3)  *first " "$out"
-for begin in '5' '1 2 3' '1 2 3 4 5 6'; do
-    use $begin
-    "$redlock" status $held >"$out" 2>"$err" || echo "with nodes $begin: status $?" >>"$out"
-    [ "$(grep -c '^h[1-6]: held by .*, on [23] of 3 nodes (2 needed)$' "$out")" = 6 ] && [ "$(grep -c '^  127' "$out")" = 18 ]
-    result "status asks the nodes of the key's set, by way of nodes $begin" $? "$out"
-done
-"$redlock" status --json h1 >"$out" 2>"$err"
-says '... as JSON' '"answered": 3, "quorum": 2, ' "$out"
-token=$("$redlock" acquire --ttl 3800ms --max-ttl 4s --wait 20s doomed)
-status 'kick counts them, too' 0 "$redlock" kick --yes --reason test doomed
-says '... and their notes' '^  127.0.0.1:[0-9]*  *deleted  *noted$' "$out"
-"$redlock" status doomed >"$out" 2>"$err"
-says '... which any node has' 'kicked' "$out"
-status 'a release of what is gone' 75 "$redlock" release doomed "$token"
-use 1 2 3
-
 status 'resize without a name' 64 "$redlock" set resize --yes $(list 1 2)
 says '... says that it is needed' 'is no set; there are several: first, b'
 status 'resize to a node of the other set' 64 "$redlock" set resize --yes first $(list 1 4)
