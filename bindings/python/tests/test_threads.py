@@ -376,7 +376,15 @@ def test_closing_while_threads_call(five):
     five.assert_free()
 
 
-def test_ctrl_c_ends_a_wait(five, client):
+@pytest.fixture
+def ctrl_c():
+    """Is heeded, also where a shell has started this in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_ends_a_wait(five, client, ctrl_c):
     with client.lock("orders"):
         timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
@@ -388,7 +396,7 @@ def test_ctrl_c_ends_a_wait(five, client):
     five.assert_free()
 
 
-def test_ctrl_c_at_any_moment_leaves_nothing_locked(five, client, seed):
+def test_ctrl_c_at_any_moment_leaves_nothing_locked(five, client, seed, ctrl_c):
     interrupted = 0
     for _ in range(60):
         timer = threading.Timer(seed.uniform(0, 0.02), os.kill, (os.getpid(), signal.SIGINT))
