@@ -164,7 +164,7 @@ test('a worker that is terminated has released', async () => {
 
 // REDLOCK_NODE_ROUNDS: more of them, for a long run by hand.
 test('no memory is lost', async () => {
-  const rounds = Number(process.env.REDLOCK_NODE_ROUNDS ?? 6000);
+  const rounds = Number(process.env.REDLOCK_NODE_ROUNDS ?? 20000);
   const { status, output } = await run(`
     const half = ${rounds} / 2, lanes = 32;
     let done = 0;
@@ -184,8 +184,8 @@ test('no memory is lost', async () => {
     console.log((size() - before) / half);
   `, '--expose-gc');
   assert.strictEqual(status, 0, output);
-  // The heap may still grow a little; with 200000 rounds a leaked entry would show.
-  assert.ok(Number(output) < 5e6 / (rounds / 2) + 20, `${output.trim()} bytes for each lock`);
+  // The heap may still grow by some megabytes, whatever the rounds.
+  assert.ok(Number(output) < 16e6 / (rounds / 2) + 20, `${output.trim()} bytes for each lock`);
 });
 
 // What docs/start.md shows, as it stands there.
