@@ -11,12 +11,11 @@
  * it has been noted, also after its lock was freed, and is not in the list then: Python empties the
  * list before it makes another call.
  *
- * Validity and the fence are the exception: a callback writes them where each thread reads them.
- * Can Python take a lock for valid that another client has? No: on_lost clears its validity in the
- * turn whose end sends the release, whether or not the loop's thread can take the GIL just then.
+ * Validity and the fence are the exception: a callback writes them where each thread reads them. Can
+ * Python take a lock for valid that another client has? No: on_lost clears it in the turn whose end
+ * sends the release, whether or not the loop's thread can take the GIL just then.
  *
- * Threads: all on the loop's thread, except py_loop_wake(), py_is_valid(), py_left_ns() and
- * py_fence(). */
+ * Threads: all on the loop's thread, except py_loop_wake(), py_is_valid(), py_left_ns() and py_fence(). */
 #ifndef BINDINGS_PYTHON_GLUE_H
 #define BINDINGS_PYTHON_GLUE_H
 
