@@ -3,7 +3,6 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
 
 static void on_wake(uv_async_t *wake) {
     struct py_loop *loop = wake->data;
@@ -51,16 +50,19 @@ void py_loop_wake(struct py_loop *loop) {
     uv_async_send(&loop->wake);
 }
 
-unsigned py_loop_next(struct py_loop *loop, uint64_t *id) {
+int py_loop_next(struct py_loop *loop, struct py_item *copy) {
     struct py_item *item = loop->first;
     if (item == NULL) {
         return 0;
     }
-    const unsigned events = item->events;
     loop->first = item->next;
-    *id = item->id;
+    copy->id = item->id;
+    copy->events = item->events;
+    copy->done = item->done;
+    copy->extended = item->extended;
+    copy->lost = item->lost;
     item->events = 0;
-    return events;
+    return 1;
 }
 
 static void note(struct py_item *item, enum py_event event) {
@@ -82,9 +84,8 @@ static void lost(struct py_item *item, int status) {
     note(item, PY_LOST);
 }
 
-/* Its validity and its fence, for all threads. */
+/* Its validity, for all threads. */
 static void look(struct py_item *item, const redlock_lock *lock) {
-    atomic_store(&item->fence, redlock_lock_fence(lock));
     atomic_store(&item->valid_until_ns, redlock_lock_valid_until_ns(lock));
 }
 
@@ -94,10 +95,8 @@ static void on_client(redlock_client *client, int status, void *data) {
 }
 
 static void on_done(redlock_lock *lock, int status, void *data) {
-    struct py_item *item = data;
-    look(item, lock);
-    memcpy(item->token, redlock_lock_token(lock), sizeof item->token);
-    done(item, status);
+    look(data, lock);
+    done(data, status);
 }
 
 static void on_lost(redlock_lock *lock, int status, void *data) {
@@ -149,10 +148,6 @@ int64_t py_left_ns(const struct py_item *item) {
     const uint64_t until_ns = atomic_load(&item->valid_until_ns);
     const uint64_t now_ns = redlock_now_ns();
     return until_ns > now_ns ? (int64_t)(until_ns - now_ns) : 0;
-}
-
-uint64_t py_fence(const struct py_item *item) {
-    return atomic_load(&item->fence);
 }
 
 int py_open(redlock_client **client, const redlock_client_options *options, struct py_item *item) {

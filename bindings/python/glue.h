@@ -11,11 +11,11 @@
  * it has been noted, also after its lock was freed, and is not in the list then: Python empties the
  * list before it makes another call.
  *
- * Validity and the fence are the exception: a callback writes them where each thread reads them. Can
+ * Validity is the exception: a callback writes it where each thread reads it, py_is_valid(). Can
  * Python take a lock for valid that another client has? No: on_lost clears it in the turn whose end
  * sends the release, whether or not the loop's thread can take the GIL just then.
  *
- * Threads: all on the loop's thread, except py_loop_wake(), py_is_valid(), py_left_ns() and py_fence(). */
+ * Threads: all on the loop's thread, except py_loop_wake(), py_is_valid() and py_left_ns(). */
 #ifndef BINDINGS_PYTHON_GLUE_H
 #define BINDINGS_PYTHON_GLUE_H
 
@@ -41,8 +41,6 @@ struct py_item {
     int extended;
     int lost;
     _Atomic uint64_t valid_until_ns; /* of a hold; 0: none */
-    _Atomic uint64_t fence;          /* 0: none */
-    char token[REDLOCK_TOKEN_LENGTH + 1];
 };
 
 struct py_loop {
@@ -66,14 +64,13 @@ int py_loop_turn(struct py_loop *loop);
 int py_loop_fd(const struct py_loop *loop);
 /* Any thread. */
 void py_loop_wake(struct py_loop *loop);
-/* The events of the next item that has any, which are cleared, and its id; 0 if there is none. A
- * status is valid until the next event of its kind. */
-unsigned py_loop_next(struct py_loop *loop, uint64_t *id);
+/* What the next item that has events notes goes into copy, and is cleared. Returns 0 if there is
+ * none. */
+int py_loop_next(struct py_loop *loop, struct py_item *copy);
 
-/* Is the hold valid now, and for how long still; and its fence. Any thread. */
+/* Is the hold valid now, and for how long still? Any thread. */
 int py_is_valid(const struct py_item *item);
 int64_t py_left_ns(const struct py_item *item);
-uint64_t py_fence(const struct py_item *item);
 
 /* The library's functions with the callbacks of an item. */
 int py_open(redlock_client **client, const redlock_client_options *options, struct py_item *item);

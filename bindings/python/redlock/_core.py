@@ -34,19 +34,8 @@ Done = Callable[["Error | None"], None]
 Begin = Callable[[Done], Callable[[], None]]
 Answer = TypeVar("Answer")
 
-_process = object()  # another one in each child: asking for the process id is a system call
-
-
-def _in_child() -> None:
-    global _process
-    _process = object()
-
-
-os.register_at_fork(after_in_child=_in_child)
-
 _GUARDS = {"off": 0, "observed": 1, "strict": 2}
 _NO_LIMIT = lib.REDLOCK_NO_LIMIT
-_DONE = lib.PY_DONE
 
 
 def nothing() -> None:
@@ -94,19 +83,18 @@ def options_of(kind: str, **fields: Any) -> tuple[Any, list[Any]]:
 
 
 class _Item:
-    """What the library notifies of: see glue.h, of statuses, too. on_done: of the pending operation, if
-    there is one."""
+    """What the library notifies of: see glue.h. on_done: of the pending operation, if there is one."""
 
     def __init__(self, client: ClientBase[Any, Any]) -> None:
         self.client = client
         self.c = client._new_item(self)
         self.on_done: Callable[[int], None] | None = None
 
-    def on_events(self, events: int) -> None:
-        if events & _DONE:
+    def on_events(self, events: int, done: int, extended: int, lost: int) -> None:
+        if events & lib.PY_DONE:
             on_done, self.on_done = self.on_done, None
             assert on_done is not None
-            on_done(self.c.done)
+            on_done(done)
 
     def is_idle(self) -> bool:
         return self.on_done is None
@@ -127,6 +115,8 @@ class _Hold(_Item):
         self.resource = owner._title
         self.lock: Any = None
         self.on_extended: Done | None = None
+        self.fence: int | None = None
+        self.token = ""
         self.slots: tuple[int, ...] = ()
 
     def error(self, status: int, message: str | None = None) -> Error:
@@ -150,16 +140,18 @@ class _Hold(_Item):
             owner._hold = None
         super().forget()
 
-    def on_events(self, events: int) -> None:
+    def on_events(self, events: int, done: int, extended: int, lost: int) -> None:
         if events & lib.PY_LOST and self.lock is not None:
             owner = self.owner()
             if owner is not None:
-                owner._on_loss(self.error(self.c.lost))
+                owner._on_loss(self.error(lost))
         if events & lib.PY_EXTENDED:
             on_extended, self.on_extended = self.on_extended, None
             assert on_extended is not None
-            on_extended(self.error(self.c.extended) if self.c.extended else None)
-        super().on_events(events)
+            if self.lock is not None:
+                self.fence = lib.redlock_lock_fence(self.lock) or None  # an upgrade changes it
+            on_extended(self.error(extended) if extended else None)
+        super().on_events(events, done, extended, lost)
         if self.lock is None:
             self.forget()
 
@@ -223,7 +215,9 @@ class LockBase:
                 if error is not None:
                     hold.drop()
                 else:
-                    hold.slots = tuple(lib.redlock_lock_slot(hold.lock, i) for i in range(self._take)) if self._take else ()
+                    hold.fence = lib.redlock_lock_fence(hold.lock) or None
+                    hold.token = ffi.string(lib.redlock_lock_token(hold.lock)).decode()
+                    hold.slots = tuple(lib.redlock_lock_slot(hold.lock, i) for i in range(self._take))
                 done(error)
 
             hold.on_done = on_done
@@ -301,15 +295,12 @@ class LockBase:
     def fence(self) -> int | None:
         """With `fencing`: a number that is larger than those of all fenced grants before. None if it is not
         held. It stays after a loss, until the release."""
-        hold = self._hold
-        fence: int = lib.py_fence(hold.c) if hold else 0
-        return fence or None
+        return self._hold.fence if self._hold else None
 
     @property
     def token(self) -> str:
         """What the nodes have under the key; "" if it is not held. A party that knows it can release."""
-        hold = self._hold
-        return str(ffi.string(hold.c.token).decode()) if hold else ""
+        return self._hold.token if self._hold else ""
 
     @property
     def slots(self) -> tuple[int, ...]:
@@ -413,7 +404,7 @@ class _Campaign(_Item):
         self.owner = owner
         self.election: Any = None
 
-    def on_events(self, events: int) -> None:
+    def on_events(self, events: int, done: int, extended: int, lost: int) -> None:
         if self.election is not None:
             leads = bool(lib.redlock_election_is_leader(self.election))
             if events & lib.PY_LOST:
@@ -424,7 +415,7 @@ class _Campaign(_Item):
                 self.owner.elected.set()
             if events & lib.PY_LEADER and self.owner._on_leader is not None:
                 self.client._run(self.owner._on_leader, self.owner._state()[2])
-        super().on_events(events)
+        super().on_events(events, done, extended, lost)
         if self.election is None:
             self.forget()
 
@@ -482,10 +473,10 @@ class ClientBase(Generic[AnyLock, AnyElection]):
             **{f"{name}_ms": ms(time) for name, time in times.items() if time is not None})
         self._kept = (urls, array)
         self._loop = ffi.new("struct py_loop *")
-        self._number = ffi.new("uint64_t *")
+        self._event = ffi.new("struct py_item *")
         self._items: dict[int, _Item] = {}
         self._ids = 0
-        self._process = _process
+        self._pid = os.getpid()
         self._client: Any = None
         self._item: _Item | None = None
         self._is_closing = False
@@ -566,17 +557,17 @@ class ClientBase(Generic[AnyLock, AnyElection]):
     def _dispatch(self) -> None:
         """Reports what the library has noted."""
         got = []
-        number = self._number
-        while events := lib.py_loop_next(self._loop, number):
-            got.append((number[0], events))
-        if self._last_id in dict(got):
+        event = self._event
+        while lib.py_loop_next(self._loop, event):
+            got.append((event.id, event.events, event.done, event.extended, event.lost))
+        if self._last_id in [number for number, *_ in got]:
             self._client = None
             for one in list(self._items.values()):
                 one.forget()
-        for one_id, events in got:
-            item = self._items.get(one_id)
+        for number, *what in got:
+            item = self._items.get(number)
             if item is not None:
-                item.on_events(events)
+                item.on_events(*what)
 
     def _run(self, function: Callable[[Any], object], argument: Any) -> None:
         """Calls the user's code, whose exceptions are reported and end nothing here."""
@@ -606,10 +597,10 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         raise NotImplementedError
 
     def _is_over(self) -> bool:
-        return self._is_closing or self._client is None or self._process is not _process
+        return self._is_closing or self._client is None or self._pid != os.getpid()
 
     def _check(self) -> None:
-        if self._process is not _process:
+        if self._pid != os.getpid():
             raise ForkedError
         if self._is_closing or self._client is None:
             raise ClosedError

@@ -10,7 +10,7 @@ A task that is cancelled while it waits leaves nothing locked.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -163,9 +163,9 @@ class Client(ClientBase[Lock, Election]):
                         trace: TracebackType | None) -> None:
         await self.close()
 
-    def _call(self, begin: Begin) -> Coroutine[None, None, None]:
+    async def _call(self, begin: Begin) -> None:
         self._check()
-        return self._wait(begin)
+        await self._wait(begin)
 
     async def _wait(self, begin: Begin) -> None:
         aio = self._aio
