@@ -110,6 +110,15 @@ static bool begins_inside(const uint8_t *b, size_t size, uint8_t first) {
     return at != NULL && at < end && *at == first;
 }
 
+/* One character for each lock, as rl_reply_judge_one() reads it. */
+static bool are_verdicts(const uint8_t *b, size_t size) {
+    const uint8_t *end, *at = inside(b, size, &end);
+    while (at != NULL && at < end && (*at == '0' || *at == '1' || *at == 'w')) {
+        at++;
+    }
+    return at != NULL && at == end && b[1] != '0';
+}
+
 /* How many numbers: of a yes, of a no. */
 static void check_numbers(enum rl_command_kind kind, bool yes, const uint8_t *b, size_t size) {
     if (kind == RL_COMMAND_WAITER || kind == RL_COMMAND_READER || kind == RL_COMMAND_SLOT) {
@@ -146,6 +155,8 @@ static void check_yes_or_no(enum rl_command_kind kind, bool yes, const uint8_t *
     } else if (rl_command_releases(kind) && !yes && b[0] == '-') {
         demand(memmem(b, size, "WRONGTYPE", 9) != NULL || /* what is there cannot be our token */
                begins_with(b, size, "-ERR Key should be of string type"));
+    } else if (kind == RL_COMMAND_EXTEND_MANY) {
+        demand(yes && are_verdicts(b, size));
     } else if (has_numbers(kind)) {
         check_numbers(kind, yes, b, size);
     } else {
