@@ -7,7 +7,6 @@ set -u
 # shellcheck source=test/cli/doctor.sh
 . "$(dirname "$0")/doctor.sh"
 start_nodes 3
-# What hangs does so for long. Else a node that was kept from running would be one of them.
 patient
 tell() { ask "$@" >/dev/null 2>&1; }
 url() { sed -n "$1p" "$nodes/urls"; }
