@@ -222,10 +222,11 @@ static void adopt(struct rl_wires *wires) {
         config = &wires->members.config;
     }
     for (uint32_t i = 0; i < config->n; i++) {
-        if (find(wires, config, i) == wires->n) {
+        const size_t node = find(wires, config, i);
+        if (node == wires->n) {
             add(wires, config->members[i].url);
         }
-        rl_members_place(&wires->members, i, (uint32_t)find(wires, config, i));
+        rl_members_place(&wires->members, i, (uint32_t)node);
     }
 }
 
