@@ -136,7 +136,7 @@ static const struct tool_option rows[] = {
      .help = "redis://[[user]:password@]host[:port][/db] or\n"
              "unix:///path[?db=n]; a comma within a URL is written %2C. Keys\n"
              "begin with \"redlock-bench:\" and end with their ttl at the latest"},
-    {"node-count", 0, TOOL_WHOLE, .at = AT(node_count), .min = 1, .max = REDLOCK_NODES_MAX,
+    {"node-count", 0, TOOL_WHOLE, .at = AT(node_count), .min = 1, .max = REDLOCK_NAMED_MAX,
      .value = "N", .help = "how many to start without --nodes; default 5"},
     {"redis-server", 0, TOOL_TEXT, .at = AT(server), .value = "P",
      .help = "the program to start; default $REDLOCK_SERVER, or\n"

@@ -222,12 +222,12 @@ static void take_place(struct rl_line_place *place, const redlock_waiter *waiter
 }
 
 /* Why the first node without an answer did not answer. 0: all answered. */
-static int refusal_of(const redlock_query *query, uint32_t *unanswered) {
+static int refusal_of(const redlock_query *query, bool *unanswered) {
     redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
     int refused = 0;
     for (size_t i = 0; redlock_query_node(query, i, &node_holder) == 0; i++) {
         refused = refused == 0 ? node_holder.status : refused;
-        *unanswered |= node_holder.status != 0 ? UINT32_C(1) << i : 0;
+        unanswered[i] = node_holder.status != 0;
     }
     return refused;
 }
@@ -249,7 +249,10 @@ static void on_line_listed(redlock_query *query, int status, void *data) {
     }
     line->waiting = redlock_query_waiting(query);
     assert(line->waiting >= line->n);
-    line->refused = refusal_of(query, &line->unanswered);
+    line->refused = refusal_of(query, line->unanswered);
+    for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
+        line->n_unanswered += line->unanswered[i];
+    }
     line->is_known = status == 0 || line->n > 0;
     part_done(line->found);
 }
@@ -288,13 +291,13 @@ static void on_readers_listed(redlock_query *query, int status, void *data) {
     struct rl_readers *readers = &found->readers;
     struct rl_look *look = &found->look;
     redlock_reader reader = REDLOCK_READER_INIT;
-    uint32_t unanswered = 0;
+    bool unanswered[REDLOCK_NODES_MAX];
     while (readers->n < RL_READERS_MAX && redlock_query_reader(query, readers->n, &reader) == 0) {
         take_reader(readers, &reader);
     }
     readers->reading = redlock_query_reading(query);
     assert(readers->reading >= readers->n);
-    readers->refused = refusal_of(query, &unanswered);
+    readers->refused = refusal_of(query, unanswered);
     readers->is_known = status == 0;
     look->is_held &= !look->is_shared || !readers->is_known || readers->holding > 0;
     part_done(found);
@@ -342,13 +345,13 @@ static void on_slots_listed(redlock_query *query, int status, void *data) {
     size_t n_nodes = 0;
     redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
     redlock_slot slot = REDLOCK_SLOT_INIT;
-    uint32_t unanswered = 0;
+    bool unanswered[REDLOCK_NODES_MAX];
     while (redlock_query_slot(query, permits->n, &slot) == 0) {
         take_slot(permits, &slot);
     }
-    permits->refused = refusal_of(query, &unanswered);
+    permits->refused = refusal_of(query, unanswered);
     for (; redlock_query_node(query, n_nodes, &node_holder) == 0; n_nodes++) {
-        permits->answered += (unanswered >> n_nodes & 1) == 0;
+        permits->answered += !unanswered[n_nodes];
         permits->kept[n_nodes] = redlock_query_permits(query, n_nodes);
     }
     permits->permits = agreed(permits, n_nodes);

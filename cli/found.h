@@ -112,7 +112,8 @@ struct rl_line {
     bool is_known;          /* a quorum answered, or at least the node that has the line */
     int refused;            /* if not, why: REDLOCK_ERR_NODE_... of the first node that did not
                                answer */
-    uint32_t unanswered;    /* bits: the nodes that did not */
+    bool unanswered[REDLOCK_NODES_MAX]; /* which nodes did not */
+    size_t n_unanswered;
     size_t waiting, n;
     size_t writing; /* of the n; the others would read, and are behind them */
     struct rl_line_place {

@@ -209,7 +209,7 @@ static void drop_tls(struct rl_args *args, const struct tool_options *options) {
 
 static int split_nodes(struct rl_args *args, const struct tool_options *options) {
     enum tool_source from = tool_options_from(options, offsetof(struct rl_args, nodes));
-    static_assert(TOOL_LIST_MAX == REDLOCK_NODES_MAX, "the list has room for all nodes");
+    static_assert(TOOL_LIST_MAX == REDLOCK_NAMED_MAX, "the list has room for all nodes");
     args->nodes_from = from == TOOL_LINE          ? "--nodes"
                        : from == TOOL_ENVIRONMENT ? "REDLOCK_NODES"
                                                   : args->config;
@@ -224,8 +224,8 @@ static int split_nodes(struct rl_args *args, const struct tool_options *options)
                        "         into ~/.config/redlock/redlock.conf or /etc/redlock.conf");
     }
     if (tool_list_split(&args->nodes) != 0) {
-        return rl_fail(RL_EXIT_USAGE, "%s: too many nodes; at most %d", args->nodes_from,
-                       REDLOCK_NODES_MAX);
+        return rl_fail(RL_EXIT_USAGE, "%s: too many nodes; at most %d are named, of any sets",
+                       args->nodes_from, REDLOCK_NAMED_MAX);
     }
     drop_tls(args, options);
     return 0;

@@ -170,7 +170,7 @@ static bool has_answered(const struct rl_line *line, const char *node) {
     const struct rl_look *look = &line->found->look;
     for (size_t i = 0; i < look->n; i++) {
         if (strcmp(look->node_holders[i].s.node, node) == 0) {
-            return (line->unanswered >> i & 1) == 0;
+            return !line->unanswered[i];
         }
     }
     return false;
@@ -246,7 +246,7 @@ static void print_line(const struct rl_line *line, const struct home *home, cons
         printf("  who waits%s is not known: %s\n", what, redlock_strerror(line->refused));
     } else if (line->n == 0) {
         printf("  nobody waits%s%s\n", what,
-               line->unanswered != 0 ? ", as far as the nodes that answer know" : "");
+               line->n_unanswered > 0 ? ", as far as the nodes that answer know" : "");
     } else {
         printf("  %zu client%s wait%s%s, in line at %s\n", line->waiting,
                line->waiting == 1 ? "" : "s", line->waiting == 1 ? "s" : "", what,

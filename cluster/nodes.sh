@@ -224,8 +224,8 @@ start() {
         *) usage ;;
         esac
     done
-    case $count in '' | *[!0-9]* | 0*) die "-n $count: the number of nodes is 1 to 99" ;; esac
-    [ "$count" -le 99 ] || die "-n $count: the number of nodes is 1 to 99"
+    case $count in '' | *[!0-9]* | 0*) die "-n $count: the number of nodes is 1 to 127" ;; esac
+    [ "$count" -le 127 ] || die "-n $count: the number of nodes is 1 to 127"
     need_server
 
     # From here on what was made and started is undone again unless all of it comes up.

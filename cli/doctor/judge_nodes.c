@@ -80,7 +80,7 @@ static const char *of_group(const struct rl_node_group *group, char out[sizeof g
 
 /* How long each usable node of the group waits, the shortest first. Returns how many there are. */
 static size_t find_usable(const struct rl_findings *findings, const struct rl_facts *facts,
-                          uint32_t group, int64_t waits_s[REDLOCK_NODES_MAX]) {
+                          rl_mask group, int64_t waits_s[REDLOCK_NODES_MAX]) {
     size_t usable = 0;
     for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
         if (group & rl_bit((uint32_t)i) && is_usable(findings, i)) {

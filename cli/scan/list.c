@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "redis/reply.h"
 #include "redlock/redlock.h"
 #include "say.h"
@@ -16,8 +17,8 @@
  * or a slot; or a reader's lease. */
 struct claim {
     struct rl_holder_reply held;
-    int slot;      /* -1: the lock */
-    uint32_t node; /* a bit */
+    int slot;     /* -1: the lock */
+    rl_mask node; /* a bit */
     int64_t remaining_ms;
     uint64_t fence;
 };
@@ -28,9 +29,9 @@ struct merging {
     const struct rl_seen_node *nodes;
     size_t n;
     const struct rl_members *members;
-    struct rl_electorate electorate; /* of the name; these are its nodes: */
-    uint32_t electors;
-    uint32_t strays; /* other nodes that have a key of it */
+    struct rl_sides sides; /* who decides about the name; these are its nodes: */
+    rl_mask electors;
+    rl_mask strays; /* other nodes that have a key of it */
     int64_t wall_us;
     const char *set;
     const struct rl_seen *first[REDLOCK_NODES_MAX];
@@ -98,7 +99,7 @@ static void claim(struct merging *m, size_t node, const struct rl_holder_reply *
 
 /* Whether the node decides about the name; if not, its key is a stray. */
 static bool counts(struct merging *m, size_t node) {
-    const uint32_t bit = rl_bit((uint32_t)node);
+    const rl_mask bit = rl_bit((uint32_t)node);
     m->strays |= bit & ~m->electors;
     return (bit & m->electors) != 0;
 }
@@ -126,10 +127,10 @@ static const char *keep(struct merging *m, const char *text) {
 
 /* How many of these claims, those that live longest, make a quorum; 0: all of them do not. */
 static uint32_t quorum_of(const struct merging *m, const struct claim *claims, uint32_t votes) {
-    uint32_t nodes = 0;
+    rl_mask nodes = 0;
     for (uint32_t i = 0; i < votes; i++) {
         nodes |= claims[i].node;
-        if (rl_is_quorum(&m->electorate, nodes)) {
+        if (rl_sides_quorum(&m->sides, nodes)) {
             return i + 1;
         }
     }
@@ -193,9 +194,9 @@ static uint64_t fence_of(const struct merging *m, size_t node, enum rl_key_kind 
 
 /* Leases of readers on nodes where readers have the key. Returns how many readers there are
  * according to a quorum, if they are more than were read. */
-static uint64_t claim_leases(struct merging *m, uint32_t shared) {
+static uint64_t claim_leases(struct merging *m, rl_mask shared) {
     uint64_t least = 0;
-    uint32_t many = 0; /* nodes with more readers than were read */
+    rl_mask many = 0; /* nodes with more readers than were read */
     for (size_t i = 0; i < m->n; i++) {
         const struct rl_seen *readers = find(m, i, RL_KEY_READERS, 0);
         const uint64_t fence = fence_of(m, i, RL_KEY_FENCE, 0);
@@ -216,7 +217,7 @@ static uint64_t claim_leases(struct merging *m, uint32_t shared) {
             many |= rl_bit((uint32_t)i);
         }
     }
-    return rl_is_quorum(&m->electorate, many) ? least : 0;
+    return rl_sides_quorum(&m->sides, many) ? least : 0;
 }
 
 /* -- Lines, notes -- */
@@ -302,7 +303,7 @@ static struct rl_lock begin_lock(struct merging *m, enum rl_lock_mode mode) {
                             .length = m->name->length,
                             .mode = mode,
                             .nodes = rl_bits_count(m->electors),
-                            .needed = rl_votes_needed(&m->electorate),
+                            .needed = rl_sides_votes_needed(&m->sides),
                             .set = m->set,
                             .next = "",
                             .age_ms = -1};
@@ -310,7 +311,7 @@ static struct rl_lock begin_lock(struct merging *m, enum rl_lock_mode mode) {
 
 /* What all nodes have under the key itself. */
 struct keys {
-    uint32_t shared; /* bits: the nodes on which readers have it */
+    rl_mask shared; /* bits: the nodes on which readers have it */
     uint32_t n_shared;
     int64_t shared_ms; /* the longest life of these keys */
     size_t reserved;   /* nodes that keep it for the next client */
@@ -328,7 +329,7 @@ static struct keys look(struct merging *m) {
         claim(m, i, &held, -1, seen->remaining_ms, fence_of(m, i, RL_KEY_FENCE, 0));
         keys.reserved += held.is_reserved;
         if (held.is_shared) {
-            keys.shared |= UINT32_C(1) << i;
+            keys.shared |= rl_bit((uint32_t)i);
             keys.n_shared++;
             keys.shared_ms =
                 seen->remaining_ms > keys.shared_ms ? seen->remaining_ms : keys.shared_ms;
@@ -413,8 +414,8 @@ static bool merge_permits(struct merging *m, struct rl_lock *lock) {
 /* Who decides about the name. */
 static void find_electors(struct merging *m) {
     const char *name = m->name->resource;
-    m->electorate = rl_members_of(m->members, name, m->name->length);
-    m->electors = rl_electors(&m->electorate);
+    m->sides = rl_members_of(m->members, name, m->name->length);
+    m->electors = rl_sides_all(&m->sides);
     const char *set = rl_members_set_of(m->members, name, m->name->length);
     m->set = set[0] != '\0' ? keep(m, set) : "";
 }

@@ -48,7 +48,7 @@ struct rl_lock {
     uint64_t holders;     /* with a quorum; there may be more readers than are listed */
     uint32_t nodes;       /* how many decide about it; */
     uint32_t needed;      /* ... and how many of them make a quorum, at least */
-    uint32_t strays;      /* others that have a key of it, as bits */
+    rl_mask strays;       /* others that have a key of it, as bits */
     const char *set;      /* the name of its set, the new one while it is changed; "": none */
     uint32_t permits;     /* of a semaphore, as a node keeps it; 0: none does */
     uint32_t votes;       /* the fewest of those with a quorum; without: the most */

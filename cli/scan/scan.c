@@ -306,7 +306,7 @@ int rl_scan_once(const struct rl_args *args, int samples,
 
 bool rl_sweep_has_quorum(const struct rl_sweep *sweep, const char *purpose) {
     struct rl_node_group group;
-    uint32_t whole = 0;
+    rl_mask whole = 0;
     for (size_t i = 0; i < sweep->n; i++) {
         whole |= sweep->nodes[i].is_whole ? rl_bit((uint32_t)i) : 0;
     }

@@ -101,7 +101,7 @@ static uint32_t set_of(const struct rl_set *set, const struct rl_config *joint, 
     rl_key_read(name->str, name->len, &key);
     const uint32_t old = rl_config_set_of(joint, RL_CONFIG_OLD, key.resource, key.length);
     const uint32_t new = rl_config_set_of(joint, RL_CONFIG_NEW, key.resource, key.length);
-    const uint32_t old_nodes = rl_set_members_of(set, joint, RL_CONFIG_OLD, old);
+    const rl_mask old_nodes = rl_set_members_of(set, joint, RL_CONFIG_OLD, old);
     const bool is_its = old_nodes & rl_bit((uint32_t)from);
     const bool moves = old_nodes != rl_set_members_of(set, joint, RL_CONFIG_NEW, new);
     return is_its && moves ? new : STAYS;
@@ -151,10 +151,10 @@ static bool is_scan(const redisReply *reply) {
 
 /* Returns how many keys there were. */
 static long write_all(struct rl_set *set, const struct rl_config *joint, struct slice *slice,
-                      uint32_t *to) {
+                      rl_mask *to) {
     long keys = 0;
     for (uint32_t s = 0; s < rl_config_count(joint, RL_CONFIG_NEW); s++) {
-        const uint32_t its = rl_set_members_of(set, joint, RL_CONFIG_NEW, s);
+        const rl_mask its = rl_set_members_of(set, joint, RL_CONFIG_NEW, s);
         set_command(slice, s);
         if (slice->n > 0) {
             rl_set_each(set, *to & its, write_slice, slice);
@@ -168,7 +168,7 @@ static long write_all(struct rl_set *set, const struct rl_config *joint, struct 
 /* From one node to those of `to`, from which those are taken that failed. Returns how many keys;
  * negative: it could not be read. */
 static long copy(struct rl_set *set, struct rl_steps *steps, const struct rl_config *joint,
-                 size_t from, const char *pattern, uint32_t *to) {
+                 size_t from, const char *pattern, rl_mask *to) {
     struct rl_set_node *node = &set->nodes[from];
     char cursor[NUMBER_MAX] = "0";
     long keys = 0;
@@ -195,11 +195,11 @@ static long copy(struct rl_set *set, struct rl_steps *steps, const struct rl_con
 }
 
 bool rl_carry(struct rl_set *set, struct rl_steps *steps, const struct rl_config *joint,
-              uint32_t from) {
+              rl_mask from) {
     static const char *const patterns[] = {RL_COMMAND_COUNTER_PREFIX "*",
                                            RL_COMMAND_PERMITS_PREFIX "*"};
-    uint32_t to = rl_set_having(set, joint, rl_set_members(set, joint, RL_CONFIG_NEW));
-    uint32_t read = 0;
+    rl_mask to = rl_set_having(set, joint, rl_set_members(set, joint, RL_CONFIG_NEW));
+    rl_mask read = 0;
     long carried = 0, most[RL_CONFIG_SETS_MAX] = {0}; /* of any node of the old set */
     for (uint32_t m = 0; m < joint->n; m++) {
         const size_t i = rl_set_find(set, joint->members[m].url);

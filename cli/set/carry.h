@@ -24,6 +24,6 @@
 /* from: old nodes that have met the joint text. Whether a majority of the old nodes was read, and
  * all of that was written to a majority of the new ones, of each set. */
 bool rl_carry(struct rl_set *set, struct rl_steps *steps, const struct rl_config *joint,
-              uint32_t from);
+              rl_mask from);
 
 #endif

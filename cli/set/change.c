@@ -140,7 +140,7 @@ int64_t rl_change_wait_ms(const struct rl_config *joint) {
 
 /* -- Rounds -- */
 
-static int count(uint32_t which) {
+static int count(rl_mask which) {
     return (int)rl_bits_count(which);
 }
 
@@ -156,7 +156,7 @@ static int look(struct change *c) {
 }
 
 /* "127.0.0.1:7001: connection refused; ...", of those that lack the text; to be freed. */
-static char *lacking(const struct rl_set *set, const struct rl_config *config, uint32_t which) {
+static char *lacking(const struct rl_set *set, const struct rl_config *config, rl_mask which) {
     char *text = rl_must_print("%s", "");
     which &= ~rl_set_having(set, config, which);
     for (size_t i = 0; i < set->n; i++) {
@@ -178,7 +178,7 @@ static char *lacking(const struct rl_set *set, const struct rl_config *config, u
 /* Too few nodes have the text: waits a moment for more. Returns 0, or an exit status when its
  * patience is over. */
 static int be_patient(struct change *c, const char *what, const struct rl_config *config,
-                      uint32_t which) {
+                      rl_mask which) {
     char *why = lacking(c->set, config, which);
     const uint64_t now_ns = redlock_now_ns();
     int status = rl_steps_caught(c->steps);
@@ -201,9 +201,9 @@ static int be_patient(struct change *c, const char *what, const struct rl_config
 /* By the votes that are known. */
 static bool is_decided(const struct change *c, enum rl_change_end *end) {
     const struct rl_set *set = c->set;
-    const uint32_t old = rl_set_members(set, &c->joint, RL_CONFIG_OLD);
-    const uint32_t having = rl_set_having(set, &c->joint, old);
-    uint32_t done = 0, back = 0;
+    const rl_mask old = rl_set_members(set, &c->joint, RL_CONFIG_OLD);
+    const rl_mask having = rl_set_having(set, &c->joint, old);
+    rl_mask done = 0, back = 0;
     for (uint32_t i = 0; i < set->n; i++) {
         const char *vote = set->nodes[i].vote;
         done |= strcmp(vote, words[RL_CHANGE_DONE]) == 0 ? rl_bit(i) & having : 0;
@@ -244,8 +244,8 @@ static void ask_votes(struct change *c) {
 
 /* Whether all old nodes have answered, and it is not decided: then some have lost their votes. */
 static bool has_forgotten(const struct change *c) {
-    const uint32_t old = rl_set_members(c->set, &c->joint, RL_CONFIG_OLD);
-    uint32_t forgot = 0;
+    const rl_mask old = rl_set_members(c->set, &c->joint, RL_CONFIG_OLD);
+    rl_mask forgot = 0;
     for (size_t i = 0; i < c->set->n; i++) {
         const bool has = strcmp(c->set->nodes[i].vote, "forgot") == 0;
         forgot |= old & (has ? rl_bit((uint32_t)i) : 0);
@@ -288,10 +288,10 @@ static int decide(struct change *c) {
 /* -- Meeting and waiting -- */
 
 /* Until a majority of the old nodes were cut that long ago. met: such a majority. */
-static int64_t left_ms(const struct change *c, uint32_t met) {
+static int64_t left_ms(const struct change *c, rl_mask met) {
     const struct rl_set_node *nodes = c->set->nodes;
     uint64_t since_ns = 0;
-    for (uint32_t cut = 0; !rl_set_is_majority(c->set, &c->joint, RL_CONFIG_OLD, cut);) {
+    for (rl_mask cut = 0; !rl_set_is_majority(c->set, &c->joint, RL_CONFIG_OLD, cut);) {
         uint32_t next = REDLOCK_NODES_MAX;
         for (uint32_t i = 0; i < c->set->n; i++) { /* in the order in which they were cut */
             const bool is_left = met & ~cut & rl_bit(i);
@@ -308,7 +308,7 @@ static int64_t left_ms(const struct change *c, uint32_t met) {
 }
 
 static void report_met(struct change *c) {
-    const uint32_t all = rl_set_members(c->set, &c->joint, BOTH);
+    const rl_mask all = rl_set_members(c->set, &c->joint, BOTH);
     if (!c->is_met) {
         rl_steps_done(c->steps, "joint", "epoch %" PRIu64 ", old and new nodes: on %d of %d",
                       c->joint.key.epoch, count(rl_set_having(c->set, &c->joint, all)), count(all));
@@ -318,8 +318,8 @@ static void report_met(struct change *c) {
 }
 
 /* The first set before all others: a change whose rival has a majority of that is on no other. */
-static void write_joint(const struct change *c, uint32_t which) {
-    const uint32_t first = rl_set_members_of(c->set, &c->joint, RL_CONFIG_OLD, 0);
+static void write_joint(const struct change *c, rl_mask which) {
+    const rl_mask first = rl_set_members_of(c->set, &c->joint, RL_CONFIG_OLD, 0);
     rl_set_write(c->set, which & first, &c->joint);
     if (count(rl_set_having(c->set, &c->joint, first)) >= count(first) / 2 + 1) {
         rl_set_write(c->set, which & ~first, &c->joint);
@@ -335,16 +335,16 @@ static int prepare(struct change *c, bool *is_ready) {
     *is_ready = is_decided(c, &end);
     c->wish = is_going_back(c) ? RL_CHANGE_BACK : c->wish;
     const bool goes_back = c->wish == RL_CHANGE_BACK;
-    const uint32_t old = rl_set_members(set, joint, RL_CONFIG_OLD);
-    const uint32_t needed = goes_back ? old : rl_set_members(set, joint, BOTH);
+    const rl_mask old = rl_set_members(set, joint, RL_CONFIG_OLD);
+    const rl_mask needed = goes_back ? old : rl_set_members(set, joint, BOTH);
     if (*is_ready) {
         return 0;
     }
     write_joint(
         c, needed & rl_set_known(set) &
                ~(goes_back ? rl_set_having(set, joint, needed) : rl_set_met(set, joint, needed)));
-    const uint32_t having = rl_set_having(set, joint, needed);
-    const uint32_t met = goes_back ? having : rl_set_met(set, joint, old);
+    const rl_mask having = rl_set_having(set, joint, needed);
+    const rl_mask met = goes_back ? having : rl_set_met(set, joint, old);
     if (!rl_set_is_majority(set, joint, RL_CONFIG_OLD, met) ||
         (!goes_back && !rl_set_is_majority(set, joint, RL_CONFIG_NEW, having))) {
         snprintf(what, sizeof what, "epoch %" PRIu64, joint->key.epoch);
@@ -376,7 +376,7 @@ static int prepare(struct change *c, bool *is_ready) {
  * list, perhaps of three of the nodes: none may be left when the first text is said to be written,
  * so every node must have cut its connections. A later text is known by a majority of the one
  * before it. */
-static uint32_t done_with(const struct rl_set *set, const struct rl_config *stable, uint32_t all) {
+static rl_mask done_with(const struct rl_set *set, const struct rl_config *stable, rl_mask all) {
     return stable->key.epoch == 1 ? rl_set_met(set, stable, all) : rl_set_having(set, stable, all);
 }
 
@@ -387,9 +387,9 @@ int rl_change_spread(struct rl_set *set, struct rl_steps *steps, const struct rl
     snprintf(what, sizeof what, "epoch %" PRIu64 "%s", stable->key.epoch,
              stable->key.epoch == 1 ? ", which all nodes must have" : "");
     for (;;) {
-        const uint32_t all = rl_set_members(set, stable, RL_CONFIG_NEW);
+        const rl_mask all = rl_set_members(set, stable, RL_CONFIG_NEW);
         rl_set_write(set, all & ~done_with(set, stable, all), stable);
-        const uint32_t done = done_with(set, stable, all);
+        const rl_mask done = done_with(set, stable, all);
         if (stable->key.epoch == 1 ? done == all
                                    : rl_set_is_majority(set, stable, RL_CONFIG_NEW, done)) {
             rl_steps_done(steps, "stable", "epoch %" PRIu64 ": on %d of %d nodes",

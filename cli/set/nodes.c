@@ -133,7 +133,7 @@ const char *rl_set_name(const struct rl_set_node *node) {
     return strstr(node->url, "://") + 3;
 }
 
-char *rl_set_names(const struct rl_set *set, uint32_t which) {
+char *rl_set_names(const struct rl_set *set, rl_mask which) {
     char *names = rl_must_print("%s", "");
     for (size_t i = 0; i < set->n; i++) {
         if (which & rl_bit((uint32_t)i)) {
@@ -215,7 +215,7 @@ static void run(void *data) {
     }
 }
 
-void rl_set_each(struct rl_set *set, uint32_t which, rl_set_ask *ask, void *data) {
+void rl_set_each(struct rl_set *set, rl_mask which, rl_set_ask *ask, void *data) {
     struct errand errands[REDLOCK_NODES_MAX];
     size_t n = 0;
     for (size_t i = 0; i < set->n; i++) {
@@ -228,8 +228,8 @@ void rl_set_each(struct rl_set *set, uint32_t which, rl_set_ask *ask, void *data
     rl_threads_run(errands, sizeof errands[0], n, run);
 }
 
-uint32_t rl_set_known(const struct rl_set *set) {
-    uint32_t which = 0;
+rl_mask rl_set_known(const struct rl_set *set) {
+    rl_mask which = 0;
     for (size_t i = 0; i < set->n; i++) {
         which |= set->nodes[i].is_known ? rl_bit((uint32_t)i) : 0;
     }

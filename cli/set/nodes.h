@@ -64,17 +64,17 @@ void rl_set_drop(struct rl_set *set, size_t i);
 size_t rl_set_find(const struct rl_set *set, const char *url);
 
 /* Those that have answered the last question. */
-uint32_t rl_set_known(const struct rl_set *set);
+rl_mask rl_set_known(const struct rl_set *set);
 
 /* Runs ask() for these nodes, a thread each, where there is a connection. */
 typedef void rl_set_ask(struct rl_set_node *node, void *data);
-void rl_set_each(struct rl_set *set, uint32_t which, rl_set_ask *ask, void *data);
+void rl_set_each(struct rl_set *set, rl_mask which, rl_set_ask *ask, void *data);
 
 /* The answer, or NULL: node->why says why. */
 struct redisReply *rl_set_checked(struct rl_set_node *node, struct redisReply *reply);
 
 /* "127.0.0.1:7001, 127.0.0.1:7002", to be freed. */
-char *rl_set_names(const struct rl_set *set, uint32_t which);
+char *rl_set_names(const struct rl_set *set, rl_mask which);
 const char *rl_set_name(const struct rl_set_node *node);
 
 #endif

@@ -88,7 +88,7 @@ static int confirm(const struct rl_args *args, const char *question) {
 /* -- What nodes must be -- */
 
 /* Of these, and beside all others. Returns 0 or an exit status. */
-static int check_nodes(const struct rl_set *set, uint32_t which) {
+static int check_nodes(const struct rl_set *set, rl_mask which) {
     for (size_t i = 0; i < set->n; i++) {
         const struct rl_set_node *node = &set->nodes[i];
         const char *name = rl_set_name(node);
@@ -125,9 +125,9 @@ static int64_t quarantine_ms(const struct command *command) {
     const struct rl_args *args = command->args;
     const struct rl_set *set = &command->set;
     int64_t longest_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms) + 1000;
-    const uint32_t side = rl_set_members(set, &command->joint, RL_CONFIG_NEW);
+    const rl_mask side = rl_set_members(set, &command->joint, RL_CONFIG_NEW);
     int64_t wait_ms = 0;
-    uint32_t old_enough = 0;
+    rl_mask old_enough = 0;
     if (args->guard != REDLOCK_GUARD_STRICT) {
         return 0;
     }
@@ -152,7 +152,7 @@ static int init_now(void *data) {
 
 /* Whether it is what an init that was not finished has written. */
 static bool is_unfinished(const struct rl_set *set, const struct rl_config *latest) {
-    const uint32_t all = rl_set_members(set, latest, RL_CONFIG_NEW);
+    const rl_mask all = rl_set_members(set, latest, RL_CONFIG_NEW);
     return latest->key.epoch == 1 && !latest->is_joint && rl_bits_count(all) == set->n &&
            rl_set_having(set, latest, all) != all;
 }
@@ -175,7 +175,7 @@ static int cmd_init(struct command *command) {
         return rl_fail(RL_EXIT_USAGE, "a set has at most %d nodes, and a --max-ttl of at most 1d",
                        RL_CONFIG_SIDE_MAX);
     }
-    status = check_nodes(set, (uint32_t)((1u << set->n) - 1));
+    status = check_nodes(set, rl_bit((uint32_t)set->n) - 1);
     status = status != 0 ? status : rl_set_check_rights(set);
     if (status != 0) {
         return status;
@@ -233,7 +233,7 @@ static int change_now(void *data) {
     if (latest == NULL || rl_config_compare(&command->now.key, &latest->key) != RL_CONFIG_SAME) {
         return rl_fail(RL_EXIT_HELD, "the set has changed meanwhile; nothing was done");
     }
-    const uint32_t all = rl_set_members(set, &command->now, RL_CONFIG_NEW);
+    const rl_mask all = rl_set_members(set, &command->now, RL_CONFIG_NEW);
     if (rl_set_having(set, &command->now, all) != (all & rl_set_known(set))) {
         status = rl_change_spread(set, steps, &command->now);
     }
@@ -269,8 +269,8 @@ static int change_to(struct command *command, const struct rl_set_goal *goal) {
     char change[RL_CONFIG_CHANGE_LEN + 1];
     draw_hex(change, RL_CONFIG_CHANGE_LEN);
     rl_change_joint(joint, &command->now, goal, change);
-    uint32_t old = rl_set_members(set, joint, RL_CONFIG_OLD);
-    uint32_t new = rl_set_members(set, joint, RL_CONFIG_NEW);
+    rl_mask old = rl_set_members(set, joint, RL_CONFIG_OLD);
+    rl_mask new = rl_set_members(set, joint, RL_CONFIG_NEW);
     if (rl_change_is_none(joint)) {
         rl_say("the set has these nodes already");
         return 0;

@@ -138,8 +138,8 @@ static int check_one_set(const struct rl_set *set) {
 }
 
 /* Those that were not asked yet. */
-static uint32_t unasked(const struct rl_set *set) {
-    uint32_t which = 0;
+static rl_mask unasked(const struct rl_set *set) {
+    rl_mask which = 0;
     for (size_t i = 0; i < set->n; i++) {
         which |= set->nodes[i].is_asked ? 0 : rl_bit((uint32_t)i);
     }
@@ -179,8 +179,8 @@ bool rl_set_has_met(const struct rl_set_node *node, const struct rl_config *conf
     return rl_set_has(node, config) && node->cut_ns != 0 && node->cut_epoch == config->key.epoch;
 }
 
-uint32_t rl_set_members(const struct rl_set *set, const struct rl_config *config, int sides) {
-    uint32_t which = 0;
+rl_mask rl_set_members(const struct rl_set *set, const struct rl_config *config, int sides) {
+    rl_mask which = 0;
     for (size_t i = 0; i < set->n; i++) {
         const uint32_t at = rl_set_member_at(config, set->nodes[i].url);
         if (at < config->n && config->members[at].sides & sides) {
@@ -190,9 +190,9 @@ uint32_t rl_set_members(const struct rl_set *set, const struct rl_config *config
     return which;
 }
 
-uint32_t rl_set_members_of(const struct rl_set *set, const struct rl_config *config,
-                           enum rl_config_side side, uint32_t which) {
-    uint32_t nodes = 0;
+rl_mask rl_set_members_of(const struct rl_set *set, const struct rl_config *config,
+                          enum rl_config_side side, uint32_t which) {
+    rl_mask nodes = 0;
     for (uint32_t i = 0; i < config->n; i++) {
         const size_t at = rl_set_find(set, config->members[i].url);
         if (at < set->n && rl_config_is_in(config, i, side, which)) {
@@ -202,28 +202,28 @@ uint32_t rl_set_members_of(const struct rl_set *set, const struct rl_config *con
     return nodes;
 }
 
-static uint32_t filter(const struct rl_set *set, const struct rl_config *config, uint32_t which,
-                       bool (*is_one)(const struct rl_set_node *, const struct rl_config *)) {
-    uint32_t found = 0;
+static rl_mask filter(const struct rl_set *set, const struct rl_config *config, rl_mask which,
+                      bool (*is_one)(const struct rl_set_node *, const struct rl_config *)) {
+    rl_mask found = 0;
     for (size_t i = 0; i < set->n; i++) {
         found |= is_one(&set->nodes[i], config) ? rl_bit((uint32_t)i) : 0;
     }
     return found & which;
 }
 
-uint32_t rl_set_having(const struct rl_set *set, const struct rl_config *config, uint32_t which) {
+rl_mask rl_set_having(const struct rl_set *set, const struct rl_config *config, rl_mask which) {
     return filter(set, config, which, rl_set_has);
 }
 
-uint32_t rl_set_met(const struct rl_set *set, const struct rl_config *config, uint32_t which) {
+rl_mask rl_set_met(const struct rl_set *set, const struct rl_config *config, rl_mask which) {
     return filter(set, config, which, rl_set_has_met);
 }
 
 bool rl_set_is_majority(const struct rl_set *set, const struct rl_config *config,
-                        enum rl_config_side side, uint32_t which) {
+                        enum rl_config_side side, rl_mask which) {
     bool is_majority = true;
     for (uint32_t s = 0; s < rl_config_count(config, side) && is_majority; s++) {
-        const uint32_t having = rl_set_members_of(set, config, side, s) & which;
+        const rl_mask having = rl_set_members_of(set, config, side, s) & which;
         int n = 0;
         for (uint32_t i = 0; i < config->n; i++) {
             n += rl_config_is_in(config, i, side, s);
@@ -278,7 +278,7 @@ static void probe_one(struct rl_set_node *node, void *data) {
 }
 
 int rl_set_check_rights(struct rl_set *set) {
-    const uint32_t known = rl_set_known(set);
+    const rl_mask known = rl_set_known(set);
     rl_set_each(set, known, probe_one, NULL);
     for (size_t i = 0; i < set->n; i++) {
         const struct rl_set_node *node = &set->nodes[i];
@@ -324,7 +324,7 @@ static void write_one(struct rl_set_node *node, void *data) {
     }
 }
 
-void rl_set_write(struct rl_set *set, uint32_t which, const struct rl_config *config) {
+void rl_set_write(struct rl_set *set, rl_mask which, const struct rl_config *config) {
     struct rl_config copy = *config; /* it may be a node's, which is read again */
     rl_set_each(set, which & rl_set_members(set, config, RL_CONFIG_OLD | RL_CONFIG_NEW), write_one,
                 &copy);

@@ -25,16 +25,16 @@ bool rl_set_has_met(const struct rl_set_node *node, const struct rl_config *conf
 uint32_t rl_set_member_at(const struct rl_config *config, const char *url);
 
 /* Those on one of these sides; those of a set. */
-uint32_t rl_set_members(const struct rl_set *set, const struct rl_config *config, int sides);
-uint32_t rl_set_members_of(const struct rl_set *set, const struct rl_config *config,
-                           enum rl_config_side side, uint32_t which);
+rl_mask rl_set_members(const struct rl_set *set, const struct rl_config *config, int sides);
+rl_mask rl_set_members_of(const struct rl_set *set, const struct rl_config *config,
+                          enum rl_config_side side, uint32_t which);
 /* Of these, those that have the text; that have met it. */
-uint32_t rl_set_having(const struct rl_set *set, const struct rl_config *config, uint32_t which);
-uint32_t rl_set_met(const struct rl_set *set, const struct rl_config *config, uint32_t which);
+rl_mask rl_set_having(const struct rl_set *set, const struct rl_config *config, rl_mask which);
+rl_mask rl_set_met(const struct rl_set *set, const struct rl_config *config, rl_mask which);
 
 /* Whether it is a majority of each set on this side. */
 bool rl_set_is_majority(const struct rl_set *set, const struct rl_config *config,
-                        enum rl_config_side side, uint32_t which);
+                        enum rl_config_side side, rl_mask which);
 
 /* Whether this user may cut connections, as a text that is written without that is worse than none.
  * Returns 0, or an exit status. */
@@ -42,7 +42,7 @@ int rl_set_check_rights(struct rl_set *set);
 
 /* Writes the text, and cuts the connections. A node that has a later text, or another of the same
  * epoch, keeps it: rl_set_has() says which of both. */
-void rl_set_write(struct rl_set *set, uint32_t which, const struct rl_config *config);
+void rl_set_write(struct rl_set *set, rl_mask which, const struct rl_config *config);
 
 /* Asks one node to vote for the end of a change; it keeps the vote that it has. Its word is in
  * node->vote; "": it has not the joint text any more. */

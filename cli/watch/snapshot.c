@@ -111,9 +111,9 @@ static bool is_unknown(const struct rl_found *found, enum rl_item_kind kind) {
         case RL_ITEM_SLOT:
             return !found->permits.is_known;
         case RL_ITEM_WAITS_FOR_PERMITS:
-            return !found->permits_line.is_known || found->permits_line.unanswered != 0;
+            return !found->permits_line.is_known || found->permits_line.n_unanswered != 0;
         default:
-            return !found->line.is_known || found->line.unanswered != 0;
+            return !found->line.is_known || found->line.n_unanswered != 0;
     }
 }
 

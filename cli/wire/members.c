@@ -11,7 +11,7 @@ static const enum rl_config_side sides[] = {[OLD] = RL_CONFIG_OLD, [NEW] = RL_CO
 
 void rl_members_none(struct rl_members *members, size_t n_nodes) {
     memset(members, 0, sizeof *members);
-    members->all = rl_all_nodes((uint32_t)n_nodes);
+    members->all = rl_bits_below((uint32_t)n_nodes);
     members->sets[OLD][0] = members->sets[NEW][0] = members->all;
 }
 
@@ -32,14 +32,14 @@ void rl_members_place(struct rl_members *members, uint32_t member, uint32_t node
     }
 }
 
-static uint32_t side_of(const struct rl_members *members, int side, const void *resource,
-                        size_t length) {
+static rl_mask side_of(const struct rl_members *members, int side, const void *resource,
+                       size_t length) {
     return members->sets[side][rl_config_set_of(&members->config, sides[side], resource, length)];
 }
 
-struct rl_electorate rl_members_of(const struct rl_members *members, const void *resource,
-                                   size_t length) {
-    return (struct rl_electorate){
+struct rl_sides rl_members_of(const struct rl_members *members, const void *resource,
+                              size_t length) {
+    return (struct rl_sides){
         {side_of(members, OLD, resource, length), side_of(members, NEW, resource, length)}};
 }
 
@@ -86,7 +86,7 @@ static void name_group(const struct rl_members *members, int side, uint32_t set,
     }
 }
 
-static bool has_group(const struct rl_node_group *groups, size_t n, uint32_t nodes) {
+static bool has_group(const struct rl_node_group *groups, size_t n, rl_mask nodes) {
     for (size_t i = 0; i < n; i++) {
         if (groups[i].nodes == nodes) {
             return true;
@@ -100,7 +100,7 @@ size_t rl_members_groups(const struct rl_members *members,
     size_t n = 0;
     for (int side = NEW; side >= OLD; side--) {
         for (uint32_t set = 0; set < rl_config_count(&members->config, sides[side]); set++) {
-            const uint32_t nodes = members->sets[side][set];
+            const rl_mask nodes = members->sets[side][set];
             if (!has_group(groups, n, nodes)) {
                 groups[n] = (struct rl_node_group){.nodes = nodes};
                 name_group(members, side, set, &groups[n++]);
@@ -110,12 +110,11 @@ size_t rl_members_groups(const struct rl_members *members,
     return n;
 }
 
-bool rl_members_lack(const struct rl_members *members, uint32_t nodes,
-                     struct rl_node_group *group) {
+bool rl_members_lack(const struct rl_members *members, rl_mask nodes, struct rl_node_group *group) {
     struct rl_node_group groups[RL_GROUPS_MAX];
     const size_t n = rl_members_groups(members, groups);
     for (size_t i = 0; i < n; i++) {
-        if (!rl_is_majority(groups[i].nodes, nodes)) {
+        if (!rl_sides_majority(groups[i].nodes, nodes)) {
             *group = groups[i];
             return true;
         }

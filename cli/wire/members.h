@@ -18,9 +18,9 @@
 #include "redis/config.h"
 
 struct rl_members {
-    struct rl_config config;              /* epoch 0: there is none */
-    uint32_t sets[2][RL_CONFIG_SETS_MAX]; /* the nodes of the old sets, and of the new ones */
-    uint32_t all;                         /* of any set */
+    struct rl_config config;             /* epoch 0: there is none */
+    rl_mask sets[2][RL_CONFIG_SETS_MAX]; /* the nodes of the old sets, and of the new ones */
+    rl_mask all;                         /* of any set */
 };
 
 void rl_members_none(struct rl_members *members, size_t n_nodes);
@@ -29,8 +29,8 @@ void rl_members_begin(struct rl_members *members, const struct rl_config *config
 void rl_members_place(struct rl_members *members, uint32_t member, uint32_t node);
 
 /* Who decides about the resource. */
-struct rl_electorate rl_members_of(const struct rl_members *members, const void *resource,
-                                   size_t length);
+struct rl_sides rl_members_of(const struct rl_members *members, const void *resource,
+                              size_t length);
 
 /* Whether there is more than one set, so that a name says something. */
 bool rl_members_have_names(const struct rl_members *members);
@@ -43,7 +43,7 @@ const char *rl_members_set_at(const struct rl_members *members, uint32_t node);
 /* Nodes of which a majority must be there: those of a set. */
 struct rl_node_group {
     char name[RL_CONFIG_NAME_MAX + 16]; /* "set b", "the old nodes"; "": there is no other */
-    uint32_t nodes;
+    rl_mask nodes;
 };
 
 #define RL_GROUPS_MAX (2 * RL_CONFIG_SETS_MAX)
@@ -53,7 +53,7 @@ size_t rl_members_groups(const struct rl_members *members,
                          struct rl_node_group groups[RL_GROUPS_MAX]);
 
 /* The first group of which these nodes are no majority. False: there is none. */
-bool rl_members_lack(const struct rl_members *members, uint32_t nodes, struct rl_node_group *group);
+bool rl_members_lack(const struct rl_members *members, rl_mask nodes, struct rl_node_group *group);
 
 /* How many votes any resource needs, at most, of one group. */
 uint32_t rl_members_needed(const struct rl_members *members);

@@ -85,7 +85,12 @@ struct uv_loop_s; /* libuv's uv_loop_t */
 
 /* -- Limits and constants -- */
 
-#define REDLOCK_NODES_MAX 31                         /* nodes of one client */
+#define REDLOCK_NAMED_MAX 31 /* nodes that a client is given */
+#ifdef __SIZEOF_INT128__
+#define REDLOCK_NODES_MAX 127 /* with those that it finds, in all sets */
+#else
+#define REDLOCK_NODES_MAX 63 /* ... on systems of 32 bits */
+#endif
 #define REDLOCK_RESOURCES_MAX 64                     /* resources of one lock */
 #define REDLOCK_PERMITS_MAX 1024                     /* of a semaphore */
 #define REDLOCK_TAKE_MAX 8                           /* permits of one lock */
@@ -142,7 +147,7 @@ typedef const char *(*redlock_metrics_label_cb)(const void *resource, size_t len
 typedef struct redlock_client_options {
     size_t size; /* set by the initializer: by it the library knows the caller's version */
 
-    /* The nodes, 1 to REDLOCK_NODES_MAX independent Redis servers (not replicas of each other):
+    /* The nodes, 1 to REDLOCK_NAMED_MAX independent Redis servers (not replicas of each other):
      *     redis://[[user]:password@]host[:port][/db]     IPv6 in brackets; port 6379, db 0
      *     rediss://...                                   the same with TLS, see tls_ca below
      *     unix://[[user]:password@]/path[?db=n]

@@ -52,8 +52,7 @@ static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
     memcpy(url->user, like->user, sizeof url->user);
     memcpy(url->password, like->password, sizeof url->password);
     url->db = like->db;
-    if (!rl_locks_reserve_ballot(client, i) ||
-        !rl_place_init(client, i, url, client->nodes[0]->node.events)) {
+    if (!rl_place_init(client, i, url, client->nodes[0]->node.events)) {
         return false;
     }
     client->n_nodes = i == client->n_nodes ? i + 1 : client->n_nodes;
@@ -67,10 +66,10 @@ static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
 
 /* False: there is no memory, or no room. Nodes that were added before that have no vote. */
 static bool find_sides(redlock_client *client, const struct rl_config *config,
-                       struct rl_electorate *electorate, struct rl_sets *sets) {
+                       struct rl_sides *sides, struct rl_sets *sets) {
     struct rl_url url;
     bool found = true;
-    *electorate = (struct rl_electorate){{0, 0}};
+    *sides = (struct rl_sides){{0, 0}};
     for (uint32_t j = 0; j < config->n && found; j++) {
         int status = rl_url_parse(config->members[j].url, &url, NULL, 0);
         assert(status == 0); /* rl_membership_read() */
@@ -79,10 +78,10 @@ static bool find_sides(redlock_client *client, const struct rl_config *config,
         const bool is_known = i < client->n_nodes && client->nodes[i]->node.state != RL_NODE_CLOSED;
         found = is_known || add_place(client, i, &url);
         if (found && (config->members[j].sides & RL_CONFIG_OLD || !config->is_joint)) {
-            electorate->sides[0] |= rl_bit(i);
+            sides->of[0] |= rl_bit(i);
         }
         if (found && config->members[j].sides & RL_CONFIG_NEW) {
-            electorate->sides[1] |= rl_bit(i);
+            sides->of[1] |= rl_bit(i);
         }
         if (found) {
             rl_sets_place(sets, config, j, i);
@@ -94,7 +93,7 @@ static bool find_sides(redlock_client *client, const struct rl_config *config,
 
 static void leave_others(redlock_client *client, uint64_t now_ns) {
     const uint64_t longest_ns = client->guard_rules.quarantine_ns;
-    const uint32_t electors = rl_electors(&client->rules.electorate);
+    const rl_mask electors = rl_sides_all(&client->membership.sides);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         struct rl_client_node *place = client->nodes[i];
         const bool is_left = !(electors & rl_bit(i)) && place->node.state != RL_NODE_CLOSED;
@@ -107,7 +106,7 @@ static void leave_others(redlock_client *client, uint64_t now_ns) {
 
 /* Takes away the vote of nodes that have lost it. */
 static void review(redlock_client *client) {
-    const uint32_t before = client->voters;
+    const rl_mask before = client->voters;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         if (client->voters & rl_bit(i) && !rl_membership_counts(client->nodes[i])) {
             rl_eligibility_suspend(client->nodes[i]);
@@ -125,11 +124,11 @@ static void drop_next(redlock_client *client) {
 
 static void adopt(redlock_client *client) {
     struct rl_membership *membership = &client->membership;
-    struct rl_electorate electorate;
+    struct rl_sides sides;
     struct rl_sets *sets;
     const uint64_t now_ns = rl_client_now_ns(client);
     if (!rl_sets_make(client, membership->next, &sets) ||
-        !find_sides(client, membership->next, &electorate, sets) || !rl_sets_adopt(client, sets)) {
+        !find_sides(client, membership->next, &sides, sets) || !rl_sets_adopt(client, sets)) {
         rl_sets_drop(client, sets);
         for (uint32_t i = 0; i < client->n_nodes; i++) { /* and asks them again */
             struct rl_node *node = &client->nodes[i]->node;
@@ -144,7 +143,11 @@ static void adopt(redlock_client *client) {
     membership->key = membership->next->key;
     membership->max_ttl_ms = membership->next->max_ttl_ms;
     drop_next(client);
-    client->rules.electorate = electorate; /* first: what ends may begin a round at once */
+    membership->sides = sides; /* first: what ends may begin a round at once */
+    if (sets == NULL) {
+        client->rules.electorate =
+            (struct rl_electorate){{(uint32_t)sides.of[0], (uint32_t)sides.of[1]}};
+    }
     review(client);
     rl_step_changed(client, membership->max_ttl_ms);
     leave_others(client, now_ns);

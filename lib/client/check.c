@@ -123,7 +123,7 @@ void rl_check_lock(const redlock_lock *lock) {
 
 static void check_nodes(const redlock_client *client) {
     uint64_t pending = 0;
-    assert((client->up & ~rl_all_nodes(client->n_nodes)) == 0);
+    assert((client->up & ~rl_bits_below(client->n_nodes)) == 0);
     assert((client->voters & ~client->up) == 0);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         const struct rl_client_node *place = client->nodes[i];

@@ -58,7 +58,7 @@ static void node_dirty(struct rl_node *node) {
     if (client->flushing.nodes == 0) {
         client->flushing.dirty_ns = rl_client_now_ns(client);
     }
-    client->flushing.nodes |= UINT32_C(1) << place->index;
+    client->flushing.nodes |= rl_bit(place->index);
 }
 
 static int16_t node_judge(struct rl_node *node, const struct rl_info *info,
@@ -76,7 +76,7 @@ static void node_up(struct rl_node *node) {
     redlock_client *client = place->client;
     assert(client->phase < RL_CLIENT_TEARDOWN);
     assert(!(client->up >> place->index & 1));
-    client->up |= UINT32_C(1) << place->index;
+    client->up |= rl_bit(place->index);
     place->is_settled = true;
     rl_trace(client, REDLOCK_EVENT_NODE_UP, NULL, node, 0, 0);
     rl_eligibility_up(place);
@@ -92,7 +92,7 @@ static void node_down(struct rl_node *node) {
     redlock_client *client = place->client;
     assert(client->up >> place->index & 1); /* `down` comes once for each `up` */
     assert(node->reason != 0);
-    client->up &= ~(UINT32_C(1) << place->index);
+    client->up &= ~rl_bit(place->index);
     client->reasons[place->index] = node->reason;
     rl_eligibility_down(place);
     rl_trace(client, REDLOCK_EVENT_NODE_DOWN, NULL, node, node->reason, 0);
@@ -158,7 +158,7 @@ static const struct rl_node_events node_events = {
 static void node_due(struct rl_deadline *item, uint64_t now_ns) {
     struct rl_client_node *place = RL_CONTAINER(item, struct rl_client_node, deadline);
     redlock_client *client = place->client;
-    const uint32_t voters = client->voters;
+    const rl_mask voters = client->voters;
     assert(item->at_ns <= now_ns);
     rl_node_tick(&place->node, now_ns);
     if (now_ns >= place->pending_releases.retry_ns) {

@@ -122,10 +122,11 @@ static int check_nodes(const redlock_client_options *o) {
         return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
                             "no nodes are given: nodes and n_nodes need at least one URL");
     }
-    if (o->n_nodes > REDLOCK_NODES_MAX) {
+    if (o->n_nodes > REDLOCK_NAMED_MAX) {
         return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "%zu nodes are given: the maximum is %d", o->n_nodes,
-                            REDLOCK_NODES_MAX);
+                            "%zu nodes are given: the maximum is %d; a client finds the nodes of "
+                            "other sets by itself",
+                            o->n_nodes, REDLOCK_NAMED_MAX);
     }
     return 0;
 }
@@ -173,6 +174,8 @@ int rl_options_apply(redlock_client *client, const redlock_client_options *o) {
         .duplicate_reason = REDLOCK_ERR_DUPLICATE,
         .changed_reason = REDLOCK_ERR_NODE_CONFIG,
     };
+    client->membership.sides.of[0] = client->membership.sides.of[1] =
+        rl_bits_below((uint32_t)o->n_nodes);
     client->guard_rules = (struct rl_guard_rules){
         .mode = (enum rl_guard_mode)o->guard,
         .quarantine_ns = (uint64_t)o->max_ttl_ms * RL_NS_PER_MS +

@@ -56,7 +56,7 @@ struct redlock_lock {
     uint32_t references;
     uint32_t depth;         /* acquires that were delivered and not released */
     uint8_t resource_count; /* so many are referenced: all, once the lock is made */
-    uint8_t ballot_count;   /* room for so many nodes */
+    uint8_t ballot_count;   /* room for so many seats */
     bool owns_ballots : 1;  /* they were allocated later, since nodes have joined */
     bool is_freed : 1;      /* by the user */
     bool announces : 1;     /* a release ends a hold, not a failed attempt */
@@ -115,7 +115,7 @@ struct rl_closing {
 
 /* Commands of a turn are written at its end. */
 struct rl_flushing {
-    uint32_t nodes;      /* to flush, as a mask */
+    rl_mask nodes;       /* to flush, as a mask */
     uint32_t count;      /* of flushes */
     uint64_t dirty_ns;   /* since when there are any */
     uint64_t flushed_ns; /* commands sent since then are not flushed yet */
@@ -139,12 +139,13 @@ struct redlock_client {
     struct rl_client_node *nodes[RL_NODES_MAX]; /* n_nodes of them, and those that have left */
     struct rl_membership membership;
     struct rl_client_tls *tls;
-    uint32_t n_nodes;                  /* in use */
-    uint32_t capacity;                 /* so many at most */
-    uint32_t up;                       /* nodes that can be sent to, as a mask */
-    uint32_t voters;                   /* of these, the ones that may be asked to grant */
-    uint32_t duplicates[RL_NODES_MAX]; /* for each node, those that report the same server */
-    int16_t reasons[RL_NODES_MAX];     /* why other nodes are not up, or may not vote */
+    uint32_t n_nodes;                 /* in use */
+    uint32_t capacity;                /* so many at most */
+    rl_mask up;                       /* nodes that can be sent to, as a mask */
+    rl_mask voters;                   /* of these, the ones that may be asked to grant */
+    bool has_duplicates;              /* or had */
+    rl_mask duplicates[RL_NODES_MAX]; /* for each node, those that report the same server */
+    int16_t reasons[RL_NODES_MAX];    /* why other nodes are not up, or may not vote */
     struct rl_flushing flushing;
     uint64_t pending_releases; /* of all nodes */
     struct rl_calls calls;

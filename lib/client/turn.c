@@ -223,7 +223,7 @@ static void close_when_done(redlock_client *client) {
         rl_calls_drop(client->nodes[i]);
     }
     rl_left_drop(client);
-    rl_line_calls_drop(client, rl_all_nodes(client->n_nodes));
+    rl_line_calls_drop(client, rl_bits_below(client->n_nodes));
     client->up = client->voters = 0;
     assert(!rl_calls_await_answers(client)); /* the end of its connection has answered each */
     assert(client->pending_releases == 0);
@@ -296,15 +296,16 @@ static uint64_t considerable_ns(const redlock_client *client) {
 /* Starts at a varying node: on a fast network the first answer may arrive before the last node is
  * written to, and is read only later. A fixed order would add that delay to the first node's
  * latency each time. */
-static void flush_nodes(redlock_client *client, uint32_t nodes) {
+static void flush_nodes(redlock_client *client, rl_mask nodes) {
     const uint32_t n = client->n_nodes;
-    uint32_t node = (client->flushing.count++ * UINT32_C(2654435769) >> 16) % n; /* in no pattern */
-    assert((nodes & ~rl_all_nodes(n)) == 0);
-    for (uint32_t i = 0; i < n; i++) {
-        if (nodes >> node & 1) {
-            rl_node_flush(&client->nodes[node]->node);
-        }
-        node = node + 1 < n ? node + 1 : 0;
+    const rl_mask before = /* in no pattern */
+        rl_bit((client->flushing.count++ * UINT32_C(2654435769) >> 16) % n) - 1;
+    assert((nodes & ~rl_bits_below(n)) == 0);
+    RL_EACH_BIT(i, nodes & ~before) {
+        rl_node_flush(&client->nodes[i]->node);
+    }
+    RL_EACH_BIT(i, nodes & before) {
+        rl_node_flush(&client->nodes[i]->node);
     }
 }
 
@@ -347,7 +348,7 @@ static void flush(redlock_client *client) {
     }
     while (flushing->nodes != 0 || rl_listening_is_dirty(client)) {
         rl_listening_flush(client); /* either may break, and cause more to be sent */
-        uint32_t nodes = flushing->nodes;
+        rl_mask nodes = flushing->nodes;
         flushing->nodes = 0;
         flush_nodes(client, nodes);
     }

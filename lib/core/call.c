@@ -31,7 +31,7 @@ void rl_call_init(struct rl_call *call, const struct rl_lock *lock, enum rl_call
 
 bool rl_call_vote(const struct rl_call *call, uint32_t node, enum rl_outcome outcome,
                   int16_t reason, uint64_t counter, struct rl_event *event) {
-    assert(node < RL_NODES_MAX && outcome < RL_OUTCOMES);
+    assert(node < RL_SEATS_MAX && outcome < RL_OUTCOMES);
     assert(meanings[outcome].vote >= RL_VOTE_GRANTED); /* else a row is missing */
     if (call->round == 0) {
         return false;

@@ -14,7 +14,7 @@ bool rl_is_silent(const struct rl_rules *rules, uint64_t oldest_ns, uint64_t now
 }
 
 static void leave_out_silent(struct rl_lock *lock, struct rl_event *event,
-                             int16_t reasons[RL_NODES_MAX], const struct rl_driver *driver) {
+                             int16_t reasons[RL_SEATS_MAX], const struct rl_driver *driver) {
     const uint32_t up = event->up, nodes = up | rl_electors(&lock->rules->electorate);
     for (uint32_t i = 0; nodes >> i != 0; i++) {
         reasons[i] = event->reasons[i];
@@ -47,7 +47,7 @@ static uint32_t silent_of(struct rl_lock *lock, uint32_t nodes, const struct rl_
 /* Sends one command to each node of a mask. Returns the nodes to which it could not be sent, and
  * why. */
 static uint32_t send_to(struct rl_lock *lock, enum rl_call_kind kind, uint32_t round,
-                        uint32_t nodes, uint32_t may_have, int16_t why[RL_NODES_MAX],
+                        uint32_t nodes, uint32_t may_have, int16_t why[RL_SEATS_MAX],
                         const struct rl_driver *driver) {
     uint32_t failed = 0, silent = 0;
     if (kind == RL_CALL_RELEASE) {
@@ -91,7 +91,7 @@ static void send_round(struct rl_lock *lock, const struct rl_actions *actions,
         [RL_ROUND_EXTEND] = RL_CALL_EXTEND,
         [RL_ROUND_UPGRADE] = RL_CALL_UPGRADE,
         [RL_ROUND_RELEASE] = RL_CALL_RELEASE};
-    int16_t why[RL_NODES_MAX];
+    int16_t why[RL_SEATS_MAX];
     uint32_t round = lock->round.id; /* a failed vote may end it, and begin another */
     assert(round != 0);
     assert(lock->round.kind != RL_ROUND_ACQUIRE || lock->round.decision == RL_OPEN);
@@ -153,7 +153,7 @@ static bool has_ended(const struct rl_actions *actions) {
 
 static void perform(struct rl_lock *lock, const struct rl_actions *actions,
                     const struct rl_driver *driver) {
-    int16_t why[RL_NODES_MAX]; /* of no consequence where no round counts the votes */
+    int16_t why[RL_SEATS_MAX]; /* of no consequence where no round counts the votes */
     assert(!actions->generate_token || actions->send == 0); /* its attempt has not begun */
     if (actions->release != 0) {
         send_to(lock, RL_CALL_RELEASE, 0, actions->release, actions->may_have, why, driver);
@@ -187,7 +187,7 @@ static void perform(struct rl_lock *lock, const struct rl_actions *actions,
 
 bool rl_drive(struct rl_lock *lock, struct rl_event *event, const struct rl_driver *driver) {
     struct rl_actions actions;
-    int16_t reasons[RL_NODES_MAX];
+    int16_t reasons[RL_SEATS_MAX];
     const int16_t *given = event->reasons;
     if (event->type == RL_EV_ATTEMPT) {
         leave_out_silent(lock, event, reasons, driver);

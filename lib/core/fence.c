@@ -10,7 +10,7 @@ void rl_fence_begin(struct rl_fence *fence, uint64_t floor) {
 }
 
 void rl_fence_vote(struct rl_fence *fence, uint32_t node, uint64_t counter) {
-    assert(node < RL_NODES_MAX);
+    assert(node < RL_SEATS_MAX);
     assert(counter > 0);
     if (counter > fence->value) {
         fence->value = counter;

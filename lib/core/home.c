@@ -10,13 +10,13 @@ static uint64_t mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
-uint32_t rl_home_node(uint64_t resource, const uint64_t *nodes, uint32_t mask) {
+uint32_t rl_home_node(uint64_t resource, const uint64_t *nodes, rl_mask mask) {
     uint32_t first = 0;
     uint64_t largest = 0;
     assert(mask != 0);
-    for (uint32_t i = 0; mask >> i != 0; i++) {
+    RL_EACH_BIT(i, mask) {
         uint64_t weight = mix(resource ^ nodes[i]);
-        if ((mask >> i & 1) && weight >= largest) {
+        if (weight >= largest) {
             largest = weight;
             first = i;
         }

@@ -12,9 +12,11 @@
 
 #include <stdint.h>
 
+#include "base/bits.h"
+
 /* The home among the nodes of a mask that is not 0. resource: a hash of its name; nodes: a hash for
  * each node. */
-uint32_t rl_home_node(uint64_t resource, const uint64_t *nodes, uint32_t mask);
+uint32_t rl_home_node(uint64_t resource, const uint64_t *nodes, rl_mask mask);
 
 /* A hash of bytes, the same on all machines. */
 uint64_t rl_home_hash(const void *bytes, uint32_t length);

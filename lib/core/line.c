@@ -108,7 +108,7 @@ static void line_begin(struct rl_line *line, const struct rl_line_event *event,
 static void line_settle(struct rl_line *line, const struct rl_line_event *event,
                         struct rl_line_actions *out) {
     line->avoid &= event->homes; /* a reconnected node may be home again */
-    const uint32_t homes = event->homes & ~line->avoid;
+    const rl_mask homes = event->homes & ~line->avoid;
     if (line_is(line, IN(RL_LINE_OUT) | IN(RL_LINE_TURN) | IN(RL_LINE_TAKING))) {
         return;
     }
@@ -134,7 +134,7 @@ static void line_settle(struct rl_line *line, const struct rl_line_event *event,
 
 static void line_avoid_home(struct rl_line *line, const struct rl_line_event *event,
                             struct rl_line_actions *out, bool is_silent) {
-    const uint32_t bit = UINT32_C(1) << line->home;
+    const rl_mask bit = rl_bit(line->home);
     if (event->now_ns >= line->avoid_until_ns + event->timeout_ns) {
         line->firm = 0; /* a node that was asked since then has had its own time to answer */
     }
@@ -365,7 +365,7 @@ void rl_line_step(struct rl_line *line, const struct rl_line_event *event,
 }
 
 bool rl_line_trust(struct rl_line *line, uint32_t node) {
-    const uint32_t bit = UINT32_C(1) << node;
+    const rl_mask bit = rl_bit(node);
     assert(node < RL_NODES_MAX);
     if ((line->avoid & ~line->firm & bit) == 0) {
         return false;

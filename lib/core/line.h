@@ -124,8 +124,8 @@ struct rl_line_event {
     bool is_of_one;    /* the waiter wants this resource alone */
     uint64_t resource; /* a hash, the same for all clients */
     const uint64_t *node_hashes;
-    uint32_t homes; /* nodes that may be home, as a mask */
-    uint32_t heard; /* nodes at which the client's channel is confirmed */
+    rl_mask homes; /* nodes that may be home, as a mask */
+    rl_mask heard; /* nodes at which the client's channel is confirmed */
     union {
         uint64_t since_ns;
         uint64_t place;
@@ -156,8 +156,8 @@ struct rl_line {
     uint64_t avoid_until_ns;  /* ... these nodes are not home: */
     uint64_t busy_until_ns;   /* others are known to wait until then, ... */
     uint64_t likely_until_ns; /* or likely to wait: this client has waited itself */
-    uint32_t avoid;
-    uint32_t firm; /* ... of these, until the end of that time, whatever they answer */
+    rl_mask avoid;
+    rl_mask firm;  /* ... of these, until the end of that time, whatever they answer */
     uint32_t asks; /* questions as heir about a key of others, since the last try; weighted */
     uint32_t asks_behind; /* ... while not near the first in line */
     uint8_t state;        /* enum rl_line_state */

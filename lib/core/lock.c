@@ -163,7 +163,7 @@ static void plant(struct rl_lock *lock, const struct rl_event *event, struct rl_
  * vote. */
 static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     const struct rl_ballot_in *in = &event->u.vote;
-    assert(in->node < RL_NODES_MAX);
+    assert(in->node < RL_SEATS_MAX);
     if (in->vote == RL_VOTE_NONE) {
         rl_lock_ask(lock, event, out);
         return;
@@ -330,6 +330,51 @@ void rl_lock_copy_past(struct rl_lock *lock, const struct rl_lock *from) {
     assert(lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)));
     rl_round_copy(&lock->round, &from->round);
     memcpy(lock->token, from->token, sizeof lock->token);
+    rl_lock_invariant(lock);
+}
+
+uint32_t rl_lock_nodes(const struct rl_lock *lock) {
+    return rl_electors(&lock->round.electorate) | lock->may_hold;
+}
+
+static void renumber(uint32_t *nodes, const uint8_t to[RL_SEATS_MAX]) {
+    uint32_t now = 0;
+    for (uint32_t i = 0; *nodes >> i != 0; i++) {
+        now |= *nodes & rl_seat(i) && to[i] < RL_SEATS_MAX ? rl_seat(to[i]) : 0;
+    }
+    *nodes = now;
+}
+
+void rl_lock_renumber(struct rl_lock *lock, const uint8_t to[RL_SEATS_MAX]) {
+    struct rl_round *round = &lock->round;
+    struct rl_ballot ballots[RL_SEATS_MAX] = {{0}};
+    const uint32_t before = rl_electors(&round->electorate);
+    uint32_t *const masks[] = {&round->electorate.sides[0],
+                               &round->electorate.sides[1],
+                               &round->granted,
+                               &round->refused,
+                               &round->failed,
+                               &round->awaited,
+                               &lock->fence.nodes,
+                               &lock->asked,
+                               &lock->absent,
+                               &lock->planted,
+                               &lock->may_hold};
+    for (uint32_t i = 0; before >> i != 0; i++) {
+        assert(!(before & rl_seat(i)) || to[i] < RL_SEATS_MAX);
+        if (before & rl_seat(i)) {
+            ballots[to[i]] = round->ballots[i];
+        }
+    }
+    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
+        renumber(masks[i], to);
+    }
+    for (uint32_t i = 0; i < RL_SEATS_MAX; i++) {
+        if (to[i] < RL_SEATS_MAX) {
+            round->ballots[to[i]] = ballots[to[i]];
+        }
+    }
+    assert(rl_seats_count(rl_electors(&round->electorate)) == rl_seats_count(before));
     rl_lock_invariant(lock);
 }
 

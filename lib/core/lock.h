@@ -161,6 +161,13 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
  * an attempt that can no longer win is not waited for. */
 void rl_lock_put_off(struct rl_lock *lock, uint64_t since_ns, uint64_t now_ns);
 
+/* For drivers whose locks have few of many nodes. Which nodes the core counts votes of, or may have
+ * to send a release. And: the node at each number has another number from now on, which is no other
+ * node's, and for which there is a ballot; RL_SEATS_MAX: none, and it is none of these. Not within
+ * a step. */
+uint32_t rl_lock_nodes(const struct rl_lock *lock);
+void rl_lock_renumber(struct rl_lock *lock, const uint8_t to[RL_SEATS_MAX]);
+
 /* For a lock that neither asks nor holds: copies the last round and token of another lock, whose
  * hold it shared. */
 void rl_lock_copy_past(struct rl_lock *lock, const struct rl_lock *from);

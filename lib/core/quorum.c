@@ -5,11 +5,9 @@
 
 #include "base/bits.h"
 
-static_assert(RL_NODES_MAX < 32, "a node mask is 32 bits");
-
 uint32_t rl_quorum(uint32_t n) {
     assert(n >= 1);
-    assert(n <= RL_NODES_MAX);
+    assert(n <= RL_SEATS_MAX);
     uint32_t quorum = n / 2 + 1;
     assert(2 * quorum > n); /* two quorums share a node */
     return quorum;
@@ -22,7 +20,7 @@ struct rl_electorate rl_electorate_of(uint32_t n) {
 
 bool rl_is_majority(uint32_t side, uint32_t nodes) {
     assert(side != 0);
-    return 2 * rl_bits_count(nodes & side) > rl_bits_count(side);
+    return 2 * rl_seats_count(nodes & side) > rl_seats_count(side);
 }
 
 bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes) {
@@ -32,15 +30,31 @@ bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes) {
 }
 
 uint32_t rl_votes_needed(const struct rl_electorate *electorate) {
-    const uint32_t old = rl_quorum(rl_bits_count(electorate->sides[0]));
-    const uint32_t new = rl_quorum(rl_bits_count(electorate->sides[1]));
+    const uint32_t old = rl_quorum(rl_seats_count(electorate->sides[0]));
+    const uint32_t new = rl_quorum(rl_seats_count(electorate->sides[1]));
     return old > new ? old : new;
 }
 
 uint32_t rl_all_nodes(uint32_t n) {
     assert(n >= 1);
-    assert(n <= RL_NODES_MAX);
+    assert(n <= RL_SEATS_MAX);
     return (UINT32_C(1) << n) - 1;
+}
+
+bool rl_sides_majority(rl_mask side, rl_mask nodes) {
+    assert(side != 0);
+    return 2 * rl_bits_count(nodes & side) > rl_bits_count(side);
+}
+
+bool rl_sides_quorum(const struct rl_sides *sides, rl_mask nodes) {
+    const rl_mask *of = sides->of;
+    return rl_sides_majority(of[0], nodes) && (of[1] == of[0] || rl_sides_majority(of[1], nodes));
+}
+
+uint32_t rl_sides_votes_needed(const struct rl_sides *sides) {
+    const uint32_t old = rl_quorum(rl_bits_count(sides->of[0]));
+    const uint32_t new = rl_quorum(rl_bits_count(sides->of[1]));
+    return old > new ? old : new;
 }
 
 uint64_t rl_drift_ns(const struct rl_rules *rules, uint32_t ttl_ms) {

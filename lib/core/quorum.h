@@ -18,14 +18,18 @@
 
 #include "base/bits.h"
 
-#define RL_NODES_MAX 31u /* node masks are uint32_t, and one bit is kept free */
 #define RL_NEVER UINT64_MAX
 #define RL_NS_PER_MS UINT64_C(1000000)
 
 /* Who decides: a majority of each side, which are masks of nodes. The two are the same nodes,
  * except while the nodes are being changed: then they are the old ones and the new ones. */
 struct rl_electorate {
-    uint32_t sides[2];
+    uint32_t sides[2]; /* seats, see base/bits.h */
+};
+
+/* The same, by the numbers that a client gives its nodes. */
+struct rl_sides {
+    rl_mask of[2];
 };
 
 /* The rules of a client. */
@@ -63,6 +67,18 @@ uint32_t rl_votes_needed(const struct rl_electorate *electorate);
 
 /* A mask with one bit for each of n nodes. */
 uint32_t rl_all_nodes(uint32_t n);
+
+/* -- By a client's numbers -- */
+
+static inline rl_mask rl_sides_all(const struct rl_sides *sides) {
+    return sides->of[0] | sides->of[1];
+}
+
+bool rl_sides_majority(rl_mask side, rl_mask nodes);
+bool rl_sides_quorum(const struct rl_sides *sides, rl_mask nodes);
+uint32_t rl_sides_votes_needed(const struct rl_sides *sides);
+
+/* -- Times -- */
 
 /* The drift allowance for a ttl: exact, since one ms times one ppm is one ns. */
 uint64_t rl_drift_ns(const struct rl_rules *rules, uint32_t ttl_ms);

@@ -19,7 +19,7 @@ static void round_invariant(const struct rl_round *round) {
     uint32_t votes[RL_VOTE_FAILED + 1] = {0};
     const uint32_t electors = rl_electors(&round->electorate);
     for (uint32_t i = 0; electors >> i != 0; i++) {
-        votes[round->ballots[i].vote] |= electors & rl_bit(i);
+        votes[round->ballots[i].vote] |= electors & rl_seat(i);
     }
     assert(votes[RL_VOTE_NONE] == 0);
     assert(votes[RL_VOTE_PENDING] == rl_round_pending(round));
@@ -55,11 +55,11 @@ static void round_record(struct rl_round *round, uint32_t node, enum rl_vote vot
     ballot->reason = vote == RL_VOTE_FAILED ? reason : 0;
     ballot->latency_us = latency_us > UINT32_MAX ? UINT32_MAX : (uint32_t)latency_us;
     if (vote == RL_VOTE_GRANTED) {
-        round->granted |= rl_bit(node);
+        round->granted |= rl_seat(node);
     } else if (vote == RL_VOTE_REFUSED) {
-        round->refused |= rl_bit(node);
+        round->refused |= rl_seat(node);
     } else {
-        round->failed |= rl_bit(node);
+        round->failed |= rl_seat(node);
     }
 }
 
@@ -85,10 +85,10 @@ void rl_round_begin(struct rl_round *round, const struct rl_electorate *electora
     round->granted = round->refused = round->failed = 0;
     round->awaited = 0;
     for (uint32_t i = 0; electors >> i != 0; i++) {
-        const bool votes = electors & rl_bit(i);
+        const bool votes = electors & rl_seat(i);
         round->ballots[i] =
             (struct rl_ballot){.vote = (uint8_t)(votes ? RL_VOTE_PENDING : RL_VOTE_NONE)};
-        if (votes && !(asked & rl_bit(i))) {
+        if (votes && !(asked & rl_seat(i))) {
             round_record(round, i, RL_VOTE_FAILED, reasons[i], now_ns);
         }
     }
@@ -99,7 +99,7 @@ void rl_round_begin(struct rl_round *round, const struct rl_electorate *electora
 bool rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
                    int16_t reason, uint64_t now_ns) {
     assert(vote >= RL_VOTE_GRANTED);
-    if (id != round->id || !(rl_round_pending(round) & rl_bit(node))) {
+    if (id != round->id || !(rl_round_pending(round) & rl_seat(node))) {
         return false;
     }
     round_record(round, node, vote, reason, now_ns);
@@ -127,7 +127,7 @@ bool rl_round_awaits(const struct rl_round *round) {
 void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns) {
     const uint32_t pending = rl_round_pending(round);
     for (uint32_t i = 0; pending >> i != 0; i++) {
-        if (pending & rl_bit(i)) {
+        if (pending & rl_seat(i)) {
             round_record(round, i, RL_VOTE_FAILED, reason, now_ns);
         }
     }
@@ -140,7 +140,7 @@ void rl_round_excuse(struct rl_round *round, uint32_t nodes, int16_t reason) {
     assert(round->kind != RL_ROUND_RELEASE); /* there a refusal is a yes */
     nodes &= round->refused;
     for (uint32_t i = 0; nodes >> i != 0; i++) {
-        if (nodes & rl_bit(i)) {
+        if (nodes & rl_seat(i)) {
             round->ballots[i].vote = RL_VOTE_FAILED;
             round->ballots[i].reason = reason;
         }

@@ -8,6 +8,7 @@
 #include "lock/calls.h"
 #include "lock/step.h"
 #include "mode/mode.h"
+#include "nodes/seats.h"
 #include "wait/line_call.h"
 #include "wait/line_release.h"
 
@@ -74,7 +75,10 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
     }
     call->lock->mode->learn(call->lock, place->index, request, answer);
     rl_line_learn(call->lock, place, request, answer);
-    if (rl_call_vote(&call->sent, place->index, outcome, reason, answer->counter, &event)) {
+    const uint32_t seat = rl_seats_of(call->lock, place->index);
+    if (seat == RL_SEATS_MAX) { /* the lock has moved to other nodes */
+        place->client->stats.late_votes += call->sent.round != 0;
+    } else if (rl_call_vote(&call->sent, seat, outcome, reason, answer->counter, &event)) {
         event.u.vote.latency_us = latency_us(node, request);
         place->client->stats.late_votes += rl_step_event(call->lock, &event);
     }

@@ -30,7 +30,7 @@ struct rl_lock_call_block {
 
 /* How a release is sent, see line.h. */
 struct rl_release_plan {
-    uint32_t homes;     /* nodes that keep lines of its resources, as a mask: `mode` is for them */
+    rl_mask homes;      /* nodes that keep lines of its resources, as a mask: `mode` is for them */
     uint32_t grace_ms;  /* for which others reserve the keys; 0: they delete them */
     uint32_t lease_ms;  /* for which the keys are passed to `successor` */
     uint32_t intent_ms; /* as in struct rl_request */

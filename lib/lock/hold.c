@@ -5,6 +5,7 @@
 
 #include "base/mark.h"
 #include "lock/life.h"
+#include "nodes/seats.h"
 
 redlock_lock *rl_hold_primary(const redlock_lock *lock) {
     redlock_lock *primary = lock->sharing != NULL ? lock->sharing->primary : NULL;
@@ -93,7 +94,9 @@ void rl_hold_detach(redlock_lock *lock) {
     assert(!rl_hold_uses(lock));
     rl_list_remove(&lock->sharing->link);
     lock->sharing->primary = NULL;
-    rl_lock_copy_past(&lock->core, &primary->core); /* for its messages, outcomes and token */
+    if (rl_seats_share(lock, primary)) { /* for its messages, outcomes and token */
+        rl_lock_copy_past(&lock->core, &primary->core);
+    }
     assert(primary->sharing->for_extend != lock && primary->sharing->for_release != lock);
     rl_lock_unref(primary);
 }

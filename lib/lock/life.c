@@ -42,27 +42,6 @@ void rl_lock_destroy(redlock_lock *lock) {
     rl_free(&client->memory, lock);
 }
 
-bool rl_locks_reserve_ballot(redlock_client *client, uint32_t node) {
-    RL_EACH(redlock_lock, lock, &client->locks, link) {
-        struct rl_ballot *before = lock->core.round.ballots;
-        if (node < lock->ballot_count) {
-            continue;
-        }
-        struct rl_ballot *ballots = rl_alloc(&client->memory, RL_NODES_MAX, sizeof *ballots);
-        if (ballots == NULL) {
-            return false;
-        }
-        memcpy(ballots, before, lock->ballot_count * sizeof *ballots);
-        lock->core.round.ballots = ballots;
-        lock->ballot_count = RL_NODES_MAX;
-        if (lock->owns_ballots) {
-            rl_free(&client->memory, before);
-        }
-        lock->owns_ballots = true;
-    }
-    return true;
-}
-
 static const struct {
     enum rl_result result;
     int status;

@@ -7,8 +7,6 @@
 
 /* The first reference, the maker's: the client knows the lock from now on. */
 void rl_lock_enlist(redlock_lock *lock);
-/* Room for the ballot of one more node, in every lock. False: no memory. */
-bool rl_locks_reserve_ballot(redlock_client *client, uint32_t node);
 /* Frees the lock despite all references: the client is closed. */
 void rl_lock_destroy(redlock_lock *lock);
 

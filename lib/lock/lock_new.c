@@ -127,12 +127,12 @@ static struct rl_bytes *names_of(redlock_lock *lock, size_t n) {
 
 /* The parts behind the struct, in the order of their alignment. */
 static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options *o) {
-    size_t n = o->n_resources;
+    const size_t n = o->n_resources, n_seats = rl_sets_seats(client);
     size_t holder_length = o->holder != NULL ? strlen(o->holder) : 0;
     const size_t permit = o->permits > 0 ? sizeof(struct rl_permit) : 0;
     size_t size = sizeof(redlock_lock) + permit +
                   n * (sizeof(struct rl_ticket) + sizeof(struct rl_bytes)) +
-                  client->n_nodes * sizeof(struct rl_ballot) + holder_length;
+                  n_seats * sizeof(struct rl_ballot) + holder_length;
     redlock_lock *lock = rl_alloc(&client->memory, 1, size);
     if (lock == NULL) {
         return NULL;
@@ -140,12 +140,12 @@ static redlock_lock *lay_out(redlock_client *client, const redlock_lock_options 
     char *behind = (char *)(names_of(lock, n) + n);
     struct rl_ballot *ballots = (struct rl_ballot *)(void *)(behind + permit);
     rl_lock_init(&lock->core, &client->rules, ballots);
-    char *holder = (char *)(ballots + client->n_nodes);
+    char *holder = (char *)(ballots + n_seats);
     assert(holder + holder_length == (char *)lock + size); /* the last part */
     if (holder_length > 0) {
         memcpy(holder, o->holder, holder_length);
     }
-    lock->ballot_count = (uint8_t)client->n_nodes;
+    lock->ballot_count = (uint8_t)n_seats;
     lock->target = (struct rl_target){.resources = names_of(lock, n),
                                       .n = (uint32_t)n,
                                       .holder = holder,

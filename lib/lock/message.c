@@ -19,6 +19,7 @@
 #include "nodes/credentials.h"
 #include "nodes/eligibility.h"
 #include "nodes/membership.h"
+#include "nodes/seats.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/waiting.h"
@@ -90,7 +91,7 @@ static void add_waiting(struct text *text, const struct rl_client_node *place, i
     char part[192];
     if (nth == 0) {
         add(text, "; %u of %u nodes in quarantine: ", (unsigned)count,
-            (unsigned)rl_bits_count(rl_electors(&place->client->rules.electorate)));
+            (unsigned)rl_bits_count(rl_sides_all(&place->client->membership.sides)));
     }
     rl_eligibility_explain(place, reason, rl_client_now_ns(place->client), part, sizeof part);
     add(text, "%s%s", nth > 0 ? "; " : "", part);
@@ -99,13 +100,9 @@ static void add_waiting(struct text *text, const struct rl_client_node *place, i
 /* Names each pair of duplicates once. */
 static void add_twins(struct text *text, const redlock_client *client) {
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        uint32_t duplicates = rl_eligibility_duplicates(client->nodes[i]) >> i >> 1 << 1 << i;
-        for (uint32_t j = i + 1; duplicates >> j != 0; j++) {
-            if (duplicates >> j & 1) {
-                add(text,
-                    "; %.60s and %.60s report that they are the same server: they have one vote",
-                    client->nodes[i]->node.url.name, client->nodes[j]->node.url.name);
-            }
+        RL_EACH_BIT(j, rl_eligibility_duplicates(client->nodes[i]) >> i >> 1 << 1 << i) {
+            add(text, "; %.60s and %.60s report that they are the same server: they have one vote",
+                client->nodes[i]->node.url.name, client->nodes[j]->node.url.name);
         }
     }
 }
@@ -119,15 +116,12 @@ const char *redlock_client_message(const redlock_client *client, char *buffer, s
         return buffer;
     }
     rl_own(client, __func__);
-    const uint32_t members = rl_electors(&client->rules.electorate);
-    uint32_t waiting = 0;
+    const rl_mask members = rl_sides_all(&client->membership.sides);
+    rl_mask waiting = 0;
     add(&text, "%u of %u nodes up", (unsigned)rl_bits_count(client->up & members),
         (unsigned)rl_bits_count(members));
-    for (uint32_t i = 0; i < client->n_nodes; i++) {
+    RL_EACH_BIT(i, members) { /* not those that have left the set */
         const struct rl_node *node = &client->nodes[i]->node;
-        if (!(members >> i & 1)) {
-            continue; /* it has left the set */
-        }
         if (rl_eligibility_is_quarantine(client->reasons[i])) {
             waiting |= rl_bit(i);
         } else if (client->reasons[i] != 0) {
@@ -137,10 +131,9 @@ const char *redlock_client_message(const redlock_client *client, char *buffer, s
                 redlock_strerror(node->auth.reason), node->auth.words);
         }
     }
-    for (uint32_t i = 0, nth = 0; i < client->n_nodes; i++) {
-        if (waiting >> i & 1) {
-            add_waiting(&text, client->nodes[i], client->reasons[i], rl_bits_count(waiting), nth++);
-        }
+    uint32_t nth = 0;
+    RL_EACH_BIT(i, waiting) {
+        add_waiting(&text, client->nodes[i], client->reasons[i], rl_bits_count(waiting), nth++);
     }
     add_twins(&text, client);
     return end(&text);
@@ -151,35 +144,35 @@ static bool was_waiting(const struct rl_ballot *ballot) {
 }
 
 /* Whether the node was waiting, and still is. */
-static bool is_waiting(const redlock_client *client, const struct rl_round *round, uint32_t i) {
-    return was_waiting(&round->ballots[i]) &&
-           rl_eligibility_wait_ms(client->nodes[i], rl_client_now_ns(client)) > 0;
+static bool is_waiting(const struct rl_client_node *place, const struct rl_ballot *ballot) {
+    return was_waiting(ballot) &&
+           rl_eligibility_wait_ms(place, rl_client_now_ns(place->client)) > 0;
 }
 
-static void add_ballots(struct text *text, const redlock_client *client,
-                        const struct rl_round *round, const char *refused) {
+static void add_ballots(struct text *text, const redlock_lock *primary, const char *refused) {
+    const struct rl_round *round = &primary->core.round;
+    struct rl_client_node *const *nodes = primary->client->nodes;
     uint32_t waiting = 0, nth = 0;
-    for (uint32_t i = 0; i < client->n_nodes; i++) {
-        const struct rl_node *node = &client->nodes[i]->node;
+    RL_EACH_BIT(i, rl_electors(&round->electorate)) {
+        const struct rl_client_node *place = nodes[rl_seats_node(primary, i)];
+        const struct rl_node *node = &place->node;
         const struct rl_ballot *ballot = &round->ballots[i];
-        if ((rl_electors(&round->electorate) >> i & 1) == 0) {
-            continue; /* without a vote */
-        }
-        if (is_waiting(client, round, i)) {
+        if (is_waiting(place, ballot)) {
             waiting++;
         } else if (was_waiting(ballot)) {
             add(text, "; %.60s: in quarantine then, votes now", node->url.name);
         } else if (ballot->vote == RL_VOTE_REFUSED) {
             add(text, "; %.60s: %s", node->url.name, refused);
         } else if (ballot->vote == RL_VOTE_FAILED) {
-            add_reason(text, client->nodes[i], ballot->reason);
+            add_reason(text, place, ballot->reason);
         } else if (ballot->vote == RL_VOTE_PENDING) {
             add(text, "; %.60s: no answer yet", node->url.name);
         }
     }
-    for (uint32_t i = 0; i < client->n_nodes; i++) {
-        if (rl_electors(&round->electorate) >> i & 1 && is_waiting(client, round, i)) {
-            add_waiting(text, client->nodes[i], round->ballots[i].reason, waiting, nth++);
+    RL_EACH_BIT(i, rl_electors(&round->electorate)) {
+        const struct rl_client_node *place = nodes[rl_seats_node(primary, i)];
+        if (is_waiting(place, &round->ballots[i])) {
+            add_waiting(text, place, round->ballots[i].reason, waiting, nth++);
         }
     }
 }
@@ -195,14 +188,15 @@ static void add_round(struct text *text, const redlock_lock *lock) {
                                           [RL_ROUND_EXTEND] = "the token is gone",
                                           [RL_ROUND_UPGRADE] = "read by others",
                                           [RL_ROUND_RELEASE] = "the token is gone"};
-    const struct rl_round *round = &rl_hold_primary(lock)->core.round;
+    const redlock_lock *primary = rl_hold_primary(lock);
+    const struct rl_round *round = &primary->core.round;
     const bool has_begun = rl_electors(&round->electorate) != 0;
     const struct rl_electorate *electorate =
-        has_begun ? &round->electorate : &lock->client->rules.electorate;
-    add(text, ": %u of %u %s, %u needed", (unsigned)rl_bits_count(round->granted),
-        (unsigned)rl_bits_count(rl_electors(electorate)), done[round->kind],
+        has_begun ? &round->electorate : &primary->core.rules->electorate;
+    add(text, ": %u of %u %s, %u needed", (unsigned)rl_seats_count(round->granted),
+        (unsigned)rl_seats_count(rl_electors(electorate)), done[round->kind],
         (unsigned)rl_votes_needed(electorate));
-    add_ballots(text, lock->client, round, refused[round->kind]);
+    add_ballots(text, primary, refused[round->kind]);
 }
 
 static void add_words(struct text *text, const redlock_lock *lock, enum rl_words words) {
@@ -321,8 +315,10 @@ int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_ou
     rl_own(lock->client, __func__);
     const struct rl_ballot none = {.vote = RL_VOTE_NONE};
     const redlock_lock *primary = rl_hold_primary(lock);
-    const struct rl_ballot *ballot =
-        node < primary->ballot_count ? &primary->core.round.ballots[node] : &none;
+    const struct rl_round *round = &primary->core.round;
+    const uint32_t seat = rl_seats_of(primary, node);
+    const bool votes = seat < RL_SEATS_MAX && rl_electors(&round->electorate) >> seat & 1;
+    const struct rl_ballot *ballot = votes ? &round->ballots[seat] : &none;
     redlock_node_outcome full = {
         .node = lock->client->nodes[node]->node.url.name,
         .vote = (enum redlock_vote)ballot->vote,
@@ -347,7 +343,7 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
         full.waiting += lock->core.state == RL_WAITING;
     }
     full.places = rl_line_places(client);
-    full.nodes_up = rl_bits_count(client->up & rl_electors(&client->rules.electorate));
+    full.nodes_up = rl_bits_count(client->up & rl_sides_all(&client->membership.sides));
     full.nodes_voting = rl_eligibility_count(client);
     full.credentials_pending = rl_credentials_pending(client);
     return rl_sized_give(stats, stats->size, &full, sizeof full);

@@ -10,7 +10,7 @@
 #include "lock/hold.h"
 #include "lock/life.h"
 #include "mode/mode.h"
-#include "nodes/sets.h"
+#include "nodes/seats.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/waiting.h"
@@ -32,8 +32,12 @@ static void trace_vote(redlock_lock *lock, const struct rl_ballot_in *vote, bool
     rl_span_trace_vote(lock, vote, vote_status(vote), late);
 }
 
-static uint64_t oldest_ns(struct rl_lock *core, uint32_t node) {
-    const struct rl_node *asked = &lock_of(core)->client->nodes[node]->node;
+static struct rl_client_node *node_at(const redlock_lock *lock, uint32_t seat) {
+    return lock->client->nodes[rl_seats_node(lock, seat)];
+}
+
+static uint64_t oldest_ns(struct rl_lock *core, uint32_t seat) {
+    const struct rl_node *asked = &node_at(lock_of(core), seat)->node;
     if (rl_node_is_clogged(asked)) {
         return 0;
     }
@@ -59,7 +63,7 @@ static void stepped(struct rl_lock *core, const struct rl_event *event,
 }
 
 static void trace_fan_out(redlock_lock *lock, enum rl_call_kind kind, uint32_t round,
-                          uint32_t nodes) {
+                          uint32_t seats) {
     static const enum redlock_event_type types[] = {
         [RL_CALL_SET] = REDLOCK_EVENT_ATTEMPT,     [RL_CALL_TAKE] = REDLOCK_EVENT_TAKE,
         [RL_CALL_RAISE] = REDLOCK_EVENT_FENCE,     [RL_CALL_EXTEND] = REDLOCK_EVENT_EXTEND,
@@ -70,34 +74,36 @@ static void trace_fan_out(redlock_lock *lock, enum rl_call_kind kind, uint32_t r
         rl_trace(client, types[kind], lock, NULL, 0, 0);
         return;
     }
-    for (uint32_t i = 0; nodes >> i != 0; i++) {
-        if (nodes >> i & 1) {
-            rl_trace(client, REDLOCK_EVENT_REPAIR, lock, &client->nodes[i]->node, 0, 0);
+    for (uint32_t i = 0; seats >> i != 0; i++) {
+        if (seats >> i & 1) {
+            rl_trace(client, REDLOCK_EVENT_REPAIR, lock, &node_at(lock, i)->node, 0, 0);
         }
     }
 }
 
-static void fan_out(struct rl_lock *core, enum rl_call_kind kind, uint32_t round, uint32_t nodes) {
+static void fan_out(struct rl_lock *core, enum rl_call_kind kind, uint32_t round, uint32_t seats) {
     redlock_lock *lock = lock_of(core);
-    assert(nodes != 0 && (nodes & ~rl_all_nodes(lock->client->n_nodes)) == 0);
+    assert(seats != 0);
     assert(kind == RL_CALL_SET || kind == RL_CALL_RELEASE || round != 0); /* a repair, a clean-up */
     const bool asks = round != 0 && core->round.kind == RL_ROUND_ACQUIRE;
     assert(!asks || (kind == RL_CALL_TAKE) == (core->place != 0 && core->state == RL_TRYING));
     const bool is_told = asks && kind == RL_CALL_TAKE && core->is_leased; /* as it began */
     if (lock->client->trace != NULL && !is_told) {
-        trace_fan_out(lock, kind, round, nodes);
+        trace_fan_out(lock, kind, round, seats);
     }
     lock->client->stats.raised += kind == RL_CALL_RAISE;
     rl_calls_format(lock, kind);
 }
 
 static int16_t send_one(struct rl_lock *core, enum rl_call_kind kind, uint32_t round,
-                        uint32_t node) {
-    return rl_calls_send(lock_of(core), kind, round, node);
+                        uint32_t seat) {
+    redlock_lock *lock = lock_of(core);
+    return rl_calls_send(lock, kind, round, rl_seats_node(lock, seat));
 }
 
-static void keep_release(struct rl_lock *core, uint32_t node) {
-    rl_calls_keep_release(lock_of(core), node);
+static void keep_release(struct rl_lock *core, uint32_t seat) {
+    redlock_lock *lock = lock_of(core);
+    rl_calls_keep_release(lock, rl_seats_node(lock, seat));
 }
 
 static void acquire_ended(redlock_lock *lock, enum rl_result result) {
@@ -188,8 +194,10 @@ static enum rl_token generate_token(struct rl_lock *core, char token[RL_TOKEN_LE
     if (place != 0 && place != RL_LINE_NO_PLACE) {
         rl_line_place(lock->client, place, token);
         attempt->lease_ms = rl_line_lease(lock);
-        attempt->awaited = /* the node that names the successor */
-            attempt->lease_ms != 0 ? UINT32_C(1) << rl_resource_line(rl_line_of(lock))->home : 0;
+        if (attempt->lease_ms != 0) { /* awaits the node that names the successor */
+            const uint32_t home = rl_seats_of(lock, rl_resource_line(rl_line_of(lock))->home);
+            attempt->awaited = home < RL_SEATS_MAX ? rl_seat(home) : 0;
+        }
     } else if (!draw_token(lock->client, token)) {
         return RL_TOKEN_FAILED;
     }
@@ -231,16 +239,12 @@ bool rl_driver_run(redlock_lock *lock, struct rl_event *event) {
     redlock_client *client = lock->client;
     event->now_ns = client->step_ns = rl_io_step_ns(&client->io);
     assert((client->voters & ~client->up) == 0);
-    assert(event->type != RL_EV_VOTE || event->u.vote.node < client->n_nodes);
+    assert(event->type != RL_EV_VOTE || event->u.vote.node < RL_SEATS_MAX);
     assert(event->type != RL_EV_VOTE || event->u.vote.vote != RL_VOTE_FAILED ||
            event->u.vote.reason != 0); /* messages say why */
     event->random = rl_client_random(client);
-    event->up = client->up;
-    event->voters = client->voters;
-    event->reasons = client->reasons;
-    event->duplicates = client->duplicates;
-    int16_t alone[RL_NODES_MAX];
-    rl_sets_limit(lock, event, alone);
+    struct rl_seats_room room;
+    rl_seats_fill(lock, event, &room);
     event->lines =
         client->phase == RL_CLIENT_OPEN && event->voters != 0 && !rl_waiting_stands_apart(lock);
     if (event->type == RL_EV_ACQUIRE) {
@@ -250,7 +254,7 @@ bool rl_driver_run(redlock_lock *lock, struct rl_event *event) {
     lock->announces = was_won || event->type == RL_EV_RELEASE;
     /* A lease is extended early, however little is left of it. */
     client->until_ns = lock->core.is_leased ? RL_NEVER : lock->core.valid_until_ns;
-    int16_t reasons[RL_NODES_MAX];
+    int16_t reasons[RL_SEATS_MAX];
     if (rl_mode_is_unsure(lock)) {
         rl_mode_leave_out(lock, event, reasons);
     }

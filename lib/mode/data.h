@@ -7,7 +7,7 @@
 
 #include "redis/command.h"
 
-/* The mode in which a lock is held, see mode.h. Masks have a bit for each node. */
+/* The mode in which a lock is held, see mode.h. Masks have a bit for each seat (nodes/seats.h). */
 struct rl_holding {
     uint32_t unsure;     /* may run a conversion late: it is not answered yet */
     uint32_t stray;      /* ... and will not be answered: for as long as the hold lasts */
@@ -27,7 +27,7 @@ struct rl_permit {
     struct rl_slots told;  /* of the last grant that was reported */
     uint64_t place;        /* of the peek, or the attempt behind it */
     uint64_t turn_place;   /* whose turn it was */
-    uint32_t differ; /* nodes that keep another number of permits, as each reported last: a mask */
+    rl_mask differ;  /* nodes that keep another number of permits, as each reported last: a mask */
     uint16_t from;   /* from which slot on to look for free ones; RL_NO_SLOT: any */
     uint16_t kept;   /* that number; 0: none is known */
     uint8_t home;    /* that was asked */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mark.h"
+#include "nodes/seats.h"
 
 /* -- The present mode -- */
 
@@ -45,28 +46,48 @@ const struct rl_mode_rules *rl_mode_of(const redlock_lock *lock, enum rl_call_ki
     return shared ? &rl_mode_reader : rl_mode_now(lock);
 }
 
-bool rl_mode_converts(const redlock_lock *lock, uint32_t node) {
+/* 0: the node has no seat. */
+static uint32_t bit_of(const redlock_lock *lock, uint32_t node) {
+    const uint32_t seat = rl_seats_of(lock, node);
     assert(node < lock->client->n_nodes);
+    return seat < RL_SEATS_MAX ? rl_seat(seat) : 0;
+}
+
+bool rl_mode_converts(const redlock_lock *lock, uint32_t node) {
     return lock->holding.mode == RL_SHARED && lock->holding.converts &&
-           (lock->holding.unsure >> node & 1) == 0;
+           (lock->holding.unsure & bit_of(lock, node)) == 0;
 }
 
 void rl_mode_convert_sent(redlock_lock *lock, uint32_t node) {
-    assert((lock->holding.unsure >> node & 1) == 0); /* or one answer would count for two */
-    lock->holding.unsure |= UINT32_C(1) << node;
+    const uint32_t bit = bit_of(lock, node);
+    assert(bit != 0 && (lock->holding.unsure & bit) == 0); /* or one answer would count for two */
+    lock->holding.unsure |= bit;
+}
+
+uint32_t rl_mode_nodes(const redlock_lock *lock) {
+    return lock->holding.unsure | lock->holding.stray;
+}
+
+void rl_mode_renumber(redlock_lock *lock, const uint8_t to[RL_SEATS_MAX]) {
+    const struct rl_holding before = lock->holding;
+    lock->holding.unsure = lock->holding.stray = 0;
+    for (uint32_t i = 0; i < RL_SEATS_MAX; i++) {
+        const uint32_t bit = to[i] < RL_SEATS_MAX ? rl_seat(to[i]) : 0;
+        lock->holding.unsure |= before.unsure >> i & 1 ? bit : 0;
+        lock->holding.stray |= before.stray >> i & 1 ? bit : 0;
+    }
 }
 
 static void learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,
                   const struct rl_answer *answer) {
-    const uint32_t bit = UINT32_C(1) << node;
     const bool runs_late = answer->verdict == RL_UNANSWERED || answer->verdict == RL_NOT_REDIS;
     const bool upgrades = request->kind == RL_COMMAND_UPGRADE;
-    assert(node < lock->client->n_nodes);
     if ((!request->converts && !upgrades) ||
         memcmp(request->token, lock->core.token, RL_TOKEN_LEN) != 0) {
         return; /* the usual case */
     }
     if (request->converts) { /* an error also ends it, whatever was done */
+        const uint32_t bit = bit_of(lock, node);
         lock->holding.unsure &= ~bit;
         lock->holding.stray |= runs_late ? bit : 0;
     }
@@ -95,8 +116,7 @@ bool rl_mode_is_upgrading(const redlock_lock *lock) {
 
 bool rl_mode_is_unsure(const redlock_lock *lock) {
     const struct rl_holding *holding = &lock->holding;
-    return (holding->unsure | holding->stray) != 0 &&
-           (holding->mode == RL_EXCLUSIVE || holding->is_upgrading);
+    return rl_mode_nodes(lock) != 0 && (holding->mode == RL_EXCLUSIVE || holding->is_upgrading);
 }
 
 bool rl_mode_may_disown(const redlock_lock *lock) {
@@ -104,21 +124,19 @@ bool rl_mode_may_disown(const redlock_lock *lock) {
 }
 
 /* A server with several addresses runs the conversion for all of them. */
-static uint32_t unsure_nodes(const redlock_lock *lock) {
-    const redlock_client *client = lock->client;
-    const uint32_t unsure = lock->holding.unsure | lock->holding.stray;
+static uint32_t unsure_nodes(const redlock_lock *lock, const struct rl_event *event) {
+    const uint32_t unsure = rl_mode_nodes(lock);
     uint32_t nodes = unsure;
-    assert((unsure & ~rl_all_nodes(client->n_nodes)) == 0);
-    for (uint32_t i = 0; i < client->n_nodes; i++) {
-        nodes |= unsure >> i & 1 ? client->duplicates[i] : 0;
+    for (uint32_t i = 0; event->duplicates != NULL && unsure >> i != 0; i++) {
+        nodes |= unsure >> i & 1 ? event->duplicates[i] : 0;
     }
     return nodes;
 }
 
 void rl_mode_leave_out(const redlock_lock *lock, struct rl_event *event,
-                       int16_t reasons[RL_NODES_MAX]) {
-    const uint32_t unsure = unsure_nodes(lock);
-    const uint32_t n = lock->client->n_nodes;
+                       int16_t reasons[RL_SEATS_MAX]) {
+    const uint32_t unsure = unsure_nodes(lock, event);
+    const uint32_t n = rl_seats_count_of(lock);
     assert(rl_mode_is_unsure(lock));
     memcpy(reasons, event->reasons, n * sizeof reasons[0]);
     for (uint32_t i = 0; i < n; i++) {

@@ -125,6 +125,11 @@ const struct rl_mode_rules *rl_mode_sent(const redlock_lock *lock, uint8_t mode)
 bool rl_mode_converts(const redlock_lock *lock, uint32_t node);
 void rl_mode_convert_sent(redlock_lock *lock, uint32_t node);
 
+/* The seats of nodes that may still run a conversion; and: they have other numbers from now on, as
+ * rl_lock_renumber() has it. */
+uint32_t rl_mode_nodes(const redlock_lock *lock);
+void rl_mode_renumber(redlock_lock *lock, const uint8_t to[RL_SEATS_MAX]);
+
 /* A writer becomes a reader. An extension is to follow. */
 void rl_mode_downgrade(redlock_lock *lock);
 
@@ -136,7 +141,7 @@ bool rl_mode_is_upgrading(const redlock_lock *lock);
  * run. And: excludes them from the event's voters, with reasons of its own. */
 bool rl_mode_is_unsure(const redlock_lock *lock);
 void rl_mode_leave_out(const redlock_lock *lock, struct rl_event *event,
-                       int16_t reasons[RL_NODES_MAX]);
+                       int16_t reasons[RL_SEATS_MAX]);
 
 /* Whether another client may adopt the hold. */
 bool rl_mode_may_disown(const redlock_lock *lock);

@@ -12,6 +12,7 @@
 #include "core/quorum.h"
 #include "lock/step.h"
 #include "mode/mode.h"
+#include "nodes/seats.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/line_release.h"
@@ -34,12 +35,14 @@ static bool is_answering(const redlock_client *client, uint32_t node) {
 static uint32_t home_of(const redlock_lock *lock) {
     const redlock_client *client = lock->client;
     const struct rl_resource *resource = rl_ticket_resource(&lock->tickets[0]);
-    const uint32_t home = rl_line_home(resource), differ = rl_permit_of(lock)->differ;
+    const uint32_t home = rl_line_home(resource);
+    const rl_mask differ = rl_permit_of(lock)->differ;
     if (home == RL_LINE_NO_HOME || (differ >> home & 1) == 0) {
         return home;
     }
-    const uint32_t others = client->voters & rl_electors(&lock->core.rules->electorate) &
-                            ~rl_line_refused(client) & ~differ;
+    const struct rl_sides sides = rl_seats_sides(lock);
+    const rl_mask others =
+        client->voters & rl_sides_all(&sides) & ~rl_line_refused(client) & ~differ;
     assert((others >> home & 1) == 0);
     return others != 0 ? rl_home_node(resource->home_hash, client->node_hashes, others)
                        : RL_LINE_NO_HOME;
@@ -206,13 +209,14 @@ static bool is_outvoted(const redlock_lock *lock) {
     const uint8_t state = lock->core.state;
     const bool asks = state == RL_WAITING || state == RL_READY || state == RL_BACKOFF ||
                       (state == RL_TRYING && !lock->core.adopts);
-    return asks && !rl_is_quorum(&lock->core.rules->electorate, ~rl_permit_of(lock)->differ);
+    const struct rl_sides sides = rl_seats_sides(lock);
+    return asks && !rl_sides_quorum(&sides, ~rl_permit_of(lock)->differ);
 }
 
 /* True: the acquire has ended. */
 static bool learn_count(redlock_lock *lock, uint32_t node, const struct rl_answer *answer) {
     struct rl_permit *permit = rl_permit_of(lock);
-    const uint32_t bit = UINT32_C(1) << node;
+    const rl_mask bit = rl_bit(node);
     const char *at = strstr(answer->text, " has "); /* "PERMITS this semaphore has 5 permits" */
     unsigned kept = 0;
     assert(node < lock->client->n_nodes);

@@ -41,10 +41,17 @@ struct rl_client_listener {
 
 /* -- The set, see nodes/membership.h -- */
 
+/* The nodes that have a seat, see seats.h. */
+struct rl_seats {
+    uint32_t n;
+    uint8_t nodes[RL_SEATS_MAX];
+};
+
 /* Locks of one electorate share these, see sets.h. */
 struct rl_group {
     struct rl_rules rules; /* the client's, but for the electorate; the first member */
     struct rl_group *next;
+    struct rl_seats seats;
     bool is_split; /* it would take more than two sides: there are no votes */
 };
 
@@ -53,11 +60,12 @@ struct rl_sets {
     struct rl_group *groups;
     uint32_t n[2];
     uint64_t hashes[2][RL_CONFIG_SETS_MAX]; /* of their names */
-    uint32_t nodes[2][RL_CONFIG_SETS_MAX];  /* masks */
+    rl_mask nodes[2][RL_CONFIG_SETS_MAX];   /* masks */
     struct rl_config_sets names;            /* of the new ones */
 };
 
 struct rl_membership {
+    struct rl_sides sides;                /* the nodes of all sets */
     struct rl_config_key key;             /* of the client's; epoch 0: no node has one */
     uint32_t max_ttl_ms;                  /* the client's */
     struct rl_sets *sets;                 /* NULL: one, or none */
@@ -83,9 +91,9 @@ struct rl_client_tls {
 
 /* One channel on all nodes; masks have a bit for each. */
 struct rl_channel {
-    uint32_t asked;     /* may send messages: SUBSCRIBE is out or confirmed */
-    uint32_t confirmed; /* of them */
-    uint32_t leaving;   /* of them: UNSUBSCRIBE is out */
+    rl_mask asked;     /* may send messages: SUBSCRIBE is out or confirmed */
+    rl_mask confirmed; /* of them */
+    rl_mask leaving;   /* of them: UNSUBSCRIBE is out */
 };
 
 struct rl_listening {
@@ -93,11 +101,11 @@ struct rl_listening {
     const struct rl_listening_topics *topics;
     bool has_listeners;              /* the nodes have; not before the first is needed */
     bool everywhere;                 /* subscriptions want all nodes */
-    uint32_t wanted;                 /* the client's own channel is */
-    uint32_t kept;                   /* wanted now, or until recently */
+    rl_mask wanted;                  /* the client's own channel is */
+    rl_mask kept;                    /* wanted now, or until recently */
     struct rl_channel own;           /* the client's own */
-    uint32_t reported;               /* its refusal was */
-    uint32_t dirty;                  /* listeners to flush */
+    rl_mask reported;                /* its refusal was */
+    rl_mask dirty;                   /* listeners to flush */
     uint64_t until_ns[RL_NODES_MAX]; /* when a kept node that is not wanted is given up */
     uint64_t failures[RL_NODES_MAX]; /* the listener's, when last confirmed or closed */
     uint64_t since_ns[RL_NODES_MAX]; /* when it was confirmed */
@@ -110,7 +118,7 @@ struct rl_listening {
 struct rl_watcher {
     struct rl_link link;                      /* in the subscription's */
     struct rl_subscription *subscription;     /* NULL: does not listen */
-    uint32_t heard;                           /* nodes, since it was notified last */
+    rl_mask heard;                            /* nodes, since it was notified last */
     void (*told)(struct rl_watcher *watcher); /* must not run the user's code */
 };
 

@@ -18,9 +18,9 @@ static_assert((int)REDLOCK_GUARD_OBSERVED == (int)RL_GUARD_OBSERVED, "... and so
 static_assert((int)REDLOCK_GUARD_STRICT == (int)RL_GUARD_STRICT, "... and this one");
 static_assert(RL_INFO_ID_LEN == RL_GUARD_ID_LEN, "core and redis agree on the length of an id");
 
-static uint32_t bit_of(const struct rl_client_node *place) {
+static rl_mask bit_of(const struct rl_client_node *place) {
     assert(place->index < place->client->n_nodes);
-    return UINT32_C(1) << place->index;
+    return rl_bit(place->index);
 }
 
 /* -- Judging -- */
@@ -66,6 +66,7 @@ static void find_duplicates(struct rl_client_node *place) {
         if (other != place && same) {
             client->duplicates[place->index] |= bit_of(other);
             client->duplicates[i] |= bit_of(place);
+            client->has_duplicates = true;
         }
     }
 }
@@ -177,11 +178,13 @@ void rl_eligibility_tick(struct rl_client_node *place, uint64_t now_ns) {
 /* -- Reporting -- */
 
 /* The servers that may vote: of duplicates the first. */
-static uint32_t servers(const redlock_client *client) {
-    uint32_t counted = 0;
-    for (uint32_t i = 0; i < client->n_nodes; i++) {
-        bool is_first = (client->duplicates[i] & counted) == 0;
-        counted |= is_first ? client->voters & UINT32_C(1) << i : 0;
+static rl_mask servers(const redlock_client *client) {
+    rl_mask counted = 0;
+    if (!client->has_duplicates) {
+        return client->voters;
+    }
+    RL_EACH_BIT(i, client->voters) {
+        counted |= (client->duplicates[i] & counted) == 0 ? rl_bit(i) : 0;
     }
     assert((counted == 0) == (client->voters == 0)); /* duplicates count once */
     return counted;
@@ -195,11 +198,11 @@ bool rl_eligibility_are_quorum(const redlock_client *client) {
     return rl_sets_are_quorum(client, servers(client));
 }
 
-bool rl_eligibility_can_win(const redlock_client *client, const struct rl_electorate *electorate) {
-    return rl_is_quorum(electorate, servers(client));
+bool rl_eligibility_can_win(const redlock_client *client, const struct rl_sides *sides) {
+    return rl_sides_quorum(sides, servers(client));
 }
 
-uint32_t rl_eligibility_duplicates(const struct rl_client_node *place) {
+rl_mask rl_eligibility_duplicates(const struct rl_client_node *place) {
     const redlock_client *client = place->client;
     return client->up & bit_of(place) ? client->duplicates[place->index] & client->up : 0;
 }
@@ -252,7 +255,7 @@ void rl_eligibility_explain(const struct rl_client_node *place, int why, uint64_
 }
 
 uint32_t rl_place_at(const redlock_client *client, size_t index) {
-    const uint32_t node = rl_bits_nth(rl_electors(&client->rules.electorate), index);
+    const uint32_t node = rl_bits_nth(rl_sides_all(&client->membership.sides), index);
     return node < client->n_nodes ? node : RL_NODES_MAX;
 }
 

@@ -46,11 +46,11 @@ void rl_eligibility_tick(struct rl_client_node *place, uint64_t now_ns);
 /* The number of servers that may vote: duplicates count once. */
 uint32_t rl_eligibility_count(const redlock_client *client);
 bool rl_eligibility_are_quorum(const redlock_client *client);
-/* ... enough for a lock with this electorate. */
-bool rl_eligibility_can_win(const redlock_client *client, const struct rl_electorate *electorate);
+/* ... enough for a lock that these decide about. */
+bool rl_eligibility_can_win(const redlock_client *client, const struct rl_sides *sides);
 
 /* Nodes that are up and are the same server as this one, as a mask. */
-uint32_t rl_eligibility_duplicates(const struct rl_client_node *place);
+rl_mask rl_eligibility_duplicates(const struct rl_client_node *place);
 
 /* The time until a node in quarantine votes, rounded up; 0: it is not in quarantine. */
 int64_t rl_eligibility_wait_ms(const struct rl_client_node *place, uint64_t now_ns);

@@ -10,8 +10,6 @@
 #include "redis/command.h"
 #include "redis/credentials.h"
 
-#define BIT(node) (UINT32_C(1) << (node))
-
 static_assert(sizeof RL_COMMAND_CLIENT_CHANNEL - 1 + RL_CLIENT_ID_LEN <= RL_CHANNEL_MAX,
               "a channel's name has room");
 
@@ -37,19 +35,17 @@ static void listening_invariant(const struct rl_listening *listening) {
 }
 
 static bool is_needed(const redlock_client *client, uint32_t i) {
-    return client->listening.everywhere || (client->listening.kept & BIT(i));
+    return client->listening.everywhere || (client->listening.kept & rl_bit(i));
 }
 
 /* -- Deadlines -- */
 
 /* Nodes that refuse, and whose refusal was not reported yet. */
-static uint32_t unreported(const redlock_client *client) {
+static rl_mask unreported(const redlock_client *client) {
     const struct rl_listening *listening = &client->listening;
-    uint32_t nodes = 0;
-    for (uint32_t i = 0; listening->has_listeners && i < client->n_nodes; i++) {
-        if (listening->wanted & ~listening->reported & BIT(i) && rl_listening_refused(client, i)) {
-            nodes |= BIT(i);
-        }
+    rl_mask nodes = 0;
+    RL_EACH_BIT(i, listening->has_listeners ? listening->wanted & ~listening->reported : 0) {
+        nodes |= rl_listening_refused(client, i) ? rl_bit(i) : 0;
     }
     return nodes;
 }
@@ -60,7 +56,7 @@ static uint32_t unreported(const redlock_client *client) {
 static uint64_t given_up_ns(const redlock_client *client, uint32_t node) {
     const struct rl_listening *listening = &client->listening;
     uint64_t at_ns = listening->until_ns[node];
-    assert(listening->kept & ~listening->wanted & BIT(node));
+    assert(listening->kept & ~listening->wanted & rl_bit(node));
     if (listening->has_listeners && rl_listening_refused(client, node) &&
         listener_of(client, node)->conn == NULL && listener_of(client, node)->deadline_ns > at_ns) {
         at_ns = listener_of(client, node)->deadline_ns;
@@ -75,7 +71,7 @@ static void set_deadline(redlock_client *client) {
         if (listening->has_listeners && listener_of(client, i)->deadline_ns < at_ns) {
             at_ns = listener_of(client, i)->deadline_ns;
         }
-        if (listening->kept & ~listening->wanted & BIT(i) && given_up_ns(client, i) < at_ns) {
+        if (listening->kept & ~listening->wanted & rl_bit(i) && given_up_ns(client, i) < at_ns) {
             at_ns = given_up_ns(client, i);
         }
     }
@@ -86,21 +82,21 @@ static void set_deadline(redlock_client *client) {
 
 void rl_channel_ask(redlock_client *client, struct rl_channel *channel, uint32_t node,
                     const char *name, size_t length, bool subscribe) {
-    assert(!(channel->leaving & BIT(node)));
-    assert(subscribe == !(channel->asked & BIT(node))); /* once each */
+    assert(!(channel->leaving & rl_bit(node)));
+    assert(subscribe == !(channel->asked & rl_bit(node))); /* once each */
     if (rl_listener_ask(listener_of(client, node), name, length, subscribe)) {
-        channel->asked |= BIT(node);
-        channel->leaving |= subscribe ? 0 : BIT(node);
+        channel->asked |= rl_bit(node);
+        channel->leaving |= subscribe ? 0 : rl_bit(node);
     }
 }
 
 bool rl_channel_confirm(struct rl_channel *channel, uint32_t node, bool subscribed) {
-    const uint32_t pending = subscribed ? channel->asked & ~channel->confirmed : channel->leaving;
-    if (!(pending & BIT(node))) {
+    const rl_mask pending = subscribed ? channel->asked & ~channel->confirmed : channel->leaving;
+    if (!(pending & rl_bit(node))) {
         return false;
     }
     if (subscribed) {
-        channel->confirmed |= BIT(node);
+        channel->confirmed |= rl_bit(node);
     } else {
         rl_channel_lose(channel, node);
     }
@@ -108,9 +104,9 @@ bool rl_channel_confirm(struct rl_channel *channel, uint32_t node, bool subscrib
 }
 
 void rl_channel_lose(struct rl_channel *channel, uint32_t node) {
-    channel->asked &= ~BIT(node);
-    channel->confirmed &= ~BIT(node);
-    channel->leaving &= ~BIT(node);
+    channel->asked &= ~rl_bit(node);
+    channel->confirmed &= ~rl_bit(node);
+    channel->leaving &= ~rl_bit(node);
 }
 
 /* -- The client's own channel -- */
@@ -135,9 +131,9 @@ static void own_lost(redlock_client *client, uint32_t i) {
     struct rl_listening *listening = &client->listening;
     bool was_heard = rl_listening_confirmed(client, i);
     rl_channel_lose(&listening->own, i);
-    bool is_refused = unreported(client) & BIT(i);
+    bool is_refused = unreported(client) & rl_bit(i);
     assert(!rl_listening_confirmed(client, i));
-    listening->reported |= is_refused ? BIT(i) : 0;
+    listening->reported |= is_refused ? rl_bit(i) : 0;
     listening_invariant(listening);
     if ((was_heard || is_refused) && listening->events != NULL) {
         listening->events->lost(client, i);
@@ -150,12 +146,12 @@ static bool own_confirmed(redlock_client *client, uint32_t i, bool subscribed) {
         return false;
     }
     if (!subscribed) {
-        if (listening->wanted & BIT(i)) { /* wanted again meanwhile */
+        if (listening->wanted & rl_bit(i)) { /* wanted again meanwhile */
             own_ask(client, i, true);
         }
         return true;
     }
-    listening->reported &= ~BIT(i);
+    listening->reported &= ~rl_bit(i);
     listening->failures[i] = listener_of(client, i)->failures;
     listening->since_ns[i] = rl_client_now_ns(client);
     if (rl_listening_confirmed(client, i) && listening->events != NULL) {
@@ -173,10 +169,10 @@ static bool on_config(struct rl_listener *listener, const struct rl_config *conf
 static void on_up(struct rl_listener *listener) {
     redlock_client *client = client_of(listener);
     uint32_t i = index_of(listener);
-    assert(!(client->listening.own.asked & BIT(i)));
+    assert(!(client->listening.own.asked & rl_bit(i)));
     assert(is_needed(client, i));
     rl_trace(client, REDLOCK_EVENT_LISTEN_UP, NULL, &client->nodes[i]->node, 0, 0);
-    if (client->listening.wanted & BIT(i)) {
+    if (client->listening.wanted & rl_bit(i)) {
         own_ask(client, i, true);
     }
     client->listening.topics->up(client, i);
@@ -214,7 +210,7 @@ static bool on_message(struct rl_listener *listener, const char *channel, size_t
     if (!is_own_channel(client, channel, length)) {
         return listening->topics->message(client, i, channel, length);
     }
-    if (!(listening->own.asked & BIT(i))) {
+    if (!(listening->own.asked & rl_bit(i))) {
         return false;
     }
     if (listening->events != NULL) {
@@ -228,7 +224,7 @@ static void on_deadline(struct rl_listener *listener) {
 }
 
 static void on_dirty(struct rl_listener *listener) {
-    client_of(listener)->listening.dirty |= BIT(index_of(listener));
+    client_of(listener)->listening.dirty |= rl_bit(index_of(listener));
 }
 
 static const struct rl_listener_events listener_events = {
@@ -294,10 +290,10 @@ static void open_listener(redlock_client *client, uint32_t i) {
 
 static void close_listener(redlock_client *client, uint32_t i) {
     struct rl_listener *listener = listener_of(client, i);
-    assert(!(client->listening.own.asked & BIT(i)) || !rl_node_is_up(&client->nodes[i]->node));
+    assert(!(client->listening.own.asked & rl_bit(i)) || !rl_node_is_up(&client->nodes[i]->node));
     rl_listener_close(listener);
     client->listening.failures[i] = listener->failures; /* later failures count anew */
-    client->listening.reported &= ~BIT(i);
+    client->listening.reported &= ~rl_bit(i);
     client->listening.topics->down(client, i);
 }
 
@@ -305,20 +301,20 @@ static void close_listener(redlock_client *client, uint32_t i) {
 
 static void give_up(redlock_client *client, uint64_t now_ns) {
     struct rl_listening *listening = &client->listening;
-    uint32_t idle = listening->kept & ~listening->wanted;
+    rl_mask idle = listening->kept & ~listening->wanted;
     assert(idle >> client->n_nodes == 0);
-    for (uint32_t i = 0; idle >> i != 0; i++) {
-        if (!(idle & BIT(i)) || now_ns < given_up_ns(client, i)) {
+    RL_EACH_BIT(i, idle) {
+        if (now_ns < given_up_ns(client, i)) {
             continue;
         }
-        listening->kept &= ~BIT(i);
+        listening->kept &= ~rl_bit(i);
         if (!listening->has_listeners) {
             continue;
         }
         if (!listening->everywhere) {
             rl_channel_lose(&listening->own, i);
             close_listener(client, i);
-        } else if (listening->own.asked & ~listening->own.leaving & BIT(i)) {
+        } else if (listening->own.asked & ~listening->own.leaving & rl_bit(i)) {
             own_ask(client, i, false);
         }
     }
@@ -332,11 +328,9 @@ void rl_listening_due(struct rl_deadline *item, uint64_t now_ns) {
     for (uint32_t i = 0; listening->has_listeners && i < client->n_nodes; i++) {
         rl_listener_tick(listener_of(client, i), now_ns);
     }
-    uint32_t nodes = unreported(client);
-    for (uint32_t i = 0; nodes >> i != 0; i++) {
-        if (nodes & BIT(i)) {
-            own_lost(client, i);
-        }
+    rl_mask nodes = unreported(client);
+    RL_EACH_BIT(i, nodes) {
+        own_lost(client, i);
     }
     listening_invariant(listening);
     set_deadline(client);
@@ -366,13 +360,13 @@ void rl_listening_serve(redlock_client *client, const struct rl_listening_topics
 static void begin_to_want(redlock_client *client, uint32_t node) {
     struct rl_listening *listening = &client->listening;
     assert(client->phase == RL_CLIENT_OPEN);
-    listening->wanted |= BIT(node);
-    listening->kept |= BIT(node);
+    listening->wanted |= rl_bit(node);
+    listening->kept |= rl_bit(node);
     if (!make_listeners(client)) {
         return; /* refused until it is wanted again */
     }
     open_listener(client, node);
-    if (rl_listener_is_up(listener_of(client, node)) && !(listening->own.asked & BIT(node))) {
+    if (rl_listener_is_up(listener_of(client, node)) && !(listening->own.asked & rl_bit(node))) {
         own_ask(client, node, true);
     }
 }
@@ -380,14 +374,14 @@ static void begin_to_want(redlock_client *client, uint32_t node) {
 void rl_listening_want(redlock_client *client, uint32_t node, bool wanted) {
     struct rl_listening *listening = &client->listening;
     assert(node < client->n_nodes);
-    bool was_wanted = listening->wanted & BIT(node);
+    bool was_wanted = listening->wanted & rl_bit(node);
     if (wanted && client->phase == RL_CLIENT_OPEN) {
         if (!was_wanted || !listening->has_listeners) {
-            listening->reported &= ~BIT(node);
+            listening->reported &= ~rl_bit(node);
             begin_to_want(client, node);
         }
     } else if (was_wanted && !wanted) {
-        listening->wanted &= ~BIT(node);
+        listening->wanted &= ~rl_bit(node);
         listening->until_ns[node] = rl_client_now_ns(client) + RL_LISTENING_LINGER_NS;
     }
     listening_invariant(listening);
@@ -397,11 +391,11 @@ void rl_listening_want(redlock_client *client, uint32_t node, bool wanted) {
 bool rl_listening_lingers(const redlock_client *client, uint32_t node) {
     const struct rl_listening *listening = &client->listening;
     assert(node < client->n_nodes);
-    return listening->own.confirmed & ~listening->own.leaving & BIT(node);
+    return listening->own.confirmed & ~listening->own.leaving & rl_bit(node);
 }
 
 bool rl_listening_confirmed(const redlock_client *client, uint32_t node) {
-    return (client->listening.wanted & BIT(node)) != 0 && rl_listening_lingers(client, node);
+    return (client->listening.wanted & rl_bit(node)) != 0 && rl_listening_lingers(client, node);
 }
 
 uint64_t rl_listening_since_ns(const redlock_client *client, uint32_t node) {
@@ -413,7 +407,7 @@ bool rl_listening_refused(const redlock_client *client, uint32_t node) {
     const struct rl_listening *listening = &client->listening;
     assert(node < client->n_nodes);
     if (!listening->has_listeners) {
-        return listening->wanted & BIT(node);
+        return listening->wanted & rl_bit(node);
     }
     const struct rl_listener *listener = listener_of(client, node);
     uint64_t failures = listener->failures - listening->failures[node];
@@ -429,7 +423,7 @@ bool rl_listening_everywhere(redlock_client *client, bool wanted) {
     for (uint32_t i = 0; listening->has_listeners && i < client->n_nodes; i++) {
         if (wanted) {
             open_listener(client, i);
-        } else if (!(listening->kept & BIT(i))) {
+        } else if (!(listening->kept & rl_bit(i))) {
             rl_channel_lose(&listening->own, i);
             close_listener(client, i);
         }
@@ -472,12 +466,10 @@ void rl_listening_flush(redlock_client *client) {
     struct rl_listening *listening = &client->listening;
     assert(listening->dirty == 0 || listening->has_listeners);
     while (listening->dirty != 0) {
-        uint32_t dirty = listening->dirty;
+        rl_mask dirty = listening->dirty;
         listening->dirty = 0;
-        for (uint32_t i = 0; dirty >> i != 0; i++) {
-            if (dirty & BIT(i)) {
-                rl_listener_flush(listener_of(client, i));
-            }
+        RL_EACH_BIT(i, dirty) {
+            rl_listener_flush(listener_of(client, i));
         }
     }
 }

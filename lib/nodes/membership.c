@@ -123,7 +123,7 @@ bool rl_membership_is_ours(const redlock_client *client, const struct rl_config 
 
 bool rl_membership_counts(const struct rl_client_node *place) {
     const redlock_client *client = place->client;
-    const bool is_elector = rl_electors(&client->rules.electorate) & rl_bit(place->index);
+    const bool is_elector = rl_sides_all(&client->membership.sides) & rl_bit(place->index);
     return is_elector && !client->membership.is_divided &&
            order_of(client, &place->node.config) == RL_CONFIG_SAME;
 }

@@ -51,7 +51,7 @@ static void subscription_ask(redlock_client *client, struct rl_subscription *sub
 /* Subscribes on every connected node where it has not yet. */
 static void subscription_subscribe(redlock_client *client, struct rl_subscription *subscription) {
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        bool asked = subscription->channel.asked & UINT32_C(1) << i;
+        bool asked = subscription->channel.asked & rl_bit(i);
         if (!asked && rl_listening_is_up(client, i)) {
             subscription_ask(client, subscription, i, true);
         }
@@ -65,16 +65,15 @@ static void subscription_subscribe(redlock_client *client, struct rl_subscriptio
 static uint32_t heard_enough(const redlock_client *client,
                              const struct rl_subscription *subscription) {
     const struct rl_resource *resource = subscription->resource;
-    const struct rl_electorate electorate =
-        rl_sets_electorate(client, resource->bytes, resource->length);
-    uint32_t quorum = rl_votes_needed(&electorate);
-    uint32_t confirmed = rl_bits_count(subscription->channel.confirmed & rl_electors(&electorate));
+    const struct rl_sides sides = rl_sets_sides(client, resource->bytes, resource->length);
+    uint32_t quorum = rl_sides_votes_needed(&sides);
+    uint32_t confirmed = rl_bits_count(subscription->channel.confirmed & rl_sides_all(&sides));
     return confirmed < quorum && confirmed > 0 ? confirmed : quorum;
 }
 
 /* These nodes have reported a release. None of the watchers steps a lock now. */
 static void wake_watchers(redlock_client *client, struct rl_subscription *subscription,
-                          uint32_t bits) {
+                          rl_mask bits) {
     struct rl_link *link = subscription->watchers.first;
     while (link != NULL) {
         struct rl_watcher *watcher = RL_CONTAINER(link, struct rl_watcher, link);
@@ -92,13 +91,12 @@ static void wake_watchers(redlock_client *client, struct rl_subscription *subscr
 static void subscription_confirmed(redlock_client *client, struct rl_subscription *subscription) {
     bool had_quorum = subscription->has_quorum;
     const struct rl_resource *resource = subscription->resource;
-    const struct rl_electorate electorate =
-        rl_sets_electorate(client, resource->bytes, resource->length);
-    subscription->has_quorum = rl_is_quorum(&electorate, subscription->channel.confirmed);
+    const struct rl_sides sides = rl_sets_sides(client, resource->bytes, resource->length);
+    subscription->has_quorum = rl_sides_quorum(&sides, subscription->channel.confirmed);
     subscription_invariant(subscription);
     if (subscription->has_quorum && !had_quorum) {
         /* Releases from before this point were not received. */
-        wake_watchers(client, subscription, rl_all_nodes(client->n_nodes));
+        wake_watchers(client, subscription, rl_bits_below(client->n_nodes));
     }
 }
 
@@ -123,12 +121,10 @@ static void lost_node(redlock_client *client, struct rl_subscription *subscripti
 static void subscription_end(redlock_client *client, struct rl_subscription *subscription) {
     subscription->is_ending = true;
     client->notifications.ending++;
-    uint32_t staying = subscription->channel.asked & ~subscription->channel.leaving;
-    for (uint32_t i = 0; i < client->n_nodes; i++) {
-        if (staying & UINT32_C(1) << i) {
-            assert(rl_listening_is_up(client, i));
-            subscription_ask(client, subscription, i, false);
-        }
+    rl_mask staying = subscription->channel.asked & ~subscription->channel.leaving;
+    RL_EACH_BIT(i, staying) {
+        assert(rl_listening_is_up(client, i));
+        subscription_ask(client, subscription, i, false);
     }
     if (subscription->channel.asked == 0) {
         subscription_free(client, subscription);
@@ -186,10 +182,10 @@ static bool on_confirmed(redlock_client *client, uint32_t i, const char *channel
 
 static bool on_message(redlock_client *client, uint32_t i, const char *channel, size_t length) {
     struct rl_subscription *subscription = subscription_of(client, channel, length);
-    if (subscription == NULL || !(subscription->channel.asked & UINT32_C(1) << i)) {
+    if (subscription == NULL || !(subscription->channel.asked & rl_bit(i))) {
         return false;
     }
-    wake_watchers(client, subscription, UINT32_C(1) << i);
+    wake_watchers(client, subscription, rl_bit(i));
     return true;
 }
 

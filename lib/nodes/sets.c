@@ -6,6 +6,8 @@
 
 #include "base/bits.h"
 #include "core/home.h"
+#include "mode/mode.h"
+#include "nodes/seats.h"
 #include "redlock/status.h"
 
 enum { OLD, NEW };
@@ -23,9 +25,10 @@ static void name_sets(struct rl_sets *sets, int side, const struct rl_config *co
 
 bool rl_sets_make(redlock_client *client, const struct rl_config *config, struct rl_sets **out) {
     struct rl_sets *sets = NULL;
-    const bool are_several =
-        rl_config_count(config, RL_CONFIG_OLD) > 1 || rl_config_count(config, RL_CONFIG_NEW) > 1;
-    if (are_several) {
+    const bool needs_sets = rl_config_count(config, RL_CONFIG_OLD) > 1 ||
+                            rl_config_count(config, RL_CONFIG_NEW) > 1 ||
+                            client->n_nodes + config->n > RL_SEATS_MAX;
+    if (needs_sets) {
         sets = rl_alloc(&client->memory, 1, sizeof *sets);
     }
     if (sets != NULL) {
@@ -34,7 +37,7 @@ bool rl_sets_make(redlock_client *client, const struct rl_config *config, struct
         sets->names = config->new_sets;
     }
     *out = sets;
-    return !are_several || sets != NULL;
+    return !needs_sets || sets != NULL;
 }
 
 void rl_sets_place(struct rl_sets *sets, const struct rl_config *config, uint32_t member,
@@ -62,65 +65,80 @@ void rl_sets_free(redlock_client *client) {
     client->membership.sets = NULL;
 }
 
-/* -- Electorates -- */
+/* -- Who decides -- */
 
-static uint32_t side_of(const struct rl_sets *sets, int side, const void *resource, size_t length) {
+static rl_mask side_of(const struct rl_sets *sets, int side, const void *resource, size_t length) {
     return sets->nodes[side][rl_config_choose(sets->hashes[side], sets->n[side], resource, length)];
 }
 
 /* Adds a side that must have a majority. False: there are two others. */
-static bool require(struct rl_electorate *electorate, uint32_t side) {
-    uint32_t *sides = electorate->sides;
-    if (sides[0] == 0) {
-        sides[0] = sides[1] = side;
-    } else if (sides[0] == sides[1]) {
-        sides[1] = side;
+static bool require(struct rl_sides *sides, rl_mask side) {
+    if (sides->of[0] == 0) {
+        sides->of[0] = sides->of[1] = side;
+    } else if (sides->of[0] == sides->of[1]) {
+        sides->of[1] = side;
     }
-    return side == sides[0] || side == sides[1];
+    return side == sides->of[0] || side == sides->of[1];
 }
 
 /* The old sides first: new ones may be asked to set a key that these have renewed (core/lock.h,
  * 9). False: there are more than two. */
-static bool electorate_of(const struct rl_sets *sets, const redlock_lock *lock,
-                          struct rl_electorate *electorate) {
+static bool sides_of(const struct rl_sets *sets, const redlock_lock *lock, struct rl_sides *sides) {
     bool fits = true;
-    *electorate = (struct rl_electorate){{0, 0}};
+    *sides = (struct rl_sides){{0, 0}};
     for (int side = OLD; side <= NEW; side++) {
         for (uint32_t i = 0; i < lock->target.n; i++) {
             const struct rl_bytes *name = &lock->target.resources[i];
-            fits = require(electorate, side_of(sets, side, name->data, name->length)) && fits;
+            fits = require(sides, side_of(sets, side, name->data, name->length)) && fits;
         }
     }
     return fits;
 }
 
-struct rl_electorate rl_sets_electorate(const redlock_client *client, const void *resource,
-                                        size_t length) {
+struct rl_sides rl_sets_sides(const redlock_client *client, const void *resource, size_t length) {
     const struct rl_sets *sets = client->membership.sets;
     if (sets == NULL) {
-        return client->rules.electorate;
+        return client->membership.sides;
     }
-    return (struct rl_electorate){
+    return (struct rl_sides){
         {side_of(sets, OLD, resource, length), side_of(sets, NEW, resource, length)}};
 }
 
-/* The rules for the lock's electorate, which are made if there are none; NULL: no memory. */
+/* -- Groups -- */
+
+static uint32_t seats_at(const struct rl_seats *seats, rl_mask nodes) {
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < seats->n; i++) {
+        mask |= nodes >> seats->nodes[i] & 1 ? rl_seat(i) : 0;
+    }
+    return mask;
+}
+
+static bool is_same(const struct rl_group *a, const struct rl_group *b) {
+    return a->is_split == b->is_split && a->seats.n == b->seats.n &&
+           memcmp(a->seats.nodes, b->seats.nodes, a->seats.n) == 0 &&
+           memcmp(&a->rules.electorate, &b->rules.electorate, sizeof a->rules.electorate) == 0;
+}
+
+/* The group to which the lock belongs by these sets, which is made if there is none. NULL: no
+ * memory, or too many nodes. */
 static struct rl_group *group_for(redlock_client *client, struct rl_sets *sets,
                                   const redlock_lock *lock) {
-    struct rl_electorate electorate;
-    const bool is_split = !electorate_of(sets, lock, &electorate);
+    struct rl_sides sides;
+    struct rl_group wanted = {.rules = client->rules, .is_split = !sides_of(sets, lock, &sides)};
     struct rl_group *group = sets->groups;
-    while (group != NULL &&
-           (memcmp(&group->rules.electorate, &electorate, sizeof electorate) != 0 ||
-            group->is_split != is_split)) {
+    if (!rl_seats_make(lock, rl_sides_all(&sides), rl_mode_nodes(lock), &wanted.seats)) {
+        return NULL;
+    }
+    wanted.rules.electorate = (struct rl_electorate){
+        {seats_at(&wanted.seats, sides.of[0]), seats_at(&wanted.seats, sides.of[1])}};
+    while (group != NULL && !is_same(group, &wanted)) {
         group = group->next;
     }
     if (group == NULL) {
         group = rl_alloc(&client->memory, 1, sizeof *group);
         if (group != NULL) {
-            group->rules = client->rules;
-            group->rules.electorate = electorate;
-            group->is_split = is_split;
+            *group = wanted;
             group->next = sets->groups;
             sets->groups = group;
         }
@@ -128,84 +146,83 @@ static struct rl_group *group_for(redlock_client *client, struct rl_sets *sets,
     return group;
 }
 
-static_assert(offsetof(struct rl_group, rules) == 0, "a lock refers to its rules");
+uint32_t rl_sets_seats(const redlock_client *client) {
+    const struct rl_sets *sets = client->membership.sets;
+    uint32_t most[2] = {0, 0};
+    for (int side = OLD; sets != NULL && side <= NEW; side++) {
+        for (uint32_t i = 0; i < sets->n[side]; i++) {
+            const uint32_t n = rl_bits_count(sets->nodes[side][i]);
+            most[side] = n > most[side] ? n : most[side];
+        }
+    }
+    return sets == NULL ? client->n_nodes : most[OLD] > most[NEW] ? most[OLD] : most[NEW];
+}
 
-/* NULL: the client's own rules. */
-static const struct rl_group *group_of(const redlock_lock *lock) {
-    const void *rules = lock->core.rules;
-    return lock->client->membership.sets != NULL ? rules : NULL;
+/* Whether all that the move takes is there. */
+static bool can_move(redlock_client *client, struct rl_sets *sets, redlock_lock *lock) {
+    const struct rl_group *group = sets != NULL ? group_for(client, sets, lock) : NULL;
+    const uint32_t n = group != NULL ? group->seats.n : client->n_nodes;
+    return (sets == NULL || group != NULL) && rl_seats_reserve(lock, n);
+}
+
+static void move(redlock_client *client, struct rl_sets *sets, redlock_lock *lock) {
+    const struct rl_group *group = sets != NULL ? group_for(client, sets, lock) : NULL;
+    uint8_t to[RL_SEATS_MAX];
+    assert(sets == NULL || group != NULL);
+    rl_seats_move(lock, group != NULL ? &group->rules : &client->rules,
+                  group != NULL ? &group->seats : NULL, to);
+    rl_mode_renumber(lock, to);
 }
 
 bool rl_sets_bind(redlock_lock *lock) {
     redlock_client *client = lock->client;
     struct rl_sets *sets = client->membership.sets;
-    const struct rl_group *group = sets != NULL ? group_for(client, sets, lock) : NULL;
-    lock->core.rules = group != NULL ? &group->rules : &client->rules;
-    return sets == NULL || group != NULL;
+    if (sets == NULL) {
+        return true;
+    }
+    if (!can_move(client, sets, lock)) {
+        return false;
+    }
+    move(client, sets, lock);
+    return true;
 }
 
 bool rl_sets_adopt(redlock_client *client, struct rl_sets *sets) {
     struct rl_sets *before = client->membership.sets;
-    bool is_made = true;
+    bool can = true;
     RL_EACH(redlock_lock, lock, &client->locks, link) {
-        is_made = is_made && (sets == NULL || group_for(client, sets, lock) != NULL);
+        can = can && can_move(client, sets, lock);
     }
-    if (!is_made) {
+    if (!can) {
         return false;
     }
-    client->membership.sets = sets;
     RL_EACH(redlock_lock, lock, &client->locks, link) {
-        const bool is_bound = rl_sets_bind(lock);
-        assert(is_bound);
-        (void)is_bound;
+        move(client, sets, lock);
     }
+    client->membership.sets = sets;
     rl_sets_drop(client, before);
     return true;
 }
 
 /* -- Counting -- */
 
-void rl_sets_limit(const redlock_lock *lock, struct rl_event *event,
-                   int16_t reasons[RL_NODES_MAX]) {
-    const struct rl_group *group = group_of(lock);
-    if (group == NULL) {
-        return;
-    }
-    const uint32_t electors = rl_electors(&group->rules.electorate);
-    event->up &= electors | lock->core.may_hold;
-    event->voters &= group->is_split ? 0 : electors;
-    if (group->is_split) {
-        for (uint32_t i = 0; i < lock->client->n_nodes; i++) {
-            reasons[i] = event->reasons[i] != 0 ? event->reasons[i] : REDLOCK_ERR_NODE_CONFIG;
-        }
-        event->reasons = reasons;
-    }
-}
-
-bool rl_sets_are_quorum(const redlock_client *client, uint32_t nodes) {
+bool rl_sets_are_quorum(const redlock_client *client, rl_mask nodes) {
     const struct rl_sets *sets = client->membership.sets;
     bool are_quorum = true;
     if (sets == NULL) {
-        return rl_is_quorum(&client->rules.electorate, nodes);
+        return rl_sides_quorum(&client->membership.sides, nodes);
     }
     for (int side = OLD; side <= NEW; side++) {
         for (uint32_t i = 0; i < sets->n[side]; i++) {
-            are_quorum = are_quorum && rl_is_majority(sets->nodes[side][i], nodes);
+            are_quorum = are_quorum && rl_sides_majority(sets->nodes[side][i], nodes);
         }
     }
     return are_quorum;
 }
 
 uint32_t rl_sets_votes_needed(const redlock_client *client) {
-    const struct rl_sets *sets = client->membership.sets;
-    uint32_t most = sets == NULL ? rl_votes_needed(&client->rules.electorate) : 0;
-    for (int side = OLD; sets != NULL && side <= NEW; side++) {
-        for (uint32_t i = 0; i < sets->n[side]; i++) {
-            const uint32_t needed = rl_quorum(rl_bits_count(sets->nodes[side][i]));
-            most = needed > most ? needed : most;
-        }
-    }
-    return most;
+    return client->membership.sets == NULL ? rl_sides_votes_needed(&client->membership.sides)
+                                           : rl_quorum(rl_sets_seats(client));
 }
 
 bool rl_sets_are_apart(const redlock_lock *lock, uint32_t *resource, const char *names[2]) {

@@ -1,9 +1,9 @@
 /* Several sets in one configuration (redis/config.h): whose votes a lock needs.
  *
  * A lock's electorate follows from the names of its resources and from the configuration that the
- * client has. All locks with one electorate share the rules that their cores refer to, so a lock
- * costs nothing more than without sets, and a client of one set, or of none, has no such rules: its
- * locks refer to the client's own.
+ * client has. All locks with one electorate, and the same seats (seats.h), are a group: they share
+ * the rules that their cores refer to, so a lock costs nothing more than without sets. A client of
+ * one set, or of none, has no groups: its locks refer to the client's own rules.
  *
  * Can two clients hold a lock, by different sets? Each counts a majority of the set that the
  * resource belongs to by exactly the configuration that the votes were given under; while the sets
@@ -48,18 +48,17 @@ void rl_sets_free(redlock_client *client);
 
 /* -- Who decides -- */
 
-/* Gives a lock its rules. False: no memory. */
+/* Gives a lock its rules and its seats. False: no memory. */
 bool rl_sets_bind(redlock_lock *lock);
 
-/* Who decides about this resource. */
-struct rl_electorate rl_sets_electorate(const redlock_client *client, const void *resource,
-                                        size_t length);
+/* How many seats a lock has that is made now; with two sets, while nodes are changed, more. */
+uint32_t rl_sets_seats(const redlock_client *client);
 
-/* Limits an event to the nodes that concern the lock. reasons: for one that can have no votes. */
-void rl_sets_limit(const redlock_lock *lock, struct rl_event *event, int16_t reasons[RL_NODES_MAX]);
+/* Who decides about this resource. */
+struct rl_sides rl_sets_sides(const redlock_client *client, const void *resource, size_t length);
 
 /* Whether these nodes are a majority of each set. */
-bool rl_sets_are_quorum(const redlock_client *client, uint32_t nodes);
+bool rl_sets_are_quorum(const redlock_client *client, rl_mask nodes);
 
 /* The most votes that any lock needs of a side. */
 uint32_t rl_sets_votes_needed(const redlock_client *client);

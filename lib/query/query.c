@@ -16,9 +16,11 @@
 
 /* -- Life -- */
 
-static redlock_query *query_new(redlock_client *client, const void *resource, size_t length,
-                                uint8_t n_modes, size_t more) {
-    size_t room = client->n_nodes * n_modes + more;
+static redlock_query *query_new(redlock_client *client, const struct rl_sides *sides,
+                                redlock_bytes resource, uint8_t n_modes, size_t more) {
+    const uint32_t n_nodes = rl_bits_count(rl_sides_all(sides));
+    const size_t length = resource.length;
+    size_t room = n_nodes * n_modes + more;
     size_t looks = room * sizeof(struct rl_query_look), order = room * sizeof(uint16_t);
     assert(room <= UINT16_MAX);
     redlock_query *query = rl_alloc(&client->memory, 1, sizeof *query + looks + order + length);
@@ -27,10 +29,10 @@ static redlock_query *query_new(redlock_client *client, const void *resource, si
     }
     query->listed = (uint16_t *)(query->looks + room);
     char *bytes = (char *)(query->listed + room);
-    memcpy(bytes, resource, length);
+    memcpy(bytes, resource.data, length);
     query->client = client;
-    query->electorate = rl_sets_electorate(client, resource, length);
-    query->n_nodes = client->n_nodes;
+    query->sides = *sides;
+    query->n_nodes = n_nodes;
     query->n_modes = n_modes;
     query->room = (uint32_t)room;
     query->name = (struct rl_bytes){bytes, length};
@@ -68,11 +70,11 @@ static void query_finish(redlock_query *query, int status) {
 }
 
 static void query_count(redlock_query *query) {
-    uint32_t answered = 0;
+    rl_mask answered = 0;
     for (uint32_t i = 0; i < query->n_nodes; i++) {
-        answered |= rl_query_node_status(query, i) == 0 ? rl_bit(i) : 0;
+        answered |= rl_query_node_status(query, i) == 0 ? rl_bit(rl_query_node(query, i)) : 0;
     }
-    query_finish(query, rl_is_quorum(&query->electorate, answered) ? 0 : REDLOCK_ERR_NO_QUORUM);
+    query_finish(query, rl_sides_quorum(&query->sides, answered) ? 0 : REDLOCK_ERR_NO_QUORUM);
 }
 
 redlock_query *rl_query_take(redlock_client *client, redlock_query_cb *callback, int *status,
@@ -141,16 +143,13 @@ static struct rl_request request_of(redlock_query *query, uint8_t mode, uint32_t
 static void look_ask(redlock_query *query, uint32_t node, uint8_t mode, uint32_t index,
                      size_t length) {
     redlock_client *client = query->client;
+    struct rl_node *asked = &client->nodes[rl_query_node(query, node)]->node;
     assert(query->n_looks < query->room);
     struct rl_query_look *look = &query->looks[query->n_looks++];
     look->query = query;
     look->node = (uint8_t)node;
     look->request = request_of(query, mode, index);
-    look->status = REDLOCK_ERR_NODE_CONFIG; /* it has left the set */
-    if (rl_electors(&query->electorate) & rl_bit(node)) {
-        look->status = rl_node_send(&client->nodes[node]->node, &look->request, client->io.wire,
-                                    length, query->asked_ns);
-    }
+    look->status = rl_node_send(asked, &look->request, client->io.wire, length, query->asked_ns);
     if (look->status == 0) {
         query->out++;
         look->status = REDLOCK_ERR_CANCELED; /* until more is known */
@@ -359,10 +358,12 @@ static int query_begin(redlock_client *client, const struct question *question,
     if (client->phase != RL_CLIENT_OPEN) {
         return REDLOCK_ERR_CLOSED;
     }
+    const struct rl_sides sides = rl_sets_sides(client, resource.data, resource.length);
+    const size_t n_nodes = rl_bits_count(rl_sides_all(&sides));
     redlock_query *query = NULL;
     if (rl_reserve_deadline(client)) {
-        query = query_new(client, resource.data, resource.length, n_modes,
-                          count_more(question, n_modes, client->n_nodes));
+        query =
+            query_new(client, &sides, resource, n_modes, count_more(question, n_modes, n_nodes));
     }
     if (query != NULL && !is_of_locks) {
         query->target.permits = (uint16_t)question->permits;
@@ -415,9 +416,9 @@ int redlock_client_home(const redlock_client *client, const void *resource, size
     if (client == NULL || resource == NULL || length < 1 || length > REDLOCK_RESOURCE_MAX) {
         return REDLOCK_ERR_INVALID;
     }
-    const uint32_t members = rl_electors(&client->rules.electorate);
-    const struct rl_electorate electorate = rl_sets_electorate(client, resource, length);
-    const uint32_t nodes = rl_electors(&electorate) & (usual != 0 ? members : client->voters);
+    const rl_mask members = rl_sides_all(&client->membership.sides);
+    const struct rl_sides sides = rl_sets_sides(client, resource, length);
+    const rl_mask nodes = rl_sides_all(&sides) & (usual != 0 ? members : client->voters);
     if (nodes == 0) {
         return REDLOCK_ERR_NO_QUORUM;
     }

@@ -12,6 +12,15 @@
 
 /* -- Votes -- */
 
+uint32_t rl_query_node(const redlock_query *query, uint32_t i) {
+    assert(i < query->n_nodes);
+    return rl_bits_nth(rl_sides_all(&query->sides), i);
+}
+
+static const char *name_of(const redlock_query *query, const struct rl_query_look *look) {
+    return query->client->nodes[rl_query_node(query, look->node)]->node.url.name;
+}
+
 /* How long a key lives from the start of the callback, by its node's earlier answer. */
 static int64_t remaining_ms(const redlock_query *query, const struct rl_query_look *look) {
     if (look->seen.remaining_ms <= 0) {
@@ -104,19 +113,19 @@ struct votes {
 static struct votes count_votes(const redlock_query *query, const struct rl_query_look *look) {
     struct life lives[RL_NODES_MAX];
     struct votes votes = {.count = 0};
-    uint32_t counted = 0, living = 0;
-    for (uint32_t node = 0; node < query->n_nodes; node++) {
-        const struct rl_query_look *other = same_at(query, look, node);
-        const uint32_t bit = UINT32_C(1) << node;
+    rl_mask counted = 0, living = 0;
+    for (uint32_t i = 0; i < query->n_nodes; i++) {
+        const struct rl_query_look *other = same_at(query, look, i);
+        const uint32_t node = rl_query_node(query, i);
         /* Of nodes that are one server only one counts. */
-        if (other != NULL && ((query->client->duplicates[node] | bit) & counted) == 0) {
-            counted |= bit;
+        if (other != NULL && ((query->client->duplicates[node] | rl_bit(node)) & counted) == 0) {
+            counted |= rl_bit(node);
             insert_life(lives, votes.count++, (struct life){remaining_ms(query, other), node});
         }
     }
     for (uint32_t i = 0; i < votes.count && !votes.is_quorum; i++) {
         living |= rl_bit(lives[i].node);
-        votes.is_quorum = rl_is_quorum(&query->electorate, living);
+        votes.is_quorum = rl_sides_quorum(&query->sides, living);
         votes.remaining_ms = votes.is_quorum ? lives[i].ms : 0;
     }
     if (look->seen.is_reserved && votes.count > 0) {
@@ -127,22 +136,16 @@ static struct votes count_votes(const redlock_query *query, const struct rl_quer
 
 /* -- Holders -- */
 
-/* The node at this place of the user's list, which has those of the set. */
-static uint32_t member_at(const redlock_query *query, size_t index) {
-    return rl_bits_nth(rl_electors(&query->electorate), index);
-}
-
 int redlock_query_node(const redlock_query *query, size_t index, redlock_node_holder *node_holder) {
-    const uint32_t node = query != NULL ? member_at(query, index) : 0;
-    if (query == NULL || node_holder == NULL || node >= query->n_nodes) {
+    if (query == NULL || node_holder == NULL || index >= query->n_nodes) {
         return REDLOCK_ERR_INVALID;
     }
     static const struct rl_holder_reply nothing; /* the holder was not queried */
-    const struct rl_query_look *look = &query->looks[node];
+    const struct rl_query_look *look = &query->looks[index];
     const struct rl_holder_reply *seen = query->kind == RL_COMMAND_READ ? &look->seen : &nothing;
     redlock_node_holder full = {
-        .node = query->client->nodes[node]->node.url.name,
-        .status = rl_query_node_status(query, node),
+        .node = name_of(query, look),
+        .status = rl_query_node_status(query, look->node),
         .is_held = look->is_held,
         .token = seen->token,
         .holder = seen->holder,
@@ -184,20 +187,20 @@ uint32_t redlock_query_lacks(const redlock_query *query, uint32_t nodes) {
     if (query == NULL) {
         return 0;
     }
-    const uint32_t members = rl_electors(&query->electorate);
-    uint32_t there = 0, lacking[2];
-    for (uint32_t i = 0; i < rl_bits_count(members); i++) {
-        there |= nodes & rl_bit(i) ? rl_bit(rl_bits_nth(members, i)) : 0;
+    const rl_mask *sides = query->sides.of;
+    rl_mask there = 0;
+    uint32_t lacking[2];
+    for (uint32_t i = 0; i < query->n_nodes && i < 32; i++) {
+        there |= nodes >> i & 1 ? rl_bit(rl_query_node(query, i)) : 0;
     }
     for (int side = 0; side < 2; side++) {
-        const uint32_t all = query->electorate.sides[side];
-        const uint32_t needed = rl_quorum(rl_bits_count(all)), have = rl_bits_count(all & there);
+        const uint32_t needed = rl_quorum(rl_bits_count(sides[side]));
+        const uint32_t have = rl_bits_count(sides[side] & there);
         lacking[side] = needed > have ? needed - have : 0;
     }
     /* A node of both sides fills both up. */
     const uint32_t less = lacking[0] < lacking[1] ? lacking[0] : lacking[1];
-    const uint32_t both =
-        rl_bits_count(query->electorate.sides[0] & query->electorate.sides[1] & ~there);
+    const uint32_t both = rl_bits_count(sides[0] & sides[1] & ~there);
     return lacking[0] + lacking[1] - (both < less ? both : less);
 }
 
@@ -245,7 +248,7 @@ static const struct rl_query_look *first_look(const redlock_query *query, uint8_
 }
 
 /* The node with the longest line among those not yet done; the number of nodes if there is none. */
-static uint32_t longest_line(const redlock_query *query, uint8_t mode, uint32_t done) {
+static uint32_t longest_line(const redlock_query *query, uint8_t mode, rl_mask done) {
     uint32_t n = query->n_nodes, longest = n;
     assert(n * query->n_modes <= query->n_looks);
     for (uint32_t i = 0; i < n; i++) {
@@ -261,10 +264,11 @@ static uint32_t longest_line(const redlock_query *query, uint8_t mode, uint32_t 
 /* A client has one place in a line. If it appears in the lines of two nodes, it has moved from one
  * to the other, or both nodes are one server. */
 static void list_waiters(redlock_query *query, uint8_t mode) {
-    uint32_t n = query->n_nodes, done = 0, before = query->n_listed;
+    uint32_t n = query->n_nodes, before = query->n_listed;
+    rl_mask done = 0;
     uint32_t node = longest_line(query, mode, 0);
     for (; node < n; node = longest_line(query, mode, done)) {
-        done |= UINT32_C(1) << node;
+        done |= rl_bit(node);
         for (uint32_t i = 0; i < query->n_looks; i++) {
             const struct rl_query_look *look = &query->looks[i];
             if (look->node == node && look->request.lock_mode == mode && look->is_one &&
@@ -298,7 +302,7 @@ int redlock_query_waiter(const redlock_query *query, size_t index, redlock_waite
     }
     uint64_t since_ms = (query->told_ns - look->answered_ns) / RL_NS_PER_MS;
     redlock_waiter full = {
-        .node = query->client->nodes[look->node]->node.url.name,
+        .node = name_of(query, look),
         .client = look->client,
         .holder = look->holder,
         .waited_ms = (int64_t)(look->waited_ms + since_ms),
@@ -395,11 +399,10 @@ int redlock_query_slot(const redlock_query *query, size_t index, redlock_slot *s
 }
 
 int32_t redlock_query_permits(const redlock_query *query, size_t index) {
-    const uint32_t node = query != NULL ? member_at(query, index) : 0;
-    if (query == NULL || query->kind != RL_COMMAND_SLOT || node >= query->n_nodes) {
+    if (query == NULL || query->kind != RL_COMMAND_SLOT || index >= query->n_nodes) {
         return 0;
     }
-    const struct rl_query_look *all = &query->looks[node];
+    const struct rl_query_look *all = &query->looks[index];
     assert(all->permits <= RL_PERMITS_MAX);
     return all->permits;
 }

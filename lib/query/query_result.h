@@ -26,7 +26,7 @@ struct rl_query_look {
     uint64_t answered_ns;
     uint32_t latency_us;
     int16_t status;
-    uint8_t node;
+    uint8_t node; /* which of the query's */
     bool is_held;
     struct rl_holder_reply
         seen;           /* from a READ that found a key, or a READER or SLOT that found one */
@@ -48,8 +48,8 @@ struct redlock_query {
     redlock_query_cb callback;
     void *data;
     struct rl_deadline deadline;
-    struct rl_electorate electorate; /* of this moment, like n_nodes */
-    uint32_t n_nodes;
+    struct rl_sides sides; /* who decides at this moment */
+    uint32_t n_nodes;      /* so many: no others are asked */
     struct rl_target target;
     struct rl_bytes name;
     uint64_t sent_ns;  /* once to each node */
@@ -69,6 +69,9 @@ struct redlock_query {
     uint16_t *listed; /* looks: waiters in the order of their line, or readers; or slot numbers */
     struct rl_query_look looks[]; /* then the array, then the resource's bytes */
 };
+
+/* The client's node that is number i of the query's. */
+uint32_t rl_query_node(const redlock_query *query, uint32_t i);
 
 /* Once, when the query is finished. */
 void rl_query_list(redlock_query *query);

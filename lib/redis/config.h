@@ -36,16 +36,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bits.h"
 #include "base/memory.h"
 
 #define RL_CONFIG_KEY "libredlock:config"
-#define RL_CONFIG_TEXT_MAX 32768  /* with a zero */
-#define RL_CONFIG_CLIENT_MAX 31   /* nodes that a client can be connected to */
-#define RL_CONFIG_SETS_MAX 31     /* on a side */
-#define RL_CONFIG_SIDE_MAX 7      /* nodes of a set */
-#define RL_CONFIG_MEMBERS_MAX 160 /* nodes of all sets, on both sides */
-#define RL_CONFIG_NAME_MAX 32     /* of a set: letters, digits, and ".", "_" and "-" */
-#define RL_CONFIG_URL_MAX 271     /* rediss://, a name of 253, a port */
+#define RL_CONFIG_TEXT_MAX 32768                /* with a zero */
+#define RL_CONFIG_CLIENT_MAX (RL_MASK_BITS - 1) /* nodes that a client can be connected to */
+#define RL_CONFIG_SETS_MAX 31                   /* on a side */
+#define RL_CONFIG_SIDE_MAX 7                    /* nodes of a set */
+#define RL_CONFIG_MEMBERS_MAX 160               /* nodes of all sets, on both sides */
+#define RL_CONFIG_NAME_MAX 32 /* of a set: letters, digits, and ".", "_" and "-" */
+#define RL_CONFIG_URL_MAX 271 /* rediss://, a name of 253, a port */
 #define RL_CONFIG_ID_LEN 16
 #define RL_CONFIG_CHANGE_LEN 8
 

@@ -44,8 +44,8 @@ struct rl_queueing {
 struct rl_left {
     redlock_lock *lock; /* a reference, since the user may free it at once; NULL: none */
     uint64_t place;
-    uint32_t gone;   /* nodes without its key when it was given up, or that get no release */
-    uint32_t passed; /* nodes that have reported passing it one */
+    rl_mask gone;   /* nodes without its key when it was given up, or that get no release */
+    rl_mask passed; /* nodes that have reported passing it one */
 };
 
 #define RL_LINES_LEFT 16
@@ -58,7 +58,7 @@ struct rl_lines {
     struct rl_line_request *pending; /* LEAVEs that did not arrive */
     uint32_t pending_count;
     uint64_t number;            /* of the next place: 56 bits */
-    uint32_t refused;           /* nodes that do not let the client listen, as a mask */
+    rl_mask refused;            /* nodes that do not let the client listen, as a mask */
     uint32_t outstanding;       /* JOINs and LEAVEs, sent, not answered */
     char tail[RL_TAIL_LEN + 1]; /* of the tokens of its places */
     struct rl_left left[RL_LINES_LEFT];

@@ -10,30 +10,30 @@
 #include "mode/mode.h"
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
+#include "nodes/seats.h"
 #include "nodes/sets.h"
 #include "wait/line_call.h"
 
 /* -- What the core is given -- */
 
-uint32_t rl_line_homes(const struct rl_resource *resource) {
+rl_mask rl_line_homes(const struct rl_resource *resource) {
     const redlock_client *client = rl_line_client(resource);
-    const struct rl_electorate electorate =
-        rl_sets_electorate(client, resource->bytes, resource->length);
-    uint32_t homes = client->voters & rl_electors(&electorate);
-    if (client->phase != RL_CLIENT_OPEN || !rl_eligibility_can_win(client, &electorate)) {
+    const struct rl_sides sides = rl_sets_sides(client, resource->bytes, resource->length);
+    rl_mask homes = client->voters & rl_sides_all(&sides);
+    if (client->phase != RL_CLIENT_OPEN || !rl_eligibility_can_win(client, &sides)) {
         return 0;
     }
-    for (uint32_t i = 0; i < client->n_nodes; i++) {
-        homes &= ~((uint32_t)rl_listening_refused(client, i) << i);
+    RL_EACH_BIT(i, homes) {
+        homes &= rl_listening_refused(client, i) ? ~rl_bit(i) : homes;
     }
     return homes;
 }
 
 /* Nodes on which the client would hear of a turn. */
-static uint32_t heard_of(const redlock_client *client) {
-    uint32_t heard = 0;
+static rl_mask heard_of(const redlock_client *client) {
+    rl_mask heard = 0;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        heard |= (uint32_t)rl_listening_confirmed(client, i) << i;
+        heard |= (rl_mask)rl_listening_confirmed(client, i) << i;
     }
     return heard;
 }
@@ -75,12 +75,12 @@ static void call_lock(redlock_lock *lock, enum rl_line_call call) {
 
 /* Where the client listens for a resource with a waiting lock: at home, or on every node if each
  * may pass the lock on to it. */
-static uint32_t listens_on(const struct rl_resource *resource, const redlock_lock *lock) {
+static rl_mask listens_on(const struct rl_resource *resource, const redlock_lock *lock) {
     const uint32_t home = resource->wait->line.home;
     if (rl_line_lease_ms(lock, RL_LINE_LEASE_MS) != 0) {
-        return rl_electors(&lock->core.rules->electorate);
+        return rl_seats_nodes(lock, rl_electors(&lock->core.rules->electorate));
     }
-    return home != RL_LINE_NO_HOME ? UINT32_C(1) << home : 0;
+    return home != RL_LINE_NO_HOME ? rl_bit(home) : 0;
 }
 
 /* A lock that was granted after waiting still has to hear of its successor. */
@@ -88,19 +88,17 @@ static void follow_waiting(struct rl_resource *resource, const redlock_lock *loc
     redlock_client *client = rl_line_client(resource);
     struct rl_wait *wait = resource->wait;
     uint32_t *listening = client->lines.listening;
-    const uint32_t before = wait->listens;
+    const rl_mask before = wait->listens;
     if (rl_link_is_in(&wait->waits)) {
         wait->listens = listens_on(resource, lock);
     } else if (!rl_link_is_in(&wait->passed)) {
         wait->listens = 0;
     }
-    for (uint32_t i = 0; wait->listens != before && i < client->n_nodes; i++) {
-        const bool was = before >> i & 1, is = wait->listens >> i & 1;
+    RL_EACH_BIT(i, wait->listens ^ before) {
+        const bool was = before >> i & 1;
         assert(!was || listening[i] > 0);
-        listening[i] += (uint32_t)is - (uint32_t)was;
-        if (was != is) {
-            rl_listening_want(client, i, listening[i] > 0);
-        }
+        listening[i] += was ? UINT32_MAX : 1; /* one less, or one more */
+        rl_listening_want(client, i, listening[i] > 0);
     }
 }
 
@@ -174,7 +172,7 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
         if (event->type != RL_LINE_EV_WON || !was_used) {
             wait->successor[0] = '\0';
             if (placed != NULL) {
-                rl_left_add(placed, place, was_used ? 0 : UINT32_MAX,
+                rl_left_add(placed, place, was_used ? 0 : ~(rl_mask)0,
                             was_used ? 0 : wait->passed_by);
             }
         }

@@ -91,6 +91,6 @@ void rl_line_answered(struct rl_resource *resource, uint32_t node, const struct 
                       const struct rl_answer *answer);
 
 /* The nodes that may be home, as a mask; 0 if fewer than a quorum may vote. */
-uint32_t rl_line_homes(const struct rl_resource *resource);
+rl_mask rl_line_homes(const struct rl_resource *resource);
 
 #endif

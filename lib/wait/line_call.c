@@ -307,7 +307,7 @@ void rl_line_call_leave(redlock_lock *lock, struct rl_resource *resource, uint32
 }
 
 /* Removes all calls that are pending for these nodes, and runs `act` on each. */
-static void pending_take(redlock_client *client, uint32_t nodes,
+static void pending_take(redlock_client *client, rl_mask nodes,
                          void (*act)(struct rl_line_request *call)) {
     struct rl_line_request *pending = client->lines.pending;
     client->lines.pending = NULL;
@@ -325,10 +325,10 @@ static void pending_take(redlock_client *client, uint32_t nodes,
 
 void rl_line_calls_retry(redlock_client *client, uint32_t node) {
     assert(client->up >> node & 1);
-    pending_take(client, UINT32_C(1) << node, leave);
+    pending_take(client, rl_bit(node), leave);
 }
 
-void rl_line_calls_drop(redlock_client *client, uint32_t nodes) {
+void rl_line_calls_drop(redlock_client *client, rl_mask nodes) {
     pending_take(client, nodes, call_end);
 }
 
@@ -351,7 +351,7 @@ uint64_t rl_line_places(const redlock_client *client) {
     return places;
 }
 
-uint32_t rl_line_refused(const redlock_client *client) {
+rl_mask rl_line_refused(const redlock_client *client) {
     return client->lines.refused;
 }
 
@@ -402,7 +402,7 @@ static void look(redlock_client *client, const struct rl_left *left) {
     client->lines.refuses = client->lines.refuses || (left->gone & left->passed) != 0;
 }
 
-void rl_left_add(redlock_lock *lock, uint64_t place, uint32_t gone, uint32_t passed) {
+void rl_left_add(redlock_lock *lock, uint64_t place, rl_mask gone, rl_mask passed) {
     struct rl_lines *lines = &lock->client->lines;
     struct rl_left *left = &lines->left[lines->left_next];
     if (lock->client->phase == RL_CLIENT_OPEN) {
@@ -417,7 +417,7 @@ void rl_left_add(redlock_lock *lock, uint64_t place, uint32_t gone, uint32_t pas
 void rl_left_passed(redlock_client *client, uint32_t node, uint64_t place) {
     struct rl_left *left = find(client, place);
     if (left != NULL) {
-        left->passed |= UINT32_C(1) << node;
+        left->passed |= rl_bit(node);
         look(client, left);
     }
 }
@@ -425,7 +425,7 @@ void rl_left_passed(redlock_client *client, uint32_t node, uint64_t place) {
 void rl_left_gone(redlock_client *client, uint32_t node, uint64_t place) {
     struct rl_left *left = place != 0 ? find(client, place) : NULL;
     if (left != NULL) {
-        left->gone |= UINT32_C(1) << node;
+        left->gone |= rl_bit(node);
         look(client, left);
     }
 }
@@ -433,10 +433,10 @@ void rl_left_gone(redlock_client *client, uint32_t node, uint64_t place) {
 bool rl_left_take(redlock_client *client, struct rl_left_key *key) {
     for (uint32_t i = 0; client->lines.refuses && i < RL_LINES_LEFT; i++) {
         struct rl_left *left = &client->lines.left[i];
-        const uint32_t due = left->lock != NULL ? left->gone & left->passed : 0;
+        const rl_mask due = left->lock != NULL ? left->gone & left->passed : 0;
         if (due != 0 && left->lock->mode->is_passed_on) {
             *key = (struct rl_left_key){left->lock, left->place, rl_bits_count((due - 1) & ~due)};
-            left->passed &= ~(UINT32_C(1) << key->node);
+            left->passed &= ~rl_bit(key->node);
             return true;
         }
     }

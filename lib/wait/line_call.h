@@ -72,7 +72,7 @@ void rl_line_call_answered(struct rl_line_request *call, enum rl_verdict verdict
 /* The node is up: sends its pending LEAVEs. */
 void rl_line_calls_retry(redlock_client *client, uint32_t node);
 /* The client closes, or these nodes do: drops their pending LEAVEs. */
-void rl_line_calls_drop(redlock_client *client, uint32_t nodes);
+void rl_line_calls_drop(redlock_client *client, rl_mask nodes);
 
 /* Frees the memory of all calls, none of which is outstanding. */
 void rl_line_calls_free(redlock_client *client);
@@ -106,7 +106,7 @@ bool rl_line_parse(const redlock_client *client, const char *payload, size_t len
 /* The client's places in lines; the nodes that do not let it listen, as a mask; whether JOINs or
  * LEAVEs are outstanding. */
 uint64_t rl_line_places(const redlock_client *client);
-uint32_t rl_line_refused(const redlock_client *client);
+rl_mask rl_line_refused(const redlock_client *client);
 bool rl_line_awaits_answers(const redlock_client *client);
 
 /* Whether the lock has a call, enum rl_line_call. */
@@ -130,7 +130,7 @@ void rl_line_asks(redlock_lock *lock);
 
 /* The lock will no longer use the token of its place. gone: nodes that will get no further release
  * of it; passed: nodes that have reported passing it a key. */
-void rl_left_add(redlock_lock *lock, uint64_t place, uint32_t gone, uint32_t passed);
+void rl_left_add(redlock_lock *lock, uint64_t place, rl_mask gone, rl_mask passed);
 
 /* The node reports that it has passed this place a key; or that the release of the place found no
  * key. */

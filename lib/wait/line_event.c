@@ -10,6 +10,7 @@
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "nodes/listening.h"
+#include "nodes/seats.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "watch/span.h"
@@ -99,7 +100,7 @@ void rl_line_nodes_changed(redlock_client *client) {
 }
 
 static void on_heard(redlock_client *client, uint32_t node) {
-    const uint32_t bit = UINT32_C(1) << node;
+    const rl_mask bit = rl_bit(node);
     assert(node < client->n_nodes);
     client->lines.refused &= ~bit;
     client->lines.refused |= rl_listening_refused(client, node) ? bit : 0;
@@ -170,9 +171,13 @@ static uint64_t passed_since_ns(const redlock_lock *lock, uint32_t node,
 /* Counts the node's vote if the message proves it, and asks for the vote otherwise. */
 static void hear_vote(redlock_lock *lock, uint32_t node, const struct rl_line_message *said) {
     const uint64_t start_ns = passed_since_ns(lock, node, said);
+    const uint32_t seat = rl_seats_of(lock, node);
     struct rl_event event = {.type = RL_EV_VOTE};
+    if (seat == RL_SEATS_MAX) {
+        return; /* of a node that no longer decides */
+    }
     event.u.vote = (struct rl_ballot_in){.round = lock->core.round.id,
-                                         .node = node,
+                                         .node = seat,
                                          .vote = start_ns != 0 ? RL_VOTE_GRANTED : RL_VOTE_NONE,
                                          .counter = said->counter,
                                          .start_ns = start_ns};
@@ -189,7 +194,7 @@ static void hear_pass(struct rl_resource *resource, uint32_t node,
     const bool is_home = resource->wait->line.home == node;
     struct rl_line_event event = {.type = is_home ? RL_LINE_EV_TURN : RL_LINE_EV_PASS};
     event.u.place = said->place;
-    resource->wait->passed_by |= UINT32_C(1) << node;
+    resource->wait->passed_by |= rl_bit(node);
     if (lease_ms == 0 && !is_home) {
         return;
     }

@@ -7,6 +7,7 @@
 #include "client/env.h"
 #include "core/home.h"
 #include "mode/mode.h"
+#include "nodes/seats.h"
 #include "nodes/sets.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
@@ -18,13 +19,12 @@ uint32_t rl_line_home(const struct rl_resource *resource) {
     if (line->state != RL_LINE_OUT && line->home != RL_LINE_NO_HOME) {
         return line->home;
     }
-    const struct rl_electorate electorate =
-        rl_sets_electorate(client, resource->bytes, resource->length);
-    const uint32_t voters = client->voters & rl_electors(&electorate);
+    const struct rl_sides sides = rl_sets_sides(client, resource->bytes, resource->length);
+    const rl_mask voters = client->voters & rl_sides_all(&sides);
     if (voters == 0) {
         return RL_LINE_NO_HOME;
     }
-    const uint32_t heard = voters & ~client->lines.refused; /* where others can wait, too */
+    const rl_mask heard = voters & ~client->lines.refused; /* where others can wait, too */
     return rl_home_node(resource->home_hash, client->node_hashes, heard != 0 ? heard : voters);
 }
 
@@ -47,7 +47,8 @@ static bool may_be_own(const redlock_lock *lock, uint32_t home) {
     assert(home < lock->client->n_nodes);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         const redlock_lock *next = rl_line_active(rl_ticket_resource(&lock->tickets[i]));
-        found = found || (next != NULL && next->core.may_hold & lock->client->duplicates[home]);
+        found = found || (next != NULL && rl_seats_nodes(next, next->core.may_hold) &
+                                              lock->client->duplicates[home]);
     }
     return found;
 }
@@ -210,13 +211,13 @@ static void join_ahead(redlock_lock *lock) {
 }
 
 /* Several resources may each have another home: a node serves where it finds a line. */
-static uint32_t serving_nodes(const redlock_lock *lock) {
+static rl_mask serving_nodes(const redlock_lock *lock) {
     uint32_t home = rl_line_home(rl_ticket_resource(&lock->tickets[0]));
     assert(home == RL_LINE_NO_HOME || home < lock->client->n_nodes);
     if (lock->resource_count > 1) {
-        return rl_all_nodes(lock->client->n_nodes);
+        return rl_bits_below(lock->client->n_nodes);
     }
-    return home != RL_LINE_NO_HOME ? UINT32_C(1) << home : 0;
+    return home != RL_LINE_NO_HOME ? rl_bit(home) : 0;
 }
 
 /* Whether home's answer to the client's last hand-over is still pending. */

@@ -41,8 +41,8 @@ struct rl_wait {
     struct redlock_lock *placed; /* has the place's holder's name; a reference, NULL: no place */
     struct rl_link waits;        /* while they are in line: in the client's */
     struct rl_link passed;       /* see struct rl_lines */
-    uint32_t listens;            /* nodes that the client listens to for this resource, a mask */
-    uint32_t passed_by;          /* nodes that have reported the place's token in their key */
+    rl_mask listens;             /* nodes that the client listens to for this resource, a mask */
+    rl_mask passed_by;           /* nodes that have reported the place's token in their key */
     struct rl_deadline due;      /* whatever the line waits for */
     uint64_t turn_ns;            /* when the place's turn came */
     uint64_t held;               /* the place whose token a lock of ours holds with; 0: none */

@@ -13,6 +13,7 @@
 #include "lock/life.h"
 #include "mode/mode.h"
 #include "nodes/eligibility.h"
+#include "nodes/seats.h"
 #include "wait/line.h"
 
 static redlock_lock *active_of(const redlock_lock *lock, uint32_t i) {
@@ -92,9 +93,8 @@ static int asker_status(const redlock_lock *asker) {
         asker->core.acquire.attempt != RL_RESULT_OK) {
         return rl_lock_status(asker->core.acquire.attempt);
     }
-    return rl_eligibility_can_win(asker->client, &asker->core.rules->electorate)
-               ? REDLOCK_ERR_HELD
-               : REDLOCK_ERR_NO_QUORUM;
+    const struct rl_sides sides = rl_seats_sides(asker);
+    return rl_eligibility_can_win(asker->client, &sides) ? REDLOCK_ERR_HELD : REDLOCK_ERR_NO_QUORUM;
 }
 
 int rl_waiting_status(const redlock_lock *lock) {

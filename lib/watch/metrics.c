@@ -282,7 +282,7 @@ static void put_scalars(struct text *text, const redlock_stats *stats) {
 }
 
 static uint32_t n_members(const redlock_client *client) {
-    return rl_bits_count(rl_electors(&client->rules.electorate));
+    return rl_bits_count(rl_sides_all(&client->membership.sides));
 }
 
 static void put_client(struct text *text) {
@@ -385,7 +385,7 @@ static void put_histograms(struct text *text) {
     describe(text, "redlock_node_latency_seconds", "histogram",
              "From a command's writing to its answer, of each node alone");
     for (uint32_t i = 0; i < n_members(client); i++) {
-        const uint32_t node = rl_bits_nth(rl_electors(&client->rules.electorate), i);
+        const uint32_t node = rl_bits_nth(rl_sides_all(&client->membership.sides), i);
         put_histogram(text, "redlock_node_latency_seconds", "node",
                       client->nodes[node]->node.url.name, &client->metrics->latency[node]);
     }

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "client/env.h"
+#include "nodes/seats.h"
 #include "watch/metrics.h"
 
 static void trace(redlock_lock *lock, enum redlock_event_type type, int status) {
@@ -93,12 +94,12 @@ void rl_span_trace_vote(redlock_lock *lock, const struct rl_ballot_in *vote, int
                         bool late) {
     redlock_client *client = lock->client;
     const bool is_of_this = (int32_t)(vote->round - lock->span.round) > 0; /* ids wrap around */
-    assert(client->trace != NULL && vote->node < client->n_nodes);
+    assert(client->trace != NULL && vote->node < RL_SEATS_MAX);
     redlock_event event = {.type = late ? REDLOCK_EVENT_LATE_VOTE : REDLOCK_EVENT_VOTE,
                            .status = status,
                            .now_ns = rl_client_now_ns(client),
                            .lock = lock,
-                           .node = client->nodes[vote->node]->node.url.name,
+                           .node = client->nodes[rl_seats_node(lock, vote->node)]->node.url.name,
                            .latency_us = vote->latency_us,
                            .acquire_id = is_of_this ? lock->span.id : 0};
     client->trace(&event, client->trace_data);

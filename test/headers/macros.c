@@ -24,7 +24,7 @@ static char holder[REDLOCK_HOLDER_MAX + 1];
 static char user[REDLOCK_USER_MAX + 1];
 static char password[REDLOCK_PASSWORD_MAX + 1];
 static const size_t all_nodes = REDLOCK_ALL_NODES;
-static const char *nodes[REDLOCK_NODES_MAX];
+static const char *nodes[REDLOCK_NAMED_MAX];
 static redlock_bytes resources[REDLOCK_RESOURCES_MAX];
 static const int32_t slots[REDLOCK_TAKE_MAX] = {REDLOCK_NO_SLOT, REDLOCK_PERMITS_MAX - 1};
 static redlock_waiter waiters[REDLOCK_WAITERS_MAX];

@@ -61,7 +61,7 @@ nodes restart "$dir" 4
 [ $? -eq 1 ] && grep -q 'no node 4' "$log"
 result 'a node that does not exist is refused' $? "$log"
 nodes start -n 0
-[ $? -eq 1 ] && grep -q '1 to 99' "$log"
+[ $? -eq 1 ] && grep -q '1 to 127' "$log"
 result 'no nodes are refused' $? "$log"
 # A system on which valkey-server and valkey-cli are all there is.
 mkdir "$scratch/bin"

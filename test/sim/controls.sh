@@ -175,6 +175,7 @@ break  members-unmet           overlap   1500  --preset sets
 break  members-impatient       overlap   300   --preset sets
 patch  mover-stays             overlap   1000  --preset sets
 patch  mover-hurries           overlap   1000  --preset sets
+patch  seats-not-moved         orphan    200   --preset sets
 break  permits-counted         overlap   100   --preset permits
 break  permits-counted         count     600   --preset permits
 break  permits-above           count     100   --preset permits

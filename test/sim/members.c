@@ -32,15 +32,15 @@ static void name_node(char url[RL_CONFIG_URL_MAX + 1], uint32_t node) {
     snprintf(url, RL_CONFIG_URL_MAX + 1, "redis://10.0.0.%u:6379", (unsigned)node + 1);
 }
 
-static uint32_t nodes_of(const struct sim_sets *sets) {
-    uint32_t nodes = 0;
+static rl_mask nodes_of(const struct sim_sets *sets) {
+    rl_mask nodes = 0;
     for (uint32_t i = 0; i < sets->n; i++) {
         nodes |= sets->nodes[i];
     }
     return nodes;
 }
 
-static uint32_t all_nodes(const struct sim_members *me) {
+static rl_mask all_nodes(const struct sim_members *me) {
     return nodes_of(&me->old_sets) | nodes_of(&me->new_sets);
 }
 
@@ -71,7 +71,7 @@ static uint32_t set_with(const struct sim_sets *sets, uint32_t node) {
 /* The present configuration, of which the node may be no member. */
 static void describe(const struct sim_world *world, struct rl_config *config) {
     const struct sim_members *me = &world->members;
-    const uint32_t nodes = all_nodes(me);
+    const rl_mask nodes = all_nodes(me);
     *config = (struct rl_config){.key = me->key,
                                  .max_ttl_ms = world->options.max_ttl_ms,
                                  .is_joint = !are_same(&me->old_sets, &me->new_sets)};
@@ -108,7 +108,7 @@ static struct rl_config_key key_at(struct sim_world *world, uint32_t node) {
 static void write_to(struct sim_world *world, uint32_t node) {
     const struct sim_members *me = &world->members;
     const struct rl_config_key there = key_at(world, node);
-    const uint32_t nodes = all_nodes(me);
+    const rl_mask nodes = all_nodes(me);
     static struct rl_config config;
     char text[RL_CONFIG_TEXT_MAX];
     if (world->nodes[node].is_down || rl_config_compare(&there, &me->key) != RL_CONFIG_NEWER) {
@@ -124,10 +124,10 @@ static void write_to(struct sim_world *world, uint32_t node) {
 }
 
 /* Which nodes have it. */
-static uint32_t written(struct sim_world *world) {
+static rl_mask written(struct sim_world *world) {
     const struct sim_members *me = &world->members;
-    const uint32_t nodes = all_nodes(me);
-    uint32_t found = 0;
+    const rl_mask nodes = all_nodes(me);
+    rl_mask found = 0;
     for (uint32_t i = 0; nodes >> i != 0; i++) {
         const struct rl_config_key there = key_at(world, i);
         found |= nodes & rl_bit(i) && rl_config_compare(&there, &me->key) == RL_CONFIG_SAME
@@ -151,7 +151,7 @@ static uint64_t fence_at(struct sim_world *world, uint32_t node, const char *nam
 
 static void carry_fences(struct sim_world *world) {
     const struct sim_members *me = &world->members;
-    const uint32_t old = nodes_of(&me->old_sets), new = nodes_of(&me->new_sets);
+    const rl_mask old = nodes_of(&me->old_sets), new = nodes_of(&me->new_sets);
     for (uint32_t r = 0; r < world->options.resources; r++) {
         char name[48], text[24];
         uint64_t fence = 0;
@@ -179,9 +179,9 @@ static void next_key(struct sim_members *me, bool is_new) {
     }
 }
 
-static uint32_t any_nodes(struct sim_world *world) {
+static rl_mask any_nodes(struct sim_world *world) {
     const uint32_t count = (uint32_t)sim_between(dice(world), 1, world->options.nodes);
-    uint32_t nodes = 0;
+    rl_mask nodes = 0;
     while (rl_bits_count(nodes) < count) {
         nodes |= rl_bit(sim_pick(dice(world), world->options.nodes));
     }
@@ -190,7 +190,8 @@ static uint32_t any_nodes(struct sim_world *world) {
 
 /* Each of the nodes in one of the sets, whose names are among four. */
 static void any_sets(struct sim_world *world, struct sim_sets *sets) {
-    const uint32_t nodes = any_nodes(world), count = rl_bits_count(nodes);
+    const rl_mask nodes = any_nodes(world);
+    const uint32_t count = rl_bits_count(nodes);
     *sets = (struct sim_sets){.n = 1, .nodes = {nodes}};
     if (world->options.preset == SIM_SETS) {
         const uint32_t first = sim_pick(dice(world), 4);
@@ -218,13 +219,13 @@ static void begin_change(struct sim_world *world) {
 }
 
 /* Whether these nodes are a majority of each old set and of each new one. */
-static bool is_met(const struct sim_members *me, uint32_t has) {
+static bool is_met(const struct sim_members *me, rl_mask has) {
     bool is_met = true;
     for (uint32_t i = 0; i < me->old_sets.n; i++) {
-        is_met = is_met && rl_is_majority(me->old_sets.nodes[i], has);
+        is_met = is_met && rl_sides_majority(me->old_sets.nodes[i], has);
     }
     for (uint32_t i = 0; i < me->new_sets.n; i++) {
-        is_met = is_met && rl_is_majority(me->new_sets.nodes[i], has);
+        is_met = is_met && rl_sides_majority(me->new_sets.nodes[i], has);
     }
     return is_met;
 }
@@ -232,7 +233,7 @@ static bool is_met(const struct sim_members *me, uint32_t has) {
 /* To one node that does not have it; or, when enough have it, the next step. */
 static void go_on(struct sim_world *world) {
     struct sim_members *me = &world->members;
-    const uint32_t has = written(world), lacks = all_nodes(me) & ~has;
+    const rl_mask has = written(world), lacks = all_nodes(me) & ~has;
     const bool met = world->options.broken == SIM_BREAK_MEMBERS_UNMET ? has != 0 : is_met(me, has);
     if (lacks != 0 && (!met || sim_chance(dice(world), 70))) {
         write_to(world, rl_bits_nth(lacks, sim_pick(dice(world), rl_bits_count(lacks))));
@@ -317,7 +318,7 @@ void sim_members_heal(struct sim_world *world) {
         return;
     }
     for (int step = 0; step < 2; step++) {
-        const uint32_t nodes = all_nodes(me);
+        const rl_mask nodes = all_nodes(me);
         for (uint32_t i = 0; nodes >> i != 0; i++) {
             if (nodes & rl_bit(i)) {
                 write_to(world, i);
@@ -332,11 +333,11 @@ void sim_members_heal(struct sim_world *world) {
 
 /* Any that have a configuration: an earlier one leads to the present one. */
 uint32_t sim_members_begin(struct sim_world *world) {
-    uint32_t nodes = rl_all_nodes(world->options.nodes);
+    uint32_t nodes = (uint32_t)rl_all_nodes(world->options.nodes);
     if (sim_options_changes(&world->options)) {
         uint32_t known = 0;
         for (uint32_t i = 0; nodes >> i != 0; i++) {
-            known |= key_at(world, i).epoch != 0 ? rl_bit(i) : 0;
+            known |= key_at(world, i).epoch != 0 ? UINT32_C(1) << i : 0;
         }
         nodes = known & (uint32_t)sim_random(dice(world));
         nodes = nodes != 0 ? nodes : known;

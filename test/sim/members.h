@@ -30,8 +30,8 @@ enum sim_change { SIM_STABLE, SIM_JOINT, SIM_WAITS, SIM_ENDS };
 /* The sets of a configuration; one without a name, unless the preset is "sets". */
 struct sim_sets {
     uint32_t n;
-    uint32_t nodes[SIM_SETS_MAX]; /* masks */
-    char names[SIM_SETS_MAX];     /* letters; '\0': none */
+    rl_mask nodes[SIM_SETS_MAX]; /* masks */
+    char names[SIM_SETS_MAX];    /* letters; '\0': none */
 };
 
 struct sim_members {

@@ -63,11 +63,13 @@ BEGIN {
         rooms[seven[i], "base"] = rooms[seven[i], "core"] = rooms[seven[i], "redis"] = 1
     # One file of a room that may be known, or may know a room: what a recipe needs of a client, the
     # thread with a loop that blocking calls use, and where what is heard goes up again; whose votes
-    # count for a resource, and what the name of a set weighs for it.
+    # count for a resource, and what the name of a set weighs for it; who has which seat, and what a
+    # hold remembers by seats.
     n = split("election:client/recipe blocking:client/recipe blocking:uv/loop_thread " \
         "lock:client/options lock:client/check mode:lock/step nodes:wait/resource wait:lock/life " \
         "wait:mode/mode query:mode/mode wait/line_event:lock " \
-        "watch:lock/message query:nodes/sets watch:nodes/sets redis:core/home", pair, " ")
+        "watch:lock/message query:nodes/sets watch:nodes/sets redis:core/home mode:nodes/seats " \
+        "watch:nodes/seats nodes:mode/mode", pair, " ")
     for (i = 1; i <= n; i++) { split(pair[i], ab, ":"); lists[ab[1], ab[2]] = 1 }
     # Nobody calls the file that opens and closes clients.
     doors["client/client"] = 1

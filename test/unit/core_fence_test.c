@@ -65,14 +65,14 @@ static void is_the_largest_that_was_voted(void **state) {
 
 static void knows_large_numbers(void **state) {
     (void)state;
-    const struct rl_electorate all = rl_electorate_of(RL_NODES_MAX);
+    const struct rl_electorate all = rl_electorate_of(RL_SEATS_MAX);
     struct rl_fence fence;
     rl_fence_begin(&fence, 1);
-    rl_fence_vote(&fence, RL_NODES_MAX - 1, UINT64_MAX - 1);
+    rl_fence_vote(&fence, RL_SEATS_MAX - 1, UINT64_MAX - 1);
     rl_fence_vote(&fence, 0, UINT64_MAX);
     assert_true(fence.value == UINT64_MAX);
     assert_int_equal(fence.nodes, 1);
-    for (uint32_t node = 1; node < RL_NODES_MAX; node++) {
+    for (uint32_t node = 1; node < RL_SEATS_MAX; node++) {
         assert_int_equal(rl_fence_is_placed(&fence, &all), node >= 16);
         rl_fence_vote(&fence, node, UINT64_MAX);
     }
@@ -117,7 +117,7 @@ static void vote_nothing(void *data) {
 }
 
 static void vote_from_nowhere(void *data) {
-    rl_fence_vote(data, RL_NODES_MAX, 1);
+    rl_fence_vote(data, RL_SEATS_MAX, 1);
 }
 
 static void settle_nothing(void *data) {

@@ -31,7 +31,7 @@ struct world {
     struct rl_line line;
     uint64_t now_ns, idle_ns, random;
     uint64_t places; /* so many were used */
-    uint32_t homes, heard;
+    rl_mask homes, heard;
     bool is_of_many;
 };
 
@@ -40,7 +40,7 @@ static uint32_t order[NODES]; /* the nodes, as they are home one after the other
 
 static void begin(void *data) {
     struct world *w = data;
-    uint32_t left = rl_all_nodes(NODES);
+    rl_mask left = rl_all_nodes(NODES);
     *w = (struct world){.now_ns = START_NS, .idle_ns = 30000 * MS, .homes = left, .heard = left};
     for (uint32_t rank = 0; rank < NODES; rank++) {
         order[rank] = rl_home_node(RESOURCE, hashes, left);

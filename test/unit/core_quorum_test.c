@@ -16,7 +16,7 @@ static uint32_t bits_of(uint32_t mask) {
 static void is_the_least_majority(void **state) {
     (void)state;
     static const uint32_t wanted[] = {0, 1, 2, 2, 3, 3, 4, 4};
-    for (uint32_t n = 1; n <= RL_NODES_MAX; n++) {
+    for (uint32_t n = 1; n <= RL_SEATS_MAX; n++) {
         uint32_t quorum = rl_quorum(n);
         assert_true(quorum <= n);
         assert_true(2 * quorum > n);        /* two of them cannot be apart */
@@ -109,7 +109,7 @@ static void all_nodes_of(void *data) {
 
 static void refuses_other_sizes(void **state) {
     (void)state;
-    uint32_t wrong[] = {0, RL_NODES_MAX + 1, UINT32_MAX};
+    uint32_t wrong[] = {0, RL_SEATS_MAX + 1, UINT32_MAX};
     for (size_t i = 0; i < COUNT(wrong); i++) {
         assert_true(dies(quorum_of, &wrong[i]));
         assert_true(dies(all_nodes_of, &wrong[i]));

@@ -14,7 +14,8 @@
 struct scene {
     redlock_client client;
     redlock_lock *lock;
-    int16_t reasons[RL_NODES_MAX]; /* as an event has them after rl_mode_leave_out() */
+    uint32_t duplicates[3];
+    int16_t reasons[RL_SEATS_MAX]; /* as an event has them after rl_mode_leave_out() */
 };
 
 /* A lock of three nodes, made in this mode, that is held. */
@@ -62,7 +63,11 @@ static void upgrade_answer(struct scene *s, enum rl_verdict verdict, uint8_t cod
 
 /* An event with all nodes up, of which 0 and 1 may vote. */
 static struct rl_event leave_out(struct scene *s, enum rl_event_type type) {
-    struct rl_event event = {.type = type, .up = 7, .voters = 3, .reasons = s->client.reasons};
+    struct rl_event event = {.type = type,
+                             .up = 7,
+                             .voters = 3,
+                             .reasons = s->client.reasons,
+                             .duplicates = s->duplicates};
     memset(s->reasons, 0, sizeof s->reasons);
     rl_mode_leave_out(s->lock, &event, s->reasons);
     return event;
@@ -186,8 +191,8 @@ static void counts_no_other_address_of_it(void **state) {
     (void)state;
     struct scene s;
     hold(&s, &rl_mode_writer);
-    s.client.duplicates[0] = 2;
-    s.client.duplicates[1] = 1;
+    s.duplicates[0] = 2;
+    s.duplicates[1] = 1;
     rl_mode_downgrade(s.lock);
     extend(&s);
     answer(&s, 0, true, TOKEN, RL_UNANSWERED);

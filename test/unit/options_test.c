@@ -268,13 +268,13 @@ static void takes_the_ends_of_each_range(void **state) {
 
 static void takes_up_to_31_nodes(void **state) {
     (void)state;
-    char urls[REDLOCK_NODES_MAX][64];
-    const char *nodes[REDLOCK_NODES_MAX];
-    for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
+    char urls[REDLOCK_NAMED_MAX][64];
+    const char *nodes[REDLOCK_NAMED_MAX];
+    for (size_t i = 0; i < REDLOCK_NAMED_MAX; i++) {
         snprintf(urls[i], sizeof urls[i], NOWHERE "%zu", i);
         nodes[i] = urls[i];
     }
-    for (size_t n = 1; n <= REDLOCK_NODES_MAX; n += 10) {
+    for (size_t n = 1; n <= REDLOCK_NAMED_MAX; n += 10) {
         redlock_client_options options = good_options(NULL, 0);
         redlock_node_info info = REDLOCK_NODE_INFO_INIT;
         options.nodes = nodes;

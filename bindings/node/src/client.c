@@ -245,13 +245,13 @@ static napi_value open_client(napi_env env, redlock_client_options *options, nap
 static napi_value node_open(napi_env env, napi_callback_info info) {
     napi_value argv[NODE_ARGS_MAX], client = NULL;
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
-    redlock_bytes urls[REDLOCK_NODES_MAX];
-    const char *nodes[REDLOCK_NODES_MAX];
+    redlock_bytes urls[REDLOCK_NAMED_MAX];
+    const char *nodes[REDLOCK_NAMED_MAX];
     char error[REDLOCK_MESSAGE_MAX] = "";
     struct node_texts texts = {0};
     uint32_t n;
     node_args(env, info, argv);
-    if (node_read_list(env, argv[0], "nodes", REDLOCK_NODES_MAX, &n, urls, &texts) &&
+    if (node_read_list(env, argv[0], "nodes", REDLOCK_NAMED_MAX, &n, urls, &texts) &&
         node_read_options(env, argv[1], node_client_options, &options, &texts)) {
         for (uint32_t i = 0; i < n; i++) {
             nodes[i] = urls[i].data;
