@@ -3,6 +3,8 @@
 # and removed at the end. It is run by hand; docs/testing.md says when it was, and what came out.
 #
 #   systems.sh debian           a fresh Debian: the README's two commands
+#   systems.sh start            a fresh Debian: docs/start.md, its commands and the program in each
+#                               language, with the packages for Python and Node.js made and installed
 #   systems.sh i386             32 bit, a Debian for i386: one leg of test/run.sh, and the histories
 #   systems.sh cross ARCH       cross-built, run by qemu: s390x (big endian), arm64 (char has no
 #                               sign), armhf (both 32 bit and that): unit, fuzz corpus, golden stories,
@@ -125,6 +127,75 @@ inside_debian() {
     echo '-- sh test/run.sh'
     sh test/run.sh
     exit
+}
+
+# shows WHAT LINE COMMAND: the command, run in this shell, succeeds, and the last line that it prints is so;
+# '': any
+shows() {
+    echo "-- $1"
+    if eval "$3" >/root/log 2>&1 </dev/null && { [ -z "$2" ] || sed '/^$/d' /root/log | tail -n 1 | grep -qx "$2"; }; then
+        passed=$((passed + 1))
+    else
+        cat /root/log
+        fail "$1"
+    fi
+}
+
+# typed PAGE BEGINNING: the first command of a page that begins so
+typed() {
+    shows "$1: $2" '' "$(awk -f test/readme/commands.awk "$1" | cut -f 2 | grep -m 1 -F -e "$2")"
+}
+
+# program LANGUAGE TEXT FILE: the first program of docs/start.md in a language that has the text
+program() {
+    sh test/readme/snippet.sh "$1" docs/start.md "$2" | sed 1d >"$3"
+}
+
+# What the pages name is installed, and what the commands are. Nothing of this machine is in there.
+inside_start() {
+    install python3-dev python3-cffi
+    awk -f test/readme/commands.awk docs/start.md | cut -f 2 |
+        sed '/^apt-get install/,$d; /nodes.sh stop/d' >/root/commands
+    while read -r command; do
+        shows "$command" '' "$command"
+    done <<COMMANDS
+$(cat /root/commands)
+COMMANDS
+    urls=$(cat five/urls)
+
+    install g++ python3-venv python3-build python3-mesonpy patchelf nodejs npm libnode-dev
+    typed docs/start.md 'meson setup release'
+    program cpp '' /root/first.cpp
+    shows 'the program in C++' 'step 3' "c++ -std=c++17 /root/first.cpp -o /root/first \
+        \$(pkg-config --cflags --libs redlock) && /root/first $urls"
+
+    program python 'with redlock' /root/first.py
+    program python asyncio /root/second.py
+    python_programs() {
+        shows "the program in Python, $1" 'step 3' "$2 /root/first.py $urls"
+        shows "... with asyncio" 'fence [0-9]*' "$2 /root/second.py $urls"
+    }
+    python_programs 'of the build' 'PYTHONPATH=build/bindings/python python3'
+    typed docs/python.md 'python3 -m build'
+    shows 'pip install' 'Successfully installed libredlock.*' 'python3 -m venv --system-site-packages /root/wheel &&
+        /root/wheel/bin/pip install --no-index dist/*.whl'
+    python_programs 'by a wheel' /root/wheel/bin/python
+    shows 'pip install, from the sdist' 'Successfully installed libredlock.*' \
+        'python3 -m venv --system-site-packages /root/sdist &&
+        /root/sdist/bin/pip install --no-index --no-build-isolation dist/*.tar.gz'
+    python_programs 'by the sdist' /root/sdist/bin/python
+
+    shows 'npm pack' 'libredlock-.*\.tgz' '(cd bindings/node && npm pack)'
+    mkdir -p /root/app /root/bin
+    for program in env node npm sh; do
+        ln -sf "$(command -v "$program")" /root/bin/
+    done
+    program js '' /root/app/first.js
+    shows 'npm install, without a compiler' 'added 1 package.*' \
+        '(cd /root/app && PATH=/root/bin npm install --no-audit --no-fund /root/project/bindings/node/*.tgz)'
+    shows 'the program in Node.js' 'step 3' "(cd /root/app && PATH=/root/bin node first.js $urls)"
+    sh cluster/nodes.sh stop five
+    finish
 }
 
 # What a proof or the source's style says does not depend on the machine.
@@ -342,7 +413,7 @@ done
 arch=''
 personality=''
 case ${1-}:$# in
-debian:1 | musl:1 | cross:2) ;;
+debian:1 | start:1 | musl:1 | cross:2) ;;
 i386:1)
     arch=i386
     personality=linux32 # or uname says x86_64
@@ -375,7 +446,7 @@ echo "== $* on $suite, $(git -C "$root/root/project" log -1 --format='%h, %cs')"
 if [ -n "$command" ]; then
     set -- command "$seeds" "$command"
 else
-    [ "$1" = debian ] || make_reference
+    case $1 in debian | start) ;; *) make_reference ;; esac
     what=$1
     shift
     set -- "$what" "$seeds" "$@"
