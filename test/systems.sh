@@ -161,7 +161,7 @@ inside_start() {
     done <<COMMANDS
 $(cat /root/commands)
 COMMANDS
-    urls=$(cat five/urls)
+    urls=$(paste -s -d ' ' five/urls)
 
     install g++ python3-venv python3-build python3-mesonpy patchelf nodejs npm libnode-dev
     typed docs/start.md 'meson setup release'
