@@ -153,6 +153,7 @@ program() {
 
 # What the pages name is installed, and what the commands are. Nothing of this machine is in there.
 inside_start() {
+    rm -rf /root/wheel /root/sdist /root/app five dist # of a run before
     install python3-dev python3-cffi
     awk -f test/readme/commands.awk docs/start.md | cut -f 2 |
         sed '/^apt-get install/,$d; /nodes.sh stop/d' >/root/commands
