@@ -53,8 +53,6 @@ const char *redlock_strerror(int status);
 const char *redlock_client_message(const redlock_client *client, char *buffer, size_t size);
 int redlock_metrics_format(const redlock_client *client, int text, char *buffer, size_t size);
 
-const char *redlock_lock_token(const redlock_lock *lock);
-uint64_t redlock_lock_fence(const redlock_lock *lock);
 int32_t redlock_lock_slot(const redlock_lock *lock, size_t index);
 const char *redlock_lock_message(const redlock_lock *lock, char *buffer, size_t size);
 int redlock_lock_attempt_status(const redlock_lock *lock);
@@ -67,8 +65,8 @@ uint64_t redlock_election_fence(const redlock_election *election);
 const char *redlock_election_leader(const redlock_election *election);
 const char *redlock_election_message(const redlock_election *election, char *buffer, size_t size);
 
-enum py_event { PY_DONE, PY_EXTENDED, PY_LOST, PY_ELECTED, PY_LEADER, ... };
-struct py_item { uint64_t id; struct py_loop *loop; unsigned events; int done, extended, lost; ...; };
+enum py_event { PY_DONE, PY_EXTENDED, PY_LOST, PY_ELECTED, PY_LEADER, PY_BITS, ... };
+struct py_item { uint64_t id; struct py_loop *loop; unsigned events; int done, extended, lost; char token[...]; ...; };
 struct py_loop { ...; };
 """
 

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 static void on_wake(uv_async_t *wake) {
     struct py_loop *loop = wake->data;
@@ -50,19 +51,15 @@ void py_loop_wake(struct py_loop *loop) {
     uv_async_send(&loop->wake);
 }
 
-int py_loop_next(struct py_loop *loop, struct py_item *copy) {
-    struct py_item *item = loop->first;
-    if (item == NULL) {
-        return 0;
+size_t py_loop_take(struct py_loop *loop, uint64_t *words, size_t n) {
+    size_t taken = 0;
+    for (; taken < n && loop->first != NULL; taken++) {
+        struct py_item *item = loop->first;
+        loop->first = item->next;
+        words[taken] = item->id << PY_BITS | item->events;
+        item->events = 0;
     }
-    loop->first = item->next;
-    copy->id = item->id;
-    copy->events = item->events;
-    copy->done = item->done;
-    copy->extended = item->extended;
-    copy->lost = item->lost;
-    item->events = 0;
-    return 1;
+    return taken;
 }
 
 static void note(struct py_item *item, enum py_event event) {
@@ -84,8 +81,9 @@ static void lost(struct py_item *item, int status) {
     note(item, PY_LOST);
 }
 
-/* Its validity, for all threads. */
+/* Its validity and its fence, for all threads. */
 static void look(struct py_item *item, const redlock_lock *lock) {
+    atomic_store(&item->fence, redlock_lock_fence(lock));
     atomic_store(&item->valid_until_ns, redlock_lock_valid_until_ns(lock));
 }
 
@@ -95,7 +93,14 @@ static void on_client(redlock_client *client, int status, void *data) {
 }
 
 static void on_done(redlock_lock *lock, int status, void *data) {
-    look(data, lock);
+    struct py_item *item = data;
+    look(item, lock);
+    memcpy(item->token, redlock_lock_token(lock), sizeof item->token);
+    done(item, status);
+}
+
+static void on_released(redlock_lock *lock, int status, void *data) {
+    (void)lock;
     done(data, status);
 }
 
@@ -150,6 +155,10 @@ int64_t py_left_ns(const struct py_item *item) {
     return until_ns > now_ns ? (int64_t)(until_ns - now_ns) : 0;
 }
 
+uint64_t py_fence(const struct py_item *item) {
+    return atomic_load(&item->fence);
+}
+
 int py_open(redlock_client **client, const redlock_client_options *options, struct py_item *item) {
     return redlock_client_open(client, &item->loop->uv, options, on_client, item);
 }
@@ -161,16 +170,12 @@ int py_close(redlock_client *client, struct py_item *item) {
 int py_acquire(redlock_client *client, const redlock_lock_options *lock_options,
                const redlock_acquire_options *options, struct py_item *item, redlock_lock **lock,
                char *error, size_t error_size) {
-    redlock_acquire_options ours = *options;
-    ours.on_lost = on_lost;
-    ours.lost_data = item;
-    ours.on_renew = on_renewed;
-    ours.renew_data = item;
+    *error = '\0';
     int status = redlock_lock_new_with(client, lock_options, lock, error, error_size);
     if (status != 0) {
         return status;
     }
-    status = redlock_acquire(*lock, &ours, on_done, item);
+    status = py_acquire_again(*lock, options, item);
     if (status != 0) {
         redlock_lock_message(*lock, error, error_size);
         redlock_lock_free(*lock);
@@ -179,9 +184,19 @@ int py_acquire(redlock_client *client, const redlock_lock_options *lock_options,
     return status;
 }
 
+int py_acquire_again(redlock_lock *lock, const redlock_acquire_options *options,
+                     struct py_item *item) {
+    redlock_acquire_options ours = *options;
+    ours.on_lost = on_lost;
+    ours.lost_data = item;
+    ours.on_renew = on_renewed;
+    ours.renew_data = item;
+    return redlock_acquire(lock, &ours, on_done, item);
+}
+
 int py_release(redlock_lock *lock, struct py_item *item) {
     atomic_store(&item->valid_until_ns, 0);
-    return redlock_release(lock, on_done, item);
+    return redlock_release(lock, on_released, item);
 }
 
 void py_free(redlock_lock *lock, struct py_item *item) {
@@ -206,6 +221,7 @@ int py_downgrade(redlock_lock *lock, struct py_item *item) {
 int py_election(redlock_client *client, const redlock_election_options *options, int observes,
                 struct py_item *item, redlock_election **election, char *error, size_t error_size) {
     redlock_election_options ours = *options;
+    *error = '\0';
     ours.on_elected = on_elected;
     ours.on_lost = on_unelected;
     ours.on_leader = observes ? on_leader : NULL;

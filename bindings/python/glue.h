@@ -11,11 +11,12 @@
  * it has been noted, also after its lock was freed, and is not in the list then: Python empties the
  * list before it makes another call.
  *
- * Validity is the exception: a callback writes it where each thread reads it, py_is_valid(). Can
- * Python take a lock for valid that another client has? No: on_lost clears it in the turn whose end
- * sends the release, whether or not the loop's thread can take the GIL just then.
+ * Validity and the fence are the exception: a callback writes them where each thread reads them.
+ * Can Python take a lock for valid that another client has? No: on_lost clears its validity in the
+ * turn whose end sends the release, whether or not the loop's thread can take the GIL just then.
  *
- * Threads: all on the loop's thread, except py_loop_wake(), py_is_valid() and py_left_ns(). */
+ * Threads: all on the loop's thread, except py_loop_wake(), py_is_valid(), py_left_ns() and
+ * py_fence(). */
 #ifndef BINDINGS_PYTHON_GLUE_H
 #define BINDINGS_PYTHON_GLUE_H
 
@@ -29,7 +30,8 @@ enum py_event {
     PY_EXTENDED = 2, /* an extension or a change of the mode */
     PY_LOST = 4,     /* a hold, a leadership */
     PY_ELECTED = 8,
-    PY_LEADER = 16 /* another candidate leads */
+    PY_LEADER = 16, /* another candidate leads */
+    PY_BITS = 8
 };
 
 struct py_item {
@@ -41,6 +43,8 @@ struct py_item {
     int extended;
     int lost;
     _Atomic uint64_t valid_until_ns; /* of a hold; 0: none */
+    _Atomic uint64_t fence;          /* 0: none */
+    char token[REDLOCK_TOKEN_LENGTH + 1];
 };
 
 struct py_loop {
@@ -64,13 +68,14 @@ int py_loop_turn(struct py_loop *loop);
 int py_loop_fd(const struct py_loop *loop);
 /* Any thread. */
 void py_loop_wake(struct py_loop *loop);
-/* What the next item that has events notes goes into copy, and is cleared. Returns 0 if there is
- * none. */
-int py_loop_next(struct py_loop *loop, struct py_item *copy);
+/* Of up to n items that have events: the id << PY_BITS and the events, which are cleared. Returns how
+ * many. A status is valid until the next event of its kind. */
+size_t py_loop_take(struct py_loop *loop, uint64_t *words, size_t n);
 
-/* Is the hold valid now, and for how long still? Any thread. */
+/* Is the hold valid now, and for how long still; and its fence. Any thread. */
 int py_is_valid(const struct py_item *item);
 int64_t py_left_ns(const struct py_item *item);
+uint64_t py_fence(const struct py_item *item);
 
 /* The library's functions with the callbacks of an item. */
 int py_open(redlock_client **client, const redlock_client_options *options, struct py_item *item);
@@ -79,6 +84,9 @@ int py_close(redlock_client *client, struct py_item *item);
 int py_acquire(redlock_client *client, const redlock_lock_options *lock_options,
                const redlock_acquire_options *options, struct py_item *item, redlock_lock **lock,
                char *error, size_t error_size);
+/* The same with one that was released, and stays so after an error. */
+int py_acquire_again(redlock_lock *lock, const redlock_acquire_options *options,
+                     struct py_item *item);
 int py_release(redlock_lock *lock, struct py_item *item);
 void py_free(redlock_lock *lock, struct py_item *item);
 int py_extend(redlock_lock *lock, int64_t ttl_ms, struct py_item *item);

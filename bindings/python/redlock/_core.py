@@ -4,10 +4,11 @@ A client has a loop of the library (glue.h). Everything here runs on the thread 
 the constructors and the getters. An operation is a function begin(done): it submits, and done(error)
 is called once, later, when it has ended. It returns what gives it up.
 
-Can a lock stay locked that nobody knows of? No: each acquire has a lock object of the library of its
-own, a _Hold. Whatever interrupts the caller (KeyboardInterrupt, the cancellation of a task) drops
-that: the library cancels the acquire, or releases what was granted meanwhile. The same is done if
-the Lock is collected while it is held.
+Can a lock stay locked that nobody knows of? No: an acquire has a lock object of the library, a _Hold,
+which the next one of this Lock has only if a release has succeeded in between. Whatever interrupts
+the caller (KeyboardInterrupt, the cancellation of a task) drops that: the library cancels the
+acquire, or releases what was granted meanwhile. The same is done if the Lock is collected while it
+is held. Can a late interruption drop the next acquire? No: it names its own, give_up().
 
 Can a lock of the library be used after the client has freed it, when it is closed? No: what a turn
 brought is read after the turn, so _dispatch() looks first whether the end of the client is among it.
@@ -22,8 +23,10 @@ import os
 import sys
 import warnings
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from ._native import ffi, lib
@@ -34,8 +37,21 @@ Done = Callable[["Error | None"], None]
 Begin = Callable[[Done], Callable[[], None]]
 Answer = TypeVar("Answer")
 
+_process = object()  # another one in each child: asking for the process id is a system call
+
+
+def _in_child() -> None:
+    global _process
+    _process = object()
+
+
+os.register_at_fork(after_in_child=_in_child)
+
 _GUARDS = {"off": 0, "observed": 1, "strict": 2}
 _NO_LIMIT = lib.REDLOCK_NO_LIMIT
+_DONE, _BITS = lib.PY_DONE, lib.PY_BITS
+_WORDS = 256
+_ITEM = ffi.typeof("struct py_item *")
 
 
 def nothing() -> None:
@@ -83,18 +99,25 @@ def options_of(kind: str, **fields: Any) -> tuple[Any, list[Any]]:
 
 
 class _Item:
-    """What the library notifies of: see glue.h. on_done: of the pending operation, if there is one."""
+    """What the library notifies of: see glue.h, of statuses, too. on_done: of the pending operation, if
+    there is one."""
+
+    __slots__ = ("client", "c", "id", "on_done")
 
     def __init__(self, client: ClientBase[Any, Any]) -> None:
         self.client = client
-        self.c = client._new_item(self)
+        client._ids = self.id = client._ids + 1
+        client._items[self.id] = self
+        self.c = ffi.new(_ITEM)
+        self.c.id = self.id
+        self.c.loop = client._loop
         self.on_done: Callable[[int], None] | None = None
 
-    def on_events(self, events: int, done: int, extended: int, lost: int) -> None:
-        if events & lib.PY_DONE:
+    def on_events(self, events: int) -> None:
+        if events & _DONE:
             on_done, self.on_done = self.on_done, None
             assert on_done is not None
-            on_done(done)
+            on_done(self.c.done)
 
     def is_idle(self) -> bool:
         return self.on_done is None
@@ -103,11 +126,13 @@ class _Item:
         """It is over: the item is kept as long as anything is pending. The library's object was freed before,
         or with its client."""
         if self.is_idle():
-            self.client._items.pop(self.c.id, None)
+            self.client._items.pop(self.id, None)
 
 
 class _Hold(_Item):
-    """One acquire and what it was granted. It has no reference to its Lock but a weak one."""
+    """A lock of the library. It has no reference to its Lock but a weak one."""
+
+    __slots__ = ("owner", "resource", "lock", "on_extended", "slots", "acquires", "is_granted")
 
     def __init__(self, owner: LockBase) -> None:
         super().__init__(owner._client)
@@ -115,9 +140,9 @@ class _Hold(_Item):
         self.resource = owner._title
         self.lock: Any = None
         self.on_extended: Done | None = None
-        self.fence: int | None = None
-        self.token = ""
         self.slots: tuple[int, ...] = ()
+        self.acquires = 0
+        self.is_granted = False  # also after a loss, until the release
 
     def error(self, status: int, message: str | None = None) -> Error:
         if message is None:
@@ -126,6 +151,10 @@ class _Hold(_Item):
         if isinstance(error, DeadlineError) and self.lock:
             error.attempt = _CLASSES.get(lib.redlock_lock_attempt_status(self.lock))
         return error
+
+    def give_up(self, acquire: int) -> None:
+        if self.acquires == acquire:
+            self.drop()
 
     def drop(self) -> None:
         """Cancels what is pending and releases what is held, in the background."""
@@ -140,19 +169,19 @@ class _Hold(_Item):
             owner._hold = None
         super().forget()
 
-    def on_events(self, events: int, done: int, extended: int, lost: int) -> None:
-        if events & lib.PY_LOST and self.lock is not None:
-            owner = self.owner()
-            if owner is not None:
-                owner._on_loss(self.error(lost))
-        if events & lib.PY_EXTENDED:
-            on_extended, self.on_extended = self.on_extended, None
-            assert on_extended is not None
-            if self.lock is not None:
-                self.fence = lib.redlock_lock_fence(self.lock) or None  # an upgrade changes it
-            on_extended(self.error(extended) if extended else None)
-        super().on_events(events, done, extended, lost)
-        if self.lock is None:
+    def on_events(self, events: int) -> None:
+        was_dropped = self.lock is None
+        if events != _DONE:
+            if events & lib.PY_LOST and not was_dropped:
+                owner = self.owner()
+                if owner is not None:
+                    owner._on_loss(self.error(self.c.lost))
+            if events & lib.PY_EXTENDED:
+                on_extended, self.on_extended = self.on_extended, None
+                assert on_extended is not None
+                on_extended(self.error(self.c.extended) if self.c.extended else None)
+        super().on_events(events)
+        if was_dropped:
             self.forget()
 
     def is_idle(self) -> bool:
@@ -169,6 +198,7 @@ class LockBase:
                  permits: int, take: int, holder: str | None, owner: int, on_lost: Callable[[Any], object] | None) -> None:
         self._client = client
         self._hold: _Hold | None = None
+        self._spare: _Hold | None = None  # for the next acquire, after a release that succeeded
         self._title = ", ".join(one if isinstance(one, str) else repr(one) for one in resources)
         self._on_lost = on_lost
         self._timeout = timeout
@@ -183,47 +213,60 @@ class LockBase:
                                                     take=take)
         self._kept += [names, array]
         self._take = take if permits else 0
+        self._wait: tuple[float | None, int | None] | None = None  # what the options have of it
         self._options, _ = options_of("redlock_acquire_options", ttl_ms=ms(ttl), max_hold_ms=ms(max_hold),
                                       max_silence_ms=ms(max_silence or 0), auto_extend=int(renew), fencing=int(fencing), owner=owner)
 
     # -- Operations --
 
     def _acquire(self, timeout: float | None, tries: int | None) -> Begin:
-        def begin(done: Done) -> Callable[[], None]:
-            if self._hold is not None:
-                state = BusyError if self._hold.on_done is not None else AlreadyHeldError
-                raise state(f"{self._title}: {state.__doc__}")
-            self.lost.clear()
-            self.lost_error = None
-            hold = _Hold(self)
-            # Without any wait it is one attempt, which says at once what stands in the way.
-            wait_s = self._timeout if timeout is None else timeout
-            self._options.tries = _NO_LIMIT if tries is None else tries
-            self._options.wait_ms = ms(wait_s)
-            if wait_s == 0:
-                self._options.tries, self._options.wait_ms = 1, _NO_LIMIT
-            status, hold.lock, message = self._client._make(lib.py_acquire, self._lock_options, self._options, hold.c)
-            if status != 0:
-                hold.forget()
-                raise hold.error(status, message)
-            self._hold = hold
+        return partial(self._begin, (timeout, tries))
 
-            def on_done(status: int) -> None:
-                error = hold.error(status) if status != 0 else None
-                if hold.lock is None:  # dropped, or freed with the client
-                    error = error or hold.error(CanceledError.statuses[0])
-                if error is not None:
-                    hold.drop()
-                else:
-                    hold.fence = lib.redlock_lock_fence(hold.lock) or None
-                    hold.token = ffi.string(lib.redlock_lock_token(hold.lock)).decode()
+    def _begin(self, wait: tuple[float | None, int | None], done: Done) -> Callable[[], None]:
+        if self._hold is not None:
+            state = BusyError if self._hold.on_done is not None else AlreadyHeldError
+            raise state(f"{self._title}: {state.__doc__}")
+        if self.lost_error is not None:
+            self.lost_error = None
+            self.lost.clear()
+        if wait != self._wait:
+            self._set_wait(*wait)
+            self._wait = wait
+        spare = self._spare
+        hold = (spare if spare is not None and spare.lock is not None and spare.on_extended is None
+                and lib.py_acquire_again(spare.lock, self._options, spare.c) == 0 else self._new_hold())
+        self._hold, self._spare = hold, hold
+
+        def on_done(status: int) -> None:
+            if status == 0 and hold.lock is not None:
+                hold.is_granted = True
+                if self._take:
                     hold.slots = tuple(lib.redlock_lock_slot(hold.lock, i) for i in range(self._take))
+                done(None)
+            else:  # or it was dropped, or freed with the client
+                error = hold.error(status or CanceledError.statuses[0])
+                hold.drop()
                 done(error)
 
-            hold.on_done = on_done
-            return hold.drop
+        hold.on_done = on_done
+        hold.acquires += 1
+        return partial(hold.give_up, hold.acquires)
 
-        return begin
+    def _new_hold(self) -> _Hold:
+        client, hold = self._client, _Hold(self)
+        status, hold.lock, message = client._make(lib.py_acquire, client._made, self._lock_options, self._options, hold.c)
+        if status != 0:
+            hold.forget()
+            raise hold.error(status, message)
+        return hold
+
+    def _set_wait(self, timeout: float | None, tries: int | None) -> None:
+        """Without any wait it is one attempt, which says at once what stands in the way."""
+        wait_s = self._timeout if timeout is None else timeout
+        self._options.tries = _NO_LIMIT if tries is None else tries
+        self._options.wait_ms = ms(wait_s)
+        if wait_s == 0:
+            self._options.tries, self._options.wait_ms = 1, _NO_LIMIT
 
     def _release(self, done: Done) -> Callable[[], None]:
         hold = self._held()
@@ -234,7 +277,12 @@ class LockBase:
             raise hold.error(status)
 
         def on_done(status: int) -> None:
-            error = self.lost_error or hold.error(status) if status != 0 else None
+            if status == 0:
+                hold.is_granted = False
+                self._hold = None
+                done(None)
+                return
+            error = self.lost_error or hold.error(status)
             hold.drop()
             done(error)
 
@@ -271,8 +319,12 @@ class LockBase:
             self._client._run(self._on_lost, self)
 
     def __del__(self) -> None:
-        hold = getattr(self, "_hold", None)
-        if hold is not None and not self._client._is_over():
+        hold = getattr(self, "_spare", None)
+        if hold is None or self._client._is_over():
+            return
+        if self._hold is None:
+            self._client._unused.append(hold)
+        else:
             self._client._later(hold.drop)
             warnings.warn(f"{self._title}: was held and not released, and is now", ResourceWarning, source=self)
 
@@ -295,17 +347,21 @@ class LockBase:
     def fence(self) -> int | None:
         """With `fencing`: a number that is larger than those of all fenced grants before. None if it is not
         held. It stays after a loss, until the release."""
-        return self._hold.fence if self._hold else None
+        hold = self._hold
+        fence: int = lib.py_fence(hold.c) if hold and hold.is_granted else 0
+        return fence or None
 
     @property
     def token(self) -> str:
         """What the nodes have under the key; "" if it is not held. A party that knows it can release."""
-        return self._hold.token if self._hold else ""
+        hold = self._hold
+        return str(ffi.string(hold.c.token).decode()) if hold and hold.is_granted else ""
 
     @property
     def slots(self) -> tuple[int, ...]:
         """The numbers of the permits that it has of a semaphore."""
-        return self._hold.slots if self._hold else ()
+        hold = self._hold
+        return hold.slots if hold and hold.is_granted else ()
 
 
 class ElectionBase:
@@ -332,8 +388,8 @@ class ElectionBase:
         if self._campaign is not None:
             raise BusyError(f"{self._title}: {BusyError.__doc__}")
         campaign = _Campaign(self)
-        status, campaign.election, message = self._client._make(lib.py_election, self._options,
-                                                                int(self._on_leader is not None), campaign.c)
+        status, campaign.election, message = self._client._make(lib.py_election, ffi.new("redlock_election **"),
+                                                                self._options, int(self._on_leader is not None), campaign.c)
         if status == 0:
             status = lib.redlock_election_campaign(campaign.election)
         if status != 0:
@@ -404,7 +460,7 @@ class _Campaign(_Item):
         self.owner = owner
         self.election: Any = None
 
-    def on_events(self, events: int, done: int, extended: int, lost: int) -> None:
+    def on_events(self, events: int) -> None:
         if self.election is not None:
             leads = bool(lib.redlock_election_is_leader(self.election))
             if events & lib.PY_LOST:
@@ -415,7 +471,7 @@ class _Campaign(_Item):
                 self.owner.elected.set()
             if events & lib.PY_LEADER and self.owner._on_leader is not None:
                 self.client._run(self.owner._on_leader, self.owner._state()[2])
-        super().on_events(events, done, extended, lost)
+        super().on_events(events)
         if self.election is None:
             self.forget()
 
@@ -473,10 +529,12 @@ class ClientBase(Generic[AnyLock, AnyElection]):
             **{f"{name}_ms": ms(time) for name, time in times.items() if time is not None})
         self._kept = (urls, array)
         self._loop = ffi.new("struct py_loop *")
-        self._event = ffi.new("struct py_item *")
+        self._words = ffi.new("uint64_t[]", _WORDS)
+        self._made = ffi.new("redlock_lock **")
         self._items: dict[int, _Item] = {}
+        self._unused: deque[_Hold] = deque()  # their Locks were collected
         self._ids = 0
-        self._pid = os.getpid()
+        self._process = _process
         self._client: Any = None
         self._item: _Item | None = None
         self._is_closing = False
@@ -514,18 +572,12 @@ class ClientBase(Generic[AnyLock, AnyElection]):
 
     # -- The loop's thread --
 
-    def _new_item(self, item: _Item) -> Any:
-        self._ids += 1
-        self._items[self._ids] = item
-        return ffi.new("struct py_item *", {"id": self._ids, "loop": self._loop})
-
-    def _make(self, function: Any, *arguments: Any) -> tuple[int, Any, str]:
+    def _make(self, function: Any, out: Any, *arguments: Any) -> tuple[int, Any, str]:
         """Status, the object made or None, and the error's text."""
-        out = ffi.new("redlock_election **" if function == lib.py_election else "redlock_lock **")
-        self._error[0] = b"\0"
-        status = function(self._client, *arguments, out, self._error, len(self._error))
-        text = ffi.string(self._error).decode(errors="replace") if status != 0 else ""
-        return status, out[0] or None, text
+        status = function(self._client, *arguments, out, self._error, lib.REDLOCK_MESSAGE_MAX)
+        if status == 0:
+            return 0, out[0], ""
+        return status, None, ffi.string(self._error).decode(errors="replace")
 
     def _open(self, done: Done) -> Callable[[], None]:
         self._item = item = _Item(self)
@@ -545,7 +597,7 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         status = lib.py_close(self._client, item.c)
         if status != 0:
             raise error_of(status)
-        self._last_id = item.c.id
+        self._last_id = item.id
 
         def on_done(status: int) -> None:
             self._items.clear()
@@ -556,18 +608,19 @@ class ClientBase(Generic[AnyLock, AnyElection]):
 
     def _dispatch(self) -> None:
         """Reports what the library has noted."""
-        got = []
-        event = self._event
-        while lib.py_loop_next(self._loop, event):
-            got.append((event.id, event.events, event.done, event.extended, event.lost))
-        if self._last_id in [number for number, *_ in got]:
+        words: list[int] = []
+        while n := lib.py_loop_take(self._loop, self._words, _WORDS):
+            words += ffi.unpack(self._words, n)
+        if self._last_id and any(word >> _BITS == self._last_id for word in words):
             self._client = None
             for one in list(self._items.values()):
                 one.forget()
-        for number, *what in got:
-            item = self._items.get(number)
+        while self._unused:
+            self._unused.popleft().drop()
+        for word in words:
+            item = self._items.get(word >> _BITS)
             if item is not None:
-                item.on_events(*what)
+                item.on_events(word & (1 << _BITS) - 1)
 
     def _run(self, function: Callable[[Any], object], argument: Any) -> None:
         """Calls the user's code, whose exceptions are reported and end nothing here."""
@@ -597,10 +650,10 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         raise NotImplementedError
 
     def _is_over(self) -> bool:
-        return self._is_closing or self._client is None or self._pid != os.getpid()
+        return self._is_closing or self._client is None or self._process is not _process
 
     def _check(self) -> None:
-        if self._pid != os.getpid():
+        if self._process is not _process:
             raise ForkedError
         if self._is_closing or self._client is None:
             raise ClosedError

@@ -10,7 +10,8 @@ A task that is cancelled while it waits leaves nothing locked.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from threading import get_ident
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -123,6 +124,7 @@ class Client(ClientBase[Lock, Election]):
     _event_type = asyncio.Event
 
     _aio: asyncio.AbstractEventLoop | None = None
+    _ident = 0  # of its thread
     _soon: asyncio.Handle | None = None
     _timer: asyncio.TimerHandle | None = None
 
@@ -130,6 +132,7 @@ class Client(ClientBase[Lock, Election]):
         if self._aio is not None:
             raise ClosedError("a client is opened once")
         self._aio = asyncio.get_running_loop()
+        self._ident = get_ident()
         if lib.py_loop_open(self._loop) != 0:
             raise SystemFailureError("the loop cannot be opened: are there descriptors left?")
         self._aio.add_reader(lib.py_loop_fd(self._loop), self._turn)
@@ -163,13 +166,14 @@ class Client(ClientBase[Lock, Election]):
                         trace: TracebackType | None) -> None:
         await self.close()
 
-    async def _call(self, begin: Begin) -> None:
+    def _call(self, begin: Begin) -> Coroutine[None, None, None]:
         self._check()
-        await self._wait(begin)
+        return self._wait(begin)
 
     async def _wait(self, begin: Begin) -> None:
         aio = self._aio
-        if aio is not asyncio.get_running_loop() or aio is None:
+        # As get_running_loop(), which is a system call before Python 3.12.
+        if aio is None or get_ident() != self._ident or not aio.is_running():
             raise WrongThreadError("the client belongs to another event loop")
         future: asyncio.Future[None] = aio.create_future()
 
@@ -182,7 +186,8 @@ class Client(ClientBase[Lock, Election]):
                 future.set_exception(error)
 
         give_up = begin(done)
-        self._kick()
+        if self._soon is None:
+            self._kick()
         try:
             await future
         except asyncio.CancelledError:

@@ -79,6 +79,33 @@ def test_readers_and_permits(five):
     five.assert_free()
 
 
+def test_a_lock_that_is_used_again(five):
+    """It shows nothing of the hold before, and no interruption of then ends what is held now."""
+    async def story(client):
+        lock, other = client.lock("orders", fencing=True), client.lock("orders")
+        granted = asyncio.get_running_loop().create_future()
+        give_up = lock._acquire(None, None)(granted.set_result)
+        client._kick()
+        assert await granted is None and lock.fence and lock.token
+        c = lock._hold.lock
+        await lock.release()
+        async with other:
+            acquire = asyncio.create_task(lock.acquire())
+            while lock._hold is None:
+                await asyncio.sleep(0)
+            assert (lock.fence, lock.token, lock.is_valid()) == (None, "", False)
+        await acquire
+        give_up()
+        assert lock.is_valid() and lock._hold.lock == c
+        await lock.release()
+        del lock, acquire
+        gc.collect()
+        client._dispatch()
+        assert len(client._items) == 2  # the client's own, and that of other
+
+    run(five, story)
+
+
 def test_cancelling_leaves_nothing_locked(five, seed):
     async def story(client):
         async def work(key, lock):
@@ -98,7 +125,7 @@ def test_cancelling_leaves_nothing_locked(five, seed):
             ended += await asyncio.gather(*tasks, return_exceptions=True)
         assert {type(end) for end in ended} == {asyncio.CancelledError}
         await asyncio.get_running_loop().run_in_executor(None, five.assert_free)
-        while len(client._items) > 1:  # its own; releases that were cancelled may still be pending
+        while not all(item.is_idle() for item in client._items.values()):  # releases that were cancelled
             await asyncio.sleep(0.01)
 
     run(five, story)
