@@ -6,8 +6,8 @@
 # The commit that is checked out is built by dpkg-buildpackage in the one chroot, as a user, and lintian
 # looks at the result. In the other one the packages are installed and purged, which must leave
 # nothing behind, and installed again, for autopkgtest to run debian/tests. Both are of this system's
-# release, or of SUITE, by debootstrap and from this system's sources. It takes minutes, and 2 GB below
-# TMPDIR. Exit status 77: it cannot be done here.
+# release, or of SUITE, by debootstrap and from this system's sources. It takes minutes, and 3 GB of
+# memory, or below TMPDIR. Exit status 77: it cannot be done here.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -36,9 +36,12 @@ if [ -z "${REDLOCK_DEBIAN-}" ]; then
 fi
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-debian.XXXXXX")
+# dpkg waits for the disk after each package; memory, where there is enough, does not let it wait.
+[ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -lt 8000000 ] ||
+    mount -t tmpfs -o size=6g redlock-debian "$scratch"
 clean=$scratch/clean build=$scratch/build use=$scratch/use
 clean_up() {
-    umount "$build/proc" "$use/proc" 2>/dev/null || :
+    umount "$build/proc" "$use/proc" "$scratch" 2>/dev/null || :
     rm -rf --one-file-system "$scratch"
 }
 trap clean_up EXIT

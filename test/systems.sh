@@ -368,6 +368,7 @@ make_chroot() {
         unavailable 'debootstrap failed; why is above'
     }
     cp -n /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null
+    echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/unsafe-io" # it need not outlive a power failure
     : >"$root/.complete"
 }
 
