@@ -1,4 +1,5 @@
-"""Type hints: mypy --strict accepts the package, and a program sees them, with its two mistakes."""
+"""Type hints: mypy --strict accepts the package and the programs of docs/start.md, and a program sees
+them, with its two mistakes."""
 
 import importlib.util
 import os
@@ -9,6 +10,7 @@ import sys
 import pytest
 
 import redlock
+from test_documents import programs
 
 PROGRAM = """
 import redlock
@@ -33,9 +35,11 @@ def test_types(tmp_path):
     """One run, since mypy takes its time; of a copy, since mypy checks no file of an installed package."""
     shutil.copytree(os.path.dirname(redlock.__file__), tmp_path / "redlock")
     (tmp_path / "program.py").write_text(PROGRAM)
+    shown = [f"shown{i}.py" for i, program in enumerate(programs("start.md")) if (tmp_path / f"shown{i}.py").write_text(program)]
+    assert len(shown) == 2
     python = "/usr/bin/python3" if importlib.util.find_spec("mypy") is None else sys.executable
     done = subprocess.run([python, "-m", "mypy", "--strict", "--python-version", "3.9", "--cache-dir", os.devnull,
-                           "redlock", "program.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                           "redlock", "program.py", *shown], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if "No module named mypy" in done.stdout:
         pytest.skip("mypy is not installed (mypy)")
     for words in ('"redlock._threads.Lock"', '"Union[builtins.int, None]"', '"threading.Event"', '"redlock._threads.Election"',
