@@ -68,8 +68,8 @@ int py_loop_turn(struct py_loop *loop);
 int py_loop_fd(const struct py_loop *loop);
 /* Any thread. */
 void py_loop_wake(struct py_loop *loop);
-/* Of up to n items that have events: the id << PY_BITS and the events, which are cleared. Returns how
- * many. A status is valid until the next event of its kind. */
+/* Of up to n items that have events: the id << PY_BITS and the events, which are cleared.
+ * Returns how many. A status is valid until the next event of its kind. */
 size_t py_loop_take(struct py_loop *loop, uint64_t *words, size_t n);
 
 /* Is the hold valid now, and for how long still; and its fence. Any thread. */
