@@ -79,7 +79,7 @@ int rl_acquire_give_back(struct rl_session *session, redlock_lock *lock) {
     return interrupted(session);
 }
 
-bool rl_acquire(struct rl_session *session, redlock_lock *lock, const char *keys,
+bool rl_acquire(struct rl_session *session, redlock_lock *const *locks, size_t n, const char *keys,
                 redlock_acquire_options *options, int *exit_status) {
     const struct rl_args *args = session->args;
     options->ttl_ms = args->ttl_ms;
@@ -94,23 +94,25 @@ bool rl_acquire(struct rl_session *session, redlock_lock *lock, const char *keys
         *exit_status = interrupted(session);
         return false;
     }
-    int status = redlock_acquire(lock, options, rl_session_lock_cb, session);
+    int status = n == 1 ? redlock_acquire(locks[0], options, rl_session_lock_cb, session)
+                        : redlock_acquire_any(locks, n, options, rl_session_lock_cb, session);
     if (status != 0) {
-        *exit_status = rl_session_refused(lock, keys, status);
+        *exit_status = rl_session_refused(locks[0], keys, status);
         return false;
     }
-    session->acquiring = lock;
+    session->acquiring = locks;
+    session->n_acquiring = n;
     if (!args->no_wait) {
         rl_waiting_begin(&session->waiting, session->client, keys, keys);
     }
     status = rl_session_wait(session);
     rl_waiting_end(&session->waiting);
-    session->acquiring = NULL;
+    session->n_acquiring = 0;
     session->outcome = status;
     if (status != 0) {
-        *exit_status = not_acquired(session, lock, keys, status);
+        *exit_status = not_acquired(session, session->lock, keys, status);
     } else if (session->caught != 0) {
-        *exit_status = rl_acquire_give_back(session, lock);
+        *exit_status = rl_acquire_give_back(session, session->lock);
     } else {
         *exit_status = RL_EXIT_OK;
         return true;

@@ -10,10 +10,10 @@
 
 #include "session.h"
 
-/* Acquires as --wait, --no-wait and --fence say. options: what differs from the defaults; this
- * fills in ttl, wait and fencing. Returns whether the lock is held; if not, the reason was
- * reported, and *exit_status is set (-E can make it 0). */
-bool rl_acquire(struct rl_session *session, redlock_lock *lock, const char *keys,
+/* Acquires one of n locks as --wait, --no-wait and --fence say. options: what differs from the
+ * defaults; this fills in ttl, wait and fencing. keys: of all locks. Returns whether session->lock
+ * is held; if not, the reason was reported, and *exit_status is set (-E can make it 0). */
+bool rl_acquire(struct rl_session *session, redlock_lock *const *locks, size_t n, const char *keys,
                 redlock_acquire_options *options, int *exit_status);
 
 /* Releases a lock that was granted although a signal had arrived. Returns the exit status. */

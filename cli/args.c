@@ -57,6 +57,8 @@ const struct tool_option rl_args_table[] = {
     {"grace", 'g', TOOL_DURATION, .at = AT(grace_ms), .min = 0, .max = TTL_MAX, .in_config = true,
      .uses = RUNS, .value = "TIME",
      .help = "from SIGTERM to SIGKILL on loss; default ttl / 6, <= 5s"},
+    {"any", 0, TOOL_FLAG, .at = AT(any), .uses = FOR(RL_CMD_RUN),
+     .help = "hold one of the KEYs, whichever is free, not all of them"},
     {"at-least", 0, TOOL_DURATION, .at = AT(at_least_ms), .min = 0, .max = LONG_MAX_MS,
      .uses = FOR(RL_CMD_RUN), .value = "TIME",
      .help = "keep the lock so long, though the command ends sooner"},

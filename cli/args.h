@@ -96,6 +96,7 @@ struct rl_args {
     int on_lost;         /* enum rl_on_lost */
     bool fence;
     bool shared; /* as a reader */
+    bool any;    /* one of the keys, and not all of them */
     bool no_wait;
     bool waiting; /* list only locks that clients wait for */
     bool is_repeated;

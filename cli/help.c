@@ -67,8 +67,7 @@ const struct rl_command rl_commands[RL_CMDS] = {
          "  redlock run --repeat billing -- billing-daemon      # one active, others wait\n"
          "  redlock run db:eu,db:us -- ./migrate.sh             # two locks, or none\n",
          "COMMAND's environment has REDLOCK_KEY, _TOKEN, _VALID_MS, _FENCE and _SLOT.\n"
-         "Exit status: COMMAND's; 1 another client has it (-E changes it); 69 too few\n"
-         "nodes answer; 75 the lock was lost; others: redlock --help.\n"},
+         "Exit status: COMMAND's; 1 held by another; 69 too few nodes; 75 lost; or others.\n"},
     [RL_CMD_ACQUIRE] =
         {"acquire", 1, 1, RL_CHILD_NONE, RL_KEYS_LIST, "[options] KEY[,KEY...]",
          "Acquires a lock, prints its token and exits; the lock lives until its ttl is\n"

@@ -28,7 +28,11 @@ struct run {
     struct rl_args *args;
     struct rl_report report;
     struct rl_work work;
-    redlock_lock *lock;
+    redlock_lock *lock;                         /* that is held, or was tried last */
+    redlock_lock *locks[REDLOCK_RESOURCES_MAX]; /* with --any more than one */
+    const char *keys[REDLOCK_RESOURCES_MAX];    /* of each lock */
+    char *keys_text;                            /* what they point into; owned */
+    size_t n;
     char holder[RL_HOLDER_TEXT_MAX];
     uint64_t acquired_ns;
     bool is_working;
@@ -151,14 +155,22 @@ static bool acquire(struct run *run, int *exit_status) {
     run->is_lost = false;
     run->is_gone = false;
     run->has_started = false;
-    if (!run->args->no_wait) {
+    if (!run->args->no_wait && run->n == 1) { /* else the guard would not know which key it is */
         uv_update_time(&run->session.loop);
         uv_timer_start(&run->prepare, on_prepare, PREPARE_MS, 0);
     }
-    bool done = rl_acquire(&run->session, run->lock, run->args->words[0], &options, exit_status);
+    run->report.keys = run->args->words[0];
+    bool done =
+        rl_acquire(&run->session, run->locks, run->n, run->report.keys, &options, exit_status);
     uv_timer_stop(&run->prepare);
     if (!done) {
         rl_work_close(&run->work);
+    }
+    for (size_t i = 0; done && i < run->n; i++) {
+        if (run->locks[i] == run->session.lock) {
+            run->lock = run->locks[i];
+            run->report.keys = run->keys[i];
+        }
     }
     return done;
 }
@@ -250,6 +262,41 @@ static int rounds(struct run *run) {
     return exit_status;
 }
 
+/* Cuts "KEY[,KEY...]" at its commas, see token.h. */
+static void split_keys(struct run *run, const char *text) {
+    run->keys_text = rl_must_print("%s", text);
+    run->keys[run->n++] = run->keys_text;
+    for (char *at = run->keys_text; *at != '\0' && run->n < REDLOCK_RESOURCES_MAX; at++) {
+        if (*at == '\\' && (at[1] == ',' || at[1] == '\\')) {
+            at++;
+        } else if (*at == ',') {
+            *at = '\0';
+            run->keys[run->n++] = at + 1;
+        }
+    }
+}
+
+/* Returns 0 or an exit status. */
+static int make_locks(struct run *run) {
+    struct rl_keys checked;
+    const char *keys = run->args->words[0];
+    if (!run->args->any) {
+        run->keys[run->n++] = keys;
+        return rl_session_lock(&run->session, keys, run->holder, &run->locks[0]);
+    }
+    const char *why = rl_keys_parse(&checked, keys);
+    rl_keys_free(&checked);
+    if (why != NULL) {
+        return rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
+    }
+    int status = 0;
+    split_keys(run, keys);
+    for (size_t i = 0; i < run->n && status == 0; i++) {
+        status = rl_session_lock(&run->session, run->keys[i], run->holder, &run->locks[i]);
+    }
+    return status;
+}
+
 int rl_cmd_run(struct rl_args *args) {
     struct run *run = rl_must_alloc(1, sizeof *run);
     int status = rl_plan_check_ttl(args);
@@ -265,7 +312,7 @@ int rl_cmd_run(struct rl_args *args) {
     status = status == 0 ? rl_plan_begin(args) : status;
     status = status == 0 ? rl_session_open(&run->session, args) : status;
     if (status == 0) {
-        status = rl_session_lock(&run->session, args->words[0], run->holder, &run->lock);
+        status = make_locks(run);
         uv_timer_init(&run->session.loop, &run->prepare);
         run->prepare.data = run;
         rl_work_init(&run->work, &(struct rl_work_plan){.loop = &run->session.loop,
@@ -278,6 +325,7 @@ int rl_cmd_run(struct rl_args *args) {
         uv_close((uv_handle_t *)&run->prepare, NULL);
         rl_session_close(&run->session);
     }
+    free(run->keys_text);
     free(run);
     return status;
 }

@@ -163,7 +163,7 @@ static int acquire(struct script *script, struct rl_args *args) {
     char token[RL_TOKEN_TEXT_MAX];
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     int status;
-    if (!rl_acquire(&script->session, script->lock, script->keys, &options, &status)) {
+    if (!rl_acquire(&script->session, &script->lock, 1, script->keys, &options, &status)) {
         return not_acquired(script, args, status);
     }
     /* Before the token is printed: its reader may release the lock. */

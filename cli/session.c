@@ -25,7 +25,7 @@ void rl_session_done(struct rl_session *session, int status) {
 }
 
 void rl_session_lock_cb(redlock_lock *lock, int status, void *session) {
-    (void)lock;
+    ((struct rl_session *)session)->lock = lock;
     rl_session_done(session, status);
 }
 
@@ -169,8 +169,8 @@ static void on_signal(int signal_number, void *data) {
         return;
     }
     session->caught = signal_number;
-    if (session->acquiring != NULL) {
-        redlock_cancel(session->acquiring);
+    for (size_t i = 0; i < session->n_acquiring; i++) {
+        redlock_cancel(session->acquiring[i]);
     }
     if (session->is_interruptible) {
         rl_session_done(session, REDLOCK_ERR_CANCELED);

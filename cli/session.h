@@ -28,8 +28,10 @@ struct rl_session {
     struct rl_args *args;
     struct rl_signals signals;
     struct rl_waiting waiting;
-    uv_timer_t password_timer; /* when its file is looked at again, if has_password_timer */
-    redlock_lock *acquiring;   /* what a signal cancels */
+    uv_timer_t password_timer;      /* when its file is looked at again, if has_password_timer */
+    redlock_lock *const *acquiring; /* what a signal cancels */
+    size_t n_acquiring;
+    redlock_lock *lock; /* of the last callback */
     bool is_done;
     int status;  /* that the callback brought */
     int outcome; /* of the last acquire */

@@ -137,6 +137,11 @@ export class Client extends EventEmitter implements AsyncDisposable {
   /** How the nodes are now, as a sentence. */
   readonly message: string;
   acquire(resources: string | readonly string[], options?: AcquireOptions): Promise<Lock>;
+  /**
+   * Acquires one of several locks, whichever is free: for workers that take any job. They are tried in a
+   * random order; `tries` are rounds, between two of which is the pause of `delay` and `jitter`.
+   */
+  acquireAny(list: readonly (string | readonly string[])[], options?: AcquireOptions): Promise<Lock>;
   /** Acquires, works, releases. */
   using<T>(resources: string | readonly string[], work: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
   using<T>(resources: string | readonly string[], options: AcquireOptions, work: (lock: Lock) => T | PromiseLike<T>): Promise<T>;

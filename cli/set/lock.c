@@ -76,7 +76,7 @@ int rl_set_locked(struct rl_args *args, const struct rl_set_lock *plan, rl_set_w
         return status;
     }
     status = rl_session_lock(&session, resource, holder, &lock);
-    const bool is_held = status == 0 && rl_acquire(&session, lock, resource, &options, &status);
+    const bool is_held = status == 0 && rl_acquire(&session, &lock, 1, resource, &options, &status);
     if (is_held || (status == RL_EXIT_NO_QUORUM && !plan->is_needed)) {
         if (!is_held) {
             rl_say("goes on without that lock, which only keeps administrators apart");

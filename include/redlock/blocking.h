@@ -254,6 +254,21 @@ REDLOCK_API int redlock_mutex_lock(redlock_mutex *mutex, int64_t timeout_ms);
  * node_timeout_ms. Since 0.1. */
 REDLOCK_API int redlock_mutex_try_lock(redlock_mutex *mutex);
 
+/* Locks one of n mutexes (1 to REDLOCK_ANY_MAX), whichever is free, as redlock_acquire_any(); each
+ * is tried with its own options. timeout_ms: as for redlock_mutex_lock(), 0 for one round, and a
+ * try may take longer by node_timeout_ms. Mutexes that the caller has locked are left out, and so
+ * are those that another thread of the same owner is locking.
+ *
+ * locked: the mutex that is locked; after an error the one that was tried last, for its message, or
+ * NULL if there was none.
+ *
+ * Returns as redlock_mutex_lock() for the mutex that was tried last: REDLOCK_ERR_HELD (with
+ * timeout_ms 0: others hold all of them), REDLOCK_ERR_DEADLINE, REDLOCK_ERR_NO_QUORUM and so on;
+ * REDLOCK_ERR_ALREADY_HELD also if the caller has locked all of them; REDLOCK_ERR_INVALID also if n
+ * is out of range or a pointer is NULL. After an error nothing is held by this call. Since 0.1. */
+REDLOCK_API int redlock_mutex_lock_any(redlock_mutex *const *mutexes, size_t n, int64_t timeout_ms,
+                                       redlock_mutex **locked);
+
 /* The outcome of the last attempt of the calling thread's last redlock_mutex_lock() or
  * redlock_mutex_try_lock(), as redlock_lock_attempt_status(): after REDLOCK_ERR_DEADLINE it says
  * whether another held it (REDLOCK_ERR_HELD) or too few nodes answered (REDLOCK_ERR_NO_QUORUM). 0

@@ -224,6 +224,40 @@ REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, s
 REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
                                 redlock_lock_cb on_done, void *data);
 
+/* Acquires one of n locks, whichever is free: for workers that take any job. They are tried one
+ * after the other, in an order drawn at random, so that workers do not all begin with the same.
+ *
+ * locks: 1 to REDLOCK_ANY_MAX lock objects of one client; the array is copied. A lock that is in
+ * use elsewhere in the program is left out, so one array serves several jobs at a time; with
+ * `owner` a hold of that owner counts as free. No lock may be freed before the callback, other than
+ * to cancel. options: as for redlock_acquire(). Each round tries every lock once: `tries` are
+ * rounds, between two of which is the pause of delay_ms and jitter_ms; wait_ms is for all of it.
+ * Unlike one lock's line this gives nobody a turn: it asks again and again, with n attempts each
+ * round. For one round set wait_ms to 0.
+ *
+ * on_done runs once, with the lock that is held, or else with the last one that was tried, whose
+ * message says what stood in the way:
+ *     0                       `lock` is held, and redlock_lock_resource() says what it locks
+ *     REDLOCK_ERR_HELD        the rounds are over, and other clients hold all of them
+ *     REDLOCK_ERR_NO_QUORUM, REDLOCK_ERR_EXPIRED
+ *                             the rounds are over, and the nodes failed: a round ends with the
+ *                             first lock for which they do
+ *     REDLOCK_ERR_DEADLINE, REDLOCK_ERR_PERMITS, REDLOCK_ERR_SYSTEM
+ *                             as for redlock_acquire()
+ *     REDLOCK_ERR_CANCELED    by redlock_cancel() or redlock_lock_free() of the lock that was being
+ *                             tried, or by redlock_client_close(). To cancel, call redlock_cancel()
+ *                             for each lock: for all but that one it is REDLOCK_ERR_IDLE.
+ * After an error nothing is held by this call. In statistics and spans each try is an acquire.
+ *
+ * Returns 0, or REDLOCK_ERR_INVALID (n is out of range, a pointer NULL, a lock of another client,
+ * or an option is one that redlock_acquire() refuses for a lock, whose message says so), as
+ * redlock_acquire() for the last lock if none can be tried (REDLOCK_ERR_BUSY,
+ * REDLOCK_ERR_ALREADY_HELD and so on), REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED, REDLOCK_ERR_NOMEM.
+ * Since 0.1. */
+REDLOCK_API int redlock_acquire_any(redlock_lock *const *locks, size_t n,
+                                    const redlock_acquire_options *options, redlock_lock_cb on_done,
+                                    void *data);
+
 /* Extends a held lock to ttl_ms from now (0: the ttl it was acquired with), on every node that
  * still has the token. The callback's status:
  *     0                       renewed by a quorum: validity runs from the moment this was sent
@@ -304,7 +338,8 @@ REDLOCK_API int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, voi
 
 /* Cancels the pending acquire or extension: it ends with REDLOCK_ERR_CANCELED. The keys of a
  * cancelled acquire are released; a cancelled extension leaves the lock held as long as it was. An
- * acquire that has been granted but whose callback has not run yet is cancelled too.
+ * acquire that has been granted or has failed, but whose callback has not run yet, is cancelled
+ * too.
  *
  * Returns 0, REDLOCK_ERR_IDLE (nothing pending that can be cancelled; the watchdog's extensions
  * cannot), REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */

@@ -92,6 +92,7 @@ struct uv_loop_s; /* libuv's uv_loop_t */
 #define REDLOCK_NODES_MAX 63 /* ... on systems of 32 bits */
 #endif
 #define REDLOCK_RESOURCES_MAX 64                     /* resources of one lock */
+#define REDLOCK_ANY_MAX 1024                         /* locks of redlock_acquire_any() */
 #define REDLOCK_PERMITS_MAX 1024                     /* of a semaphore */
 #define REDLOCK_TAKE_MAX 8                           /* permits of one lock */
 #define REDLOCK_NO_SLOT (-1)                         /* of redlock_lock_slot() */

@@ -603,6 +603,31 @@ class mutex : public lockable<redlock_mutex> {
     }
 };
 
+// One of several mutexes, whichever is free, as redlock_mutex_lock_any(); nullptr if that takes
+// longer than this, 0 for one round. What is thrown and what not is as for mutex::try_lock_for().
+//
+//     std::unique_lock<redlock::mutex> held(*any, std::adopt_lock);
+template <class Rep = std::int64_t, class Period = std::milli>
+mutex *try_lock_any(const std::vector<mutex *> &mutexes,
+                    const std::chrono::duration<Rep, Period> &time = {}) {
+    redlock_mutex *locked = nullptr;
+    std::vector<redlock_mutex *> handles;
+    handles.reserve(mutexes.size());
+    for (const mutex *one : mutexes) {
+        handles.push_back(one->handle());
+    }
+    const int status = redlock_mutex_lock_any(handles.data(), handles.size(),
+                                              detail::to_timeout_ms(time), &locked);
+    if (!detail::is_locked(locked, status)) {
+        return nullptr;
+    }
+    std::size_t at = 0;
+    while (handles[at] != locked) {
+        at++;
+    }
+    return mutexes[at];
+}
+
 // -- Guard --
 
 // A lock for the time of a scope, with a look at how long it still holds. It belongs to the thread

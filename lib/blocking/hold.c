@@ -213,6 +213,10 @@ static int acquire(struct rl_hold *hold, struct rl_ask *ask) {
     assert(atomic_load(&hold->valid.owner) == 0); /* cleared by the last owner */
     redlock_acquire_options options = hold->mutex->options.acquire;
     options.wait_ms = left_ms(ask);
+    if (ask->is_slow) {
+        options.delay_ms = options.wait_ms / 2;
+        options.jitter_ms = 0;
+    }
     options.on_lost = lost_cb;
     options.lost_data = hold;
     options.on_renew = renew_cb;

@@ -147,8 +147,8 @@ static int refuse_timeout(redlock_mutex *mutex, int64_t timeout_ms) {
     return REDLOCK_ERR_INVALID;
 }
 
-int rl_mutex_lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms) {
-    struct rl_ask ask = {.run = rl_hold_lock, .mode = mode, .ms = timeout_ms};
+static int lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms, bool is_slow) {
+    struct rl_ask ask = {.run = rl_hold_lock, .mode = mode, .is_slow = is_slow, .ms = timeout_ms};
     bool is_good =
         (timeout_ms >= 0 && timeout_ms <= TIMEOUT_MS_MAX) || timeout_ms == REDLOCK_NO_LIMIT;
     assert(mode == REDLOCK_EXCLUSIVE || mode == REDLOCK_SHARED);
@@ -162,6 +162,14 @@ int rl_mutex_lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_
     last_attempt.mutex = mutex->number;
     last_attempt.status = ask.attempt;
     return status;
+}
+
+int rl_mutex_lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms) {
+    return lock(mutex, mode, timeout_ms, false);
+}
+
+int rl_mutex_lock_slowly(redlock_mutex *mutex, int64_t timeout_ms) {
+    return lock(mutex, REDLOCK_EXCLUSIVE, timeout_ms, true);
 }
 
 int rl_mutex_ask(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64_t ms) {

@@ -134,6 +134,7 @@ struct rl_ask {
     uint64_t asked_ns;
     int64_t ms; /* the timeout of a lock, the ttl of an extension; of metrics their length */
     enum redlock_mode mode; /* of a lock */
+    bool is_slow;           /* ... with one pause in all of its time */
     redlock_stats *stats;   /* where statistics go */
     enum redlock_metrics_text metrics;
     struct rl_making *making;

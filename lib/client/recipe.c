@@ -104,6 +104,18 @@ void rl_recipe_hurry(redlock_lock *lock) {
     }
 }
 
+void rl_recipe_keep(redlock_lock *lock) {
+    rl_lock_ref(lock);
+}
+
+void rl_recipe_drop(redlock_lock *lock) {
+    rl_lock_unref(lock);
+}
+
+bool rl_recipe_is_freed(const redlock_lock *lock) {
+    return lock->is_freed;
+}
+
 int rl_recipe_check_acquire(redlock_lock *lock, const redlock_acquire_options *options) {
     redlock_acquire_options full;
     struct rl_acquire ignored;

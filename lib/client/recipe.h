@@ -48,6 +48,11 @@ void rl_recipe_announce(redlock_lock *lock);
 /* Makes a lock that pauses between two attempts start the next one soon. */
 void rl_recipe_hurry(redlock_lock *lock);
 
+/* Keeps the lock's memory, also if the user frees it, until it is dropped or the client ends. */
+void rl_recipe_keep(redlock_lock *lock);
+void rl_recipe_drop(redlock_lock *lock);
+bool rl_recipe_is_freed(const redlock_lock *lock);
+
 /* Checks options as redlock_acquire() would: 0, or INVALID and a message of the lock. */
 int rl_recipe_check_acquire(redlock_lock *lock, const redlock_acquire_options *options);
 

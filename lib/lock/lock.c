@@ -453,6 +453,12 @@ int redlock_cancel(redlock_lock *lock) {
     if (rl_reentrancy_cancel(lock)) {
         return 0;
     }
+    struct rl_op *acquire = rl_op_of(lock, RL_OP_ACQUIRE);
+    if (acquire != NULL && acquire->is_done && acquire->status != 0) {
+        acquire->status = REDLOCK_ERR_CANCELED;
+        acquire->words = RL_WORDS_NONE;
+        return 0;
+    }
     redlock_lock *primary = rl_hold_primary(lock);
     const struct rl_op *extend = rl_op_of(lock, RL_OP_EXTEND);
     bool extends = extend != NULL && !extend->is_done; /* else it may be another lock's by now */

@@ -106,6 +106,36 @@ static void as_a_standard_mutex(void **state) {
 }
 
 /* Busy is an answer, nodes that are away are an error, for both in the same way. */
+static void one_of_several(void **state) {
+    redlock::client client(urls(live_of(state)), fresh());
+    redlock::mutex a(client, "a"), b(client, "b"), c(client, "c");
+    const std::vector<redlock::mutex *> any{&a, &b, &c};
+    {
+        redlock::guard held_a(a), held_c(c);
+        redlock::mutex *free = redlock::try_lock_any(any); /* what we have locked is left out */
+        assert_ptr_equal(free, &b);
+        std::unique_lock<redlock::mutex> held_b(*free, std::adopt_lock);
+        assert_true(b.valid());
+        STATUS(thrown([&] { redlock::try_lock_any(any); }), REDLOCK_ERR_ALREADY_HELD);
+        redlock::mutex *other = &a;
+        redlock::mutex *late = nullptr;
+        in_a_thread([&] { other = redlock::try_lock_any(any, 30ms); });
+        assert_null(other);
+        std::thread waiting([&] {
+            late = redlock::try_lock_any(any, 1min);
+            late->unlock();
+        });
+        held_b.unlock();
+        waiting.join();
+        assert_ptr_equal(late, &b);
+    }
+    redlock::mutex gone(std::move(a));
+    STATUS(thrown([&] { redlock::try_lock_any(any); }), REDLOCK_ERR_INVALID);
+    STATUS(thrown([] { redlock::try_lock_any({}); }), REDLOCK_ERR_INVALID);
+    client.close();
+    STATUS(thrown([&] { redlock::try_lock_any({&b, &c}, 1min); }), REDLOCK_ERR_CLOSED);
+}
+
 static void what_is_an_exception(void **state) {
     struct live *live = live_of(state);
     redlock::client client(urls(live), fresh());
@@ -356,6 +386,7 @@ static void ends_in_any_order(void **state) {
 int main() {
     const struct CMUnitTest tests[] = {
         ON_THREE_NODES(as_a_standard_mutex),
+        ON_THREE_NODES(one_of_several),
         ON_THREE_NODES(what_is_an_exception),
         ON_THREE_NODES(as_a_guard),
         ON_THREE_NODES(errors),

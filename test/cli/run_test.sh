@@ -334,6 +334,51 @@ lost=$?
 [ "$lost" -eq 75 ]
 result '... a loss is reported though the command has ended' $? "$err.bg"
 
+# -- any --
+
+# shellcheck disable=SC2016
+"$redlock" run a -- sh -c 'exec "$0" run --holder me --any "a,b\\,c" -- sh -c "echo \"\$REDLOCK_KEY\"
+    \"$0\" status \"\$REDLOCK_KEY\"; \"$0\" extend \"\$REDLOCK_KEY\" && echo extended"' "$redlock" >"$out" 2>"$err"
+says '--any: the key that is free is REDLOCK_KEY' '^b\\,c$' "$out"
+says '... that one is held' '^b,c: held by me' "$out"
+says '... and is extended by its name' '^extended$' "$out"
+status '... free again' 1 "$redlock" status a "b\\,c"
+status '--any: all are held' 1 "$redlock" run a,b -- "$redlock" run --no-wait --any a,b -- true
+says '... by whom' 'a,b: not acquired: held by '
+"$redlock" run a -- sleep 1000 &
+holder=$!
+"$redlock" run b -- touch "$scratch/any" &
+left="$left $holder $!"
+await test -e "$scratch/any"
+await "$redlock" run --no-wait b -- true
+# shellcheck disable=SC2016
+"$redlock" run b -- sh -c 'rm "$0"; while [ ! -e "$0" ]; do sleep 0.05; done' "$scratch/any" &
+left="$left $!"
+await test ! -e "$scratch/any"
+# shellcheck disable=SC2016
+"$redlock" run --json --any a,b -- sh -c 'echo "$REDLOCK_KEY"; kill -s KILL "$PPID"; sleep 1000' >"$out" 2>"$err" &
+pid=$!
+await test -s "$err"
+touch "$scratch/any"
+await test -s "$out"
+[ "$(cat "$out")" = b ]
+result '--any waits until one is free' $? "$err"
+await "$redlock" run --no-wait b -- true
+result '... and when it is killed, its guard releases that one' $? "$err"
+status '... alone' 1 "$redlock" run --no-wait a -- true
+kill -s TERM "$holder"
+wait "$pid" 2>/dev/null
+# shellcheck disable=SC2016
+"$redlock" run a,b -- sh -c '"$0" run --any a,b -- true & echo $! >"$1"; wait $!; echo $? >"$1"' "$redlock" "$scratch/pid" \
+    2>"$err.bg" &
+await test -s "$scratch/pid"
+kill -s TERM "$(cat "$scratch/pid")"
+wait $!
+[ "$(cat "$scratch/pid")" -eq 143 ]
+result '--any: a signal ends the waiting' $? "$err.bg"
+status '--any: a key that is named twice' 64 "$redlock" run --any a,a -- true
+says '... is refused' 'KEY: a key is named twice'
+
 # -- health --
 
 # shellcheck disable=SC2016

@@ -49,7 +49,7 @@ function edge(from, to, why) {
 
 BEGIN {
     # Arrows go down. open.c gives a client its world, and has the interface for a header.
-    n = split("core:base redis:base uv:base client:tls nodes:tls tls:base election:base blocking:base " \
+    n = split("core:base redis:base uv:base client:tls nodes:tls tls:base any:base election:base blocking:base " \
         "init:base open:client open:uv open:base lock:mode lock:nodes lock:wait lock:watch mode:wait wait:nodes " \
         "wait:watch", pair, " ")
     for (i = 1; i <= n; i++) { split(pair[i], ab, ":"); rooms[ab[1], ab[2]] = 1 }
@@ -65,7 +65,7 @@ BEGIN {
     # thread with a loop that blocking calls use, and where what is heard goes up again; whose votes
     # count for a resource, and what the name of a set weighs for it; who has which seat, and what a
     # hold remembers by seats.
-    n = split("election:client/recipe blocking:client/recipe blocking:uv/loop_thread " \
+    n = split("any:client/recipe election:client/recipe blocking:client/recipe blocking:uv/loop_thread " \
         "lock:client/options lock:client/check mode:lock/step nodes:wait/resource wait:lock/life " \
         "wait:mode/mode query:mode/mode wait/line_event:lock " \
         "watch:lock/message query:nodes/sets watch:nodes/sets redis:core/home mode:nodes/seats " \
@@ -83,7 +83,7 @@ BEGIN {
         "flushing:client", pair, " ")
     for (i = 1; i <= n; i++) { split(pair[i], ab, ":"); owner[ab[1]] = ab[2] }
     # Recipes know the interface: what they use of it is no arrow into the client.
-    recipe["election"] = recipe["blocking"] = 1
+    recipe["any"] = recipe["election"] = recipe["blocking"] = 1
 }
 
 $1 == "known" { key = $2 " " $3; if (NF > 3) key = key " " $4; known[key] = 1 }

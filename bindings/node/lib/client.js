@@ -5,6 +5,7 @@
 // it was granted, its lock. `over` is the error that ended it: a loss, or the client's closing.
 
 const { EventEmitter } = require('node:events');
+const { setTimeout } = require('node:timers/promises');
 const native = require('./native.js');
 const { RedlockError, errorOf, call } = require('./errors.js');
 
@@ -208,6 +209,30 @@ class Client extends EventEmitter {
       entry.cancel = signal && (() => native.cancel(entry.client, entry.id));
       signal?.addEventListener('abort', entry.cancel);
     });
+  }
+
+  // A round ends when the nodes fail: the next one would wait for the same nodes.
+  async acquireAny(list, options = {}) {
+    const { wait = 10000, tries = Infinity, delay = 50, jitter = 100, signal } = options;
+    const until = performance.now() + wait;
+    if (list.length === 0) throw new RedlockError('ERR_INVALID', 'there is nothing in the list');
+    for (let round = 1; ; round++) {
+      const left = [...list];
+      let why;
+      while (left.length > 0 && (!why || why.code === 'ERR_HELD')) {
+        const [resources] = left.splice(Math.floor(Math.random() * left.length), 1);
+        try {
+          return await this.acquire(resources, { ...options, wait: 0 });
+        } catch (error) {
+          why = error;
+        }
+      }
+      if (!['ERR_HELD', 'ERR_NO_QUORUM', 'ERR_EXPIRED'].includes(why.code)) throw why;
+      if (wait === 0 || round >= tries) throw why;
+      if (performance.now() >= until) throw errorOf('ERR_DEADLINE', why.message, why.code);
+      await setTimeout(delay + Math.random() * jitter, undefined, { signal }).catch(() => {});
+      signal?.throwIfAborted();
+    }
   }
 
   async using(resources, options, work = options) {

@@ -55,6 +55,26 @@ test('acquires, excludes and releases', async () => {
   await next.release();
 });
 
+test('locks one of several, whichever is free', async () => {
+  const keys = [fresh(), fresh(), [fresh(), fresh()]];
+  const locks = [];
+  for (let i = 0; i < 3; i++) locks.push(await client.acquireAny(keys, { fencing: true }));
+  assert.deepStrictEqual(locks.map((lock) => lock.resources).sort(), keys.map((key) => [key].flat()).sort());
+  assert.ok(locks.every((lock) => lock.fence > 0));
+  await assert.rejects(other.acquireAny(keys, { wait: 0 }), { code: 'ERR_HELD' });
+  await assert.rejects(other.acquireAny(keys, { tries: 2 }), { code: 'ERR_HELD' });
+  await assert.rejects(other.acquireAny(keys, { wait: 1 }), { code: 'ERR_DEADLINE', attempt: 'ERR_HELD' });
+  await assert.rejects(other.acquireAny([]), { code: 'ERR_INVALID' });
+  await assert.rejects(other.acquireAny(keys, { ttl: 0 }), { code: 'ERR_INVALID' });
+  await assert.rejects(other.acquireAny(keys, { wait: Infinity, delay: 1e6, signal: AbortSignal.timeout(100) }),
+    { name: 'TimeoutError' });
+  const pending = other.acquireAny(keys, { wait: Infinity });
+  await locks[1].release();
+  const next = await pending;
+  assert.deepStrictEqual(next.resources, locks[1].resources);
+  await Promise.all([next, locks[0], locks[2]].map((lock) => lock.release()));
+});
+
 test('locks several resources at once', async () => {
   const [a, b] = [fresh(), fresh()];
   const lock = await client.acquire([a, b]);

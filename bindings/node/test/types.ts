@@ -8,6 +8,7 @@ export async function all(): Promise<number> {
   const fence: number = lock.fence ?? 0;
   const left: number = await lock.extend();
   const text: string = await client.using('a', async (held) => held.token + version);
+  await (await client.acquireAny(['a', ['b', 'c']], { wait: 0 })).release();
   const election = client.elect('a', { candidate: 'b' });
   election.on('elected', (signal) => signal.aborted);
   await election.resign();

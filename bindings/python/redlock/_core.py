@@ -20,18 +20,20 @@ operations have been reported, also if its lock was freed before.
 from __future__ import annotations
 
 import os
+import random
 import sys
+import time
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 from ._native import ffi, lib
-from .errors import (AlreadyHeldError, BusyError, CanceledError, ClosedError, DeadlineError, Error, ForkedError, NoQuorumError,
-                     NotHeldError, _CLASSES, error_of)
+from .errors import (AlreadyHeldError, BusyError, CanceledError, ClosedError, DeadlineError, Error, ExpiredError, ForkedError,
+                     HeldError, InvalidError, NoQuorumError, NotHeldError, _CLASSES, error_of)
 
 Done = Callable[["Error | None"], None]
 Begin = Callable[[Done], Callable[[], None]]
@@ -96,6 +98,35 @@ def options_of(kind: str, **fields: Any) -> tuple[Any, list[Any]]:
         if value is not None:
             setattr(options, name, value)
     return options, kept
+
+
+def any_of(locks: Sequence[AnyLock], timeout: float | None) -> Generator[AnyLock | float, Error | None, AnyLock]:
+    """What to do to acquire one of them: yields a lock, to try it once and send what it raised, or how
+    long to pause. Returns the lock.
+
+    A round ends when the nodes fail: the next lock would wait for the same nodes. What is in use elsewhere
+    is left out."""
+    if not locks:
+        raise InvalidError("there is no lock in the list")
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        why: Error | None = None
+        for lock in random.sample(locks, len(locks)):
+            error = yield lock
+            if error is None:
+                return lock
+            if why is None or not isinstance(error, (BusyError, AlreadyHeldError)):
+                why = error
+            if not isinstance(error, (HeldError, BusyError, AlreadyHeldError)):
+                break
+        assert why is not None
+        if timeout == 0 or not isinstance(why, (HeldError, NoQuorumError, ExpiredError)):
+            raise why
+        if end is not None and time.monotonic() >= end:
+            late = DeadlineError(str(why))
+            late.attempt = type(why)
+            raise late
+        yield random.uniform(0.05, 0.15)
 
 
 class _Item:
@@ -199,6 +230,8 @@ class LockBase:
         self._client = client
         self._hold: _Hold | None = None
         self._spare: _Hold | None = None  # for the next acquire, after a release that succeeded
+        #: What it locks.
+        self.resources = resources
         self._title = ", ".join(one if isinstance(one, str) else repr(one) for one in resources)
         self._on_lost = on_lost
         self._timeout = timeout

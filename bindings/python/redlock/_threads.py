@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import atexit
 import threading
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TypeVar
 
-from ._core import Answer, Begin, ClientBase, Done, ElectionBase, LockBase, leaving, nothing
+from ._core import Answer, Begin, ClientBase, Done, ElectionBase, LockBase, any_of, leaving, nothing
 from ._native import lib
 from .errors import DeadlineError, Error, SystemFailureError, WrongThreadError
 
@@ -177,6 +178,27 @@ class Client(ClientBase[Lock, Election]):
         self._wait(self._close)
         self._shut()
         atexit.unregister(self.close)
+
+    def acquire_any(self, locks: Sequence[Lock], timeout: float | None = None) -> Lock:
+        """Acquires one of these locks, whichever is free, and returns it: for workers that take any job.
+        They are tried in a random order, again and again for up to `timeout` seconds (None: without limit;
+        0: once). Locks of the list that are held are left out. Raises as Lock.acquire()."""
+        steps = any_of(locks, timeout)
+        error = None
+        try:
+            while True:
+                step = steps.send(error)
+                error = None
+                if isinstance(step, float):
+                    time.sleep(step)
+                    continue
+                try:
+                    step.acquire(0)
+                except Error as caught:
+                    error = caught
+        except StopIteration as stop:
+            lock: Lock = stop.value
+            return lock
 
     def __enter__(self: AnyClient) -> AnyClient:
         return self

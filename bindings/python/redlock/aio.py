@@ -10,12 +10,12 @@ A task that is cancelled while it waits leaves nothing locked.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from threading import get_ident
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ._core import Answer, Begin, ClientBase, ElectionBase, LockBase, leaving
+from ._core import Answer, Begin, ClientBase, ElectionBase, LockBase, any_of, leaving
 from ._native import lib
 from .errors import ClosedError, DeadlineError, Error, SystemFailureError, WrongThreadError
 
@@ -149,6 +149,27 @@ class Client(ClientBase[Lock, Election]):
             return
         self._is_closing = True
         await asyncio.shield(asyncio.ensure_future(self._finish()))
+
+    async def acquire_any(self, locks: Sequence[Lock], timeout: float | None = None) -> Lock:
+        """Acquires one of these locks, whichever is free, and returns it: for workers that take any job.
+        They are tried in a random order, again and again for up to `timeout` seconds (None: without limit;
+        0: once). Locks of the list that are held are left out. Raises as Lock.acquire()."""
+        steps = any_of(locks, timeout)
+        error = None
+        try:
+            while True:
+                step = steps.send(error)
+                error = None
+                if isinstance(step, float):
+                    await asyncio.sleep(step)
+                    continue
+                try:
+                    await step.acquire(0)
+                except Error as caught:
+                    error = caught
+        except StopIteration as stop:
+            lock: Lock = stop.value
+            return lock
 
     async def _finish(self) -> None:
         await self._wait(self._close)

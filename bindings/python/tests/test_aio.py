@@ -42,6 +42,29 @@ def test_a_hold(five):
     five.assert_free()
 
 
+def test_one_of_several(five):
+    async def story(client):
+        jobs = [client.lock("a"), client.lock("b")]
+        taken = await client.acquire_any(jobs), await client.acquire_any(jobs, 0)
+        assert set(taken) == set(jobs)
+        theirs = [client.lock("a"), client.lock("b")]
+        with pytest.raises(redlock.HeldError):
+            await client.acquire_any(theirs, 0)
+        for seconds in (0, 0.02):  # in a try, or in a pause
+            waiting = asyncio.ensure_future(client.acquire_any(theirs))
+            await asyncio.sleep(seconds)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+        waiting = asyncio.ensure_future(client.acquire_any(theirs))
+        await jobs[0].release()
+        assert await waiting is theirs[0]
+        await asyncio.gather(theirs[0].release(), jobs[1].release())
+
+    run(five, story)
+    five.assert_free()
+
+
 def test_tasks_exclude_each_other(five):
     async def story(client):
         seen, fences = 0, []

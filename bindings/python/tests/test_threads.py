@@ -59,6 +59,31 @@ def test_timeouts(client):
     assert (type(copy), copy.status, str(copy)) == (redlock.DeadlineError, -23, str(caught.value))
 
 
+def test_one_of_several(five, client):
+    jobs = [client.lock(f"job {i}") for i in range(4)]
+    with pytest.raises(redlock.InvalidError):
+        client.acquire_any([])
+    taken = [client.acquire_any(jobs, 0) for _ in range(4)]
+    assert {lock.resources for lock in taken} == {(f"job {i}",) for i in range(4)}
+    with pytest.raises(redlock.AlreadyHeldError):
+        client.acquire_any(jobs, 60)
+    with open_client(five) as other:
+        theirs = [other.lock(f"job {i}") for i in range(4)]
+        with pytest.raises(redlock.HeldError):
+            other.acquire_any(theirs, 0)
+        with pytest.raises(redlock.DeadlineError) as caught:
+            other.acquire_any(theirs, 0.1)
+        assert caught.value.attempt is redlock.HeldError
+        threading.Timer(0.2, jobs[2].release).start()
+        assert other.acquire_any(theirs) is theirs[2]
+        other.close()
+        with pytest.raises(redlock.ClosedError):
+            other.acquire_any(theirs)
+    for lock in taken:
+        if lock is not jobs[2]:
+            lock.release()
+
+
 def test_extend(client):
     lock = client.lock("orders", ttl=20, renew=False)
     with lock:
