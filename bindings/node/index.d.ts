@@ -77,6 +77,8 @@ export interface ElectionOptions {
   /** The pause between two queries for the leader. Default 500. */
   poll?: number;
   fencing?: boolean;
+  /** A leader is not renewed if `election.alive()` was not called for so long. Default 0, no limit. */
+  maxSilence?: number;
 }
 
 /** A lock that was granted. */
@@ -117,6 +119,8 @@ export class Election extends EventEmitter implements AsyncDisposable {
   /** The leader's name as last reported; never act because of it. */
   readonly leader: string | undefined;
   readonly fence: number | undefined;
+  /** A sign of life of the leader, for `maxSilence`. Throws if it does not lead. */
+  alive(): void;
   /** Is no candidate any more; the next one can lead when it resolves. */
   resign(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

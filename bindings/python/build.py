@@ -27,7 +27,7 @@ OPTIONS = {
         int64_t max_silence_ms;""",
     "redlock_election_options": """
         const void *name; size_t name_length; const char *candidate;
-        int64_t ttl_ms, renew_ms, poll_ms; int fencing;""",
+        int64_t ttl_ms, renew_ms, poll_ms; int fencing; int64_t max_silence_ms;""",
 }
 
 CDEF = """
@@ -60,6 +60,7 @@ int redlock_lock_alive(redlock_lock *lock);
 
 void redlock_election_free(redlock_election *election);
 int redlock_election_campaign(redlock_election *election);
+int redlock_election_alive(redlock_election *election);
 int redlock_election_is_leader(const redlock_election *election);
 uint64_t redlock_election_fence(const redlock_election *election);
 const char *redlock_election_leader(const redlock_election *election);

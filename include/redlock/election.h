@@ -93,6 +93,7 @@ typedef struct redlock_election_options {
      * each on_elected that was not followed by a resignation, no later than the end of validity.
      *     REDLOCK_ERR_EXPIRED   the keys could not be renewed in time
      *     REDLOCK_ERR_LOST      too many nodes no longer have the key
+     *     REDLOCK_ERR_SILENT    no sign of life for max_silence_ms
      * It campaigns again automatically; to prevent that, resign in this callback. And, without
      * having been elected:
      *     REDLOCK_ERR_SYSTEM    the operating system gave no random bytes for a token; the
@@ -111,12 +112,17 @@ typedef struct redlock_election_options {
     /* 1: each leadership has a fence, redlock_election_fence(), as `fencing` of
      * redlock_acquire_options. The same for all candidates of one name. Default 0. */
     int fencing;
+
+    /* A leader that gives no sign of life for so long is not renewed, as `max_silence_ms` of
+     * redlock_acquire_options; signs are on_elected and redlock_election_alive(). It campaigns
+     * again, behind the candidates that wait. 0: no limit. Default 0. */
+    int64_t max_silence_ms;
 } redlock_election_options;
 
 #define REDLOCK_ELECTION_OPTIONS_INIT                                                            \
     {                                                                                            \
         sizeof(redlock_election_options), NULL, 0, NULL, 10000, REDLOCK_THIRD_OF_TTL, 500, NULL, \
-            NULL, NULL, NULL, 0                                                                  \
+            NULL, NULL, NULL, 0, 0                                                               \
     }
 
 /* REDLOCK_ELECTION_OPTIONS_INIT as a function, see redlock_client_options_init(). Since 0.1. */
@@ -164,6 +170,13 @@ REDLOCK_API int redlock_election_is_leader(const redlock_election *election);
 /* How much validity is left now, in whole milliseconds, rounded down; 0 if it does not lead. Since
  * 0.1. */
 REDLOCK_API int64_t redlock_election_remaining_ms(const redlock_election *election);
+
+/* A sign of life of the leader's work, see `max_silence_ms` and redlock_lock_alive(): call it where
+ * the work makes progress.
+ *
+ * Returns 0, or REDLOCK_ERR_INVALID (NULL), REDLOCK_ERR_NOT_HELD (it does not lead),
+ * REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
+REDLOCK_API int redlock_election_alive(redlock_election *election);
 
 /* The fence of the present leadership, or, if it does not lead, of its last one, even inside
  * on_lost: larger than those of all earlier leaderships of that name. Pass it to the system that

@@ -133,6 +133,7 @@ static redlock_acquire_options acquire_options(const redlock_election_options *o
     acquire.auto_extend = 1;
     acquire.renew_ms = o->renew_ms;
     acquire.fencing = o->fencing;
+    acquire.max_silence_ms = o->max_silence_ms;
     return acquire;
 }
 
@@ -197,6 +198,11 @@ int redlock_election_resign(redlock_election *election, redlock_election_cb on_d
         election_move(election, REDLOCK_ELECTION_RESIGNING);
     }
     return status;
+}
+
+int redlock_election_alive(redlock_election *election) {
+    const int status = enter(election, __func__);
+    return status == 0 ? redlock_lock_alive(election->lock) : status;
 }
 
 void redlock_election_free(redlock_election *election) {

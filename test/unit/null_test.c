@@ -231,6 +231,7 @@ static void elections(void **state) {
         STATUS(redlock_election_new(world.client, &election_options, NULL, NULL, 7)),
         POINTER(election),
         STATUS(redlock_election_campaign(NULL)),
+        STATUS(redlock_election_alive(NULL)),
         STATUS(redlock_election_resign(NULL, NULL, NULL)),
         IGNORED(redlock_election_free(NULL)),
         NOTHING(redlock_election_is_leader(NULL)),

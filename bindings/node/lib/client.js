@@ -149,6 +149,11 @@ class Election extends EventEmitter {
     return this.#entry.fence || undefined;
   }
 
+  alive() {
+    if (this.#entry.over || this.#resigning) throw new RedlockError('ERR_NOT_HELD', 'it does not lead');
+    call(native.leadAlive, this.#entry.client, this.#entry.id);
+  }
+
   resign() {
     const entry = this.#entry;
     if (entry.closing) return entry.closing;

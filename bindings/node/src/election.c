@@ -5,9 +5,13 @@
     { name, kind, offsetof(redlock_election_options, field) }
 
 const struct node_option node_election_options[] = {
-    OPTION("candidate", NODE_TEXT, candidate), OPTION("ttl", NODE_MS, ttl_ms),
-    OPTION("renew", NODE_MS, renew_ms),        OPTION("poll", NODE_MS, poll_ms),
-    OPTION("fencing", NODE_FLAG, fencing),     {NULL, NODE_MS, 0},
+    OPTION("candidate", NODE_TEXT, candidate),
+    OPTION("ttl", NODE_MS, ttl_ms),
+    OPTION("renew", NODE_MS, renew_ms),
+    OPTION("poll", NODE_MS, poll_ms),
+    OPTION("fencing", NODE_FLAG, fencing),
+    OPTION("maxSilence", NODE_MS, max_silence_ms),
+    {NULL, NODE_MS, 0},
 };
 
 static void on_elected(redlock_election *election, int status, void *data) {
@@ -96,6 +100,13 @@ static napi_value node_resign(napi_env env, napi_callback_info info) {
 }
 
 /* (client, id) */
+static napi_value node_lead_alive(napi_env env, napi_callback_info info) {
+    struct node_entry *entry = node_read_entry(env, info, NULL);
+    int status = entry != NULL ? redlock_election_alive(entry->election) : 0;
+    return status != 0 ? node_throw(env, status, redlock_strerror(status)) : NULL;
+}
+
+/* (client, id) */
 static napi_value node_is_leader(napi_env env, napi_callback_info info) {
     napi_value is_leader = NULL;
     struct node_entry *entry = node_read_entry(env, info, NULL);
@@ -108,4 +119,5 @@ static napi_value node_is_leader(napi_env env, napi_callback_info info) {
 const node_function node_election_functions[] = {{"elect", node_elect},
                                                  {"resign", node_resign},
                                                  {"isLeader", node_is_leader},
+                                                 {"leadAlive", node_lead_alive},
                                                  {NULL, NULL}};

@@ -402,7 +402,7 @@ class ElectionBase:
     It is made by a client's `election()`."""
 
     def __init__(self, client: ClientBase[Any, Any], name: str | bytes, elected: Any, lost: Any, candidate: str | None = None,
-                 ttl: float = 10.0, poll: float = 0.5, fencing: bool = False,
+                 ttl: float = 10.0, poll: float = 0.5, fencing: bool = False, max_silence: float | None = None,
                  on_leader: Callable[[str | None], object] | None = None) -> None:
         self._client = client
         self._title = name if isinstance(name, str) else repr(name)
@@ -411,7 +411,7 @@ class ElectionBase:
         self._campaign: _Campaign | None = None
         self._options, self._kept = options_of("redlock_election_options", name=ffi.from_buffer(self._name),
                                                name_length=len(self._name), candidate=candidate, ttl_ms=ms(ttl),
-                                               poll_ms=ms(poll), fencing=int(fencing))
+                                               poll_ms=ms(poll), fencing=int(fencing), max_silence_ms=ms(max_silence or 0))
         #: Is set while it leads.
         self.elected = elected
         #: Is set when a leadership is lost, before its validity ends; cleared by the next one.
@@ -454,6 +454,11 @@ class ElectionBase:
         if self._campaign is None:
             raise NotHeldError(f"{self._title}: it is no candidate")
         return self._campaign
+
+    def _alive(self) -> None:
+        status = lib.redlock_election_alive(self._candidacy().election)
+        if status != 0:
+            raise error_of(status, f"{self._title}: it does not lead" if status == NotHeldError.statuses[0] else "")
 
     # -- What it has: any thread --
 
@@ -597,11 +602,13 @@ class ClientBase(Generic[AnyLock, AnyElection]):
                                max_silence, fencing, shared, permits, take, holder, owner, on_lost)
 
     def election(self, name: str | bytes, *, candidate: str | None = None, ttl: float = 10.0, poll: float = 0.5,
-                 fencing: bool = False, on_leader: Callable[[str | None], object] | None = None) -> AnyElection:
+                 fencing: bool = False, max_silence: float | None = None,
+                 on_leader: Callable[[str | None], object] | None = None) -> AnyElection:
         """A candidate, of the name `candidate` (default: host and process). on_leader: is called with the
-        name of whoever leads, whenever that changes. ttl, poll, fencing: include/redlock/election.h."""
+        name of whoever leads, whenever that changes. max_silence: a leader that has not called alive() for so
+        long is not renewed. ttl, poll, fencing: include/redlock/election.h."""
         return self._election_type(self, name, self._event_type(), self._event_type(), candidate=candidate, ttl=ttl,
-                                   poll=poll, fencing=fencing, on_leader=on_leader)
+                                   poll=poll, fencing=fencing, max_silence=max_silence, on_leader=on_leader)
 
     # -- The loop's thread --
 

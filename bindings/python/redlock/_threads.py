@@ -127,6 +127,10 @@ class Election(ElectionBase):
         """Becomes a candidate, until resign(). It does not wait to be elected."""
         self._client._call(self._begin)
 
+    def alive(self) -> None:
+        """A sign of life of the leader's work, see max_silence. Raises NotHeldError if it does not lead."""
+        self._client._ask(self._alive)
+
     def resign(self) -> None:
         """Is no candidate any more, and no leader. Raises LostError if the leadership had been lost."""
         self._client._call(self._resign)

@@ -98,6 +98,11 @@ class Election(ElectionBase):
         """Becomes a candidate, until resign(). It does not wait to be elected."""
         await self._client._call(self._begin)
 
+    def alive(self) -> None:
+        """A sign of life of the leader's work, see max_silence. Raises NotHeldError if it does not lead."""
+        self._client._ask(self._alive)
+        self._client._kick()
+
     async def resign(self) -> None:
         """Is no candidate any more, and no leader. Raises LostError if the leadership had been lost."""
         await self._client._call(self._resign)

@@ -309,6 +309,15 @@ def test_a_block_ends_with_the_loss_or_with_its_own_exception(three):
             client.lock("a", timeout=0).acquire()
 
 
+def test_a_leader_without_a_sign_of_life(client):
+    with client.election("scheduler", ttl=6, max_silence=0.001) as election:
+        with pytest.raises(redlock.NotHeldError):
+            client.election("other").alive()
+        election.wait(60)
+        election.alive()
+        assert election.lost.wait(60)
+
+
 def test_an_election_is_lost(three):
     with open_client(three) as client, client.election("scheduler", ttl=3) as election:
         election.wait(60)
