@@ -231,7 +231,8 @@ REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_option
  * use elsewhere in the program is left out, so one array serves several jobs at a time; with
  * `owner` a hold of that owner counts as free. No lock may be freed before the callback, other than
  * to cancel. options: as for redlock_acquire(). Each round tries every lock once: `tries` are
- * rounds, between two of which is the pause of delay_ms and jitter_ms; wait_ms is for all of it.
+ * rounds, between two of which is the pause of delay_ms and jitter_ms; wait_ms is for all of it,
+ * and a try that has begun may take longer by node_timeout_ms.
  * Unlike one lock's line this gives nobody a turn: it asks again and again, with n attempts each
  * round. For one round set wait_ms to 0.
  *

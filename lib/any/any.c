@@ -53,20 +53,21 @@ static int64_t left_ms(const struct any *any) {
     return spent_ms < any->options.wait_ms ? any->options.wait_ms - spent_ms : 0;
 }
 
-/* An acquire that lasts for the pause between two rounds. Without a line it is an attempt, half of
- * the pause, and another attempt. */
-static void set_pause(const struct any *any, redlock_acquire_options *options) {
+/* Of an acquire that lasts for the pause between two rounds. Without a line it is an attempt, half
+ * of the pause, and another attempt. False: the time would be over. */
+static bool set_pause(const struct any *any, redlock_acquire_options *options) {
     const uint64_t random = rl_recipe_random(any->recipe.client);
     const int64_t jitter_ms = (int64_t)(random % ((uint64_t)options->jitter_ms + 1));
-    const int64_t pause_ms = options->delay_ms + jitter_ms + 1;
     options->tries = REDLOCK_NO_LIMIT;
-    options->wait_ms = pause_ms < left_ms(any) ? pause_ms : left_ms(any);
+    options->wait_ms = options->delay_ms + jitter_ms + 1;
     options->delay_ms = options->wait_ms / 2;
     options->jitter_ms = 0;
+    return options->wait_ms < left_ms(any);
 }
 
 /* Submits an acquire of locks[at], which was not tried in this round. Returns as redlock_acquire(),
- * or REDLOCK_ERR_DEADLINE. */
+ * or REDLOCK_ERR_DEADLINE. A try is not cut short by the deadline: what was found then would say
+ * nothing of the lock. */
 static int submit(struct any *any, size_t at, bool pauses) {
     redlock_acquire_options options = any->options;
     redlock_lock *lock = any->locks[at];
@@ -74,17 +75,10 @@ static int submit(struct any *any, size_t at, bool pauses) {
     any->locks[at] = any->locks[any->tried];
     any->locks[any->tried++] = lock;
     any->pauses = pauses;
-    options.tries = 1;
-    if (options.wait_ms > 0) {
-        options.wait_ms = left_ms(any);
-        if (options.wait_ms == 0) {
-            return REDLOCK_ERR_DEADLINE;
-        }
-    }
-    if (pauses) {
-        set_pause(any, &options);
-    }
-    return redlock_acquire(lock, &options, on_tried, any);
+    options.wait_ms = 0; /* one attempt */
+    const bool is_in_time =
+        pauses ? set_pause(any, &options) : any->options.wait_ms == 0 || left_ms(any) > 0;
+    return is_in_time ? redlock_acquire(lock, &options, on_tried, any) : REDLOCK_ERR_DEADLINE;
 }
 
 /* Submits an acquire of another lock of this round. Returns 0, REDLOCK_ERR_DEADLINE, or why that is

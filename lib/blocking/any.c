@@ -59,6 +59,9 @@ static int try_others(struct walk *walk, int status) {
         if (mutex == done || redlock_mutex_is_valid(mutex)) {
             continue;
         }
+        if (walk->timeout_ms != 0 && left_ms(walk) == 0) {
+            return REDLOCK_ERR_DEADLINE;
+        }
         const int next = redlock_mutex_try_lock(mutex);
         if (!is_in_use(next) || is_in_use(status)) {
             status = next;
@@ -74,18 +77,18 @@ static int pause_round(struct walk *walk) {
     const redlock_acquire_options *options = &walk->last->options.acquire;
     const uint64_t jitter_ms = next_random(walk) % ((uint64_t)options->jitter_ms + 1);
     const int64_t pause_ms = options->delay_ms + (int64_t)jitter_ms + 1;
-    const int64_t most_ms = left_ms(walk);
-    if (most_ms == 0) {
+    if (pause_ms >= left_ms(walk)) {
         return REDLOCK_ERR_DEADLINE;
     }
-    const int status = rl_mutex_lock_slowly(walk->last, pause_ms < most_ms ? pause_ms : most_ms);
-    return status == REDLOCK_ERR_DEADLINE && left_ms(walk) > 0 ? REDLOCK_ERR_HELD : status;
+    const int status = rl_mutex_lock_slowly(walk->last, pause_ms);
+    return status == REDLOCK_ERR_DEADLINE ? REDLOCK_ERR_HELD : status;
 }
 
 int redlock_mutex_lock_any(redlock_mutex *const *mutexes, size_t n, int64_t timeout_ms,
                            redlock_mutex **locked) {
     struct walk walk = {.mutexes = mutexes, .n = n, .timeout_ms = timeout_ms};
-    bool is_good = locked != NULL && mutexes != NULL && n >= 1 && n <= REDLOCK_ANY_MAX;
+    bool is_good = locked != NULL && mutexes != NULL && n >= 1 && n <= REDLOCK_ANY_MAX &&
+                   (timeout_ms >= 0 || timeout_ms == REDLOCK_NO_LIMIT);
     if (locked != NULL) {
         *locked = NULL;
     }

@@ -132,6 +132,9 @@ static void one_of_several(void **state) {
     redlock::mutex gone(std::move(a));
     STATUS(thrown([&] { redlock::try_lock_any(any); }), REDLOCK_ERR_INVALID);
     STATUS(thrown([] { redlock::try_lock_any({}); }), REDLOCK_ERR_INVALID);
+    redlock_mutex *one = b.handle();
+    STATUS(redlock_mutex_lock_any(&one, 1, -7, &one), REDLOCK_ERR_INVALID);
+    assert_null(one);
     client.close();
     STATUS(thrown([&] { redlock::try_lock_any({&b, &c}, 1min); }), REDLOCK_ERR_CLOSED);
 }
