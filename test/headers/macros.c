@@ -26,6 +26,7 @@ static char password[REDLOCK_PASSWORD_MAX + 1];
 static const size_t all_nodes = REDLOCK_ALL_NODES;
 static const char *nodes[REDLOCK_NAMED_MAX];
 static redlock_bytes resources[REDLOCK_RESOURCES_MAX];
+static redlock_lock *any[REDLOCK_ANY_MAX];
 static const int32_t slots[REDLOCK_TAKE_MAX] = {REDLOCK_NO_SLOT, REDLOCK_PERMITS_MAX - 1};
 static redlock_waiter waiters[REDLOCK_WAITERS_MAX];
 static redlock_reader readers[REDLOCK_READERS_MAX];
@@ -76,7 +77,7 @@ int api_function(const char *given) {
            outcome.size == sizeof(outcome) && stats.size == sizeof(stats) &&
            info.size == sizeof(info) && lock.size == sizeof(lock) &&
            node_holder.size == sizeof(node_holder) && waiters[0].size == sizeof(waiter) &&
-           readers[0].size == sizeof(reader) && slot.size == sizeof(slot) &&
+           readers[0].size == sizeof(reader) && any[0] == NULL && slot.size == sizeof(slot) &&
            mutex.size == sizeof(mutex) && rwlock.size == sizeof(rwlock) &&
            semaphore.size == sizeof(semaphore) && election.size == sizeof(election) &&
            candidate[0] != 0 && token[0] == version[0] && message[0] == text[0] &&

@@ -195,34 +195,6 @@ static void elects_the_only_candidate(void **state) {
     assert_int_equal(c.lost, 0);
 }
 
-/* A leader that hangs is replaced by the candidate that waits. */
-static void gives_no_sign_of_life(void **state) {
-    struct live *live = *state;
-    struct candidate c[2] = {{0}, {0}};
-    redlock_election_options o = campaign_options_of(&c[0], CAMPAIGN_NAME, "hangs");
-    o.ttl_ms = 6000;
-    o.renew_ms = 100;
-    o.max_silence_ms = 1;
-    campaign_make(&c[0], live->client, &o);
-    LIVE_STATUS(redlock_election_alive(c[0].election), REDLOCK_ERR_NOT_HELD);
-    campaign_begin(&c[0]);
-    LIVE_UNTIL(live, c[0].elected == 1);
-    LIVE_POLL(live, redlock_election_remaining_ms(c[0].election) < 5000);
-    const uint64_t renewed = live_stats(live->client).renewed;
-    LIVE_STATUS(redlock_election_alive(c[0].election), 0);
-    LIVE_UNTIL(live, live_stats(live->client).renewed == renewed + 1);
-    redlock_client *other = live_another(live);
-    campaign_make_default(&c[1], other, "waits");
-    campaign_begin(&c[1]);
-    LIVE_UNTIL(live, c[1].elected == 1);
-    assert_int_equal(c[0].lost, 1);
-    LIVE_STATUS(c[0].lost_status, REDLOCK_ERR_SILENT);
-    LIVE_STATUS(redlock_election_alive(c[0].election), REDLOCK_ERR_NOT_HELD);
-    assert_int_equal(redlock_election_state(c[0].election), REDLOCK_ELECTION_CAMPAIGNING);
-    live_close(live, other);
-    live_end(live);
-}
-
 /* Two of a leader's three nodes do not answer: it may lead, so no observer is told that there is no
  * leader. */
 static void is_not_told_what_is_not_known(void **state) {
@@ -499,7 +471,6 @@ static void has_a_name_of_its_own(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(elects_the_only_candidate),
-        LIVE_TEST_FIVE(gives_no_sign_of_life),
         LIVE_TEST_FIVE_HASTY(is_not_told_what_is_not_known),
         LIVE_TEST_FIVE(is_told_by_a_quorum_that_nobody_leads),
         LIVE_TEST_FIVE(is_not_led_by_another_library),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "live/live.h"
+#include "redlock/election.h"
 #include "spent.h"
 
 /* Times to live are longer than the machine's longest stall. */
@@ -113,6 +114,39 @@ static void silence(void **state) {
     LIVE_STATUS(redlock_lock_alive(lock), REDLOCK_ERR_NOT_HELD);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_true(live_no_keys(live));
+    live_end(live);
+}
+
+static void election_cb(redlock_election *election, int status, void *data) {
+    (void)election;
+    live_lock_cb(NULL, status, data);
+}
+
+/* A leader is watched in the same way, and is a candidate again. */
+static void silent_leader(void **state) {
+    struct live *live = *state;
+    struct live_done told = {0}; /* elected, lost, elected */
+    redlock_election_options options = REDLOCK_ELECTION_OPTIONS_INIT;
+    redlock_election *election;
+    options.name = "led";
+    options.name_length = 3;
+    options.ttl_ms = 6000;
+    options.renew_ms = 100;
+    options.max_silence_ms = 1;
+    options.on_elected = options.on_lost = election_cb;
+    options.data = &told;
+    LIVE_STATUS(redlock_election_new(live->client, &options, &election, NULL, 0), 0);
+    LIVE_STATUS(redlock_election_alive(election), REDLOCK_ERR_NOT_HELD);
+    LIVE_STATUS(redlock_election_campaign(election), 0);
+    LIVE_UNTIL(live, told.count == 1);
+    LIVE_POLL(live, redlock_election_remaining_ms(election) < 5000);
+    const uint64_t renewed = live_stats(live->client).renewed;
+    LIVE_STATUS(redlock_election_alive(election), 0);
+    LIVE_UNTIL(live, live_stats(live->client).renewed == renewed + 1);
+    LIVE_UNTIL(live, told.count == 2);
+    LIVE_STATUS(told.status, REDLOCK_ERR_SILENT);
+    LIVE_UNTIL(live, told.count == 3);
+    LIVE_STATUS(told.status, 0);
     live_end(live);
 }
 
@@ -387,6 +421,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST_FIVE(told_before_the_end),
         LIVE_TEST_FIVE(silence),
+        LIVE_TEST_FIVE(silent_leader),
         LIVE_TEST(told_as_found),
         LIVE_TEST(told_in_silence),
         LIVE_TEST(a_span_ends_once),
