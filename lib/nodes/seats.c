@@ -68,9 +68,11 @@ static void fill_duplicates(const redlock_lock *lock, struct rl_event *event,
                             struct rl_seats_room *room) {
     const redlock_client *client = lock->client;
     const uint32_t n = client->has_duplicates ? rl_seats_count_of(lock) : 0;
+    if (n > 0) {
+        memset(room->duplicates, 0, sizeof room->duplicates);
+    }
     for (uint32_t i = 0; i < n; i++) {
         const rl_mask duplicates = client->duplicates[rl_seats_node(lock, i)];
-        room->duplicates[i] = 0;
         for (uint32_t j = 0; duplicates != 0 && j < n; j++) {
             room->duplicates[i] |= duplicates >> rl_seats_node(lock, j) & 1 ? rl_seat(j) : 0;
         }

@@ -127,7 +127,10 @@ static struct rl_group *group_for(redlock_client *client, struct rl_sets *sets,
     struct rl_sides sides;
     struct rl_group wanted = {.rules = client->rules, .is_split = !sides_of(sets, lock, &sides)};
     struct rl_group *group = sets->groups;
-    if (!rl_seats_make(lock, rl_sides_all(&sides), rl_mode_nodes(lock), &wanted.seats)) {
+    const bool holds =
+        rl_lock_is_holding(&lock->core); /* else it may have shared another's seats */
+    const uint32_t needed = holds ? rl_mode_nodes(lock) : 0;
+    if (!rl_seats_make(lock, rl_sides_all(&sides), needed, &wanted.seats)) {
         return NULL;
     }
     wanted.rules.electorate = (struct rl_electorate){
