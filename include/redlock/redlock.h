@@ -86,11 +86,8 @@ struct uv_loop_s; /* libuv's uv_loop_t */
 /* -- Limits and constants -- */
 
 #define REDLOCK_NAMED_MAX 31 /* nodes that a client is given */
-#ifdef __SIZEOF_INT128__
-#define REDLOCK_NODES_MAX 127 /* with those that it finds, in all sets */
-#else
-#define REDLOCK_NODES_MAX 63 /* ... on systems of 32 bits */
-#endif
+#define REDLOCK_NODES_MAX \
+    (sizeof(void *) > 4 ? 127 : 63)                  /* with those that it finds, in all sets */
 #define REDLOCK_RESOURCES_MAX 64                     /* resources of one lock */
 #define REDLOCK_ANY_MAX 1024                         /* locks of redlock_acquire_any() */
 #define REDLOCK_PERMITS_MAX 1024                     /* of a semaphore */
