@@ -263,7 +263,8 @@ void sim_check_line_told(struct sim_world *world, uint32_t node, const char *byt
     if (at == NULL || at + 6 + SIM_PLACE_LENGTH >= bytes + length) {
         return;
     }
-    struct sim_token *token = &world->check.tokens[sim_check_token(world, at + 6)];
+    const uint32_t number = sim_check_token(world, at + 6); /* first: the array may grow */
+    struct sim_token *token = &world->check.tokens[number];
     uint32_t words = 0;
     for (const char *byte = at; byte < bytes + length; byte++) {
         words += *byte == ' ';
