@@ -13,6 +13,7 @@
 #include "nodes/listening.h"
 #include "nodes/membership.h"
 #include "nodes/notification.h"
+#include "nodes/seats.h"
 #include "nodes/sets.h"
 #include "nodes/tls.h"
 #include "redis/node.h"
@@ -145,8 +146,8 @@ static void adopt(redlock_client *client) {
     drop_next(client);
     membership->sides = sides; /* first: what ends may begin a round at once */
     if (sets == NULL) {
-        client->rules.electorate =
-            (struct rl_electorate){{(uint32_t)sides.of[0], (uint32_t)sides.of[1]}};
+        client->rules.electorate = (struct rl_electorate){
+            {rl_seats_at(NULL, sides.of[0]), rl_seats_at(NULL, sides.of[1])}};
     }
     review(client);
     rl_step_changed(client, membership->max_ttl_ms);

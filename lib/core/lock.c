@@ -337,12 +337,12 @@ uint32_t rl_lock_nodes(const struct rl_lock *lock) {
     return rl_electors(&lock->round.electorate) | lock->may_hold;
 }
 
-static void renumber(uint32_t *nodes, const uint8_t to[RL_SEATS_MAX]) {
+uint32_t rl_renumber(uint32_t nodes, const uint8_t to[RL_SEATS_MAX]) {
     uint32_t now = 0;
-    for (uint32_t i = 0; *nodes >> i != 0; i++) {
-        now |= *nodes & rl_seat(i) && to[i] < RL_SEATS_MAX ? rl_seat(to[i]) : 0;
+    for (uint32_t i = 0; nodes >> i != 0; i++) {
+        now |= nodes & rl_seat(i) && to[i] < RL_SEATS_MAX ? rl_seat(to[i]) : 0;
     }
-    *nodes = now;
+    return now;
 }
 
 void rl_lock_renumber(struct rl_lock *lock, const uint8_t to[RL_SEATS_MAX]) {
@@ -367,7 +367,7 @@ void rl_lock_renumber(struct rl_lock *lock, const uint8_t to[RL_SEATS_MAX]) {
         }
     }
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
-        renumber(masks[i], to);
+        *masks[i] = rl_renumber(*masks[i], to);
     }
     for (uint32_t i = 0; i < RL_SEATS_MAX; i++) {
         if (to[i] < RL_SEATS_MAX) {

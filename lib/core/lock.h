@@ -164,9 +164,10 @@ void rl_lock_put_off(struct rl_lock *lock, uint64_t since_ns, uint64_t now_ns);
 /* For drivers whose locks have few of many nodes. Which nodes the core counts votes of, or may have
  * to send a release. And: the node at each number has another number from now on, which is no other
  * node's, and for which there is a ballot; RL_SEATS_MAX: none, and it is none of these. Not within
- * a step. */
+ * a step. And: so renumbered, a mask that the driver keeps. */
 uint32_t rl_lock_nodes(const struct rl_lock *lock);
 void rl_lock_renumber(struct rl_lock *lock, const uint8_t to[RL_SEATS_MAX]);
+uint32_t rl_renumber(uint32_t nodes, const uint8_t to[RL_SEATS_MAX]);
 
 /* For a lock that neither asks nor holds: copies the last round and token of another lock, whose
  * hold it shared. */

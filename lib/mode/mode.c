@@ -69,13 +69,8 @@ uint32_t rl_mode_nodes(const redlock_lock *lock) {
 }
 
 void rl_mode_renumber(redlock_lock *lock, const uint8_t to[RL_SEATS_MAX]) {
-    const struct rl_holding before = lock->holding;
-    lock->holding.unsure = lock->holding.stray = 0;
-    for (uint32_t i = 0; i < RL_SEATS_MAX; i++) {
-        const uint32_t bit = to[i] < RL_SEATS_MAX ? rl_seat(to[i]) : 0;
-        lock->holding.unsure |= before.unsure >> i & 1 ? bit : 0;
-        lock->holding.stray |= before.stray >> i & 1 ? bit : 0;
-    }
+    lock->holding.unsure = rl_renumber(lock->holding.unsure, to);
+    lock->holding.stray = rl_renumber(lock->holding.stray, to);
 }
 
 static void learn(redlock_lock *lock, uint32_t node, const struct rl_request *request,

@@ -61,6 +61,7 @@ struct rl_sets {
     uint32_t n[2];
     uint64_t hashes[2][RL_CONFIG_SETS_MAX]; /* of their names */
     rl_mask nodes[2][RL_CONFIG_SETS_MAX];   /* masks */
+    uint32_t most;                          /* nodes of any set, once it is the client's */
     struct rl_config_sets names;            /* of the new ones */
 };
 

@@ -40,9 +40,25 @@ static uint32_t find(const struct rl_seats *seats, uint32_t node) {
     return seat < seats->n ? seat : RL_SEATS_MAX;
 }
 
-uint32_t rl_seats_of(const redlock_lock *lock, uint32_t node) {
+/* NULL: a node's seat is its number. */
+static const struct rl_seats *seats_of(const redlock_lock *lock) {
     const struct rl_group *group = group_of(lock);
-    return find(group != NULL ? &group->seats : NULL, node);
+    return group != NULL ? &group->seats : NULL;
+}
+
+uint32_t rl_seats_of(const redlock_lock *lock, uint32_t node) {
+    return find(seats_of(lock), node);
+}
+
+uint32_t rl_seats_at(const struct rl_seats *seats, rl_mask nodes) {
+    uint32_t mask = 0;
+    if (seats == NULL) {
+        return (uint32_t)(nodes & rl_bits_below(RL_SEATS_MAX));
+    }
+    for (uint32_t i = 0; i < seats->n; i++) {
+        mask |= nodes >> seats->nodes[i] & 1 ? rl_seat(i) : 0;
+    }
+    return mask;
 }
 
 rl_mask rl_seats_nodes(const redlock_lock *lock, uint32_t seats) {
@@ -67,33 +83,29 @@ struct rl_sides rl_seats_sides(const redlock_lock *lock) {
 static void fill_duplicates(const redlock_lock *lock, struct rl_event *event,
                             struct rl_seats_room *room) {
     const redlock_client *client = lock->client;
-    const uint32_t n = client->has_duplicates ? rl_seats_count_of(lock) : 0;
-    if (n > 0) {
-        memset(room->duplicates, 0, sizeof room->duplicates);
+    const uint32_t n = rl_seats_count_of(lock);
+    event->duplicates = NULL;
+    if (!client->has_duplicates) {
+        return;
     }
+    memset(room->duplicates, 0, sizeof room->duplicates);
     for (uint32_t i = 0; i < n; i++) {
-        const rl_mask duplicates = client->duplicates[rl_seats_node(lock, i)];
-        for (uint32_t j = 0; duplicates != 0 && j < n; j++) {
-            room->duplicates[i] |= duplicates >> rl_seats_node(lock, j) & 1 ? rl_seat(j) : 0;
-        }
+        room->duplicates[i] =
+            rl_seats_at(seats_of(lock), client->duplicates[rl_seats_node(lock, i)]);
     }
-    event->duplicates = n > 0 ? room->duplicates : NULL;
+    event->duplicates = room->duplicates;
 }
 
 void rl_seats_fill(const redlock_lock *lock, struct rl_event *event, struct rl_seats_room *room) {
     const redlock_client *client = lock->client;
     const struct rl_group *group = group_of(lock);
+    event->up = rl_seats_at(seats_of(lock), client->up);
+    event->voters = rl_seats_at(seats_of(lock), client->voters);
     event->reasons = client->reasons;
-    if (group == NULL) {
-        event->up = (uint32_t)(client->up & rl_bits_below(RL_SEATS_MAX));
-        event->voters = (uint32_t)(client->voters & rl_bits_below(RL_SEATS_MAX));
-    } else {
+    if (group != NULL) {
         const uint32_t electors = rl_electors(&group->rules.electorate);
-        event->up = event->voters = 0;
         for (uint32_t i = 0; i < group->seats.n; i++) {
             const uint32_t node = group->seats.nodes[i];
-            event->up |= client->up >> node & 1 ? rl_seat(i) : 0;
-            event->voters |= client->voters >> node & 1 ? rl_seat(i) : 0;
             room->reasons[i] = group->is_split && client->reasons[node] == 0
                                    ? REDLOCK_ERR_NODE_CONFIG
                                    : client->reasons[node];

@@ -25,6 +25,9 @@ uint32_t rl_seats_count_of(const redlock_lock *lock);
 uint32_t rl_seats_node(const redlock_lock *lock, uint32_t seat);
 uint32_t rl_seats_of(const redlock_lock *lock, uint32_t node);
 
+/* The seats of these nodes. seats NULL: a node's seat is its number. */
+uint32_t rl_seats_at(const struct rl_seats *seats, rl_mask nodes);
+
 /* The nodes at these seats. */
 rl_mask rl_seats_nodes(const redlock_lock *lock, uint32_t seats);
 

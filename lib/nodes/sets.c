@@ -106,14 +106,6 @@ struct rl_sides rl_sets_sides(const redlock_client *client, const void *resource
 
 /* -- Groups -- */
 
-static uint32_t seats_at(const struct rl_seats *seats, rl_mask nodes) {
-    uint32_t mask = 0;
-    for (uint32_t i = 0; i < seats->n; i++) {
-        mask |= nodes >> seats->nodes[i] & 1 ? rl_seat(i) : 0;
-    }
-    return mask;
-}
-
 static bool is_same(const struct rl_group *a, const struct rl_group *b) {
     return a->is_split == b->is_split && a->seats.n == b->seats.n &&
            memcmp(a->seats.nodes, b->seats.nodes, a->seats.n) == 0 &&
@@ -134,7 +126,7 @@ static struct rl_group *group_for(redlock_client *client, struct rl_sets *sets,
         return NULL;
     }
     wanted.rules.electorate = (struct rl_electorate){
-        {seats_at(&wanted.seats, sides.of[0]), seats_at(&wanted.seats, sides.of[1])}};
+        {rl_seats_at(&wanted.seats, sides.of[0]), rl_seats_at(&wanted.seats, sides.of[1])}};
     while (group != NULL && !is_same(group, &wanted)) {
         group = group->next;
     }
@@ -149,58 +141,59 @@ static struct rl_group *group_for(redlock_client *client, struct rl_sets *sets,
     return group;
 }
 
-uint32_t rl_sets_seats(const redlock_client *client) {
-    const struct rl_sets *sets = client->membership.sets;
-    uint32_t most[2] = {0, 0};
-    for (int side = OLD; sets != NULL && side <= NEW; side++) {
+static uint32_t most_of(const struct rl_sets *sets) {
+    uint32_t most = 0;
+    for (int side = OLD; side <= NEW; side++) {
         for (uint32_t i = 0; i < sets->n[side]; i++) {
             const uint32_t n = rl_bits_count(sets->nodes[side][i]);
-            most[side] = n > most[side] ? n : most[side];
+            most = n > most ? n : most;
         }
     }
-    return sets == NULL ? client->n_nodes : most[OLD] > most[NEW] ? most[OLD] : most[NEW];
+    return most;
 }
 
-/* Whether all that the move takes is there. */
-static bool can_move(redlock_client *client, struct rl_sets *sets, redlock_lock *lock) {
-    const struct rl_group *group = sets != NULL ? group_for(client, sets, lock) : NULL;
-    const uint32_t n = group != NULL ? group->seats.n : client->n_nodes;
-    return (sets == NULL || group != NULL) && rl_seats_reserve(lock, n);
+uint32_t rl_sets_seats(const redlock_client *client) {
+    const struct rl_sets *sets = client->membership.sets;
+    return sets != NULL ? sets->most : client->n_nodes;
 }
 
-static void move(redlock_client *client, struct rl_sets *sets, redlock_lock *lock) {
-    const struct rl_group *group = sets != NULL ? group_for(client, sets, lock) : NULL;
+/* group NULL: to the client's own rules, see seats.h. */
+static void move(redlock_lock *lock, const struct rl_group *group) {
     uint8_t to[RL_SEATS_MAX];
-    assert(sets == NULL || group != NULL);
-    rl_seats_move(lock, group != NULL ? &group->rules : &client->rules,
+    rl_seats_move(lock, group != NULL ? &group->rules : &lock->client->rules,
                   group != NULL ? &group->seats : NULL, to);
     rl_mode_renumber(lock, to);
 }
 
 bool rl_sets_bind(redlock_lock *lock) {
-    redlock_client *client = lock->client;
-    struct rl_sets *sets = client->membership.sets;
+    struct rl_sets *sets = lock->client->membership.sets;
     if (sets == NULL) {
         return true;
     }
-    if (!can_move(client, sets, lock)) {
+    const struct rl_group *group = group_for(lock->client, sets, lock);
+    if (group == NULL || !rl_seats_reserve(lock, group->seats.n)) {
         return false;
     }
-    move(client, sets, lock);
+    move(lock, group);
     return true;
 }
 
 bool rl_sets_adopt(redlock_client *client, struct rl_sets *sets) {
     struct rl_sets *before = client->membership.sets;
-    bool can = true;
-    RL_EACH(redlock_lock, lock, &client->locks, link) {
-        can = can && can_move(client, sets, lock);
+    RL_EACH(redlock_lock, lock, &client->locks, link) { /* all that the moves take */
+        const struct rl_group *group = sets != NULL ? group_for(client, sets, lock) : NULL;
+        const uint32_t n = group != NULL ? group->seats.n : client->n_nodes;
+        if ((sets != NULL && group == NULL) || !rl_seats_reserve(lock, n)) {
+            return false;
+        }
     }
-    if (!can) {
-        return false;
-    }
     RL_EACH(redlock_lock, lock, &client->locks, link) {
-        move(client, sets, lock);
+        const struct rl_group *group = sets != NULL ? group_for(client, sets, lock) : NULL;
+        assert(sets == NULL || group != NULL);
+        move(lock, group);
+    }
+    if (sets != NULL) {
+        sets->most = most_of(sets);
     }
     client->membership.sets = sets;
     rl_sets_drop(client, before);
