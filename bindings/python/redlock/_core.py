@@ -26,7 +26,7 @@ import time
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -100,9 +100,9 @@ def options_of(kind: str, **fields: Any) -> tuple[Any, list[Any]]:
     return options, kept
 
 
-def any_of(locks: Sequence[AnyLock], timeout: float | None) -> Generator[AnyLock | float, Error | None, AnyLock]:
-    """What to do to acquire one of them: yields a lock, to try it once and send what it raised, or how
-    long to pause. Returns the lock.
+async def any_of(locks: Sequence[AnyLock], timeout: float | None, attempt: Callable[[AnyLock], Awaitable[None]],
+                 pause: Callable[[float], Awaitable[None]]) -> AnyLock:
+    """Acquires one of them and returns it; `attempt` tries a lock once.
 
     A round ends when the nodes fail: the next lock would wait for the same nodes. What is in use elsewhere
     is left out."""
@@ -112,12 +112,15 @@ def any_of(locks: Sequence[AnyLock], timeout: float | None) -> Generator[AnyLock
     while True:
         why: Error | None = None
         for lock in random.sample(locks, len(locks)):
-            error = yield lock
-            if error is None:
+            try:
+                await attempt(lock)
                 return lock
-            if why is None or not isinstance(error, (BusyError, AlreadyHeldError)):
+            except (BusyError, AlreadyHeldError) as error:
+                why = why or error
+            except HeldError as error:
                 why = error
-            if not isinstance(error, (HeldError, BusyError, AlreadyHeldError)):
+            except Error as error:
+                why = error
                 break
         assert why is not None
         if timeout == 0 or not isinstance(why, (HeldError, NoQuorumError, ExpiredError)):
@@ -126,7 +129,7 @@ def any_of(locks: Sequence[AnyLock], timeout: float | None) -> Generator[AnyLock
             late = DeadlineError(str(why))
             late.attempt = type(why)
             raise late
-        yield random.uniform(0.05, 0.15)
+        await pause(random.uniform(0.05, 0.15))
 
 
 class _Item:

@@ -187,22 +187,18 @@ class Client(ClientBase[Lock, Election]):
         """Acquires one of these locks, whichever is free, and returns it: for workers that take any job.
         They are tried in a random order, again and again for up to `timeout` seconds (None: without limit;
         0: once). Locks of the list that are held are left out. Raises as Lock.acquire()."""
-        steps = any_of(locks, timeout)
-        error = None
+        async def attempt(lock: Lock) -> None:
+            lock.acquire(0)
+
+        async def pause(seconds: float) -> None:
+            time.sleep(seconds)
+
         try:
-            while True:
-                step = steps.send(error)
-                error = None
-                if isinstance(step, float):
-                    time.sleep(step)
-                    continue
-                try:
-                    step.acquire(0)
-                except Error as caught:
-                    error = caught
+            any_of(locks, timeout, attempt, pause).send(None)  # awaits nothing, so it goes to its end
         except StopIteration as stop:
             lock: Lock = stop.value
             return lock
+        raise AssertionError("any_of() has awaited something")
 
     def __enter__(self: AnyClient) -> AnyClient:
         return self

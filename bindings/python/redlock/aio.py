@@ -159,22 +159,7 @@ class Client(ClientBase[Lock, Election]):
         """Acquires one of these locks, whichever is free, and returns it: for workers that take any job.
         They are tried in a random order, again and again for up to `timeout` seconds (None: without limit;
         0: once). Locks of the list that are held are left out. Raises as Lock.acquire()."""
-        steps = any_of(locks, timeout)
-        error = None
-        try:
-            while True:
-                step = steps.send(error)
-                error = None
-                if isinstance(step, float):
-                    await asyncio.sleep(step)
-                    continue
-                try:
-                    await step.acquire(0)
-                except Error as caught:
-                    error = caught
-        except StopIteration as stop:
-            lock: Lock = stop.value
-            return lock
+        return await any_of(locks, timeout, lambda lock: lock.acquire(0), asyncio.sleep)
 
     async def _finish(self) -> None:
         await self._wait(self._close)
