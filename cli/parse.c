@@ -224,7 +224,8 @@ static int split_nodes(struct rl_args *args, const struct tool_options *options)
                        "         into ~/.config/redlock/redlock.conf or /etc/redlock.conf");
     }
     if (tool_list_split(&args->nodes) != 0) {
-        return rl_fail(RL_EXIT_USAGE, "%s: too many nodes; at most %d are named, of any sets",
+        return rl_fail(RL_EXIT_USAGE,
+                       "%s: too many nodes; at most %d can be named, and lead to all others",
                        args->nodes_from, REDLOCK_NAMED_MAX);
     }
     drop_tls(args, options);
