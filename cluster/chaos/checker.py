@@ -26,7 +26,7 @@ import windows
 from findings import APART, CAUGHT, EXPLAINED, NOTE, VIOLATION
 from history import Unusable, count
 from lanes import name_key
-from verdict import as_text
+from verdict import as_text, said
 
 HELD, VIOLATED, UNUSABLE = 0, 1, 2
 WORDS = {HELD: "held", VIOLATED: "violated", UNUSABLE: "unusable"}
@@ -83,12 +83,26 @@ def fault_table(history):
     return table
 
 
+def causes(history):
+    """Status of a refusal, or "open" -> (how often the library gave a message, the most frequent one, how
+    often that one)."""
+    total = {}
+    for story in history.clients.values():
+        for (failed, why), number in story.why.items():
+            messages = total.setdefault(failed, {})
+            messages[why] = messages.get(why, 0) + number
+    most = {failed: max(messages, key=messages.get) for failed, messages in total.items()}
+    return {failed: (sum(total[failed].values()), why, total[failed][why])
+            for failed, why in sorted(most.items())}
+
+
 def unusable_reasons(history, grants, handovers, order):
     reasons = list(history.problems)
     if history.run.get("order") and not order.judged:
         reasons.append("nobody stood in a line while no node was broken")
     if not grants or not history.holds:
         reasons.append("no lock was ever granted")
+        reasons += [said(failed, cause) for failed, cause in causes(history).items()]
     elif not handovers:
         reasons.append("no lock ever went from one client to another: nothing was put to the test")
     if history.odd.get("records of a hold that was never entered"):
@@ -139,6 +153,7 @@ def judge(history, stall_s=None, starved_s=None):
         "grants": grants, "handovers": handovers, "holds": len(history.holds),
         "attempts": sum(story.attempts for story in history.clients.values()),
         "denied": merged(story.denied for story in history.clients.values()),
+        "causes": causes(history),
         "released": merged(story.released for story in history.clients.values()),
         "permits_changed": merged(story.changes for story in history.clients.values()),
         "lost": merged(plans(story) for story in history.clients.values()),

@@ -156,7 +156,7 @@ class History:
 
 class Story:
     """The records of one client."""
-    __slots__ = ("waits", "reads", "permits", "moves", "turns", "grants", "denied", "lost",
+    __slots__ = ("waits", "reads", "permits", "moves", "turns", "grants", "denied", "why", "lost",
                  "attempts", "released", "changes", "validities")
 
     def __init__(self):
@@ -168,6 +168,7 @@ class Story:
         self.grants = []  # [(t_ns, wait_us, plan)]
         self.validities = []  # [(t_ns, when the hold's and when this request was sent, until)]
         self.denied = {}  # status -> how often
+        self.why = {}  # (status, the library's message) of a refusal or a failed open -> how often
         self.lost = []  # [(t_ns, status, plan)]
         self.attempts = 0
         self.released = {}  # status -> how often

@@ -4,7 +4,7 @@
  *                            they took place: each is one write() to a file opened with O_APPEND
  *   set-acks.log             (lock-set) one line per number whose addition was acknowledged
  *   clients/<process>.jsonl  one object per line: waits, requested places in lines, turns, grants,
- *                            refusals, losses, releases, counts
+ *                            refusals (and why, in the library's words), losses, releases, counts
  *
  * A line of the register, seven fields, and an eighth for holders of permits of a semaphore, as
  * "0,3/5", slots 0 and 3 of five:

@@ -143,11 +143,26 @@ static void renewed_cb(redlock_lock *lock, int status, void *data) {
     chaos_work_renewed(worker, status);
 }
 
+/* An attempt that the end of the wait cut short says less than the last one that it did not. */
+static int is_cut_short(const struct chaos_worker *worker) {
+    redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
+    for (size_t i = 0; redlock_lock_outcome(worker->lock, i, &outcome) == 0; i++) {
+        if (outcome.vote == REDLOCK_VOTE_PENDING) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void tell_denied(struct chaos_worker *worker, int status, uint64_t wait_us) {
+    char why[REDLOCK_MESSAGE_MAX];
     struct chaos_journal *journal = &worker->process->journal;
     struct tool_json *json = chaos_journal_begin(journal, worker->name, "denied");
-    tool_json_put(json, JSON_TEXT("resource", worker->resource),
-                  JSON_TEXT("status", redlock_err_name(status)), JSON_INT("wait_us", wait_us));
+    redlock_lock_message(worker->lock, why, sizeof(why));
+    tool_json_put(
+        json, JSON_TEXT("resource", worker->resource),
+        JSON_TEXT("status", redlock_err_name(status)), JSON_INT("wait_us", wait_us),
+        JSON_TEXT("why", worker->paused[0] != '\0' && is_cut_short(worker) ? worker->paused : why));
     chaos_journal_end(journal);
 }
 
@@ -220,6 +235,7 @@ static void worker_wait(struct chaos_worker *worker) {
     if (process->settings.max_hold_ms > 0) {
         options.max_hold_ms = process->settings.max_hold_ms;
     }
+    worker->paused[0] = '\0';
     worker->wait_ns = redlock_now_ns();
     tell_wait(worker);
     must(worker, redlock_acquire(worker->lock, &options, acquired_cb, worker), "acquire");
@@ -229,18 +245,22 @@ static void worker_wait(struct chaos_worker *worker) {
 
 static void opened_cb(redlock_client *client, int status, void *data) {
     struct chaos_worker *worker = data;
-    (void)client;
+    struct chaos_journal *journal = &worker->process->journal;
+    char why[REDLOCK_MESSAGE_MAX];
     if (worker->is_closing) {
         return;
     }
     assert(client == worker->client);
-    chaos_journal_status(&worker->process->journal, worker->name, "open", NULL,
-                         redlock_err_name(status));
+    struct tool_json *json = chaos_journal_begin(journal, worker->name, "open");
+    redlock_client_message(client, why, sizeof(why));
+    tool_json_put(json, JSON_TEXT("status", redlock_err_name(status)),
+                  JSON_IF(status != 0, JSON_TEXT("why", why)));
+    chaos_journal_end(journal);
     worker_wait(worker);
 }
 
-/* Records when a request is sent, for the validity; and where a client waits and when it has its
- * turn, for the order of service. */
+/* Records when a request is sent, for the validity; why an attempt failed; and where a client waits
+ * and when it has its turn, for the order of service. */
 static void traced(const redlock_event *event, void *data) {
     struct chaos_worker *worker = data;
     struct chaos_journal *journal = &worker->process->journal;
@@ -251,6 +271,9 @@ static void traced(const redlock_event *event, void *data) {
     if (event->type == REDLOCK_EVENT_ATTEMPT || event->type == REDLOCK_EVENT_TAKE ||
         event->type == REDLOCK_EVENT_EXTEND || event->type == REDLOCK_EVENT_UPGRADE) {
         worker->asked_ns = event->now_ns;
+    }
+    if (event->type == REDLOCK_EVENT_PAUSE) {
+        redlock_lock_message(event->lock, worker->paused, sizeof(worker->paused));
     }
     if (what == NULL) {
         return;

@@ -101,7 +101,8 @@ class Worker {
         { ttl: asked['ttl-ms'], wait: asked['wait-ms'], autoExtend: false, signal: stop.signal });
     } catch (error) {
       if (!(error instanceof RedlockError) && error !== stop.signal.reason) throw error;
-      tell(this.#name, 'denied', { status: error instanceof RedlockError ? error.code : 'ERR_CANCELED', ...about() });
+      const { code: status, message: why } = error instanceof RedlockError ? error : { code: 'ERR_CANCELED' };
+      tell(this.#name, 'denied', { status, why, ...about() });
       return;
     }
     const { token } = this.#lock;

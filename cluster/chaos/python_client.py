@@ -84,7 +84,7 @@ class Worker:
             self.journal.tell(self.name, "denied", status="ERR_CANCELED", **about)
             return
         except redlock.Error as error:
-            self.journal.tell(self.name, "denied", status=error.name, **about)
+            self.journal.tell(self.name, "denied", status=error.name, why=str(error), **about)
             return
         self.hold += 1
         self.resource, self.until_ns, self.is_inside = resource, 0, False

@@ -200,6 +200,9 @@ def read_story(history, path):
             process["leaked"] |= what == "end" and bool(event.get("leaked"))
             continue
         story = history.clients.setdefault(client, Story())
+        if event.get("why"):
+            failed = "open" if what == "open" else event.get("status")
+            count(story.why, (str(failed), str(event["why"])))
         if event.get("asked_ns"):
             if what == "grant" or client not in won:
                 won[client] = event["asked_ns"]

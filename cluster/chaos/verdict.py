@@ -60,6 +60,12 @@ def about_run(verdict):
                "up to a ttl afterwards included")
 
 
+def said(failed, cause):
+    """Why acquires or opens failed, in the library's words."""
+    number, why, of_them = cause
+    return f"{failed}, {of_them} times of {number}: {why}"
+
+
 def about_work(verdict):
     waits = verdict["wait_us"]
     yield (f"{plural(verdict['grants'], 'grant')} ({verdict['attempts']} attempts, "
@@ -74,6 +80,8 @@ def about_work(verdict):
     for title, counts in titles:
         told = ", ".join(f"{what} {number}" for what, number in counts.items())
         yield f"{title}: {told or 'never'}"
+        if title == "refused":
+            yield from (f"  {said(*cause)}" for cause in verdict["causes"].items())
     share = verdict["quorum_ms"] / max(1, verdict["seconds"] * 1000)
     yield f"a quorum was up {min(1, share):.1%} of the time; meanwhile, at the longest,"
     yield f"  a lock that was wanted and free was not granted for {verdict['idle_ms'] / 1000:.2f} s"

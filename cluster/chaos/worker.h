@@ -43,8 +43,9 @@ struct chaos_worker {
     int reads;       /* it waits for the lock, or has it, as a reader */
     int32_t permits; /* that it waits for, or has some of; 0: it is no semaphore */
     int32_t take;
-    int index;        /* of the resource */
-    uint64_t wait_ns; /* when the wait for the lock began */
+    int index;                        /* of the resource */
+    uint64_t wait_ns;                 /* when the wait for the lock began */
+    char paused[REDLOCK_MESSAGE_MAX]; /* why its last attempt failed, if it pauses after one */
 
     /* One hold. It begins with the grant and ends with exit or lost. */
     int is_working;

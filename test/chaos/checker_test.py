@@ -901,6 +901,17 @@ class Records(Case):
         run.story(20, "c1.1", "denied", resource="chaos-1", status="ERR_NO_QUORUM")
         self.expect(run, UNUSABLE)
 
+    def test_no_grant_and_why(self):
+        """The reader is told the message that most clients got, of each way to fail."""
+        run = Run()
+        for ms, client, why in ((20, "c1.1", "n1: rare"), (30, "c2.1", "n1: full"), (40, "c3.1", "n1: full")):
+            run.story(ms - 15, client, "open", status="ERR_NO_QUORUM", why=f"{client} is not up")
+            run.story(ms - 10, client, "wait", resource="chaos-1")
+            run.story(ms, client, "denied", resource="chaos-1", status="ERR_DEADLINE", why=why)
+        verdict = self.expect(run, UNUSABLE)
+        self.assertEqual(verdict["reasons"][1:], ["ERR_DEADLINE, 2 times of 3: n1: full",
+                                                  "open, 1 times of 3: c1.1 is not up"])
+
     def test_no_contention(self):
         run = Run()
         run.usual(clients=("c1.1",))
@@ -1004,12 +1015,13 @@ class Counts(Case):
         run.story(9300, "c1.1", "lost", status="ERR_EXPIRED", plan="outlast")
         run.story(9310, "c1.1", "lost", status="ERR_EXPIRED", plan="short")
         run.story(9320, "c2.1", "lost", status="ERR_LOST", plan="outlast")
-        run.story(9330, "c2.1", "denied", status="ERR_HELD")
+        run.story(9330, "c2.1", "denied", status="ERR_HELD", why="n1: held")
         verdict = self.expect(run, SAFE)
         self.assertEqual(verdict["attempts"], 57)
         self.assertEqual(verdict["extended"], 2)
         self.assertEqual(verdict["lost"], {"ERR_EXPIRED": 1, "ERR_LOST": 1, "on purpose": 1})
         self.assertEqual(verdict["denied"], {"ERR_HELD": 1})
+        self.assertIn("  ERR_HELD, 1 times of 1: n1: held", verdict["summary"])
         self.assertEqual(verdict["clients"]["c1.1"]["lost"], 2)
         self.assertEqual(verdict["wait_us"]["p50"], 5000)
 
