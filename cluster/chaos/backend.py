@@ -21,11 +21,13 @@ CERTIFICATES_SH = Path(__file__).resolve().parent.parent / "certificates.sh"
 
 
 class Backend(ABC):
-    """cannot: unsupported faults, and why. with_tls: clients speak TLS to the nodes."""
+    """cannot: unsupported faults, and why. with_tls: clients speak TLS to the nodes. with_proxy:
+    local nodes are behind one, which is slower than they are: on a busy machine its delay counts."""
 
     name = ""
     cannot: dict[str, str] = {}
     with_tls = False
+    with_proxy = True
 
     def __init__(self, work: Path, count: int, clock_library: Path) -> None:
         self.work = work

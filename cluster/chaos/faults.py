@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Fault:
-    """One entry of the catalogue. state: as in events.jsonl; for_ttl: shortest and longest."""
+    """One entry of the catalogue. state: as in events.jsonl; for_ttl: shortest and longest.
+    needs_proxy: of local nodes: it is done to the path; or nobody listens on the node's port, to which a
+    client could connect from this very port then."""
 
     name: str
     text: str
@@ -21,6 +23,7 @@ class Fault:
     for_ttl: tuple[float, float] = (0.5, 3.0)
     target: str = "node"
     guarded: bool = False
+    needs_proxy: bool = False
 
     def excuses(self, guard: str, faults: tuple[str, ...]) -> bool:
         """Whether this fault may explain an overlap in a run of these faults. A client that was
@@ -31,7 +34,7 @@ class Fault:
 
 
 _ALL = (
-    Fault("sigkill", "SIGKILL; the node comes back with its data (AOF)", "down"),
+    Fault("sigkill", "SIGKILL; the node comes back with its data (AOF)", "down", needs_proxy=True),
     Fault(
         "sigkill-empty",
         "SIGKILL; the node comes back at once, without its data",
@@ -39,25 +42,32 @@ _ALL = (
         breaks=True,
         guarded=True,
         for_ttl=(0.05, 0.3),
+        needs_proxy=True,
     ),
     Fault(
         "sigkill-late",
         "SIGKILL; the node comes back without its data, but not before the ttl is over",
         "down",
         for_ttl=(1.2, 2.0),
+        needs_proxy=True,
     ),
     Fault("sigstop", "SIGSTOP for longer than the ttl, then SIGCONT", "paused", for_ttl=(1.2, 3.0)),
-    Fault("partition", "nothing passes between the clients and the node", "cut"),
-    Fault("partition-in", "requests to the node are lost, its answers are not", "cut"),
-    Fault("partition-out", "answers of the node are lost, requests are not", "cut"),
+    Fault("partition", "nothing passes between the clients and the node", "cut", needs_proxy=True),
+    Fault(
+        "partition-in", "requests to the node are lost, its answers are not", "cut", needs_proxy=True
+    ),
+    Fault(
+        "partition-out", "answers of the node are lost, requests are not", "cut", needs_proxy=True
+    ),
     Fault(
         "reset",
         "connections to the node are reset, again and again",
         "slow",
         for_ttl=(0.1, 0.6),
+        needs_proxy=True,
     ),
-    Fault("delay", "the node's answers come late", "slow"),
-    Fault("loss", "packets to and from the node are lost at random", "slow"),
+    Fault("delay", "the node's answers come late", "slow", needs_proxy=True),
+    Fault("loss", "packets to and from the node are lost at random", "slow", needs_proxy=True),
     Fault("client-pause", "CLIENT PAUSE ALL: commands wait in the node", "paused"),
     Fault("script-flush", "SCRIPT FLUSH: the node forgets the release script", for_ttl=(0.1, 0.2)),
     Fault("flushall", "FLUSHALL: the node forgets its keys", breaks=True, for_ttl=(0.1, 0.2)),
@@ -69,6 +79,7 @@ _ALL = (
         breaks=True,
         guarded=True,
         for_ttl=(0.1, 0.3),
+        needs_proxy=True,
     ),
     Fault("clock-step", "the node's clock jumps ahead by more than the ttl", "up", breaks=True),
     Fault("clock-back", "the node's clock jumps back, and ahead again later", "up", breaks=True),

@@ -1,8 +1,10 @@
-"""The local backend: redis-server processes of this machine behind a proxy, without privileges.
+"""The local backend: redis-server processes of this machine, without privileges; behind a proxy where
+a fault of the run needs one.
 
 Happy path: each server listens on a port that the system chose, clients know the proxy's port. So
-the proxy can cut, delay and reset, and can put a replica behind the same address. With TLS it leads
-to a second port of each server, which has a certificate for this address. Failure modes: if another
+the proxy can cut, delay and reset, and can put a replica behind the same address. Without a proxy they
+know the server's. With TLS this is a second port of each server, which has a certificate for this
+address. Failure modes: if another
 process takes a port between choosing and listening, start() tries another one.
 """
 
@@ -14,7 +16,7 @@ from pathlib import Path
 from clock import Clock
 from node import Node
 from process import ProcessBackend, RedisProcess, find_redis_server
-from proxy_control import Proxy, ProxyNetwork
+from proxy_control import NoProxy, Proxy, ProxyNetwork
 from server import ChaosError, Server
 
 HOST = "127.0.0.1"
@@ -54,7 +56,7 @@ class LocalBackend(ProcessBackend):
 
     def __init__(self, work: Path, count: int, clock_library: Path) -> None:
         super().__init__(work, count, clock_library)
-        self._proxy: Proxy | None = None
+        self._proxy: Proxy | NoProxy | None = None
 
     def check(self) -> None:
         find_redis_server()
@@ -70,7 +72,8 @@ class LocalBackend(ProcessBackend):
             clocks[name] = Clock(self.work / name / "clock")
             host, port = self.launch(name).client_address()
             upstreams[name] = f"{host}:{port}"
-        self._proxy = Proxy(upstreams, self.work / "proxy.log")
+        log = self.work / "proxy.log"
+        self._proxy = Proxy(upstreams, log) if self.with_proxy else NoProxy(upstreams)
         for server in self._servers:
             url = self.url(HOST, self._proxy.ports[server.name])
             network = ProxyNetwork(self._proxy, server.name)

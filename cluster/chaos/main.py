@@ -73,6 +73,7 @@ def complete(asked: Namespace, backend: Backend) -> None:
     """What follows from the options: it is asked from here on, too."""
     asked.scenario = choose(asked, backend)
     asked.workload = asked.workload or asked.scenario.workload
+    backend.with_proxy = asked.scenario.needs_proxy
     if (asked.python or asked.node) and asked.workload == "permits":
         raise ChaosError("--python, --node: their clients know no permits")
     if asked.scenario.changes:

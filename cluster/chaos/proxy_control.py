@@ -68,10 +68,24 @@ class Proxy:
         return ChaosError(f"the proxy ended:\n{self._log.read_text(errors='replace')[-2000:]}")
 
 
+class NoProxy:
+    """The clients reach the servers themselves: nothing can be done to the path."""
+
+    def __init__(self, upstreams: dict[str, str]) -> None:
+        self.ports = {name: int(address.rsplit(":", 1)[1]) for name, address in upstreams.items()}
+
+    def change(self, node: str, **settings: object) -> None:
+        if settings != WHOLE:
+            raise ChaosError(f"{node} is behind no proxy: needs_proxy in faults.py is wrong")
+
+    def close(self) -> None:
+        pass
+
+
 class ProxyNetwork(Network):
     """One node's link of a Proxy."""
 
-    def __init__(self, proxy: Proxy, node: str) -> None:
+    def __init__(self, proxy: Proxy | NoProxy, node: str) -> None:
         self._proxy = proxy
         self._node = node
 

@@ -39,6 +39,10 @@ class Scenario:
         """The nodes are a set, and as many again are there to take their places."""
         return any(CATALOGUE[name].target == "set" for name in self.faults)
 
+    @property
+    def needs_proxy(self) -> bool:
+        return any(CATALOGUE[name].needs_proxy for name in self.faults)
+
     def breaks(self, guard: str) -> list[str]:
         return [name for name in self.faults if CATALOGUE[name].excuses(guard, self.faults)]
 

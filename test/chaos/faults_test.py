@@ -334,6 +334,25 @@ class Faults(unittest.TestCase):
                 if server is not self.node.server:
                     self.backend.forget(server)
 
+    @unittest.skipUnless(BACKEND == "local", "only local nodes may be behind a proxy")
+    def test_without_a_proxy(self):
+        """Clients reach the server itself, and what would need a proxy is refused."""
+        work = Path(tempfile.mkdtemp(prefix="redlock-faults."))
+        self.addCleanup(shutil.rmtree, work)
+        backend = LocalBackend(work, 1, CLOCK)
+        backend.with_proxy = False
+        self.addCleanup(backend.close)
+        backend.start()
+        (node,) = backend.nodes
+        self.assertEqual(node.url, "redis://{}:{}".format(*node.server.address))
+        with Client(node) as client:
+            self.assertEqual(client.ask("PING"), "+PONG")
+        for name in sorted(name for name, fault in CATALOGUE.items() if fault.needs_proxy):
+            if CATALOGUE[name].state != "down":
+                with self.subTest(name), self.assertRaisesRegex(ChaosError, "behind no proxy"):
+                    next(inject(Step(1, 0, name, "n1", 100, 1), node))
+        node.heal()
+
     def test_zz_every_fault_of_a_node_was_tried(self):
         self.assertEqual(tested, {n for n, fault in CATALOGUE.items() if fault.target == "node"})
 
