@@ -14,6 +14,7 @@ A negative control (a run with a lock that is wrong on purpose) must end with 1.
 import argparse
 import json
 import sys
+from bisect import bisect_left
 from pathlib import Path
 
 import leftovers
@@ -156,6 +157,7 @@ def judge(history, stall_s=None, starved_s=None):
         "causes": causes(history),
         "released": merged(story.released for story in history.clients.values()),
         "permits_changed": merged(story.changes for story in history.clients.values()),
+        "changes": change_table(history),
         "lost": merged(plans(story) for story in history.clients.values()),
         "extended": sum(len(hold.renewals) - 1 for hold in history.holds if hold.renewals),
         "acks": sum(len(acks) for acks in history.acks.values()),
@@ -184,6 +186,25 @@ def plans(story):
         on_purpose = plan == "outlast" and status in ("ERR_EXPIRED", "ERR_MAX_HOLD")
         count(losses, "on purpose" if on_purpose else status)
     return losses
+
+
+def change_table(history):
+    """Of each kind of change of the set how many were done and taken back; and the grants in a second during
+    them, and in the rest of the time. None if the set was not to be changed."""
+    if not history.run.get("changes"):
+        return None
+    told = spans.union((fault.begin_ns, fault.end_ns or history.end_ns)
+                       for fault in history.faults if fault.name == "change")
+    whole = [(history.begin_ns, history.end_ns)]
+    grants = sorted(t_ns for story in history.clients.values() for t_ns, _, _ in story.grants)
+    rates = []
+    for part in (spans.intersect(whole, told), spans.without(whole, told)):
+        number = sum(bisect_left(grants, end) - bisect_left(grants, begin) for begin, end in part)
+        rates.append(round(number / max(1e-9, spans.total(part) / 1e9), 1))
+    kinds = {}
+    for kind, done in history.changes:
+        kinds.setdefault(kind, {"done": 0, "taken back": 0})["done" if done else "taken back"] += 1
+    return {"kinds": kinds, "grants_s": rates[0], "grants_s_otherwise": rates[1]}
 
 
 def merged(counts):

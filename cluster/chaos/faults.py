@@ -109,7 +109,7 @@ _ALL = (
     ),
     Fault(
         "change",
-        "the set gets other nodes; its administrators are killed, and others resume or abort",
+        "the set gets other nodes, or is one of several; its administrators are killed, others resume or abort",
         for_ttl=(1.0, 4.0),
         target="set",
     ),

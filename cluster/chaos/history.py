@@ -99,6 +99,8 @@ class History:
         self.states = {}  # node -> [(t_ns, state)]
         self.samples = {}  # node or process -> [(t_ns, rss_kb, fds)]
         self.orphans = []
+        self.members = []  # [(t_ns, the nodes of each set from then on)], where they are changed
+        self.changes = []  # [(kind, was it done)]
         self.clients = {}  # client -> Story
         self.processes = {}  # process -> {"first", "last", "ended", "leaked"}
         self.acks = {}  # resource -> {number: (t_ns, client)}
@@ -146,9 +148,20 @@ class History:
                            for (begin, state), end in zip(told, ends) if state in states)
 
     def quorum_spans(self):
-        """When a quorum of the nodes was up."""
-        return spans.at_least([self.node_spans(node, "up") for node in self.run["nodes"]],
-                              int(self.run["quorum"]))
+        """When a quorum of the nodes was up; where there are sets, of each: of the old and of the new ones
+        during a change. So some resource may have had a quorum in the rest of the time."""
+        up = {node: self.node_spans(node, "up") for node in self.run["nodes"]}
+        if not self.members:
+            return spans.at_least(list(up.values()), int(self.run["quorum"]))
+        begins = [self.begin_ns, *(t_ns for t_ns, _ in self.members[1:]), self.end_ns]
+        result = []
+        for begin, end, (_, sets) in zip(begins, begins[1:], self.members):
+            whole = [(begin, end)]
+            for members in sets:
+                whole = spans.intersect(whole, spans.at_least(
+                    [up[node] for node in members], len(members) // 2 + 1))
+            result += whole
+        return spans.union(result)
 
     def odd_one(self, what):
         self.odd[what] = self.odd.get(what, 0) + 1

@@ -1,9 +1,10 @@
 """The set of the nodes, changed under load by `redlock set`, whose administrators are killed.
 
 Happy path: make() gives the first nodes a configuration; change() is one change, from the members
-that the nodes name to others, of all nodes and of one more and one less in turn. As long as the
-fault lasts, administrators are killed at a random moment and others resume or abort; then one is
-left alone until all nodes agree. Failure modes: an administrator who was not killed fails with a
+that the nodes name to the next of STEPS: all other nodes, a second set and back, 5 to 3 nodes, three
+sets and back, 3 to 5. As long as the fault lasts, administrators are killed at a random moment and
+others resume or abort; then one is left alone until all nodes agree. What is recorded, as "members":
+the nodes of each set, of the old and of the new ones during a change. Failure modes: an administrator who was not killed fails with a
 status that too few nodes do not explain, or the nodes do not agree in the end: ChaosError.
 """
 
@@ -19,20 +20,28 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from node import Node
+from record import Record, now_ns
 from server import ChaosError
 
 AGREE_TIMEOUT_S = 30.0
 HELD, NO_QUORUM = 1, 75  # exit statuses: another change was decided; too few nodes answered
 ABORTS = 5  # one in so many that follow a killed one
+NEW_SET = 3  # nodes
+ALL, FEWER, MORE = "all nodes", "fewer nodes", "more nodes"
+SET_MORE, SET_LESS = "one set more", "one set less"
+STEPS = (ALL, SET_MORE, SET_LESS, FEWER, SET_MORE, SET_MORE, SET_LESS, SET_LESS, MORE)
+
+Sets = dict[str, list[str]]  # by name; a single one is "first"
 
 
 class Members:
     """One change at a time uses it."""
 
-    def __init__(self, asked: Namespace, nodes: Sequence[Node], folder: Path) -> None:
+    def __init__(self, asked: Namespace, nodes: Sequence[Node], record: Record) -> None:
         self._asked = asked
         self._nodes = nodes
-        self._log = folder / "set.log"
+        self._record = record
+        self._log = record.folder / "set.log"
         self._turn = 0
 
     def _command(self, words: Sequence[str]) -> list[str]:
@@ -56,35 +65,62 @@ class Members:
         words = ["init", "--yes"]
         if self._start(words).wait(AGREE_TIMEOUT_S) != 0:
             raise self._failed(words, "failed")
+        self._record_sets([node.name for node in self._nodes[: self._asked.nodes]])
 
-    def _show(self) -> tuple[int, list[str]]:
+    def _record_sets(self, *sets: list[str], **more: object) -> None:
+        self._record.event(now_ns(), "members", sets=sets, **more)
+
+    def _show(self) -> tuple[int, Sets]:
         """Its exit status, and the members by name."""
         shown = subprocess.run(self._command(["show", "--json"]), capture_output=True, check=False)
         try:
-            urls = json.loads(shown.stdout).get("nodes", [])
+            said = json.loads(shown.stdout)
         except ValueError:
-            urls = []
-        return shown.returncode, [node.name for node in self._nodes if node.url in urls]
+            said = {}
+        sets = said.get("sets") or [{"name": "first", "nodes": said.get("nodes", [])}]
+        return shown.returncode, {one["name"]: self._names(one["nodes"]) for one in sets}
 
-    def _wanted(self, now: list[str], draw: random.Random) -> list[str]:
-        """All others; then two less; then two more."""
-        others = [node.name for node in self._nodes if node.name not in now]
+    def _names(self, members: list[str]) -> list[str]:
+        """Of URLs, or names: in the order of the nodes."""
+        return [node.name for node in self._nodes if node.name in members or node.url in members]
+
+    def _next(self, now: Sets, draw: random.Random) -> tuple[str, Sets, list[str]]:
+        """The next of the steps that can be made: what it is, the sets after it, the words for it."""
+        spare = self._names([node.name for node in self._nodes if node.name not in sum(now.values(), [])])
         count = self._asked.nodes
-        if self._turn % 3 == 0:
-            wanted = draw.sample(others, count)
-        elif self._turn % 3 == 1:
-            wanted = draw.sample(now, max(1, count - 2))
-        else:
-            wanted = now + draw.sample(others, min(len(others), count - len(now)))
-        return [node.name for node in self._nodes if node.name in wanted]
+        first = next(iter(now.values()))
+        while True:
+            kind = STEPS[self._turn % len(STEPS)]
+            wanted = first
+            if kind == SET_MORE and len(spare) >= min(NEW_SET, count):
+                name = f"s{self._turn}"
+                wanted = self._names(draw.sample(spare, min(NEW_SET, count)))
+                return kind, {**now, name: wanted}, ["add-set", "--yes", name, *self._urls(wanted)]
+            if kind == SET_LESS and len(now) > 1:
+                least = min(len(nodes) for nodes in now.values())
+                name = draw.choice(sorted(name for name in now if len(now[name]) == least))
+                left = {other: nodes for other, nodes in now.items() if other != name}
+                return kind, renamed(left), ["remove-set", "--yes", name]
+            if kind == ALL and len(spare) >= count:
+                wanted = self._names(draw.sample(spare, count))
+            elif kind == FEWER and len(first) == count:
+                wanted = self._names(draw.sample(first, max(1, count - 2)))
+            elif kind == MORE and len(first) < count:
+                wanted = self._names(first + draw.sample(spare, count - len(first)))
+            if wanted != first and len(now) == 1:
+                return kind, {"first": wanted}, ["resize", "--yes", *self._urls(wanted)]
+            self._turn += 1
+
+    def _urls(self, names: list[str]) -> list[str]:
+        return [node.url for node in self._nodes if node.name in names]
 
     def change(self, for_s: float, draw: random.Random, stop: threading.Event) -> str:
         """What was done, for the record."""
         _, before = self._show()
-        wanted = self._wanted(before, draw)
-        urls = [node.url for node in self._nodes if node.name in wanted]
+        kind, wanted, words = self._next(before, draw)
+        self._record_sets(*before.values(), *wanted.values())
+        killed, aborts = 0, 0
         until_s = time.monotonic() + for_s
-        words, killed, aborts = ["resize", "--yes", *urls], 0, 0
         while time.monotonic() < until_s and not stop.is_set():
             alive_s = draw.uniform(0, 3 * self._asked.ttl_ms / 1000)
             if not self._dies(words, min(alive_s, until_s - time.monotonic())):
@@ -97,7 +133,8 @@ class Members:
         if after not in (before, wanted):
             raise self._failed(words, f"the members are {after}")
         self._turn += after == wanted
-        return (f"{', '.join(before)} to {', '.join(wanted)}: {killed} administrators killed, "
+        self._record_sets(*after.values(), kind=kind, done=after == wanted)
+        return (f"{kind}: {told(before)} to {told(wanted)}: {killed} administrators killed, "
                 f"{aborts} who aborted; {'done' if after == wanted else 'taken back'}")
 
     def _dies(self, words: list[str], alive_s: float) -> bool:
@@ -113,7 +150,7 @@ class Members:
             raise self._failed(words, f"status {status}")
         return False
 
-    def _settle(self, stop: threading.Event) -> list[str]:
+    def _settle(self, stop: threading.Event) -> Sets:
         """Resumes until all nodes agree, and says on whom."""
         until_s = time.monotonic() + AGREE_TIMEOUT_S
         while time.monotonic() < until_s:
@@ -123,3 +160,12 @@ class Members:
                 return members
             stop.wait(0.1)
         raise self._failed(["show"], "the nodes do not agree")
+
+
+def renamed(sets: Sets) -> Sets:
+    """The last set that is left loses its name."""
+    return sets if len(sets) > 1 else {"first": next(iter(sets.values()))}
+
+
+def told(sets: Sets) -> str:
+    return " and ".join(" ".join(nodes) for nodes in sets.values())

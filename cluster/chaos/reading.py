@@ -63,6 +63,10 @@ def read_events(history):
         elif what == "sample":
             history.samples.setdefault(event.get("node") or event.get("client"), []).append(
                 (event["t_ns"], event.get("rss_kb"), event.get("fds")))
+        elif what == "members":
+            history.members.append((event["t_ns"], event.get("sets") or []))
+            if event.get("kind"):
+                history.changes.append((str(event["kind"]), bool(event.get("done"))))
         elif what == "orphan":
             history.orphans.append(event)
         elif what == "error":

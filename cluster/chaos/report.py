@@ -57,7 +57,8 @@ def banner(verdict):
 
 def about(verdict):
     run = verdict["run"]
-    parts = [f"{len(run['nodes'])} nodes, quorum {run['quorum']}",
+    quorum = "of each set a quorum" if run.get("changes") else f"quorum {run['quorum']}"
+    parts = [f"{len(run['nodes'])} nodes, {quorum}",
              f"{len(verdict['clients'])} clients", f"ttl {run['ttl_ms']} ms"]
     for name in ("backend", "scenario", "seed", "workload", "guard", "control"):
         if run.get(name) not in (None, ""):

@@ -81,7 +81,7 @@ class Run:
         self._started_ns = now_ns()
         self._write_settings(None)
         urls = [node.url for node in self.backend.nodes]
-        self._members = Members(self.asked, self.backend.nodes, self.folder)
+        self._members = Members(self.asked, self.backend.nodes, self.record)
         if self.asked.scenario.changes:
             self._members.make()
         self._clients = Clients(self.asked, urls[: self.asked.nodes], self.folder)

@@ -108,7 +108,7 @@ _ALL = (
     ),
     Scenario(
         "members",
-        "the set gets other nodes, all or some; its administrators and clients are killed",
+        "the set gets other nodes, and more sets; its administrators and clients are killed",
         ("change", "client-kill"),
     ),
     # Faults that Redlock does not claim to survive, on as many nodes as it takes to show it.

@@ -47,8 +47,9 @@ def about_run(verdict):
     processes = {client.split(".")[0] for client in verdict["clients"]}
     clients = (f"{plural(len(verdict['clients']), 'client')} in "
                f"{plural(len(processes), 'process', 'processes')}")
+    quorum = "of each set a quorum" if run.get("changes") else f"quorum {run['quorum']}"
     scenario = f", scenario {run['scenario']}" if run.get("scenario") else ""
-    yield (f"{verdict['seconds']:.0f} s on {len(run['nodes'])} nodes (quorum {run['quorum']}, "
+    yield (f"{verdict['seconds']:.0f} s on {len(run['nodes'])} nodes ({quorum}, "
            f"backend {run.get('backend', '?')}), {clients}, ttl {run['ttl_ms']} ms, seed "
            f"{run.get('seed', '?')}{scenario}")
     faults = ", ".join(f"{name} {row['count']}{'*' if row['breaks'] else ''}"
@@ -95,6 +96,17 @@ def about_work(verdict):
                f"{plural(verdict['overtaken_apart'], 'time')} somebody in the line of another node")
 
 
+def about_changes(verdict):
+    changes = verdict["changes"]
+    if changes is None:
+        return
+    kinds = [f"{kind} {row['done']}" + (f" (and {row['taken back']} taken back)" if row["taken back"] else "")
+             for kind, row in changes["kinds"].items()]
+    yield f"changes of the set: {', '.join(kinds) or 'none'}"
+    yield (f"  {changes['grants_s']} grants a second during them, {changes['grants_s_otherwise']} in the rest "
+           "of the time")
+
+
 def about_findings(verdict):
     signs = {VIOLATION: "!", EXPLAINED: "~", APART: "~", NOTE: " "}
     for finding in verdict["findings"]:
@@ -118,6 +130,6 @@ def as_text(verdict):
     first, second = headline(verdict)
     lines = [first, f"  {second}"]
     lines += [f"  {reason}" for reason in verdict["reasons"]]
-    lines += ["", *about_run(verdict), "", *about_work(verdict), "", "What was looked for:"]
+    lines += ["", *about_run(verdict), "", *about_work(verdict), *about_changes(verdict), "", "What was looked for:"]
     lines += about_findings(verdict)
     return lines

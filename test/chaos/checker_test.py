@@ -433,6 +433,17 @@ class Liveness(Case):
         run.hold("c4.1", 2150, 2200, resource="chaos-2", waited_ms=950)
         self.assertEqual(self.expect(run, SAFE)["idle_ms"], 50)
 
+    def test_each_set_needs_a_quorum(self):
+        """n1 and n2 are down from 1 s on. Their set has no quorum until n3, n4 and n5 are alone in it."""
+        run = Run(changes=True)
+        run.usual()
+        run.fault("change", 2000, 4000)
+        for ms, sets in ((10, ["123"]), (2000, ["123", "345"]), (4000, ["345"])):
+            run.event(ms, "members", sets=[[f"n{i}" for i in members] for members in sets])
+        for node in ("n1", "n2"):
+            run.state(1000, node, "down")
+        self.assertEqual(self.expect(run, SAFE)["quorum_ms"], 7000)
+
     def test_usual_limit(self):
         """10 s and three ttl."""
         for pause_ms, status, found in ((12_500, SAFE, {}), (13_500, VIOLATED, {"stall": 1})):
@@ -933,6 +944,18 @@ class Records(Case):
         run = Run(changes=True)
         run.usual()
         self.expect(run, UNUSABLE)
+
+    def test_changes_of_the_set(self):
+        run = Run(changes=True)
+        run.usual()  # ten grants a second
+        for ms, done in ((1000, True), (2000, False), (3000, True)):
+            run.fault("change", ms, ms + 500)
+            run.event(ms, "members", sets=[["n1", "n2", "n3"], ["n4", "n5"]])
+            run.event(ms + 500, "members", sets=[["n1", "n2", "n3"]], kind="one set less", done=done)
+        self.expect(run, SAFE)
+        self.assertEqual(self.verdict["changes"], {"kinds": {"one set less": {"done": 2, "taken back": 1}},
+                                                   "grants_s": 10.0, "grants_s_otherwise": 9.9})
+        self.assertIn("changes of the set: one set less 2 (and 1 taken back)", self.verdict["summary"])
 
     def test_exit_that_nobody_entered(self):
         run = Run()

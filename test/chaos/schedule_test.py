@@ -4,9 +4,11 @@ says.
     schedule_test.py ROOT [SCENARIO...]     SCENARIO: those that the suite runs
 """
 import os
+import random
 import secrets
 import sys
 import unittest
+from argparse import Namespace
 from pathlib import Path
 
 ROOT = Path(sys.argv[1])
@@ -14,6 +16,7 @@ sys.path[:0] = [str(ROOT / "cluster" / "chaos"), str(ROOT / "test" / "chaos")]
 
 import tap
 from faults import CATALOGUE, COMMON, parse
+from members import FEWER, MORE, SET_LESS, SET_MORE, STEPS, Members
 from scenarios import MINORITY, SCENARIOS
 from schedule import CALM_MS, ORDER_CALM_MS, Plan, plan
 
@@ -123,6 +126,30 @@ class Schedule(unittest.TestCase):
         self.assertEqual(parse("sigstop, oom,sigstop"), ["sigstop", "oom"])
         with self.assertRaisesRegex(ValueError, "no fault 'sigstopp'"):
             parse("sigstop,sigstopp")
+
+    def test_a_set_goes_through_every_step(self):
+        """Whatever is drawn, a node is in one set, and there are one to three of at most as many nodes."""
+        for count, seed in ((count, seed) for count in (1, 3, 5, 7) for seed in SEEDS[:25]):
+            nodes = [Namespace(name=f"n{i}", url=f"redis://{i}") for i in range(1, 2 * count + 1)]
+            members = Members(Namespace(nodes=count), nodes, Namespace(folder=Path()))
+            sets = {"first": [node.name for node in nodes[:count]]}
+            kinds, most = set(), 0
+            draw = random.Random(seed)
+            for _ in range(30):
+                kind, after, words = members._next(sets, draw)
+                members._turn += 1
+                told = f"{count} nodes, seed {seed}: {sets} to {after} by {words}"
+                self.assertNotEqual(after, sets, told)
+                self.assertEqual(len(after) - len(sets), {SET_MORE: 1, SET_LESS: -1}.get(kind, 0), told)
+                both = sum(after.values(), [])
+                self.assertEqual(len(both), len(set(both)), told)
+                self.assertTrue(all(1 <= len(one) <= count for one in after.values()), told)
+                sets = after
+                kinds.add(kind)
+                most = max(most, len(sets))
+            self.assertEqual(most, 3 if count >= 5 else 2, told)
+            # Of three nodes one is left, and its set is the smaller one.
+            self.assertEqual(set(STEPS) - kinds, {1: {FEWER, MORE}, 3: {MORE}}.get(count, set()), told)
 
     def test_the_suite_runs_every_scenario(self):
         self.assertEqual(set(sys.argv[2:]) | {"members"},  # which needs redlock(1)
