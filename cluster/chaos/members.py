@@ -31,7 +31,7 @@ ALL, FEWER, MORE = "all nodes", "fewer nodes", "more nodes"
 SET_MORE, SET_LESS = "one set more", "one set less"
 STEPS = (ALL, SET_MORE, SET_LESS, FEWER, SET_MORE, SET_MORE, SET_LESS, SET_LESS, MORE)
 
-Sets = dict[str, list[str]]  # by name; a single one is "first"
+Sets = dict[str, list[str]]  # by name; that of a single one is not shown
 
 
 class Members:
@@ -77,7 +77,7 @@ class Members:
             said = json.loads(shown.stdout)
         except ValueError:
             said = {}
-        sets = said.get("sets") or [{"name": "first", "nodes": said.get("nodes", [])}]
+        sets = said.get("sets") or [{"name": "", "nodes": said.get("nodes", [])}]
         return shown.returncode, {one["name"]: self._names(one["nodes"]) for one in sets}
 
     def _names(self, members: list[str]) -> list[str]:
@@ -100,7 +100,7 @@ class Members:
                 least = min(len(nodes) for nodes in now.values())
                 name = draw.choice(sorted(name for name in now if len(now[name]) == least))
                 left = {other: nodes for other, nodes in now.items() if other != name}
-                return kind, renamed(left), ["remove-set", "--yes", name]
+                return kind, left, ["remove-set", "--yes", name]
             if kind == ALL and len(spare) >= count:
                 wanted = self._names(draw.sample(spare, count))
             elif kind == FEWER and len(first) == count:
@@ -108,7 +108,7 @@ class Members:
             elif kind == MORE and len(first) < count:
                 wanted = self._names(first + draw.sample(spare, count - len(first)))
             if wanted != first and len(now) == 1:
-                return kind, {"first": wanted}, ["resize", "--yes", *self._urls(wanted)]
+                return kind, {"": wanted}, ["resize", "--yes", *self._urls(wanted)]
             self._turn += 1
 
     def _urls(self, names: list[str]) -> list[str]:
@@ -130,12 +130,13 @@ class Members:
             aborts += is_aborted
             words = ["abort"] if is_aborted else ["resume"]
         after = self._settle(stop)
-        if after not in (before, wanted):
+        is_done = sorted(after.values()) == sorted(wanted.values())
+        if not is_done and sorted(after.values()) != sorted(before.values()):
             raise self._failed(words, f"the members are {after}")
-        self._turn += after == wanted
-        self._record_sets(*after.values(), kind=kind, done=after == wanted)
+        self._turn += is_done
+        self._record_sets(*after.values(), kind=kind, done=is_done)
         return (f"{kind}: {told(before)} to {told(wanted)}: {killed} administrators killed, "
-                f"{aborts} who aborted; {'done' if after == wanted else 'taken back'}")
+                f"{aborts} who aborted; {'done' if is_done else 'taken back'}")
 
     def _dies(self, words: list[str], alive_s: float) -> bool:
         """False: it had ended before."""
@@ -160,11 +161,6 @@ class Members:
                 return members
             stop.wait(0.1)
         raise self._failed(["show"], "the nodes do not agree")
-
-
-def renamed(sets: Sets) -> Sets:
-    """The last set that is left loses its name."""
-    return sets if len(sets) > 1 else {"first": next(iter(sets.values()))}
 
 
 def told(sets: Sets) -> str:
