@@ -285,7 +285,8 @@ REDLOCK_API int redlock_client_options_init(redlock_client_options *options, siz
  * (examples/epoll.c). options: not NULL, copied. on_open: may be NULL; it runs once, when a quorum
  * of nodes is up and the grace period of 50 ms for the remaining nodes to connect is over, or each
  * node has succeeded or failed once, or connect_timeout_ms has passed:
- *     0                       a quorum of nodes is up and may vote; of several sets, of each
+ *     0                       a quorum of nodes is up and may vote; of several sets, of at least
+ *                             one: locks of a set without one fail with NO_QUORUM meanwhile
  *     REDLOCK_ERR_NO_QUORUM   it is not up, or may not vote (redlock_client_message() says why, and
  *                             until when). The client keeps connecting and may be used; it must
  *                             be closed in any case.

@@ -149,8 +149,8 @@ static bool run_queries(redlock_client *client) {
 
 /* -- Opening and closing -- */
 
-/* A client is open when as many nodes have connected as will, or time is up. True: on_open is to
- * run with this status. */
+/* A client is open when as many nodes have connected as will, or time is up. Sets without a majority
+ * fail their own locks only. True: on_open is to run with this status. */
 static bool opening_is_over(redlock_client *client, uint64_t now_ns, int *status) {
     if (!client->opening.is_active) {
         return false;
@@ -159,7 +159,7 @@ static bool opening_is_over(redlock_client *client, uint64_t now_ns, int *status
         *status = REDLOCK_ERR_CANCELED;
         return true;
     }
-    bool quorum = rl_eligibility_are_quorum(client);
+    bool quorum = rl_eligibility_are_quorum(client, RL_SETS_EACH);
     bool settled = true;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         settled = settled && client->nodes[i]->is_settled;
@@ -175,9 +175,9 @@ static bool opening_is_over(redlock_client *client, uint64_t now_ns, int *status
         return false;
     }
     rl_deadlines_set(&client->deadlines, &client->deadline, RL_NEVER);
-    bool is_twice = rl_sets_are_quorum(client, client->voters);
+    bool is_twice = rl_sets_are_quorum(client, client->voters, RL_SETS_SOME);
     int missing = is_twice ? REDLOCK_ERR_DUPLICATE : REDLOCK_ERR_NO_QUORUM;
-    *status = quorum ? 0 : missing;
+    *status = rl_eligibility_are_quorum(client, RL_SETS_SOME) ? 0 : missing;
     return true;
 }
 

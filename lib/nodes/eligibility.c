@@ -194,8 +194,8 @@ uint32_t rl_eligibility_count(const redlock_client *client) {
     return rl_bits_count(servers(client));
 }
 
-bool rl_eligibility_are_quorum(const redlock_client *client) {
-    return rl_sets_are_quorum(client, servers(client));
+bool rl_eligibility_are_quorum(const redlock_client *client, enum rl_sets_which which) {
+    return rl_sets_are_quorum(client, servers(client), which);
 }
 
 bool rl_eligibility_can_win(const redlock_client *client, const struct rl_sides *sides) {

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "client/state.h"
+#include "nodes/sets.h"
 
 /* 0, or why the node must not be up. */
 int16_t rl_eligibility_judge(struct rl_client_node *place, const struct rl_info *info,
@@ -45,7 +46,7 @@ void rl_eligibility_tick(struct rl_client_node *place, uint64_t now_ns);
 
 /* The number of servers that may vote: duplicates count once. */
 uint32_t rl_eligibility_count(const redlock_client *client);
-bool rl_eligibility_are_quorum(const redlock_client *client);
+bool rl_eligibility_are_quorum(const redlock_client *client, enum rl_sets_which which);
 /* ... enough for a lock that these decide about. */
 bool rl_eligibility_can_win(const redlock_client *client, const struct rl_sides *sides);
 

@@ -202,16 +202,18 @@ bool rl_sets_adopt(redlock_client *client, struct rl_sets *sets) {
 
 /* -- Counting -- */
 
-bool rl_sets_are_quorum(const redlock_client *client, rl_mask nodes) {
+bool rl_sets_are_quorum(const redlock_client *client, rl_mask nodes, enum rl_sets_which which) {
     const struct rl_sets *sets = client->membership.sets;
     bool are_quorum = true;
     if (sets == NULL) {
         return rl_sides_quorum(&client->membership.sides, nodes);
     }
     for (int side = OLD; side <= NEW; side++) {
+        uint32_t n = 0;
         for (uint32_t i = 0; i < sets->n[side]; i++) {
-            are_quorum = are_quorum && rl_sides_majority(sets->nodes[side][i], nodes);
+            n += rl_sides_majority(sets->nodes[side][i], nodes);
         }
+        are_quorum = are_quorum && n >= (which == RL_SETS_EACH ? sets->n[side] : 1);
     }
     return are_quorum;
 }

@@ -198,7 +198,7 @@ static void each_resource_is_locked_on_its_set(void **state) {
     live_end(live);
 }
 
-/* Three of six are down, all of one set: the other one's resources go on. */
+/* Three of six are down, all of one set: the other one's resources go on, and clients open. */
 static void a_set_that_is_down_stops_its_own_resources(void **state) {
     struct live *live = *state;
     char up[16], down[16];
@@ -215,9 +215,14 @@ static void a_set_that_is_down_stops_its_own_resources(void **state) {
     const redlock_acquire_options once = live_once(HOLD_MS);
     LIVE_STATUS(live_acquire(live, a, &once), 0);
     LIVE_STATUS(live_acquire(live, b, &once), REDLOCK_ERR_NO_QUORUM);
+    redlock_client *late = open_at(live, 1);
+    redlock_lock *c = live_lock(late, up);
+    LIVE_STATUS(live_acquire(live, c, &once), REDLOCK_ERR_HELD);
     LIVE_STATUS(live_release(live, a), 0);
     redlock_lock_free(a);
     redlock_lock_free(b);
+    redlock_lock_free(c);
+    live_close(live, late);
     live_end(live);
 }
 
