@@ -47,18 +47,19 @@ static uint32_t find_bad_url(const struct rl_config *config, bool has_tls, struc
     return config->n;
 }
 
+static bool is_at(const struct rl_client_node *place, const char *text, struct rl_url *url) {
+    return rl_url_parse(text, url, NULL, 0) == 0 && rl_url_same_server(url, &place->node.url);
+}
+
 /* Whether the node is the member that its text says, as far as names can tell. */
 static bool is_itself(const struct rl_client_node *place, const struct rl_config *config,
                       struct rl_url *url) {
-    bool is_named = false;
-    for (uint32_t i = 0; i < config->n; i++) {
-        if (rl_url_parse(config->members[i].url, url, NULL, 0) == 0 &&
-            rl_url_same_server(url, &place->node.url)) {
-            is_named = true;
-            if (i == config->self) {
-                return true;
-            }
-        }
+    bool is_named = is_at(place, config->members[config->self].url, url);
+    if (is_named) {
+        return true;
+    }
+    for (uint32_t i = 0; i < config->n && !is_named; i++) {
+        is_named = is_at(place, config->members[i].url, url);
     }
     return !is_named; /* its options reach it by another name */
 }
@@ -91,7 +92,12 @@ int16_t rl_membership_read(struct rl_client_node *place, const struct rl_config 
     if (config == NULL) {
         return 0;
     }
-    const uint32_t bad = find_bad_url(config, client->tls != NULL, &url);
+    /* One that another node had as well was looked at, which takes long with a hundred members. */
+    const struct rl_config *next = client->membership.next;
+    const bool is_known =
+        rl_config_compare(&client->membership.key, &config->key) == RL_CONFIG_SAME ||
+        (next != NULL && rl_config_compare(&next->key, &config->key) == RL_CONFIG_SAME);
+    const uint32_t bad = is_known ? config->n : find_bad_url(config, client->tls != NULL, &url);
     if (bad < config->n) { /* which may have a password */
         snprintf(detail, RL_DETAIL_MAX, "node %u of its configuration %s", (unsigned)bad + 1,
                  strncmp(config->members[bad].url, "rediss:", 7) == 0 && client->tls == NULL
