@@ -159,7 +159,8 @@ static bool opening_is_over(redlock_client *client, uint64_t now_ns, int *status
         *status = REDLOCK_ERR_CANCELED;
         return true;
     }
-    bool quorum = rl_eligibility_are_quorum(client, RL_SETS_EACH);
+    const rl_mask servers = rl_eligibility_servers(client);
+    bool quorum = rl_sets_are_quorum(client, servers, RL_SETS_EACH);
     bool settled = true;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         settled = settled && client->nodes[i]->is_settled;
@@ -177,7 +178,7 @@ static bool opening_is_over(redlock_client *client, uint64_t now_ns, int *status
     rl_deadlines_set(&client->deadlines, &client->deadline, RL_NEVER);
     bool is_twice = rl_sets_are_quorum(client, client->voters, RL_SETS_SOME);
     int missing = is_twice ? REDLOCK_ERR_DUPLICATE : REDLOCK_ERR_NO_QUORUM;
-    *status = rl_eligibility_are_quorum(client, RL_SETS_SOME) ? 0 : missing;
+    *status = rl_sets_are_quorum(client, servers, RL_SETS_SOME) ? 0 : missing;
     return true;
 }
 

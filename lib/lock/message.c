@@ -344,7 +344,7 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
     }
     full.places = rl_line_places(client);
     full.nodes_up = rl_bits_count(client->up & rl_sides_all(&client->membership.sides));
-    full.nodes_voting = rl_eligibility_count(client);
+    full.nodes_voting = rl_bits_count(rl_eligibility_servers(client));
     full.credentials_pending = rl_credentials_pending(client);
     return rl_sized_give(stats, stats->size, &full, sizeof full);
 }

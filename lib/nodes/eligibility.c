@@ -9,7 +9,6 @@
 #include "client/env.h"
 #include "core/home.h"
 #include "nodes/membership.h"
-#include "nodes/sets.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -177,8 +176,7 @@ void rl_eligibility_tick(struct rl_client_node *place, uint64_t now_ns) {
 
 /* -- Reporting -- */
 
-/* The servers that may vote: of duplicates the first. */
-static rl_mask servers(const redlock_client *client) {
+rl_mask rl_eligibility_servers(const redlock_client *client) {
     rl_mask counted = 0;
     if (!client->has_duplicates) {
         return client->voters;
@@ -188,18 +186,6 @@ static rl_mask servers(const redlock_client *client) {
     }
     assert((counted == 0) == (client->voters == 0)); /* duplicates count once */
     return counted;
-}
-
-uint32_t rl_eligibility_count(const redlock_client *client) {
-    return rl_bits_count(servers(client));
-}
-
-bool rl_eligibility_are_quorum(const redlock_client *client, enum rl_sets_which which) {
-    return rl_sets_are_quorum(client, servers(client), which);
-}
-
-bool rl_eligibility_can_win(const redlock_client *client, const struct rl_sides *sides) {
-    return rl_sides_quorum(sides, servers(client));
 }
 
 rl_mask rl_eligibility_duplicates(const struct rl_client_node *place) {

@@ -28,7 +28,6 @@
 #include <stdint.h>
 
 #include "client/state.h"
-#include "nodes/sets.h"
 
 /* 0, or why the node must not be up. */
 int16_t rl_eligibility_judge(struct rl_client_node *place, const struct rl_info *info,
@@ -44,11 +43,8 @@ void rl_eligibility_down(struct rl_client_node *place);
 uint64_t rl_eligibility_deadline_ns(const struct rl_client_node *place);
 void rl_eligibility_tick(struct rl_client_node *place, uint64_t now_ns);
 
-/* The number of servers that may vote: duplicates count once. */
-uint32_t rl_eligibility_count(const redlock_client *client);
-bool rl_eligibility_are_quorum(const redlock_client *client, enum rl_sets_which which);
-/* ... enough for a lock that these decide about. */
-bool rl_eligibility_can_win(const redlock_client *client, const struct rl_sides *sides);
+/* The servers that may vote: of duplicates the first. */
+rl_mask rl_eligibility_servers(const redlock_client *client);
 
 /* Nodes that are up and are the same server as this one, as a mask. */
 rl_mask rl_eligibility_duplicates(const struct rl_client_node *place);

@@ -20,7 +20,8 @@ rl_mask rl_line_homes(const struct rl_resource *resource) {
     const redlock_client *client = rl_line_client(resource);
     const struct rl_sides sides = rl_sets_sides(client, resource->bytes, resource->length);
     rl_mask homes = client->voters & rl_sides_all(&sides);
-    if (client->phase != RL_CLIENT_OPEN || !rl_eligibility_can_win(client, &sides)) {
+    if (client->phase != RL_CLIENT_OPEN ||
+        !rl_sides_quorum(&sides, rl_eligibility_servers(client))) {
         return 0;
     }
     RL_EACH_BIT(i, homes) {

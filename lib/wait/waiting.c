@@ -94,7 +94,8 @@ static int asker_status(const redlock_lock *asker) {
         return rl_lock_status(asker->core.acquire.attempt);
     }
     const struct rl_sides sides = rl_seats_sides(asker);
-    return rl_eligibility_can_win(asker->client, &sides) ? REDLOCK_ERR_HELD : REDLOCK_ERR_NO_QUORUM;
+    return rl_sides_quorum(&sides, rl_eligibility_servers(asker->client)) ? REDLOCK_ERR_HELD
+                                                                          : REDLOCK_ERR_NO_QUORUM;
 }
 
 int rl_waiting_status(const redlock_lock *lock) {
