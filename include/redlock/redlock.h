@@ -279,7 +279,8 @@ typedef struct redlock_client_options {
  * Since 0.1. */
 REDLOCK_API int redlock_client_options_init(redlock_client_options *options, size_t size);
 
-/* Opens a client on loop and begins to connect to all nodes.
+/* Opens a client on loop and begins to connect to all nodes; also to those that it finds in their
+ * configuration, of all sets, so that the first lock of a set need not wait.
  *
  * loop: must outlive the client; the caller runs it, or watches uv_backend_fd() in its own loop
  * (examples/epoll.c). options: not NULL, copied. on_open: may be NULL; it runs once, when a quorum

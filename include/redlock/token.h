@@ -184,6 +184,16 @@ REDLOCK_API size_t redlock_query_waiting(const redlock_query *query);
 REDLOCK_API int redlock_query_waiter(const redlock_query *query, size_t index,
                                      redlock_waiter *waiter);
 
+/* Whether enough nodes can vote to grant a lock of this resource. Sets what is not NULL: how many
+ * nodes decide about it (those of its set; while nodes are being changed, the old and the new
+ * ones), how many servers of them may vote now, and how many make the smallest quorum. Asks no
+ * node.
+ *
+ * Returns how many more must be able to vote, 0: they are a quorum; or REDLOCK_ERR_INVALID (client
+ * or resource is NULL, the length out of range). Since 0.1. */
+REDLOCK_API int redlock_client_lacks(const redlock_client *client, const void *resource,
+                                     size_t length, size_t *nodes, size_t *voting, size_t *needed);
+
 /* The home of a resource, the node where clients wait for it in line: its number in the order of
  * the options. usual 0: among the nodes that may vote now, as all clients choose it that see the
  * nodes as this one does; 1: among all nodes, which is where the line is while all may vote.

@@ -51,6 +51,20 @@ bool rl_sides_quorum(const struct rl_sides *sides, rl_mask nodes) {
     return rl_sides_majority(of[0], nodes) && (of[1] == of[0] || rl_sides_majority(of[1], nodes));
 }
 
+uint32_t rl_sides_lack(const struct rl_sides *sides, rl_mask nodes) {
+    const rl_mask *of = sides->of;
+    uint32_t lacking[2];
+    for (int side = 0; side < 2; side++) {
+        const uint32_t needed = rl_quorum(rl_bits_count(of[side]));
+        const uint32_t have = rl_bits_count(of[side] & nodes);
+        lacking[side] = needed > have ? needed - have : 0;
+    }
+    /* A node of both sides fills both up. */
+    const uint32_t less = lacking[0] < lacking[1] ? lacking[0] : lacking[1];
+    const uint32_t both = rl_bits_count(of[0] & of[1] & ~nodes);
+    return lacking[0] + lacking[1] - (both < less ? both : less);
+}
+
 uint32_t rl_sides_votes_needed(const struct rl_sides *sides) {
     const uint32_t old = rl_quorum(rl_bits_count(sides->of[0]));
     const uint32_t new = rl_quorum(rl_bits_count(sides->of[1]));

@@ -76,6 +76,8 @@ static inline rl_mask rl_sides_all(const struct rl_sides *sides) {
 
 bool rl_sides_majority(rl_mask side, rl_mask nodes);
 bool rl_sides_quorum(const struct rl_sides *sides, rl_mask nodes);
+/* How many more nodes a quorum needs, at least. */
+uint32_t rl_sides_lack(const struct rl_sides *sides, rl_mask nodes);
 uint32_t rl_sides_votes_needed(const struct rl_sides *sides);
 
 /* -- Times -- */

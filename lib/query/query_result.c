@@ -187,21 +187,11 @@ uint32_t redlock_query_lacks(const redlock_query *query, uint32_t nodes) {
     if (query == NULL) {
         return 0;
     }
-    const rl_mask *sides = query->sides.of;
     rl_mask there = 0;
-    uint32_t lacking[2];
     for (uint32_t i = 0; i < query->n_nodes && i < 32; i++) {
         there |= nodes >> i & 1 ? rl_bit(rl_query_node(query, i)) : 0;
     }
-    for (int side = 0; side < 2; side++) {
-        const uint32_t needed = rl_quorum(rl_bits_count(sides[side]));
-        const uint32_t have = rl_bits_count(sides[side] & there);
-        lacking[side] = needed > have ? needed - have : 0;
-    }
-    /* A node of both sides fills both up. */
-    const uint32_t less = lacking[0] < lacking[1] ? lacking[0] : lacking[1];
-    const uint32_t both = rl_bits_count(sides[0] & sides[1] & ~there);
-    return lacking[0] + lacking[1] - (both < less ? both : less);
+    return rl_sides_lack(&query->sides, there);
 }
 
 /* -- Lists -- */

@@ -148,6 +148,17 @@ static void on_holder(redlock_query *query, int status, void *data) {
     live_wake();
 }
 
+static void check_voters(const redlock_client *client, const char *name, size_t nodes,
+                         size_t voting, size_t needed, int lacks) {
+    size_t counts[3];
+    assert_int_equal(
+        redlock_client_lacks(client, name, strlen(name), &counts[0], &counts[1], &counts[2]),
+        lacks);
+    assert_int_equal(counts[0], nodes);
+    assert_int_equal(counts[1], voting);
+    assert_int_equal(counts[2], needed);
+}
+
 /* A quorum of its set knows the holder, and one of these nodes is home. */
 static void check_holder(struct live *live, const char *name, const redlock_lock *lock) {
     struct asked asked = {0};
@@ -159,6 +170,7 @@ static void check_holder(struct live *live, const char *name, const redlock_lock
     assert_int_equal(asked.nodes, 3);
     assert_int_equal(asked.needed, 2);
     assert_int_equal(asked.lacks, 0);
+    check_voters(live->client, name, 3, 3, 2, 0);
     assert_true(home >= 0);
     const char *url = live_node(live->client, (size_t)home).node;
     for (size_t i = 0; i < live->n; i++) {
@@ -360,6 +372,8 @@ static void who_moves_needs_both_sets(void **state) {
     live_kill(live, 4);
     LIVE_UNTIL(live, live_up(live->client) == 4);
     LIVE_STATUS(live_acquire(live, one, &once), REDLOCK_ERR_NO_QUORUM);
+    check_voters(live->client, moves, 6, 4, 4, 1);
+    check_voters(live->client, stays, 3, 3, 2, 0);
     LIVE_STATUS(live_acquire(live, other, &once), 0);
     LIVE_STATUS(live_release(live, other), 0);
     live_restart(live, 3);

@@ -199,6 +199,8 @@ static void tokens(void **state) {
         STATUS(redlock_waiter_init(NULL, sizeof(redlock_waiter))),
         STATUS(redlock_client_home(NULL, "a", 1, 0)),
         STATUS(redlock_client_home(world.client, NULL, 1, 0)),
+        STATUS(redlock_client_lacks(NULL, "a", 1, NULL, NULL, NULL)),
+        STATUS(redlock_client_lacks(world.client, NULL, 1, NULL, NULL, NULL)),
         STATUS(redlock_query_readers(NULL, "a", 1, 1, ignore_query, NULL)),
         STATUS(redlock_query_readers(world.client, NULL, 1, 1, ignore_query, NULL)),
         STATUS(redlock_query_readers(world.client, "a", 1, 1, NULL, NULL)),
