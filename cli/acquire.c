@@ -97,13 +97,15 @@ bool rl_acquire(struct rl_session *session, redlock_lock *const *locks, size_t n
     int status = n == 1 ? redlock_acquire(locks[0], options, rl_session_lock_cb, session)
                         : redlock_acquire_any(locks, n, options, rl_session_lock_cb, session);
     if (status != 0) {
+        session->outcome = status;
+        redlock_lock_message(locks[0], session->why_not, sizeof session->why_not);
         *exit_status = rl_session_refused(locks[0], keys, status);
         return false;
     }
     session->acquiring = locks;
     session->n_acquiring = n;
     if (!args->no_wait) {
-        rl_waiting_begin(&session->waiting, session->client, keys, keys);
+        rl_waiting_begin(&session->waiting, session->client, keys, keys, true);
     }
     status = rl_session_wait(session);
     rl_waiting_end(&session->waiting);

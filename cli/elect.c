@@ -102,7 +102,8 @@ static void start(struct elect *elect);
 /* We do not lead, or not any more. */
 static void wait_on(struct elect *elect) {
     elect->is_leading = false;
-    rl_waiting_begin(&elect->session.waiting, elect->session.client, elect->report.keys, NULL);
+    const char *keys = elect->report.keys;
+    rl_waiting_begin(&elect->session.waiting, elect->session.client, keys, keys, false);
 }
 
 /* The leadership that was reported as lost is over now. */

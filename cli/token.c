@@ -133,4 +133,5 @@ const char *rl_keys_parse(struct rl_keys *keys, const char *text) {
 void rl_keys_free(struct rl_keys *keys) {
     free(keys->text);
     keys->text = NULL;
+    keys->count = 0;
 }

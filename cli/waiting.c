@@ -25,21 +25,27 @@ static const char *shown_label(const struct rl_waiting *waiting, char out[128]) 
     return tool_utf8_clean(waiting->label, strlen(waiting->label), out, 128);
 }
 
-static size_t quorum_of(const struct rl_waiting *waiting) {
-    return waiting->args->nodes.n / 2 + 1;
-}
+/* The nodes that decide about the key. */
+struct voters {
+    size_t nodes, voting, needed;
+    bool are_few;
+};
 
-static size_t voting(const struct rl_waiting *waiting) {
-    redlock_stats stats = REDLOCK_STATS_INIT;
-    redlock_client_stats(waiting->client, &stats);
-    return (size_t)stats.nodes_voting;
+static struct voters voters_of(const struct rl_waiting *waiting) {
+    struct voters voters = {0};
+    if (waiting->keys.count > 0) {
+        const redlock_bytes key = waiting->keys.items[0]; /* the others are of the same set */
+        voters.are_few = redlock_client_lacks(waiting->client, key.data, key.length, &voters.nodes,
+                                              &voters.voting, &voters.needed) > 0;
+    }
+    return voters;
 }
 
 /* On stderr: acquire has its one line on stdout. */
-#define EVENT(waiting, event, ...)                                                        \
+#define EVENT(waiting, voters, event, ...)                                                \
     tool_json_line(stderr, JSON_TEXT("event", event), JSON_TEXT("key", (waiting)->label), \
-                   __VA_ARGS__, JSON_INT("nodes_voting", voting(waiting)),                \
-                   JSON_INT("quorum", quorum_of(waiting)))
+                   __VA_ARGS__, JSON_INT("nodes_voting", (voters).voting),                \
+                   JSON_INT("quorum", (voters).needed))
 
 /* -- The nodes -- */
 
@@ -48,24 +54,24 @@ static int state_of(const redlock_node_info *info) {
 }
 
 static void node_json(const struct rl_waiting *waiting, const redlock_node_info *info) {
-    EVENT(waiting, "node", JSON_TEXT("node", info->node), JSON_BOOL("up", info->up != 0),
-          JSON_BOOL("voting", info->voting != 0),
+    EVENT(waiting, voters_of(waiting), "node", JSON_TEXT("node", info->node),
+          JSON_BOOL("up", info->up != 0), JSON_BOOL("voting", info->voting != 0),
           JSON_TEXT("status", redlock_err_name(info->reason)),
           JSON_INT("votes_in_ms", info->votes_in_ms));
 }
 
 static void say_node(const struct rl_waiting *waiting, const redlock_node_info *info, int before) {
     char label[128], what[RL_LOOK_WHY_MAX + 32];
+    const struct voters voters = voters_of(waiting);
     rl_look_state(info, before == NODE_DOWN ? "is up" : "votes again", what);
     rl_say("%s: waiting: node %s %s; %zu of %zu nodes can vote, %zu are needed",
-           shown_label(waiting, label), info->node, what, voting(waiting), waiting->args->nodes.n,
-           quorum_of(waiting));
+           shown_label(waiting, label), info->node, what, voters.voting, voters.nodes,
+           voters.needed);
 }
 
 static void look_at_nodes(struct rl_waiting *waiting, bool is_said) {
-    for (size_t i = 0; i < waiting->args->nodes.n; i++) {
-        redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-        redlock_client_node(waiting->client, i, &info);
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    for (size_t i = 0; redlock_client_node(waiting->client, i, &info) == 0; i++) {
         int before = waiting->states[i], now = state_of(&info);
         waiting->states[i] = now;
         if (!is_said || before == now) {
@@ -100,11 +106,11 @@ void rl_waiting_on_event(struct rl_waiting *waiting, const redlock_event *event)
 
 /* What we wait for. */
 static void show_why(const struct rl_waiting *waiting, char *out, size_t size) {
-    size_t votes = voting(waiting), quorum = quorum_of(waiting);
+    const struct voters voters = voters_of(waiting);
     char left[32];
-    if (votes < quorum) {
-        snprintf(out, size, "for nodes: %zu of %zu can vote, %zu are needed", votes,
-                 waiting->args->nodes.n, quorum);
+    if (voters.are_few) {
+        snprintf(out, size, "for nodes: %zu of %zu can vote, %zu are needed", voters.voting,
+                 voters.nodes, voters.needed);
     } else if (waiting->look.is_held) {
         char name[RL_LOOK_NAME_MAX];
         uint64_t now_ms = uv_now(waiting->timer.loop), until_ms = waiting->held_until_ms;
@@ -122,14 +128,15 @@ static void say_once(struct rl_waiting *waiting) {
     char sentence[REDLOCK_MESSAGE_MAX];
     char label[128], why[RL_LOOK_TEXT_MAX];
     const struct rl_look *look = &waiting->look;
+    const struct voters voters = voters_of(waiting);
     waiting->is_said = true;
     show_why(waiting, why, sizeof why);
     if (waiting->args->json) {
-        EVENT(waiting, "waiting",
+        EVENT(waiting, voters, "waiting",
               JSON_TEXT("holder", look->is_held && !look->is_shared ? look->holder : NULL),
               JSON_IF(look->is_held, JSON_INT("remaining_ms", look->remaining_ms)),
               JSON_TEXT("message", why), JSON_BOOL("shared", look->is_shared));
-    } else if (voting(waiting) < quorum_of(waiting)) {
+    } else if (voters.are_few) {
         rl_say("%s: waiting for nodes: %s", shown_label(waiting, label),
                redlock_client_message(waiting->client, sentence, sizeof sentence));
     } else {
@@ -152,7 +159,7 @@ void rl_waiting_redraw(struct rl_waiting *waiting) {
 static void on_timer(uv_timer_t *timer);
 
 static void show(struct rl_waiting *waiting) {
-    bool is_for_nodes = voting(waiting) < quorum_of(waiting);
+    bool is_for_nodes = voters_of(waiting).are_few;
     if (!waiting->is_said && (!waiting->is_line || is_for_nodes)) {
         say_once(waiting);
     }
@@ -228,7 +235,7 @@ void rl_waiting_close(struct rl_waiting *waiting) {
 }
 
 void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const char *label,
-                      const char *keys) {
+                      const char *keys, bool has_holders) {
     if (waiting->args->quiet || waiting->is_waiting) {
         return;
     }
@@ -240,11 +247,10 @@ void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const 
     look_at_nodes(waiting, false);
     uv_update_time(waiting->timer.loop);
     waiting->began_ms = uv_now(waiting->timer.loop);
-    if (waiting->keys.text == NULL && keys != NULL && rl_keys_parse(&waiting->keys, keys) != NULL) {
-        rl_keys_free(&waiting->keys);
-        keys = NULL; /* the acquire says why */
+    if (waiting->keys.text == NULL && rl_keys_parse(&waiting->keys, keys) != NULL) {
+        rl_keys_free(&waiting->keys); /* the acquire says why */
     }
-    if (keys != NULL) {
+    if (waiting->keys.count > 0 && has_holders) {
         waiting->at = 0;
         uv_timer_start(&waiting->timer, on_timer, FIRST_MS, 0);
         if (waiting->is_line && !rl_signals_is_ignored(SIGTSTP)) {

@@ -47,9 +47,9 @@ struct rl_waiting {
 void rl_waiting_open(struct rl_waiting *waiting, uv_loop_t *loop, const struct rl_args *args);
 void rl_waiting_close(struct rl_waiting *waiting);
 
-/* keys: their holders are reported; NULL: only nodes are. label must live on. */
+/* has_holders: the holders of the keys are reported, besides nodes. label must live on. */
 void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const char *label,
-                      const char *keys);
+                      const char *keys, bool has_holders);
 void rl_waiting_end(struct rl_waiting *waiting);
 
 /* From the client's trace hook. */

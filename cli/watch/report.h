@@ -15,7 +15,7 @@
 struct rl_watch_report {
     const struct rl_args *args;
     redlock_bytes key; /* of the events that are of one */
-    size_t n, needed;  /* nodes that decide about it, and a quorum of them; or all, of no key */
+    size_t n, needed;  /* nodes that decide about it, and a quorum of them */
 };
 
 void rl_watch_report_change(const struct rl_watch_report *report, const struct rl_change *change);
@@ -25,7 +25,7 @@ void rl_watch_report_free(const struct rl_watch_report *report, size_t left_over
 /* Fewer nodes answer than a quorum. */
 void rl_watch_report_unknown(const struct rl_watch_report *report, size_t answered);
 void rl_watch_report_kicked(const struct rl_watch_report *report, const struct rl_kick_note *note);
-/* Of no key. voting: how many nodes can vote now. */
+/* n, needed and voting, how many can vote now, are of the first key. */
 void rl_watch_report_node(const struct rl_watch_report *report, const redlock_node_info *info,
                           uint64_t voting);
 

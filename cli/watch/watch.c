@@ -186,24 +186,19 @@ static int state_of(const redlock_node_info *info) {
     return info->up + info->voting;
 }
 
-static uint64_t voting(const struct watch *watch) {
-    redlock_stats stats = REDLOCK_STATS_INIT;
-    redlock_client_stats(watch->session.client, &stats);
-    return stats.nodes_voting;
-}
-
 /* is_first: then healthy nodes get no line. */
 static void look_at_nodes(struct watch *watch, bool is_first) {
-    const size_t n = rl_session_nodes(&watch->session);
-    const struct rl_watch_report report = {
-        .args = watch->session.args, .n = n, .needed = n / 2 + 1};
-    for (size_t i = 0; i < n; i++) {
-        redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-        redlock_client_node(watch->session.client, i, &info);
+    struct rl_watch_report report = {.args = watch->session.args};
+    const redlock_bytes key = watch->words[0].items[0];
+    size_t voting = 0;
+    (void)redlock_client_lacks(watch->session.client, key.data, key.length, &report.n, &voting,
+                               &report.needed);
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    for (size_t i = 0; redlock_client_node(watch->session.client, i, &info) == 0; i++) {
         const int before = watch->states[i], now = state_of(&info);
         watch->states[i] = now;
         if (is_first ? !info.voting : before != now) {
-            rl_watch_report_node(&report, &info, voting(watch));
+            rl_watch_report_node(&report, &info, voting);
         }
     }
 }

@@ -70,5 +70,13 @@ use 1
 "$redlock" status doomed >"$out" 2>"$err"
 says '... which any node has' 'was kicked by' "$out"
 status 'a release of what is gone' 75 "$redlock" release doomed $token
+status 'a ttl above that of the configuration' 64 "$redlock" run --json --ttl 30s w1 -- true
+says '... and the event says so' '"event": "refused", "key": "w1", "status": "ERR_INVALID", "message": "ttl_ms is 30000, ' "$err"
+
+# Each of these keys is in one set or in the other.
+for i in 4 5 6; do sh "$nodes_sh" kill "$nodes" $i; done
+for i in w1 w2 w3 w4 w5 w6 w7 w8; do "$redlock" acquire --json --ttl 1s --wait 1s $i 2>&1; done >"$out"
+says 'a set is down: who waits for its locks counts its nodes' '"event": "waiting".*"nodes_voting": 0, "quorum": 2' "$out"
+result '... and who waits for nodes waits for these' "$(! grep '"event": "waiting"' "$out" | grep -qv '"nodes_voting": 0'; echo $?)" "$out"
 
 finish
