@@ -20,6 +20,7 @@
 #include "nodes/eligibility.h"
 #include "nodes/membership.h"
 #include "nodes/seats.h"
+#include "nodes/sets.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/waiting.h"
@@ -347,6 +348,24 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
     full.nodes_voting = rl_bits_count(rl_eligibility_servers(client));
     full.credentials_pending = rl_credentials_pending(client);
     return rl_sized_give(stats, stats->size, &full, sizeof full);
+}
+
+int redlock_client_lacks(const redlock_client *client, const void *resource, size_t length,
+                         size_t *nodes, size_t *voting, size_t *needed) {
+    if (client == NULL || resource == NULL || length < 1 || length > REDLOCK_RESOURCE_MAX) {
+        return REDLOCK_ERR_INVALID;
+    }
+    rl_own(client, __func__);
+    const struct rl_sides sides = rl_sets_sides(client, resource, length);
+    const rl_mask all = rl_sides_all(&sides), able = all & rl_eligibility_servers(client);
+    const size_t counts[] = {rl_bits_count(all), rl_bits_count(able), rl_sides_lack(&sides, 0)};
+    size_t *const out[] = {nodes, voting, needed};
+    for (size_t i = 0; i < sizeof out / sizeof out[0]; i++) {
+        if (out[i] != NULL) {
+            *out[i] = counts[i];
+        }
+    }
+    return (int)rl_sides_lack(&sides, able);
 }
 
 int redlock_client_node(const redlock_client *client, size_t index, redlock_node_info *info) {

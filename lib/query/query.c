@@ -8,7 +8,6 @@
 #include "client/env.h"
 #include "core/home.h"
 #include "mode/mode.h"
-#include "nodes/eligibility.h"
 #include "nodes/sets.h"
 #include "query/query_result.h"
 #include "redis/reply.h"
@@ -410,24 +409,6 @@ int redlock_query_waiters(redlock_client *client, const void *resource, size_t l
     const struct question question = {.kind = RL_COMMAND_WAITER, .max = max};
     return ask(client, __func__, &question, REDLOCK_WAITERS_MAX, (redlock_bytes){resource, length},
                on_done, data);
-}
-
-int redlock_client_lacks(const redlock_client *client, const void *resource, size_t length,
-                         size_t *nodes, size_t *voting, size_t *needed) {
-    if (client == NULL || resource == NULL || length < 1 || length > REDLOCK_RESOURCE_MAX) {
-        return REDLOCK_ERR_INVALID;
-    }
-    rl_own(client, __func__);
-    const struct rl_sides sides = rl_sets_sides(client, resource, length);
-    const rl_mask all = rl_sides_all(&sides), able = all & rl_eligibility_servers(client);
-    const size_t counts[] = {rl_bits_count(all), rl_bits_count(able), rl_sides_lack(&sides, 0)};
-    size_t *const out[] = {nodes, voting, needed};
-    for (size_t i = 0; i < sizeof out / sizeof out[0]; i++) {
-        if (out[i] != NULL) {
-            *out[i] = counts[i];
-        }
-    }
-    return (int)rl_sides_lack(&sides, able);
 }
 
 int redlock_client_home(const redlock_client *client, const void *resource, size_t length,
