@@ -149,8 +149,8 @@ static bool run_queries(redlock_client *client) {
 
 /* -- Opening and closing -- */
 
-/* A client is open when as many nodes have connected as will, or time is up. Sets without a majority
- * fail their own locks only. True: on_open is to run with this status. */
+/* A client is open when as many nodes have connected as will, or time is up. Sets without a
+ * majority fail their own locks only. True: on_open is to run with this status. */
 static bool opening_is_over(redlock_client *client, uint64_t now_ns, int *status) {
     if (!client->opening.is_active) {
         return false;

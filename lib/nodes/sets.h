@@ -57,8 +57,8 @@ uint32_t rl_sets_seats(const redlock_client *client);
 /* Who decides about this resource. */
 struct rl_sides rl_sets_sides(const redlock_client *client, const void *resource, size_t length);
 
-/* Whether these nodes are a majority of each set; or of some set, so that some locks can be granted.
- * While sets are changed, of old sets and of new ones. */
+/* Whether these nodes are a majority of each set; or of some set, so that some locks can be
+ * granted. While sets are changed, of old sets and of new ones. */
 enum rl_sets_which { RL_SETS_EACH, RL_SETS_SOME };
 bool rl_sets_are_quorum(const redlock_client *client, rl_mask nodes, enum rl_sets_which which);
 
