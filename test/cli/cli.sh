@@ -2,7 +2,7 @@
 #
 #   start_nodes N [OPTION]...   N nodes below $nodes; REDLOCK_NODES names them
 #   stop_nodes
-#   port I                      of node I
+#   port I, url I               of node I
 #   ask I COMMAND...            what it answers
 #   patient                     from now on a node that hangs is waited for, but where a case says otherwise:
 #                               nodes hang by the default on a busy machine, which changes what is said
@@ -10,7 +10,7 @@
 #   in_time MS SCENE [AFTER]        runs SCENE, and AFTER, until SCENE took no longer than MS
 #   status WHAT WANTED COMMAND...   one case: the command's exit status; output in $out and $err
 #   says WHAT PATTERN [FILE]        one case: a line of FILE ($err) matches
-# shellcheck shell=sh disable=SC2034
+# shellcheck shell=sh disable=SC2034,SC2154
 
 # shellcheck source=test/tap.sh
 . "$(dirname "$0")/../tap.sh"
@@ -27,7 +27,10 @@ log=$scratch/log
 left='' # pids to end
 
 clean_up() {
-    for clean_pid in $left; do kill -s KILL "$clean_pid" 2>/dev/null; done
+    for clean_pid in $left; do
+        # By now the number may be that of another test's process: ours has our $HOME.
+        tr '\0' '\n' 2>/dev/null <"/proc/$clean_pid/environ" | grep -qx "HOME=$scratch" && kill -s KILL "$clean_pid"
+    done
     [ ! -e "$nodes" ] || sh "$nodes_sh" stop "$nodes"
     rm -rf "$scratch"
 }
@@ -59,14 +62,21 @@ start_nodes() {
     }
     REDLOCK_NODES=$(paste -sd, "$nodes/urls")
     export REDLOCK_NODES
+    start_i=0
+    while read -r start_url; do # asked for often: in variables, each saves the start of a program
+        start_i=$((start_i + 1))
+        eval "url_$start_i=\$start_url"
+        read -r "port_$start_i" <"$nodes/$start_i/port"
+    done <"$nodes/urls"
 }
 
 stop_nodes() { sh "$nodes_sh" stop "$nodes" >"$log" 2>&1; }
-port() { cat "$nodes/$1/port"; }
+port() { eval "echo \"\$port_$1\""; }
+url() { eval "echo \"\$url_$1\""; }
 ask() {
-    ask_i=$1
+    eval "ask_port=\$port_$1"
     shift
-    "$cli" -p "$(port "$ask_i")" "$@"
+    "$cli" -p "$ask_port" "$@"
 }
 each_node() {
     for each_i in $(seq "$(wc -l <"$nodes/urls")"); do sh "$nodes_sh" "$1" "$nodes" "$each_i"; done

@@ -9,7 +9,6 @@ set -u
 start_nodes 3
 patient
 tell() { ask "$@" >/dev/null 2>&1; }
-url() { sed -n "$1p" "$nodes/urls"; }
 
 
 older() { [ "$("$cli" -p "$(port 3)" info server | sed -n 's/^uptime_in_seconds:\([0-9]*\).*/\1/p')" -ge 1 ]; }

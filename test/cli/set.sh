@@ -5,9 +5,12 @@ start_nodes 10
 echo 'node-timeout = 500ms' >>"$scratch/.config/redlock/redlock.conf" # on a busy machine
 all=$REDLOCK_NODES
 
-# url I: of node I; list I...: URLs of these nodes, with spaces; use I...: begin with these nodes
-url() { sed -n "$1p" "$nodes/urls"; }
-list() { for list_i in "$@"; do url "$list_i"; done | paste -sd ' ' -; }
+# list I...: URLs of these nodes, with spaces; use I...: begin with these nodes
+list() {
+    list_urls=''
+    for list_i in "$@"; do eval "list_urls=\"$list_urls \$url_$list_i\""; done
+    echo "${list_urls# }"
+}
 use() {
     REDLOCK_NODES=$(list "$@" | tr ' ' ,)
     export REDLOCK_NODES
@@ -16,11 +19,13 @@ text() { ask "$1" get libredlock:config; }
 # has_epoch I EPOCH [WORD]: WORD: old (joint) or nodes (stable)
 has_epoch() { text "$1" | grep -qx "epoch $2"; }
 is_joint() { text "$1" | grep -q '^old '; }
-# members are I...: by `show`
+# members_are I...: by `show`; agree_on I...: ... and all nodes agree on that
+show_has() { [ "$(sed 's/.*"nodes": \[\([^]]*\)\].*/\1/' "$out" | tr -d '",')" = "$(list "$@")" ]; }
 members_are() {
-    members_are_is=$("$redlock" set show --json | sed 's/.*"nodes": \[\([^]]*\)\].*/\1/' | tr -d '",')
-    [ "$members_are_is" = "$(list "$@")" ]
+    "$redlock" set show --json >"$out"
+    show_has "$@"
 }
+agree_on() { "$redlock" set show --json >"$out" 2>"$err" && show_has "$@"; }
 # sets_are "NAME I..."...: by the text of the last node of the last set
 sets_are() {
     sets_are_wanted=$(for sets_are_set in "$@"; do
@@ -37,10 +42,7 @@ agrees() { "$redlock" set show >"$out" 2>"$err"; }
 epoch() { "$redlock" set show --json | sed 's/.*"epoch": \([0-9]*\), "change".*/\1/; q'; }
 # reset: no node has a configuration
 reset() {
-    for reset_i in 1 2 3 4 5 6 7 8 9 10; do
-        ask "$reset_i" flushall >/dev/null
-        ask "$reset_i" client kill type normal >/dev/null
-    done
+    for reset_i in 1 2 3 4 5 6 7 8 9 10; do ask "$reset_i" flushall >/dev/null; done
 }
 # make I...: a new set of these nodes
 make() {
@@ -60,6 +62,7 @@ for i in load overlaps failures grants loads; do : >"$scratch/$i"; done
 loops=''
 load() {
     while [ -e "$scratch/load" ]; do
+        sleep 0.1 # leaves a processor to those who are looked at
         "$redlock" run -q --ttl "${load_ttl:-1800ms}" --max-ttl "${make_ttl:-2s}" --wait 20s "$1" "$2" -- sh "$scratch/inside" "$2" || { echo "$2: status $?" >>"$scratch/failures"; break; }
     done
 }

@@ -12,31 +12,27 @@ set -u
 
 id=0123456789abcdef
 make_ttl=1s
-# put "OLD..." "NEW..." I...: what an administrator has written to nodes I before it died: the change
-# c0ffee00, of epoch 2, from OLD to NEW; or epoch 1, of OLD alone
+# begun "OLD..." "NEW..." I...: the change c0ffee00 from OLD to NEW, whose administrator died when nodes I had its text,
+# of epoch 2; the others of OLD have epoch 1. Without NEW it is the init of OLD, of epoch 1, that reached nodes I.
 max_ttl=1000
-put() {
-    put_old=$1 put_new=$2
-    shift 2
-    for put_i in "$@"; do
-        {
-            printf 'libredlock-config 1\nid %s\n' $id
-                    if [ -n "$put_new" ]; then
-                printf 'epoch 2\nchange c0ffee00\nmax_ttl %s\nold %s\nnodes %s\n' $max_ttl "$(list $put_old)" "$(list $put_new)"
-            else
-                printf 'epoch 1\nchange 00000001\nmax_ttl %s\nnodes %s\n' $max_ttl "$(list $put_old)"
-            fi
-            printf 'self %s\n' "$(url "$put_i")"
-        } >"$scratch/text"
-        ask "$put_i" -x set libredlock:config <"$scratch/text" >/dev/null
-    done
-}
-# begun "OLD..." "NEW..." I...: ... and all OLD have epoch 1
 begun() {
-    reset
     use $1
-    put "$1" '' $1
-    put "$@"
+    begun_old=$1 begun_was='' begun_is="epoch 1\nchange 00000001\nmax_ttl $max_ttl\nnodes $(list $1)"
+    if [ -n "$2" ]; then
+        begun_was=$begun_is
+        begun_is="epoch 2\nchange c0ffee00\nmax_ttl $max_ttl\nold $(list $1)\nnodes $(list $2)"
+    fi
+    shift 2
+    for begun_i in 1 2 3 4 5 6 7 8 9 10; do
+        begun_text=''
+        case " $begun_old " in *" $begun_i "*) begun_text=$begun_was ;; esac
+        case " $* " in *" $begun_i "*) begun_text=$begun_is ;; esac
+        {
+            echo flushall
+            [ -z "$begun_text" ] || printf 'set libredlock:config "libredlock-config 1\\nid %s\\n%s\\nself %s\\n"\n' \
+                $id "$begun_text" "$(url $begun_i)"
+        } | ask $begun_i >>"$log"
+    done
 }
 vote() { ask "$1" get libredlock:config:vote; }
 voted() {
@@ -45,7 +41,6 @@ voted() {
     for voted_i in "$@"; do ask "$voted_i" set libredlock:config:vote "c0ffee00 $voted_word" >/dev/null; done
 }
 old='1 2 3 4 5' new='6 7 8 9 10'
-agree_on() { agrees && members_are "$@"; }
 
 # -- He dies while he writes the joint text --
 
@@ -237,9 +232,7 @@ agree_on $old
 result '... then it goes back' $? "$out"
 
 # An init that died: as long as a node has no text, clients may count by other lists.
-reset
-use 1 2 3
-put '1 2 3' '' 1 2
+begun '1 2 3' '' 1 2
 sh "$nodes_sh" kill "$nodes" 3
 status 'an init that died, and a node is down: resume' 69 "$redlock" set resume
 says '... says that it needs all' "epoch 1, which all nodes must have: too few nodes: 127.0.0.1:$(port 3): "

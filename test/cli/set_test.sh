@@ -140,11 +140,11 @@ says '... both majorities first' '^epoch 2, old and new nodes: on 6 of 6$' "$out
 says '... then it waits' '^waited: no lock is left that old nodes alone' "$out"
 says '... then it is decided' '^decided: done$' "$out"
 says '... and the new nodes have it' '^epoch 3: on 5 of 5 nodes$' "$out"
-agrees && members_are 2 3 4 5 6
+agree_on 2 3 4 5 6
 result '... and they are the set' $? "$out"
 before=$(grants)
 status 'five to three' 0 "$redlock" set resize --yes $(list 2 6 7)
-agrees && members_are 2 6 7
+agree_on 2 6 7
 result '... which are the set' $? "$out"
 for i in 2 6 7; do
     [ "$(ask $i get libredlock:fence:fenced)" = "$((fence + 5))" ] || echo "node $i: fence"

@@ -43,14 +43,18 @@ done
 
 # put CHANGE LINE... -- I...: the joint text of an administrator that has died, of epoch 4
 put() {
-    put_change=$1 put_lines=''
+    put_text=$(printf 'libredlock-config 1\nid %s\nepoch 4\nchange %s\nmax_ttl %s' "$two_id" "$1" "$two_max")
     shift
-    while [ "$1" != -- ]; do put_lines="$put_lines$1\n" && shift; done
+    while [ "$1" != -- ]; do
+        put_text="$put_text
+$1"
+        shift
+    done
     shift
     for put_i in "$@"; do
-        printf "libredlock-config 1\nid %s\nepoch 4\nchange %s\nmax_ttl %s\n%bself %s\n" "$two_id" "$put_change" \
-            "$two_max" "$put_lines" "$(url "$put_i")" >"$scratch/text"
-        ask "$put_i" -x set libredlock:config <"$scratch/text" >/dev/null
+        ask "$put_i" set libredlock:config "$put_text
+self $(url "$put_i")
+" >>"$log"
     done
 }
 old_a="old first $(list 1 2 3)" old_b="old b $(list 4 5 6)"
@@ -89,9 +93,10 @@ grep -q '^redlock_locks' "$out"
 result '... which does not count then' $? "$out"
 for i in 5 6; do sh "$nodes_sh" resume "$nodes" $i; done
 
-make_ttl=300ms
+two_id=0123456789abcdef two_max=300
 race_begins() {
-    two
+    reset
+    use 1 2 3
     put c0ffee00 "$old_a" "$old_b" "$new_a" "$new_b" "set c $(list 7 8 9)" -- 1 2 3 4 5 6 7 8 9
 }
 race_is() {

@@ -58,26 +58,26 @@ for i in $fenced; do
 done
 await [ -s "$scratch/grants" ]
 
-# nodes_of KEY: that have it
-nodes_of() { for nodes_i in 1 2 3 4 5 6 7 8 9 10; do [ "$(ask $nodes_i exists "$1")" = 0 ] || printf '%s ' $nodes_i; done; }
-# placed "I..."...: the fence of a new lock, which outlives it, is on all nodes of one of these sets, and on no other; each set gets some
-names=0
+# placed "I..."...: the fences of new locks, which outlive them, are each on all nodes of one of these sets, and on no
+# other; each set gets some
+placed_calls=0
 placed() {
-    : >"$scratch/placed"
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
-        names=$((names + 1))
-        "$redlock" acquire -q --fence $ttl --wait 20s "n$names" >/dev/null 2>>"$log"
-        await one_of "libredlock:fence:n$names" "$@" || return 1
+    placed_calls=$((placed_calls + 1))
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        "$redlock" acquire -q --fence $ttl --wait 20s "n$placed_calls-$i" >/dev/null 2>>"$log"
     done
+    await are_placed "$@" || return 1
     for placed_set in "$@"; do grep -qx "$placed_set" "$scratch/placed" || return 1; done
 }
-one_of() {
-    one_on=$(nodes_of "$1")
-    shift
-    for one_set in "$@"; do
-        [ "$one_on" != "$one_set " ] || { echo "$one_set" >>"$scratch/placed"; return 0; }
-    done
-    return 1
+are_placed() {
+    # Lines of a name and a node become the nodes of each name.
+    for i in 1 2 3 4 5 6 7 8 9 10; do ask $i --raw keys "libredlock:fence:n$placed_calls-*" | sed "s/\$/ $i/"; done |
+        awk 'NF == 2 { on[$1] = on[$1] (on[$1] ? " " : "") $2 } END { for (i in on) print on[i] }' >"$scratch/placed"
+    [ "$(wc -l <"$scratch/placed")" -eq 12 ] || return 1
+    while read -r are_placed_on; do
+        for are_placed_set in "$@"; do [ "$are_placed_on" != "$are_placed_set" ] || continue 2; done
+        return 1
+    done <"$scratch/placed"
 }
 
 status 'one set to two' 0 "$redlock" set add-set --yes b $(list 4 5 6)
@@ -109,12 +109,16 @@ result '... in its set' $? "$out"
 status 'one is resized' 0 "$redlock" set resize --yes c $(list 7 8 9 5)
 sets_are 'first 1 2 3' 'b 4 6 10' 'c 7 8 9 5'
 result '... and it alone' $? "$out"
+keys=$(for i in $fenced; do echo "libredlock:fence:$i libredlock:permits:{$i}"; done)
+for j in 1 2 3 4 5 6 7 8 9 10; do
+    ask $j --raw mget $keys | paste - - | awk -F'\t' -v j=$j '$1 == "7000000000000000" && $2 == 3 { print "f" NR, j }'
+done >"$scratch/fenced"
 for i in $fenced; do
     for set in '1 2 3' '4 6 10' '7 8 9 5'; do
         with=0 n=0
         for j in $set; do
             n=$((n + 1))
-            [ "$(ask $j get libredlock:fence:$i)" != 7000000000000000 ] || [ "$(ask $j get "libredlock:permits:{$i}")" != 3 ] || with=$((with + 1))
+            ! grep -qx "$i $j" "$scratch/fenced" || with=$((with + 1))
         done
         [ $with -lt $n ] || break
     done
