@@ -407,6 +407,10 @@ export TMPDIR="$tmp" REDLOCK_TEST_RUN="$tmp"
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 unset CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS DESTDIR
+# Where a version manager's script stands for python3, which takes longer than many a program that it
+# starts, the interpreter behind it comes first.
+python=$(python3 -c 'import sys; print(sys.executable)') &&
+    [ "$python" != "$(command -v python3)" ] && PATH=${python%/*}:$PATH
 
 # Writes down when the machine stood still. (It is not the tests', and not ended with them.)
 env -u REDLOCK_TEST_RUN python3 -c '
