@@ -43,7 +43,7 @@ exec pkg-config "$@"
 SH
 chmod +x "$scratch/pkg-config"
 PKG_CONFIG=$scratch/pkg-config meson setup "$build" "$source" --prefix="$prefix" --libdir=lib \
-    -Dexamples=false -Dchaos=false -Dhiredis_root="$hiredis_root" -Doptimization=0 \
+    -Dexamples=false -Dchaos=false -Dhiredis_root="$hiredis_root" -Doptimization=0 -Ddebug=false \
     >"$log" 2>&1 &&
     [ "$(meson introspect --tests "$build")" = '[]' ]
 result 'meson setup without cmocka: no tests' $? "$log"
@@ -230,7 +230,7 @@ executable('downstream', 'downstream.c', dependencies: redlock)
 MESON
 echo "option('hiredis_root', type: 'string', value: '$hiredis_root')" >"$super/meson_options.txt"
 {
-    PKG_CONFIG_PATH='' meson setup "$super/build" "$super" -Ddefault_library=static -Doptimization=0 &&
+    PKG_CONFIG_PATH='' meson setup "$super/build" "$super" -Ddefault_library=static -Doptimization=0 -Ddebug=false &&
         ninja -C "$super/build" && "$super/build/downstream" "$version"
 } >"$log" 2>&1
 result 'a program in C99 that has it as a subproject, static' $? "$log"
