@@ -42,8 +42,10 @@ case " $* " in *' cmocka '*) exit 1 ;; esac
 exec pkg-config "$@"
 SH
 chmod +x "$scratch/pkg-config"
+# What is not installed, or not looked at here, is not built either.
 PKG_CONFIG=$scratch/pkg-config meson setup "$build" "$source" --prefix="$prefix" --libdir=lib \
-    -Dexamples=false -Dchaos=false -Dhiredis_root="$hiredis_root" -Doptimization=0 -Ddebug=false \
+    -Dexamples=false -Dchaos=false -Dnode=false -Dpython=disabled -Dconform=disabled \
+    -Dhiredis_root="$hiredis_root" -Doptimization=0 -Ddebug=false \
     >"$log" 2>&1 &&
     [ "$(meson introspect --tests "$build")" = '[]' ]
 result 'meson setup without cmocka: no tests' $? "$log"
@@ -230,7 +232,8 @@ executable('downstream', 'downstream.c', dependencies: redlock)
 MESON
 echo "option('hiredis_root', type: 'string', value: '$hiredis_root')" >"$super/meson_options.txt"
 {
-    PKG_CONFIG_PATH='' meson setup "$super/build" "$super" -Ddefault_library=static -Doptimization=0 -Ddebug=false &&
+    PKG_CONFIG_PATH='' meson setup "$super/build" "$super" -Ddefault_library=static -Doptimization=0 \
+        -Ddebug=false &&
         ninja -C "$super/build" && "$super/build/downstream" "$version"
 } >"$log" 2>&1
 result 'a program in C99 that has it as a subproject, static' $? "$log"
