@@ -2,10 +2,10 @@
 a fault of the run needs one.
 
 Happy path: each server listens on a port that the system chose, clients know the proxy's port. So
-the proxy can cut, delay and reset, and can put a replica behind the same address. Without a proxy they
-know the server's. With TLS this is a second port of each server, which has a certificate for this
-address. Failure modes: if another
-process takes a port between choosing and listening, start() tries another one.
+the proxy can cut, delay and reset, and can put a replica behind the same address. Without a proxy
+they know the server's. With TLS this is a second port of each server, which has a certificate for
+this address. Failure modes: if another process takes a port between choosing and listening, start()
+tries another one.
 """
 
 from __future__ import annotations

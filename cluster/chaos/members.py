@@ -3,9 +3,10 @@
 Happy path: make() gives the first nodes a configuration; change() is one change, from the members
 that the nodes name to the next of STEPS: all other nodes, a second set and back, 5 to 3 nodes, three
 sets and back, 3 to 5. As long as the fault lasts, administrators are killed at a random moment and
-others resume or abort; then one is left alone until all nodes agree. What is recorded, as "members":
-the nodes of each set, of the old and of the new ones during a change. Failure modes: an administrator who was not killed fails with a
-status that too few nodes do not explain, or the nodes do not agree in the end: ChaosError.
+others resume or abort; then one is left alone until all nodes agree. Events named "members" record
+the nodes of each set, of the old and of the new ones during a change. Failure modes: an
+administrator who was not killed fails with a status that too few nodes do not explain, or the nodes
+do not agree in the end: ChaosError.
 """
 
 from __future__ import annotations
