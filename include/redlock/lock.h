@@ -179,8 +179,8 @@ typedef struct redlock_acquire_options {
      * redlock_downgrade() and redlock_try_upgrade(), by any lock object that shares the hold. What
      * validity there is then stays, two thirds of the ttl by default. A sign within that time lets
      * the watchdog go on; else on_lost runs with REDLOCK_ERR_SILENT, no later than max_silence_ms
-     * and a ttl after the last sign. Without auto_extend there is no watchdog to stop. 0: no limit.
-     * Default 0. */
+     * and a ttl after the last sign (a lock that was passed is extended to its ttl once in any
+     * case). Without auto_extend there is no watchdog to stop. 0: no limit. Default 0. */
     int64_t max_silence_ms;
 } redlock_acquire_options;
 

@@ -44,6 +44,38 @@ static void watch(struct sim_user *user, redlock_acquire_options *acquire) {
     if (sim_chance(dice(user), 30)) {
         acquire->max_hold_ms = (int64_t)sim_skewed(dice(user), 10, 8 * (uint64_t)acquire->ttl_ms);
     }
+    struct sim_random *life = &world_of(user)->life_random;
+    if (options->silence_percent > 0 && sim_chance(life, options->silence_percent)) {
+        acquire->max_silence_ms = (int64_t)sim_skewed(life, 1, 8 * (uint64_t)acquire->ttl_ms);
+    }
+}
+
+/* -- Signs of life -- */
+
+void sim_life_note(struct sim_user *user) {
+    const uint64_t until_ns = redlock_lock_valid_until_ns(user->lock);
+    user->most_ns =
+        sim_client_now(user->client) + ((uint64_t)user->silence_ms + user->ttl_ms) * RL_NS_PER_MS;
+    user->most_ns = until_ns > user->most_ns ? until_ns : user->most_ns; /* by a longer ttl */
+}
+
+void sim_life_check(struct sim_user *user) {
+    const uint64_t until_ns = redlock_lock_valid_until_ns(user->lock);
+    if (user->silence_ms != 0 && user->owner == 0 && sim_user_holds(user) &&
+        until_ns > user->most_ns) {
+        sim_check_fail(world_of(user), SIM_VALIDITY,
+                       "c%u: renewed for %.3f ms more than max_silence_ms allows",
+                       user->client->index + 1u, (double)(until_ns - user->most_ns) / 1e6);
+    }
+}
+
+static void give_sign(struct sim_user *user) {
+    user->client->may_call = false;
+    const int status = redlock_lock_alive(user->lock);
+    user->client->may_call = true;
+    if (status == 0) {
+        sim_life_note(user);
+    }
 }
 
 /* From a separate stream of random numbers: nothing else depends on it. */
@@ -138,6 +170,11 @@ static void release(struct sim_user *user) {
 
 static void act_holding(struct sim_user *user) {
     const struct sim_options *options = options_of(user);
+    if (user->silence_ms > 0 && sim_chance(&world_of(user)->life_random, 50)) {
+        give_sign(user);
+        sim_user_act_in(user, sim_user_think_ns(user));
+        return;
+    }
     uint32_t what = sim_pick(dice(user), 100);
     if (options->adopt_percent > 0 && sim_chance(dice(user), options->adopt_percent) &&
         sim_user_disown(user)) {

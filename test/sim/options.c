@@ -140,6 +140,7 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
         case SIM_LEADERS:
             derive_swarm(options, random);
             options->watch_percent = (uint32_t)sim_between(random, 30, 100);
+            options->silence_percent = options->preset == SIM_KEPT ? 40 : 0;
             break;
         case SIM_FORGETFUL:
             derive_swarm(options, random);

@@ -250,6 +250,7 @@ struct sim_options {
     uint32_t extend_percent;  /* of what holders do */
     uint32_t hold_percent;    /* of what is left of validity, at most, before a holder does it */
     uint32_t watch_percent;   /* of acquires that have a watchdog */
+    uint32_t silence_percent; /* of these, that need signs of life */
     uint32_t fence_percent;   /* of acquires that ask for a fence */
     uint32_t block_percent;   /* of callbacks that block the loop */
     uint32_t grant_percent;   /* of votes after which the process is stopped */

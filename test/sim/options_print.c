@@ -177,8 +177,9 @@ void sim_options_print(const struct sim_options *options) {
         options->ttl_min_ms, options->ttl_max_ms, options->same_ttl ? " (extended alike)" : "",
         options->extend_percent, options->think_max_ms, options->hold_percent,
         options->block_percent, options->grant_percent);
-    printf("acquires        %u %% with a watchdog, %u %% with a fence\n", options->watch_percent,
-           options->fence_percent);
+    printf(
+        "acquires        %u %% with a watchdog, %u %% of them until silence, %u %% with a fence\n",
+        options->watch_percent, options->silence_percent, options->fence_percent);
     printf(
         "locks           %u %% of owners, %u %% of several resources, %u %% are handed over; %u "
         "elections\n",

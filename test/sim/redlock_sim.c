@@ -87,8 +87,8 @@ static void print_summary(const struct sim_arguments *arguments, const struct to
            sim_preset_name((enum sim_preset)arguments->preset), totals->histories, sum->steps,
            (double)sum->time_ns / 3.6e12);
     printf("%" PRIu64 " grants, %" PRIu64 " renewals (%" PRIu64 " by watchdogs), %" PRIu64
-           " losses, %" PRIu64 " releases; ",
-           sum->grants, sum->renewals, sum->watched, sum->losses, sum->releases);
+           " losses (%" PRIu64 " for silence), %" PRIu64 " releases; ",
+           sum->grants, sum->renewals, sum->watched, sum->losses, sum->silent, sum->releases);
     printf("%" PRIu64 " attempts, %" PRIu64 " late votes, %" PRIu64 " repairs, %" PRIu64
            " releases pending, %" PRIu64 " retried, %" PRIu64 " dropped, %" PRIu64 " late SETs; ",
            sum->attempts, sum->late_votes, sum->repairs, sum->owed, sum->repaid, sum->dropped,

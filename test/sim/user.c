@@ -155,6 +155,12 @@ static void on_renew(redlock_lock *lock, int status, void *data) {
         return;
     }
     world_of(user)->stats.watched += status == 0;
+    if (user->renewed) {
+        sim_life_check(user);
+    } else {
+        sim_life_note(user);
+    }
+    user->renewed |= status == 0;
     if (status == 0) {
         sim_process_look(user->client);
         sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_RENEWED});
@@ -166,6 +172,12 @@ static void on_lost(redlock_lock *lock, int status, void *data) {
     struct sim_user *user = submitted->user;
     (void)lock;
     note(user, (struct sim_note){.kind = SIM_NOTE_LOST, .b = (uint32_t)-status});
+    const bool is_silent = status == REDLOCK_ERR_SILENT;
+    world_of(user)->stats.silent += is_silent;
+    if (is_silent && user->silence_ms == 0 && user->owner == 0) {
+        sim_check_fail(world_of(user), SIM_STATE, "c%u was lost for a silence that it may keep",
+                       user->client->index + 1u);
+    }
     if (submitted->lost_told || submitted->is_freed || !(sim_user_holds(user) || user->may_lose) ||
         submitted->generation != user->client->generation) {
         sim_check_fail(world_of(user), SIM_ONCE, "c%u: on_lost came twice, or of what was not held",
@@ -199,6 +211,8 @@ static void tell_hold(struct sim_user *user) {
     user->downgraded = user->upgrades = false;
     user->owes = user->late = 0;
     user->until_ns = redlock_lock_valid_until_ns(user->lock);
+    sim_life_note(user);
+    user->renewed = false;
     user->token = sim_check_token(world_of(user), redlock_lock_token(user->lock));
     sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_HOLD,
                                           .token = user->token,
@@ -246,6 +260,7 @@ static void told_extended(struct sim_user *user, int status, bool upgrades) {
     if (sim_user_holds(user)) {
         check_mode(user);
         sim_permits_look(user);
+        sim_life_note(user);
     }
     if (status == 0) {
         sim_process_look(user->client);
@@ -308,6 +323,11 @@ static struct sim_submitted *begin(struct sim_user *user, enum sim_op op) {
     return sim_user_submit(user, op);
 }
 
+static void note_watch(struct sim_user *user, const redlock_acquire_options *options) {
+    user->ttl_ms = (uint32_t)options->ttl_ms;
+    user->silence_ms = (uint32_t)options->max_silence_ms;
+}
+
 bool sim_user_acquire(struct sim_user *user, const redlock_acquire_options *wanted) {
     if (user->ops[SIM_OP_ACQUIRE] != NULL) {
         return false;
@@ -323,6 +343,7 @@ bool sim_user_acquire(struct sim_user *user, const redlock_acquire_options *want
     user->resources = user->take > 0 && !sim_user_holds(user) ? 0 : user->resources;
     user->min_validity_ms = (uint32_t)options.min_validity_ms;
     user->max_hold_ms = options.max_hold_ms == REDLOCK_NO_LIMIT ? 0 : (uint32_t)options.max_hold_ms;
+    note_watch(user, &options);
     note(user, (struct sim_note){
                    .kind = SIM_NOTE_ACQUIRE, .a = (uint32_t)options.ttl_ms, .b = user->made_reads});
     user->is_lost = user->may_lose = false;
@@ -337,6 +358,8 @@ bool sim_user_extend(struct sim_user *user, int64_t ttl_ms) {
     }
     struct sim_submitted *what = begin(user, SIM_OP_EXTEND);
     note(user, (struct sim_note){.kind = SIM_NOTE_EXTEND, .a = (uint32_t)ttl_ms});
+    sim_life_note(user); /* whatever comes of it */
+    user->most_ns += ttl_ms > user->ttl_ms ? (uint64_t)(ttl_ms - user->ttl_ms) * RL_NS_PER_MS : 0;
     return submitted(user, what, redlock_extend(user->lock, ttl_ms, on_done, what));
 }
 
@@ -357,6 +380,7 @@ bool sim_user_change_mode(struct sim_user *user) {
         return false;
     }
     struct sim_submitted *what = begin(user, SIM_OP_EXTEND);
+    sim_life_note(user);
     if (!user->reads) {
         return downgrade(user, what);
     }
@@ -445,6 +469,7 @@ bool sim_user_take_over(struct sim_user *user, struct sim_handover *handover,
     user->owner = 0;
     user->fences = false;
     user->min_validity_ms = (uint32_t)options.min_validity_ms;
+    note_watch(user, &options);
     handover->is_there = false;
     sim_permits_name(user, handover->resources);
     if (adopts) {

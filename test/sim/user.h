@@ -63,6 +63,9 @@ struct sim_user {
     uint32_t token;                     /* of the last attempt */
     uint32_t min_validity_ms;           /* that the last acquire asked for */
     uint32_t max_hold_ms;               /* the same; 0: it set no limit */
+    uint32_t silence_ms;                /* the same, max_silence_ms; 0: it needs no signs of life */
+    uint32_t ttl_ms;                    /* the same */
+    uint64_t most_ns;                   /* the end of validity since the last sign of life, at most */
     uint32_t depth;                     /* acquires of this object that are not released */
     uint32_t probe_left;
     uint8_t index;
@@ -74,6 +77,7 @@ struct sim_user {
     bool adopts;     /* the pending acquire is an adoption */
     bool may_lose;   /* it was released when its loss was due, which is still reported */
     bool is_lost;    /* the last hold was, and was not released since */
+    bool renewed;    /* ... since its grant; the first time, a lease is prolonged, heard or not */
     bool downgraded; /* the hold, and no upgrade was tried since */
     bool upgrades;   /* votes are requested for that */
     uint8_t owes;    /* nodes whose connection broke while an extension was to make it a reader's */
@@ -101,6 +105,13 @@ bool sim_user_release(struct sim_user *user);
 /* A writer reads from now on; a reader tries to write. */
 bool sim_user_change_mode(struct sim_user *user);
 bool sim_user_cancel(struct sim_user *user);
+
+/* -- Signs of life -- */
+
+/* There was one, now or before. */
+void sim_life_note(struct sim_user *user);
+/* The watchdog has renewed the lock: it stops when it hears nothing. */
+void sim_life_check(struct sim_user *user);
 
 /* -- elect.c: candidates and observers -- */
 

@@ -334,6 +334,7 @@ struct sim_world *sim_world_new(const struct sim_options *options) {
     world->plain_random = sim_random_stream(options->seed, 15);
     world->permits = options->permits;
     world->kind_random = sim_random_stream(options->seed, 17);
+    world->life_random = sim_random_stream(options->seed, 21);
     world->reachable = (1u << options->nodes) - 1;
     sim_check_start(world);
     for (uint32_t i = 0; i < options->nodes; i++) {

@@ -73,6 +73,7 @@ struct sim_stats {
     uint64_t dropped;
     uint64_t late_sets; /* ran after the release that was to undo them */
     uint64_t watched;   /* extensions by watchdogs */
+    uint64_t silent;    /* losses for lack of signs of life */
     uint64_t fenced;    /* grants with a fence */
     uint64_t raised;    /* attempts that needed a second round for it */
     uint64_t quarantines;
@@ -135,6 +136,7 @@ struct sim_world {
     struct sim_random fence_random; /* fences and wall clocks */
     struct sim_random plain_random; /* clients of other libraries */
     struct sim_random kind_random;  /* kind.c */
+    struct sim_random life_random;  /* signs of life */
     struct sim_plain plain[SIM_PLAIN_MAX];
     struct sim_members members;
     uint32_t permits; /* of the semaphore, as it was asked for last */
