@@ -34,9 +34,13 @@ struct voters {
 static struct voters voters_of(const struct rl_waiting *waiting) {
     struct voters voters = {0};
     if (waiting->keys.count > 0) {
-        const redlock_bytes key = waiting->keys.items[0]; /* the others are of the same set */
-        voters.are_few = redlock_client_lacks(waiting->client, key.data, key.length, &voters.nodes,
-                                              &voters.voting, &voters.needed) > 0;
+        /* The others are of the same set, or any of them will do. */
+        for (size_t i = 0; i == 0 || (voters.are_few && i < waiting->keys.count); i++) {
+            const redlock_bytes key = waiting->keys.items[i];
+            voters.are_few =
+                redlock_client_lacks(waiting->client, key.data, key.length, &voters.nodes,
+                                     &voters.voting, &voters.needed) > 0;
+        }
     }
     return voters;
 }
@@ -247,10 +251,13 @@ void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const 
     look_at_nodes(waiting, false);
     uv_update_time(waiting->timer.loop);
     waiting->began_ms = uv_now(waiting->timer.loop);
-    if (waiting->keys.text == NULL && rl_keys_parse(&waiting->keys, keys) != NULL) {
+    if (waiting->keys.text == NULL && has_holders && rl_keys_parse(&waiting->keys, keys) != NULL) {
         rl_keys_free(&waiting->keys); /* the acquire says why */
     }
-    if (waiting->keys.count > 0 && has_holders) {
+    if (!has_holders) { /* an election's name */
+        waiting->keys.items[0] = (redlock_bytes){keys, strlen(keys)};
+        waiting->keys.count = 1;
+    } else if (waiting->keys.count > 0) {
         waiting->at = 0;
         uv_timer_start(&waiting->timer, on_timer, FIRST_MS, 0);
         if (waiting->is_line && !rl_signals_is_ignored(SIGTSTP)) {

@@ -47,7 +47,8 @@ struct rl_waiting {
 void rl_waiting_open(struct rl_waiting *waiting, uv_loop_t *loop, const struct rl_args *args);
 void rl_waiting_close(struct rl_waiting *waiting);
 
-/* has_holders: the holders of the keys are reported, besides nodes. label must live on. */
+/* has_holders: keys are "KEY[,KEY...]", whose holders are reported, besides nodes; else a name, and
+ * only nodes are reported. Both texts must live on. */
 void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const char *label,
                       const char *keys, bool has_holders);
 void rl_waiting_end(struct rl_waiting *waiting);
