@@ -111,8 +111,9 @@ int16_t rl_membership_read(struct rl_client_node *place, const struct rl_config 
         return REDLOCK_ERR_NODE_CONFIG;
     }
     if (!is_itself(place, config, &url)) {
+        const bool is_url = rl_url_parse(config->members[config->self].url, &url, NULL, 0) == 0;
         snprintf(detail, RL_DETAIL_MAX, "it is %.80s by its configuration",
-                 config->members[config->self].url);
+                 is_url ? url.name : "another node"); /* a bad text may have a password */
         return REDLOCK_ERR_NODE_CONFIG;
     }
     if (order_of(client, &config->key) == RL_CONFIG_NEWER && !note_next(client, config)) {
