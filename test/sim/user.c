@@ -155,12 +155,11 @@ static void on_renew(redlock_lock *lock, int status, void *data) {
         return;
     }
     world_of(user)->stats.watched += status == 0;
-    if (user->renewed) {
-        sim_life_check(user);
-    } else {
+    if (status == 0 && !user->renewed) {
         sim_life_note(user);
+        user->renewed = true;
     }
-    user->renewed |= status == 0;
+    sim_life_check(user);
     if (status == 0) {
         sim_process_look(user->client);
         sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_RENEWED});

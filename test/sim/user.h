@@ -58,6 +58,7 @@ struct sim_user {
     uint64_t asked_ns;                  /* when it was submitted, true time */
     uint64_t attempt_ns;                /* when it asked for votes last, true time */
     uint64_t until_ns;                  /* the end of validity that the checker knows */
+    uint64_t most_ns;                   /* ... at most, since the last sign of life */
     uint32_t generation;                /* voids the user's planned action */
     uint32_t resources;                 /* of the lock, as a mask; slots of its last grant */
     uint32_t token;                     /* of the last attempt */
@@ -65,7 +66,6 @@ struct sim_user {
     uint32_t max_hold_ms;               /* the same; 0: it set no limit */
     uint32_t silence_ms;                /* the same, max_silence_ms; 0: it needs no signs of life */
     uint32_t ttl_ms;                    /* the same */
-    uint64_t most_ns;                   /* the end of validity since the last sign of life, at most */
     uint32_t depth;                     /* acquires of this object that are not released */
     uint32_t probe_left;
     uint8_t index;
