@@ -163,7 +163,8 @@ class End(asyncio.Protocol):
             )
         except OSError:
             self.abort()  # refused by the node
-        self._rest()
+            return
+        await self._carry()  # what some versions of asyncio have read in spite of the pause
 
     def _rest(self) -> None:
         """Reads on. An end that was aborted meanwhile does nothing more."""
