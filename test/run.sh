@@ -104,6 +104,7 @@ sweep() {
         ours | grep -qxF -f "$tmp/first" || break
         run sleep 1
     done
+    ours >"$tmp/first"
     swept=''
     for pid in $(ours); do
         grep -qx "$pid" "$tmp/first" || continue

@@ -28,8 +28,9 @@ left='' # pids to end
 
 clean_up() {
     for clean_pid in $left; do
-        # By now the number may be that of another test's process: ours has our $HOME.
-        tr '\0' '\n' 2>/dev/null <"/proc/$clean_pid/environ" | grep -qx "HOME=$scratch" && kill -s KILL "$clean_pid"
+        # By now the number may be that of another test's process: ours is our child, or has our $HOME.
+        { grep -qx "PPid:.$$" "/proc/$clean_pid/status" ||
+            tr '\0' '\n' <"/proc/$clean_pid/environ" | grep -qx "HOME=$scratch"; } 2>/dev/null && kill -s KILL "$clean_pid"
     done
     [ ! -e "$nodes" ] || sh "$nodes_sh" stop "$nodes"
     rm -rf "$scratch"
