@@ -21,6 +21,7 @@ static void failed(struct rl_health *health, const char *how) {
     health->failures++;
     rl_report_unhealthy(health->plan.report, how, health->failures, HEALTH_FAILURES_MAX);
     if (health->failures == HEALTH_FAILURES_MAX) {
+        uv_timer_stop(&health->timer); /* the work is ended */
         snprintf(why, sizeof why, "--health failed %d times in a row, the last time: %s",
                  HEALTH_FAILURES_MAX, how);
         health->plan.on_unhealthy(why, health->plan.data);
