@@ -105,7 +105,7 @@ bool rl_acquire(struct rl_session *session, redlock_lock *const *locks, size_t n
     session->acquiring = locks;
     session->n_acquiring = n;
     if (!args->no_wait) {
-        rl_waiting_begin(&session->waiting, session->client, keys, keys, true);
+        rl_waiting_begin(&session->waiting, session->client, keys);
     }
     status = rl_session_wait(session);
     rl_waiting_end(&session->waiting);

@@ -102,8 +102,7 @@ static void start(struct elect *elect);
 /* We do not lead, or not any more. */
 static void wait_on(struct elect *elect) {
     elect->is_leading = false;
-    const char *keys = elect->report.keys;
-    rl_waiting_begin(&elect->session.waiting, elect->session.client, keys, keys, false);
+    rl_waiting_begin(&elect->session.waiting, elect->session.client, elect->report.keys);
 }
 
 /* The leadership that was reported as lost is over now. */

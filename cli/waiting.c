@@ -33,14 +33,11 @@ struct voters {
 
 static struct voters voters_of(const struct rl_waiting *waiting) {
     struct voters voters = {0};
-    if (waiting->keys.count > 0) {
-        /* The others are of the same set, or any of them will do. */
-        for (size_t i = 0; i == 0 || (voters.are_few && i < waiting->keys.count); i++) {
-            const redlock_bytes key = waiting->keys.items[i];
-            voters.are_few =
-                redlock_client_lacks(waiting->client, key.data, key.length, &voters.nodes,
-                                     &voters.voting, &voters.needed) > 0;
-        }
+    /* The others are of the same set, or any of them will do. */
+    for (size_t i = 0; i < waiting->keys.count && (i == 0 || voters.are_few); i++) {
+        const redlock_bytes key = waiting->keys.items[i];
+        voters.are_few = redlock_client_lacks(waiting->client, key.data, key.length, &voters.nodes,
+                                              &voters.voting, &voters.needed) > 0;
     }
     return voters;
 }
@@ -57,23 +54,25 @@ static int state_of(const redlock_node_info *info) {
     return !info->up ? NODE_DOWN : info->voting ? NODE_VOTES : NODE_UP;
 }
 
-static void node_json(const struct rl_waiting *waiting, const redlock_node_info *info) {
-    EVENT(waiting, voters_of(waiting), "node", JSON_TEXT("node", info->node),
-          JSON_BOOL("up", info->up != 0), JSON_BOOL("voting", info->voting != 0),
+static void node_json(const struct rl_waiting *waiting, const struct voters *voters,
+                      const redlock_node_info *info) {
+    EVENT(waiting, *voters, "node", JSON_TEXT("node", info->node), JSON_BOOL("up", info->up != 0),
+          JSON_BOOL("voting", info->voting != 0),
           JSON_TEXT("status", redlock_err_name(info->reason)),
           JSON_INT("votes_in_ms", info->votes_in_ms));
 }
 
-static void say_node(const struct rl_waiting *waiting, const redlock_node_info *info, int before) {
+static void say_node(const struct rl_waiting *waiting, const struct voters *voters,
+                     const redlock_node_info *info, int before) {
     char label[128], what[RL_LOOK_WHY_MAX + 32];
-    const struct voters voters = voters_of(waiting);
     rl_look_state(info, before == NODE_DOWN ? "is up" : "votes again", what);
     rl_say("%s: waiting: node %s %s; %zu of %zu nodes can vote, %zu are needed",
-           shown_label(waiting, label), info->node, what, voters.voting, voters.nodes,
-           voters.needed);
+           shown_label(waiting, label), info->node, what, voters->voting, voters->nodes,
+           voters->needed);
 }
 
 static void look_at_nodes(struct rl_waiting *waiting, bool is_said) {
+    const struct voters voters = voters_of(waiting);
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     for (size_t i = 0; redlock_client_node(waiting->client, i, &info) == 0; i++) {
         int before = waiting->states[i], now = state_of(&info);
@@ -82,9 +81,9 @@ static void look_at_nodes(struct rl_waiting *waiting, bool is_said) {
             continue;
         }
         if (waiting->args->json) {
-            node_json(waiting, &info);
+            node_json(waiting, &voters, &info);
         } else {
-            say_node(waiting, &info, before);
+            say_node(waiting, &voters, &info, before);
         }
     }
 }
@@ -109,12 +108,12 @@ void rl_waiting_on_event(struct rl_waiting *waiting, const redlock_event *event)
 /* -- Who holds it -- */
 
 /* What we wait for. */
-static void show_why(const struct rl_waiting *waiting, char *out, size_t size) {
-    const struct voters voters = voters_of(waiting);
+static void show_why(const struct rl_waiting *waiting, const struct voters *voters, char *out,
+                     size_t size) {
     char left[32];
-    if (voters.are_few) {
-        snprintf(out, size, "for nodes: %zu of %zu can vote, %zu are needed", voters.voting,
-                 voters.nodes, voters.needed);
+    if (voters->are_few) {
+        snprintf(out, size, "for nodes: %zu of %zu can vote, %zu are needed", voters->voting,
+                 voters->nodes, voters->needed);
     } else if (waiting->look.is_held) {
         char name[RL_LOOK_NAME_MAX];
         uint64_t now_ms = uv_now(waiting->timer.loop), until_ms = waiting->held_until_ms;
@@ -134,7 +133,7 @@ static void say_once(struct rl_waiting *waiting) {
     const struct rl_look *look = &waiting->look;
     const struct voters voters = voters_of(waiting);
     waiting->is_said = true;
-    show_why(waiting, why, sizeof why);
+    show_why(waiting, &voters, why, sizeof why);
     if (waiting->args->json) {
         EVENT(waiting, voters, "waiting",
               JSON_TEXT("holder", look->is_held && !look->is_shared ? look->holder : NULL),
@@ -153,7 +152,8 @@ void rl_waiting_redraw(struct rl_waiting *waiting) {
     if (!waiting->is_waiting || !waiting->is_line || !waiting->is_said) {
         return;
     }
-    show_why(waiting, why, sizeof why);
+    const struct voters voters = voters_of(waiting);
+    show_why(waiting, &voters, why, sizeof why);
     uint64_t waited_ms = uv_now(waiting->timer.loop) - waiting->began_ms;
     snprintf(line, sizeof line, "redlock: %s: waiting %s: %s", shown_label(waiting, label),
              rl_say_duration((double)(waited_ms / LINE_MS * LINE_MS), since, sizeof since), why);
@@ -238,26 +238,26 @@ void rl_waiting_close(struct rl_waiting *waiting) {
     rl_keys_free(&waiting->keys);
 }
 
-void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const char *label,
-                      const char *keys, bool has_holders) {
+void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const char *keys) {
+    const bool is_name = waiting->args->command == RL_CMD_ELECT;
     if (waiting->args->quiet || waiting->is_waiting) {
         return;
     }
     waiting->client = client;
-    waiting->label = label;
+    waiting->label = keys;
     waiting->is_waiting = true;
     waiting->is_said = false;
     waiting->is_line = !waiting->args->json && rl_say_has_line();
     look_at_nodes(waiting, false);
     uv_update_time(waiting->timer.loop);
     waiting->began_ms = uv_now(waiting->timer.loop);
-    if (waiting->keys.text == NULL && has_holders && rl_keys_parse(&waiting->keys, keys) != NULL) {
-        rl_keys_free(&waiting->keys); /* the acquire says why */
-    }
-    if (!has_holders) { /* an election's name */
+    if (is_name) {
         waiting->keys.items[0] = (redlock_bytes){keys, strlen(keys)};
         waiting->keys.count = 1;
-    } else if (waiting->keys.count > 0) {
+    } else if (waiting->keys.text == NULL && rl_keys_parse(&waiting->keys, keys) != NULL) {
+        rl_keys_free(&waiting->keys); /* the acquire says why */
+    }
+    if (waiting->keys.count > 0 && !is_name) {
         waiting->at = 0;
         uv_timer_start(&waiting->timer, on_timer, FIRST_MS, 0);
         if (waiting->is_line && !rl_signals_is_ignored(SIGTSTP)) {

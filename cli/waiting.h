@@ -47,10 +47,9 @@ struct rl_waiting {
 void rl_waiting_open(struct rl_waiting *waiting, uv_loop_t *loop, const struct rl_args *args);
 void rl_waiting_close(struct rl_waiting *waiting);
 
-/* has_holders: keys are "KEY[,KEY...]", whose holders are reported, besides nodes; else a name, and
- * only nodes are reported. Both texts must live on. */
-void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const char *label,
-                      const char *keys, bool has_holders);
+/* keys: "KEY[,KEY...]", whose holders are reported, besides nodes; or an election's name, of which
+ * only nodes are. It must live on. */
+void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const char *keys);
 void rl_waiting_end(struct rl_waiting *waiting);
 
 /* From the client's trace hook. */
