@@ -11,6 +11,7 @@
 #include "lock/life.h"
 #include "mode/mode.h"
 #include "nodes/seats.h"
+#include "wait/hear.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/waiting.h"
@@ -274,6 +275,7 @@ bool rl_step_event(redlock_lock *lock, struct rl_event *event) {
         rl_waiting_update(lock);
         lock->mode->follow(lock);
         rl_span_trace_state(lock, before);
+        rl_hear_follow(lock);
         rl_line_follow(lock);
     }
     if (moves || !late) {

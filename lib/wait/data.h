@@ -35,7 +35,7 @@ struct rl_queueing {
     uint8_t line;       /* the resource in whose line it is */
     uint8_t call;       /* enum rl_line_call */
     bool refused_at_home : 1; /* home has refused the attempt's token */
-    bool has_waited : 1;      /* it was granted by a turn of its place */
+    bool hears_next : 1;      /* the client hears who comes next: its resource is in `passed` */
     bool is_queued : 1;       /* in line, or asks in its turn, or waits for home's answer */
     bool noted_intent : 1;    /* it was refused, and keeps new readers off */
 };

@@ -85,7 +85,7 @@ static rl_mask listens_on(const struct rl_resource *resource, const redlock_lock
 }
 
 /* A lock that was granted after waiting still has to hear of its successor. */
-static void follow_waiting(struct rl_resource *resource, const redlock_lock *lock) {
+void rl_line_listen(struct rl_resource *resource, const redlock_lock *lock) {
     redlock_client *client = rl_line_client(resource);
     struct rl_wait *wait = resource->wait;
     uint32_t *listening = client->lines.listening;
@@ -167,7 +167,7 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
             rl_list_remove(&wait->waits);
         }
     }
-    follow_waiting(resource, lock);
+    rl_line_listen(resource, lock);
     if (line->place != place) {
         wait->placed = NULL;
         if (event->type != RL_LINE_EV_WON || !was_used) {
@@ -383,7 +383,7 @@ static void taken(redlock_lock *lock, struct rl_resource *resource) {
     const bool is_given = lock->mode->is_passed_on && !line->probes;
     resource->wait->held = is_given ? line->place : 0;
     if (is_given && lock->resource_count == 1) {
-        lock->queueing.has_waited = true;
+        lock->queueing.hears_next = true;
         rl_list_add(&client->lines.passed, &resource->wait->passed);
     }
     step_simple(resource, lock, RL_LINE_EV_WON);
@@ -472,18 +472,7 @@ static bool was_refused(const redlock_lock *lock) {
            rl_line_active(rl_ticket_resource(&lock->tickets[0])) == lock && !lock->waiting.has_turn;
 }
 
-/* The hold that the place led to is over: the client need not hear of a successor any more. */
-static void forget_next(redlock_lock *lock) {
-    if (lock->queueing.has_waited && lock->core.state != RL_GRANTED &&
-        !rl_lock_is_holding(&lock->core)) {
-        lock->queueing.has_waited = false;
-        rl_list_remove(&rl_ticket_resource(&lock->tickets[0])->wait->passed);
-        follow_waiting(rl_ticket_resource(&lock->tickets[0]), lock);
-    }
-}
-
 void rl_line_follow(redlock_lock *lock) {
-    forget_next(lock);
     if (lock->queueing.is_queued) {
         follow_queued(lock);
     } else if (was_refused(lock)) {

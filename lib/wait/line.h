@@ -82,6 +82,9 @@ redlock_lock *rl_line_waiter(const struct rl_resource *resource);
 /* Takes a place for this lock, if this client has none in the line. False: no memory. */
 bool rl_line_want(struct rl_resource *resource, redlock_lock *lock);
 
+/* Listens where the resource needs it. lock: the lock that waits or holds, or did until now. */
+void rl_line_listen(struct rl_resource *resource, const redlock_lock *lock);
+
 /* Steps the line with an event. lock: the lock that waits in it, or did until now. */
 void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event);
 

@@ -149,7 +149,7 @@ static bool waits_again(const redlock_lock *lock) {
 static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
     struct rl_wait *wait = rl_ticket_resource(&lock->tickets[0])->wait;
     const uint64_t fence = rl_lock_fence(&lock->core);
-    if (lock->queueing.has_waited && lock->announces && rl_mode_now(lock)->is_passed_on &&
+    if (lock->queueing.hears_next && lock->announces && rl_mode_now(lock)->is_passed_on &&
         wait->line.state == RL_LINE_OUT) {
         memcpy(plan->successor, wait->successor, sizeof plan->successor);
     }
