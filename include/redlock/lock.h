@@ -182,12 +182,31 @@ typedef struct redlock_acquire_options {
      * and a ttl after the last sign (a lock that was passed is extended to its ttl once in any
      * case). Without auto_extend there is no watchdog to stop. 0: no limit. Default 0. */
     int64_t max_silence_ms;
+
+    /* For a loop that takes one lock again and again while nobody else wants it. When it is released
+     * the nodes keep it, and the next acquire of this object with the same options, within
+     * linger_ms of that release, sends nothing: it goes on with the old validity, of which at least
+     * half is left (and min_validity_ms), and with the old token. The release that comes later is a
+     * real one. A client that waits in line recalls the lock at once: it waits a round trip longer
+     * than for a lock that is being released.
+     *
+     * Until then other clients see a lock that is held: they are refused if they try once, or are
+     * not of this library, and "redlock ls" shows the key with its ttl. Recalls need a second
+     * connection to one of the nodes, and without that it does not linger. A message that is lost,
+     * or that a client sends to another node since it reaches other nodes, costs that client up to
+     * linger_ms. The lock is also released when another lock object of the client wants it, with
+     * redlock_lock_free() and with redlock_client_close(); a process that exits without these leaves
+     * it to its ttl.
+     *
+     * 0 to ttl_ms; 0: none. Not with fencing or max_hold_ms, and not for readers, permits and
+     * several resources. Adopted locks do not linger. Default 0. */
+    int64_t linger_ms;
 } redlock_acquire_options;
 
 #define REDLOCK_ACQUIRE_OPTIONS_INIT                                                             \
     {                                                                                            \
         sizeof(redlock_acquire_options), 10000, REDLOCK_NO_LIMIT, 10000, 50, 100, 1, NULL, NULL, \
-            0, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, NULL, NULL, 0, 0, 0                       \
+            0, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, NULL, NULL, 0, 0, 0, 0                    \
     }
 
 /* REDLOCK_ACQUIRE_OPTIONS_INIT as a function, see redlock_client_options_init(). Since 0.1. */

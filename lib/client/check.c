@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "client/env.h"
+#include "lock/hold.h"
 #include "mode/mode.h"
 #include "nodes/notification.h"
 #include "wait/line.h"
@@ -17,7 +18,8 @@
 static void check_sharing(const redlock_lock *lock) {
     const struct rl_sharing *sharing = lock->sharing;
     assert(!lock->was_lost || lock->depth == 0);
-    assert(!lock->joining || (sharing != NULL && sharing->owner != 0));
+    assert(!lock->joining || rl_lock_is_holding(&rl_hold_primary(lock)->core));
+    assert(!rl_hold_lingers(lock) || !rl_hold_has_users(lock));
     if (sharing == NULL) {
         return;
     }
@@ -110,7 +112,7 @@ void rl_check_lock(const redlock_lock *lock) {
     assert(lock->resource_count == lock->target.n);
     assert((state == RL_READY) ==
            (rl_permit_of(lock) != NULL && rl_permit_of(lock)->asks)); /* for a slot */
-    assert(lock->deadline.at_ns == rl_lock_wake_ns(&lock->core));
+    assert(lock->deadline.at_ns == rl_hold_wake_ns(lock));
     assert(lock->end.at_ns == rl_lock_lost_ns(&lock->core));
     assert(lock->end.at_ns >= lock->deadline.at_ns); /* so one timer does for both */
     check_ops(lock);

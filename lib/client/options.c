@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/sized.h"
+#include "mode/mode.h"
 #include "nodes/sets.h"
 
 #define DURATION_MS_MAX 3600000 /* of connect, node and reconnect times: an hour */
@@ -302,6 +303,22 @@ static int fence(const redlock_lock *lock, const redlock_acquire_options *full, 
     return 0;
 }
 
+static int linger(const redlock_lock *lock, const redlock_acquire_options *full, char *why) {
+    const bool may = lock->mode->is_passed_on && lock->resource_count == 1 && !full->fencing &&
+                     full->max_hold_ms == REDLOCK_NO_LIMIT;
+    if (full->linger_ms < 0 || full->linger_ms > full->ttl_ms) {
+        return refuse(why, OUTSIDE, "linger_ms", (long long)full->linger_ms, 0LL,
+                      (long long)full->ttl_ms, ", which is ttl_ms");
+    }
+    if (full->linger_ms > 0 && !may) {
+        return refuse(why,
+                      "linger_ms is %lld: it must be 0 with fencing or max_hold_ms, and for "
+                      "readers, permits and several resources",
+                      (long long)full->linger_ms);
+    }
+    return 0;
+}
+
 #define SHOWN 60
 
 /* A name as a message can have it. */
@@ -346,6 +363,7 @@ int rl_options_acquire(const redlock_lock *lock, const redlock_acquire_options *
     int status = check_acquire(lock, full, why);
     status = status == 0 ? watch(lock, full, &renew_ms, why) : status;
     status = status == 0 ? fence(lock, full, why) : status;
+    status = status == 0 ? linger(lock, full, why) : status;
     status = status == 0 ? check_sets(lock, why) : status;
     if (status != 0) {
         return status;

@@ -81,6 +81,7 @@ struct redlock_lock {
     struct rl_deadline deadline; /* whatever the core waits for */
     struct rl_deadline end;      /* while it is held: when its loss is due */
 
+    struct rl_linger linger;
     struct rl_sharing *sharing;       /* NULL: no acquire had an owner */
     const struct rl_mode_rules *mode; /* that it was made with, see mode.h */
     struct rl_lock_span span;

@@ -29,6 +29,7 @@
 #include "client/env.h"
 #include "lock/calls.h"
 #include "lock/delivery.h"
+#include "lock/hold.h"
 #include "lock/life.h"
 #include "lock/step.h"
 #include "mode/mode.h"
@@ -321,7 +322,7 @@ static void put_off(redlock_client *client, uint64_t now_ns) {
     }
     RL_EACH(redlock_lock, lock, &client->locks, link) {
         rl_lock_put_off(&lock->core, since_ns, now_ns);
-        rl_deadlines_set(&client->deadlines, &lock->deadline, rl_lock_wake_ns(&lock->core));
+        rl_deadlines_set(&client->deadlines, &lock->deadline, rl_hold_wake_ns(lock));
     }
     rl_query_put_off(client, since_ns, now_ns);
     if (client->phase == RL_CLIENT_CLOSING &&

@@ -72,6 +72,8 @@ enum rl_words {
     RL_WORDS_WAITED_IN_VAIN,
     RL_WORDS_QUEUED, /* behind other clients */
     RL_WORDS_NO_RANDOM,
+    RL_WORDS_LINGERS,   /* released, and kept on the nodes for a while */
+    RL_WORDS_LINGERED,  /* acquired again meanwhile */
     RL_WORDS_NO_PERMIT, /* none was free */
     RL_WORDS_PERMITS    /* the nodes keep another number of permits */
 };
@@ -111,6 +113,14 @@ struct rl_sharing {
     struct rl_link link;      /* in the primary's */
     redlock_lock *for_extend; /* whose extension of this core's hold is pending; release */
     redlock_lock *for_release;
+};
+
+/* A hold that nobody uses any more lingers, see linger.h. */
+struct rl_linger {
+    uint64_t until_ns; /* since the first release of the hold: the end of linger_ms; 0: none yet */
+    uint64_t ends_ns;  /* while it lingers: when that ends */
+    uint32_t ms;       /* linger_ms; 0: it does not linger */
+    bool is_on;
 };
 
 /* What messages are about. */

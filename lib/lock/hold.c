@@ -73,6 +73,14 @@ bool rl_hold_has_others(const redlock_lock *lock) {
     return others;
 }
 
+bool rl_hold_lingers(const redlock_lock *lock) {
+    return lock->linger.is_on && rl_lock_is_holding(&lock->core);
+}
+
+uint64_t rl_hold_wake_ns(const redlock_lock *lock) {
+    return rl_hold_lingers(lock) ? lock->linger.ends_ns : rl_lock_wake_ns(&lock->core);
+}
+
 void rl_hold_attach(redlock_lock *lock, redlock_lock *primary) {
     assert(rl_hold_primary(lock) == lock);
     assert(rl_hold_primary(primary) == primary);

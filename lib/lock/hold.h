@@ -33,6 +33,11 @@ bool rl_hold_has_users(const redlock_lock *primary);
 /* Whether other objects use the hold that this object uses, or is the primary of. */
 bool rl_hold_has_others(const redlock_lock *lock);
 
+/* Whether the lock holds for nobody, and until then waits for its next acquire (linger.h). And: its
+ * deadline, which is that of its core otherwise. */
+bool rl_hold_lingers(const redlock_lock *lock);
+uint64_t rl_hold_wake_ns(const redlock_lock *lock);
+
 /* The object shares the hold from now on; no effect on the primary itself. */
 void rl_hold_attach(redlock_lock *lock, redlock_lock *primary);
 /* The object no longer shares the hold. Without another reference the primary may be freed. */

@@ -10,6 +10,11 @@ void rl_lock_enlist(redlock_lock *lock);
 /* Frees the lock despite all references: the client is closed. */
 void rl_lock_destroy(redlock_lock *lock);
 
+/* Whether its next hold, or the present one, may linger (linger.h). */
+static inline bool rl_lock_may_linger(const redlock_lock *lock) {
+    return lock->linger.ms != 0;
+}
+
 static inline void rl_lock_ref(redlock_lock *lock) {
     RL_REQUIRE(lock->references > 0); /* a lock that is being freed cannot be kept */
     lock->references++;

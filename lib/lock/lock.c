@@ -8,6 +8,7 @@
 #include "client/options.h"
 #include "lock/hold.h"
 #include "lock/life.h"
+#include "lock/linger.h"
 #include "lock/message.h"
 #include "lock/reentrancy.h"
 #include "lock/step.h"
@@ -99,6 +100,7 @@ static int check_free(redlock_lock *lock) {
     if (why != NULL) {
         return refuse(lock, REDLOCK_ERR_BUSY, why);
     }
+    rl_linger_recall(lock);
     bool holds = rl_lock_is_holding(&rl_hold_primary(lock)->core);
     return holds ? refuse(lock, REDLOCK_ERR_ALREADY_HELD, NULL) : 0;
 }
@@ -143,7 +145,7 @@ static int check_acquire(redlock_lock *lock, const redlock_acquire_options *full
         *why = RL_MESSAGE_NO_FENCE;
         return REDLOCK_ERR_ALREADY_HELD;
     }
-    if (*primary != lock && rl_lock_is_holding(&lock->core)) {
+    if (*primary != lock && rl_lock_is_holding(&lock->core) && !rl_hold_lingers(lock)) {
         *why = "in use: it was released, but other objects of its owner still share its hold";
         return REDLOCK_ERR_BUSY;
     }
@@ -171,12 +173,20 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
     if (status != 0) {
         return refuse(lock, status, why);
     }
+    const uint32_t linger_ms = (uint32_t)full.linger_ms;
+    const bool resumes = primary == NULL && rl_linger_suits(lock, &event.u.acquire, linger_ms);
+    if (!resumes) {
+        rl_linger_recall(lock);
+    }
     take_callbacks(lock, &full);
     rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
     rl_span_submitted(lock, lock->depth > 0);
     if (primary != NULL) {
         rl_reentrancy_join(lock, primary);
+    } else if (resumes) {
+        rl_linger_resume(lock);
     } else {
+        rl_linger_reset(lock, linger_ms);
         assert(rl_hold_primary(lock) == lock && lock->depth == 0);
         rl_mode_begin(lock);
         rl_waiting_reset(lock);
@@ -248,6 +258,7 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
     rl_span_submitted(lock, false);
     lock->last.has_asked = true;
+    rl_linger_reset(lock, 0);
     rl_mode_take_over(lock, true);
     rl_waiting_reset(lock);
     event.u.adopt.token = token;

@@ -204,7 +204,7 @@ static void add_words(struct text *text, const redlock_lock *lock, enum rl_words
     static const char *const table[] = {
         [RL_WORDS_SHARES] = "it shares its owner's hold",
         [RL_WORDS_NO_FENCE] = RL_MESSAGE_NO_FENCE,
-        [RL_WORDS_OWNER_LOST] = "its owner's hold, which it was about to share, was lost",
+        [RL_WORDS_OWNER_LOST] = "the hold that it was about to share was lost",
         [RL_WORDS_STILL_HELD] = "it was acquired more than once and is still held",
         [RL_WORDS_HELD_BY_OTHERS] = "its owner still holds it through another object",
         [RL_WORDS_WAITING] = "in line behind another lock of this client",
@@ -212,6 +212,8 @@ static void add_words(struct text *text, const redlock_lock *lock, enum rl_words
             "in line behind another lock of this client, whose attempts fail",
         [RL_WORDS_QUEUED] = "in line behind other clients",
         [RL_WORDS_NO_RANDOM] = "no random bytes for a token",
+        [RL_WORDS_LINGERS] = "the nodes keep it for its next acquire (linger_ms)",
+        [RL_WORDS_LINGERED] = "the nodes had kept it since its release (linger_ms)",
         [RL_WORDS_NO_PERMIT] = "no permit is free, or others wait for those that are",
     };
     bool was_lost = words == RL_WORDS_WAS_LOST;
@@ -340,7 +342,7 @@ int redlock_client_stats(const redlock_client *client, redlock_stats *stats) {
     full.pending_releases = client->pending_releases;
     RL_EACH(const redlock_lock, lock, &client->locks, link) {
         full.locks += !lock->is_freed;
-        full.held += rl_lock_is_holding(&lock->core);
+        full.held += rl_lock_is_holding(&lock->core) && !rl_hold_lingers(lock);
         full.waiting += lock->core.state == RL_WAITING;
     }
     full.places = rl_line_places(client);

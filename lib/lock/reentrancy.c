@@ -7,6 +7,7 @@
 #include "client/env.h"
 #include "lock/hold.h"
 #include "lock/life.h"
+#include "lock/linger.h"
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "wait/line.h"
@@ -200,6 +201,8 @@ void rl_reentrancy_release(redlock_lock *lock) {
     } else if (rl_hold_has_users(primary)) {
         leave(lock);
         rl_op_end(lock, RL_OP_RELEASE, 0, RL_WORDS_HELD_BY_OTHERS);
+    } else if (primary == lock && rl_linger_begin(lock)) {
+        rl_op_end(lock, RL_OP_RELEASE, 0, RL_WORDS_LINGERS);
     } else {
         rl_hold_act_for(primary, RL_OP_RELEASE, lock);
         rl_step_simple(primary, RL_EV_RELEASE);

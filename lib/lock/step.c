@@ -279,7 +279,7 @@ bool rl_step_event(redlock_lock *lock, struct rl_event *event) {
         rl_line_follow(lock);
     }
     if (moves || !late) {
-        const uint64_t wake_ns = rl_lock_wake_ns(&lock->core);
+        const uint64_t wake_ns = rl_hold_wake_ns(lock);
         const uint64_t lost_ns = rl_lock_lost_ns(&lock->core);
         rl_deadlines_set(&client->deadlines, &lock->deadline, wake_ns);
         rl_deadlines_set(&client->ends, &lock->end, lost_ns);
@@ -315,7 +315,8 @@ void rl_step_changed(redlock_client *client, uint32_t max_ttl_ms) {
 
 void rl_step_due(struct rl_deadline *item, uint64_t now_ns) {
     (void)now_ns; /* the core is given the clock's time */
-    rl_step_simple(RL_CONTAINER(item, redlock_lock, deadline), RL_EV_TICK);
+    redlock_lock *lock = RL_CONTAINER(item, redlock_lock, deadline);
+    rl_step_simple(lock, rl_hold_lingers(lock) ? RL_EV_ABANDON : RL_EV_TICK);
 }
 
 void rl_step_end_due(struct rl_deadline *item, uint64_t now_ns) {

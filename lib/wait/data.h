@@ -36,6 +36,7 @@ struct rl_queueing {
     uint8_t call;       /* enum rl_line_call */
     bool refused_at_home : 1; /* home has refused the attempt's token */
     bool hears_next : 1;      /* the client hears who comes next: its resource is in `passed` */
+    bool is_unwanted : 1;     /* ... and has, since before its attempt: nobody does */
     bool is_queued : 1;       /* in line, or asks in its turn, or waits for home's answer */
     bool noted_intent : 1;    /* it was refused, and keeps new readers off */
 };
@@ -53,7 +54,7 @@ struct rl_left {
 /* The lines that a client waits in. */
 struct rl_lines {
     struct rl_list waiting; /* struct rl_wait, by `waits` */
-    struct rl_list passed;  /* ... of resources that may be held after waiting, by `passed` */
+    struct rl_list passed;  /* ... of resources of which a holder hears who comes next */
     struct rl_line_request *free;
     struct rl_line_request *pending; /* LEAVEs that did not arrive */
     uint32_t pending_count;

@@ -1,18 +1,71 @@
 /* See hear.h. */
 #include "wait/hear.h"
 
-#include "wait/line.h"
+#include <assert.h>
 
-/* The hold that the place led to is over: the client need not hear of a successor any more. */
-static void forget_next(redlock_lock *lock) {
-    if (lock->queueing.hears_next && lock->core.state != RL_GRANTED &&
-        !rl_lock_is_holding(&lock->core)) {
-        lock->queueing.hears_next = false;
-        rl_list_remove(&rl_ticket_resource(&lock->tickets[0])->wait->passed);
-        rl_line_listen(rl_ticket_resource(&lock->tickets[0]), lock);
+#include "lock/life.h"
+#include "nodes/listening.h"
+#include "wait/line.h"
+#include "wait/line_call.h"
+#include "wait/line_release.h"
+
+/* Whether the client hears what home tells the holder. */
+static bool hears(const redlock_lock *lock) {
+    const struct rl_resource *resource = rl_ticket_resource(&lock->tickets[0]);
+    const uint32_t home = rl_line_home(resource);
+    return home != RL_LINE_NO_HOME && resource->wait->listens & rl_bit(home) &&
+           rl_listening_confirmed(lock->client, home);
+}
+
+/* An attempt begins without a turn: nothing was sent yet. */
+static void begin(redlock_lock *lock) {
+    struct rl_resource *resource = rl_ticket_resource(&lock->tickets[0]);
+    struct rl_wait *wait = rl_line_wait(resource);
+    if (wait != NULL && wait->line.state == RL_LINE_OUT) {
+        assert(!rl_link_is_in(&wait->passed));
+        wait->successor[0] = '\0';
+        lock->queueing.hears_next = true;
+        rl_list_add(&lock->client->lines.passed, &wait->passed);
+        rl_line_listen(resource, lock);
+        lock->queueing.is_unwanted = hears(lock);
     }
 }
 
+/* The attempt or the hold is over: the client need not hear of a successor any more. */
+static void end(redlock_lock *lock) {
+    lock->queueing.hears_next = lock->queueing.is_unwanted = false;
+    rl_list_remove(&rl_ticket_resource(&lock->tickets[0])->wait->passed);
+    rl_line_listen(rl_ticket_resource(&lock->tickets[0]), lock);
+}
+
 void rl_hear_follow(redlock_lock *lock) {
-    forget_next(lock);
+    const bool has_token = rl_lock_has_token(&lock->core, lock->core.token);
+    if (lock->queueing.hears_next && !has_token) {
+        end(lock);
+    } else if (lock->core.state == RL_TRYING && rl_lock_may_linger(lock) &&
+               !lock->queueing.is_queued && !lock->queueing.hears_next) {
+        begin(lock);
+    }
+}
+
+bool rl_hear_is_unwanted(const redlock_lock *lock, uint64_t now_ns) {
+    const struct rl_ticket *ticket = &lock->tickets[0];
+    const struct rl_line *line = rl_resource_line(rl_ticket_resource(ticket));
+    return lock->queueing.is_unwanted && ticket->previous == NULL && ticket->next == NULL &&
+           !rl_line_is_likely_busy(line, now_ns);
+}
+
+void rl_hear_wanted(redlock_lock *lock) {
+    lock->queueing.is_unwanted = false;
+}
+
+redlock_lock *rl_hear_deaf(const redlock_client *client) {
+    redlock_lock *deaf = NULL;
+    RL_EACH(struct rl_wait, wait, &client->lines.passed, passed) {
+        redlock_lock *active = rl_line_active(wait->resource);
+        if (deaf == NULL && active != NULL && active->queueing.is_unwanted && !hears(active)) {
+            deaf = active;
+        }
+    }
+    return deaf;
 }

@@ -1,5 +1,11 @@
 /* What the holder of a lock hears of the client that comes next: home notifies it (line.h), and its
- * release passes the keys on.
+ * release passes the keys on. Holders that have waited hear it, and those that may linger
+ * (lock/linger.h), which listen at home from before their attempt on.
+ *
+ * Can another client want the lock of a holder to which it is unwanted? Only if no message of home
+ * tells: the client does not stand in line, or it stands in line at another node, since it cannot
+ * reach home or does not know all nodes, or it was the first in line before the attempt, and is
+ * not notified when its own key has ended.
  */
 #ifndef RL_WAIT_HEAR_H
 #define RL_WAIT_HEAR_H
@@ -8,5 +14,16 @@
 
 /* To be called after every step of a lock, before rl_line_follow(). */
 void rl_hear_follow(redlock_lock *lock);
+
+/* Whether no other lock, of this client or of another, is known to want what the lock holds, and
+ * this client would have heard of another client. */
+bool rl_hear_is_unwanted(const redlock_lock *lock, uint64_t now_ns);
+
+/* Another client wants what the lock holds, or the client does not hear of others any more. */
+void rl_hear_wanted(redlock_lock *lock);
+
+/* A lock that was unwanted until now, and for which the client may not hear of others any more;
+ * NULL: none. */
+redlock_lock *rl_hear_deaf(const redlock_client *client);
 
 #endif

@@ -94,6 +94,10 @@ void rl_line_listen(struct rl_resource *resource, const redlock_lock *lock) {
         wait->listens = listens_on(resource, lock);
     } else if (!rl_link_is_in(&wait->passed)) {
         wait->listens = 0;
+    } else if (before == 0) {
+        const rl_mask homes = rl_line_homes(resource);
+        wait->listens =
+            homes != 0 ? rl_bit(rl_home_node(resource->home_hash, client->node_hashes, homes)) : 0;
     }
     RL_EACH_BIT(i, wait->listens ^ before) {
         const bool was = before >> i & 1;

@@ -7,10 +7,12 @@
 
 #include "client/env.h"
 #include "lock/calls.h"
+#include "lock/linger.h"
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "nodes/listening.h"
 #include "nodes/seats.h"
+#include "wait/hear.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "watch/span.h"
@@ -85,6 +87,12 @@ void rl_line_answer(struct rl_node *node, struct rl_request *request,
 
 /* -- The client's part -- */
 
+/* Another client wants what the lock holds, or may want it: it lingers no longer. */
+static void become_wanted(redlock_lock *lock) {
+    rl_hear_wanted(lock);
+    rl_linger_end(lock);
+}
+
 void rl_line_nodes_changed(redlock_client *client) {
     struct rl_link *link = client->lines.waiting.first;
     while (link != NULL) {
@@ -96,6 +104,10 @@ void rl_line_nodes_changed(redlock_client *client) {
         if (waiter != NULL) {
             feed_simple(resource, waiter, RL_LINE_EV_NODES);
         }
+    }
+    redlock_lock *deaf;
+    while ((deaf = rl_hear_deaf(client)) != NULL) {
+        become_wanted(deaf);
     }
 }
 
@@ -212,13 +224,17 @@ static void hear_pass(struct rl_resource *resource, uint32_t node,
     }
 }
 
-/* A known successor is also a sign that another client waits. */
+/* A known successor is also a sign that another client waits. Without one readers wait, or nobody
+ * any more. */
 static void hear_next(struct rl_resource *resource, const char *next) {
     struct rl_wait *wait = resource->wait;
     assert(strlen(next) <= RL_VALUE_MAX);
     memcpy(wait->successor, next, strlen(next) + 1);
     if (next[0] != '\0') {
         rl_line_note(&wait->line, true, rl_client_now_ns(rl_line_client(resource)));
+    }
+    if (rl_line_active(resource) != NULL) {
+        become_wanted(rl_line_active(resource));
     }
 }
 

@@ -342,7 +342,51 @@ static const struct {
     ACQUIRE(jitter_ms, -1, INT64_MIN, INT64_MAX, 86400001),
     ACQUIRE(min_validity_ms, -1, INT64_MIN, INT64_MAX, 86400001),
     ACQUIRE(min_validity_ms, 9898, 86400000), /* the ttl's validity is just this */
+    ACQUIRE(linger_ms, -1, INT64_MIN, INT64_MAX, 10001),
 };
+
+/* What cannot linger; the last row can. */
+static void names_what_cannot_linger(void **state) {
+    (void)state;
+    static const struct {
+        redlock_bytes names[2];
+        size_t n;
+        enum redlock_mode mode;
+        int permits, fencing;
+        int64_t max_hold_ms;
+        int wanted;
+    } rows[] = {
+        {{{"a", 1}}, 1, REDLOCK_EXCLUSIVE, 0, 1, REDLOCK_NO_LIMIT, REDLOCK_ERR_INVALID},
+        {{{"a", 1}}, 1, REDLOCK_EXCLUSIVE, 0, 0, 20000, REDLOCK_ERR_INVALID},
+        {{{"a", 1}}, 1, REDLOCK_SHARED, 0, 0, REDLOCK_NO_LIMIT, REDLOCK_ERR_INVALID},
+        {{{"a", 1}}, 1, REDLOCK_EXCLUSIVE, 2, 0, REDLOCK_NO_LIMIT, REDLOCK_ERR_INVALID},
+        {{{"a", 1}, {"b", 1}}, 2, REDLOCK_EXCLUSIVE, 0, 0, REDLOCK_NO_LIMIT, REDLOCK_ERR_INVALID},
+        {{{"a", 1}}, 1, REDLOCK_EXCLUSIVE, 0, 0, REDLOCK_NO_LIMIT, 0},
+    };
+    redlock_client_options options = good_options(NULL, 0);
+    open_good(&options);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        redlock_lock_options what = REDLOCK_LOCK_OPTIONS_INIT;
+        redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
+        redlock_lock *lock = NULL;
+        what.resources = rows[i].names;
+        what.n_resources = rows[i].n;
+        what.mode = rows[i].mode;
+        what.permits = rows[i].permits;
+        acquire.fencing = rows[i].fencing;
+        acquire.max_hold_ms = rows[i].max_hold_ms;
+        acquire.linger_ms = 10000;
+        assert_int_equal(redlock_lock_new_with(open_client, &what, &lock, NULL, 0), 0);
+        assert_int_equal(redlock_acquire(lock, &acquire, NULL, NULL), rows[i].wanted);
+        assert_int_equal(strstr(LOCK_MESSAGE(lock), "linger_ms is 10000: it must be 0") != NULL,
+                         rows[i].wanted != 0);
+        acquire.linger_ms = 0;
+        assert_int_equal(redlock_acquire(lock, &acquire, NULL, NULL),
+                         rows[i].wanted != 0 ? 0 : REDLOCK_ERR_BUSY);
+        redlock_lock_free(lock);
+    }
+    close_good();
+}
 
 static void names_the_acquire_option_that_is_out_of_range(void **state) {
     (void)state;
@@ -394,7 +438,7 @@ static void takes_the_ends_of_each_acquire_range(void **state) {
     } rows[] = {
 #define ROW(ttl, tries, wait, delay, jitter, min, wanted)                                       \
     {{sizeof(redlock_acquire_options), ttl, tries, wait, delay, jitter, min, NULL, NULL, 0, -1, \
-      -1, NULL, NULL, 0, 0, 0},                                                                 \
+      -1, NULL, NULL, 0, 0, 0, 0},                                                              \
      wanted}
         ROW(4, 1, 10000, 0, 0, 1, REDLOCK_ERR_NO_QUORUM),
         ROW(3, 2, REDLOCK_NO_LIMIT, 0, 0, 0, REDLOCK_ERR_NO_QUORUM),
@@ -458,6 +502,7 @@ int main(void) {
         cmocka_unit_test(takes_up_to_31_nodes),
         cmocka_unit_test(bounds_the_resource),
         cmocka_unit_test(names_the_acquire_option_that_is_out_of_range),
+        cmocka_unit_test(names_what_cannot_linger),
         cmocka_unit_test(takes_the_ends_of_each_acquire_range),
         cmocka_unit_test(has_nothing_to_end_before_an_acquire),
     };

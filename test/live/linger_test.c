@@ -1,0 +1,277 @@
+/* Locks that linger after their release: granted again without a request, recalled by whoever else
+ * wants them, and gone when it is over. */
+#include <stdio.h>
+#include <string.h>
+
+#include "live/live.h"
+#include "live/waiters.h"
+#include "redlock/token.h"
+
+#define KEY "key"
+#define TTL_MS 600000
+#define LINGER_MS 300000 /* much longer than a test waits for anything */
+
+static redlock_acquire_options options_of(int64_t linger_ms) {
+    redlock_acquire_options options = live_patient(TTL_MS);
+    options.linger_ms = linger_ms;
+    return options;
+}
+
+static bool lingers(const redlock_lock *lock) {
+    char sentence[REDLOCK_MESSAGE_MAX];
+    return strstr(redlock_lock_message(lock, sentence, sizeof sentence), "linger_ms") != NULL;
+}
+
+/* The first releases are real: the client does not listen yet. */
+static void linger(struct live *live, redlock_lock *lock, const redlock_acquire_options *options) {
+    do {
+        live_hold(live, lock, options);
+        assert_int_equal(live_stats(redlock_lock_client(lock)).held, 1);
+        LIVE_STATUS(live_release(live, lock), 0);
+    } while (!lingers(lock));
+    assert_int_equal(live_stats(redlock_lock_client(lock)).held, 0);
+    assert_int_equal(live_count_keys(live, KEY, redlock_lock_token(lock)), live->n);
+}
+
+static redlock_lock *begin(struct live *live, int64_t linger_ms) {
+    const redlock_acquire_options options = options_of(linger_ms);
+    redlock_lock *lock = live_lock(live->client, KEY);
+    linger(live, lock, &options);
+    return lock;
+}
+
+static uint64_t requests(redlock_client *client) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < 5; i++) {
+        count += live_node(client, i).requests;
+    }
+    return count;
+}
+
+/* Where the client listens. */
+static size_t home_of(const struct live *live, const redlock_lock *lock) {
+    size_t home = 0;
+    char channel[64];
+    snprintf(channel, sizeof channel, "libredlock:client:%.16s", redlock_lock_token(lock));
+    for (size_t i = 0; i < live->n; i++) {
+        redisReply *reply = live_ask(live, i, "PUBSUB NUMSUB %s", channel);
+        home = reply->element[1]->integer == 1 ? i : home;
+        freeReplyObject(reply);
+    }
+    return home;
+}
+
+/* -- Again and again -- */
+
+static void asks_no_node_again(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options options = options_of(LINGER_MS);
+    redlock_lock *lock = begin(live, LINGER_MS);
+    char token[REDLOCK_TOKEN_LENGTH + 1];
+    strcpy(token, redlock_lock_token(lock));
+    const redlock_stats before = live_stats(live->client);
+    const uint64_t sent = requests(live->client);
+    uint64_t until_ns = 0;
+    for (int i = 0; i < 100; i++) {
+        LIVE_STATUS(redlock_extend(lock, 0, NULL, NULL), REDLOCK_ERR_NOT_HELD);
+        LIVE_STATUS(redlock_release(lock, NULL, NULL), REDLOCK_ERR_NOT_HELD);
+        LIVE_STATUS(redlock_cancel(lock), REDLOCK_ERR_IDLE);
+        assert_int_equal(redlock_lock_is_valid(lock), 0);
+        assert_int_equal(redlock_lock_valid_until_ns(lock), 0);
+        LIVE_STATUS(live_acquire(live, lock, &options), 0);
+        assert_true(lingers(lock)); /* as its message says, it did */
+        assert_int_equal(redlock_lock_is_valid(lock), 1);
+        assert_string_equal(redlock_lock_token(lock), token);
+        assert_true(until_ns == 0 || until_ns == redlock_lock_valid_until_ns(lock));
+        until_ns = redlock_lock_valid_until_ns(lock);
+        LIVE_STATUS(live_release(live, lock), 0);
+    }
+    const redlock_stats after = live_stats(live->client);
+    assert_int_equal(requests(live->client), sent);
+    assert_int_equal(after.attempts, before.attempts);
+    assert_int_equal(after.granted, before.granted + 100);
+    assert_int_equal(after.released, before.released + 100);
+    assert_true(live_is_quiet(live->client, 5));
+    options.ttl_ms /= 2; /* another hold */
+    options.linger_ms = 0;
+    LIVE_STATUS(live_acquire(live, lock, &options), 0);
+    assert_string_not_equal(redlock_lock_token(lock), token);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
+/* However often it is acquired, the nodes are asked after linger_ms; and it goes when nobody
+ * acquires it. The watchdog, whose hour has come, goes on in between. */
+static void is_over_in_time(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options options = options_of(50);
+    options.auto_extend = 1;
+    options.renew_ms = 1;
+    redlock_lock *lock = live_lock(live->client, KEY);
+    linger(live, lock, &options);
+    const redlock_stats before = live_stats(live->client);
+    live_watch(live, LIVE_PATIENCE_MS);
+    do {
+        LIVE_STATUS(live_acquire(live, lock, &options), 0);
+        LIVE_STATUS(live_release(live, lock), 0);
+    } while (live_stats(live->client).attempts == before.attempts);
+    linger(live, lock, &options);
+    LIVE_UNTIL(live, live_stats(live->client).held == 0 && live_is_quiet(live->client, 5));
+    LIVE_POLL(live, live_no_keys(live));
+    assert_int_equal(live_stats(live->client).lost, 0);
+    live_end(live);
+}
+
+/* The process is stopped for longer than the keys live: nothing is held, nothing was lost. If it is
+ * stopped between the acquire and its callback, the acquire fails. */
+static void expires(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0}, lost = {0};
+    redlock_acquire_options options = options_of(2000);
+    redlock_lock *lock = live_lock(live->client, KEY);
+    options.ttl_ms = 2000;
+    options.on_lost = live_lock_cb;
+    options.lost_data = &lost;
+    for (int i = 0; i < 2; i++) {
+        linger(live, lock, &options);
+        const uint64_t now_ns = redlock_now_ns();
+        done.count = 0;
+        if (i == 1) {
+            LIVE_STATUS(redlock_acquire(lock, &options, live_lock_cb, &done), 0);
+        }
+        live_block_until(now_ns + 2001 * LIVE_MS);
+        LIVE_STATUS(redlock_release(lock, NULL, NULL),
+                    i == 0 ? REDLOCK_ERR_NOT_HELD : REDLOCK_ERR_BUSY);
+        LIVE_UNTIL(live, i == 0 || done.count == 1);
+        LIVE_STATUS(done.status, i == 0 ? 0 : REDLOCK_ERR_EXPIRED);
+        LIVE_POLL(live, live_no_keys(live));
+    }
+    assert_int_equal(lost.count, 0);
+    live_end(live);
+}
+
+/* -- Recalled -- */
+
+/* It is passed on: the client that waits sends what it sends for any lock that is held, and this one
+ * a release to each node. */
+static void goes_to_who_waits(void **state) {
+    struct live *live = *state;
+    redlock_acquire_options options = options_of(LINGER_MS), once = live_once(TTL_MS);
+    redlock_client *other = live_another(live);
+    redlock_lock *lock = begin(live, LINGER_MS), *next = live_lock(other, KEY);
+    LIVE_STATUS(live_acquire(live, next, &once), REDLOCK_ERR_HELD); /* it recalls nothing */
+    LIVE_STATUS(live_acquire(live, lock, &options), 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    assert_true(lingers(lock));
+    const uint64_t sent = requests(live->client);
+    const redlock_acquire_options patient = live_patient(TTL_MS);
+    LIVE_STATUS(live_acquire(live, next, &patient), 0);
+    assert_int_equal(requests(live->client), sent + 5);
+    assert_int_equal(live_stats(other).joins, 1);
+    struct live_done done = {0};
+    LIVE_STATUS(redlock_acquire(lock, &options, live_lock_cb, &done), 0);
+    LIVE_POLL(live, waiters_standing(live, KEY) == 1);
+    LIVE_STATUS(live_release(live, next), 0);
+    LIVE_UNTIL(live, done.count == 1);
+    LIVE_STATUS(done.status, 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    assert_false(lingers(lock)); /* it has waited: others are likely to */
+    live_close(live, other);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
+/* It came while the lock was in use: it does not linger. */
+static void does_not_linger_if_another_waits(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0};
+    const redlock_acquire_options options = options_of(LINGER_MS), patient = live_patient(TTL_MS);
+    redlock_client *other = live_another(live);
+    redlock_lock *lock = begin(live, LINGER_MS), *next = live_lock(other, KEY);
+    LIVE_STATUS(live_acquire(live, lock, &options), 0);
+    LIVE_STATUS(redlock_acquire(next, &patient, live_lock_cb, &done), 0);
+    LIVE_POLL(live, waiters_standing(live, KEY) == 1);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, done.count == 1);
+    LIVE_STATUS(done.status, 0);
+    live_close(live, other);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
+static void goes_to_a_reader(void **state) {
+    struct live *live = *state;
+    redlock_client *other = live_another(live);
+    redlock_lock_options shared = REDLOCK_LOCK_OPTIONS_INIT;
+    const redlock_bytes name = {KEY, strlen(KEY)};
+    const redlock_acquire_options patient = live_patient(TTL_MS);
+    redlock_lock *reader;
+    shared.resources = &name;
+    shared.n_resources = 1;
+    shared.mode = REDLOCK_SHARED;
+    begin(live, LINGER_MS);
+    LIVE_STATUS(redlock_lock_new_with(other, &shared, &reader, NULL, 0), 0);
+    LIVE_STATUS(live_acquire(live, reader, &patient), 0);
+    live_close(live, other);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
+/* A single try is enough. */
+static void goes_to_another_object(void **state) {
+    struct live *live = *state;
+    const redlock_acquire_options options = options_of(LINGER_MS), once = live_once(TTL_MS);
+    redlock_lock *lock = begin(live, LINGER_MS), *next = live_lock(live->client, KEY);
+    LIVE_STATUS(live_acquire(live, next, &once), 0);
+    LIVE_STATUS(live_release(live, next), 0);
+    linger(live, lock, &options);
+    LIVE_STATUS(redlock_adopt(next, redlock_lock_token(lock), NULL, NULL, NULL), 0);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
+/* -- In other ways -- */
+
+static void leaves_no_key(void **state) {
+    struct live *live = *state;
+    redlock_lock_free(begin(live, LINGER_MS));
+    LIVE_POLL(live, live_no_keys(live));
+    redlock_client *other = live_another(live);
+    const redlock_acquire_options options = options_of(LINGER_MS);
+    linger(live, live_lock(other, KEY), &options);
+    live_close(live, other);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
+/* Home's message would not arrive any more. */
+static void goes_when_it_cannot_be_recalled(void **state) {
+    struct live *live = *state;
+    const redlock_acquire_options options = options_of(LINGER_MS);
+    redlock_lock *lock = begin(live, LINGER_MS);
+    const size_t home = home_of(live, lock);
+    live_tell(live, home, "CLIENT KILL TYPE pubsub");
+    LIVE_POLL(live, live_no_keys(live));
+    linger(live, lock, &options);
+    live_kill(live, home);
+    LIVE_POLL(live, live_no_keys(live));
+    live_restart(live, home);
+    LIVE_POLL(live, live_is_quiet(live->client, 5));
+    live_end(live);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST_FIVE(asks_no_node_again),
+        LIVE_TEST_FIVE(is_over_in_time),
+        LIVE_TEST_FIVE(expires),
+        LIVE_TEST_FIVE(goes_to_who_waits),
+        LIVE_TEST_FIVE(does_not_linger_if_another_waits),
+        LIVE_TEST_FIVE(goes_to_a_reader),
+        LIVE_TEST_FIVE(goes_to_another_object),
+        LIVE_TEST_FIVE(leaves_no_key),
+        LIVE_TEST_FIVE(goes_when_it_cannot_be_recalled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
