@@ -24,7 +24,7 @@ OPTIONS = {
     "redlock_acquire_options": """
         int64_t ttl_ms, tries, wait_ms, delay_ms, jitter_ms, min_validity_ms;
         int auto_extend; int64_t renew_ms, max_hold_ms; uint64_t owner; int fencing;
-        int64_t max_silence_ms;""",
+        int64_t max_silence_ms, linger_ms;""",
     "redlock_election_options": """
         const void *name; size_t name_length; const char *candidate;
         int64_t ttl_ms, renew_ms, poll_ms; int fencing; int64_t max_silence_ms;""",

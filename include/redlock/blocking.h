@@ -179,12 +179,16 @@ typedef struct redlock_mutex_options {
     /* As in redlock_acquire_options; a sign is redlock_mutex_alive(), a lock or an extension: not a
      * lock of an owner that has locked already. Default 0. */
     int64_t max_silence_ms;
+
+    /* As in redlock_acquire_options: an unlocked mutex stays on the nodes for a while, and the next
+     * lock by any thread needs no round trip. Default 0. */
+    int64_t linger_ms;
 } redlock_mutex_options;
 
 #define REDLOCK_MUTEX_OPTIONS_INIT                                                                \
     {                                                                                             \
         sizeof(redlock_mutex_options), 10000, 1, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, 50, 100, \
-            1, REDLOCK_OWNER_THREAD, NULL, NULL, NULL, 0, 0, 0                                    \
+            1, REDLOCK_OWNER_THREAD, NULL, NULL, NULL, 0, 0, 0, 0                                 \
     }
 
 /* REDLOCK_MUTEX_OPTIONS_INIT as a function, see redlock_client_options_init(). Since 0.1. */

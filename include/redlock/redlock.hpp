@@ -368,6 +368,7 @@ struct mutex_options {
     std::optional<std::chrono::milliseconds> renew;     // none: a third of the ttl
     std::optional<std::chrono::milliseconds> max_hold;  // none: no limit
     std::chrono::milliseconds max_silence{0};           // 0: no limit
+    std::chrono::milliseconds linger{0};                // 0: none; mutexes only
     std::chrono::milliseconds delay{50};
     std::chrono::milliseconds jitter{100};
     std::chrono::milliseconds min_validity{1};
@@ -416,6 +417,13 @@ void set_owner(Options &to, std::uint64_t owner) {
 inline void set_owner(redlock_semaphore_options &, std::uint64_t) {  // always the object
 }
 
+template <class Options>
+void set_linger(Options &, std::chrono::milliseconds) {
+}
+inline void set_linger(redlock_mutex_options &to, std::chrono::milliseconds linger) {
+    to.linger_ms = linger.count();
+}
+
 // to, lock: the defaults. new_with: the function of blocking.h and its like.
 template <class Lock, class Options>
 owned<Lock> make(redlock_blocking *client, const std::vector<std::string_view> &resources,
@@ -439,6 +447,7 @@ owned<Lock> make(redlock_blocking *client, const std::vector<std::string_view> &
     to.renew_ms = count(from.renew, REDLOCK_THIRD_OF_TTL);
     to.max_hold_ms = count(from.max_hold, REDLOCK_NO_LIMIT);
     to.max_silence_ms = from.max_silence.count();
+    set_linger(to, from.linger);
     to.delay_ms = from.delay.count();
     to.jitter_ms = from.jitter.count();
     to.min_validity_ms = from.min_validity.count();

@@ -65,6 +65,7 @@ int redlock_mutex_new_with(redlock_blocking *blocking, const redlock_lock_option
     }
     struct rl_making making = {RL_MAKING_OF(&o, lock), .options.kind = RL_KIND_MUTEX,
                                .options.owner = o.owner, .options.on_lost.mutex = o.on_lost};
+    making.options.acquire.linger_ms = o.linger_ms;
     int status = rl_mutex_new(blocking, &making);
     *out = making.made;
     return status;

@@ -175,7 +175,12 @@ static void as_a_guard(void **state) {
     redlock::mutex_options options;
     options.ttl = 20s;
     options.holder = "test";
+    options.linger = 1s;
+    redlock::mutex lingers(client, "one", options);
+    STATUS(thrown([&] { std::lock_guard<redlock::mutex> guard(lingers); }), 0);
     options.fencing = true;
+    STATUS(thrown([&] { redlock::mutex none(client, "one", options); }), REDLOCK_ERR_INVALID);
+    options.linger = 0s;
     redlock::mutex mutex(client, {"one", "two"}, options);
     std::uint64_t fence = 0;
     std::optional<redlock::guard> kept;

@@ -35,6 +35,43 @@ static void lock_and_unlock(void **state) {
     crew_end(live, blocking);
 }
 
+static uint64_t attempts_of_a_lock(redlock_blocking *blocking, redlock_mutex *mutex) {
+    const uint64_t before = crew_stats(blocking).attempts;
+    LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
+    LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
+    return crew_stats(blocking).attempts - before;
+}
+
+/* For whichever thread comes next. */
+static void it_lingers(void **state) {
+    struct live *live = *state;
+    redlock_blocking *blocking = begin(live);
+    redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
+    options.ttl_ms = 600000;
+    options.linger_ms = 300000;
+    redlock_mutex *mutex = crew_mutex(blocking, "one", &options);
+    live_watch(live, LIVE_PATIENCE_MS);
+    while (attempts_of_a_lock(blocking, mutex) != 0) {
+        live_turn(live, 1, "it lingers", __FILE__, __LINE__);
+    }
+    const uint64_t before = crew_stats(blocking).attempts;
+    struct member other = {.mutex = mutex, .timeout_ms = 5000};
+    crew_start(&other, crew_hold);
+    LIVE_POLL(live, atomic_load(&other.stage) == 1);
+    assert_int_equal(redlock_mutex_is_valid(mutex), 0); /* for this thread */
+    crew_go_on(&other);
+    crew_join(&other);
+    LIVE_STATUS(other.status, 0);
+    LIVE_STATUS(other.other, 0);
+    assert_int_equal(crew_stats(blocking).attempts, before);
+    free_mutex(mutex);
+    mutex = crew_mutex(blocking, "one", &options);
+    assert_int_equal(attempts_of_a_lock(blocking, mutex), 1);
+    free_mutex(mutex);
+    LIVE_POLL(live, live_no_keys(live));
+    crew_end(live, blocking);
+}
+
 static void look_as_another(void *data) {
     struct member *member = data;
     char token[REDLOCK_TOKEN_LENGTH + 1];
@@ -444,6 +481,7 @@ static void messages(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(lock_and_unlock),
+        LIVE_TEST(it_lingers),
         LIVE_TEST(another_thread_is_not_the_owner),
         LIVE_TEST(a_thread_locks_again),
         LIVE_TEST(extend),

@@ -228,8 +228,8 @@ class LockBase:
     is made by a client's lock()."""
 
     def __init__(self, client: ClientBase[Any, Any], resources: tuple[str | bytes, ...], lost: Any, timeout: float | None,
-                 ttl: float, renew: bool, max_hold: float | None, max_silence: float | None, fencing: bool, shared: bool,
-                 permits: int, take: int, holder: str | None, owner: int, on_lost: Callable[[Any], object] | None) -> None:
+                 ttl: float, renew: bool, max_hold: float | None, max_silence: float | None, linger: float, fencing: bool,
+                 shared: bool, permits: int, take: int, holder: str | None, owner: int, on_lost: Callable[[Any], object] | None) -> None:
         self._client = client
         self._hold: _Hold | None = None
         self._spare: _Hold | None = None  # for the next acquire, after a release that succeeded
@@ -251,7 +251,8 @@ class LockBase:
         self._take = take if permits else 0
         self._wait: tuple[float | None, int | None] | None = None  # what the options have of it
         self._options, _ = options_of("redlock_acquire_options", ttl_ms=ms(ttl), max_hold_ms=ms(max_hold),
-                                      max_silence_ms=ms(max_silence or 0), auto_extend=int(renew), fencing=int(fencing), owner=owner)
+                                      max_silence_ms=ms(max_silence or 0), linger_ms=ms(linger), auto_extend=int(renew),
+                                      fencing=int(fencing), owner=owner)
 
     # -- Operations --
 
@@ -586,14 +587,17 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         """What is left to do for the constructor."""
 
     def lock(self, *resources: str | bytes, timeout: float | None = None, ttl: float = 10.0, renew: bool = True,
-             max_hold: float | None = None, max_silence: float | None = None, fencing: bool = False,
-             shared: bool = False, permits: int = 0, take: int = 1, holder: str | None = None, owner: int = 0, on_lost: Callable[[AnyLock], object] | None = None) -> AnyLock:
+             max_hold: float | None = None, max_silence: float | None = None, linger: float = 0,
+             fencing: bool = False, shared: bool = False, permits: int = 0, take: int = 1, holder: str | None = None,
+             owner: int = 0, on_lost: Callable[[AnyLock], object] | None = None) -> AnyLock:
         """A lock of one resource, or of all of several at once; nothing is sent.
 
         timeout: how long a with block waits for it; None: without limit.
         ttl: how long the nodes keep it without renewal.
         renew: it is extended until it is released, for max_hold at most, and no further if nothing has
             called its alive() for max_silence.
+        linger: for so long the nodes keep it after its release, and the object acquires it again without
+            asking them, until another client waits (linger_ms of include/redlock/lock.h).
         fencing: each grant has a `fence`.
         shared: a reader's lock. Readers hold side by side, and exclude those that are not.
         permits: of a semaphore, of which it holds `take` at once; `slots` has their numbers.
@@ -602,7 +606,7 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         on_lost: is called with the lock when it is lost. For threads that is on the client's thread,
             where it must not make calls that wait."""
         return self._lock_type(self, resources, self._event_type(), timeout, ttl, renew, max_hold,
-                               max_silence, fencing, shared, permits, take, holder, owner, on_lost)
+                               max_silence, linger, fencing, shared, permits, take, holder, owner, on_lost)
 
     def election(self, name: str | bytes, *, candidate: str | None = None, ttl: float = 10.0, poll: float = 0.5,
                  fencing: bool = False, max_silence: float | None = None,

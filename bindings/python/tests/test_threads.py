@@ -106,6 +106,17 @@ def test_without_a_sign_of_life_it_is_lost(client):
         lock.alive()
 
 
+def test_it_lingers(client):
+    lock = client.lock("again", ttl=30, linger=15)
+    tokens = [""]
+    while not tokens[-1] or tokens[-1] not in tokens[:-1]:
+        with lock:
+            tokens.append(lock.token)
+    assert not lock.is_valid()
+    with client.lock("again", timeout=60) as other:
+        assert other.token != tokens[-1]
+
+
 def test_fences_grow(client):
     fences = []
     for i in range(20):
