@@ -84,6 +84,27 @@ static void fence(struct sim_user *user, redlock_acquire_options *acquire) {
     acquire->fencing = sim_chance(&world->fence_random, world->options.fence_percent);
 }
 
+/* Mostly as the time before, or no acquire would go on with a hold that lingers. */
+static void linger(struct sim_user *user, redlock_acquire_options *acquire) {
+    struct sim_random *random = &world_of(user)->life_random;
+    redlock_acquire_options *last = &user->last;
+    const uint32_t percent = options_of(user)->linger_percent;
+    if (percent > 0 && last->size != 0 && sim_chance(random, 80)) {
+        acquire->ttl_ms = last->ttl_ms;
+        acquire->min_validity_ms = last->min_validity_ms;
+        acquire->auto_extend = last->auto_extend;
+        acquire->renew_ms = last->renew_ms;
+        acquire->max_hold_ms = last->max_hold_ms;
+        acquire->max_silence_ms = last->max_silence_ms;
+        acquire->linger_ms = last->linger_ms;
+    } else if (percent > 0 && sim_chance(random, percent)) {
+        acquire->max_hold_ms = REDLOCK_NO_LIMIT;
+        acquire->linger_ms = (int64_t)sim_between(random, 1, (uint64_t)acquire->ttl_ms);
+    }
+    acquire->fencing = acquire->linger_ms > 0 ? 0 : acquire->fencing;
+    *last = *acquire;
+}
+
 static redlock_acquire_options random_acquire(struct sim_user *user) {
     struct sim_random *random = dice(user);
     const struct sim_options *options = options_of(user);
@@ -115,6 +136,7 @@ static redlock_acquire_options random_acquire(struct sim_user *user) {
     if (options->owner_percent > 0 && sim_chance(random, options->owner_percent)) {
         acquire.owner = sim_between(random, 1, options->owners);
     }
+    linger(user, &acquire);
     return acquire;
 }
 

@@ -156,6 +156,7 @@ static void derive_faults(struct sim_options *options, struct sim_random *random
         case SIM_SEVERAL:
         case SIM_ADOPTED:
         case SIM_ELECTED:
+        case SIM_LINGERING:
         case SIM_SLOW:
         case SIM_EVICTING:
         case SIM_READERS:
@@ -357,6 +358,23 @@ static void derive_elected(struct sim_options *options, struct sim_random *rando
     options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
 }
 
+/* Few clients, which are often back before another one waits. */
+static void derive_lingering(struct sim_options *options, struct sim_random *random) {
+    options->linger_percent = (uint32_t)sim_between(random, 50, 100);
+    options->clients = (uint32_t)sim_between(random, 1, 3);
+    options->locks = (uint32_t)sim_between(random, 1, 2);
+    options->resources = (uint32_t)sim_between(random, 1, 3);
+    options->think_max_ms = (uint32_t)sim_skewed(random, 1, 500);
+    options->ttl_min_ms += 500;
+    options->ttl_max_ms += 1000;
+    options->fence_percent = 0;
+    options->watch_percent = (uint32_t)sim_between(random, 0, 60);
+    options->silence_percent = 20;
+    options->owner_percent = sim_chance(random, 30) ? 50 : 0;
+    options->owners = 2;
+    options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
+}
+
 static void derive_slow(struct sim_options *options, struct sim_random *random) {
     options->faults |= BIT(SIM_FAULT_DRIP) | BIT(SIM_FAULT_NODE_PAUSE);
     options->drip_ns = sim_skewed(random, MS / 10, 50 * MS);
@@ -399,6 +417,9 @@ static void derive_client(struct sim_options *options) {
             break;
         case SIM_ELECTED:
             derive_elected(options, &random);
+            break;
+        case SIM_LINGERING:
+            derive_lingering(options, &random);
             break;
         case SIM_SLOW:
             derive_slow(options, &random);

@@ -34,6 +34,7 @@
  *     several   locks of several resources, which overlap
  *     adopted   tokens that are handed from process to process: disown, adopt, release by token
  *     elected   candidates and observers of elections
+ *     lingering locks that linger after their release, and are acquired again meanwhile
  *     slow      nodes that read and answer a few bytes at a time, and streams with little room
  *     readers   locks that are read by some and written by others, and change from one to the other
  *     phases    the same in a line: as lines, with readers
@@ -78,6 +79,7 @@ enum sim_preset {
     SIM_SEVERAL,
     SIM_ADOPTED,
     SIM_ELECTED,
+    SIM_LINGERING,
     SIM_SLOW,
     SIM_EVICTING,
     SIM_READERS,
@@ -251,6 +253,7 @@ struct sim_options {
     uint32_t hold_percent;    /* of what is left of validity, at most, before a holder does it */
     uint32_t watch_percent;   /* of acquires that have a watchdog */
     uint32_t silence_percent; /* of these, that need signs of life */
+    uint32_t linger_percent;  /* of acquires whose locks linger */
     uint32_t fence_percent;   /* of acquires that ask for a fence */
     uint32_t block_percent;   /* of callbacks that block the loop */
     uint32_t grant_percent;   /* of votes after which the process is stopped */

@@ -17,7 +17,7 @@ static const char *const preset_names[SIM_PRESETS] = {
     [SIM_EVICTING] = "evicting",   [SIM_READERS] = "readers", [SIM_PHASES] = "phases",
     [SIM_PERMITS] = "permits",     [SIM_TURNS] = "turns",     [SIM_AMNESIA] = "amnesia",
     [SIM_STALE] = "stale",         [SIM_STEPS] = "steps",     [SIM_STORY] = "story",
-    [SIM_MEMBERS] = "members",     [SIM_SETS] = "sets",
+    [SIM_MEMBERS] = "members",     [SIM_SETS] = "sets",       [SIM_LINGERING] = "lingering",
 };
 
 static const char *const fault_names[SIM_FAULTS] = {
@@ -178,8 +178,10 @@ void sim_options_print(const struct sim_options *options) {
         options->extend_percent, options->think_max_ms, options->hold_percent,
         options->block_percent, options->grant_percent);
     printf(
-        "acquires        %u %% with a watchdog, %u %% of them until silence, %u %% with a fence\n",
-        options->watch_percent, options->silence_percent, options->fence_percent);
+        "acquires        %u %% with a watchdog, %u %% of them until silence, %u %% with a fence, "
+        "%u %% linger\n",
+        options->watch_percent, options->silence_percent, options->fence_percent,
+        options->linger_percent);
     printf(
         "locks           %u %% of owners, %u %% of several resources, %u %% are handed over; %u "
         "elections\n",

@@ -52,6 +52,7 @@ struct sim_user {
     struct sim_client *client;
     redlock_lock *lock; /* of a lock's user */
     redlock_election *election;
+    redlock_acquire_options last;       /* acquire of its lock; size 0: none yet */
     struct sim_submitted *object;       /* the election's callbacks are of that */
     struct sim_submitted *ops[SIM_OPS]; /* that are pending */
     uint64_t owner;                     /* of the last acquire */
