@@ -379,6 +379,7 @@ static void set_acquire(struct contender *contender) {
     const struct rl_bench_options *options = &contender->bench->options;
     contender->acquire = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
     contender->acquire.ttl_ms = options->ttl_ms;
+    contender->acquire.linger_ms = options->linger_ms;
     contender->acquire.wait_ms = REDLOCK_NO_LIMIT;
     contender->acquire.fencing = options->fencing == RL_BENCH_ON;
     contender->acquire.auto_extend = contender->keeps;

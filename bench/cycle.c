@@ -182,6 +182,7 @@ static int load_open(struct cycle_load **load, struct rl_bench *bench, const cha
     made->name = name;
     made->acquire = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
     made->acquire.ttl_ms = bench->options.ttl_ms;
+    made->acquire.linger_ms = bench->options.linger_ms;
     if (rl_bench_session_open(&made->session, bench) != 0) {
         return -1;
     }

@@ -81,6 +81,7 @@ struct rl_bench_options {
     int64_t slice_ms;
     int64_t warmup_ms;
     int64_t ttl_ms;
+    int64_t linger_ms;
     int64_t hold_ms;
     int64_t think_ms;
     int64_t distance_ms; /* 0: none */

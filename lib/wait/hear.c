@@ -5,6 +5,7 @@
 
 #include "lock/life.h"
 #include "nodes/listening.h"
+#include "nodes/seats.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/line_release.h"
@@ -48,11 +49,19 @@ void rl_hear_follow(redlock_lock *lock) {
     }
 }
 
+/* Else home would not know whom to tell: the lock was won without it, and it may have given its key
+ * to another client. */
+static bool has_home(const redlock_lock *lock) {
+    const uint32_t home = rl_line_home(rl_ticket_resource(&lock->tickets[0]));
+    const uint32_t seat = home != RL_LINE_NO_HOME ? rl_seats_of(lock, home) : RL_SEATS_MAX;
+    return seat < RL_SEATS_MAX && (lock->core.round.granted & rl_seat(seat)) != 0;
+}
+
 bool rl_hear_is_unwanted(const redlock_lock *lock, uint64_t now_ns) {
     const struct rl_ticket *ticket = &lock->tickets[0];
     const struct rl_line *line = rl_resource_line(rl_ticket_resource(ticket));
     return lock->queueing.is_unwanted && ticket->previous == NULL && ticket->next == NULL &&
-           !rl_line_is_likely_busy(line, now_ns);
+           !rl_line_is_likely_busy(line, now_ns) && has_home(lock);
 }
 
 void rl_hear_wanted(redlock_lock *lock) {

@@ -2,10 +2,12 @@
  * release passes the keys on. Holders that have waited hear it, and those that may linger
  * (lock/linger.h), which listen at home from before their attempt on.
  *
- * Can another client want the lock of a holder to which it is unwanted? Only if no message of home
- * tells: the client does not stand in line, or it stands in line at another node, since it cannot
- * reach home or does not know all nodes, or it was the first in line before the attempt, and is
- * not notified when its own key has ended.
+ * Can another client want a lock that counts as unwanted? Only if no message of home says so: that
+ * client does not stand in line; it stands in line at another node, since it cannot reach home or
+ * does not know all nodes; or it was the first in line already when home's key became free and this
+ * client won it, since home notifies a holder only when the first in line changes. (A lock that was
+ * won without home counts as wanted: home may have given its key to another client, and would not
+ * know the holder.)
  */
 #ifndef RL_WAIT_HEAR_H
 #define RL_WAIT_HEAR_H

@@ -100,7 +100,7 @@ if python3 -c '' 2>/dev/null; then
     else
         runs 'cycle with releases by commands and by scripts' 'sides ratios' --release both --slices 1 --warmup 0.3
     fi
-    for how in '--again at-once --hold-ms 0' '--think-ms 3 --fencing on' '--idle' '--apart --distance-ms 2' \
+    for how in '--again at-once --hold-ms 0 --linger-ms 50' '--think-ms 3 --fencing on' '--idle' '--apart --distance-ms 2' \
         '--waiters-per-process 20,1' '--readers 67' '--readers 100 --think-ms 1'; do
         # shellcheck disable=SC2086
         runs "contend $how" 'sides slices' --workload contend --processes 3 --slices 1 --warmup 0 $how

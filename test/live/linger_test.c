@@ -200,6 +200,26 @@ static void does_not_linger_if_another_waits(void **state) {
     live_end(live);
 }
 
+/* Home, which has another client's key, would not know whom to tell. */
+static void does_not_linger_without_home(void **state) {
+    struct live *live = *state;
+    const redlock_acquire_options options = options_of(LINGER_MS), plain = options_of(0);
+    redlock_lock *lock = begin(live, LINGER_MS);
+    const size_t home = home_of(live, lock);
+    LIVE_STATUS(live_acquire(live, lock, &plain), 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_POLL(live, live_no_keys(live));
+    live_tell(live, home, "SET " KEY " another");
+    for (int i = 0; i < 3; i++) {
+        LIVE_STATUS(live_acquire(live, lock, &options), 0);
+        LIVE_STATUS(live_release(live, lock), 0);
+        assert_false(lingers(lock));
+    }
+    live_tell(live, home, "DEL " KEY);
+    linger(live, lock, &options);
+    live_end(live);
+}
+
 static void goes_to_a_reader(void **state) {
     struct live *live = *state;
     redlock_client *other = live_another(live);
@@ -268,6 +288,7 @@ int main(void) {
         LIVE_TEST_FIVE(expires),
         LIVE_TEST_FIVE(goes_to_who_waits),
         LIVE_TEST_FIVE(does_not_linger_if_another_waits),
+        LIVE_TEST_FIVE(does_not_linger_without_home),
         LIVE_TEST_FIVE(goes_to_a_reader),
         LIVE_TEST_FIVE(goes_to_another_object),
         LIVE_TEST_FIVE(leaves_no_key),
