@@ -187,8 +187,8 @@ typedef struct redlock_acquire_options {
      * the nodes keep it, and the next acquire of this object with the same options, within
      * linger_ms of that release, sends nothing: it goes on with the old validity, of which at least
      * half is left (and min_validity_ms), and with the old token. The release that comes later is a
-     * real one. A client that waits in line recalls the lock at once: it waits a round trip longer
-     * than for a lock that is being released.
+     * real one. A client that waits in line recalls the lock at once, and has it some three round
+     * trips after it asked; for a free lock it takes one.
      *
      * Until then other clients see a lock that is held: they are refused if they try once, or are
      * not of this library, and "redlock ls" shows the key with its ttl. Recalls need a second
@@ -221,7 +221,8 @@ REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, s
  *     0                       the lock is held, redlock_lock_valid_until_ns() says how long
  *     REDLOCK_ERR_HELD        the tries are over; in the last one other clients held too many nodes
  *     REDLOCK_ERR_NO_QUORUM   the tries are over; in the last one too many nodes failed
- *     REDLOCK_ERR_EXPIRED     the tries are over; in the last one a quorum granted too late
+ *     REDLOCK_ERR_EXPIRED     the tries are over; in the last one a quorum granted too late. Or the
+ *                             hold that lingered was over before the callback could run
  *     REDLOCK_ERR_DEADLINE    wait_ms passed, or would pass before the next attempt;
  *                             redlock_lock_attempt_status() says what stood in the way
  *     REDLOCK_ERR_CANCELED    by redlock_cancel(), redlock_lock_free() or redlock_client_close()
@@ -344,7 +345,7 @@ REDLOCK_API int redlock_try_upgrade(redlock_lock *lock, redlock_lock_cb on_done,
  * lock counts as not held from this call on; a pending extension ends with REDLOCK_ERR_CANCELED.
  * The callback's status:
  *     0                       a quorum of nodes answered: the next acquire, of any client, can
- *                             succeed
+ *                             succeed. Or the lock lingers, and nothing was sent (linger_ms)
  *     REDLOCK_ERR_NO_QUORUM   fewer answered; the release is pending on the others, and is retried
  *                             until they answer or the ttl has ended
  *     REDLOCK_ERR_LOST        the lock had been lost before: the work may have been unprotected
