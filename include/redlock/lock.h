@@ -183,8 +183,8 @@ typedef struct redlock_acquire_options {
      * case). Without auto_extend there is no watchdog to stop. 0: no limit. Default 0. */
     int64_t max_silence_ms;
 
-    /* For a loop that takes one lock again and again while nobody else wants it. When it is released
-     * the nodes keep it, and the next acquire of this object with the same options, within
+    /* For a loop that takes one lock again and again while nobody else wants it. When it is
+     * released the nodes keep it, and the next acquire of this object with the same options, within
      * linger_ms of that release, sends nothing: it goes on with the old validity, of which at least
      * half is left (and min_validity_ms), and with the old token. The release that comes later is a
      * real one. A client that waits in line recalls the lock at once, and has it some three round
@@ -195,8 +195,8 @@ typedef struct redlock_acquire_options {
      * connection to one of the nodes, and without that it does not linger. A message that is lost,
      * or that a client sends to another node since it reaches other nodes, costs that client up to
      * linger_ms. The lock is also released when another lock object of the client wants it, with
-     * redlock_lock_free() and with redlock_client_close(); a process that exits without these leaves
-     * it to its ttl.
+     * redlock_lock_free() and with redlock_client_close(); a process that exits without these
+     * leaves it to its ttl.
      *
      * 0 to ttl_ms; 0: none. Not with fencing or max_hold_ms, and not for readers, permits and
      * several resources. Adopted locks do not linger. Default 0. */

@@ -68,7 +68,7 @@ static void asks_no_node_again(void **state) {
     redlock_acquire_options options = options_of(LINGER_MS);
     redlock_lock *lock = begin(live, LINGER_MS);
     char token[REDLOCK_TOKEN_LENGTH + 1];
-    strcpy(token, redlock_lock_token(lock));
+    snprintf(token, sizeof token, "%s", redlock_lock_token(lock));
     const redlock_stats before = live_stats(live->client);
     const uint64_t sent = requests(live->client);
     uint64_t until_ns = 0;
@@ -168,8 +168,8 @@ static void expires(void **state) {
 
 /* -- Recalled -- */
 
-/* It is passed on: the client that waits sends what it sends for any lock that is held, and this one
- * a release to each node. */
+/* It is passed on: the client that waits sends what it sends for any lock that is held, and this
+ * one a release to each node. */
 static void goes_to_who_waits(void **state) {
     struct live *live = *state;
     redlock_acquire_options options = options_of(LINGER_MS), once = live_once(TTL_MS);

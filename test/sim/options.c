@@ -362,16 +362,9 @@ static void derive_elected(struct sim_options *options, struct sim_random *rando
 static void derive_lingering(struct sim_options *options, struct sim_random *random) {
     options->linger_percent = (uint32_t)sim_between(random, 50, 100);
     options->clients = (uint32_t)sim_between(random, 1, 3);
-    options->locks = (uint32_t)sim_between(random, 1, 2);
-    options->resources = (uint32_t)sim_between(random, 1, 3);
     options->think_max_ms = (uint32_t)sim_skewed(random, 1, 500);
-    options->ttl_min_ms += 500;
-    options->ttl_max_ms += 1000;
-    options->fence_percent = 0;
     options->watch_percent = (uint32_t)sim_between(random, 0, 60);
-    options->silence_percent = 20;
-    options->owner_percent = sim_chance(random, 30) ? 50 : 0;
-    options->owners = 2;
+    options->owner_percent = sim_chance(random, 30) ? 50 : 0, options->owners = 2;
     options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
 }
 
