@@ -174,7 +174,7 @@ result '... are the set' $?
 # Clients that name nodes which have left are led on; they began with these.
 [ "$(grants)" -gt "$before" ]
 result 'locks were granted all the time' $? "$scratch/loads"
-load_goes_on 20
+load_goes_on 10
 runs "$held" && ! grep -q lost "$err.held"
 result 'a lock that was held through four changes was never lost' $? "$err.held"
 end_load

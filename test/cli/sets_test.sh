@@ -137,7 +137,7 @@ placed '5 7 8 9'
 result '... which gets all locks' $? "$out"
 use 1 2 3
 status 'what is held is not granted, by way of nodes that have left' 1 "$redlock" acquire $ttl --no-wait h1
-load_goes_on 40
+load_goes_on 15
 for i in $held; do
     eval "pid=\$pid_$i"
     { runs "$pid" && ! grep -q lost "$err.$i"; } || { echo "$i is lost"; cat "$err.$i"; }
