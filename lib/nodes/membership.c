@@ -54,14 +54,15 @@ static bool is_at(const struct rl_client_node *place, const char *text, struct r
 /* Whether the node is the member that its text says, as far as names can tell. */
 static bool is_itself(const struct rl_client_node *place, const struct rl_config *config,
                       struct rl_url *url) {
-    bool is_named = is_at(place, config->members[config->self].url, url);
-    if (is_named) {
+    if (is_at(place, config->members[config->self].url, url)) {
         return true;
     }
-    for (uint32_t i = 0; i < config->n && !is_named; i++) {
-        is_named = is_at(place, config->members[i].url, url);
+    for (uint32_t i = 0; i < config->n; i++) {
+        if (is_at(place, config->members[i].url, url)) {
+            return false;
+        }
     }
-    return !is_named; /* its options reach it by another name */
+    return true; /* its options reach it by another name */
 }
 
 /* False: no memory. */
