@@ -16,10 +16,20 @@
 #include <openssl/x509_vfy.h>
 
 #include "redlock/status.h"
+#include "seed.h"
 #include "tls/context.h"
 #include "tls/pair.h"
 #include "tls/scene.h"
 #include "tls/state.h"
+
+/* Each failure is a handshake, or reads certificates: a run has one of so many, from another one on
+ * each time. Odd, so that every second one goes on. */
+#define OPENING_STEP 3
+#define CONNECTING_STEP 11
+
+static size_t first(size_t step) {
+    return 1 + (size_t)(random_seed() % step);
+}
 
 static struct {
     size_t calls, fail_at; /* the allocation that fails, from 1 */
@@ -83,7 +93,7 @@ static void opening(void **state) {
     const struct rl_tls_settings settings = {.ca = scene->ca, .cert = cert, .key = key};
     bool struck = true;
     size_t failures = 0;
-    for (size_t nth = 1; struck; nth++) {
+    for (size_t nth = first(OPENING_STEP); struck; nth += OPENING_STEP) {
         struct rl_tls *tls = NULL;
         error[0] = '\0';
         arm(nth);
@@ -115,7 +125,7 @@ static void connecting(struct scene *scene, const struct tls_cert *cert, bool is
     bool struck = true;
     size_t failures = 0;
     pair_begin(&pair, &settings, SCENE_HOST, cert);
-    for (size_t nth = 1; struck; nth += 5) { /* each is a handshake */
+    for (size_t nth = first(CONNECTING_STEP); struck; nth += CONNECTING_STEP) {
         arm(nth);
         bool begun = pair_dial(&pair);
         pair_run(&pair);

@@ -105,7 +105,7 @@ static void abandoned(void **state) {
 
 /* -- exec() -- */
 
-#define EXECS 200 /* at least */
+#define EXECS 50 /* at least */
 #define HAS_SOCKET 7
 
 static char self[4096];
