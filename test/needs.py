@@ -23,9 +23,12 @@ def runs(test):
     return (not wanted or suites & wanted) and not suites & unwanted
 
 
-files = {target["id"]: target["filename"] for target in read("targets")}
-needed = {file for test in read("tests") if runs(test) for target in test["depends"]
-          for file in files[target]}
+targets = read("targets")
+files = {target["id"]: target["filename"] for target in targets}
+tests = [test for test in read("tests") if runs(test)]
+needed = {file for test in tests for target in test["depends"] for file in files[target]}
+if any(test["name"] == "install" for test in tests):
+    needed |= {file for target in targets if target["installed"] for file in target["filename"]}
 if not needed:
     sys.exit("needs.py: no test of these suites needs anything")
 print("\n".join(sorted(os.path.relpath(file, build) for file in needed)))

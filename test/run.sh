@@ -1,17 +1,17 @@
 #!/bin/sh
 # Every test.
 #
-#   sh test/run.sh                        all that CI does: the four legs below, one after the other
+#   sh test/run.sh                        all that CI does: three legs, and each test in one of them
 #   sh test/run.sh --quick                one leg: gcc, without the tests that take longest
-#   sh test/run.sh --compiler gcc|clang   one leg: built with this compiler
+#   sh test/run.sh --compiler gcc|clang   one leg: every test, built with this compiler
 #   sh test/run.sh --sanitize             one leg: clang, hiredis 1.x, ASan with leaks, UBSan, fuzzers
 #   sh test/run.sh --tsan                 one leg: clang, TSan, the tests of what has threads
 #   sh test/run.sh --long [SECONDS]       what test/judged.txt names, and the simulator for an hour
 #   sh test/run.sh --help                 this list
 #
-# What judges the checker, the model or the rules of test/tidy runs only where these have changed since it
-# last passed: test/judged.txt. A run notes there what has passed; commit it with what was tested, or CI
-# runs the same again.
+# What judges the checker, the model, the scripts or the rules of test/tidy runs only where these have
+# changed since it last passed: test/judged.txt. A run notes there what has passed; commit it with what was
+# tested, or CI runs the same again.
 #
 # --compiler and --sanitize go together. Where the system has hiredis 0.14, 1.x is built for --sanitize
 # (test/hiredis1.sh); if it can't be, that leg has the system's. What follows -- is handed to
@@ -276,10 +276,9 @@ leg() {
     }
     shift 4
     digests >"$tmp/before"
-    # The first leg shows that everything can be built; the others build what their tests need. Newer
-    # mesons leave out of "all" what only tests need.
+    # A leg of several builds what its tests need. Newer mesons leave out of "all" what only tests need.
     leg_build='all meson-test-prereq'
-    if [ "$leg$long" != gcc ] && [ $# -eq 0 ]; then
+    if [ "$leg_part" = yes ] && [ $# -eq 0 ]; then
         run ninja -C "$leg_dir" build.ninja >"$tmp/log" 2>&1 # what needs.py reads is made with it
         # shellcheck disable=SC2086
         leg_build=$(python3 test/needs.py "$leg_dir" $leg_test) || {
@@ -312,18 +311,15 @@ leg() {
 "
 }
 
-# What does not depend on how the library is built runs in the first leg alone.
-once='--no-suite tidy --no-suite valgrind --no-suite chaos --no-suite model --no-suite examples
---no-suite package --no-suite controls --no-suite once'
+# What a sanitizer has nothing to look at: scripts, packages, other languages, and whole programs on real
+# nodes in real time. The leg that is sanitized leaves it to the first one, which runs nothing else in CI
+# but the simulator: with more histories than a sanitizer has time for.
+plain='tidy valgrind chaos model examples package controls once'
+suites() { for suites_name in $2; do printf '%s %s ' "$1" "$suites_name"; done; }
 
 # Many tests wait most of their time, for a timeout, a ttl, a process. More at once would end no sooner,
 # and those that measure time would measure each other.
 at_once=$(($(nproc) + 3))
-
-# What a sanitizer sees best, and the compiler and the reader of answers do not change: commands and
-# their words, failing memory and system calls, files of inputs. The other legs leave it to the one that
-# is sanitized, if that follows.
-sanitized='--no-suite sanitized'
 
 # The limits in meson.build are for a quiet machine. They are there to end what hangs: what is slow may
 # be so because of what runs beside it, or of the sanitizers.
@@ -331,25 +327,18 @@ busy='-t 2'
 busy_sanitized='-t 5'
 
 # By name everything can be run.
-gcc_without=''
-gcc_leg() {
-    gcc_test=$busy
-    [ $# -gt 0 ] || gcc_test="$gcc_without $busy $(unchanged)"
-    leg gcc gcc '' "$gcc_test" "$@"
+leg_part=no
+plain_without=''
+plain_leg() {
+    plain_cc=$1
+    shift
+    plain_test=$busy
+    [ $# -gt 0 ] || plain_test="$plain_without $busy $(unchanged)"
+    leg "$plain_cc" "$plain_cc" -Ddefault_library=both "$plain_test" "$@"
 }
 
 # ... without what takes longest: nodes broken on purpose, models, memcheck, MariaDB, failing memory.
-slow='--no-suite chaos --no-suite model --no-suite valgrind --no-suite examples --no-suite fail'
-quick_leg() {
-    gcc_without=$slow
-    gcc_leg "$@"
-}
-
-# ... as it is shipped: optimised, without assertions. What fails is seen in the other legs.
-clang_leg() {
-    leg clang clang '--buildtype=release -Ddocs=disabled' \
-        "$once $sanitized --no-suite sim --no-suite fail $busy" "$@"
-}
+slow='chaos model valgrind examples fail'
 
 # hiredis 1.x for the leg that is sanitized: sets $hiredis_setup. The other legs have the system's.
 find_hiredis1() {
@@ -374,14 +363,16 @@ sanitize_leg() {
     sanitize_cc=$1
     shift
     at_once=$(($(nproc) + 1)) # a sanitizer makes them compute instead
+    leg_part=yes
     find_hiredis1
     leg "sanitize-$sanitize_cc" "$sanitize_cc" \
         "-Db_sanitize=address,undefined -Ddocs=disabled $sanitize_more $hiredis_setup" \
-        "$once $busy_sanitized" "$@"
+        "$(suites --no-suite "$plain") $busy_sanitized" "$@"
 }
 
 # Only what has threads: the rest of the library belongs to one.
 tsan_leg() {
+    leg_part=yes
     leg tsan clang '-Db_sanitize=thread -Db_lundef=false -Ddocs=disabled' \
         "--suite threads $busy_sanitized" "$@"
 }
@@ -391,13 +382,12 @@ tsan_leg() {
 if [ -n "$long" ]; then
     echo "What $judged names, and then the simulator for $long s, on every processor"
 elif [ "$quick" = yes ]; then
-    echo 'One leg of four, about two minutes on two quiet cores. All of them: sh test/run.sh'
+    echo 'One leg of three, about two minutes on two quiet cores. All of them: sh test/run.sh'
 elif [ "$compiler$sanitize$tsan" = nono ]; then
     cat <<'PLAN'
-Four legs, one after the other, about 35 minutes on two cores; each builds what it needs:
-  gcc             every test
-  clang           as it is shipped: optimised, without assertions
-  sanitize-clang  ASan, LeakSanitizer and UBSan, with hiredis 1.x and the fuzzers
+Three legs, one after the other, about MINUTES minutes on two cores; each builds what it needs:
+  gcc             the simulator, chaos, what is no program in C, packages, the source itself
+  sanitize-clang  all other tests: ASan, LeakSanitizer and UBSan, with hiredis 1.x and the fuzzers
   tsan            TSan: what has threads
 One leg, about two minutes: sh test/run.sh --quick
 PLAN
@@ -440,20 +430,21 @@ flock -n 9 || {
 
 if [ -n "$long" ]; then
     export REDLOCK_LONG=1
-    leg gcc gcc '' "$busy $(sed -n 's/^\([^# ]*\) .*/--suite \1/p' "$judged" | tr '\n' ' ')"
+    leg gcc gcc -Ddefault_library=both "$busy $(sed -n 's/^\([^# ]*\) .*/--suite \1/p' "$judged" | tr '\n' ' ')"
     run sh test/sim/long.sh "$leg_dir/test/sim/redlock-sim" "$long" || fail 'the simulator'
 elif [ "$quick" = yes ]; then
-    quick_leg "$@"
+    plain_without=$(suites --no-suite "$slow")
+    plain_leg gcc "$@"
 elif [ "$tsan" = yes ]; then
     tsan_leg "$@"
 elif [ "$sanitize" = yes ]; then
     sanitize_leg "${compiler:-clang}" "$@"
 elif [ -n "$compiler" ]; then
-    "${compiler}_leg" "$@"
+    plain_leg "$compiler" "$@"
 else
-    gcc_without=$sanitized
-    gcc_leg "$@"
-    clang_leg "$@"
+    leg_part=yes
+    plain_without=$(suites --suite "$plain sim")
+    plain_leg gcc "$@"
     sanitize_leg clang "$@"
     tsan_leg "$@"
 fi

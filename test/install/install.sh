@@ -22,7 +22,11 @@ hiredis_root=$6
 cxx=$7
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-install.XXXXXX") || exit 2
-trap 'rm -rf "$scratch"' EXIT
+clean_up() {
+    [ ! -e "$scratch/nodes" ] || sh "$source/cluster/nodes.sh" stop "$scratch/nodes"
+    rm -rf "$scratch"
+}
+trap clean_up EXIT
 trap 'exit 130' HUP INT TERM
 log=$scratch/log
 
@@ -79,8 +83,7 @@ diff "$source/LICENSE" "$doc/LICENSE" >"$log" 2>&1 && diff -r "$source/docs" "$d
 result 'the licence, README, changelog and docs are installed' $? "$log"
 diff -r -x meson.build "$source/examples" "$doc/examples" >"$log" 2>&1 && [ -s "$doc/examples/client.py" ]
 result '... and the examples, with rules, dashboard and wrap file' $? "$log"
-sh "$doc/cluster/nodes.sh" start -n 1 --dir "$scratch/nodes" >"$log" 2>&1 &&
-    sh "$doc/cluster/nodes.sh" stop "$scratch/nodes" >>"$log" 2>&1
+sh "$doc/cluster/nodes.sh" start -n 3 --dir "$scratch/nodes" >"$log" 2>&1
 result '... and the script that starts nodes for them' $? "$log"
 diff -r "$source/include/redlock" "$prefix/include/redlock" >"$log"
 result 'every public header is installed' $? "$log"
@@ -200,13 +203,14 @@ mv "$scratch/aside"/* "$lib/"
 super=$scratch/super
 mkdir -p "$super/subprojects"
 ln -s "$source" "$super/subprojects/libredlock"
-cp "$here/downstream.c" "$super/"
+cp "$here/downstream.c" "$source/examples/hold.c" "$super/"
 cat >"$super/meson.build" <<'MESON'
 project('super', 'c', default_options: ['c_std=c99', 'werror=true', 'warning_level=3', 'b_ndebug=true'])
 add_project_arguments('-D_GNU_SOURCE', language: 'c')
 redlock = dependency('libredlock', default_options: 'hiredis_root=' + get_option('hiredis_root'))
 assert(redlock.version() == dependency('redlock').version())
 executable('downstream', 'downstream.c', dependencies: redlock)
+executable('hold', 'hold.c', dependencies: redlock)
 MESON
 echo "option('hiredis_root', type: 'string', value: '$hiredis_root')" >"$super/meson_options.txt"
 {
@@ -218,6 +222,9 @@ result 'a program in C99 that has it as a subproject, static' $? "$log"
 ! readelf -d "$super/build/downstream" 2>"$log" | grep -q 'NEEDED.*libredlock' &&
     nm "$super/build/downstream" | grep -q ' T redlock_version'
 result '... is linked with the archive' $? "$log"
+# shellcheck disable=SC2046
+"$super/build/hold" $(cat "$scratch/nodes/urls") >"$log" 2>&1 && grep -qx 'release: success' "$log"
+result '... and holds a lock' $? "$log"
 # Another name, which a wrap file knows. A subproject remembers the value that it began with.
 sed -i "s/'libredlock'/'redlock'/" "$super/meson.build"
 cp "$source/examples/redlock.wrap" "$super/subprojects/"
