@@ -186,15 +186,16 @@ typedef struct redlock_acquire_options {
     /* For a loop that takes one lock again and again while nobody else wants it. When it is
      * released the nodes keep it, and the next acquire of this object with the same options, within
      * linger_ms of that release, sends nothing: it goes on with the old validity, of which at least
-     * half is left (and min_validity_ms), and with the old token. The release that comes later is a
-     * real one. A client that waits in line recalls the lock at once, and has it some three round
-     * trips after it asked; for a free lock it takes one.
+     * half is left when it is called (and min_validity_ms), and with the old token. The release
+     * that comes later is a real one. A client that waits in line recalls the lock at once, and has
+     * it some three round trips after it asked; for a free lock it takes one.
      *
      * Until then other clients see a lock that is held: they are refused if they try once, or are
      * not of this library, and "redlock ls" shows the key with its ttl. Recalls need a second
      * connection to one of the nodes, and without that it does not linger. A message that is lost,
      * or that a client sends to another node since it reaches other nodes, costs that client up to
-     * linger_ms. The lock is also released when another lock object of the client wants it, with
+     * linger_ms; so does standing first in line already when this client acquires the lock of a
+     * holder that told nobody of its end, as those of other libraries. The lock is also released when another lock object of the client wants it, with
      * redlock_lock_free() and with redlock_client_close(); a process that exits without these
      * leaves it to its ttl.
      *

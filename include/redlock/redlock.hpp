@@ -418,7 +418,10 @@ inline void set_owner(redlock_semaphore_options &, std::uint64_t) {  // always t
 }
 
 template <class Options>
-void set_linger(Options &, std::chrono::milliseconds) {
+void set_linger(Options &, std::chrono::milliseconds linger) {
+    if (linger.count() != 0) {
+        throw error(REDLOCK_ERR_INVALID, "linger is for mutexes; for others it must be 0");
+    }
 }
 inline void set_linger(redlock_mutex_options &to, std::chrono::milliseconds linger) {
     to.linger_ms = linger.count();

@@ -6,6 +6,7 @@
 #include "client/env.h"
 #include "lock/hold.h"
 #include "lock/life.h"
+#include "lock/reentrancy.h"
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "wait/hear.h"
@@ -30,10 +31,12 @@ static uint64_t ends_ns(const redlock_lock *lock) {
 
 bool rl_linger_begin(redlock_lock *lock) {
     struct rl_linger *linger = &lock->linger;
-    const uint64_t now_ns = rl_client_now_ns(lock->client);
     assert(rl_hold_primary(lock) == lock && !rl_hold_has_users(lock));
-    if (linger->ms == 0 || lock->core.state != RL_HELD || !rl_mode_now(lock)->is_passed_on ||
-        !rl_hear_is_unwanted(lock, now_ns)) {
+    if (linger->ms == 0 || lock->core.state != RL_HELD || !rl_mode_now(lock)->is_passed_on) {
+        return false;
+    }
+    const uint64_t now_ns = rl_client_now_ns(lock->client);
+    if (!rl_hear_is_unwanted(lock, now_ns)) {
         return false;
     }
     if (linger->until_ns == 0) {
@@ -68,11 +71,17 @@ void rl_linger_end(redlock_lock *lock) {
     }
 }
 
+static void recall(const struct rl_resource *resource) {
+    redlock_lock *active = resource != NULL ? rl_line_active(resource) : NULL;
+    if (active != NULL) {
+        rl_linger_end(active);
+    }
+}
+
 void rl_linger_recall(const redlock_lock *lock) {
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        redlock_lock *active = rl_line_active(rl_ticket_resource(&lock->tickets[i]));
-        if (active != NULL) {
-            rl_linger_end(active);
-        }
+        const struct rl_resource *resource = rl_ticket_resource(&lock->tickets[i]);
+        recall(resource);
+        recall(rl_reentrancy_other_mode(lock, resource));
     }
 }

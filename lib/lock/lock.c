@@ -14,6 +14,7 @@
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "mode/permit.h"
+#include "wait/hear.h"
 #include "wait/line.h"
 #include "wait/waiting.h"
 #include "watch/span.h"
@@ -349,6 +350,7 @@ int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
         status = check_mode(lock, rl_mode_now(rl_hold_primary(lock))->no_downgrade);
     }
     if (status == 0) {
+        rl_hear_wanted(rl_hold_primary(lock)); /* nobody tells a reader who waits */
         rl_mode_downgrade(rl_hold_primary(lock));
         submit_extend(lock, &event, on_done, data);
     }

@@ -275,7 +275,7 @@ bool rl_step_event(redlock_lock *lock, struct rl_event *event) {
         rl_waiting_update(lock);
         lock->mode->follow(lock);
         rl_span_trace_state(lock, before);
-        rl_hear_follow(lock);
+        rl_hear_follow(lock, before);
         rl_line_follow(lock);
     }
     if (moves || !late) {

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "lock/life.h"
+#include "lock/linger.h"
 #include "nodes/listening.h"
 #include "nodes/seats.h"
 #include "wait/line.h"
@@ -39,11 +40,11 @@ static void end(redlock_lock *lock) {
     rl_line_listen(rl_ticket_resource(&lock->tickets[0]), lock);
 }
 
-void rl_hear_follow(redlock_lock *lock) {
+void rl_hear_follow(redlock_lock *lock, uint8_t before) {
     const bool has_token = rl_lock_has_token(&lock->core, lock->core.token);
     if (lock->queueing.hears_next && !has_token) {
         end(lock);
-    } else if (lock->core.state == RL_TRYING && rl_lock_may_linger(lock) &&
+    } else if (lock->core.state == RL_TRYING && before != RL_TRYING && rl_lock_may_linger(lock) &&
                !lock->queueing.is_queued && !lock->queueing.hears_next) {
         begin(lock);
     }
@@ -66,15 +67,16 @@ bool rl_hear_is_unwanted(const redlock_lock *lock, uint64_t now_ns) {
 
 void rl_hear_wanted(redlock_lock *lock) {
     lock->queueing.is_unwanted = false;
+    rl_linger_end(lock);
 }
 
-redlock_lock *rl_hear_deaf(const redlock_client *client) {
-    redlock_lock *deaf = NULL;
-    RL_EACH(struct rl_wait, wait, &client->lines.passed, passed) {
-        redlock_lock *active = rl_line_active(wait->resource);
-        if (deaf == NULL && active != NULL && active->queueing.is_unwanted && !hears(active)) {
-            deaf = active;
+void rl_hear_nodes_changed(redlock_client *client) {
+    struct rl_link *link = client->lines.passed.first;
+    while (link != NULL) {
+        redlock_lock *active = rl_line_active(RL_CONTAINER(link, struct rl_wait, passed)->resource);
+        link = link->next; /* this link may be removed */
+        if (active != NULL && active->queueing.is_unwanted && !hears(active)) {
+            rl_hear_wanted(active);
         }
     }
-    return deaf;
 }

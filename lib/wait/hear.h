@@ -14,18 +14,18 @@
 
 #include "client/state.h"
 
-/* To be called after every step of a lock, before rl_line_follow(). */
-void rl_hear_follow(redlock_lock *lock);
+/* To be called after every step of a lock, before rl_line_follow(). before: the core's state until
+ * then. */
+void rl_hear_follow(redlock_lock *lock, uint8_t before);
 
 /* Whether no other lock, of this client or of another, is known to want what the lock holds, and
  * this client would have heard of another client. */
 bool rl_hear_is_unwanted(const redlock_lock *lock, uint64_t now_ns);
 
-/* Another client wants what the lock holds, or the client does not hear of others any more. */
+/* Another client wants what the lock holds, or may want it unheard: it does not linger any more. */
 void rl_hear_wanted(redlock_lock *lock);
 
-/* A lock that was unwanted until now, and for which the client may not hear of others any more;
- * NULL: none. */
-redlock_lock *rl_hear_deaf(const redlock_client *client);
+/* The same for each lock for which the client does not hear of others any more. */
+void rl_hear_nodes_changed(redlock_client *client);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "client/env.h"
 #include "lock/calls.h"
-#include "lock/linger.h"
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "nodes/listening.h"
@@ -87,12 +86,6 @@ void rl_line_answer(struct rl_node *node, struct rl_request *request,
 
 /* -- The client's part -- */
 
-/* Another client wants what the lock holds, or may want it: it lingers no longer. */
-static void become_wanted(redlock_lock *lock) {
-    rl_hear_wanted(lock);
-    rl_linger_end(lock);
-}
-
 void rl_line_nodes_changed(redlock_client *client) {
     struct rl_link *link = client->lines.waiting.first;
     while (link != NULL) {
@@ -105,10 +98,7 @@ void rl_line_nodes_changed(redlock_client *client) {
             feed_simple(resource, waiter, RL_LINE_EV_NODES);
         }
     }
-    redlock_lock *deaf;
-    while ((deaf = rl_hear_deaf(client)) != NULL) {
-        become_wanted(deaf);
-    }
+    rl_hear_nodes_changed(client);
 }
 
 static void on_heard(redlock_client *client, uint32_t node) {
@@ -234,7 +224,7 @@ static void hear_next(struct rl_resource *resource, const char *next) {
         rl_line_note(&wait->line, true, rl_client_now_ns(rl_line_client(resource)));
     }
     if (rl_line_active(resource) != NULL) {
-        become_wanted(rl_line_active(resource));
+        rl_hear_wanted(rl_line_active(resource));
     }
 }
 

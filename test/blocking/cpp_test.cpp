@@ -180,6 +180,8 @@ static void as_a_guard(void **state) {
     STATUS(thrown([&] { std::lock_guard<redlock::mutex> guard(lingers); }), 0);
     options.fencing = true;
     STATUS(thrown([&] { redlock::mutex none(client, "one", options); }), REDLOCK_ERR_INVALID);
+    STATUS(thrown([&] { redlock::shared_mutex none(client, "one", options); }),
+           REDLOCK_ERR_INVALID);
     options.linger = 0s;
     redlock::mutex mutex(client, {"one", "two"}, options);
     std::uint64_t fence = 0;

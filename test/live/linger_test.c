@@ -215,6 +215,29 @@ static void does_not_linger_if_another_waits(void **state) {
     live_end(live);
 }
 
+/* ... or while its holder read: home tells no reader who waits. */
+static void does_not_linger_after_reading(void **state) {
+    struct live *live = *state;
+    struct live_done done = {0}, mode = {0};
+    const redlock_acquire_options options = options_of(LINGER_MS), patient = live_patient(TTL_MS);
+    redlock_client *other = live_another(live);
+    redlock_lock *lock = begin(live, LINGER_MS), *next = live_lock(other, KEY);
+    LIVE_STATUS(live_acquire(live, lock, &options), 0);
+    LIVE_STATUS(redlock_downgrade(lock, live_lock_cb, &mode), 0);
+    LIVE_UNTIL(live, mode.count == 1);
+    LIVE_STATUS(redlock_acquire(next, &patient, live_lock_cb, &done), 0);
+    LIVE_POLL(live, waiters_standing(live, KEY) == 1);
+    LIVE_STATUS(redlock_try_upgrade(lock, live_lock_cb, &mode), 0);
+    LIVE_UNTIL(live, mode.count == 2);
+    LIVE_STATUS(mode.status, 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, done.count == 1);
+    LIVE_STATUS(done.status, 0);
+    live_close(live, other);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
 /* Another client's message may have come before this client listened. */
 static void does_not_linger_unheard(void **state) {
     struct live *live = *state;
@@ -248,19 +271,23 @@ static void does_not_linger_without_home(void **state) {
     live_end(live);
 }
 
-static void goes_to_a_reader(void **state) {
-    struct live *live = *state;
-    redlock_client *other = live_another(live);
+static redlock_lock *reader_of(redlock_client *client) {
     redlock_lock_options shared = REDLOCK_LOCK_OPTIONS_INIT;
     const redlock_bytes name = {KEY, strlen(KEY)};
-    const redlock_acquire_options patient = live_patient(TTL_MS);
     redlock_lock *reader;
     shared.resources = &name;
     shared.n_resources = 1;
     shared.mode = REDLOCK_SHARED;
+    LIVE_STATUS(redlock_lock_new_with(client, &shared, &reader, NULL, 0), 0);
+    return reader;
+}
+
+static void goes_to_a_reader(void **state) {
+    struct live *live = *state;
+    redlock_client *other = live_another(live);
+    const redlock_acquire_options patient = live_patient(TTL_MS);
     begin(live, LINGER_MS);
-    LIVE_STATUS(redlock_lock_new_with(other, &shared, &reader, NULL, 0), 0);
-    LIVE_STATUS(live_acquire(live, reader, &patient), 0);
+    LIVE_STATUS(live_acquire(live, reader_of(other), &patient), 0);
     live_close(live, other);
     LIVE_POLL(live, live_no_keys(live));
     live_end(live);
@@ -273,6 +300,10 @@ static void goes_to_another_object(void **state) {
     redlock_lock *lock = begin(live, LINGER_MS), *next = live_lock(live->client, KEY);
     LIVE_STATUS(live_acquire(live, next, &once), 0);
     LIVE_STATUS(live_release(live, next), 0);
+    linger(live, lock, &options);
+    redlock_lock *reader = reader_of(live->client);
+    LIVE_STATUS(live_acquire(live, reader, &once), 0);
+    LIVE_STATUS(live_release(live, reader), 0);
     linger(live, lock, &options);
     LIVE_STATUS(redlock_adopt(next, redlock_lock_token(lock), NULL, NULL, NULL), 0);
     LIVE_POLL(live, live_no_keys(live));
@@ -311,12 +342,19 @@ static void goes_when_it_cannot_be_recalled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(asks_no_node_again),      LIVE_TEST_FIVE(is_over_in_time),
-        LIVE_TEST_FIVE(has_no_watchdog),         LIVE_TEST_FIVE(expires),
-        LIVE_TEST_FIVE(goes_to_who_waits),       LIVE_TEST_FIVE(does_not_linger_if_another_waits),
-        LIVE_TEST_FIVE(does_not_linger_unheard), LIVE_TEST_FIVE(does_not_linger_without_home),
-        LIVE_TEST_FIVE(goes_to_a_reader),        LIVE_TEST_FIVE(goes_to_another_object),
-        LIVE_TEST_FIVE(leaves_no_key),           LIVE_TEST_FIVE(goes_when_it_cannot_be_recalled),
+        LIVE_TEST_FIVE(asks_no_node_again),
+        LIVE_TEST_FIVE(is_over_in_time),
+        LIVE_TEST_FIVE(has_no_watchdog),
+        LIVE_TEST_FIVE(expires),
+        LIVE_TEST_FIVE(goes_to_who_waits),
+        LIVE_TEST_FIVE(does_not_linger_if_another_waits),
+        LIVE_TEST_FIVE(does_not_linger_unheard),
+        LIVE_TEST_FIVE(does_not_linger_without_home),
+        LIVE_TEST_FIVE(goes_to_a_reader),
+        LIVE_TEST_FIVE(goes_to_another_object),
+        LIVE_TEST_FIVE(leaves_no_key),
+        LIVE_TEST_FIVE(goes_when_it_cannot_be_recalled),
+        LIVE_TEST_FIVE(does_not_linger_after_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
