@@ -195,9 +195,9 @@ typedef struct redlock_acquire_options {
      * connection to one of the nodes, and without that it does not linger. A message that is lost,
      * or that a client sends to another node since it reaches other nodes, costs that client up to
      * linger_ms; so does standing first in line already when this client acquires the lock of a
-     * holder that told nobody of its end, as those of other libraries. The lock is also released when another lock object of the client wants it, with
-     * redlock_lock_free() and with redlock_client_close(); a process that exits without these
-     * leaves it to its ttl.
+     * holder that told nobody of its end, as those of other libraries. The lock is also released
+     * when another lock object of the client wants it, with redlock_lock_free() and with
+     * redlock_client_close(); a process that exits without these leaves it to its ttl.
      *
      * 0 to ttl_ms; 0: none. Not with fencing or max_hold_ms, and not for readers, permits and
      * several resources. Adopted locks do not linger. Default 0. */
