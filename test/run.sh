@@ -430,6 +430,7 @@ flock -n 9 || {
 
 if [ -n "$long" ]; then
     export REDLOCK_LONG=1
+    leg_part=yes
     leg gcc gcc -Ddefault_library=both "$busy $(sed -n 's/^\([^# ]*\) .*/--suite \1/p' "$judged" | tr '\n' ' ')"
     run sh test/sim/long.sh "$leg_dir/test/sim/redlock-sim" "$long" || fail 'the simulator'
 elif [ "$quick" = yes ]; then
