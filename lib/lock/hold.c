@@ -5,6 +5,7 @@
 
 #include "base/mark.h"
 #include "lock/life.h"
+#include "mode/mode.h"
 #include "nodes/seats.h"
 
 redlock_lock *rl_hold_primary(const redlock_lock *lock) {
@@ -71,6 +72,14 @@ bool rl_hold_has_others(const redlock_lock *lock) {
         others = others || (at != lock && rl_hold_uses(at));
     }
     return others;
+}
+
+struct rl_resource *rl_hold_other_mode(const redlock_lock *lock,
+                                       const struct rl_resource *resource) {
+    const struct rl_mode_rules *other = lock->mode->other;
+    return other != NULL ? rl_resource_find(resource->table, rl_resource_kind(other->mode, 0, 0),
+                                            resource->bytes, resource->length)
+                         : NULL;
 }
 
 bool rl_hold_lingers(const redlock_lock *lock) {

@@ -33,6 +33,11 @@ bool rl_hold_has_users(const redlock_lock *primary);
 /* Whether other objects use the hold that this object uses, or is the primary of. */
 bool rl_hold_has_others(const redlock_lock *lock);
 
+/* The same name in the other mode: the writers' resource for the readers', and vice versa; NULL:
+ * there is none. */
+struct rl_resource *rl_hold_other_mode(const redlock_lock *lock,
+                                       const struct rl_resource *resource);
+
 /* Whether the lock holds for nobody, and until then waits for its next acquire (linger.h). And: its
  * deadline, which is that of its core otherwise. */
 bool rl_hold_lingers(const redlock_lock *lock);

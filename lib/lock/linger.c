@@ -6,7 +6,6 @@
 #include "client/env.h"
 #include "lock/hold.h"
 #include "lock/life.h"
-#include "lock/reentrancy.h"
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "wait/hear.h"
@@ -82,6 +81,6 @@ void rl_linger_recall(const redlock_lock *lock) {
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         const struct rl_resource *resource = rl_ticket_resource(&lock->tickets[i]);
         recall(resource);
-        recall(rl_reentrancy_other_mode(lock, resource));
+        recall(rl_hold_other_mode(lock, resource));
     }
 }

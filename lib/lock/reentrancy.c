@@ -74,20 +74,11 @@ static redlock_lock *held_by(const struct rl_waitlist *turns, uint64_t owner) {
     return holder;
 }
 
-struct rl_resource *rl_reentrancy_other_mode(const redlock_lock *lock,
-                                             const struct rl_resource *resource) {
-    const struct rl_mode_rules *other = lock->mode->other;
-    return other != NULL ? rl_resource_find(resource->table, rl_resource_kind(other->mode, 0, 0),
-                                            resource->bytes, resource->length)
-                         : NULL;
-}
-
 /* The owner's hold of this resource, a writer's or a reader's, whatever this lock's mode. */
 static redlock_lock *find_hold(const redlock_lock *lock, const struct rl_resource *resource,
                                uint64_t owner) {
     redlock_lock *holder = held_by(&resource->turns, owner);
-    const struct rl_resource *same =
-        holder == NULL ? rl_reentrancy_other_mode(lock, resource) : NULL;
+    const struct rl_resource *same = holder == NULL ? rl_hold_other_mode(lock, resource) : NULL;
     return same != NULL ? held_by(&same->turns, owner) : holder;
 }
 
@@ -160,7 +151,7 @@ void rl_reentrancy_admit(redlock_lock *primary) {
     for (uint32_t i = 0; rl_hold_owner(primary) != 0 && i < primary->resource_count; i++) {
         const struct rl_resource *resource = rl_ticket_resource(&primary->tickets[i]);
         admit_all(&resource->turns, primary);
-        resource = rl_reentrancy_other_mode(primary, resource);
+        resource = rl_hold_other_mode(primary, resource);
         if (resource != NULL) {
             admit_all(&resource->turns, primary);
         }

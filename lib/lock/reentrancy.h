@@ -21,11 +21,6 @@
 
 #include "client/state.h"
 
-/* The same name in the other mode: the writers' resource for the readers', and vice versa; NULL:
- * there is none. */
-struct rl_resource *rl_reentrancy_other_mode(const redlock_lock *lock,
-                                             const struct rl_resource *resource);
-
 /* The primary of this owner's hold of these resources, or NULL. *why: 0, or why the owner's hold
  * cannot be shared: PART_HELD (it covers only some of the resources, or others too), WOULD_DEADLOCK
  * (it is a reader's, and this lock would wait for it to end). */

@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "lock/life.h"
-#include "lock/linger.h"
 #include "nodes/listening.h"
 #include "nodes/seats.h"
 #include "wait/line.h"
@@ -67,16 +66,8 @@ bool rl_hear_is_unwanted(const redlock_lock *lock, uint64_t now_ns) {
 
 void rl_hear_wanted(redlock_lock *lock) {
     lock->queueing.is_unwanted = false;
-    rl_linger_end(lock);
 }
 
-void rl_hear_nodes_changed(redlock_client *client) {
-    struct rl_link *link = client->lines.passed.first;
-    while (link != NULL) {
-        redlock_lock *active = rl_line_active(RL_CONTAINER(link, struct rl_wait, passed)->resource);
-        link = link->next; /* this link may be removed */
-        if (active != NULL && active->queueing.is_unwanted && !hears(active)) {
-            rl_hear_wanted(active);
-        }
-    }
+bool rl_hear_is_deaf(const redlock_lock *lock) {
+    return lock->queueing.is_unwanted && !hears(lock);
 }

@@ -22,10 +22,10 @@ void rl_hear_follow(redlock_lock *lock, uint8_t before);
  * this client would have heard of another client. */
 bool rl_hear_is_unwanted(const redlock_lock *lock, uint64_t now_ns);
 
-/* Another client wants what the lock holds, or may want it unheard: it does not linger any more. */
+/* Another client wants what the lock holds, or may want it unheard. */
 void rl_hear_wanted(redlock_lock *lock);
 
-/* The same for each lock for which the client does not hear of others any more. */
-void rl_hear_nodes_changed(redlock_client *client);
+/* Whether the lock was unwanted until now, and the client does not hear of others any more. */
+bool rl_hear_is_deaf(const redlock_lock *lock);
 
 #endif

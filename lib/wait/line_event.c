@@ -7,6 +7,7 @@
 
 #include "client/env.h"
 #include "lock/calls.h"
+#include "lock/linger.h"
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "nodes/listening.h"
@@ -86,6 +87,12 @@ void rl_line_answer(struct rl_node *node, struct rl_request *request,
 
 /* -- The client's part -- */
 
+/* Another client wants what the lock holds, or may want it: it lingers no longer. */
+static void become_wanted(redlock_lock *lock) {
+    rl_hear_wanted(lock);
+    rl_linger_end(lock);
+}
+
 void rl_line_nodes_changed(redlock_client *client) {
     struct rl_link *link = client->lines.waiting.first;
     while (link != NULL) {
@@ -98,7 +105,14 @@ void rl_line_nodes_changed(redlock_client *client) {
             feed_simple(resource, waiter, RL_LINE_EV_NODES);
         }
     }
-    rl_hear_nodes_changed(client);
+    link = client->lines.passed.first;
+    while (link != NULL) {
+        redlock_lock *active = rl_line_active(RL_CONTAINER(link, struct rl_wait, passed)->resource);
+        link = link->next; /* this link may be removed */
+        if (active != NULL && rl_hear_is_deaf(active)) {
+            become_wanted(active);
+        }
+    }
 }
 
 static void on_heard(redlock_client *client, uint32_t node) {
@@ -224,7 +238,7 @@ static void hear_next(struct rl_resource *resource, const char *next) {
         rl_line_note(&wait->line, true, rl_client_now_ns(rl_line_client(resource)));
     }
     if (rl_line_active(resource) != NULL) {
-        rl_hear_wanted(rl_line_active(resource));
+        become_wanted(rl_line_active(resource));
     }
 }
 
