@@ -7,7 +7,7 @@
 
 #define NEVER UINT64_MAX
 #define SPIN_NS (250 * RL_NS_PER_MS)
-#define SPIN_MOST 75
+#define SPIN_MOST 120 /* the shortest pauses that are drawn, 2.5 ms on average, make 80 */
 #define LOOK_NS (5 * RL_NS_PER_MS) /* how often to check for stalls */
 
 static struct sim_check_line *line_of(struct sim_world *world) {
