@@ -9,6 +9,7 @@
 #include "lock/hold.h"
 #include "mode/mode.h"
 #include "nodes/notification.h"
+#include "wait/hear.h"
 #include "wait/line.h"
 #include "wait/waiting.h"
 
@@ -19,7 +20,7 @@ static void check_sharing(const redlock_lock *lock) {
     const struct rl_sharing *sharing = lock->sharing;
     assert(!lock->was_lost || lock->depth == 0);
     assert(!lock->joining || rl_lock_is_holding(&rl_hold_primary(lock)->core));
-    assert(!rl_hold_lingers(lock) || !rl_hold_has_users(lock));
+    assert(!rl_hold_lingers(lock) || (!rl_hold_has_users(lock) && rl_hear_has_any(lock->client)));
     if (sharing == NULL) {
         return;
     }

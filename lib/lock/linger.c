@@ -78,7 +78,8 @@ static void recall(const struct rl_resource *resource) {
 }
 
 void rl_linger_recall(const redlock_lock *lock) {
-    for (uint32_t i = 0; i < lock->resource_count; i++) {
+    /* Most clients have no lingering lock: their acquires look nothing up. */
+    for (uint32_t i = 0; rl_hear_has_any(lock->client) && i < lock->resource_count; i++) {
         const struct rl_resource *resource = rl_ticket_resource(&lock->tickets[i]);
         recall(resource);
         recall(rl_hold_other_mode(lock, resource));

@@ -40,8 +40,7 @@ static void end(redlock_lock *lock) {
 }
 
 void rl_hear_follow(redlock_lock *lock, uint8_t before) {
-    const bool has_token = rl_lock_has_token(&lock->core, lock->core.token);
-    if (lock->queueing.hears_next && !has_token) {
+    if (lock->queueing.hears_next && !rl_lock_has_token(&lock->core, lock->core.token)) {
         end(lock);
     } else if (lock->core.state == RL_TRYING && before != RL_TRYING && rl_lock_may_linger(lock) &&
                !lock->queueing.is_queued && !lock->queueing.hears_next) {
@@ -66,6 +65,10 @@ bool rl_hear_is_unwanted(const redlock_lock *lock, uint64_t now_ns) {
 
 void rl_hear_wanted(redlock_lock *lock) {
     lock->queueing.is_unwanted = false;
+}
+
+bool rl_hear_has_any(const redlock_client *client) {
+    return client->lines.passed.first != NULL;
 }
 
 bool rl_hear_is_deaf(const redlock_lock *lock) {

@@ -22,6 +22,9 @@ void rl_hear_follow(redlock_lock *lock, uint8_t before);
  * this client would have heard of another client. */
 bool rl_hear_is_unwanted(const redlock_lock *lock, uint64_t now_ns);
 
+/* Whether the client hears of any successor: else none of its locks lingers. */
+bool rl_hear_has_any(const redlock_client *client);
+
 /* Another client wants what the lock holds, or may want it unheard. */
 void rl_hear_wanted(redlock_lock *lock);
 

@@ -1,5 +1,5 @@
-/* Locks that linger after their release: granted again without a request, recalled by whoever else
- * wants them, and gone when it is over. */
+/* A released lock lingers: the client acquires it again without a request, another client's wait
+ * recalls it, and the client releases it on the nodes when linger_ms is over. */
 #include <stdio.h>
 #include <string.h>
 
