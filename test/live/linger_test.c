@@ -197,6 +197,15 @@ static void goes_to_who_waits(void **state) {
     live_end(live);
 }
 
+/* The other client's acquire succeeds. */
+static void goes_to(struct live *live, redlock_client *other, const struct live_done *done) {
+    LIVE_UNTIL(live, done->count == 1);
+    LIVE_STATUS(done->status, 0);
+    live_close(live, other);
+    LIVE_POLL(live, live_no_keys(live));
+    live_end(live);
+}
+
 /* It came while the lock was in use: it does not linger. */
 static void does_not_linger_if_another_waits(void **state) {
     struct live *live = *state;
@@ -208,11 +217,7 @@ static void does_not_linger_if_another_waits(void **state) {
     LIVE_STATUS(redlock_acquire(next, &patient, live_lock_cb, &done), 0);
     LIVE_POLL(live, waiters_standing(live, KEY) == 1);
     LIVE_STATUS(live_release(live, lock), 0);
-    LIVE_UNTIL(live, done.count == 1);
-    LIVE_STATUS(done.status, 0);
-    live_close(live, other);
-    LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
+    goes_to(live, other, &done);
 }
 
 /* ... or while its holder read: home tells no reader who waits. */
@@ -231,11 +236,7 @@ static void does_not_linger_after_reading(void **state) {
     LIVE_UNTIL(live, mode.count == 2);
     LIVE_STATUS(mode.status, 0);
     LIVE_STATUS(live_release(live, lock), 0);
-    LIVE_UNTIL(live, done.count == 1);
-    LIVE_STATUS(done.status, 0);
-    live_close(live, other);
-    LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
+    goes_to(live, other, &done);
 }
 
 /* Another client's message may have come before this client listened. */
