@@ -22,7 +22,7 @@
 
 static const char commands[] =
     /* connecting; INFO is for the guard */
-    "+ping +select +client|setname +info "
+    "+ping +select +client|setname +hello +client|tracking +info "
     /* a lock, and what its scripts do */
     "+set +eval +evalsha +get +del +pttl +pexpire +exists "
     /* who holds it; releases that are announced */

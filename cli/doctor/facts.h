@@ -17,6 +17,7 @@ enum rl_trial {
     RL_TRIAL_RELEASE,
     RL_TRIAL_DELIFEQ, /* in place of that script, where the server has one of the two */
     RL_TRIAL_DELEX,
+    RL_TRIAL_FLUSH, /* hearing that all keys were deleted */
     RL_TRIAL_FENCE,
     RL_TRIAL_LINE,       /* the scripts of a line */
     RL_TRIAL_READERS,    /* the scripts of readers */

@@ -280,6 +280,7 @@ static bool says_nothing(const struct rl_facts *facts, const char *check) {
     "a pause; locks work"
 #define SAYS_WHY "the node says why"
 #define TWICE "; without it releases run a script, which costs the node twice as much"
+#define UNHEARD "; without them clients do not notice a FLUSHALL"
 #define OTHERS " ~" RL_COMMAND_PREFIX "*; --acl prints the whole line. Other locks work"
 #define FENCES "if you use fences, " /* left out with --fence */
 
@@ -310,6 +311,8 @@ static const struct trial {
     {"commands", "DELIFEQ", ALLOW, "+delifeq", TWICE, NULL, NULL, NULL, RL_TRIAL_DELIFEQ,
      RL_LEVEL_NOTE},
     {"commands", "DELEX", ALLOW, "+delex", TWICE, NULL, NULL, NULL, RL_TRIAL_DELEX, RL_LEVEL_NOTE},
+    {"commands", "HELLO or CLIENT TRACKING", ALLOW, "+hello +client|tracking", UNHEARD,
+     "none" UNHEARD, NULL, NULL, RL_TRIAL_FLUSH, RL_LEVEL_NOTE},
     {"line", "the line of waiting clients", ALLOW_LINE,
      "+zadd +zrem +zrange +zrank +zcard +zpopmin +time ~" RL_COMMAND_LINE_PREFIX
      "* ~" RL_COMMAND_SECRET,

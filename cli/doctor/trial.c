@@ -149,6 +149,8 @@ static const struct {
     enum rl_trial trial;
     const char *format;
 } calls[] = {
+    {RL_TRIAL_FLUSH, "HELLO 2"}, /* clients ask for 3, which answers in other forms */
+    {RL_TRIAL_FLUSH, "CLIENT TRACKING ON OPTIN"},
     {RL_TRIAL_LINE, "TIME"},
     {RL_TRIAL_LINE, "GET " RL_COMMAND_SECRET},
     {RL_TRIAL_LINE, "ZADD " LINE " XX 1 m"},

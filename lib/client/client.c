@@ -66,6 +66,10 @@ static int16_t node_judge(struct rl_node *node, const struct rl_info *info,
     return rl_eligibility_judge(place_of(node), info, detail);
 }
 
+static void node_flushed(struct rl_node *node) {
+    rl_eligibility_flushed(place_of(node));
+}
+
 static int16_t node_config(struct rl_node *node, const struct rl_config *config,
                            char detail[RL_DETAIL_MAX]) {
     return rl_membership_read(place_of(node), config, detail);
@@ -144,6 +148,7 @@ static void node_answer(struct rl_node *node, struct rl_request *request,
 
 static const struct rl_node_events node_events = {
     .judge = node_judge,
+    .flushed = node_flushed,
     .config = node_config,
     .answer = node_answer,
     .again = rl_calls_again,

@@ -61,6 +61,10 @@ enum rl_standing rl_guard_see(struct rl_guard *guard, const struct rl_guard_rule
     return RL_STANDING_VOTES;
 }
 
+void rl_guard_flushed(struct rl_guard *guard) {
+    guard->unfit = RL_STANDING_FLUSHED;
+}
+
 bool rl_guard_may_vote(const struct rl_guard *guard, uint64_t now_ns) {
     assert(guard->votes_ns == 0 || guard->standing != RL_STANDING_VOTES);
     assert(guard->since_ns <= guard->votes_ns);

@@ -16,7 +16,11 @@
  *     restarted while no client of ours was connected. Quarantine, from its start;
  *   - it is a replica, is loading, or may evict keys: unfit for as long as that lasts;
  *   - it was a replica, or could evict, when it was last seen: quarantine. Until just before, it
- *     may have lacked keys that its primary voted for, or evicted keys that it voted for itself.
+ *     may have lacked keys that its primary voted for, or evicted keys that it voted for itself;
+ *   - it has reported that all keys were deleted (FLUSHALL): quarantine, from the next time that it
+ *     is seen. A vote that came after the deletion does not count before that: the node reports
+ *     on the connection of the votes, ahead of the answers to later commands, and the report ends
+ *     that connection.
  * A lost connection alone changes nothing: the same ids are the same server.
  *
  * Why the quarantine is long enough: the node voted for the forgotten keys before it restarted, so
@@ -32,7 +36,7 @@
  * and count it (test/model, story extend-votes). By the end of the quarantine, anything that the
  * other client could win with that yes is over.
  *
- * Not detected: a server that became a replica and a primary again while a connection to it stayed
+ * Not detected: keys that were deleted while no connection was open; a server that became a replica and a primary again while a connection to it stayed
  * open and idle (node.c); a failover before a client saw the node for the first time, if the
  * promoted server has been up for long; an old primary that lives on after a failover, and is still
  * asked by another client.
@@ -68,9 +72,10 @@ struct rl_server {
 
 enum rl_standing {
     RL_STANDING_VOTES,
-    RL_STANDING_RESTARTED, /* this and the next two: in quarantine */
+    RL_STANDING_RESTARTED, /* this and the next three: in quarantine */
     RL_STANDING_REPLACED,
     RL_STANDING_RECENTLY_STARTED,
+    RL_STANDING_FLUSHED,
     RL_STANDING_REPLICA, /* this and the next two: unfit; or in quarantine because it was unfit */
     RL_STANDING_LOADING,
     RL_STANDING_EVICTS,
@@ -83,7 +88,8 @@ struct rl_guard {
     uint64_t since_ns; /* when the quarantine began */
     uint64_t votes_ns; /* when it ends; 0: no quarantine */
     uint8_t standing;  /* enum rl_standing: why there is, or was, a quarantine */
-    uint8_t unfit;     /* enum rl_standing: a replica, or evicting, when last seen; 0: neither */
+    uint8_t unfit;     /* enum rl_standing: a replica, or evicting, when last seen, or flushed since
+                          then; 0: none of these */
 };
 
 void rl_guard_init(struct rl_guard *guard);
@@ -92,6 +98,9 @@ void rl_guard_init(struct rl_guard *guard);
  * only from guard->votes_ns on; or why the node is unfit. */
 enum rl_standing rl_guard_see(struct rl_guard *guard, const struct rl_guard_rules *rules,
                               const struct rl_server *server, uint64_t now_ns);
+
+/* The node has reported that all its keys were deleted. */
+void rl_guard_flushed(struct rl_guard *guard);
 
 /* Whether the node may be asked for an acquire vote. */
 bool rl_guard_may_vote(const struct rl_guard *guard, uint64_t now_ns);

@@ -31,6 +31,7 @@ static const struct {
     [RL_STANDING_RESTARTED] = {.waits = REDLOCK_ERR_NODE_RESTARTED},
     [RL_STANDING_REPLACED] = {.waits = REDLOCK_ERR_NODE_REPLICATION_CHANGED},
     [RL_STANDING_RECENTLY_STARTED] = {.waits = REDLOCK_ERR_NODE_RECENTLY_STARTED},
+    [RL_STANDING_FLUSHED] = {.waits = REDLOCK_ERR_NODE_FLUSHED},
     [RL_STANDING_REPLICA] = {REDLOCK_ERR_NODE_READONLY, REDLOCK_ERR_NODE_WAS_REPLICA},
     [RL_STANDING_LOADING] = {.refused = REDLOCK_ERR_NODE_LOADING},
     [RL_STANDING_EVICTS] = {REDLOCK_ERR_NODE_EVICTS, REDLOCK_ERR_NODE_WAS_EVICTING},
@@ -107,6 +108,10 @@ int16_t rl_eligibility_judge(struct rl_client_node *place, const struct rl_info 
             rl_home_hash(info->run_id, (uint32_t)strlen(info->run_id));
     }
     return reasons[standing].refused;
+}
+
+void rl_eligibility_flushed(struct rl_client_node *place) {
+    rl_guard_flushed(&place->guard);
 }
 
 /* -- Nodes come up and go down -- */
@@ -214,6 +219,8 @@ static const char *what_happened(int why) {
             return "restarted";
         case REDLOCK_ERR_NODE_REPLICATION_CHANGED:
             return "changed its replication ID";
+        case REDLOCK_ERR_NODE_FLUSHED:
+            return "was flushed";
         case REDLOCK_ERR_NODE_WAS_REPLICA:
             return "was found to be no longer a replica";
         case REDLOCK_ERR_NODE_WAS_EVICTING:

@@ -33,6 +33,9 @@
 int16_t rl_eligibility_judge(struct rl_client_node *place, const struct rl_info *info,
                              char detail[RL_DETAIL_MAX]);
 
+/* The node's keys were all deleted: it is in quarantine when it is up again. */
+void rl_eligibility_flushed(struct rl_client_node *place);
+
 /* The node is up, or its configuration counts from now on; is down; its configuration no longer
  * counts. */
 void rl_eligibility_suspend(struct rl_client_node *place);

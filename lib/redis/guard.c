@@ -13,6 +13,8 @@ typedef size_t array_length;
 typedef int array_length;
 #endif
 
+#define FLUSH_WORD "invalidate" /* of the push, whose second element is null then */
+
 static redisReply *guard_slot(const redisReadTask *task, int type) {
     struct rl_reply_slot *slot = task->privdata;
     if (task->parent != NULL || (*slot->waiting == 0 && type != REDIS_REPLY_ARRAY)) {
@@ -64,11 +66,77 @@ static void *received_string(const struct rl_reply_slot *slot, int at, const cha
     return NULL;
 }
 
+/* -- RESP3 -- */
+
+#if RL_HAS_RESP3
+#define HELLO_DEPTH 6 /* of a value in HELLO's answer, which lists modules with their arguments */
+
+/* The answer to HELLO, and the push that tells a client to forget all keys. */
+static void *resp3_root(const redisReadTask *task, size_t count) {
+    struct rl_reply_slot *slot = task->privdata;
+    const bool is_hello = slot->hello && *slot->waiting > 0 && task->type == REDIS_REPLY_MAP;
+    const bool is_push = slot->is_resp3 && task->type == REDIS_REPLY_PUSH && count == 2;
+    if (task->parent != NULL || (!is_hello && !is_push)) {
+        return NULL;
+    }
+    slot->is_resp3 = true;
+    slot->text[0] = '\0';
+    slot->reply =
+        (redisReply){.type = is_hello ? REDIS_REPLY_STATUS : RL_REPLY_FLUSHED, .str = slot->text};
+    return &slot->reply;
+}
+
+/* Whether it is an element of one of these: anything in the first, and what fits in the second. */
+static bool is_resp3_part(const redisReadTask *task, bool fits_push) {
+    const struct rl_reply_slot *slot = task->privdata;
+    int depth = 0;
+    if (task->parent != NULL && task->parent->type == REDIS_REPLY_PUSH) {
+        return fits_push;
+    }
+    for (const redisReadTask *up = task->parent; up != NULL && depth <= HELLO_DEPTH;
+         up = up->parent) {
+        depth++;
+    }
+    return slot->hello && depth > 0 && depth <= HELLO_DEPTH;
+}
+
+static bool is_resp3_info(const redisReadTask *task, size_t length) {
+    const struct rl_reply_slot *slot = task->privdata;
+    return slot->is_resp3 && slot->info != NULL && task->type == REDIS_REPLY_VERB && length >= 4;
+}
+
+static bool is_resp3_nil(const redisReadTask *task) {
+    const struct rl_reply_slot *slot = task->privdata;
+    return slot->is_resp3 && task->type == REDIS_REPLY_NIL;
+}
+#else
+static void *resp3_root(const redisReadTask *task, array_length count) {
+    (void)task, (void)count;
+    return NULL;
+}
+
+static bool is_resp3_part(const redisReadTask *task, bool fits_push) {
+    (void)task, (void)fits_push;
+    return false;
+}
+
+static bool is_resp3_info(const redisReadTask *task, size_t length) {
+    (void)task, (void)length;
+    return false;
+}
+
+static bool is_resp3_nil(const redisReadTask *task) {
+    (void)task;
+    return false;
+}
+#endif
+
 /* -- What hiredis calls -- */
 
 static void *guard_string(const redisReadTask *task, char *bytes, size_t length) {
     const struct rl_reply_slot *slot = task->privdata;
-    const bool is_bulk = task->type == REDIS_REPLY_STRING;
+    const bool is_info = is_resp3_info(task, length);
+    const bool is_bulk = task->type == REDIS_REPLY_STRING || is_info;
     const bool is_line = task->type == REDIS_REPLY_STATUS || task->type == REDIS_REPLY_ERROR;
     if (slot->received != NULL && is_bulk && task->parent != NULL) {
         return received_string(slot, task->idx, bytes, length);
@@ -76,7 +144,16 @@ static void *guard_string(const redisReadTask *task, char *bytes, size_t length)
     if (slot->received != NULL && !is_line && !(is_bulk && slot->config != NULL)) {
         return NULL; /* it was not asked for, or is of RESP3 */
     }
-    redisReply *reply = guard_slot(task, task->type);
+    if (is_resp3_part(task, task->idx == 0 && length == strlen(FLUSH_WORD) &&
+                                memcmp(bytes, FLUSH_WORD, length) == 0)) {
+        return task->privdata;
+    }
+    if (is_info) { /* behind "txt:" */
+        bytes += 4;
+        length -= 4;
+    }
+    redisReply *reply =
+        is_bulk || is_line ? guard_slot(task, is_info ? REDIS_REPLY_STRING : task->type) : NULL;
     if (reply == NULL) {
         return NULL;
     }
@@ -95,7 +172,7 @@ static void *guard_array(const redisReadTask *task, array_length count) {
     const struct rl_reply_slot *slot = task->privdata;
     const bool is_flat = task->type == REDIS_REPLY_ARRAY && count == 3;
     if (slot->received == NULL || !is_flat) {
-        return NULL;
+        return is_resp3_part(task, false) ? task->privdata : resp3_root(task, count);
     }
     slot->received->channel_length = slot->received->payload_length = 0;
     return guard_slot(task, REDIS_REPLY_ARRAY);
@@ -110,6 +187,9 @@ static void *guard_integer(const redisReadTask *task, long long integer) {
             task->parent != NULL && task->idx == 2 && slot->received->kind != RL_RECEIVED_MESSAGE;
         return confirms ? slot->received : NULL;
     }
+    if (is_resp3_part(task, false)) {
+        return task->privdata;
+    }
     redisReply *reply = guard_slot(task, REDIS_REPLY_INTEGER);
     if (reply != NULL) {
         reply->integer = integer;
@@ -118,26 +198,26 @@ static void *guard_integer(const redisReadTask *task, long long integer) {
 }
 
 static void *guard_nil(const redisReadTask *task) {
-    /* only "$-1": "*-1" and RESP3's are nils, too, but no answer to a command of ours */
+    /* only "$-1" and RESP3's: "*-1" is a nil, too, but no answer to a command of ours */
     const struct rl_reply_slot *slot = task->privdata;
     const bool is_due = slot->received == NULL || slot->config != NULL;
-    const bool is_answer = is_due && task->parent == NULL && task->type == REDIS_REPLY_STRING;
+    const bool is_answer =
+        is_due && task->parent == NULL && (task->type == REDIS_REPLY_STRING || is_resp3_nil(task));
+    if (is_resp3_part(task, task->idx == 1)) {
+        return task->privdata;
+    }
     return is_answer ? guard_slot(task, REDIS_REPLY_NIL) : NULL;
 }
 
 #if HIREDIS_MAJOR >= 1
 static void *guard_double(const redisReadTask *task, double number, char *text, size_t length) {
-    (void)task;
-    (void)number;
-    (void)text;
-    (void)length;
-    return NULL;
+    (void)number, (void)text, (void)length;
+    return is_resp3_part(task, false) ? task->privdata : NULL;
 }
 
 static void *guard_bool(const redisReadTask *task, int value) {
-    (void)task;
     (void)value;
-    return NULL;
+    return is_resp3_part(task, false) ? task->privdata : NULL;
 }
 #endif
 
@@ -163,6 +243,7 @@ void rl_reply_guard(redisReader *reader, struct rl_reply_slot *slot, const uint3
     slot->info = NULL;
     slot->config = NULL;
     slot->received = NULL;
+    slot->hello = slot->is_resp3 = false;
     reader->fn = &guard;
     reader->privdata = slot;
 }

@@ -3,11 +3,15 @@
  * hiredis builds reply objects through functions that we give it. Ours accept one flat reply
  * (status, error, integer, nil, bulk string) for a request that is waiting, and allocate nothing:
  * the reply is put into one slot of the connection. Anything else (an unsolicited answer, an array,
- * a nested value, a push, every type of RESP3) is refused by returning NULL, upon which hiredis
- * ends the connection cleanly. Without the guard an unsolicited "+OK" aborts the process and deep
+ * a nested value, every other type of RESP3) is refused by returning NULL, upon which hiredis ends
+ * the connection cleanly. Without the guard an unsolicited "+OK" aborts the process and deep
  * nesting overflows its stack. Only the beginning of a text is kept; INFO's, some kilobytes, and
  * the configuration's are parsed in place in hiredis's buffer, while they are the answer that is
  * due.
+ *
+ * hiredis 1.x reads RESP3, too. The map that answers HELLO 3 becomes an empty status, whatever is
+ * in it. After it a nil and INFO's text may have the forms of RESP3, and at any time the push may
+ * come that says that all keys were deleted.
  *
  * A connection that listens to channels takes a status or an error for each command of its
  * handshake, a confirmation for each SUBSCRIBE and UNSUBSCRIBE of one channel, and in between the
@@ -20,11 +24,21 @@
 #define RL_REDIS_GUARD_H
 
 #include <hiredis/hiredis.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "redis/config.h"
 #include "redis/reply.h"
 #include "redlock/redlock.h"
+
+#if HIREDIS_MAJOR >= 1
+#define RL_HAS_RESP3 1
+#else
+#define RL_HAS_RESP3 0
+#endif
+
+/* The type of a reply which is no answer: the push that says that all keys were deleted. */
+#define RL_REPLY_FLUSHED 100
 
 #define RL_CHANNEL_PREFIX "redlock:"
 #define RL_CHANNEL_MAX (sizeof(RL_CHANNEL_PREFIX) - 1 + REDLOCK_RESOURCE_MAX)
@@ -48,6 +62,8 @@ struct rl_reply_slot {
     const uint32_t *waiting;       /* unanswered requests; 0: only messages are acceptable */
     struct rl_info *info;          /* not NULL: the next reply is INFO's, and is read into this */
     struct rl_config_read *config; /* the same for the set's configuration */
+    bool hello;                    /* the next reply is HELLO 3's */
+    bool is_resp3;                 /* it was answered with a map */
     struct rl_received *received;  /* not NULL: the connection listens, and arrays go here */
     redisReply reply;
     char text[RL_REPLY_TEXT_MAX];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "redis/config.h"
+#include "redis/guard.h"
 #include "redlock/status.h"
 
 static_assert(RL_URL_USER_MAX + RL_URL_PASSWORD_MAX + 64 < RL_COMMAND_WIRE_MAX, "AUTH fits");
@@ -25,6 +26,12 @@ size_t rl_handshake_auth(const char *user, const char *password, char *wire) {
                            : format(wire, "AUTH", password, NULL);
 }
 
+static const char *const track[] = {"CLIENT", "TRACKING", "ON", "OPTIN"};
+
+static bool hears_flushes(const struct rl_handshake_options *options) {
+    return RL_HAS_RESP3 && options->wants_info;
+}
+
 size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
                            const struct rl_handshake_options *options, char *wire) {
     char db[16];
@@ -40,6 +47,12 @@ size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
         case RL_STEP_SETNAME:
             return options->client_name != NULL
                        ? format(wire, "CLIENT", "SETNAME", options->client_name)
+                       : 0;
+        case RL_STEP_RESP3:
+            return hears_flushes(options) ? format(wire, "HELLO", "3", NULL) : 0;
+        case RL_STEP_TRACK:
+            return hears_flushes(options)
+                       ? rl_command_format_args(wire, RL_COMMAND_WIRE_MAX, track, 4)
                        : 0;
         case RL_STEP_INFO:
             return options->wants_info ? format(wire, "INFO", NULL, NULL) : 0;
@@ -85,6 +98,8 @@ int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer) {
         case RL_STEP_SELECT:
             return (int16_t)(reason == REDLOCK_ERR_NODE_ERROR ? REDLOCK_ERR_NODE_DATABASE : reason);
         case RL_STEP_SETNAME:
+        case RL_STEP_RESP3:
+        case RL_STEP_TRACK:
             return is_forbidden(reason) ? 0 : reason;
         case RL_STEP_INFO:
         case RL_STEP_CONFIG:

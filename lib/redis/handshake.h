@@ -4,6 +4,10 @@
  *                (credentials.h); unless it accepts them, AUTH by the URL if that has a password
  *     SELECT     if the URL has a database other than 0
  *     CLIENT SETNAME, if wanted; a node that forbids it is used without a name
+ *     HELLO 3    if INFO is wanted and hiredis reads RESP3; then
+ *     CLIENT TRACKING ON OPTIN: no key is tracked, but the node reports that all were deleted
+ *                (FLUSHALL, FLUSHDB), ahead of its answers to later commands. A node that knows or
+ *                allows neither is used without
  *     INFO       if it is wanted: which server it is, and whether it may be trusted with locks
  *                It also says whether the server should have a native command for releases
  *                (native.h)
@@ -28,6 +32,8 @@ enum rl_step {
     RL_STEP_AUTH,
     RL_STEP_SELECT,
     RL_STEP_SETNAME,
+    RL_STEP_RESP3,
+    RL_STEP_TRACK,
     RL_STEP_INFO,
     RL_STEP_CONFIG,
     RL_STEP_PING,

@@ -153,6 +153,11 @@ static void node_reply_batch(struct rl_node *node, struct rl_request *request,
 
 static void node_reply(void *owner, const redisReply *reply) {
     struct rl_node *node = owner;
+    if (reply->type == RL_REPLY_FLUSHED) {
+        node->events->flushed(node);
+        rl_conn_break(node->conn, REDLOCK_ERR_NODE_DISCONNECTED, "all its keys were deleted");
+        return;
+    }
     struct rl_request *request = node_take(node);
     node->answers++;
     if (request->batched > 0) {

@@ -15,7 +15,8 @@
 static void node_expect(struct rl_node *node) {
     const struct rl_request *steps = node->steps, *next = node->head;
     rl_conn_expect(node->conn, next == &steps[RL_STEP_INFO] ? &node->info : NULL,
-                   next == &steps[RL_STEP_CONFIG] ? &node->io->config : NULL);
+                   next == &steps[RL_STEP_CONFIG] ? &node->io->config : NULL,
+                   next == &steps[RL_STEP_RESP3]);
 }
 
 /* Sends the steps from this one on, all at once. */

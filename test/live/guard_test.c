@@ -5,6 +5,7 @@
 
 #include "live/live.h"
 #include "messages.h"
+#include "redis/guard.h"
 
 #define TTL_MS 30000
 #define QUARANTINE_MS 30302 /* of a max_ttl_ms of 30000: 1 % and 2 ms of drift */
@@ -78,10 +79,10 @@ static void check_waits(struct live *live, size_t i, int reason) {
 /* -- The hole, and its closure -- */
 
 /* A holds on a bare quorum, of which one node forgets it; B asks the nodes that do not have it. */
-static int ask_the_amnesiac(struct live *live, enum redlock_guard guard, redlock_lock **a,
+static int ask_the_amnesiac(struct live *live, bool by_restart, redlock_lock **a,
                             redlock_lock **b) {
     redlock_acquire_options once = live_once(TTL_MS);
-    live->guard = guard;
+    live->guard = REDLOCK_GUARD_OBSERVED;
     start(live, 3, TTL_MS, NULL);
     redlock_client *second = live_another(live);
     *a = live_lock(live->client, "key");
@@ -89,8 +90,12 @@ static int ask_the_amnesiac(struct live *live, enum redlock_guard guard, redlock
     LIVE_STATUS(live_acquire(live, *a, &once), 0);
     LIVE_UNTIL(live, live_votes(*a, 3, REDLOCK_VOTE_GRANTED) == 3);
     live_tell(live, 2, "DEL key"); /* as if it had not got there */
-    restart(live, 1);              /* empty */
-    LIVE_UNTIL(live, live_up(second) == 3);
+    if (by_restart) {
+        restart(live, 1); /* empty */
+        LIVE_UNTIL(live, live_up(second) == 3);
+    } else {
+        live_tell(live, 1, "FLUSHALL");
+    }
     int status = live_acquire(live, *b, &once);
     assert_int_equal(redlock_lock_is_valid(*a), 1);
     return status;
@@ -99,13 +104,31 @@ static int ask_the_amnesiac(struct live *live, enum redlock_guard guard, redlock
 static void one_holds_with_a_guard(void **state) {
     struct live *live = *state;
     redlock_lock *a, *b;
-    LIVE_STATUS(ask_the_amnesiac(live, REDLOCK_GUARD_OBSERVED, &a, &b), REDLOCK_ERR_HELD);
+    LIVE_STATUS(ask_the_amnesiac(live, true, &a, &b), REDLOCK_ERR_HELD);
     redlock_node_outcome outcome = live_outcome(b, 1);
     assert_int_equal(outcome.vote, REDLOCK_VOTE_FAILED);
     LIVE_STATUS(outcome.reason, REDLOCK_ERR_NODE_RESTARTED);
     assert_true(outcome.votes_in_ms > 0 && outcome.votes_in_ms <= QUARANTINE_MS);
     LIVE_UNTIL(live, live_outcome(b, 2).vote == REDLOCK_VOTE_GRANTED); /* it was decided before */
     assert_int_equal(live_outcome(b, 2).votes_in_ms, 0);
+    live_close(live, redlock_lock_client(b));
+    live_end(live);
+}
+
+/* B asks at once: with RESP3 a node says that it was flushed before it answers what comes later. */
+static void one_holds_when_a_node_is_flushed(void **state) {
+    struct live *live = *state;
+    redlock_lock *a, *b;
+    int status = ask_the_amnesiac(live, false, &a, &b);
+    if (RL_HAS_RESP3) {
+        LIVE_STATUS(status, REDLOCK_ERR_HELD);
+        assert_int_equal(live_outcome(b, 1).vote, REDLOCK_VOTE_FAILED);
+        LIVE_UNTIL(live, live_up(live->client) == 3);
+        check_waits(live, 1, REDLOCK_ERR_NODE_FLUSHED);
+        assert_non_null(strstr(CLIENT_MESSAGE(live->client), " was flushed "));
+    } else {
+        LIVE_STATUS(status, 0); /* two hold: docs/guarantees.md says so */
+    }
     live_close(live, redlock_lock_client(b));
     live_end(live);
 }
@@ -202,6 +225,7 @@ static void says_who_was_in_quarantine(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(one_holds_with_a_guard),
+        LIVE_TEST(one_holds_when_a_node_is_flushed),
         LIVE_TEST(distrusts_another_replication_id),
         LIVE_TEST(distrusts_who_was_a_replica_meanwhile),
         LIVE_TEST(says_who_restarted),

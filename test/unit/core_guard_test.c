@@ -8,7 +8,7 @@
 #define YOUNG_NS (QUARANTINE_NS / 4)
 #define SIGHTS_MAX 4u
 
-enum use { FIT, A_REPLICA, LOADS, EVICTS_KEYS, USES };
+enum use { FIT, A_REPLICA, LOADS, EVICTS_KEYS, IS_FLUSHED, USES };
 
 /* What a node says, and when. */
 struct node_holder {
@@ -35,8 +35,9 @@ static struct rl_server server_of(const struct node_holder *node_holder) {
  * not. */
 static enum rl_standing why_quarantine(const struct node_holder *node_holders, uint32_t i,
                                        bool strict) {
-    static const enum rl_standing standings[USES] = {
-        [A_REPLICA] = RL_STANDING_REPLICA, [EVICTS_KEYS] = RL_STANDING_EVICTS};
+    static const enum rl_standing standings[USES] = {[A_REPLICA] = RL_STANDING_REPLICA,
+                                                     [EVICTS_KEYS] = RL_STANDING_EVICTS,
+                                                     [IS_FLUSHED] = RL_STANDING_FLUSHED};
     enum rl_standing unfit = RL_STANDING_VOTES;
     const struct node_holder *before = NULL; /* when it was of use last */
     for (uint32_t j = 0; j < i; j++) {
@@ -104,8 +105,12 @@ static void see(const struct rl_guard *guard, struct node_holder *node_holders, 
                                    .quarantine_ns = QUARANTINE_NS};
     struct rl_guard next = *guard;
     struct rl_server server = server_of(&node_holders[n]);
-    enum rl_standing got = rl_guard_see(&next, &rules, &server, node_holders[n].at_ns);
-    assert_int_equal(got, uses[node_holders[n].use]);
+    if (node_holders[n].use == IS_FLUSHED) {
+        rl_guard_flushed(&next);
+    } else {
+        enum rl_standing got = rl_guard_see(&next, &rules, &server, node_holders[n].at_ns);
+        assert_int_equal(got, uses[node_holders[n].use]);
+    }
     check(&next, node_holders, n + 1, strict);
     standings_seen[next.standing]++;
     see_on(&next, node_holders, n + 1, strict);

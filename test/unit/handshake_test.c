@@ -1,6 +1,7 @@
 /* The handshake: the commands for each URL, and the answers that rule a node out. */
 #include "redis/handshake.h"
 
+#include "redis/guard.h"
 #include "redlock/redlock.h"
 #include "unit/check.h"
 
@@ -29,6 +30,12 @@ static void said(const char *text, const struct rl_handshake_options *options, c
     }
 }
 
+#if RL_HAS_RESP3
+#define RESP3 "HELLO 3\nCLIENT TRACKING ON OPTIN\n"
+#else
+#define RESP3 ""
+#endif
+
 static void says_what_the_url_asks_for(void **state) {
     (void)state;
     static const struct {
@@ -36,7 +43,7 @@ static void says_what_the_url_asks_for(void **state) {
         bool info;
     } rows[] = {
         {"redis://h", NULL, "GET libredlock:config\nPING\n", false},
-        {"redis://h", NULL, "INFO\nGET libredlock:config\nPING\n", true},
+        {"redis://h", NULL, RESP3 "INFO\nGET libredlock:config\nPING\n", true},
         {"redis://h/0", "redlock", "CLIENT SETNAME redlock\nGET libredlock:config\nPING\n", false},
         {"redis://h/15", NULL, "SELECT 15\nGET libredlock:config\nPING\n", false},
         {"redis://h/2147483647", NULL, "SELECT 2147483647\nGET libredlock:config\nPING\n", false},
@@ -76,6 +83,8 @@ static void rules_out_who_must_be_ruled_out(void **state) {
         [RL_STEP_AUTH] = {R(AUTH), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
         [RL_STEP_SELECT] = {R(DATABASE), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
         [RL_STEP_SETNAME] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
+        [RL_STEP_RESP3] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
+        [RL_STEP_TRACK] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
         [RL_STEP_INFO] = {R(ERROR), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
         [RL_STEP_CONFIG] = {R(ERROR), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
         [RL_STEP_PING] = {R(ERROR), R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
