@@ -280,7 +280,7 @@ static bool says_nothing(const struct rl_facts *facts, const char *check) {
     "a pause; locks work"
 #define SAYS_WHY "the node says why"
 #define TWICE "; without it releases run a script, which costs the node twice as much"
-#define UNHEARD "; without them clients do not notice a FLUSHALL"
+#define UNHEARD "; without them clients notice a FLUSHALL later"
 #define OTHERS " ~" RL_COMMAND_PREFIX "*; --acl prints the whole line. Other locks work"
 #define FENCES "if you use fences, " /* left out with --fence */
 

@@ -30,7 +30,7 @@ struct change {
     struct rl_config later; /* that was read meanwhile; epoch 0: none */
     bool is_met, is_carried;
     uint64_t patient_ns; /* since when it waits for nodes; 0: it does not */
-    rl_mask empty;       /* nodes that had lost the text, and since when no further one has */
+    rl_mask empty;       /* nodes that have no text, and since when they are no more */
     uint64_t empty_ns;
 };
 
@@ -287,6 +287,38 @@ static int decide(struct change *c) {
     return status;
 }
 
+/* -- Nodes that have forgotten -- */
+
+/* Of these nodes, those that have no text and are not to have one yet, since they may have lost
+ * locks with it. After FLUSHALL a node is the same server as before, so a client that connects
+ * later counts its votes as soon as it has a text again. They get it when every lock that they may
+ * have forgotten is over. *ms: how long that takes. */
+static rl_mask forgetful(struct change *c, rl_mask which, int64_t *ms) {
+    rl_mask empty = 0;
+    for (uint32_t i = 0; i < c->set->n; i++) {
+        const struct rl_set_node *node = &c->set->nodes[i];
+        const bool has_none = node->is_known && node->config.key.epoch == 0;
+        empty |= has_none ? which & rl_bit(i) : 0;
+    }
+    if (empty & ~c->empty) { /* the wait begins anew */
+        c->empty_ns = redlock_now_ns();
+    }
+    c->empty = empty;
+    *ms = rl_change_wait_ms(&c->joint) - (int64_t)((redlock_now_ns() - c->empty_ns) / NS_PER_MS);
+    return *ms > 0 ? empty : 0;
+}
+
+/* Waits for a moment until they may have it; 0, or an exit status. */
+static int wait_for_forgetful(struct change *c, rl_mask which, int64_t ms) {
+    char *names = rl_set_names(c->set, which);
+    c->patient_ns = 0;
+    rl_steps_wait(c->steps, ms < ROUND_MS ? ms : ROUND_MS,
+                  "waits %" PRId64 " s: no configuration, and perhaps lost locks: %s",
+                  (ms + 999) / 1000, names);
+    free(names);
+    return rl_steps_caught(c->steps);
+}
+
 /* -- Meeting and waiting -- */
 
 /* Until a majority of the old nodes were cut that long ago. met: such a majority. */
@@ -331,6 +363,7 @@ static void write_joint(const struct change *c, rl_mask which) {
 /* One round of meet, carry and wait. *is_ready: nothing of it is left to do. */
 static int prepare(struct change *c, bool *is_ready) {
     char what[64];
+    int64_t ms;
     enum rl_change_end end;
     struct rl_set *set = c->set;
     const struct rl_config *joint = &c->joint;
@@ -342,9 +375,13 @@ static int prepare(struct change *c, bool *is_ready) {
     if (*is_ready) {
         return 0;
     }
+    const rl_mask waiting = forgetful(c, old, &ms);
     write_joint(
-        c, needed & rl_set_known(set) &
+        c, needed & rl_set_known(set) & ~waiting &
                ~(goes_back ? rl_set_having(set, joint, needed) : rl_set_met(set, joint, needed)));
+    if (waiting != 0) {
+        return wait_for_forgetful(c, waiting, ms);
+    }
     const rl_mask having = rl_set_having(set, joint, needed);
     const rl_mask met = goes_back ? having : rl_set_met(set, joint, old);
     if (!rl_set_is_majority(set, joint, RL_CONFIG_OLD, met) ||
@@ -357,7 +394,7 @@ static int prepare(struct change *c, bool *is_ready) {
         *is_ready = true;
         return 0;
     }
-    const int64_t ms = left_ms(c, met);
+    ms = left_ms(c, met);
     if (!c->is_carried) {
         c->is_carried = rl_carry(set, c->steps, joint, met);
         return c->is_carried ? 0 : be_patient(c, "fences", joint, needed);
@@ -382,52 +419,26 @@ static rl_mask done_with(const struct rl_set *set, const struct rl_config *stabl
     return stable->key.epoch == 1 ? rl_set_met(set, stable, all) : rl_set_having(set, stable, all);
 }
 
-/* Those that have lost the text, and perhaps locks with it. After FLUSHALL a node is the same
- * server as before, so a client that connects later counts its votes as soon as it has the text
- * again: they get it when every lock that they may have forgotten is over. */
-static rl_mask forgetful(struct change *c, rl_mask all) {
-    rl_mask empty = 0;
-    for (uint32_t i = 0; i < c->set->n; i++) {
-        const struct rl_set_node *node = &c->set->nodes[i];
-        const bool has_none = node->is_known && node->config.key.epoch == 0;
-        empty |= has_none ? all & rl_bit(i) : 0;
-    }
-    if (empty & ~c->empty) { /* the wait begins anew */
-        c->empty |= empty;
-        c->empty_ns = redlock_now_ns();
-    }
-    return empty;
-}
-
-/* Waits for a moment until they may have it; 0, or an exit status. */
-static int wait_for_forgotten(struct change *c, rl_mask empty, int64_t ms) {
-    char *names = rl_set_names(c->set, empty);
-    rl_steps_wait(c->steps, ms < ROUND_MS ? ms : ROUND_MS,
-                  "waits %" PRId64 " s: %s lost the text, and perhaps locks that are held",
-                  (ms + 999) / 1000, names);
-    free(names);
-    return rl_steps_caught(c->steps);
-}
-
 int rl_change_spread(struct rl_set *set, struct rl_steps *steps, const struct rl_config *config) {
     char what[64];
     struct change c = {.set = set, .steps = steps, .joint = *config};
     const struct rl_config *stable = &c.joint;
+    int64_t ms;
     /* That of an init, which gives no node anything back. */
-    const bool is_new = rl_set_having(set, stable, rl_set_members(set, stable, RL_CONFIG_NEW)) == 0;
+    const bool is_first =
+        stable->key.epoch == 1 &&
+        rl_set_having(set, stable, rl_set_members(set, stable, RL_CONFIG_NEW)) == 0;
     snprintf(what, sizeof what, "epoch %" PRIu64 "%s", stable->key.epoch,
              stable->key.epoch == 1 ? ", which all nodes must have" : "");
     for (;;) {
         const rl_mask all = rl_set_members(set, stable, RL_CONFIG_NEW);
-        const rl_mask empty = is_new ? 0 : forgetful(&c, all);
-        const int64_t passed_ms = (int64_t)((redlock_now_ns() - c.empty_ns) / NS_PER_MS);
-        const int64_t left_ms = empty != 0 ? rl_change_wait_ms(stable) - passed_ms : 0;
-        rl_set_write(set, all & ~done_with(set, stable, all) & ~(left_ms > 0 ? empty : 0), stable);
+        const rl_mask waiting = is_first ? 0 : forgetful(&c, all, &ms);
+        rl_set_write(set, all & ~done_with(set, stable, all) & ~waiting, stable);
         const rl_mask done = done_with(set, stable, all);
         const bool is_on_enough = stable->key.epoch == 1
                                       ? done == all
                                       : rl_set_is_majority(set, stable, RL_CONFIG_NEW, done);
-        if (is_on_enough && left_ms <= 0) {
+        if (is_on_enough && waiting == 0) {
             rl_steps_done(steps, "stable", "epoch %" PRIu64 ": on %d of %d nodes",
                           stable->key.epoch, count(done), count(all));
             char *why = lacking(set, stable, all);
@@ -437,8 +448,8 @@ int rl_change_spread(struct rl_set *set, struct rl_steps *steps, const struct rl
             free(why);
             return 0;
         }
-        int status = left_ms > 0 ? wait_for_forgotten(&c, empty, left_ms)
-                                 : be_patient(&c, what, stable, all);
+        int status =
+            waiting != 0 ? wait_for_forgetful(&c, waiting, ms) : be_patient(&c, what, stable, all);
         status = status != 0 ? status : look(&c);
         if (status != 0 || c.later.key.epoch != 0) {
             return status != 0 ? status

@@ -79,7 +79,7 @@ extern "C" {
     X(ERR_NODE_TLS, -65, "TLS failed")                                                          \
     X(ERR_NODE_CERTIFICATE, -66, "certificate not accepted")                                    \
     X(ERR_NODE_CONFIG, -67, "its configuration is not this client's")                           \
-    X(ERR_NODE_FLUSHED, -68, "all its keys were deleted; in quarantine")
+    X(ERR_NODE_FLUSHED, -68, "a database was flushed; in quarantine")
 
 #define REDLOCK_STATUS_ENUM_(name, value, text) REDLOCK_##name = (value),
 enum redlock_status { REDLOCK_STATUS_MAP(REDLOCK_STATUS_ENUM_) REDLOCK_STATUS_END_ = -1000 };
@@ -281,10 +281,12 @@ enum redlock_status { REDLOCK_STATUS_MAP(REDLOCK_STATUS_ENUM_) REDLOCK_STATUS_EN
  *         remedy: none: it votes when max_ttl_ms have passed. For nodes that are known to be new:
  *             REDLOCK_GUARD_OBSERVED.
  *     REDLOCK_ERR_NODE_FLUSHED
- *         cause: FLUSHALL or FLUSHDB, of any database, while this client was connected. Noticed
- *             where the library was built with hiredis 1.x, and the server has RESP3 and allows
- *             the user HELLO and CLIENT TRACKING.
- *         remedy: as for a restart. Users need neither command: -flushall -flushdb.
+ *         cause: FLUSHALL, FLUSHDB or SWAPDB, of whatever database, since this client saw it
+ *             first. Noticed when it is connected again; the first two at once, if the library was
+ *             built with hiredis 1.x, and the server has RESP3 and allows the user HELLO and
+ *             CLIENT TRACKING.
+ *         remedy: as for a restart. Take these commands from all users: -flushall -flushdb
+ *             -swapdb.
  *     REDLOCK_ERR_NODE_WAS_REPLICA
  *         cause: it is a primary now, and may lack what its primary had granted.
  *         remedy: as for a restart.

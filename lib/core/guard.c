@@ -32,6 +32,9 @@ static enum rl_standing guard_judge(const struct rl_guard *guard,
     if (known && strcmp(guard->replid, server->replid) != 0) {
         return RL_STANDING_REPLACED;
     }
+    if (known && guard->flushes != server->flushes) { /* a lower number may hide a higher one */
+        return RL_STANDING_FLUSHED;
+    }
     if (guard->unfit != 0) {
         return (enum rl_standing)guard->unfit;
     }
@@ -51,6 +54,7 @@ enum rl_standing rl_guard_see(struct rl_guard *guard, const struct rl_guard_rule
     enum rl_standing standing = guard_judge(guard, rules, server);
     memcpy(guard->run_id, server->run_id, sizeof guard->run_id);
     memcpy(guard->replid, server->replid, sizeof guard->replid);
+    guard->flushes = server->flushes;
     guard->unfit = 0;
     if (standing != RL_STANDING_VOTES) { /* else an earlier quarantine goes on, or is over */
         uint64_t ago_ns = standing == RL_STANDING_RECENTLY_STARTED ? server->uptime_ns : 0;

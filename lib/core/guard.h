@@ -17,10 +17,10 @@
  *   - it is a replica, is loading, or may evict keys: unfit for as long as that lasts;
  *   - it was a replica, or could evict, when it was last seen: quarantine. Until just before, it
  *     may have lacked keys that its primary voted for, or evicted keys that it voted for itself;
- *   - it has reported that all keys were deleted (FLUSHALL): quarantine, from the next time that it
- *     is seen. A vote that came after the deletion does not count before that: the node reports
- *     on the connection of the votes, ahead of the answers to later commands, and the report ends
- *     that connection.
+ *   - all keys were deleted (FLUSHALL): quarantine, from the next time that it is seen. If it has
+ *     RESP3 it reports this on the connection of the votes, ahead of the answers to later commands;
+ *     the report ends that connection, so no later vote counts. Else its number of such commands
+ *     tells, when it is connected again.
  * A lost connection alone changes nothing: the same ids are the same server.
  *
  * Why the quarantine is long enough: the node voted for the forgotten keys before it restarted, so
@@ -36,10 +36,10 @@
  * and count it (test/model, story extend-votes). By the end of the quarantine, anything that the
  * other client could win with that yes is over.
  *
- * Not detected: keys that were deleted while no connection was open; a server that became a replica and a primary again while a connection to it stayed
- * open and idle (node.c); a failover before a client saw the node for the first time, if the
- * promoted server has been up for long; an old primary that lives on after a failover, and is still
- * asked by another client.
+ * Not detected: keys that were deleted before a client saw the node for the first time; a server
+ * that became a replica and a primary again while a connection to it stayed open and idle (node.c);
+ * a failover before a client saw the node for the first time, if the promoted server has been up
+ * for long; an old primary that lives on after a failover, and is still asked by another client.
  */
 #ifndef RL_CORE_GUARD_H
 #define RL_CORE_GUARD_H
@@ -65,6 +65,7 @@ struct rl_server {
     char run_id[RL_GUARD_ID_LEN + 1];
     char replid[RL_GUARD_ID_LEN + 1];
     uint64_t uptime_ns;
+    uint64_t flushes; /* how often all keys of a database were deleted, as far as it says */
     bool is_replica;
     bool is_loading;
     bool evicts;
@@ -85,6 +86,7 @@ enum rl_standing {
 struct rl_guard {
     char run_id[RL_GUARD_ID_LEN + 1]; /* "" before it was seen */
     char replid[RL_GUARD_ID_LEN + 1];
+    uint64_t flushes;  /* 0 before it was seen */
     uint64_t since_ns; /* when the quarantine began */
     uint64_t votes_ns; /* when it ends; 0: no quarantine */
     uint8_t standing;  /* enum rl_standing: why there is, or was, a quarantine */

@@ -47,6 +47,7 @@ static uint64_t uptime_ns(uint64_t uptime_s) {
 static struct rl_server server_of(const struct rl_info *info) {
     struct rl_server server = {
         .uptime_ns = uptime_ns(info->uptime_s),
+        .flushes = info->flushes,
         .is_replica = info->is_replica,
         .is_loading = info->is_loading,
         .evicts = info->evicts,

@@ -328,14 +328,11 @@ void rl_conn_break(struct rl_conn *conn, int16_t reason, const char *detail) {
     conn->events->dirty(conn->owner);
 }
 
-void rl_conn_expect(struct rl_conn *conn, struct rl_info *info, struct rl_config_read *config,
-                    bool hello) {
-    if (config != NULL) {
-        config->memory = conn->io->memory;
+void rl_conn_expect(struct rl_conn *conn, struct rl_due due) {
+    if (due.config != NULL) {
+        due.config->memory = conn->io->memory;
     }
-    conn->slot.config = config;
-    conn->slot.info = info;
-    conn->slot.hello = hello;
+    conn->slot.due = due;
 }
 
 void rl_conn_close(struct rl_conn *conn) {

@@ -121,10 +121,8 @@ void rl_conn_push(struct rl_conn *conn);
  * reason, at the end of the event that is being handled or by the next flush. */
 void rl_conn_break(struct rl_conn *conn, int16_t reason, const char *detail);
 
-/* The next reply answers INFO, or GET of the configuration: if it is a string, it is read into the
- * one of the two that is not NULL, before `reply` comes. hello: it answers HELLO 3, with a map. */
-void rl_conn_expect(struct rl_conn *conn, struct rl_info *info, struct rl_config_read *config,
-                    bool hello);
+/* What the next reply answers. It is read before `reply` comes, if it is a string. */
+void rl_conn_expect(struct rl_conn *conn, struct rl_due due);
 
 /* Closes the connection now; no more events come. Not from inside `reply`. */
 void rl_conn_close(struct rl_conn *conn);

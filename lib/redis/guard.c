@@ -20,8 +20,8 @@ static redisReply *guard_slot(const redisReadTask *task, int type) {
     if (task->parent != NULL || (*slot->waiting == 0 && type != REDIS_REPLY_ARRAY)) {
         return NULL;
     }
-    if (slot->config != NULL) {
-        rl_config_unread(slot->config, "is no string"); /* unless it is one */
+    if (slot->due.config != NULL) {
+        rl_config_unread(slot->due.config, "is no string"); /* unless it is one */
     }
     memset(&slot->reply, 0, sizeof slot->reply);
     slot->text[0] = '\0';
@@ -74,7 +74,7 @@ static void *received_string(const struct rl_reply_slot *slot, int at, const cha
 /* The answer to HELLO, and the push that tells a client to forget all keys. */
 static void *resp3_root(const redisReadTask *task, size_t count) {
     struct rl_reply_slot *slot = task->privdata;
-    const bool is_hello = slot->hello && *slot->waiting > 0 && task->type == REDIS_REPLY_MAP;
+    const bool is_hello = slot->due.hello && *slot->waiting > 0 && task->type == REDIS_REPLY_MAP;
     const bool is_push = slot->is_resp3 && task->type == REDIS_REPLY_PUSH && count == 2;
     if (task->parent != NULL || (!is_hello && !is_push)) {
         return NULL;
@@ -97,12 +97,13 @@ static bool is_resp3_part(const redisReadTask *task, bool fits_push) {
          up = up->parent) {
         depth++;
     }
-    return slot->hello && depth > 0 && depth <= HELLO_DEPTH;
+    return slot->due.hello && depth > 0 && depth <= HELLO_DEPTH;
 }
 
 static bool is_resp3_info(const redisReadTask *task, size_t length) {
     const struct rl_reply_slot *slot = task->privdata;
-    return slot->is_resp3 && slot->info != NULL && task->type == REDIS_REPLY_VERB && length >= 4;
+    const bool is_due = slot->due.info != NULL || slot->due.flushes != NULL;
+    return slot->is_resp3 && is_due && task->type == REDIS_REPLY_VERB && length >= 4;
 }
 
 static bool is_resp3_nil(const redisReadTask *task) {
@@ -141,7 +142,7 @@ static void *guard_string(const redisReadTask *task, char *bytes, size_t length)
     if (slot->received != NULL && is_bulk && task->parent != NULL) {
         return received_string(slot, task->idx, bytes, length);
     }
-    if (slot->received != NULL && !is_line && !(is_bulk && slot->config != NULL)) {
+    if (slot->received != NULL && !is_line && !(is_bulk && slot->due.config != NULL)) {
         return NULL; /* it was not asked for, or is of RESP3 */
     }
     if (is_resp3_part(task, task->idx == 0 && length == strlen(FLUSH_WORD) &&
@@ -157,11 +158,14 @@ static void *guard_string(const redisReadTask *task, char *bytes, size_t length)
     if (reply == NULL) {
         return NULL;
     }
-    if (slot->info != NULL && is_bulk) {
-        rl_info_read(slot->info, bytes, length);
+    if (slot->due.info != NULL && is_bulk) {
+        rl_info_read(slot->due.info, bytes, length);
     }
-    if (slot->config != NULL && is_bulk) {
-        rl_config_read(slot->config, bytes, length);
+    if (slot->due.flushes != NULL && is_bulk) {
+        *slot->due.flushes = rl_info_flushes(bytes, length);
+    }
+    if (slot->due.config != NULL && is_bulk) {
+        rl_config_read(slot->due.config, bytes, length);
     }
     rl_reply_keep(reply->str, bytes, length);
     reply->len = length;
@@ -200,7 +204,7 @@ static void *guard_integer(const redisReadTask *task, long long integer) {
 static void *guard_nil(const redisReadTask *task) {
     /* only "$-1" and RESP3's: "*-1" is a nil, too, but no answer to a command of ours */
     const struct rl_reply_slot *slot = task->privdata;
-    const bool is_due = slot->received == NULL || slot->config != NULL;
+    const bool is_due = slot->received == NULL || slot->due.config != NULL;
     const bool is_answer =
         is_due && task->parent == NULL && (task->type == REDIS_REPLY_STRING || is_resp3_nil(task));
     if (is_resp3_part(task, task->idx == 1)) {
@@ -240,10 +244,9 @@ static redisReplyObjectFunctions guard = {
 void rl_reply_guard(redisReader *reader, struct rl_reply_slot *slot, const uint32_t *waiting) {
     assert(reader->len == 0); /* before the first byte */
     slot->waiting = waiting;
-    slot->info = NULL;
-    slot->config = NULL;
+    slot->due = (struct rl_due){0};
+    slot->is_resp3 = false;
     slot->received = NULL;
-    slot->hello = slot->is_resp3 = false;
     reader->fn = &guard;
     reader->privdata = slot;
 }

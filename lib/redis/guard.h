@@ -57,14 +57,20 @@ struct rl_received {
     char payload[RL_PAYLOAD_MAX];
 };
 
+/* What the next reply answers, if it is to be read in its place. */
+struct rl_due {
+    struct rl_info *info;          /* INFO: it is read into this */
+    uint64_t *flushes;             /* INFO commandstats: the same */
+    struct rl_config_read *config; /* GET of the set's configuration: the same */
+    bool hello;                    /* HELLO 3 */
+};
+
 /* One per connection; at the end of the reader's private data. */
 struct rl_reply_slot {
-    const uint32_t *waiting;       /* unanswered requests; 0: only messages are acceptable */
-    struct rl_info *info;          /* not NULL: the next reply is INFO's, and is read into this */
-    struct rl_config_read *config; /* the same for the set's configuration */
-    bool hello;                    /* the next reply is HELLO 3's */
-    bool is_resp3;                 /* it was answered with a map */
-    struct rl_received *received;  /* not NULL: the connection listens, and arrays go here */
+    const uint32_t *waiting; /* unanswered requests; 0: only messages are acceptable */
+    struct rl_due due;
+    bool is_resp3;                /* HELLO was answered with a map */
+    struct rl_received *received; /* not NULL: the connection listens, and arrays go here */
     redisReply reply;
     char text[RL_REPLY_TEXT_MAX];
 };

@@ -56,6 +56,8 @@ size_t rl_handshake_format(enum rl_step step, const struct rl_url *url,
                        : 0;
         case RL_STEP_INFO:
             return options->wants_info ? format(wire, "INFO", NULL, NULL) : 0;
+        case RL_STEP_STATS:
+            return options->wants_info ? format(wire, "INFO", "commandstats", NULL) : 0;
         case RL_STEP_CONFIG:
             return format(wire, "GET", RL_CONFIG_KEY, NULL);
         case RL_STEP_PING:
@@ -100,6 +102,7 @@ int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer) {
         case RL_STEP_SETNAME:
         case RL_STEP_RESP3:
         case RL_STEP_TRACK:
+        case RL_STEP_STATS:
             return is_forbidden(reason) ? 0 : reason;
         case RL_STEP_INFO:
         case RL_STEP_CONFIG:

@@ -11,6 +11,7 @@
  *     INFO       if it is wanted: which server it is, and whether it may be trusted with locks
  *                It also says whether the server should have a native command for releases
  *                (native.h)
+ *     INFO commandstats, with it: how often keys of all names were deleted; 0 if that is refused
  *     GET        of the set's configuration (redis/config.h)
  *     PING       answered last: a server that answers it as Redis does is up
  *
@@ -35,6 +36,7 @@ enum rl_step {
     RL_STEP_RESP3,
     RL_STEP_TRACK,
     RL_STEP_INFO,
+    RL_STEP_STATS,
     RL_STEP_CONFIG,
     RL_STEP_PING,
     RL_STEPS

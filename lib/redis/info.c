@@ -228,6 +228,30 @@ bool rl_info_read(struct rl_info *info, const char *text, size_t length) {
     return info->problem == NULL;
 }
 
+uint64_t rl_info_flushes(const char *text, size_t length) {
+    static const char *const commands[] = {"cmdstat_flushall", "cmdstat_flushdb", "cmdstat_swapdb"};
+    static const char calls[] = "calls=";
+    const char *at = text;
+    struct rl_info_line line;
+    uint64_t sum = 0, number;
+    while (rl_info_next(&at, text + length, &line)) {
+        const size_t before = sizeof calls - 1;
+        for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+            if (line.name_length == strlen(commands[i]) && line.value_length > before &&
+                memcmp(line.name, commands[i], line.name_length) == 0 &&
+                memcmp(line.value, calls, before) == 0) {
+                const char *comma = memchr(line.value, ',', line.value_length);
+                line.value_length =
+                    comma != NULL ? (size_t)(comma - line.value) : line.value_length;
+                line.value += before;
+                line.value_length -= before;
+                sum += read_number(&line, &number) ? number : 0; /* it only has to change */
+            }
+        }
+    }
+    return sum;
+}
+
 bool rl_info_has_delifeq(const struct rl_info *info) {
     assert(info->valkey <= RL_INFO_VERSION(9999, 9999)); /* read_version() */
     return info->problem == NULL && info->valkey >= RL_INFO_VERSION(9, 0);

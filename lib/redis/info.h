@@ -25,6 +25,7 @@ struct rl_info {
     uint64_t maxmemory;
     bool is_replica;
     bool is_loading;
+    uint64_t flushes;  /* see rl_info_flushes(); INFO does not have it */
     bool evicts;       /* maxmemory is set, and the policy is not noeviction */
     uint32_t redis;    /* RL_INFO_VERSION() of redis_version, and of valkey_version; 0: missing, */
     uint32_t valkey;   /* or not understood, which is no `problem` */
@@ -45,6 +46,10 @@ void rl_info_init(struct rl_info *info);
 
 /* Returns whether everything was found. */
 bool rl_info_read(struct rl_info *info, const char *text, size_t length);
+
+/* How often, by the section commandstats, all keys of a database were deleted or swapped since the
+ * server's start, or since CONFIG RESETSTAT. */
+uint64_t rl_info_flushes(const char *text, size_t length);
 
 /* Whether the server's version should have this native release command, native.h. */
 bool rl_info_has_delifeq(const struct rl_info *info);

@@ -120,7 +120,7 @@ static void listener_step_answered(struct rl_listener *listener, const redisRepl
         }
         rl_config_unread(read, NULL);
     } else if (steps[at] == RL_STEP_PING) {
-        rl_conn_expect(listener->conn, NULL, NULL, false);
+        rl_conn_expect(listener->conn, (struct rl_due){0});
         listener_greeted(listener);
     }
 }
@@ -175,7 +175,7 @@ static void listener_connected(void *owner) {
     assert(listener->waiting == 0);
     listener_move(listener, RL_LISTENER_HANDSHAKE);
     listener->steps = 0;
-    rl_conn_expect(listener->conn, NULL, &listener->io->config, false);
+    rl_conn_expect(listener->conn, (struct rl_due){.config = &listener->io->config});
     if (!rl_conn_begin_secret(listener->conn, N_STEPS * sizeof wire)) {
         return;
     }

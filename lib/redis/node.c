@@ -155,7 +155,7 @@ static void node_reply(void *owner, const redisReply *reply) {
     struct rl_node *node = owner;
     if (reply->type == RL_REPLY_FLUSHED) {
         node->events->flushed(node);
-        rl_conn_break(node->conn, REDLOCK_ERR_NODE_DISCONNECTED, "all its keys were deleted");
+        rl_conn_break(node->conn, REDLOCK_ERR_NODE_DISCONNECTED, "a database was flushed");
         return;
     }
     struct rl_request *request = node_take(node);

@@ -14,9 +14,13 @@
 /* Only the answer to INFO is parsed as INFO, and so on: no other, and no earlier one. */
 static void node_expect(struct rl_node *node) {
     const struct rl_request *steps = node->steps, *next = node->head;
-    rl_conn_expect(node->conn, next == &steps[RL_STEP_INFO] ? &node->info : NULL,
-                   next == &steps[RL_STEP_CONFIG] ? &node->io->config : NULL,
-                   next == &steps[RL_STEP_RESP3]);
+    rl_conn_expect(node->conn,
+                   (struct rl_due){
+                       .info = next == &steps[RL_STEP_INFO] ? &node->info : NULL,
+                       .flushes = next == &steps[RL_STEP_STATS] ? &node->info.flushes : NULL,
+                       .config = next == &steps[RL_STEP_CONFIG] ? &node->io->config : NULL,
+                       .hello = next == &steps[RL_STEP_RESP3],
+                   });
 }
 
 /* Sends the steps from this one on, all at once. */
@@ -136,7 +140,7 @@ void rl_node_handshake_answer(struct rl_node *node, const struct rl_request *req
         node_config_answer(node, answer, reason);
     } else if (reason != 0) {
         rl_node_auth_break(node, reason, answer->text);
-    } else if (answer->verdict == RL_ERROR && step != RL_STEP_PING) {
+    } else if (answer->verdict == RL_ERROR && step < RL_STEP_RESP3) {
         snprintf(node->hint, sizeof node->hint, "%s", answer->text);
     } else if (step == RL_STEP_PING) {
         node_shaken(node);

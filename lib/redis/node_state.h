@@ -41,7 +41,7 @@ struct rl_node;
  *   - `answer`: exactly once for each request; the request's memory belongs to the owner again;
  *   - `again`: a command that acquires was answered NOSCRIPT; whether to send it again, whole,
  *     behind all that was sent since;
- *   - `flushed`: all its keys were deleted; the connection ends. Only with INFO, and hiredis 1.x;
+ *   - `flushed`: a database was flushed; the connection ends. Only with INFO, and hiredis 1.x;
  *   - `up`, `down`: from now on the node can, or cannot, be sent to;
  *   - `credentials`: the node has accepted newer ones (0), or refuses them (why), and the old ones
  *     stay in use. Once, not at each connect;

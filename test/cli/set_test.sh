@@ -68,7 +68,7 @@ agrees && [ "$(epoch)" = 1 ]
 result '... with the same text' $? "$out"
 ask 3 del libredlock:config >/dev/null
 status 'resume' 0 "$redlock" set resume
-says '... waits until what it may have forgotten is over' "^waits [123] s: 127.0.0.1:$(port 3) lost the text, and perhaps locks that are held\$" "$out"
+says '... waits until what it may have forgotten is over' "^waits [123] s: no configuration, and perhaps lost locks: 127.0.0.1:$(port 3)\$" "$out"
 agrees
 result '... gives it to the node' $? "$out"
 "$redlock" ls >"$out"

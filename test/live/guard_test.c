@@ -123,12 +123,13 @@ static void one_holds_when_a_node_is_flushed(void **state) {
     if (RL_HAS_RESP3) {
         LIVE_STATUS(status, REDLOCK_ERR_HELD);
         assert_int_equal(live_outcome(b, 1).vote, REDLOCK_VOTE_FAILED);
-        LIVE_UNTIL(live, live_up(live->client) == 3);
-        check_waits(live, 1, REDLOCK_ERR_NODE_FLUSHED);
-        assert_non_null(strstr(CLIENT_MESSAGE(live->client), " was flushed "));
     } else {
         LIVE_STATUS(status, 0); /* two hold: docs/guarantees.md says so */
+        cut(live, 1);
     }
+    LIVE_UNTIL(live, live_up(live->client) == 3);
+    check_waits(live, 1, REDLOCK_ERR_NODE_FLUSHED);
+    assert_non_null(strstr(CLIENT_MESSAGE(live->client), " was flushed "));
     live_close(live, redlock_lock_client(b));
     live_end(live);
 }
@@ -143,6 +144,18 @@ static void distrusts_another_replication_id(void **state) {
     cut(live, 0);
     LIVE_UNTIL(live, live_up(live->client) == 3);
     check_waits(live, 0, REDLOCK_ERR_NODE_REPLICATION_CHANGED);
+    live_end(live);
+}
+
+/* Servers push nothing of this, but they count it. */
+static void distrusts_another_database(void **state) {
+    struct live *live = *state;
+    live->guard = REDLOCK_GUARD_OBSERVED;
+    start(live, 3, TTL_MS, NULL);
+    live_tell(live, 0, "SWAPDB 0 1");
+    cut(live, 0);
+    LIVE_UNTIL(live, live_up(live->client) == 3);
+    check_waits(live, 0, REDLOCK_ERR_NODE_FLUSHED);
     live_end(live);
 }
 
@@ -227,6 +240,7 @@ int main(void) {
         LIVE_TEST(one_holds_with_a_guard),
         LIVE_TEST(one_holds_when_a_node_is_flushed),
         LIVE_TEST(distrusts_another_replication_id),
+        LIVE_TEST(distrusts_another_database),
         LIVE_TEST(distrusts_who_was_a_replica_meanwhile),
         LIVE_TEST(says_who_restarted),
         LIVE_TEST(says_who_was_in_quarantine),

@@ -206,6 +206,25 @@ static void one_that_could_evict_waits(void **state) {
     assert_true(rl_guard_may_vote(&guard, 3 * MS + QUARANTINE_NS));
 }
 
+/* CONFIG RESETSTAT makes the number smaller, and may hide a deletion. */
+static void one_that_counts_deletions_waits(void **state) {
+    (void)state;
+    static const uint64_t flushes[] = {7, 7, 8, 8, 0, 0};
+    const struct rl_guard_rules rules = {RL_GUARD_STRICT, QUARANTINE_NS};
+    const struct node_holder holder = {.use = FIT, .run_id = 'a', .replid = 'x'};
+    struct rl_server server = server_of(&holder);
+    struct rl_guard guard;
+    rl_guard_init(&guard);
+    for (size_t i = 0; i < COUNT(flushes); i++) {
+        const uint64_t now_ns = (i + 1) * QUARANTINE_NS;
+        server.flushes = flushes[i];
+        assert_int_equal(rl_guard_see(&guard, &rules, &server, now_ns), RL_STANDING_VOTES);
+        const bool has_changed = i > 0 && flushes[i] != flushes[i - 1];
+        assert_int_equal(rl_guard_may_vote(&guard, now_ns), !has_changed);
+        assert_int_equal(guard.standing, i < 2 ? RL_STANDING_VOTES : RL_STANDING_FLUSHED);
+    }
+}
+
 /* -- What must not be asked of it -- */
 
 static void see_with_the_guard_off(void *data) {
@@ -235,6 +254,7 @@ int main(void) {
         cmocka_unit_test(a_lost_connection_changes_nothing),
         cmocka_unit_test(a_replica_that_takes_over_waits),
         cmocka_unit_test(one_that_could_evict_waits),
+        cmocka_unit_test(one_that_counts_deletions_waits),
         cmocka_unit_test(aborts_on_what_cannot_be),
     };
     return cmocka_run_group_tests_name("core_guard", tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void says_what_the_url_asks_for(void **state) {
         bool info;
     } rows[] = {
         {"redis://h", NULL, "GET libredlock:config\nPING\n", false},
-        {"redis://h", NULL, RESP3 "INFO\nGET libredlock:config\nPING\n", true},
+        {"redis://h", NULL, RESP3 "INFO\nINFO commandstats\nGET libredlock:config\nPING\n", true},
         {"redis://h/0", "redlock", "CLIENT SETNAME redlock\nGET libredlock:config\nPING\n", false},
         {"redis://h/15", NULL, "SELECT 15\nGET libredlock:config\nPING\n", false},
         {"redis://h/2147483647", NULL, "SELECT 2147483647\nGET libredlock:config\nPING\n", false},
@@ -86,6 +86,7 @@ static void rules_out_who_must_be_ruled_out(void **state) {
         [RL_STEP_RESP3] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
         [RL_STEP_TRACK] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
         [RL_STEP_INFO] = {R(ERROR), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
+        [RL_STEP_STATS] = {GOES_ON, R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
         [RL_STEP_CONFIG] = {R(ERROR), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
         [RL_STEP_PING] = {R(ERROR), R(AUTH), GOES_ON, R(LOADING), R(BUSY)},
     };

@@ -230,6 +230,25 @@ static void takes_zero_bytes_for_what_they_are(void **state) {
 }
 
 /* Garbage and good lines in a random order: no crash, and what is known is well formed. */
+static void counts_deletions(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t flushes;
+    } rows[] = {
+        {"", 0},
+        {"# Commandstats\r\ncmdstat_get:calls=9,usec=1\r\n", 0},
+        {"cmdstat_flushall:calls=3,usec=10,usec_per_call=1.00,failed_calls=0\r\n", 3},
+        {"cmdstat_flushdb:calls=2\ncmdstat_swapdb:calls=40,usec=1\ncmdstat_flushall:calls=100,\n",
+         142},
+        {"cmdstat_flushall:calls=\r\ncmdstat_flushdb:calls=x,\r\ncmdstat_swapdb:3\r\n", 0},
+        {"cmdstat_flushall_:calls=3,\ncmdstat_flushal:calls=3,\ncmdstat_flushall", 0},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        assert_int_equal(rl_info_flushes(rows[i].text, strlen(rows[i].text)), rows[i].flushes);
+    }
+}
+
 static void survives_garbage(void **state) {
     (void)state;
     uint64_t seed = random_seed();
@@ -266,6 +285,7 @@ int main(void) {
         cmocka_unit_test(bounds_numbers),
         cmocka_unit_test(survives_every_truncation),
         cmocka_unit_test(takes_zero_bytes_for_what_they_are),
+        cmocka_unit_test(counts_deletions),
         cmocka_unit_test(survives_garbage),
     };
     return cmocka_run_group_tests_name("info", tests, NULL, NULL);

@@ -92,7 +92,7 @@ static void refuses_nesting_without_end(void **state) {
             wire[i] = (hello ? "%1\r\n" : "*1\r\n")[i % 4];
         }
         fixture_init(&f, 1);
-        f.slot.hello = hello;
+        f.slot.due.hello = hello;
         assert_null(read_reply(&f, wire, length));
         assert_int_not_equal(f.reader->err, 0);
         fixture_free(&f);

@@ -39,11 +39,11 @@ static void speaks_resp3_after_hello(void **state) {
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct fixture f;
         fixture_init(&f, 1);
-        f.slot.hello = true;
+        f.slot.due.hello = true;
         const redisReply *reply = read_text(&f, rows[i].hello);
         assert_non_null(reply);
         assert_true(reply->type == REDIS_REPLY_STATUS || reply->type == REDIS_REPLY_ERROR);
-        f.slot.hello = false;
+        f.slot.due.hello = false;
         f.waiting = rows[i].waiting;
         reply = read_text(&f, rows[i].wire);
         assert_int_equal(reply != NULL ? reply->type : 0, rows[i].type);
@@ -62,10 +62,10 @@ static void reads_the_info_of_resp3(void **state) {
     struct rl_info info;
     rl_info_init(&info);
     fixture_init(&f, 1);
-    f.slot.hello = true;
+    f.slot.due.hello = true;
     assert_non_null(read_text(&f, HELLO));
-    f.slot.hello = false;
-    f.slot.info = &info;
+    f.slot.due.hello = false;
+    f.slot.due.info = &info;
     const redisReply *reply = read_text(&f, "=25\r\ntxt:redis_version:7.0.0\r\n\r\n");
     assert_non_null(reply);
     assert_int_equal(reply->type, REDIS_REPLY_STRING);
