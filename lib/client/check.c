@@ -17,32 +17,32 @@
 
 /* A follower and its primary refer to each other; a primary is never a follower itself. */
 static void check_sharing(const redlock_lock *lock) {
-    const struct rl_sharing *sharing = lock->sharing;
+    const struct rl_extras *extras = lock->extras;
     assert(!lock->was_lost || lock->depth == 0);
     assert(!lock->joining || rl_lock_is_holding(&rl_hold_primary(lock)->core));
     assert(!rl_hold_lingers(lock) || (!rl_hold_has_users(lock) && rl_hear_has_any(lock->client)));
-    if (sharing == NULL) {
+    if (extras == NULL) {
         return;
     }
-    assert(sharing->lock == lock);
-    assert(rl_link_is_in(&sharing->link) == (sharing->primary != NULL));
-    if (sharing->primary != NULL) {
-        assert(sharing->primary != lock);
-        assert(sharing->primary->client == lock->client);
-        assert(sharing->primary->sharing->primary == NULL);
-        assert(sharing->primary->references > 0);
-        assert(sharing->followers.first == NULL);
-        assert(sharing->owner == sharing->primary->sharing->owner);
+    assert(extras->lock == lock);
+    assert(rl_link_is_in(&extras->link) == (extras->primary != NULL));
+    if (extras->primary != NULL) {
+        assert(extras->primary != lock);
+        assert(extras->primary->client == lock->client);
+        assert(extras->primary->extras->primary == NULL);
+        assert(extras->primary->references > 0);
+        assert(extras->followers.first == NULL);
+        assert(extras->owner == extras->primary->extras->owner);
         assert(!rl_lock_is_holding(&lock->core));
-        assert(sharing->for_extend == NULL);
-        assert(sharing->for_release == NULL);
+        assert(extras->for_extend == NULL);
+        assert(extras->for_release == NULL);
     }
-    if (sharing->for_extend != NULL) {
-        assert(sharing->for_extend->sharing->primary == lock);
+    if (extras->for_extend != NULL) {
+        assert(extras->for_extend->extras->primary == lock);
         assert(lock->core.state == RL_EXTENDING);
     }
-    if (sharing->for_release != NULL) {
-        assert(sharing->for_release->sharing->primary == lock);
+    if (extras->for_release != NULL) {
+        assert(extras->for_release->extras->primary == lock);
         assert(lock->core.state == RL_RELEASING);
     }
 }
@@ -100,7 +100,7 @@ static void check_ops(const redlock_lock *lock) {
         assert(op->status <= 0);
     }
     assert(!lock->is_freed || lock->loss.callback == NULL);
-    assert(!lock->is_freed || lock->renewal == NULL || lock->renewal->callback == NULL);
+    assert(!lock->is_freed || lock->extras == NULL || lock->extras->renewal.callback == NULL);
     assert(!rl_queued_is_in(&lock->loss.queued) || lock->last.loss < 0);
     assert(lock->last.status <= 0);
     assert(lock->last.attempt <= 0);

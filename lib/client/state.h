@@ -72,7 +72,6 @@ struct redlock_lock {
     struct rl_queued done;  /* an operation is done, or another callback is due */
     struct rl_queued ready; /* to be stepped: it has its turn, or must try soon */
     struct rl_loss loss;
-    struct rl_renewal *renewal; /* NULL: no acquire has wanted it */
     struct rl_last last;
     uint64_t fence;    /* of the last hold: the primary may be freed */
     uint64_t since_ns; /* since when the last acquire waits; 0: it has joined a hold at once, or
@@ -81,8 +80,7 @@ struct redlock_lock {
     struct rl_deadline deadline; /* whatever the core waits for */
     struct rl_deadline end;      /* while it is held: when its loss is due */
 
-    struct rl_linger linger;
-    struct rl_sharing *sharing;       /* NULL: no acquire had an owner */
+    struct rl_extras *extras;         /* NULL: no acquire has wanted any */
     const struct rl_mode_rules *mode; /* that it was made with, see mode.h */
     struct rl_lock_span span;
 

@@ -104,23 +104,27 @@ struct rl_renewal {
     bool is_due;
 };
 
-/* Several lock objects of one owner share one hold, see hold.h and reentrancy.h. */
-struct rl_sharing {
+/* A hold that nobody uses any more lingers, see linger.h. */
+struct rl_linger {
+    uint64_t until_ns; /* since the first release of the hold: the end of linger_ms; 0: none yet */
+    uint64_t ends_ns;  /* while it lingers: when that ends; 0: it does not */
+    uint32_t ms;       /* linger_ms; 0: its holds do not */
+};
+
+/* What few acquires want: an owner, on_renew, linger_ms. */
+struct rl_extras {
     redlock_lock *lock; /* whose this is */
-    uint64_t owner;
+
+    /* Several lock objects of one owner share one hold, see hold.h and reentrancy.h. */
+    uint64_t owner;           /* 0: none */
     redlock_lock *primary;    /* the lock whose hold this one shares (a reference), or NULL */
     struct rl_list followers; /* the locks that share this one's hold */
     struct rl_link link;      /* in the primary's */
     redlock_lock *for_extend; /* whose extension of this core's hold is pending; release */
     redlock_lock *for_release;
-};
 
-/* A hold that nobody uses any more lingers, see linger.h. */
-struct rl_linger {
-    uint64_t until_ns; /* since the first release of the hold: the end of linger_ms; 0: none yet */
-    uint64_t ends_ns;  /* while it lingers: when that ends */
-    uint32_t ms;       /* linger_ms; 0: it does not linger */
-    bool is_on;
+    struct rl_renewal renewal;
+    struct rl_linger linger;
 };
 
 /* What messages are about. */

@@ -23,7 +23,7 @@ void rl_delivery_grant(redlock_lock *lock) {
 
 bool rl_delivery_is_due(const redlock_lock *lock, enum rl_delivery_kind kind) {
     if (kind == RL_DELIVERY_RENEWAL) {
-        return lock->renewal != NULL && lock->renewal->is_due;
+        return lock->extras != NULL && lock->extras->renewal.is_due;
     }
     const struct rl_op *op = rl_op_of(lock, (enum rl_op_kind)kind);
     return op != NULL && op->is_done;
@@ -65,7 +65,7 @@ static struct rl_delivery take_op(redlock_lock *lock, enum rl_op_kind kind) {
 }
 
 static struct rl_delivery take_renewal(redlock_lock *lock) {
-    struct rl_renewal *renewal = lock->renewal;
+    struct rl_renewal *renewal = &lock->extras->renewal;
     assert(renewal->is_due);
     assert(renewal->status == 0 || renewal->status == REDLOCK_ERR_UNKNOWN);
     renewal->is_due = false;

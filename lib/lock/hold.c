@@ -9,39 +9,34 @@
 #include "nodes/seats.h"
 
 redlock_lock *rl_hold_primary(const redlock_lock *lock) {
-    redlock_lock *primary = lock->sharing != NULL ? lock->sharing->primary : NULL;
+    redlock_lock *primary = lock->extras != NULL ? lock->extras->primary : NULL;
     return primary != NULL ? primary : (redlock_lock *)(uintptr_t)lock;
 }
 
 uint64_t rl_hold_owner(const redlock_lock *lock) {
-    return lock->sharing != NULL ? lock->sharing->owner : 0;
+    return lock->extras != NULL ? lock->extras->owner : 0;
 }
 
-bool rl_hold_reserve(redlock_lock *lock, bool shares, bool renews) {
-    const redlock_allocator *memory = &lock->client->memory;
-    if (shares && lock->sharing == NULL) {
-        lock->sharing = rl_alloc(memory, 1, sizeof *lock->sharing);
-        if (lock->sharing == NULL) {
-            return false;
-        }
-        lock->sharing->lock = lock;
+bool rl_hold_reserve(redlock_lock *lock, const redlock_acquire_options *full) {
+    const bool wants = full->owner != 0 || full->on_renew != NULL || full->linger_ms > 0;
+    if (wants && lock->extras == NULL) {
+        lock->extras = rl_alloc(&lock->client->memory, 1, sizeof *lock->extras);
     }
-    if (renews && lock->renewal == NULL) {
-        lock->renewal = rl_alloc(memory, 1, sizeof *lock->renewal);
-        return lock->renewal != NULL;
+    if (lock->extras != NULL) {
+        lock->extras->lock = lock;
     }
-    return true;
+    return !wants || lock->extras != NULL;
 }
 
 /* The first of the locks that share this one's hold, and the one after that; NULL: none. */
 static redlock_lock *first_follower(const redlock_lock *primary) {
-    struct rl_link *first = primary->sharing != NULL ? primary->sharing->followers.first : NULL;
-    return first != NULL ? RL_CONTAINER(first, struct rl_sharing, link)->lock : NULL;
+    struct rl_link *first = primary->extras != NULL ? primary->extras->followers.first : NULL;
+    return first != NULL ? RL_CONTAINER(first, struct rl_extras, link)->lock : NULL;
 }
 
 static redlock_lock *next_follower(const redlock_lock *follower) {
-    struct rl_link *next = follower->sharing->link.next;
-    return next != NULL ? RL_CONTAINER(next, struct rl_sharing, link)->lock : NULL;
+    struct rl_link *next = follower->extras->link.next;
+    return next != NULL ? RL_CONTAINER(next, struct rl_extras, link)->lock : NULL;
 }
 
 #define EACH_FOLLOWER(at, primary) \
@@ -83,11 +78,12 @@ struct rl_resource *rl_hold_other_mode(const redlock_lock *lock,
 }
 
 bool rl_hold_lingers(const redlock_lock *lock) {
-    return lock->linger.is_on && rl_lock_is_holding(&lock->core);
+    return lock->extras != NULL && lock->extras->linger.ends_ns != 0 &&
+           rl_lock_is_holding(&lock->core);
 }
 
 uint64_t rl_hold_wake_ns(const redlock_lock *lock) {
-    return rl_hold_lingers(lock) ? lock->linger.ends_ns : rl_lock_wake_ns(&lock->core);
+    return rl_hold_lingers(lock) ? lock->extras->linger.ends_ns : rl_lock_wake_ns(&lock->core);
 }
 
 void rl_hold_attach(redlock_lock *lock, redlock_lock *primary) {
@@ -98,8 +94,8 @@ void rl_hold_attach(redlock_lock *lock, redlock_lock *primary) {
     if (lock != primary) {
         assert(!rl_lock_is_in_line(&lock->core)); /* it would wait for its own hold */
         rl_lock_ref(primary);
-        lock->sharing->primary = primary;
-        rl_list_add(&primary->sharing->followers, &lock->sharing->link);
+        lock->extras->primary = primary;
+        rl_list_add(&primary->extras->followers, &lock->extras->link);
     }
 }
 
@@ -109,30 +105,30 @@ void rl_hold_detach(redlock_lock *lock) {
         return;
     }
     assert(!rl_hold_uses(lock));
-    rl_list_remove(&lock->sharing->link);
-    lock->sharing->primary = NULL;
+    rl_list_remove(&lock->extras->link);
+    lock->extras->primary = NULL;
     if (rl_seats_share(lock, primary)) { /* for its messages, outcomes and token */
         rl_lock_copy_past(&lock->core, &primary->core);
     }
-    assert(primary->sharing->for_extend != lock && primary->sharing->for_release != lock);
+    assert(primary->extras->for_extend != lock && primary->extras->for_release != lock);
     rl_lock_unref(primary);
 }
 
 redlock_lock *rl_hold_user_of(redlock_lock *primary, enum rl_op_kind kind) {
-    const struct rl_sharing *sharing = primary->sharing;
-    redlock_lock *lock = sharing == NULL         ? NULL
-                         : kind == RL_OP_EXTEND  ? sharing->for_extend
-                         : kind == RL_OP_RELEASE ? sharing->for_release
+    const struct rl_extras *extras = primary->extras;
+    redlock_lock *lock = extras == NULL          ? NULL
+                         : kind == RL_OP_EXTEND  ? extras->for_extend
+                         : kind == RL_OP_RELEASE ? extras->for_release
                                                  : NULL;
     assert(lock == NULL || rl_hold_primary(lock) == primary);
     return lock != NULL ? lock : primary;
 }
 
 void rl_hold_act_for(redlock_lock *primary, enum rl_op_kind kind, redlock_lock *lock) {
-    struct rl_sharing *sharing = primary->sharing;
-    assert(kind != RL_OP_ACQUIRE && (lock == NULL || lock == primary || sharing != NULL));
-    if (sharing != NULL) {
-        redlock_lock **whose = kind == RL_OP_EXTEND ? &sharing->for_extend : &sharing->for_release;
+    struct rl_extras *extras = primary->extras;
+    assert(kind != RL_OP_ACQUIRE && (lock == NULL || lock == primary || extras != NULL));
+    if (extras != NULL) {
+        redlock_lock **whose = kind == RL_OP_EXTEND ? &extras->for_extend : &extras->for_release;
         *whose = lock != primary ? lock : NULL;
     }
 }
@@ -206,9 +202,10 @@ void rl_hold_lost(redlock_lock *primary, int status) {
 }
 
 static void renewed(redlock_lock *lock, int status) {
-    if (lock->depth > 0 && lock->renewal != NULL && lock->renewal->callback != NULL) {
-        lock->renewal->is_due = true;
-        lock->renewal->status = (int16_t)status;
+    struct rl_extras *extras = lock->extras;
+    if (lock->depth > 0 && extras != NULL && extras->renewal.callback != NULL) {
+        extras->renewal.is_due = true;
+        extras->renewal.status = (int16_t)status;
         rl_ready_done(lock);
     }
 }

@@ -18,9 +18,8 @@ redlock_lock *rl_hold_primary(const redlock_lock *lock);
 /* The owner for which the object was acquired last; 0: none. */
 uint64_t rl_hold_owner(const redlock_lock *lock);
 
-/* Memory for an acquire with an owner, or with on_renew, which most have not. False: there is none.
- */
-bool rl_hold_reserve(redlock_lock *lock, bool shares, bool renews);
+/* Memory for an owner, on_renew or linger_ms, which few acquires want. False: there is none. */
+bool rl_hold_reserve(redlock_lock *lock, const redlock_acquire_options *full);
 
 /* Whether the object holds, as its callback has said. */
 bool rl_hold_is_held(const redlock_lock *lock);

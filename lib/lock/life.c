@@ -22,7 +22,7 @@ void rl_lock_destroy(redlock_lock *lock) {
     RL_REQUIRE(!rl_queued_is_in(&lock->done) && !rl_queued_is_in(&lock->ready));
     RL_REQUIRE(!rl_queued_is_in(&lock->loss.queued));
     assert(!rl_lock_is_in_line(&lock->core) || client->phase == RL_CLIENT_GONE);
-    assert(lock->sharing == NULL || lock->sharing->followers.first == NULL ||
+    assert(lock->extras == NULL || lock->extras->followers.first == NULL ||
            client->phase == RL_CLIENT_GONE);
     assert(client->lock_count > 0);
     rl_deadlines_set(&client->deadlines, &lock->deadline, RL_NEVER);
@@ -34,8 +34,7 @@ void rl_lock_destroy(redlock_lock *lock) {
     if (lock->owns_ballots) {
         rl_free(&client->memory, lock->core.round.ballots);
     }
-    rl_free(&client->memory, lock->sharing);
-    rl_free(&client->memory, lock->renewal);
+    rl_free(&client->memory, lock->extras);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         rl_resource_put(&client->resources, rl_ticket_resource(&lock->tickets[i]));
     }

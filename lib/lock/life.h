@@ -12,7 +12,7 @@ void rl_lock_destroy(redlock_lock *lock);
 
 /* Whether its next hold, or the present one, may linger (linger.h). */
 static inline bool rl_lock_may_linger(const redlock_lock *lock) {
-    return lock->linger.ms != 0;
+    return lock->extras != NULL && lock->extras->linger.ms != 0;
 }
 
 static inline void rl_lock_ref(redlock_lock *lock) {

@@ -13,7 +13,9 @@
 
 void rl_linger_reset(redlock_lock *lock, uint32_t ms) {
     assert(!rl_hold_lingers(lock));
-    lock->linger = (struct rl_linger){.ms = ms};
+    if (lock->extras != NULL) {
+        lock->extras->linger = (struct rl_linger){.ms = ms};
+    }
 }
 
 /* When it is too late to go on with the hold: half of the validity of a new one must be left. */
@@ -25,15 +27,16 @@ static uint64_t ends_ns(const redlock_lock *lock) {
     const uint64_t until_ns = lock->core.valid_until_ns, lost_ns = rl_lock_lost_ns(&lock->core);
     uint64_t ends_ns = until_ns > needed_ns ? until_ns - needed_ns : 0;
     ends_ns = lost_ns < ends_ns ? lost_ns : ends_ns;
-    return lock->linger.until_ns < ends_ns ? lock->linger.until_ns : ends_ns;
+    return lock->extras->linger.until_ns < ends_ns ? lock->extras->linger.until_ns : ends_ns;
 }
 
 bool rl_linger_begin(redlock_lock *lock) {
-    struct rl_linger *linger = &lock->linger;
     assert(rl_hold_primary(lock) == lock && !rl_hold_has_users(lock));
-    if (linger->ms == 0 || lock->core.state != RL_HELD || !rl_mode_now(lock)->is_passed_on) {
+    if (!rl_lock_may_linger(lock) || lock->core.state != RL_HELD ||
+        !rl_mode_now(lock)->is_passed_on) {
         return false;
     }
+    struct rl_linger *linger = &lock->extras->linger;
     const uint64_t now_ns = rl_client_now_ns(lock->client);
     if (!rl_hear_is_unwanted(lock, now_ns)) {
         return false;
@@ -41,23 +44,23 @@ bool rl_linger_begin(redlock_lock *lock) {
     if (linger->until_ns == 0) {
         linger->until_ns = now_ns + linger->ms * RL_NS_PER_MS;
     }
-    linger->ends_ns = ends_ns(lock);
-    linger->is_on = now_ns < linger->ends_ns;
+    const uint64_t until_ns = ends_ns(lock);
+    linger->ends_ns = now_ns < until_ns ? until_ns : 0;
     rl_deadlines_set(&lock->client->deadlines, &lock->deadline, rl_hold_wake_ns(lock));
-    return linger->is_on;
+    return linger->ends_ns != 0;
 }
 
 bool rl_linger_suits(const redlock_lock *lock, const struct rl_acquire *acquire, uint32_t ms) {
     const struct rl_acquire *had = &lock->core.acquire;
-    return rl_hold_lingers(lock) && ms == lock->linger.ms && acquire->ttl_ms == had->ttl_ms &&
-           acquire->min_validity_ms == had->min_validity_ms && acquire->renew_ms == had->renew_ms &&
-           acquire->max_silence_ms == had->max_silence_ms &&
-           rl_client_now_ns(lock->client) < lock->linger.ends_ns;
+    return rl_hold_lingers(lock) && ms == lock->extras->linger.ms &&
+           acquire->ttl_ms == had->ttl_ms && acquire->min_validity_ms == had->min_validity_ms &&
+           acquire->renew_ms == had->renew_ms && acquire->max_silence_ms == had->max_silence_ms &&
+           rl_client_now_ns(lock->client) < lock->extras->linger.ends_ns;
 }
 
 void rl_linger_resume(redlock_lock *lock) {
     assert(rl_hold_lingers(lock) && !lock->joining);
-    lock->linger.is_on = false;
+    lock->extras->linger.ends_ns = 0;
     lock->joining = true;
     rl_op_end(lock, RL_OP_ACQUIRE, 0, RL_WORDS_LINGERED);
     rl_step_simple(lock, RL_EV_ALIVE); /* and the watchdog goes on */
@@ -65,7 +68,7 @@ void rl_linger_resume(redlock_lock *lock) {
 
 void rl_linger_end(redlock_lock *lock) {
     if (rl_hold_lingers(lock)) {
-        lock->linger.is_on = false;
+        lock->extras->linger.ends_ns = 0;
         rl_step_simple(lock, RL_EV_ABANDON);
     }
 }

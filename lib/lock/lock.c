@@ -28,8 +28,8 @@ void redlock_lock_free(redlock_lock *lock) {
     rl_own(lock->client, __func__);
     lock->is_freed = true;
     lock->loss.callback = NULL;
-    if (lock->renewal != NULL) {
-        lock->renewal->callback = NULL;
+    if (lock->extras != NULL) {
+        lock->extras->renewal.callback = NULL;
     }
     if (rl_io_is_forked(&lock->client->io)) {
         return; /* a copy in a child process ends with the child */
@@ -111,11 +111,10 @@ static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *fu
     assert(lock->depth == 0 || rl_hold_owner(lock) == full->owner);
     lock->loss.callback = full->on_lost;
     lock->loss.data = full->lost_data;
-    if (lock->renewal != NULL) {
-        *lock->renewal = (struct rl_renewal){.callback = full->on_renew, .data = full->renew_data};
-    }
-    if (lock->sharing != NULL) {
-        lock->sharing->owner = full->owner;
+    if (lock->extras != NULL) {
+        lock->extras->owner = full->owner;
+        lock->extras->renewal =
+            (struct rl_renewal){.callback = full->on_renew, .data = full->renew_data};
     }
     lock->fence = lock->depth > 0 ? lock->fence : 0;
     lock->was_lost = false;
@@ -150,7 +149,7 @@ static int check_acquire(redlock_lock *lock, const redlock_acquire_options *full
         *why = "in use: it was released, but other objects of its owner still share its hold";
         return REDLOCK_ERR_BUSY;
     }
-    return rl_hold_reserve(lock, full->owner != 0, full->on_renew != NULL) ? 0 : REDLOCK_ERR_NOMEM;
+    return rl_hold_reserve(lock, full) ? 0 : REDLOCK_ERR_NOMEM;
 }
 
 int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
@@ -252,7 +251,8 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
         return status;
     }
     full.owner = 0;
-    if (!rl_hold_reserve(lock, false, full.on_renew != NULL)) {
+    full.linger_ms = 0;
+    if (!rl_hold_reserve(lock, &full)) {
         return refuse(lock, REDLOCK_ERR_NOMEM, NULL);
     }
     take_callbacks(lock, &full);

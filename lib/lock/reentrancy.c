@@ -110,7 +110,7 @@ void rl_reentrancy_join(redlock_lock *lock, redlock_lock *primary) {
     if (rl_hold_primary(lock) == lock) {
         rl_hold_attach(lock, primary);
     }
-    lock->sharing->owner = rl_hold_owner(primary);
+    lock->extras->owner = rl_hold_owner(primary);
     lock->joining = true;
     lock->client->stats.shared++;
     rl_op_end(lock, RL_OP_ACQUIRE, 0, RL_WORDS_SHARES);
