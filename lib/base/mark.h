@@ -18,7 +18,7 @@
     X(FENCE_RAISED)       /* lock_acquire.c: the nodes' counters differ */                \
     X(GRANT_TOO_LATE)     /* lock.c: granted, and over before it could be reported */     \
     X(LATE_REPAIR)        /* lock.c: a node says "gone" after the round was won */        \
-    X(LOST_BEFORE_TOLD)   /* hold.c: a hold is lost that was just joined */               \
+    X(LOST_BEFORE_TOLD)   /* life.c: a hold is lost that was just joined */               \
     X(MORE_TO_READ)       /* uv/world.c: more answers than one poll reads */              \
     X(PARTIAL_WRITE)      /* conn.c: the socket takes only a part */                      \
     X(SEND_NO_MEMORY)     /* calls.c: no memory for a command */                          \

@@ -6,7 +6,7 @@
 #include <assert.h>
 
 #include "client/env.h"
-#include "lock/hold.h"
+#include "lock/life.h"
 #include "mode/mode.h"
 #include "nodes/notification.h"
 #include "wait/hear.h"

@@ -29,7 +29,6 @@
 #include "client/env.h"
 #include "lock/calls.h"
 #include "lock/delivery.h"
-#include "lock/hold.h"
 #include "lock/life.h"
 #include "lock/step.h"
 #include "mode/mode.h"

@@ -115,7 +115,7 @@ struct rl_linger {
 struct rl_extras {
     redlock_lock *lock; /* whose this is */
 
-    /* Several lock objects of one owner share one hold, see hold.h and reentrancy.h. */
+    /* Several lock objects of one owner share one hold, see life.h and reentrancy.h. */
     uint64_t owner;           /* 0: none */
     redlock_lock *primary;    /* the lock whose hold this one shares (a reference), or NULL */
     struct rl_list followers; /* the locks that share this one's hold */

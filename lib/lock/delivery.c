@@ -5,7 +5,6 @@
 
 #include "base/require.h"
 #include "client/env.h"
-#include "lock/hold.h"
 #include "lock/life.h"
 #include "lock/reentrancy.h"
 #include "lock/step.h"

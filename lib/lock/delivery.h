@@ -3,7 +3,7 @@
  *
  * Can a success be reported after the loss of the same hold was due? No: the turn delivers losses
  * before it takes a callback, and again between two of one lock, since the first may have blocked
- * the loop. A loss that is found then changes the status of an extension that is done (hold.h).
+ * the loop. A loss that is found then changes the status of an extension that is done (life.h).
  */
 #ifndef RL_LOCK_DELIVERY_H
 #define RL_LOCK_DELIVERY_H

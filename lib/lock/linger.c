@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "client/env.h"
-#include "lock/hold.h"
 #include "lock/life.h"
 #include "lock/step.h"
 #include "mode/mode.h"

@@ -5,7 +5,7 @@
  *                            |
  *                            +-- recalled, or over --> released in the background
  *
- * Happy path: the release is answered at once, and the core goes on holding, for nobody (hold.h).
+ * Happy path: the release is answered at once, and the core goes on holding, for nobody (life.h).
  * For the user the lock is not held: it is not valid, and cannot be extended or released. The next
  * acquire of the object, with the same options, is answered at once, too. That goes on until
  * linger_ms after the first of these releases; a release after that goes to the nodes.

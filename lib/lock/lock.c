@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "client/env.h"
 #include "client/options.h"
-#include "lock/hold.h"
 #include "lock/life.h"
 #include "lock/linger.h"
 #include "lock/message.h"

@@ -4,7 +4,7 @@
  * ballot for each node, and the holder's name. The resources themselves are shared (resource.h).
  * What every lock needs is reserved here (its place among the deadlines, room to write its longest
  * command), so that no later operation can fail for lack of memory, calls excepted. What few locks
- * need is allocated when they do: for an owner, on_renew and linger_ms by the acquire (hold.h), for
+ * need is allocated when they do: for an owner, on_renew and linger_ms by the acquire (life.h), for
  * waiting when other clients want the resource (resource.h).
  */
 #include <assert.h>

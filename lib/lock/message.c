@@ -13,7 +13,6 @@
 #include "base/bits.h"
 #include "base/sized.h"
 #include "client/env.h"
-#include "lock/hold.h"
 #include "lock/life.h"
 #include "mode/mode.h"
 #include "nodes/credentials.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "client/env.h"
-#include "lock/hold.h"
 #include "lock/life.h"
 #include "lock/linger.h"
 #include "lock/step.h"

@@ -1,4 +1,4 @@
-/* Reentrancy: how lock objects of one owner join and leave one shared hold (hold.h).
+/* Reentrancy: how lock objects of one owner join and leave one shared hold (life.h).
  *
  * The hold is released on the nodes when no object uses it any more, even if its primary was
  * released, or freed, long before.

@@ -7,7 +7,6 @@
 #include "client/check.h"
 #include "client/env.h"
 #include "lock/calls.h"
-#include "lock/hold.h"
 #include "lock/life.h"
 #include "mode/mode.h"
 #include "nodes/seats.h"
