@@ -7,8 +7,8 @@
 #include "lock/life.h"
 #include "lock/step.h"
 #include "mode/mode.h"
-#include "wait/hear.h"
 #include "wait/line.h"
+#include "wait/line_release.h"
 
 void rl_linger_reset(redlock_lock *lock, uint32_t ms) {
     assert(!rl_hold_lingers(lock));
