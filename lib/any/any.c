@@ -45,7 +45,7 @@ static void on_tried(redlock_lock *lock, int status, void *data);
 
 /* 0: the time is over. */
 static int64_t left_ms(const struct any *any) {
-    const uint64_t spent_ns = rl_recipe_now_ns(any->recipe.client) - any->began_ns;
+    const uint64_t spent_ns = rl_client_now_ns(any->recipe.client) - any->began_ns;
     const int64_t spent_ms = (int64_t)(spent_ns / 1000000);
     if (any->options.wait_ms == REDLOCK_NO_LIMIT) {
         return INT64_MAX;
@@ -56,7 +56,7 @@ static int64_t left_ms(const struct any *any) {
 /* Of an acquire that lasts for the pause between two rounds. Without a line it is an attempt, half
  * of the pause, and another attempt. False: the time would be over. */
 static bool set_pause(const struct any *any, redlock_acquire_options *options) {
-    const uint64_t random = rl_recipe_random(any->recipe.client);
+    const uint64_t random = rl_client_random(any->recipe.client);
     const int64_t jitter_ms = (int64_t)(random % ((uint64_t)options->jitter_ms + 1));
     options->tries = REDLOCK_NO_LIMIT;
     options->wait_ms = options->delay_ms + jitter_ms + 1;
@@ -86,7 +86,7 @@ static int submit(struct any *any, size_t at, bool pauses) {
 static int go_on(struct any *any) {
     int status = REDLOCK_ERR_HELD;
     while (any->tried < any->n && status != 0 && status != REDLOCK_ERR_DEADLINE) {
-        const uint64_t random = rl_recipe_random(any->recipe.client);
+        const uint64_t random = rl_client_random(any->recipe.client);
         status = submit(any, any->tried + random % (any->n - any->tried), false);
     }
     return status;
@@ -137,11 +137,6 @@ static void on_tried(redlock_lock *lock, int status, void *data) {
 
 /* -- The beginning -- */
 
-/* The client's end, see recipe.h. A chain is over by then, other than in a child after fork(). */
-static void any_end(struct rl_recipe *recipe) {
-    rl_recipe_free(recipe);
-}
-
 static int check(redlock_lock *const *locks, size_t n, const redlock_acquire_options *options) {
     if (locks == NULL || n < 1 || n > REDLOCK_ANY_MAX || locks[0] == NULL) {
         return REDLOCK_ERR_INVALID;
@@ -171,14 +166,14 @@ int redlock_acquire_any(redlock_lock *const *locks, size_t n,
         return REDLOCK_ERR_NOMEM;
     }
     struct any *any = RL_CONTAINER(recipe, struct any, recipe);
-    any->recipe.end = any_end;
+    any->recipe.end = rl_recipe_free; /* a chain is over by then, except in a child after fork() */
     any->options = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
     if (options != NULL) { /* a good one: check() */
         rl_sized_take(&any->options, sizeof any->options, options, options->size);
     }
     any->on_done = on_done;
     any->data = data;
-    any->began_ns = rl_recipe_now_ns(client);
+    any->began_ns = rl_client_now_ns(client);
     any->rounds = any->options.wait_ms == 0 ? 1 : any->options.tries;
     any->n = n;
     memcpy(any->locks, locks, n * sizeof(redlock_lock *));

@@ -61,18 +61,6 @@ static bool begin(void *owner, struct uv_loop_s *loop) {
     return status == 0;
 }
 
-static void before_wait(void *owner) {
-    rl_ask_before_wait(owner);
-}
-
-static void after_wait(void *owner) {
-    rl_ask_after_wait(owner);
-}
-
-static void paused(void *owner) {
-    rl_drive_rest(owner);
-}
-
 static void end(void *owner) {
     redlock_blocking *blocking = owner;
     if (blocking->begin_status != 0) {
@@ -90,9 +78,9 @@ static void end(void *owner) {
 
 static const struct rl_loop_thread_events thread_events = {
     .begin = begin,
-    .before_wait = before_wait,
-    .after_wait = after_wait,
-    .paused = paused,
+    .before_wait = rl_ask_before_wait,
+    .after_wait = rl_ask_after_wait,
+    .paused = rl_drive_rest,
     .end = end,
 };
 

@@ -186,7 +186,8 @@ static void run_all(redlock_blocking *blocking, bool is_asleep) {
     }
 }
 
-void rl_ask_before_wait(redlock_blocking *blocking) {
+void rl_ask_before_wait(void *owner) {
+    redlock_blocking *blocking = owner;
     tell_all(blocking);
     run_all(blocking, true);
     if (blocking->leaves) { /* this thread must not wait */
@@ -194,7 +195,8 @@ void rl_ask_before_wait(redlock_blocking *blocking) {
     }
 }
 
-void rl_ask_after_wait(redlock_blocking *blocking) {
+void rl_ask_after_wait(void *owner) {
+    redlock_blocking *blocking = owner;
     blocking->keeps_answers = true;
     run_all(blocking, false);
 }
@@ -268,7 +270,8 @@ static void wait_for_wheel(redlock_blocking *blocking) {
     }
 }
 
-void rl_drive_rest(redlock_blocking *blocking) {
+void rl_drive_rest(void *owner) {
+    redlock_blocking *blocking = owner;
     tell_all(blocking);
     int timeout_ms = rl_loop_thread_timeout_ms(blocking->thread);
     rl_gate_close(blocking);

@@ -22,8 +22,8 @@ void rl_ask_answer(struct rl_ask *ask, int status);
 /* Wakes the callers of all answered asks. */
 void rl_ask_tell(redlock_blocking *blocking);
 /* Before the loop waits, and after it: run all asks that were sent. */
-void rl_ask_before_wait(redlock_blocking *blocking);
-void rl_ask_after_wait(redlock_blocking *blocking);
+void rl_ask_before_wait(void *owner);
+void rl_ask_after_wait(void *owner);
 
 /* -- Running the loop -- */
 
@@ -31,6 +31,6 @@ void rl_ask_after_wait(redlock_blocking *blocking);
  * for a moment. */
 void rl_drive_until(redlock_blocking *blocking, const struct rl_ask *ask);
 /* For the loop thread, outside its loop: returns when it has the wheel again. */
-void rl_drive_rest(redlock_blocking *blocking);
+void rl_drive_rest(void *owner);
 
 #endif

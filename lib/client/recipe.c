@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "client/env.h"
 #include "client/options.h"
 #include "lock/life.h"
 #include "nodes/notification.h"
@@ -62,18 +61,6 @@ void rl_recipe_take_over(redlock_client *client) {
 
 bool rl_recipe_is_open(const redlock_client *client) {
     return client->phase == RL_CLIENT_OPEN;
-}
-
-uint64_t rl_recipe_now_ns(const redlock_client *client) {
-    return rl_client_now_ns(client);
-}
-
-uint64_t rl_recipe_random(redlock_client *client) {
-    return rl_client_random(client);
-}
-
-void rl_recipe_wake(redlock_client *client) {
-    rl_client_wake(client);
 }
 
 void rl_recipe_at(struct rl_recipe *recipe, uint64_t at_ns) {

@@ -1,12 +1,13 @@
 /* What recipes (lib/election, lib/blocking) may use of a client besides the public interface: a
- * place in the list of what ends with the client, a deadline, and notifications of releases.
+ * place in the list of what ends with the client, a deadline, notifications of releases, and its
+ * environment (env.h).
  *
  * A recipe is a struct of its own, the first of whose members is this one.
  */
 #ifndef RL_CLIENT_RECIPE_H
 #define RL_CLIENT_RECIPE_H
 
-#include "client/state.h"
+#include "client/env.h"
 
 struct rl_recipe {
     redlock_client *client;
@@ -30,11 +31,6 @@ int rl_recipe_enter(const redlock_client *client, const char *function);
 /* From now on the calling thread runs the client's loop: needed where threads hand the loop on. */
 void rl_recipe_take_over(redlock_client *client);
 bool rl_recipe_is_open(const redlock_client *client);
-
-uint64_t rl_recipe_now_ns(const redlock_client *client);
-uint64_t rl_recipe_random(redlock_client *client);
-/* The user has submitted something that needs a turn soon. */
-void rl_recipe_wake(redlock_client *client);
 
 /* Sets the deadline; RL_NEVER: none. */
 void rl_recipe_at(struct rl_recipe *recipe, uint64_t at_ns);

@@ -30,9 +30,8 @@ bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes) {
 }
 
 uint32_t rl_votes_needed(const struct rl_electorate *electorate) {
-    const uint32_t old = rl_quorum(rl_seats_count(electorate->sides[0]));
-    const uint32_t new = rl_quorum(rl_seats_count(electorate->sides[1]));
-    return old > new ? old : new;
+    const struct rl_sides sides = {{electorate->sides[0], electorate->sides[1]}};
+    return rl_sides_votes_needed(&sides);
 }
 
 uint32_t rl_all_nodes(uint32_t n) {

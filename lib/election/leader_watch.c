@@ -37,7 +37,7 @@ static bool wants_to_know(const redlock_election *election) {
 static uint64_t jittered_ns(redlock_election *election, uint64_t ms) {
     assert(ms > 0); /* queries would follow each other without a pause */
     uint64_t ns = ms * RL_NS_PER_MS;
-    return ns - ns / 4 + rl_recipe_random(rl_election_client(election)) % (ns / 2 + 1);
+    return ns - ns / 4 + rl_client_random(rl_election_client(election)) % (ns / 2 + 1);
 }
 
 static void look_at(redlock_election *election, uint64_t at_ns) {
@@ -46,7 +46,7 @@ static void look_at(redlock_election *election, uint64_t at_ns) {
 
 /* After an answer: poll_ms later, or when the leader's keys end; quickly if there is no leader. */
 static void look_later(redlock_election *election) {
-    uint64_t now_ns = rl_recipe_now_ns(rl_election_client(election));
+    uint64_t now_ns = rl_client_now_ns(rl_election_client(election));
     uint64_t pause_ms = (uint64_t)election->options.poll_ms;
     if (election->quick_ms > 0 && election->quick_ms < pause_ms) {
         pause_ms = election->quick_ms;
@@ -61,7 +61,7 @@ static void look_now(redlock_election *election) {
     if (election->is_looking) {
         election->looks_again = true;
     } else {
-        look_at(election, rl_recipe_now_ns(rl_election_client(election)));
+        look_at(election, rl_client_now_ns(rl_election_client(election)));
     }
 }
 
@@ -123,7 +123,7 @@ static void note_holder(redlock_election *election, const char *holder, int64_t 
     election->quick_ms = 0;
     election->expires_ns = RL_NEVER;
     if (remaining_ms >= 0) {
-        election->expires_ns = rl_recipe_now_ns(rl_election_client(election)) +
+        election->expires_ns = rl_client_now_ns(rl_election_client(election)) +
                                ((uint64_t)remaining_ms + 1) * RL_NS_PER_MS;
     }
     set_leader(election, holder);
@@ -140,7 +140,7 @@ static void on_looked(redlock_query *query, int status, void *data) {
     bool is_old = election->looks_again; /* something has happened since the query was sent */
     election->looks_again = false;
     if (is_old && wants_to_know(election)) {
-        look_at(election, rl_recipe_now_ns(rl_election_client(election)));
+        look_at(election, rl_client_now_ns(rl_election_client(election)));
     } else if (status != REDLOCK_ERR_CANCELED && wants_to_know(election)) {
         if (redlock_query_quorum(query, &token, &holder, &remaining_ms) && token[0] != '\0') {
             note_holder(election, holder, remaining_ms);
@@ -202,7 +202,7 @@ void rl_leader_watch_update(redlock_election *election) {
     assert(!election->is_freed && election->state != REDLOCK_ELECTION_LEADING);
     rl_recipe_watch(&election->recipe, election->lock);
     look_now(election);
-    rl_recipe_wake(rl_election_client(election));
+    rl_client_wake(rl_election_client(election));
 }
 
 void rl_leader_watch_init(redlock_election *election) {

@@ -18,7 +18,6 @@
 #include "mode/mode.h"
 #include "mode/permit.h"
 #include "nodes/sets.h"
-#include "wait/waiting.h"
 #include "watch/metrics.h"
 
 static_assert(sizeof(struct rl_bytes) == sizeof(redlock_bytes), "names are handed on");
@@ -173,7 +172,7 @@ static bool take_resources(redlock_lock *lock, const redlock_lock_options *o) {
         names[i] = (struct rl_bytes){resource->bytes, resource->length};
         assert(lock->resource_count == i); /* what rl_lock_destroy() gives back */
         lock->resource_count++;
-        rl_waiting_want(lock, i, resource);
+        rl_ticket_init(lock->tickets, lock->target.n, i, &resource->turns);
     }
     return true;
 }

@@ -196,8 +196,8 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
     set_due(resource, rl_line_wake_ns(line));
 }
 
-static void step_simple(struct rl_resource *resource, redlock_lock *lock,
-                        enum rl_line_event_type type) {
+void rl_line_feed_simple(struct rl_resource *resource, redlock_lock *lock,
+                         enum rl_line_event_type type) {
     struct rl_line_event event = {.type = type};
     rl_line_feed(resource, lock, &event);
 }
@@ -218,7 +218,7 @@ void rl_line_answered(struct rl_resource *resource, uint32_t node, const struct 
     redlock_lock *waiter = rl_line_waiter(resource);
     /* A line that is out may still await a release's answer, whose timer a step would remove. */
     if (waiter != NULL && resource->wait->line.state != RL_LINE_OUT) {
-        step_simple(resource, waiter, RL_LINE_EV_NODES);
+        rl_line_feed_simple(resource, waiter, RL_LINE_EV_NODES);
     }
 }
 
@@ -242,7 +242,7 @@ static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
     const struct rl_target *its = placed != NULL ? &placed->target : mine;
     if (mine->holder_length != its->holder_length ||
         (mine != its && memcmp(mine->holder, its->holder, mine->holder_length) != 0)) {
-        step_simple(resource, lock, RL_LINE_EV_UNWANT);
+        rl_line_feed_simple(resource, lock, RL_LINE_EV_UNWANT);
     }
 }
 
@@ -363,7 +363,7 @@ uint64_t rl_line_take_call(redlock_lock *lock, bool *pause) {
                               rl_resource_line(resource))); /* no longer waits for home's answer */
         return 0;
     }
-    step_simple(resource, lock, RL_LINE_EV_TAKE);
+    rl_line_feed_simple(resource, lock, RL_LINE_EV_TAKE);
     lock->client->stats.turns += !resource->wait->line.probes;
     /* A probe has no turn: it would take keys that a release reserved for the first in line, and a
      * reader's would ignore a writer's intent. */
@@ -390,7 +390,7 @@ static void taken(redlock_lock *lock, struct rl_resource *resource) {
         lock->queueing.hears_next = true;
         rl_list_add(&client->lines.passed, &resource->wait->passed);
     }
-    step_simple(resource, lock, RL_LINE_EV_WON);
+    rl_line_feed_simple(resource, lock, RL_LINE_EV_WON);
 }
 
 /* Other nodes refused the attempt that the lock's turn began. If another of its resources is held,
@@ -405,7 +405,7 @@ static void refused(redlock_lock *lock, struct rl_resource *resource) {
     lock->client->stats.turns_missed += !resource->wait->line.probes;
     if (lock->queueing.refused_by < lock->resource_count &&
         lock->queueing.refused_by != lock->queueing.line && !is_turn) {
-        step_simple(resource, lock, RL_LINE_EV_UNWANT);
+        rl_line_feed_simple(resource, lock, RL_LINE_EV_UNWANT);
         queue(lock, lock->queueing.refused_by);
     } else {
         rl_line_feed(resource, lock, &event);
@@ -424,7 +424,7 @@ static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool h
     if (line->state == RL_LINE_OUT) {
         set_due(resource, RL_NEVER); /* it waited for home's answer */
     } else {
-        step_simple(resource, lock, RL_LINE_EV_UNWANT);
+        rl_line_feed_simple(resource, lock, RL_LINE_EV_UNWANT);
     }
 }
 
@@ -486,7 +486,7 @@ void rl_line_follow(redlock_lock *lock) {
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         struct rl_resource *resource = rl_ticket_resource(&lock->tickets[i]);
         if (rl_resource_line(resource)->state != RL_LINE_OUT && rl_line_waiter(resource) == NULL) {
-            step_simple(resource, lock, RL_LINE_EV_UNWANT);
+            rl_line_feed_simple(resource, lock, RL_LINE_EV_UNWANT);
         }
     }
 }

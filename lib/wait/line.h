@@ -87,6 +87,8 @@ void rl_line_listen(struct rl_resource *resource, const redlock_lock *lock);
 
 /* Steps the line with an event. lock: the lock that waits in it, or did until now. */
 void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event);
+void rl_line_feed_simple(struct rl_resource *resource, redlock_lock *lock,
+                         enum rl_line_event_type type);
 
 /* A node has answered a command for the resource: if it was avoided as home, it may be home
  * again. */

@@ -19,13 +19,6 @@
 
 #define FOREVER_MS 86400000 /* another client's key that never expires */
 
-static void feed_simple(struct rl_resource *resource, redlock_lock *lock,
-                        enum rl_line_event_type type) {
-    struct rl_line_event event = {.type = type};
-    assert(lock->client == rl_line_client(resource));
-    rl_line_feed(resource, lock, &event);
-}
-
 /* -- Answers -- */
 
 /* To be called after the line's step. A lock that asks already keeps the slots that it has. */
@@ -102,7 +95,7 @@ void rl_line_nodes_changed(redlock_client *client) {
         link = link->next; /* this link may be removed */
         assert(wait->line.state != RL_LINE_OUT);
         if (waiter != NULL) {
-            feed_simple(resource, waiter, RL_LINE_EV_NODES);
+            rl_line_feed_simple(resource, waiter, RL_LINE_EV_NODES);
         }
     }
     link = client->lines.passed.first;
@@ -289,7 +282,7 @@ void rl_line_due(struct rl_deadline *item, uint64_t now_ns) {
         return; /* rl_line_follow() decides */
     }
     if (wait->line.state != RL_LINE_OUT) {
-        feed_simple(resource, waiter, RL_LINE_EV_TICK);
+        rl_line_feed_simple(resource, waiter, RL_LINE_EV_TICK);
     } else {
         resource->release_until_ns = 0; /* home takes too long */
         rl_line_go(waiter);

@@ -16,17 +16,12 @@
 #include "nodes/seats.h"
 #include "wait/line.h"
 
-static redlock_lock *active_of(const redlock_lock *lock, uint32_t i) {
-    struct rl_ticket *active = lock->tickets[i].turns->active;
-    return active != NULL ? rl_ticket_lock(active) : NULL;
-}
-
 /* Whether another lock is active for one of this lock's resources and, as in_its_line says, waits
  * in the line of that very resource or of another one. */
 static bool has_before(const redlock_lock *lock, bool in_its_line) {
     bool found = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const redlock_lock *other = active_of(lock, i);
+        const redlock_lock *other = rl_line_active(rl_ticket_resource(&lock->tickets[i]));
         assert(other == NULL || other->client == lock->client);
         found =
             found || (other != NULL && other != lock &&
@@ -37,10 +32,6 @@ static bool has_before(const redlock_lock *lock, bool in_its_line) {
 
 bool rl_waiting_stands_apart(const redlock_lock *lock) {
     return lock->mode->side_by_side && has_before(lock, false);
-}
-
-void rl_waiting_want(redlock_lock *lock, uint32_t i, struct rl_resource *resource) {
-    rl_ticket_init(lock->tickets, lock->target.n, i, &resource->turns);
 }
 
 void rl_waiting_reset(redlock_lock *lock) {
@@ -101,7 +92,7 @@ static int asker_status(const redlock_lock *asker) {
 int rl_waiting_status(const redlock_lock *lock) {
     int status = REDLOCK_ERR_HELD;
     for (uint32_t i = 0; i < lock->resource_count && status == REDLOCK_ERR_HELD; i++) {
-        const redlock_lock *other = active_of(lock, i);
+        const redlock_lock *other = rl_line_active(rl_ticket_resource(&lock->tickets[i]));
         if (other != NULL && other != lock && rl_lock_is_acquiring(&other->core)) {
             status = asker_status(other);
         }

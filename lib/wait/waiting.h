@@ -31,9 +31,6 @@ bool rl_waiting_stands_apart(const redlock_lock *lock);
 /* Whether the lock is the one that asks or holds, or waits for all of ours. It must be in line. */
 bool rl_waiting_is_active(const redlock_lock *lock);
 
-/* Prepares the ticket of a new lock's i-th resource, of which the lock has a reference. */
-void rl_waiting_want(redlock_lock *lock, uint32_t i, struct rl_resource *resource);
-
 /* An acquire, an adoption or the release of a token begins. */
 void rl_waiting_reset(redlock_lock *lock);
 
