@@ -57,8 +57,7 @@ static void check_waiting(const redlock_lock *lock) {
         struct rl_ticket *active = ticket->turns->active;
         const redlock_lock *next = active != NULL ? rl_ticket_lock(active) : NULL;
         assert(ticket->is_taken == waiting->is_in_line);
-        assert(rl_ticket_resource(&lock->tickets[i])->kind ==
-               rl_ticket_resource(&lock->tickets[0])->kind);
+        assert(rl_lock_resource(lock, i)->kind == rl_lock_resource(lock, 0)->kind);
         if (lock->mode->side_by_side) {
             assert(!is_active || rl_lock_is_acquiring(&lock->core));
             assert(lock->core.state != RL_WAITING || is_active || waiting->has_turn || i > 0 ||
@@ -78,7 +77,7 @@ static void check_waiting(const redlock_lock *lock) {
 /* A queued lock has an event to come: see the argument in line.h. */
 static void check_queueing(const redlock_lock *lock) {
     const struct rl_queueing *queueing = &lock->queueing;
-    const struct rl_resource *resource = rl_ticket_resource(&lock->tickets[queueing->line]);
+    const struct rl_resource *resource = rl_lock_resource(lock, queueing->line);
     const struct rl_line *line = rl_resource_line(resource);
     uint8_t state = lock->core.state;
     assert(queueing->line < lock->resource_count);

@@ -82,7 +82,7 @@ static void recall(const struct rl_resource *resource) {
 void rl_linger_recall(const redlock_lock *lock) {
     /* Most clients have no lingering lock: their acquires look nothing up. */
     for (uint32_t i = 0; rl_hear_has_any(lock->client) && i < lock->resource_count; i++) {
-        const struct rl_resource *resource = rl_ticket_resource(&lock->tickets[i]);
+        const struct rl_resource *resource = rl_lock_resource(lock, i);
         recall(resource);
         recall(rl_hold_other_mode(lock, resource));
     }

@@ -442,7 +442,7 @@ int32_t redlock_lock_slot(const redlock_lock *lock, size_t index) {
 }
 
 const void *redlock_lock_resource(const redlock_lock *lock, size_t *length) {
-    const struct rl_resource *first = lock != NULL ? rl_ticket_resource(&lock->tickets[0]) : NULL;
+    const struct rl_resource *first = lock != NULL ? rl_lock_resource(lock, 0) : NULL;
     if (length != NULL) {
         *length = first != NULL ? first->length : 0;
     }

@@ -48,8 +48,7 @@ static bool same_resources(const redlock_lock *a, const redlock_lock *b) {
     for (uint32_t i = 0; i < a->resource_count; i++) {
         bool found = false;
         for (uint32_t j = 0; j < b->resource_count; j++) {
-            found = found || same_name(rl_ticket_resource(&a->tickets[i]),
-                                       rl_ticket_resource(&b->tickets[j]));
+            found = found || same_name(rl_lock_resource(a, i), rl_lock_resource(b, j));
         }
         if (!found) {
             return false;
@@ -95,7 +94,7 @@ redlock_lock *rl_reentrancy_find(redlock_lock *lock, uint64_t owner, int *why) {
     *why = 0;
     redlock_lock *primary = NULL;
     for (uint32_t i = 0; owner != 0 && primary == NULL && i < lock->resource_count; i++) {
-        primary = find_hold(lock, rl_ticket_resource(&lock->tickets[i]), owner);
+        primary = find_hold(lock, rl_lock_resource(lock, i), owner);
     }
     if (primary != NULL) {
         *why = sharing_status(lock, primary);
@@ -148,7 +147,7 @@ static void admit_all(const struct rl_waitlist *turns, redlock_lock *primary) {
 
 void rl_reentrancy_admit(redlock_lock *primary) {
     for (uint32_t i = 0; rl_hold_owner(primary) != 0 && i < primary->resource_count; i++) {
-        const struct rl_resource *resource = rl_ticket_resource(&primary->tickets[i]);
+        const struct rl_resource *resource = rl_lock_resource(primary, i);
         admit_all(&resource->turns, primary);
         resource = rl_hold_other_mode(primary, resource);
         if (resource != NULL) {

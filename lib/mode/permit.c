@@ -34,7 +34,7 @@ static bool is_answering(const redlock_client *client, uint32_t node) {
 /* Home, chosen among the nodes that have not reported another number of permits. */
 static uint32_t home_of(const redlock_lock *lock) {
     const redlock_client *client = lock->client;
-    const struct rl_resource *resource = rl_ticket_resource(&lock->tickets[0]);
+    const struct rl_resource *resource = rl_lock_resource(lock, 0);
     const uint32_t home = rl_line_home(resource);
     const rl_mask differ = rl_permit_of(lock)->differ;
     if (home == RL_LINE_NO_HOME || (differ >> home & 1) == 0) {
@@ -51,7 +51,7 @@ static uint32_t home_of(const redlock_lock *lock) {
 /* A lock that is already in line asks with its place there, and keeps it: its turn may be on the
  * way. */
 static uint64_t place_at(redlock_lock *lock, uint32_t home) {
-    struct rl_resource *resource = rl_ticket_resource(&lock->tickets[0]);
+    struct rl_resource *resource = rl_lock_resource(lock, 0);
     const struct rl_line *line = rl_resource_line(resource);
     const bool stands = line->state != RL_LINE_OUT && line->stands && line->home == home;
     assert(line->state == RL_LINE_OUT || line->place != 0);
@@ -68,8 +68,7 @@ static bool peek(redlock_lock *lock) {
     }
     permit->place = place_at(lock, home);
     permit->home = (uint8_t)home;
-    permit->asks =
-        rl_line_call_peek(lock, rl_ticket_resource(&lock->tickets[0]), home, permit->place);
+    permit->asks = rl_line_call_peek(lock, rl_lock_resource(lock, 0), home, permit->place);
     return permit->asks;
 }
 
@@ -78,8 +77,7 @@ static void give_up_peek(redlock_lock *lock) {
     struct rl_permit *permit = rl_permit_of(lock);
     assert(permit->asks && permit->place != 0);
     permit->asks = false;
-    rl_line_call_leave(lock, rl_ticket_resource(&lock->tickets[0]), permit->home, permit->place,
-                       false);
+    rl_line_call_leave(lock, rl_lock_resource(lock, 0), permit->home, permit->place, false);
 }
 
 /* -- Slots -- */
@@ -125,7 +123,7 @@ static bool has_turn(const redlock_lock *lock) {
 
 /* If the lock asked with its place in line, that place is used now: its token is the attempt's. */
 static void use_place(const redlock_lock *lock) {
-    struct rl_wait *wait = rl_ticket_resource(&lock->tickets[0])->wait;
+    struct rl_wait *wait = rl_lock_resource(lock, 0)->wait;
     if (wait != NULL && wait->line.state != RL_LINE_OUT &&
         wait->line.place == rl_permit_of(lock)->place) {
         rl_line_use(&wait->line, true);
@@ -145,7 +143,7 @@ static bool find_first(redlock_lock *lock, uint64_t *place) {
     } else if (!permit->is_blind && peek(lock)) {
         return false;
     } else {
-        permit->place = rl_line_new_place(rl_ticket_resource(&lock->tickets[0]));
+        permit->place = rl_line_new_place(rl_lock_resource(lock, 0));
         choose(lock);
     }
     *place = permit->place;
@@ -275,7 +273,7 @@ static bool is_overtaken(const redlock_lock *lock, uint32_t node) {
     for (; request != NULL && !found; request = request->next) {
         found = request->sent_again && request->lock_mode == RL_PERMIT &&
                 rl_command_releases((enum rl_command_kind)request->kind) &&
-                is_same_name(request->target, rl_ticket_resource(&lock->tickets[0]));
+                is_same_name(request->target, rl_lock_resource(lock, 0));
     }
     return found;
 }
@@ -308,8 +306,7 @@ static void learn_peek(struct rl_line_request *call, const struct rl_answer *ans
         take_no(lock, call->node);
     } else {
         if (answer->verdict == RL_UNANSWERED) { /* home may have reserved slots */
-            rl_line_call_leave(lock, rl_ticket_resource(&lock->tickets[0]), call->node, call->place,
-                               false);
+            rl_line_call_leave(lock, rl_lock_resource(lock, 0), call->node, call->place, false);
         }
         permit->is_blind = answer->reason != REDLOCK_ERR_NODE_PERMITS; /* else ask the next */
         rl_step_simple(lock, RL_EV_READY);

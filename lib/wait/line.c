@@ -46,7 +46,7 @@ redlock_lock *rl_line_active(const struct rl_resource *resource) {
 
 struct rl_resource *rl_line_of(const redlock_lock *lock) {
     assert(lock->queueing.line < lock->resource_count);
-    return rl_ticket_resource(&lock->tickets[lock->queueing.line]);
+    return rl_lock_resource(lock, lock->queueing.line);
 }
 
 redlock_lock *rl_line_waiter(const struct rl_resource *resource) {
@@ -248,8 +248,7 @@ static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
 
 static void queue(redlock_lock *lock, uint8_t line) {
     assert(lock->core.state == RL_WAITING);
-    assert(rl_line_active(rl_ticket_resource(&lock->tickets[line])) ==
-           lock); /* else it has another's place */
+    assert(rl_line_active(rl_lock_resource(lock, line)) == lock); /* else it has another's place */
     lock->queueing.is_queued = true;
     lock->queueing.line = line;
     lock->waiting.shuts = false;
@@ -262,7 +261,7 @@ static void queue(redlock_lock *lock, uint8_t line) {
 static uint64_t awaited_release_ns(const redlock_lock *lock) {
     uint64_t until_ns = 0;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        uint64_t at_ns = rl_ticket_resource(&lock->tickets[i])->release_until_ns;
+        uint64_t at_ns = rl_lock_resource(lock, i)->release_until_ns;
         until_ns = at_ns > until_ns ? at_ns : until_ns;
     }
     return until_ns;
@@ -281,10 +280,9 @@ static uint64_t patience_ns(const redlock_lock *lock) {
 /* The first of its resources in whose line it must be; resource_count: none. */
 static uint32_t first_busy(const redlock_lock *lock, uint64_t now_ns) {
     uint32_t i = 0;
-    while (
-        i < lock->resource_count &&
-        !rl_line_is_likely_busy(rl_resource_line(rl_ticket_resource(&lock->tickets[i])), now_ns) &&
-        rl_resource_line(rl_ticket_resource(&lock->tickets[i]))->state == RL_LINE_OUT) {
+    while (i < lock->resource_count &&
+           !rl_line_is_likely_busy(rl_resource_line(rl_lock_resource(lock, i)), now_ns) &&
+           rl_resource_line(rl_lock_resource(lock, i))->state == RL_LINE_OUT) {
         i++;
     }
     return i;
@@ -294,8 +292,8 @@ static uint32_t first_busy(const redlock_lock *lock, uint64_t now_ns) {
 static bool knows_nothing(const redlock_lock *lock) {
     bool knows = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const struct rl_line *line = rl_resource_line(rl_ticket_resource(&lock->tickets[i]));
-        knows = knows || rl_ticket_resource(&lock->tickets[i])->release_until_ns != 0 ||
+        const struct rl_line *line = rl_resource_line(rl_lock_resource(lock, i));
+        knows = knows || rl_lock_resource(lock, i)->release_until_ns != 0 ||
                 rl_line_has_signs(line) || line->state != RL_LINE_OUT;
     }
     return !knows;
@@ -306,7 +304,7 @@ bool rl_line_holds_up(const redlock_lock *lock, bool may_wait) {
         return false;
     }
     const uint64_t now_ns = rl_client_now_ns(lock->client);
-    return rl_line_homes(rl_ticket_resource(&lock->tickets[0])) != 0 &&
+    return rl_line_homes(rl_lock_resource(lock, 0)) != 0 &&
            (first_busy(lock, now_ns) < lock->resource_count || awaited_release_ns(lock) > now_ns);
 }
 
@@ -322,18 +320,18 @@ void rl_line_go(redlock_lock *lock) {
     }
     const uint32_t busy = first_busy(lock, now_ns);
     const uint64_t until_ns = patience_ns(lock);
-    assert(rl_line_active(rl_ticket_resource(&lock->tickets[0])) == lock);
-    if (rl_resource_line(rl_ticket_resource(&lock->tickets[0]))->state == RL_LINE_OUT) {
-        set_due(rl_ticket_resource(&lock->tickets[0]), RL_NEVER); /* it may join another line */
+    assert(rl_line_active(rl_lock_resource(lock, 0)) == lock);
+    if (rl_resource_line(rl_lock_resource(lock, 0))->state == RL_LINE_OUT) {
+        set_due(rl_lock_resource(lock, 0), RL_NEVER); /* it may join another line */
     }
     lock->queueing.is_queued = true;
     lock->queueing.line = 0;
-    if (rl_line_homes(rl_ticket_resource(&lock->tickets[0])) == 0) {
+    if (rl_line_homes(rl_lock_resource(lock, 0)) == 0) {
         call_lock(lock, RL_LINE_CALL_PLAIN);
     } else if (busy < lock->resource_count) {
         queue(lock, (uint8_t)busy);
-    } else if (until_ns > now_ns && rl_line_wait(rl_ticket_resource(&lock->tickets[0])) != NULL) {
-        set_due(rl_ticket_resource(&lock->tickets[0]), until_ns);
+    } else if (until_ns > now_ns && rl_line_wait(rl_lock_resource(lock, 0)) != NULL) {
+        set_due(rl_lock_resource(lock, 0), until_ns);
     } else {
         call_lock(lock, RL_LINE_CALL_PLAIN);
     }
@@ -472,8 +470,8 @@ static void follow_queued(redlock_lock *lock) {
 }
 
 static bool was_refused(const redlock_lock *lock) {
-    return lock->core.state == RL_WAITING &&
-           rl_line_active(rl_ticket_resource(&lock->tickets[0])) == lock && !lock->waiting.has_turn;
+    return lock->core.state == RL_WAITING && rl_line_active(rl_lock_resource(lock, 0)) == lock &&
+           !lock->waiting.has_turn;
 }
 
 void rl_line_follow(redlock_lock *lock) {
@@ -484,7 +482,7 @@ void rl_line_follow(redlock_lock *lock) {
               lock->queueing.refused_by < lock->resource_count ? lock->queueing.refused_by : 0);
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        struct rl_resource *resource = rl_ticket_resource(&lock->tickets[i]);
+        struct rl_resource *resource = rl_lock_resource(lock, i);
         if (rl_resource_line(resource)->state != RL_LINE_OUT && rl_line_waiter(resource) == NULL) {
             rl_line_feed_simple(resource, lock, RL_LINE_EV_UNWANT);
         }

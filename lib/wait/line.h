@@ -71,6 +71,11 @@ static inline redlock_lock *rl_ticket_lock(struct rl_ticket *ticket) {
     return RL_CONTAINER(rl_tickets_of(ticket), redlock_lock, tickets);
 }
 
+/* The lock's i-th resource. */
+static inline struct rl_resource *rl_lock_resource(const redlock_lock *lock, uint32_t i) {
+    return rl_ticket_resource(&lock->tickets[i]);
+}
+
 /* This client's lock that asks or holds; for readers, the lock that waits for all of them. NULL:
  * none. */
 redlock_lock *rl_line_active(const struct rl_resource *resource);

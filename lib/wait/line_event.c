@@ -172,7 +172,7 @@ static uint64_t passed_since_ns(const redlock_lock *lock, uint32_t node,
                                 rl_listening_since_ns(client, node), client->rules.drift_ppm);
     const bool has_fence = !lock->core.acquire.fences || said->counter != 0;
     return start_ns > place->guard.votes_ns && has_fence && said->lease_ms >= lock->core.ttl_ms &&
-                   rl_line_is_signed(said, place->secret, rl_ticket_resource(&lock->tickets[0]))
+                   rl_line_is_signed(said, place->secret, rl_lock_resource(lock, 0))
                ? start_ns
                : 0;
 }

@@ -38,7 +38,7 @@ static bool is_home(const redlock_lock *lock, uint32_t node) {
         return false;
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        found = found || rl_line_home(rl_ticket_resource(&lock->tickets[i])) == node;
+        found = found || rl_line_home(rl_lock_resource(lock, i)) == node;
     }
     return found;
 }
@@ -48,7 +48,7 @@ static bool may_be_own(const redlock_lock *lock, uint32_t home) {
     bool found = false;
     assert(home < lock->client->n_nodes);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const redlock_lock *next = rl_line_active(rl_ticket_resource(&lock->tickets[i]));
+        const redlock_lock *next = rl_line_active(rl_lock_resource(lock, i));
         found = found || (next != NULL && rl_seats_nodes(next, next->core.may_hold) &
                                               lock->client->duplicates[home]);
     }
@@ -95,14 +95,13 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
     if (rl_command_hands_on((enum rl_command_kind)request->kind)) {
         const bool anybody_waits = does_anybody_wait(lock, place->index, answer);
         for (uint32_t i = 0; i < lock->resource_count; i++) {
-            if (rl_line_home(rl_ticket_resource(&lock->tickets[i])) == place->index) {
-                learn_from_release(rl_ticket_resource(&lock->tickets[i]), anybody_waits, request,
-                                   answer);
+            if (rl_line_home(rl_lock_resource(lock, i)) == place->index) {
+                learn_from_release(rl_lock_resource(lock, i), anybody_waits, request, answer);
             }
         }
     } else if (request->kind == RL_COMMAND_TAKE && answer->verdict == RL_YES &&
                answer->line.waiting > 0) {
-        note_others(rl_ticket_resource(&lock->tickets[0]), true, place->client->step_ns);
+        note_others(rl_lock_resource(lock, 0), true, place->client->step_ns);
     } else if (answer->verdict == RL_NO && rl_command_acquires(request->kind)) {
         const int64_t said_ms = answer->line.life_ms > 0 ? answer->line.life_ms : 0;
         const uint32_t life_ms = said_ms < UINT32_MAX ? (uint32_t)said_ms : UINT32_MAX;
@@ -116,7 +115,7 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
         }
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) { /* last: home may change */
-        struct rl_resource *resource = rl_ticket_resource(&lock->tickets[i]);
+        struct rl_resource *resource = rl_lock_resource(lock, i);
         if (rl_resource_line(resource)->avoid != 0) {
             rl_line_answered(resource, place->index, request, answer);
         }
@@ -131,7 +130,7 @@ static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
     if (lock->mode->side_by_side) {
         return NULL; /* no lock waits for it to leave */
     }
-    struct rl_ticket *ticket = rl_ticket_resource(&lock->tickets[i])->turns.first;
+    struct rl_ticket *ticket = rl_lock_resource(lock, i)->turns.first;
     while (ticket != NULL && rl_ticket_lock(ticket) == lock) {
         ticket = ticket->next;
     }
@@ -149,7 +148,7 @@ static bool waits_again(const redlock_lock *lock) {
 /* A writer that knows its successor passes its keys on, for a lease: a successor that hangs costs
  * the others no more than the lease. */
 static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
-    struct rl_wait *wait = rl_ticket_resource(&lock->tickets[0])->wait;
+    struct rl_wait *wait = rl_lock_resource(lock, 0)->wait;
     const uint64_t fence = rl_lock_fence(&lock->core);
     if (lock->queueing.hears_next && lock->announces && rl_mode_now(lock)->is_passed_on &&
         wait->line.state == RL_LINE_OUT) {
@@ -159,7 +158,7 @@ static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
         wait->successor[0] = '\0';
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        struct rl_wait *at = rl_ticket_resource(&lock->tickets[i])->wait;
+        struct rl_wait *at = rl_lock_resource(lock, i)->wait;
         if (at != NULL && at->held != 0) {
             rl_left_add(lock, at->held, 0, 0);
             at->held = 0;
@@ -182,7 +181,7 @@ static bool is_busy(const redlock_lock *lock) {
     bool busy = false;
     assert(lock->resource_count > 0);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const struct rl_line *line = rl_resource_line(rl_ticket_resource(&lock->tickets[i]));
+        const struct rl_line *line = rl_resource_line(rl_lock_resource(lock, i));
         busy = busy || rl_line_is_busy(line, lock->core.now_ns) ||
                (lock->announces && next_of(lock, i) != NULL && rl_line_was_busy(line));
     }
@@ -206,15 +205,15 @@ static redlock_lock *successor_of(const redlock_lock *lock) {
 static void join_ahead(redlock_lock *lock) {
     redlock_lock *next = lock->resource_count == 1 ? successor_of(lock) : NULL;
     if (next != NULL && is_busy(lock) &&
-        rl_resource_line(rl_ticket_resource(&lock->tickets[0]))->state == RL_LINE_OUT &&
-        rl_line_homes(rl_ticket_resource(&lock->tickets[0])) != 0) {
-        rl_line_want(rl_ticket_resource(&lock->tickets[0]), next);
+        rl_resource_line(rl_lock_resource(lock, 0))->state == RL_LINE_OUT &&
+        rl_line_homes(rl_lock_resource(lock, 0)) != 0) {
+        rl_line_want(rl_lock_resource(lock, 0), next);
     }
 }
 
 /* Several resources may each have another home: a node serves where it finds a line. */
 static rl_mask serving_nodes(const redlock_lock *lock) {
-    uint32_t home = rl_line_home(rl_ticket_resource(&lock->tickets[0]));
+    uint32_t home = rl_line_home(rl_lock_resource(lock, 0));
     assert(home == RL_LINE_NO_HOME || home < lock->client->n_nodes);
     if (lock->resource_count > 1) {
         return rl_bits_below(lock->client->n_nodes);
@@ -226,7 +225,7 @@ static rl_mask serving_nodes(const redlock_lock *lock) {
 static bool looks(const redlock_lock *lock) {
     bool looks = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        looks = looks || lock->core.now_ns < rl_ticket_resource(&lock->tickets[i])->look_until_ns;
+        looks = looks || lock->core.now_ns < rl_lock_resource(lock, i)->look_until_ns;
     }
     return looks;
 }
@@ -287,7 +286,7 @@ void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mod
         return; /* the next one of ours overtakes nobody: all nodes keep new readers off */
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        struct rl_resource *resource = rl_ticket_resource(&lock->tickets[i]);
+        struct rl_resource *resource = rl_lock_resource(lock, i);
         const bool is_only = lock->resource_count == 1; /* the node is its home: see the plan */
         assert(!is_only || node == rl_line_home(resource));
         if (!is_only && node != rl_line_home(resource)) {
@@ -305,7 +304,7 @@ void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mod
 
 /* Whether the client hears what home tells the holder. */
 static bool hears(const redlock_lock *lock) {
-    const struct rl_resource *resource = rl_ticket_resource(&lock->tickets[0]);
+    const struct rl_resource *resource = rl_lock_resource(lock, 0);
     const uint32_t home = rl_line_home(resource);
     return home != RL_LINE_NO_HOME && resource->wait->listens & rl_bit(home) &&
            rl_listening_confirmed(lock->client, home);
@@ -313,7 +312,7 @@ static bool hears(const redlock_lock *lock) {
 
 /* An attempt begins without a turn: nothing was sent yet. */
 static void begin(redlock_lock *lock) {
-    struct rl_resource *resource = rl_ticket_resource(&lock->tickets[0]);
+    struct rl_resource *resource = rl_lock_resource(lock, 0);
     struct rl_wait *wait = rl_line_wait(resource);
     if (wait != NULL && wait->line.state == RL_LINE_OUT) {
         assert(!rl_link_is_in(&wait->passed));
@@ -328,8 +327,8 @@ static void begin(redlock_lock *lock) {
 /* The attempt or the hold is over: the client need not hear of a successor any more. */
 static void end(redlock_lock *lock) {
     lock->queueing.hears_next = lock->queueing.is_unwanted = false;
-    rl_list_remove(&rl_ticket_resource(&lock->tickets[0])->wait->passed);
-    rl_line_listen(rl_ticket_resource(&lock->tickets[0]), lock);
+    rl_list_remove(&rl_lock_resource(lock, 0)->wait->passed);
+    rl_line_listen(rl_lock_resource(lock, 0), lock);
 }
 
 void rl_hear_follow(redlock_lock *lock, uint8_t before) {
@@ -344,7 +343,7 @@ void rl_hear_follow(redlock_lock *lock, uint8_t before) {
 /* Else home would not know whom to tell: the lock was won without it, and it may have given its key
  * to another client. */
 static bool has_home(const redlock_lock *lock) {
-    const uint32_t home = rl_line_home(rl_ticket_resource(&lock->tickets[0]));
+    const uint32_t home = rl_line_home(rl_lock_resource(lock, 0));
     const uint32_t seat = home != RL_LINE_NO_HOME ? rl_seats_of(lock, home) : RL_SEATS_MAX;
     return seat < RL_SEATS_MAX && (lock->core.round.granted & rl_seat(seat)) != 0;
 }

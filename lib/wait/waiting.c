@@ -21,11 +21,10 @@
 static bool has_before(const redlock_lock *lock, bool in_its_line) {
     bool found = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const redlock_lock *other = rl_line_active(rl_ticket_resource(&lock->tickets[i]));
+        const redlock_lock *other = rl_line_active(rl_lock_resource(lock, i));
         assert(other == NULL || other->client == lock->client);
-        found =
-            found || (other != NULL && other != lock &&
-                      (rl_line_of(other) == rl_ticket_resource(&lock->tickets[i])) == in_its_line);
+        found = found || (other != NULL && other != lock &&
+                          (rl_line_of(other) == rl_lock_resource(lock, i)) == in_its_line);
     }
     return found;
 }
@@ -92,7 +91,7 @@ static int asker_status(const redlock_lock *asker) {
 int rl_waiting_status(const redlock_lock *lock) {
     int status = REDLOCK_ERR_HELD;
     for (uint32_t i = 0; i < lock->resource_count && status == REDLOCK_ERR_HELD; i++) {
-        const redlock_lock *other = rl_line_active(rl_ticket_resource(&lock->tickets[i]));
+        const redlock_lock *other = rl_line_active(rl_lock_resource(lock, i));
         if (other != NULL && other != lock && rl_lock_is_acquiring(&other->core)) {
             status = asker_status(other);
         }
