@@ -104,7 +104,7 @@ struct rl_renewal {
     bool is_due;
 };
 
-/* A hold that nobody uses any more lingers, see linger.h. */
+/* A hold that nobody uses any more lingers, see reentrancy.h. */
 struct rl_linger {
     uint64_t until_ns; /* since the first release of the hold: the end of linger_ms; 0: none yet */
     uint64_t ends_ns;  /* while it lingers: when that ends; 0: it does not */

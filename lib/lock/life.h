@@ -11,7 +11,7 @@ void rl_lock_enlist(redlock_lock *lock);
 /* Frees the lock despite all references: the client is closed. */
 void rl_lock_destroy(redlock_lock *lock);
 
-/* Whether its next hold, or the present one, may linger (linger.h). */
+/* Whether its next hold, or the present one, may linger (reentrancy.h). */
 static inline bool rl_lock_may_linger(const redlock_lock *lock) {
     return lock->extras != NULL && lock->extras->linger.ms != 0;
 }
@@ -115,8 +115,8 @@ bool rl_hold_has_others(const redlock_lock *lock);
 struct rl_resource *rl_hold_other_mode(const redlock_lock *lock,
                                        const struct rl_resource *resource);
 
-/* Whether the lock holds for nobody, and until then waits for its next acquire (linger.h). And: its
- * deadline, which is that of its core otherwise. */
+/* Whether the lock holds for nobody, and until then waits for its next acquire (reentrancy.h).
+ * And: its deadline, which is that of its core otherwise. */
 bool rl_hold_lingers(const redlock_lock *lock);
 uint64_t rl_hold_wake_ns(const redlock_lock *lock);
 

@@ -45,4 +45,63 @@ bool rl_reentrancy_cancel(redlock_lock *lock);
 /* The object is freed, or the client is closed: ends all its operations and its use of a hold. */
 void rl_reentrancy_abandon(redlock_lock *lock);
 
+/* -- Lingering --
+ *
+ * A lock that was released stays on the nodes for a while, so that its next acquire needs no round
+ * trip (linger_ms).
+ *
+ *     held -- release --> lingers -- acquire --> held      the same hold: its token, its validity
+ *                            |
+ *                            +-- recalled, or over --> released in the background
+ *
+ * Happy path: the release is answered at once, and the core goes on holding, for nobody (life.h).
+ * For the user the lock is not held: it is not valid, and cannot be extended or released. The next
+ * acquire of the object, with the same options, is answered at once, too. That goes on until
+ * linger_ms after the first of these releases; a release after that goes to the nodes.
+ *
+ * It ends early when another client wants the lock: home notifies the holder of the first in line
+ * (wait/line_release.h), and the release passes the keys on to that client. It also ends when
+ * another lock object of this client wants the resource, when this client may no longer hear of
+ * others, when the object is freed or used for something else, and when the client is closed.
+ *
+ * Failure modes: too little validity is left for a useful hold, since a lingering lock is not
+ * extended: it is released, and the acquire asks the nodes. The program blocks the loop, or its
+ * process is stopped: the keys expire as those of any hold. A client that does not stand in line
+ * (another library's, one with a single try) is refused meanwhile and recalls nothing. Home's
+ * message was published before this client listened there, or to another home than this client
+ * computes: then the lock goes to the client that waits when linger_ms is over.
+ *
+ * Can two hold it? No: for the nodes and for the core it is one hold with one token, and its
+ * validity is proved as ever (core/lock.h, 1). An acquire that goes on with it is a join of that
+ * hold (reentrancy.h): the clock is looked at by both, and a loss in between fails the acquire.
+ *
+ * Can a key be orphaned? No: the core holds, with a deadline before its loss, and each end above is
+ * RL_EV_ABANDON or the loss, which release everywhere, as they do for a lock that is freed.
+ *
+ * Can a callback be missed or run twice? No: the release ends its operation here instead of
+ * stepping the core, in which no operation is pending; the acquire ends as a join does. What the
+ * core does meanwhile has no user to report to (depth is 0).
+ *
+ * Can a client that waits be kept waiting for ever? No: acquires do not prolong the time, which is
+ * over linger_ms after the first release. A lock does not linger at all if another client was seen
+ * to want it, or would not have been heard since before the attempt that won the hold.
+ */
+
+/* A hold may begin, that may linger for so long. */
+void rl_linger_reset(redlock_lock *lock, uint32_t ms);
+
+/* The user releases the lock, and no object uses the hold any more: whether it lingers from now
+ * on. */
+bool rl_linger_begin(redlock_lock *lock);
+
+/* Whether an acquire with these options can go on with the hold that lingers. And: its operation,
+ * which was submitted, does so. */
+bool rl_linger_suits(const redlock_lock *lock, const struct rl_acquire *acquire, uint32_t ms);
+void rl_linger_resume(redlock_lock *lock);
+
+/* The lock is released if it lingers; and: so are those of this client that have one of the lock's
+ * resources. */
+void rl_linger_end(redlock_lock *lock);
+void rl_linger_recall(const redlock_lock *lock);
+
 #endif

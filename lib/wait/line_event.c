@@ -7,7 +7,7 @@
 
 #include "client/env.h"
 #include "lock/calls.h"
-#include "lock/linger.h"
+#include "lock/reentrancy.h"
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "nodes/listening.h"

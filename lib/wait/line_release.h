@@ -39,8 +39,8 @@ void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mod
 /* -- What the holder hears --
  *
  * Home notifies the holder of the client that comes next (line.h), and its release passes the keys
- * on. Holders that have waited hear it, and those that may linger (lock/linger.h), which listen at
- * home from before their attempt on.
+ * on. Holders that have waited hear it, and those that may linger (lock/reentrancy.h), which listen
+ * at home from before their attempt on.
  *
  * Can another client want a lock that counts as unwanted? Only if no message of home says so: that
  * client does not stand in line; it stands in line at another node, since it cannot reach home or
