@@ -188,7 +188,9 @@ static uint64_t ends_ns(const redlock_lock *lock) {
     return lock->extras->linger.until_ns < ends_ns ? lock->extras->linger.until_ns : ends_ns;
 }
 
-bool rl_linger_begin(redlock_lock *lock) {
+/* The user releases the lock, and no object uses the hold any more: whether it lingers from now
+ * on. */
+static bool begin_to_linger(redlock_lock *lock) {
     assert(rl_hold_primary(lock) == lock && !rl_hold_has_users(lock));
     if (!rl_lock_may_linger(lock) || lock->core.state != RL_HELD ||
         !rl_mode_now(lock)->is_passed_on) {
@@ -269,7 +271,7 @@ void rl_reentrancy_release(redlock_lock *lock) {
     } else if (rl_hold_has_users(primary)) {
         leave(lock);
         rl_op_end(lock, RL_OP_RELEASE, 0, RL_WORDS_HELD_BY_OTHERS);
-    } else if (primary == lock && rl_linger_begin(lock)) {
+    } else if (primary == lock && begin_to_linger(lock)) {
         rl_op_end(lock, RL_OP_RELEASE, 0, RL_WORDS_LINGERS);
     } else {
         rl_hold_act_for(primary, RL_OP_RELEASE, lock);

@@ -90,10 +90,6 @@ void rl_reentrancy_abandon(redlock_lock *lock);
 /* A hold may begin, that may linger for so long. */
 void rl_linger_reset(redlock_lock *lock, uint32_t ms);
 
-/* The user releases the lock, and no object uses the hold any more: whether it lingers from now
- * on. */
-bool rl_linger_begin(redlock_lock *lock);
-
 /* Whether an acquire with these options can go on with the hold that lingers. And: its operation,
  * which was submitted, does so. */
 bool rl_linger_suits(const redlock_lock *lock, const struct rl_acquire *acquire, uint32_t ms);
