@@ -22,10 +22,10 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "base/require.h"
-#include "base/stack.h"
 #include "blocking/gate.h"
 #include "client/recipe.h"
 
@@ -36,6 +36,43 @@
 /* For the whole library, and libuv: the events of one wait take 12 KB, and a TLS handshake needs
  * some 30. */
 #define STACK_ROOM ((size_t)128 * 1024)
+
+/* -- The stack -- */
+
+struct bounds {
+    bool is_known;
+    uintptr_t low;
+    uintptr_t high;
+};
+
+/* The system is asked once for each thread. If it does not say, or the program has made the stack
+ * itself (a fiber's), there is no room. */
+static struct bounds ask_system(void) {
+    struct bounds bounds = {.is_known = true};
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
+            bounds.low = (uintptr_t)low;
+            bounds.high = bounds.low + size;
+        }
+        pthread_attr_destroy(&attributes);
+    }
+    assert(bounds.low <= bounds.high);
+    return bounds;
+}
+
+/* Whether the calling thread's stack has room for so many bytes. Not the address of a variable: a
+ * sanitizer may place that elsewhere. */
+static bool stack_has_room(size_t bytes) {
+    static _Thread_local struct bounds stack;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (!stack.is_known) {
+        stack = ask_system();
+    }
+    return here > stack.low && here <= stack.high && here - stack.low >= bytes;
+}
 
 /* -- The wheel -- */
 
@@ -226,7 +263,7 @@ static void decline(redlock_blocking *blocking) {
 /* The system is asked for the bounds of the stack only now: a thread that must not make system
  * calls can keep the wheel from being free (blocking.h). */
 void rl_drive_until(redlock_blocking *blocking, const struct rl_ask *ask) {
-    if (!rl_stack_has_room(STACK_ROOM)) {
+    if (!stack_has_room(STACK_ROOM)) {
         decline(blocking);
         return;
     }
