@@ -58,6 +58,10 @@ struct rl_calls {
 
 /* -- Operations -- */
 
+#define RL_MESSAGE_NO_FENCE                                                                    \
+    "the owner's hold, which would be shared, has no fence: set fencing on the owner's first " \
+    "acquire"
+
 /* What a message says after the status. */
 enum rl_words {
     RL_WORDS_ROUND, /* the result of the last round. All others had no round: */

@@ -7,7 +7,6 @@
 #include "client/env.h"
 #include "client/options.h"
 #include "lock/life.h"
-#include "lock/message.h"
 #include "lock/reentrancy.h"
 #include "lock/step.h"
 #include "mode/mode.h"

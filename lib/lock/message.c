@@ -3,8 +3,6 @@
  * Messages are formatted on request, so that an attempt that fails a thousand times a second costs
  * no formatting. Their length is bounded; a message that is cut ends in "...".
  */
-#include "lock/message.h"
-
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
