@@ -162,11 +162,6 @@ bool rl_ready_has_callbacks(const redlock_client *client) {
 
 /* -- The users of a hold -- */
 
-redlock_lock *rl_hold_primary(const redlock_lock *lock) {
-    redlock_lock *primary = lock->extras != NULL ? lock->extras->primary : NULL;
-    return primary != NULL ? primary : (redlock_lock *)(uintptr_t)lock;
-}
-
 uint64_t rl_hold_owner(const redlock_lock *lock) {
     return lock->extras != NULL ? lock->extras->owner : 0;
 }

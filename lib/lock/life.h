@@ -91,7 +91,10 @@ bool rl_ready_has_callbacks(const redlock_client *client);
  */
 
 /* The lock object whose core acts for this one: its primary, or itself. */
-redlock_lock *rl_hold_primary(const redlock_lock *lock);
+static inline redlock_lock *rl_hold_primary(const redlock_lock *lock) {
+    redlock_lock *primary = lock->extras != NULL ? lock->extras->primary : NULL;
+    return primary != NULL ? primary : (redlock_lock *)(uintptr_t)lock;
+}
 
 /* The owner for which the object was acquired last; 0: none. */
 uint64_t rl_hold_owner(const redlock_lock *lock);

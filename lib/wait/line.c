@@ -39,11 +39,6 @@ static rl_mask heard_of(const redlock_client *client) {
     return heard;
 }
 
-redlock_lock *rl_line_active(const struct rl_resource *resource) {
-    struct rl_ticket *active = resource->turns.active;
-    return active != NULL ? rl_ticket_lock(active) : NULL;
-}
-
 struct rl_resource *rl_line_of(const redlock_lock *lock) {
     assert(lock->queueing.line < lock->resource_count);
     return rl_lock_resource(lock, lock->queueing.line);

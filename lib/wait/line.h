@@ -78,7 +78,10 @@ static inline struct rl_resource *rl_lock_resource(const redlock_lock *lock, uin
 
 /* This client's lock that asks or holds; for readers, the lock that waits for all of them. NULL:
  * none. */
-redlock_lock *rl_line_active(const struct rl_resource *resource);
+static inline redlock_lock *rl_line_active(const struct rl_resource *resource) {
+    struct rl_ticket *active = resource->turns.active;
+    return active != NULL ? rl_ticket_lock(active) : NULL;
+}
 /* The resource in whose line the lock is, or was last. */
 struct rl_resource *rl_line_of(const redlock_lock *lock);
 /* This client's lock that waits in this line, or asks in its turn, or is about to because its place
