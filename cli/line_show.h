@@ -1,5 +1,5 @@
 /* The lists of waiting clients that redlock status shows below the holder. The full table is
- * that of redlock queue (queue.h).
+ * that of redlock queue (queue.c).
  *
  * Failure modes: clients that are not listed are counted. If a client waits at another node than
  * the first one does, that node is named. */

@@ -8,25 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "complete.h"
+#include "commands.h"
 #include "conform/conform.h"
-#include "doctor/doctor.h"
-#include "elect.h"
 #include "exits.h"
 #include "guard.h"
 #include "help.h"
-#include "kick/kick.h"
-#include "ls/ls.h"
-#include "metrics/metrics.h"
 #include "parse.h"
-#include "queue.h"
-#include "run.h"
 #include "say.h"
-#include "script.h"
-#include "set/set.h"
-#include "status.h"
 #include "tool/utf8.h"
-#include "top/top.h"
 
 static int (*const commands[RL_CMDS])(struct rl_args *) = {
     [RL_CMD_RUN] = rl_cmd_run,       [RL_CMD_ACQUIRE] = rl_cmd_acquire,

@@ -1,5 +1,11 @@
-/* See status.h. */
-#include "status.h"
+/* redlock status: the holder of a lock, or of permits of a semaphore, node by node, and whether it
+ * has a quorum.
+ *
+ * Happy path: every node is asked for every key; a table for each key, or one line of JSON.
+ *
+ * Failure modes: the table shows why a node did not answer; fewer answers than a quorum end with
+ * RL_EXIT_NO_QUORUM, whatever the answers. The output may be outdated when it is shown. */
+#include "commands.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -12,7 +18,6 @@
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
-#include "watch/watch.h"
 
 #define NODE_WIDTH_MAX 40
 #define HOLDER_WIDTH_MAX 40 /* a UUID in quotes, and some */

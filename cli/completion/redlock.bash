@@ -1,4 +1,4 @@
-# Completion of redlock(1) for bash. What fits, redlock itself says: cli/complete.h.
+# Completion of redlock(1) for bash. What fits, redlock itself says: cli/complete.c.
 # shellcheck shell=bash
 
 _redlock() {

@@ -1,4 +1,4 @@
-# Completion of redlock(1) for fish. What fits, redlock itself says: cli/complete.h.
+# Completion of redlock(1) for fish. What fits, redlock itself says: cli/complete.c.
 
 function __redlock_complete
     set -l words (commandline -opc)

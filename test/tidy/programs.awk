@@ -45,6 +45,16 @@ $1 == "declares" { declared[$2, $3] = 1 }
 $1 == "defines" { where[program($2), $3] = $2; sources[$2] = 1; if ($3 == "main") main[$2] = 1 }
 $1 == "uses" { user[++uses] = $2; symbol[uses] = $3; sources[$2] = 1 }
 
+# In the header with its name; or in one that the .c includes and that belongs to no .c.
+function is_declared(path, symbol,    i, header) {
+    if ((unit(path) ".h", symbol) in declared) return 1
+    for (i = 1; i <= includes; i++) {
+        header = from[i] == path ? resolved(path, to[i]) : ""
+        if ((header, symbol) in declared && !((unit(header) ".c") in files)) return 1
+    }
+    return 0
+}
+
 END {
     asking = "^cli/((doctor|ls|metrics|scan|set|top|wire)/|plan[.])"
     theirs = "^(redis/(url|command|config|info|reply)|tls/(context|stream)|nodes/tls|core/(guard|quorum)|base/(bits|memory|world))[.]h$"
@@ -70,12 +80,9 @@ END {
     for (pair in where) {
         split(pair, part, SUBSEP)
         path = where[pair]
-        if (part[2] ~ /^(rl|tool|chaos)_/ && !((unit(path) ".h", part[2]) in declared))
-            broken("own-header", unit(path) " " part[2], unit(path) ".h does not declare it")
+        if (part[2] ~ /^(rl|tool|chaos)_/ && !is_declared(path, part[2]))
+            broken("own-header", unit(path) " " part[2], "neither " unit(path) ".h nor a header of its room declares it")
     }
-    for (path in sources)
-        if (!(path in main) && !((unit(path) ".h") in files))
-            broken("own-header", unit(path), "there is no " unit(path) ".h")
     circles()
 }
 
