@@ -116,7 +116,7 @@ struct rl_args {
     char **child; /* what follows --, NULL if there was none; ends with NULL */
 };
 
-/* The choices of --sort, in the order of enum rl_list_order (scan/list.h). */
+/* The choices of --sort, in the order of enum rl_list_order (scan/room.h). */
 #define RL_ARGS_ORDERS "name|holder|votes|fence|age|left|waiting|longest"
 
 #define RL_ARGS_UNSET INT64_C(-2)

@@ -30,7 +30,7 @@
 #include "tool/utf8.h"
 
 #define KEYS_MAX 20000 /* keys read of each node: there is not much time */
-#define SECONDS_MAX 2  /* one for a node that hangs, see scan/scan.h */
+#define SECONDS_MAX 2  /* one for a node that hangs, see scan/scan.c */
 #define CONNECT_TIMEOUT_MS 300
 
 static const char *const set_words[] = {"init",    "show",       "replace", "resize",

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kick/note.h"
+#include "kick/room.h"
 #include "redlock/semaphore.h"
 #include "say.h"
 #include "tool/utf8.h"

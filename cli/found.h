@@ -179,7 +179,7 @@ struct rl_permits {
 
 /* Whether there are notes of kicks of a name, and how long they live. Asking for their key uses
  * the client's connections and costs each node one script; reading the notes takes connections of
- * its own (notes.h).
+ * its own (kick/notes.c).
  *
  * Failure modes: those of redlock_query_holder(). The key of a name of more than 1005
  * bytes is longer than a resource may be (REDLOCK_ERR_INVALID): as if there were no notes. */

@@ -30,7 +30,7 @@
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
-#include "wire/wires.h"
+#include "wire/room.h"
 
 /* -- Clients that still listen -- */
 

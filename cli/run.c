@@ -23,7 +23,7 @@
 #include "acquire.h"
 #include "ask_keys.h"
 #include "exits.h"
-#include "kick/notes.h"
+#include "kick/room.h"
 #include "plan.h"
 #include "redlock/semaphore.h"
 #include "report.h"

@@ -13,7 +13,7 @@
 
 #include "ask_keys.h"
 #include "exits.h"
-#include "kick/notes.h"
+#include "kick/room.h"
 #include "line_show.h"
 #include "say.h"
 #include "tool/json.h"

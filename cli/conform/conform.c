@@ -13,10 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "conform/stage.h"
-#include "conform/stories_grant.h"
-#include "conform/stories_hold.h"
-#include "conform/stories_together.h"
+#include "conform/room.h"
 #include "exits.h"
 #include "parse.h"
 #include "say.h"

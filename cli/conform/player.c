@@ -1,5 +1,13 @@
-/* See player.h. */
-#include "conform/player.h"
+/* The client under test: a process that acquires, extends and releases as requested, a line for
+ * each. docs/protocol.md, "redlock conform", has its lines.
+ *
+ * Happy path: rl_player_start(); it says "ready"; rl_player_ask(), and the loop runs until
+ * player->answered.
+ *
+ * Failure modes: it cannot be started, ends, or writes a line that is no answer: `problem` says so,
+ * and it gets no more requests. It leads a process group of its own, which is killed if it does not
+ * end by itself. */
+#include "conform/room.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -1,5 +1,17 @@
-/* See stage.h. */
-#include "conform/stage.h"
+/* Where a story of `redlock conform` is played: five nodes on sockets of their own, clients, and
+ * what the nodes have seen.
+ *
+ * Happy path: a story is a function that sets up faults, sends requests, and checks:
+ *
+ *     rl_stage_plant(s, 3, 2, OTHER, 5000);
+ *     MUST(s, rl_stage_acquire(s, 0, KEY, 5000, 1), "A6", "two nodes of five refused, and ...");
+ *
+ * The first verdict other than PASS stays, and MUST ends the story.
+ *
+ * Failure modes: a client that does not answer in time, ends, or writes something else than an
+ * answer fails the story. Times are multiplied by s->scale, for slow machines and slow clients; a
+ * client's speed counts only where a rule says so. */
+#include "conform/room.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* See stories_grant.h. */
-#include "conform/stories_grant.h"
+/* Stories of votes and what becomes of them; of tokens, and the next attempt. */
+#include "conform/room.h"
 
 #include <stdio.h>
 #include <stdlib.h>

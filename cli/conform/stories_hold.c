@@ -1,5 +1,5 @@
-/* See stories_hold.h. */
-#include "conform/stories_hold.h"
+/* Stories of slow nodes, and how long a grant is good; of extend and release. */
+#include "conform/room.h"
 
 #include <signal.h>
 #include <stdio.h>

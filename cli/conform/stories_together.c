@@ -1,5 +1,5 @@
-/* See stories_together.h. */
-#include "conform/stories_together.h"
+/* Stories of errors and connections; of several keys and clients; of what is optional. */
+#include "conform/room.h"
 
 #include <stdio.h>
 #include <string.h>

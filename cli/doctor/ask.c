@@ -1,5 +1,9 @@
-/* See ask.h. */
-#include "doctor/ask.h"
+/* Asks every node at once, a thread each, over hiredis and without the library: its findings are
+ * independent of the library.
+ *
+ * Failure modes: a step that fails says why and ends the questions to that node; a forbidden
+ * question (INFO, CONFIG, TIME) leaves its facts unknown, and the next one follows. */
+#include "doctor/room.h"
 
 #include <assert.h>
 #include <hiredis/hiredis.h>
@@ -7,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "doctor/trial.h"
 #include "redis/reply.h"
 #include "tool/utf8.h"
 

@@ -1,9 +1,9 @@
 /* redlock doctor: what an operator must know about the nodes before trusting them with locks.
  *
- *     ask (ask.h)              every node at once, a thread each: facts
- *     judge (judge_node.h,     facts become findings: what was checked, how bad it is, and what
- *            judge_nodes.h)    to do about it
- *     show (show.h)            findings, as a screen or as JSON; the worst is the exit status
+ *     ask (ask.c)              every node at once, a thread each: facts
+ *     judge (judge_node.c,     facts become findings: what was checked, how bad it is, and what
+ *            judge_nodes.c)    to do about it
+ *     show (show.c)            findings, as a screen or as JSON; the worst is the exit status
  *
  * With --acl it asks no node, and prints the ACL line that makes a user.
  *
@@ -19,7 +19,7 @@
  *
  * This folder uses three internal headers of the library: the commands, INFO and the classes of
  * errors (redis/command.h, info.h, reply.h). doctor tries what the library sends, and sees what it
- * sees: a second list of its scripts would one day differ. wire/wire.h says what the neighbouring
+ * sees: a second list of its scripts would one day differ. wire/wire.c says what the neighbouring
  * folders use. */
 #include "commands.h"
 
@@ -28,17 +28,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor/ask.h"
-#include "doctor/judge_node.h"
-#include "doctor/judge_nodes.h"
-#include "doctor/show.h"
+#include "doctor/room.h"
 #include "exits.h"
 #include "redis/command.h"
 #include "redis/config.h"
 #include "redis/url.h"
 #include "say.h"
 #include "tool/json.h"
-#include "wire/wires.h"
+#include "wire/room.h"
 
 #define PREFIX_MAX 200
 

@@ -1,5 +1,7 @@
-/* See judge_node.h. */
-#include "doctor/judge_node.h"
+/* What the facts of one node mean. Each check is a function; it adds one finding, good or bad, with
+ * a text that states the fact and a remedy that says what to do. Texts of good findings have no
+ * figures in them, so that those of several nodes can be shown as one. */
+#include "doctor/room.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -8,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor/ask.h"
-#include "doctor/judge_nodes.h"
 #include "redis/command.h"
 #include "redis/reply.h"
 #include "say.h"

@@ -1,5 +1,6 @@
-/* See judge_nodes.h. */
-#include "doctor/judge_nodes.h"
+/* What the facts of all nodes mean together: how many there are of each set, whether one server
+ * stands behind two names, whether enough can be used. */
+#include "doctor/room.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "doctor/ask.h"
 #include "redlock/redlock.h"
 #include "say.h"
 

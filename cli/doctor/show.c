@@ -1,5 +1,8 @@
-/* See show.h. */
-#include "doctor/show.h"
+/* Findings and facts as a screen, or as one JSON document.
+ *
+ * On the screen findings of one check that say the same of several nodes are one line, so that five
+ * nodes that are set up alike take no more room than one. */
+#include "doctor/room.h"
 
 #include <assert.h>
 #include <inttypes.h>

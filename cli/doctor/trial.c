@@ -1,5 +1,9 @@
-/* See trial.h. */
-#include "doctor/trial.h"
+/* Tries on a node what the library sends: the same SET, the same scripts, on a random key of its
+ * own, which is deleted afterwards, or else expires; and each command that the scripts call.
+ *
+ * Failure modes: the first refused command of a trial keeps the node's error; the others are tried
+ * all the same, because an ACL is fixed faster when everything that is missing is known at once. */
+#include "doctor/room.h"
 
 #include <assert.h>
 #include <hiredis/hiredis.h>
@@ -12,7 +16,7 @@
 #include "redis/info.h"
 #include "redis/reply.h"
 #include "tool/utf8.h"
-#include "wire/wire.h"
+#include "wire/room.h"
 
 #define TTL_MS 10000
 

@@ -2,7 +2,7 @@
  *
  *     look     who has it, by which token                               (targets.h)
  *     say      what it means; and ask, on a terminal
- *     note     on every node: who kicks whom, when and why               (notes.h)
+ *     note     on every node: who kicks whom, when and why               (notes.c)
  *     release  on every node, by the token that was seen                 (targets.h)
  *     report   node by node; the note is withdrawn if nothing was there any more
  *
@@ -42,7 +42,7 @@
 #include "ask_keys.h"
 #include "exits.h"
 #include "found.h"
-#include "kick/notes.h"
+#include "kick/room.h"
 #include "kick/targets.h"
 #include "say.h"
 #include "session.h"

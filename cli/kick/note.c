@@ -1,5 +1,20 @@
-/* See note.h. Pure. */
-#include "kick/note.h"
+/* What redlock kick notes on the nodes, for a day: from which holder the lock was taken, by whom,
+ * when and why.
+ *
+ * The last five kicks of a name stand in a sorted set under "libredlock:kicks:{" name "}", with the
+ * time as their score; the same bytes on all nodes. A name that begins with "libredlock:" cannot be
+ * a lock's, so no lock can have that key. A note is one line, with a space between two fields:
+ *
+ *     1 AT_MS BY WHAT TOKEN HOLDER REASON
+ *
+ * the version of this; ms since 1970, by the clock of the machine that kicked; user@host; "lock",
+ * "reader", "readers" (all of them), "slot:N" or "leftover" (no quorum had it); the token and the
+ * name of the kicked holder, or "-"; and the reason, which may contain spaces.
+ *
+ * Failure modes: a member may be of another version, or written by any client of the nodes:
+ * rl_kick_note_parse() checks every byte, and rejects anything else than a note. A note is no
+ * proof. */
+#include "kick/room.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,5 +1,12 @@
-/* See notes.h. */
-#include "kick/notes.h"
+/* The notes of a name on all nodes: written, withdrawn and read over connections of their own, a
+ * thread for each node. What a note is: note.c.
+ *
+ * Happy path: a script adds the note, drops all but the last five, and gives the key a day to live.
+ * Reading merges the nodes' notes, the newest first.
+ *
+ * Failure modes: a node that does not take the note says why; the others take it. A node that does
+ * not answer costs the timeouts of the command line, and delays no other node. */
+#include "kick/room.h"
 
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
@@ -7,7 +14,7 @@
 #include <string.h>
 
 #include "say.h"
-#include "wire/wires.h"
+#include "wire/room.h"
 
 #define TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number

@@ -11,7 +11,7 @@
 
 #include "args.h"
 #include "found.h"
-#include "kick/note.h"
+#include "kick/room.h"
 #include "session.h"
 
 #define RL_KICK_TARGETS_MAX (RL_READERS_MAX + REDLOCK_NODES_MAX)

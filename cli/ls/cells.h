@@ -3,8 +3,8 @@
 #ifndef RL_CLI_LS_CELLS_H
 #define RL_CLI_LS_CELLS_H
 
-#include "kick/note.h"
-#include "scan/list.h"
+#include "kick/room.h"
+#include "scan/room.h"
 
 #define RL_CELL_MAX 192
 #define RL_CELL_NAME_MAX 1025

@@ -1,6 +1,6 @@
 /* redlock ls: all locks of the nodes, at one look.
  *
- * Happy path: all nodes are read at once (scan/scan.h). It prints tables of locks, of left-over
+ * Happy path: all nodes are read at once (scan/scan.c). It prints tables of locks, of left-over
  * tokens, of other libraries' keys and of kicks, and how much of each node was read; or, as JSON,
  * one object per line for each lock, for each node, and a summary.
  *
@@ -18,12 +18,11 @@
 #include <string.h>
 
 #include "exits.h"
-#include "kick/note.h"
+#include "kick/room.h"
 #include "ls/cells.h"
 #include "redlock/redlock.h"
 #include "say.h"
-#include "scan/scan.h"
-#include "scan/sort.h"
+#include "scan/room.h"
 #include "token.h"
 #include "tool/json.h"
 #include "tool/utf8.h"

@@ -1,6 +1,6 @@
 /* redlock metrics: metrics of the nodes, printed once.
  *
- * Happy path: all nodes are read at once (scan/scan.h), and printed as Prometheus's text format,
+ * Happy path: all nodes are read at once (scan/scan.c), and printed as Prometheus's text format,
  * for node_exporter's textfile collector, or a pipe. There is no server: a timer runs it.
  *
  * Failure modes: for a node that is down, redlock_node_up is 0; values that a node does not report
@@ -16,8 +16,8 @@
 #include "exits.h"
 #include "redlock/redlock.h"
 #include "say.h"
-#include "scan/scan.h"
-#include "wire/wire.h"
+#include "scan/room.h"
+#include "wire/room.h"
 
 #define UNKNOWN ((double)NAN) /* the sample is left out */
 

@@ -1,5 +1,14 @@
-/* See list.h. */
-#include "scan/list.h"
+/* Merges what each node has into one list of locks. Pure: no I/O.
+ *
+ * A lock is held by the client whose token is on a quorum of the nodes that decide about the
+ * resource (wire/members.c), including those that are down; by readers if a quorum has it as shared
+ * and at least one reader has a lease on a quorum. Slots of a semaphore count like locks. Tokens
+ * without a quorum are left over, or belong to an attempt in progress. Any other value belongs to
+ * another library. Keys on other nodes than those that decide are strays, and count for nothing.
+ *
+ * Failure modes: too few nodes were read: nothing has a quorum, and everything is shown as left
+ * over. */
+#include "scan/room.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,5 +1,34 @@
-/* See scan.h. */
-#include "scan/scan.h"
+/* Reads all nodes, and derives the list of locks from their keys. For redlock ls, top and metrics,
+ * which print it.
+ *
+ *     rl_scan_open() -> rl_scan_sweep(), again and again -> rl_sweep_free() -> rl_scan_close()
+ *
+ * Happy path: every node is read at the same time, in a thread of its own, and then those that the
+ * configurations of these name (wire/wires.c); then the list is made.
+ * The result of a sweep lives until the next sweep into the same struct, or rl_sweep_free(): to
+ * show one while the next is made, use two structs.
+ *
+ * Failure modes: those of rl_wires_open(), which end it. A node that is down or slow is part of the
+ * result: sweep->nodes[i].why. Each slice of answers may take four times --node-timeout, at least a
+ * second, as in doctor.
+ *
+ * All keys of a node are read, and none is changed: each step of SCAN names some, whose values are
+ * then requested in one go, as many as fit into a socket. Each step looks at 1000 keys on the node,
+ * and only the beginning of a key is read (106 bytes of a value, the first of a line, some
+ * readers): so the node is busy for a millisecond at a time, whatever it stores.
+ *
+ * Failure modes of one node: no connection, or SCAN is forbidden: node->why says so. More keys than
+ * the limit: the keys read so far are there, and node->is_cut is set. A key that this user may not
+ * read is counted, and left out. SCAN may name a key twice, or one that ends meanwhile: such keys
+ * are dropped.
+ *
+ * The keys of a node are no consistent snapshot, nor are the value and ttl of one key: a lock that
+ * changes hands meanwhile may appear with one holder's name and the other's ttl.
+ *
+ * Whether a node votes is the verdict of a client's guard that has seen the node as often as this
+ * program has (core/guard.h): at the first look the uptime counts, with --guard strict. If TIME is
+ * forbidden the clock is unknown; if INFO is forbidden the rest is. */
+#include "scan/room.h"
 
 #include <assert.h>
 #include <hiredis/hiredis.h>
@@ -11,7 +40,6 @@
 #include "exits.h"
 #include "redlock/redlock.h"
 #include "say.h"
-#include "scan/slice.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)

@@ -1,5 +1,6 @@
-/* See seen.h. */
-#include "scan/seen.h"
+/* What one node has: its keys, and what it reports about itself. Data only: scan.c fills it in,
+ * list.c makes locks of it. */
+#include "scan/room.h"
 
 #include <stdlib.h>
 #include <string.h>

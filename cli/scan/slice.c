@@ -1,5 +1,14 @@
-/* See slice.h. */
-#include "scan/slice.h"
+/* Keys of one node that are read together, and the answers.
+ *
+ *     rl_slice_add() for each key, rl_slice_end()
+ *
+ * Happy path: the commands are gathered until there are many, go out at once, and the answers are
+ * read in their order. It reads the first bytes of a value, the first client of a line, and the
+ * readers that stay longest.
+ *
+ * Failure modes: an answer that does not come in time: false, and node->why says so. A
+ * key that may not be read is counted and left out; so is one that ended meanwhile. */
+#include "scan/room.h"
 
 #include <assert.h>
 #include <hiredis/hiredis.h>
@@ -11,7 +20,7 @@
 #include "redlock/redlock.h"
 #include "say.h"
 #include "tool/utf8.h"
-#include "wire/wire.h"
+#include "wire/room.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define SLICE_BYTES 49152 /* of commands: they fit into a socket */

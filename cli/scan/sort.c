@@ -1,5 +1,5 @@
-/* See sort.h. */
-#include "scan/sort.h"
+/* The order in which locks are shown. Pure. */
+#include "scan/room.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,5 +1,21 @@
-/* See carry.h. */
-#include "set/carry.h"
+/* What outlives a lock, and goes along to the new nodes of a set: counters of fences, and numbers
+ * of permits.
+ *
+ * Happy path: the keys of each old node that the joint text has met are read by SCAN, and written
+ * to every node of the new set of their resource: a counter where it is larger than the node's own,
+ * a number of permits where there is none; their life is extended to the longer one. Resources
+ * whose old and new nodes are the same are left out.
+ *
+ * Does a fence stay larger than all before? A fence that the old nodes alone have granted is on a
+ * majority of them, and was written before the cut: each majority that has met the joint text has
+ * a node with it. All of the new nodes get it, also those that were old ones: of three nodes that
+ * stay of five, a majority may lack it. Fences that are granted later come from both sides. So
+ * with a majority of the new nodes each majority of them has it. All this is so of the old and the
+ * new set of one resource. A node that has left a resource's set may still have its counter, which
+ * is smaller.
+ *
+ * Failure modes: a node fails meanwhile, or a user may not: it does not count. */
+#include "set/room.h"
 
 #include <assert.h>
 #include <hiredis/hiredis.h>
@@ -10,8 +26,7 @@
 #include "base/bits.h"
 #include "redis/command.h"
 #include "say.h"
-#include "scan/seen.h"
-#include "set/texts.h"
+#include "scan/room.h"
 
 #define COUNT "250"
 #define NUMBER_MAX 24

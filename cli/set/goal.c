@@ -1,5 +1,15 @@
-/* See goal.h. */
-#include "set/goal.h"
+/* What a change is to make of one set, by the words of the command:
+ *
+ *     replace OLD NEW          the nodes of OLD's set, with NEW in place of OLD
+ *     resize [NAME] URL...     this list; NAME is needed if there are several sets
+ *     add-set NAME URL...      a set of this name, with these nodes
+ *     remove-set NAME          no nodes: the set is to go
+ *
+ * Happy path: rl_set_goal_read(), which adds the new nodes to those that are asked;
+ * rl_set_look(); rl_set_goal_settle().
+ *
+ * Failure modes: there is no such set, or there is one already; a node belongs to another one. */
+#include "set/room.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +17,6 @@
 
 #include "exits.h"
 #include "say.h"
-#include "set/texts.h"
 #include "tool/utf8.h"
 
 uint32_t rl_set_goal_at(const struct rl_config *now, const char *name) {

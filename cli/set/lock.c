@@ -1,5 +1,10 @@
-/* See lock.h. */
-#include "set/lock.h"
+/* The lock of a set itself, "redlock set ID", which keeps administrators apart. This thread renews
+ * it while another one works, whose questions block.
+ *
+ * Failure modes: another administrator has it: nothing is done, and the message names him. One who
+ * has died has it for a moment. Too few nodes grant it: nothing is done, or it is done without. A
+ * signal ends the work at its next step. */
+#include "set/room.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

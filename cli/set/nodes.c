@@ -1,5 +1,14 @@
-/* See nodes.h. */
-#include "set/nodes.h"
+/* The nodes of a set, for `redlock set`: those that are named on the command line, and those that
+ * their configurations name. One connection to each, which is kept.
+ *
+ * Happy path: rl_set_open(), rl_set_each() for what texts.c asks, rl_set_close().
+ *
+ * A node is a bit in a mask, by its place in the array. Nodes are asked in threads of their own.
+ *
+ * Failure modes: a node is down, or refuses a command: is_known is false, and `why` says why. A
+ * connection that was cut (by another administrator's CLIENT KILL) is made again once. A node
+ * that has restarted since its connections were cut has not met the text any more (cut_ns). */
+#include "set/room.h"
 
 #include <assert.h>
 #include <hiredis/hiredis.h>
@@ -13,7 +22,7 @@
 #include "exits.h"
 #include "redlock/redlock.h"
 #include "say.h"
-#include "wire/wires.h"
+#include "wire/room.h"
 
 /* -- The list -- */
 

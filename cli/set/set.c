@@ -2,7 +2,7 @@
  *
  *     init                 epoch 1 on all nodes
  *     show                 what each node has, and whether they agree
- *     replace OLD NEW      a change (change.h)
+ *     replace OLD NEW      a change (change.c)
  *     resize [NAME] URL... a change to this list, of the set NAME if there are several
  *     add-set NAME URL...  a change: one more set
  *     remove-set NAME      a change: one set less
@@ -15,7 +15,7 @@
  *
  * Failure modes: the change is not confirmed, another one is pending, nodes differ: RL_EXIT_HELD.
  * New nodes do not answer, or are no independent servers: nothing is done. All others are those of
- * change.h. */
+ * change.c. */
 #include "commands.h"
 
 #include <assert.h>
@@ -30,13 +30,7 @@
 #include "base/bits.h"
 #include "exits.h"
 #include "say.h"
-#include "set/change.h"
-#include "set/goal.h"
-#include "set/lock.h"
-#include "set/nodes.h"
-#include "set/show.h"
-#include "set/steps.h"
-#include "set/texts.h"
+#include "set/room.h"
 #include "tool/number.h"
 #include "tool/utf8.h"
 

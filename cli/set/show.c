@@ -1,5 +1,11 @@
-/* See show.h. */
-#include "set/show.h"
+/* What `redlock set` prints of a set.
+ *
+ *       node             epoch  change    is      self            vote
+ *       127.0.0.1:7001   2      91d0c4ee  joint   127.0.0.1:7001  done
+ *       127.0.0.1:7002   1      02aa17c0  stable  127.0.0.1:7002  -
+ *
+ * A set agrees if each member of the latest configuration has it, and it is stable. */
+#include "set/room.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,8 +15,6 @@
 #include "base/bits.h"
 #include "exits.h"
 #include "say.h"
-#include "set/change.h"
-#include "set/texts.h"
 #include "tool/json.h"
 #include "tool/number.h"
 

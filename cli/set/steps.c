@@ -1,5 +1,9 @@
-/* See steps.h. */
-#include "set/steps.h"
+/* What `redlock set` reports while it works: a line for each step that is done, and what it waits
+ * for: on a terminal a status line that is kept up to date, otherwise a line when it begins. With
+ * --json the steps are part of the one object at the end.
+ *
+ * SIGINT, SIGTERM and SIGHUP end the waiting; what is done so far stays, for `resume`. */
+#include "set/room.h"
 
 #include <stdarg.h>
 #include <stdio.h>

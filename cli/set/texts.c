@@ -1,5 +1,8 @@
-/* See texts.h. */
-#include "set/texts.h"
+/* The texts of a set's nodes (redis/config.h), and their votes: read, written, compared.
+ *
+ * Happy path: rl_set_look() reads the text of every node, and adds the nodes that it names; then
+ * rl_set_write() and rl_set_vote(), whose outcome is in the nodes. */
+#include "set/room.h"
 
 #include <assert.h>
 #include <hiredis/hiredis.h>

@@ -1,5 +1,15 @@
-/* See screen.h. */
-#include "top/screen.h"
+/* The terminal, while a full screen is shown on it: its modes, its size, and their restoration.
+ *
+ * Happy path: rl_screen_open() turns to the alternate screen, where keys come one by one and are
+ * not echoed, and reads and writes do not block; rl_screen_close() turns back. O_NONBLOCK applies
+ * to all processes that share the terminal: left behind, it would make the next cat(1) fail.
+ *
+ * Failure modes: stdin or stdout is no terminal, or one without sequences: false, and nothing was
+ * changed. The program crashes (SIGSEGV, abort() and the like): handlers restore the terminal, and
+ * the signal takes its default action. The caller handles the signals that end a program in good
+ * order: Ctrl-C and Ctrl-Z are still signals. SIGKILL: the terminal is not restored; reset(1) does
+ * it. The terminal accepts no output: drawing is given up after 2 s, restoring after 0.5 s. */
+#include "top/room.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* redlock top: the list of redlock ls, kept up to date in a terminal, below a table of the
  * nodes.
  *
- * Happy path: a thread reads the nodes (scan/scan.h) every --interval; when it is done, its result
+ * Happy path: a thread reads the nodes (scan/scan.c) every --interval; when it is done, its result
  * is drawn, and the struct of the result shown before takes the next sweep. Keys, signals and the
  * timer are events of one loop, so keys work while the thread waits for a node that is down.
  *
@@ -20,12 +20,10 @@
 #include "exits.h"
 #include "redlock/redlock.h"
 #include "say.h"
-#include "scan/scan.h"
-#include "scan/sort.h"
+#include "scan/room.h"
 #include "signals.h"
 #include "terminal.h"
-#include "top/screen.h"
-#include "top/view.h"
+#include "top/room.h"
 
 struct top {
     uv_loop_t loop;

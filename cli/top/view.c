@@ -1,5 +1,9 @@
-/* See view.h. */
-#include "top/view.h"
+/* Draws the screen of redlock top into a frame: the summary, the nodes, the locks, the keys. It
+ * does not touch the terminal.
+ *
+ * What does not fit is left out: the columns fence and age first; and so many nodes that the locks
+ * keep half of the screen. */
+#include "top/room.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,5 +1,11 @@
-/* See report.h. */
-#include "watch/report.h"
+/* The events of redlock status --watch, a line each on stdout, written at once:
+ *
+ *     2026-11-23 02:31:07.123 backup: handed over from vm:860 to vm:871, on 5 of 5 nodes
+ *
+ * and with --json an object each.
+ *
+ * Failure modes: stdout cannot be written: the next rl_output_flush() reports it. */
+#include "watch/room.h"
 
 #include <assert.h>
 #include <inttypes.h>

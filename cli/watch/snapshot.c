@@ -1,5 +1,13 @@
-/* See snapshot.h. */
-#include "watch/snapshot.h"
+/* The state of one key at one moment, as a list: its holder or readers, the slots of a semaphore
+ * that are held, and the clients that wait.
+ *
+ * Happy path: rl_snapshot_take() of what was found; rl_snapshot_free() in the end.
+ *
+ * Failure modes: entries known only to a node that did not answer are taken over from the previous
+ * snapshot: a client has not left the line because its node is slow. A lock that is changing hands
+ * is unsettled: no client has a quorum, and its keys are reserved or of several clients, or a
+ * client was waiting for it. */
+#include "watch/room.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * which end it with status 0; so does the end of the process that reads its output.
  *
  * Happy path: each key is looked at (found.h) every --interval, and changes since the last look are
- * reported (snapshot.h). When a holder has gone, the nodes are asked whether it was kicked.
+ * reported (snapshot.c). When a holder has gone, the nodes are asked whether it was kicked.
  *
  * Why polling, and no messages? A release is announced only to clients that wait or watch an
  * election; polling costs the holders nothing. It costs a node, for each look and key, one script
@@ -26,19 +26,18 @@
 
 #include "ask_keys.h"
 #include "exits.h"
-#include "kick/notes.h"
+#include "kick/room.h"
 #include "say.h"
 #include "session.h"
 #include "token.h"
-#include "watch/report.h"
-#include "watch/snapshot.h"
+#include "watch/room.h"
 
 #define SAME_MS 100 /* two looks at one end */
 
 /* Whether a former holder was kicked: looks for new notes of its key.
  *
  * Happy path: look_for_kicks() looks at the key of the notes to learn whether there are any and
- * since when; only if there is a new one are they read (kick/notes.h), on a thread of libuv's, and
+ * since when; only if there is a new one are they read (kick/notes.c), on a thread of libuv's, and
  * each new one is an event.
  *
  * Failure modes: the nodes do not answer, or forbid it: no event. Notes from before the watch are

@@ -1,5 +1,13 @@
-/* See members.h. */
-#include "wire/members.h"
+/* Which nodes decide about a resource: a majority of its set, by the configuration that the nodes
+ * have (redis/config.h), as a client chooses them (nodes/sets.h); while sets are being changed, a
+ * majority of its old set and one of its new set. Without a configuration all nodes decide about
+ * everything. Pure.
+ *
+ * Happy path: rl_members_begin() with the configuration, rl_members_place() for each of its
+ * members; or rl_members_none(). A node is a bit, by its number.
+ *
+ * Failure modes: none. Nodes that are no members decide about nothing. */
+#include "wire/room.h"
 
 #include <assert.h>
 #include <stdio.h>

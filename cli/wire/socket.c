@@ -1,5 +1,19 @@
-/* See socket.h. */
-#include "wire/socket.h"
+/* One connection to a node that blocks, with a time limit for all that it waits for. hiredis
+ * connects, and parses the answers; the bytes go through a stream as a client's do, so that TLS,
+ * which hiredis does not have in all versions, is the library's (lib/tls), with its messages about
+ * a certificate.
+ *
+ * Happy path: rl_socket_open() connects and shakes hands, rl_socket_put() appends commands, each
+ * rl_socket_reply() sends what is left of them and gives the next answer, rl_socket_close().
+ *
+ * Why not redisCommand()? Its timeout begins anew with each byte: a server that sends one now and
+ * then, or never stops, would block the command forever, and the latter would fill the memory.
+ *
+ * Failure modes: no connection or no handshake in time, a certificate that is
+ * not accepted, an answer that is incomplete in time, or too long: rl_socket_error() says so, and
+ * no more is sent or received. With TLS 1.3 a server verifies the client's certificate after the
+ * handshake: then it is the first answer that fails. */
+#include "wire/room.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,5 +1,26 @@
-/* See wire.h. */
-#include "wire/wire.h"
+/* The nodes, for commands that query them directly: one connection to each that blocks (socket.c),
+ * with a time limit for every question. It does not use the library's client, so that its findings
+ * are independent of it.
+ *
+ * Happy path: rl_wires_open() for all nodes (wires.c); in a thread for each, so that a slow node
+ * delays no other, rl_wire_connect(), rl_wire_hello(), questions, rl_wire_disconnect().
+ *
+ *     redisReply *reply = rl_wire_command(wire, "TIME");      one question
+ *     rl_wire_ask(wire, ...);                                 several at once,
+ *     redisReply *reply = rl_wire_reply(wire);                and an answer to each, in order
+ *
+ * Failure modes: no connection, no TLS, a refused password:
+ * wire->failed_at and wire->failure say so. The answer is incomplete in time, or too long: no
+ * reply, and the connection has failed, so that no more is asked on it.
+ *
+ * This folder uses these internal headers of the library: the grammar of URLs (redis/url.h), INFO
+ * (redis/info.h), the configuration of sets and who decides by it (redis/config.h, core/quorum.h),
+ * the first bytes of other servers (redis/reply.h), and the TLS of clients
+ * (tls/context.h, tls/stream.h, nodes/tls.h, and base/world.h and base/memory.h, of which its
+ * streams are made). A second parser of URLs, or a second verdict about a certificate, would one
+ * day differ. In cli/ only this folder, doctor/, scan/ and set/ use internal headers of the
+ * library. */
+#include "wire/room.h"
 
 #include <assert.h>
 #include <hiredis/hiredis.h>

@@ -1,5 +1,19 @@
-/* See wires.h. */
-#include "wire/wires.h"
+/* The nodes of a command: those of --nodes, and, if any of them has a configuration, all nodes of
+ * its sets (members.c). A wire for each (wire.c).
+ *
+ * Happy path: rl_wires_open(); rl_wires_each() asks every node in a thread of its own, and then
+ * those that the configurations name, which were read with the handshakes (rl_wire_hello()), with
+ * the credentials of the first node; rl_wires_close().
+ *
+ * The latest configuration counts. It is looked at again after each rl_wires_each(): changing the
+ * sets cuts connections, so one that stays has read it. Nodes are never left out again: one that is
+ * no member any more decides about nothing.
+ *
+ * Failure modes: a URL or a TLS option is bad: rl_wires_open() says so. A thread is unavailable:
+ * its node is asked in the caller's thread. Nodes that belong to different sets: as if there were
+ * no configuration, and are_divided says so; clients get no votes there. A configuration that
+ * clients refuse is none. */
+#include "wire/room.h"
 
 #include <assert.h>
 #include <hiredis/hiredis.h>

@@ -1,5 +1,5 @@
 /* What status --watch holds for unsettled: a lock, or a slot, on its way to who waits for it. */
-#include "watch/snapshot.h"
+#include "watch/room.h"
 
 #include <stdio.h>
 

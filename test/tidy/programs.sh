@@ -6,7 +6,7 @@
 #   programs.sh --self-test                          check that every rule reports what it should
 #
 #   arrow       a header or a function that is not a program's to know. The rooms of cli/ that ask the
-#               nodes themselves know some headers of lib/ (cli/doctor/doctor.c, cli/wire/wire.h).
+#               nodes themselves know some headers of lib/ (cli/doctor/doctor.c, cli/wire/wire.c).
 #               tool/server, the server in memory, knows the library's scripts and SHA-1; its files are one piece
 #   circle      no file needs itself, by whatever way
 #   own-header  what a .c gives to others is declared in the header with its name, or in one of a whole room

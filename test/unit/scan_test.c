@@ -1,8 +1,6 @@
 /* The view of redlock ls and top of the nodes' keys: names, votes, quorums, left-overs, keys of
  * others, readers, permits, lines. Five nodes that have what a case gives them. */
-#include "scan/list.h"
-#include "scan/seen.h"
-#include "scan/sort.h"
+#include "scan/room.h"
 #include "unit/check.h"
 
 #define NODES 5

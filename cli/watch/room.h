@@ -1,20 +1,16 @@
-/* The state of one key at one moment, as a list: its holder or readers, the slots of a semaphore
- * that are held, and the clients that wait.
- *
- * Happy path: rl_snapshot_take() of what was found; rl_snapshot_free() in the end.
- *
- * Failure modes: entries known only to a node that did not answer are taken over from the previous
- * snapshot: a client has not left the line because its node is slow. A lock that is changing hands
- * is unsettled: no client has a quorum, and its keys are reserved or of several clients, or a
- * client was waiting for it. */
-#ifndef RL_CLI_WATCH_SNAPSHOT_H
-#define RL_CLI_WATCH_SNAPSHOT_H
+/* The state of a key, what has changed in it, and how that is said. */
+#ifndef RL_CLI_WATCH_ROOM_H
+#define RL_CLI_WATCH_ROOM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "args.h"
 #include "found.h"
+#include "kick/room.h"
+
+/* -- snapshot.c -- */
 
 enum rl_item_kind {
     RL_ITEM_LOCK, /* who holds it alone */
@@ -81,5 +77,24 @@ typedef void (*rl_change_cb)(const struct rl_change *change, void *data);
 /* between_ms: from one to the other. */
 void rl_changes(const struct rl_snapshot *old, const struct rl_snapshot *now, int64_t between_ms,
                 rl_change_cb on_change, void *data);
+
+/* -- report.c -- */
+
+struct rl_watch_report {
+    const struct rl_args *args;
+    redlock_bytes key; /* of the events that are of one */
+    size_t n, needed;  /* nodes that decide about it, and a quorum of them */
+};
+
+void rl_watch_report_change(const struct rl_watch_report *report, const struct rl_change *change);
+
+/* The state when nobody holds it: at the beginning, and after an unknown state. */
+void rl_watch_report_free(const struct rl_watch_report *report, size_t left_over);
+/* Fewer nodes answer than a quorum. */
+void rl_watch_report_unknown(const struct rl_watch_report *report, size_t answered);
+void rl_watch_report_kicked(const struct rl_watch_report *report, const struct rl_kick_note *note);
+/* n, needed and voting, how many can vote now, are of the first key. */
+void rl_watch_report_node(const struct rl_watch_report *report, const redlock_node_info *info,
+                          uint64_t voting);
 
 #endif

@@ -1,20 +1,14 @@
-/* The terminal, while a full screen is shown on it: its modes, its size, and their restoration.
- *
- * Happy path: rl_screen_open() turns to the alternate screen, where keys come one by one and are
- * not echoed, and reads and writes do not block; rl_screen_close() turns back. O_NONBLOCK applies
- * to all processes that share the terminal: left behind, it would make the next cat(1) fail.
- *
- * Failure modes: stdin or stdout is no terminal, or one without sequences: false, and nothing was
- * changed. The program crashes (SIGSEGV, abort() and the like): handlers restore the terminal, and
- * the signal takes its default action. The caller handles the signals that end a program in good
- * order: Ctrl-C and Ctrl-Z are still signals. SIGKILL: the terminal is not restored; reset(1) does
- * it. The terminal accepts no output: drawing is given up after 2 s, restoring after 0.5 s. */
-#ifndef RL_CLI_TOP_SCREEN_H
-#define RL_CLI_TOP_SCREEN_H
+/* A screen, and what is drawn on it. */
+#ifndef RL_CLI_TOP_ROOM_H
+#define RL_CLI_TOP_ROOM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#include "scan/room.h"
+
+/* -- screen.c -- */
 
 /* Typed input: single keys, and the sequences of arrow keys and the like. Pure.
  *
@@ -79,5 +73,48 @@ void rl_screen_size(int *columns, int *rows);
 
 /* False: the terminal is gone. */
 bool rl_screen_write(const char *bytes, size_t length);
+
+/* -- view.c -- */
+
+/* Figures that need two or more sweeps: the nodes' commands per second (without ours), the number
+ * of hand-overs, and long-term latencies. Pure.
+ *
+ * Hand-overs are those that nodes have made, of locks and to readers: the calls of ZPOPMIN, by
+ * which home takes the first client out of the line. It does not count those of semaphores, nor a
+ * lock passed to a waiter that is no longer the first. It does count ZPOPMIN by other programs on
+ * these nodes.
+ *
+ * Failure modes: a node restarted, or was not read: it has no rate until it has been read twice
+ * more. */
+
+#define RL_RATES_LATENCIES 256 /* the last ones of each node */
+
+struct rl_rates {
+    struct rl_rate {
+        char run_id[RL_WIRE_TEXT_MAX]; /* of the server that this was: "" none */
+        int64_t commands, turns, asked;
+        uint64_t at_ns;
+        double commands_per_s, turns_per_s; /* below 0: not known */
+        double latencies_ms[RL_RATES_LATENCIES];
+        size_t n_latencies; /* ever */
+    } nodes[REDLOCK_NODES_MAX];
+    double turns_per_s; /* of all; below 0: not known */
+};
+
+/* rates: zero at first. */
+void rl_rates_add(struct rl_rates *rates, const struct rl_sweep *sweep, uint64_t now_ns);
+
+struct rl_view {
+    enum rl_list_order order;
+    bool waiting; /* only locks that clients wait for */
+    bool hides_nodes;
+    size_t offset; /* the first lock on the screen, of those that are shown */
+    size_t rows;   /* how many fit, by the last drawing */
+    size_t locks;  /* how many there are */
+};
+
+/* sweep: sorted; NULL: there is none yet. It moves the offset into what there is. */
+void rl_view_draw(struct rl_view *view, struct rl_frame *frame, const struct rl_sweep *sweep,
+                  const struct rl_rates *rates);
 
 #endif

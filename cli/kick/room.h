@@ -1,28 +1,16 @@
-/* What redlock kick notes on the nodes, for a day: from which holder the lock was taken, by whom,
- * when and why.
- *
- * The last five kicks of a name stand in a sorted set under "libredlock:kicks:{" name "}", with the
- * time as their score; the same bytes on all nodes. A name that begins with "libredlock:" cannot be
- * a lock's, so no lock can have that key. A note is one line, with a space between two fields:
- *
- *     1 AT_MS BY WHAT TOKEN HOLDER REASON
- *
- * the version of this; ms since 1970, by the clock of the machine that kicked; user@host; "lock",
- * "reader", "readers" (all of them), "slot:N" or "leftover" (no quorum had it); the token and the
- * name of the kicked holder, or "-"; and the reason, which may contain spaces.
- *
- * Failure modes: a member may be of another version, or written by any client of the nodes:
- * rl_kick_note_parse() checks every byte, and rejects anything else than a note. A note is no
- * proof. */
-#ifndef RL_CLI_KICK_NOTE_H
-#define RL_CLI_KICK_NOTE_H
+/* The notes of kicks. */
+#ifndef RL_CLI_KICK_ROOM_H
+#define RL_CLI_KICK_ROOM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "args.h"
 #include "token.h"
 #include "tool/json.h"
+
+/* -- note.c -- */
 
 #define RL_KICK_KEY_PREFIX "libredlock:kicks:" /* then "{", the name, "}" */
 #define RL_KICK_KEY_MAX (sizeof RL_KICK_KEY_PREFIX "{}" + REDLOCK_RESOURCE_MAX)
@@ -63,5 +51,29 @@ const char *rl_kick_note_say(const struct rl_kick_note *note, char out[RL_KICK_S
     JSON_TEXT("kicked_at", rl_when_utc((note)->at_ms, at)), JSON_TEXT("by", (note)->by), \
         JSON_TEXT("what", (note)->what), JSON_TEXT_OR_NULL("holder", (note)->holder),    \
         JSON_TEXT_OR_NULL("token", (note)->token), JSON_TEXT("reason", (note)->reason)
+
+/* -- notes.c -- */
+
+#define RL_KICK_WHY_MAX 128
+
+/* Why a node has not noted it; "": it has. */
+typedef char rl_kick_why[RL_KICK_WHY_MAX];
+
+/* why: one for each of these nodes, by their names. The note's time is that of its score. */
+void rl_kick_notes_write(const struct rl_args *args, redlock_bytes name,
+                         const struct rl_kick_note *note, const char *const *nodes, size_t n_nodes,
+                         rl_kick_why *why);
+
+/* Removes a note again, if nothing was kicked. */
+void rl_kick_notes_withdraw(const struct rl_args *args, redlock_bytes name,
+                            const struct rl_kick_note *note);
+
+struct rl_kick_notes {
+    size_t n;
+    struct rl_kick_note notes[RL_KICK_NOTES_MAX]; /* the newest first; none is over a day old */
+};
+
+void rl_kick_notes_read(const struct rl_args *args, redlock_bytes name,
+                        struct rl_kick_notes *notes);
 
 #endif

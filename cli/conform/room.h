@@ -1,26 +1,62 @@
-/* Where a story of `redlock conform` is played: five nodes on sockets of their own, clients, and
- * what the nodes have seen.
- *
- * Happy path: a story is a function that sets up faults, sends requests, and checks:
- *
- *     rl_stage_plant(s, 3, 2, OTHER, 5000);
- *     MUST(s, rl_stage_acquire(s, 0, KEY, 5000, 1), "A6", "two nodes of five refused, and ...");
- *
- * The first verdict other than PASS stays, and MUST ends the story.
- *
- * Failure modes: a client that does not answer in time, ends, or writes something else than an
- * answer fails the story. Times are multiplied by s->scale, for slow machines and slow clients; a
- * client's speed counts only where a rule says so. */
-#ifndef RL_CLI_CONFORM_STAGE_H
-#define RL_CLI_CONFORM_STAGE_H
+/* Where stories are played, by whom, and which there are. */
+#ifndef RL_CLI_CONFORM_ROOM_H
+#define RL_CLI_CONFORM_ROOM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
 
-#include "conform/player.h"
 #include "tool/server/fake_node.h"
+
+/* -- player.c -- */
+
+#define RL_PLAYER_LINE_MAX 600
+#define RL_PLAYER_ERRORS_MAX 2000
+
+struct rl_answer {
+    char line[RL_PLAYER_LINE_MAX]; /* as it came, printable */
+    bool is_yes;                   /* granted, extended, released */
+    char token[RL_PLAYER_LINE_MAX];
+    int64_t validity_ms; /* of granted and extended */
+    uint64_t at_ns;      /* uv_hrtime() */
+};
+
+struct rl_player {
+    uv_process_t process;
+    uv_pipe_t in, out, errors;
+    bool is_unstarted; /* the program cannot be started */
+    bool is_started, has_ended, is_ready, answered;
+    char request[RL_PLAYER_LINE_MAX];
+    char buffer[RL_PLAYER_LINE_MAX];
+    unsigned used;
+    char error_tail[RL_PLAYER_ERRORS_MAX];
+    struct rl_answer answer; /* once answered */
+    char problem[2 * RL_PLAYER_LINE_MAX];
+};
+
+/* nodes: for its REDLOCK_NODES; story: for its REDLOCK_CONFORM_STORY. shows: it inherits our
+ * stderr. */
+void rl_player_start(struct rl_player *player, uv_loop_t *loop, char *const *command,
+                     const char *nodes, const char *story, bool shows);
+
+/* The problem, with the last line of its stderr; in out. */
+#define RL_PLAYER_WHY_MAX (2 * RL_PLAYER_LINE_MAX + 400)
+const char *rl_player_why(const struct rl_player *player, char out[RL_PLAYER_WHY_MAX]);
+
+/* Sends a request, without the line's end. */
+void rl_player_ask(struct rl_player *player, const char *request);
+
+/* To its process group. */
+void rl_player_signal(const struct rl_player *player, int signal_number);
+
+/* Ends its input. */
+void rl_player_finish(struct rl_player *player);
+
+/* Kills what is left of its process group, and closes all handles: the caller runs the loop. */
+void rl_player_close(struct rl_player *player);
+
+/* -- stage.c -- */
 
 #define RL_NODES 5
 #define RL_QUORUM 3
@@ -190,5 +226,11 @@ int rl_stage_seen(const struct rl_stage *s, unsigned kinds, int node);
 /* The attempts that a node has seen: commands with the key, of the shape that came first there.
  * Their number, and up to `max` of them. */
 int rl_stage_attempts(const struct rl_stage *s, int node, const struct rl_event **out, int max);
+
+/* -- stories_*.c; they end with a row without a name -- */
+
+extern const struct rl_story rl_stories_grant[];
+extern const struct rl_story rl_stories_hold[];
+extern const struct rl_story rl_stories_together[];
 
 #endif

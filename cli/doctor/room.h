@@ -1,0 +1,117 @@
+/* What doctor knows of the nodes, and what it finds. */
+#ifndef RL_CLI_DOCTOR_ROOM_H
+#define RL_CLI_DOCTOR_ROOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "redis/config.h"
+#include "wire/room.h"
+
+/* What doctor knows of a node. */
+
+#define RL_FACT_MAX RL_WIRE_TEXT_MAX
+
+/* Our commands, as doctor tries them on a key of its own. */
+enum rl_trial {
+    RL_TRIAL_SET,
+    RL_TRIAL_EXTEND,
+    RL_TRIAL_RELEASE,
+    RL_TRIAL_DELIFEQ, /* in place of that script, where the server has one of the two */
+    RL_TRIAL_DELEX,
+    RL_TRIAL_FLUSH, /* hearing that a database was flushed */
+    RL_TRIAL_FENCE,
+    RL_TRIAL_LINE,       /* the scripts of a line */
+    RL_TRIAL_READERS,    /* the scripts of readers */
+    RL_TRIAL_PERMITS,    /* the scripts of semaphores */
+    RL_TRIAL_NUMSUB,     /* which clients of the line are still there */
+    RL_TRIAL_TURN,       /* PUBLISH to a client that waits */
+    RL_TRIAL_TURN_HEARD, /* SUBSCRIBE, as one that waits does */
+    RL_TRIAL_PUBLISH,    /* releases that are announced */
+    RL_TRIAL_SUBSCRIBE,
+    RL_TRIALS
+};
+
+struct rl_facts {
+    struct rl_wire *wire; /* the node; why it cannot be asked, if not */
+
+    bool is_reachable; /* connected, authenticated, database selected, it answers */
+    bool wants_tls;
+    char other[RL_FACT_MAX]; /* what is there instead of Redis; "": it is Redis, or says nothing */
+
+    char no_info[RL_FACT_MAX]; /* why INFO is missing; "": it is there */
+
+    struct rl_wire_info info;
+
+    bool has_config; /* CONFIG GET is allowed */
+    char appendfsync[RL_FACT_MAX];
+    char save[RL_FACT_MAX];
+
+    struct rl_config set;     /* epoch 0: it has no configuration, or one with a problem */
+    char no_set[RL_FACT_MAX]; /* why that is not known; "": it is */
+
+    struct rl_wire_clock clock;
+
+    char trials[RL_TRIALS][RL_FACT_MAX]; /* "": it works; else what the node said */
+};
+
+/* -- trial.c -- */
+
+/* Tries our commands over the wire's connection. */
+void rl_doctor_try(struct rl_facts *facts);
+
+/* -- ask.c -- */
+
+/* For how long strict clients still keep it from voting. 0: it may vote, or they are not strict. */
+int64_t rl_doctor_quarantine_s(const struct rl_facts *facts);
+
+/* Fills in facts[i] for each node, also for those that the configurations name. facts: zero, and
+ * room for REDLOCK_NODES_MAX. */
+void rl_doctor_ask(struct rl_facts *facts, struct rl_wires *wires);
+
+/* -- show.c -- */
+
+/* What doctor reports: one finding for each thing that it checked, good or bad, with a remedy. */
+
+enum rl_level { RL_LEVEL_OK, RL_LEVEL_NOTE, RL_LEVEL_WARNING, RL_LEVEL_ERROR };
+
+#define RL_NODE_NONE (-1) /* a finding about all of them together */
+
+struct rl_finding {
+    const char *check; /* one word; findings of one check stand together */
+    enum rl_level level;
+    int node;
+    char text[256];
+    char remedy[320]; /* "" if there is nothing to do */
+};
+
+struct rl_findings {
+    struct rl_finding *items;
+    size_t count, room;
+};
+
+void rl_findings_add(struct rl_findings *findings, const char *check, enum rl_level level, int node,
+                     const char *remedy, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+void rl_findings_free(struct rl_findings *findings);
+
+/* wait_s: until a quorum votes for strict clients, or 0. Returns the exit status. */
+int rl_doctor_show(const struct rl_findings *findings, const struct rl_facts *facts,
+                   const struct rl_wires *wires, int64_t wait_s);
+
+/* -- judge_node.c -- */
+
+void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *facts, int node);
+
+/* -- judge_nodes.c -- */
+
+/* Whether the certificate of a node with TLS is verified; a bad one makes the node unreachable. */
+void rl_doctor_judge_tls(struct rl_findings *findings, const struct rl_facts *facts, int node);
+
+/* Returns after how many seconds a quorum of each set votes for strict clients: 0 if it does, or if
+ * too few nodes can be used. */
+int64_t rl_doctor_judge_nodes(struct rl_findings *findings, const struct rl_facts *facts,
+                              const struct rl_wires *wires);
+
+#endif
