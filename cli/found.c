@@ -364,30 +364,25 @@ static void on_slots_listed(redlock_query *query, int status, void *data) {
 }
 
 static void on_kicks_looked(redlock_query *query, int status, void *data) {
-    struct rl_kick_look *look = data;
+    struct rl_found *found = data;
     redlock_node_holder seen = REDLOCK_NODE_HOLDER_INIT;
     (void)status; /* the value of any node will do */
     for (size_t i = 0; redlock_query_node(query, i, &seen) == 0; i++) {
         const bool is_there =
             seen.status == 0 && seen.is_held && strcmp(seen.holder, "(zset)") == 0;
-        if (is_there && seen.remaining_ms > look->left_ms) {
-            look->left_ms = seen.remaining_ms;
+        if (is_there && seen.remaining_ms > found->kicks_left_ms) {
+            found->kicks_left_ms = seen.remaining_ms;
         }
     }
-    look->on_done(look, look->data);
+    part_done(found);
 }
 
-int rl_kick_look_ask(struct rl_kick_look *look, redlock_client *client, redlock_bytes name,
-                     rl_kick_look_cb on_done, void *data) {
+/* The key of the notes, of a name of more than 1005 bytes, is longer than a resource may be: then
+ * it is as if there were none. */
+static void ask_for_kicks(struct rl_found *found) {
     char key[RL_KICK_KEY_MAX];
-    const size_t length = rl_kick_key(name, key);
-    *look = (struct rl_kick_look){.on_done = on_done, .data = data};
-    return redlock_query_holder(client, key, length, on_kicks_looked, look);
-}
-
-static void on_kicks(struct rl_kick_look *look, void *data) {
-    (void)look;
-    part_done(data);
+    const size_t length = rl_kick_key(found->look.key, key);
+    found->out += redlock_query_holder(found->client, key, length, on_kicks_looked, found) == 0;
 }
 
 /* The clients that wait for the key, or for permits of it. */
@@ -435,7 +430,9 @@ int rl_found_ask(struct rl_found *found, redlock_client *client, redlock_bytes k
         found->out += found->permits.refused == 0;
         ask_for_line(found, &found->permits_line, true);
     }
-    found->out += parts.kicks && rl_kick_look_ask(&found->kicks, client, key, on_kicks, found) == 0;
+    if (parts.kicks) {
+        ask_for_kicks(found);
+    }
     return 0;
 }
 

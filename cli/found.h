@@ -177,26 +177,6 @@ struct rl_permits {
     } slots[REDLOCK_PERMITS_MAX];
 };
 
-/* Whether there are notes of kicks of a name, and how long they live. Asking for their key uses
- * the client's connections and costs each node one script; reading the notes takes connections of
- * its own (kick/notes.c).
- *
- * Failure modes: those of redlock_query_holder(). The key of a name of more than 1005
- * bytes is longer than a resource may be (REDLOCK_ERR_INVALID): as if there were no notes. */
-
-struct rl_kick_look;
-typedef void (*rl_kick_look_cb)(struct rl_kick_look *look, void *data);
-
-struct rl_kick_look {
-    rl_kick_look_cb on_done;
-    void *data;
-    int64_t left_ms; /* until the notes end, a day after the last kick; 0: there are none */
-};
-
-/* look lives until on_done. Returns what redlock_query_holder() does. */
-int rl_kick_look_ask(struct rl_kick_look *look, redlock_client *client, redlock_bytes name,
-                     rl_kick_look_cb on_done, void *data);
-
 typedef void (*rl_found_cb)(struct rl_found *found, void *data);
 
 struct rl_found {
@@ -210,14 +190,14 @@ struct rl_found {
     struct rl_line line;
     struct rl_permits permits;
     struct rl_line permits_line;
-    struct rl_kick_look kicks;
+    int64_t kicks_left_ms; /* until the notes of kicks end; 0: there are none, or it is not known */
 };
 
 /* What is asked for besides who holds and who reads it. */
 struct rl_found_parts {
     bool line;    /* who waits for the lock */
     bool permits; /* who has permits, and who waits for them */
-    bool kicks;   /* whether there are notes of kicks */
+    bool kicks;   /* whether there are notes of kicks: by a script on each node */
 };
 
 /* found and key live until on_done, which runs once, and never inside of this. */

@@ -81,7 +81,7 @@ static void report_kick(struct rl_session *session, const struct rl_report *repo
     for (size_t i = 0; is_parsed && i < keys.count; i++) {
         if (rl_ask_key(session, &found, keys.items[i], (struct rl_found_parts){.kicks = true}) ==
                 0 &&
-            found.kicks.left_ms > 0) {
+            found.kicks_left_ms > 0) {
             rl_kick_notes_read(session->args, keys.items[i], &notes);
         }
         for (size_t j = 0; j < notes.n; j++) { /* the newest first */

@@ -240,7 +240,7 @@ static void print_json(const struct rl_found *found, const struct rl_kick_notes 
 
 static int show(struct rl_session *session, struct rl_found *found, bool is_first) {
     struct rl_kick_notes kicks = {0};
-    if (found->kicks.left_ms > 0) {
+    if (found->kicks_left_ms > 0) {
         rl_kick_notes_read(session->args, found->look.key, &kicks);
     }
     if (session->args->json) {

@@ -32,120 +32,12 @@
 #include "token.h"
 #include "watch/room.h"
 
-#define SAME_MS 100 /* two looks at one end */
-
-/* Whether a former holder was kicked: looks for new notes of its key.
- *
- * Happy path: look_for_kicks() looks at the key of the notes to learn whether there are any and
- * since when; only if there is a new one are they read (kick/notes.c), on a thread of libuv's, and
- * each new one is an event.
- *
- * Failure modes: the nodes do not answer, or forbid it: no event. Notes from before the watch are
- * not reported. */
-struct kicks {
-    struct rl_session *session;
-    const struct rl_watch_report *report;
-    struct rl_kick_look look;
-    struct rl_kick_notes known;
-    int64_t end_ms; /* of the notes that are known, by the loop's clock */
-    bool has_begun; /* the notes from before the watch are known */
-    bool is_busy, is_wanted, is_closed;
-};
-
-/* What the worker thread uses; it shares nothing with the loop's thread. */
-struct reading {
-    uv_work_t work;
-    struct kicks *kicks;
-    struct rl_args args;
-    struct rl_kick_notes found;
-};
-
-static void read_notes(uv_work_t *work) {
-    struct reading *reading = work->data;
-    rl_kick_notes_read(&reading->args, reading->kicks->report->key, &reading->found);
-}
-
-static bool is_known(const struct rl_kick_notes *known, const struct rl_kick_note *note) {
-    for (size_t i = 0; i < known->n; i++) {
-        if (memcmp(&known->notes[i], note, sizeof *note) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void look_for_kicks(struct kicks *kicks);
-
-static void go_on(struct kicks *kicks) {
-    kicks->is_busy = false;
-    kicks->has_begun = true;
-    if (kicks->is_wanted) {
-        kicks->is_wanted = false;
-        look_for_kicks(kicks);
-    }
-}
-
-static void on_read(uv_work_t *work, int status) {
-    struct reading *reading = work->data;
-    struct kicks *kicks = reading->kicks;
-    const bool tells = status == 0 && kicks->has_begun && !kicks->is_closed;
-    for (size_t i = reading->found.n; tells && i > 0; i--) { /* the oldest first */
-        const struct rl_kick_note *note = &reading->found.notes[i - 1];
-        if (!is_known(&kicks->known, note)) {
-            rl_watch_report_kicked(kicks->report, note);
-        }
-    }
-    if (status == 0 && reading->found.n > 0) {
-        kicks->known = reading->found;
-    }
-    explicit_bzero(reading, sizeof *reading); /* with a password */
-    free(reading);
-    go_on(kicks);
-}
-
-static void on_looked(struct rl_kick_look *look, void *data) {
-    struct kicks *kicks = data;
-    const int64_t end_ms = (int64_t)uv_now(&kicks->session->loop) + look->left_ms;
-    assert(kicks->is_busy);
-    if (kicks->is_closed || look->left_ms <= 0 || end_ms <= kicks->end_ms + SAME_MS) {
-        go_on(kicks);
-        return;
-    }
-    struct reading *reading = rl_must_alloc(1, sizeof *reading);
-    kicks->end_ms = end_ms;
-    reading->kicks = kicks;
-    reading->work.data = reading;
-    reading->args = *kicks->session->args;
-    if (uv_queue_work(&kicks->session->loop, &reading->work, read_notes, on_read) != 0) {
-        on_read(&reading->work, UV_ENOMEM);
-    }
-}
-
-static void look_for_kicks(struct kicks *kicks) {
-    if (kicks->is_busy || kicks->is_closed) {
-        kicks->is_wanted = true;
-        return;
-    }
-    kicks->is_busy = rl_kick_look_ask(&kicks->look, kicks->session->client, kicks->report->key,
-                                      on_looked, kicks) == 0;
-}
-
-static void open_kicks(struct kicks *kicks, struct rl_session *session,
-                       const struct rl_watch_report *report) {
-    *kicks = (struct kicks){.session = session, .report = report};
-    look_for_kicks(kicks);
-}
-
-/* No more events. A pending query ends before the session is closed. */
-static void close_kicks(struct kicks *kicks) {
-    kicks->is_closed = true;
-}
-
 #define UNSETTLED_MS 50 /* until a lock that changes hands is looked at again */
 #define UNSETTLED_MAX 8 /* this many times; then it is shown as it is */
 #define MISSING_MAX 1   /* the same if an entry of a list is missing, see rl_snapshot_lacks() */
 #define PERMITS_EVERY 16
 #define NODES_MS 200
+#define SAME_MS 100 /* two looks at one end */
 
 struct watch;
 
@@ -155,14 +47,18 @@ struct watched {
     struct rl_watch_report report;
     uv_timer_t timer;
     struct rl_found found;
-    struct rl_snapshot seen; /* what was last reported */
-    struct kicks kicks;
+    struct rl_snapshot seen;    /* what was last reported */
+    struct rl_kick_notes kicks; /* those that are known */
+    int64_t kicks_end_ms;       /* when they end, by the loop's clock */
     uint64_t looked_ms;
     unsigned looks;
     int unsettled; /* looks, one after the other */
     bool is_looking;
     bool is_known, was_said; /* of what there is; once at least */
     bool is_semaphore;
+    bool wants_kicks;                 /* the next look asks for them */
+    bool asks_for_kicks, reads_kicks; /* this look does; they are being read */
+    bool knows_kicks;                 /* those from before the watch */
 };
 
 struct watch {
@@ -173,6 +69,7 @@ struct watch {
     uv_timer_t timer; /* nodes, and whether the output is read */
     int states[REDLOCK_NODES_MAX];
     int exit_status;
+    bool is_over;
 };
 
 /* -- The end -- */
@@ -222,6 +119,78 @@ static void on_tick(uv_timer_t *timer) {
     check_output(timer->data);
 }
 
+/* -- Kicks -- */
+
+/* Whether a former holder was kicked.
+ *
+ * Happy path: the look after a holder has gone asks for the key of the notes as well, to learn
+ * whether there are any and since when; only if there is a new one are they read (kick/notes.c), on
+ * a thread of libuv's, and each new one is an event.
+ *
+ * Failure modes: the nodes do not answer, or forbid it: no event. Notes from before the watch are
+ * not reported. */
+
+/* What the worker thread uses; it shares nothing with the loop's thread. */
+struct reading {
+    uv_work_t work;
+    struct watched *watched;
+    struct rl_args args;
+    struct rl_kick_notes found;
+};
+
+static void read_notes(uv_work_t *work) {
+    struct reading *reading = work->data;
+    rl_kick_notes_read(&reading->args, reading->watched->report.key, &reading->found);
+}
+
+static bool is_known(const struct rl_kick_notes *known, const struct rl_kick_note *note) {
+    for (size_t i = 0; i < known->n; i++) {
+        if (memcmp(&known->notes[i], note, sizeof *note) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void on_read(uv_work_t *work, int status) {
+    struct reading *reading = work->data;
+    struct watched *watched = reading->watched;
+    const bool tells = status == 0 && watched->knows_kicks && !watched->watch->is_over;
+    for (size_t i = reading->found.n; tells && i > 0; i--) { /* the oldest first */
+        const struct rl_kick_note *note = &reading->found.notes[i - 1];
+        if (!is_known(&watched->kicks, note)) {
+            rl_watch_report_kicked(&watched->report, note);
+        }
+    }
+    if (status == 0 && reading->found.n > 0) {
+        watched->kicks = reading->found;
+    }
+    watched->reads_kicks = false;
+    watched->knows_kicks = true;
+    explicit_bzero(reading, sizeof *reading); /* with a password */
+    free(reading);
+}
+
+static void take_kicks(struct watched *watched) {
+    struct rl_session *session = &watched->watch->session;
+    const int64_t left_ms = watched->found.kicks_left_ms;
+    const int64_t end_ms = (int64_t)uv_now(&session->loop) + left_ms;
+    watched->wants_kicks = false;
+    if (left_ms <= 0 || end_ms <= watched->kicks_end_ms + SAME_MS) {
+        watched->knows_kicks = true;
+        return;
+    }
+    struct reading *reading = rl_must_alloc(1, sizeof *reading);
+    watched->kicks_end_ms = end_ms;
+    watched->reads_kicks = true;
+    reading->watched = watched;
+    reading->work.data = reading;
+    reading->args = *session->args;
+    if (uv_queue_work(&session->loop, &reading->work, read_notes, on_read) != 0) {
+        on_read(&reading->work, UV_ENOMEM);
+    }
+}
+
 /* -- One key -- */
 
 static void on_timer(uv_timer_t *timer);
@@ -234,7 +203,7 @@ static void on_change(const struct rl_change *change, void *data) {
     struct watched *watched = data;
     rl_watch_report_change(&watched->report, change);
     if (change->type == RL_CHANGE_RELEASED || change->type == RL_CHANGE_HANDED_OVER) {
-        look_for_kicks(&watched->kicks);
+        watched->wants_kicks = true;
     }
 }
 
@@ -299,17 +268,22 @@ static void on_found(struct rl_found *found, void *data) {
     if (found->status != 0 && found->status != REDLOCK_ERR_NO_QUORUM) {
         return; /* it is being closed */
     }
+    if (watched->asks_for_kicks) {
+        take_kicks(watched);
+    }
     const uint64_t ms = take(watched);
     check_output(watched->watch);
-    look_in(watched, ms);
+    look_in(watched, watched->wants_kicks && ms > UNSETTLED_MS ? UNSETTLED_MS : ms);
 }
 
 static void on_timer(uv_timer_t *timer) {
     struct watched *watched = timer->data;
     struct rl_session *session = &watched->watch->session;
     const bool looks_for_permits = watched->looks++ % PERMITS_EVERY == 0;
+    watched->asks_for_kicks = watched->wants_kicks && !watched->reads_kicks;
     const struct rl_found_parts parts = {.line = true,
-                                         .permits = watched->is_semaphore || looks_for_permits};
+                                         .permits = watched->is_semaphore || looks_for_permits,
+                                         .kicks = watched->asks_for_kicks};
     const int status = rl_found_ask(&watched->found, session->client, watched->report.key, parts,
                                     on_found, watched);
     watched->is_looking = status == 0;
@@ -347,7 +321,7 @@ static void begin(struct watch *watch) {
             watched->watch = watch;
             watched->report =
                 (struct rl_watch_report){.args = session->args, .key = watch->words[i].items[j]};
-            open_kicks(&watched->kicks, session, &watched->report);
+            watched->wants_kicks = true;
             uv_timer_init(&session->loop, &watched->timer);
             watched->timer.data = watched;
             watched->looked_ms = uv_now(&session->loop);
@@ -360,10 +334,10 @@ static void begin(struct watch *watch) {
 /* Pending queries end with the client, before their memory is freed. */
 static void end(struct watch *watch) {
     struct rl_session *session = &watch->session;
+    watch->is_over = true;
     uv_close((uv_handle_t *)&watch->timer, NULL);
     for (size_t i = 0; i < watch->n; i++) {
         uv_close((uv_handle_t *)&watch->items[i].timer, NULL);
-        close_kicks(&watch->items[i].kicks);
     }
     rl_session_close(session);
 }
