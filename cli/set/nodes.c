@@ -114,7 +114,8 @@ int rl_set_add(struct rl_set *set, const char *given) {
 
 int rl_set_open(struct rl_set *set, const struct rl_args *args) {
     int status = 0;
-    *set = (struct rl_set){.args = args};
+    assert(set->n == 0); /* the rest is zero, and megabytes */
+    set->args = args;
     signal(SIGPIPE, SIG_IGN); /* as rl_wires_open() */
     for (size_t i = 0; i < args->nodes.n && status == 0; i++) {
         status = rl_set_add(set, args->nodes.items[i]);

@@ -46,7 +46,8 @@ struct rl_set {
 int rl_set_url(const struct rl_set *set, const char *text, const char *from,
                char url[RL_CONFIG_URL_MAX + 1]);
 
-/* With the nodes of the command line. Returns 0 or an exit status; rl_set_close() in any case. */
+/* set: zero. With the nodes of the command line. Returns 0 or an exit status; rl_set_close() in any
+ * case. */
 int rl_set_open(struct rl_set *set, const struct rl_args *args);
 void rl_set_close(struct rl_set *set);
 
