@@ -57,7 +57,9 @@ need_server() {
 # thread has ended: until then it has its port.
 running() {
     kill -s 0 "$1" 2>/dev/null || return 1
-    grep -q '^State:[[:space:]]*[ZX]' "/proc/$1/status" 2>/dev/null || return 0
+    # "PID (NAME) STATE ...": nodes are looked at often, and this starts no program
+    read -r running_stat 2>/dev/null <"/proc/$1/stat" || return 1
+    case ${running_stat##*) } in Z* | X*) ;; *) return 0 ;; esac
     set -- "/proc/$1/task/"*
     [ $# -gt 1 ]
 }
@@ -65,7 +67,7 @@ running() {
 # alive FOLDER: is the recorded pid still this node's server?
 alive() {
     [ -s "$1/pid" ] || return 1
-    alive_pid=$(cat "$1/pid")
+    read -r alive_pid <"$1/pid"
     case $alive_pid in '' | *[!0-9]*) return 1 ;; esac
     [ "$(readlink "/proc/$alive_pid/cwd" 2>/dev/null)" = "$1" ] && running "$alive_pid"
 }
@@ -76,18 +78,19 @@ signal() {
     kill -s "$2" "$alive_pid" 2>/dev/null
 }
 
-# answers FOLDER: does this very process, and no other server, answer on the node's port?
+# answers FOLDER: does this very process, and no other server, answer on the node's port? It is asked
+# when its log says so, or a second has passed: asking takes three programs.
 answers() {
     alive "$1" || return 1
-    answers_port=$(cat "$1/port")
+    read -r answers_port <"$1/port"
     timeout 2 "$cli" -h 127.0.0.1 -p "$answers_port" info server 2>/dev/null </dev/null |
-        tr -d '\r' | grep -qx "process_id:$alive_pid"
+        grep -qx "process_id:$alive_pid.\{0,1\}" # a carriage return
 }
 
 random_port() {
     # 10000 to 29999: above the well-known ports, below Linux's ephemeral ones (32768 and up), so
     # that no outgoing connection takes the port of a node that is down for a while.
-    od -An -N2 -tu2 /dev/urandom | awk '{ print 10000 + $1 % 20000 }'
+    echo $((10000 + $(od -An -N2 -tu2 /dev/urandom) % 20000))
 }
 
 # write_conf FOLDER AOF TLS: the configuration first, for a folder with one is cleaned up
@@ -150,8 +153,9 @@ launch() {
 # await FOLDER: 0 it answers, 1 it ended
 await() {
     await_left=$((start_timeout_s * 20))
-    until answers "$1"; do
-        running "$(cat "$1/pid")" || return 1
+    read -r await_pid <"$1/pid"
+    until { grep -qi 'ready to accept connections' "$1/redis.log" || [ $((await_left % 20)) -eq 0 ]; } && answers "$1"; do
+        running "$await_pid" || return 1
         grep -q 'Address already in use' "$1/redis.log" && return 1
         await_left=$((await_left - 1))
         [ "$await_left" -gt 0 ] || {
