@@ -84,11 +84,11 @@ each_node() {
 }
 
 await() {
-    await_left=1200
+    await_left=600
     until "$@" >/dev/null 2>&1; do
         await_left=$((await_left - 1))
         [ "$await_left" -gt 0 ] || return 1
-        sleep 0.05
+        sleep 0.1
     done
 }
 
@@ -120,11 +120,11 @@ ms() { echo $(($(date +%s%N) / 1000000)); }
 # What the machine keeps from running is not in time, whoever is kept: the one who is to act, or this
 # shell, which is to see it. Another process, which does nothing but look at the clock, tells that; then
 # the scene proves nothing, and is played again. The time is that of SCENE, or what it sets $ended to.
-held_up_ms=100 # a quiet machine is late by a tenth of that
+held_up_ms=100 # a quiet machine is late by half of that
 in_time() {
     in_time_left=10
     while :; do
-        while date +%s%N && sleep 0.02; do :; done >"$scratch/clock" 2>/dev/null &
+        while read -r in_time_up _ </proc/uptime && echo "$in_time_up" && sleep 0.04; do :; done >"$scratch/clock" 2>/dev/null &
         in_time_clock=$!
         left="$left $in_time_clock"
         ended=''
@@ -136,7 +136,7 @@ in_time() {
         wait "$in_time_clock" 2>/dev/null
         [ -z "${3-}" ] || "$3"
         [ "$in_time_took" -gt "$1" ] || break
-        in_time_gap=$(awk 'NR > 1 && ($1 - last) / 1e6 > gap { gap = ($1 - last) / 1e6 }
+        in_time_gap=$(awk 'NR > 1 && 1e3 * ($1 - last) > gap { gap = 1e3 * ($1 - last) }
             { last = $1 } END { printf "%d", gap }' "$scratch/clock")
         echo "# $in_time_took ms of at most $1; the machine stood still for $in_time_gap ms"
         in_time_left=$((in_time_left - 1))

@@ -22,7 +22,7 @@ begin() {
     # shellcheck disable=SC2016
     "$redlock" run --holder "$begin_name" "$@" k -- \
         sh -c 'echo "$REDLOCK_SLOT" >"$0.new"; mv "$0.new" "$0.slot"
-            while [ -e "$0" ]; do sleep 0.02; done' "$scratch/$begin_name" 2>"$err.$begin_name" &
+            while [ -e "$0" ]; do sleep 0.1; done' "$scratch/$begin_name" 2>"$err.$begin_name" &
     pid=$!
     left="$left $pid"
     eval "${begin_name}_pid=$pid"

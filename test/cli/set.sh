@@ -62,7 +62,7 @@ for i in load overlaps failures grants loads; do : >"$scratch/$i"; done
 loops=''
 load() {
     while [ -e "$scratch/load" ]; do
-        sleep 0.4 # leaves the processors to those who are looked at
+        sleep 0.6 # leaves the processors to those who are looked at
         "$redlock" run -q --ttl "${load_ttl:-1800ms}" --max-ttl "${make_ttl:-2s}" --wait 20s "$1" "$2" -- sh "$scratch/inside" "$2" || { echo "$2: status $?" >>"$scratch/failures"; break; }
     done
 }

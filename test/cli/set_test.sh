@@ -124,7 +124,7 @@ result '... and does nothing' $?
 
 # -- Under load --
 
-begin_load -q shared shared shared
+begin_load -q shared shared
 begin_load --fence shared
 "$redlock" run --ttl 1800ms --max-ttl 2s held -- sh -c 'exec sleep 1000' 2>"$err.held" &
 held=$!
@@ -194,8 +194,9 @@ answer() {
     answer_word=$1
     shift
     : >"$scratch/screen"
-    (await grep -q 'y/N' "$scratch/screen" && printf '%s\n' "$answer_word" && sleep 4) |
-        script -qefc "$redlock set $*" "$scratch/screen" >/dev/null 2>&1
+    rm -f "$scratch/answered"
+    (await grep -q 'y/N' "$scratch/screen" && printf '%s\n' "$answer_word" && await [ -e "$scratch/answered" ]) |
+        script -qefc "$redlock set $*; status=\$?; : >'$scratch/answered'; exit \$status" "$scratch/screen" >/dev/null 2>&1
 }
 reset
 use 1 2 3

@@ -16,7 +16,7 @@ begin() {
     : >"$scratch/$begin_name"
     # shellcheck disable=SC2016
     "$redlock" run --holder "$begin_name" "$@" k -- \
-        sh -c 'echo "$1" >>"$2"; while [ -e "$0" ]; do sleep 0.02; done' "$scratch/$begin_name" \
+        sh -c 'echo "$1" >>"$2"; while [ -e "$0" ]; do sleep 0.1; done' "$scratch/$begin_name" \
         "$begin_name" "$served" 2>"$err.$begin_name" &
     pid=$!
     left="$left $pid"
