@@ -41,8 +41,7 @@ struct run {
     struct rl_work work;
     redlock_lock *lock;                         /* that is held, or was tried last */
     redlock_lock *locks[REDLOCK_RESOURCES_MAX]; /* with --any more than one */
-    const char *keys[REDLOCK_RESOURCES_MAX];    /* of each lock */
-    char *keys_text;                            /* what they point into; owned */
+    char *keys[REDLOCK_RESOURCES_MAX];          /* of each lock, as they were typed; owned */
     size_t n;
     char holder[RL_HOLDER_TEXT_MAX];
     uint64_t acquired_ns;
@@ -273,38 +272,19 @@ static int rounds(struct run *run) {
     return exit_status;
 }
 
-/* Cuts "KEY[,KEY...]" at its commas, see token.h. */
-static void split_keys(struct run *run, const char *text) {
-    run->keys_text = rl_must_print("%s", text);
-    run->keys[run->n++] = run->keys_text;
-    for (char *at = run->keys_text; *at != '\0' && run->n < REDLOCK_RESOURCES_MAX; at++) {
-        if (*at == '\\' && (at[1] == ',' || at[1] == '\\')) {
-            at++;
-        } else if (*at == ',') {
-            *at = '\0';
-            run->keys[run->n++] = at + 1;
-        }
-    }
-}
-
 /* Returns 0 or an exit status. */
 static int make_locks(struct run *run) {
-    struct rl_keys checked;
-    const char *keys = run->args->words[0];
-    if (!run->args->any) {
-        run->keys[run->n++] = keys;
-        return rl_session_lock(&run->session, keys, run->holder, &run->locks[0]);
-    }
-    const char *why = rl_keys_parse(&checked, keys);
-    rl_keys_free(&checked);
-    if (why != NULL) {
-        return rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
-    }
-    int status = 0;
-    split_keys(run, keys);
+    struct rl_keys keys;
+    const char *text = run->args->words[0], *why = rl_keys_parse(&keys, text);
+    int status = why != NULL ? rl_fail(RL_EXIT_USAGE, "KEY: %s", why) : 0;
+    run->n = run->args->any ? keys.count : 1;
     for (size_t i = 0; i < run->n && status == 0; i++) {
+        const int length = run->args->any ? keys.typed_lengths[i] : (int)strlen(text);
+        run->keys[i] = rl_must_print("%.*s", length, text);
+        text += run->args->any ? length + 1 : 0;
         status = rl_session_lock(&run->session, run->keys[i], run->holder, &run->locks[i]);
     }
+    rl_keys_free(&keys);
     return status;
 }
 
@@ -336,7 +316,9 @@ int rl_cmd_run(struct rl_args *args) {
         uv_close((uv_handle_t *)&run->prepare, NULL);
         rl_session_close(&run->session);
     }
-    free(run->keys_text);
+    for (size_t i = 0; i < run->n; i++) {
+        free(run->keys[i]);
+    }
     free(run);
     return status;
 }

@@ -356,12 +356,11 @@ static int refuse_lock(int status, const char *error) {
 
 int rl_session_lock(struct rl_session *session, const char *keys_text, const char *holder,
                     redlock_lock **lock) {
-    struct rl_keys keys = {.items = {{keys_text, strlen(keys_text)}}, .count = 1};
+    struct rl_keys keys;
     char error[REDLOCK_MESSAGE_MAX] = "";
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
-    const bool is_name = session->args->command == RL_CMD_ELECT;
     int exit_status = 0;
-    const char *why = is_name ? NULL : rl_keys_parse(&keys, keys_text);
+    const char *why = rl_keys_of(&keys, session->args, keys_text);
     *lock = NULL;
     if (why != NULL) {
         exit_status = rl_fail(RL_EXIT_USAGE, "KEY: %s", why);

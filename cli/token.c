@@ -87,7 +87,7 @@ const char *rl_token_show_permits(const int32_t *slots, size_t n, const char *di
     return out;
 }
 
-static const char *end_key(struct rl_keys *keys, char *begin, const char *end) {
+static const char *end_key(struct rl_keys *keys, char *begin, const char *end, long typed) {
     size_t length = (size_t)(end - begin);
     if (length == 0) {
         return "a key is empty (an unset variable?)";
@@ -103,6 +103,7 @@ static const char *end_key(struct rl_keys *keys, char *begin, const char *end) {
             return "a key is named twice";
         }
     }
+    keys->typed_lengths[keys->count] = (int)typed;
     keys->items[keys->count++] = (redlock_bytes){begin, length};
     return NULL;
 }
@@ -112,10 +113,11 @@ const char *rl_keys_parse(struct rl_keys *keys, const char *text) {
     static_assert(REDLOCK_RESOURCE_MAX == 1024, "the sentence names the limit");
     *keys = (struct rl_keys){.text = rl_must_print("%s", text)};
     char *begin = keys->text, *out = begin;
-    const char *why = NULL;
+    const char *why = NULL, *typed = text;
     for (const char *in = text; why == NULL; in++) {
         if (*in == '\0' || *in == ',') {
-            why = end_key(keys, begin, out);
+            why = end_key(keys, begin, out, in - typed);
+            typed = in + 1;
             begin = out;
             if (*in == '\0') {
                 break;
@@ -128,6 +130,14 @@ const char *rl_keys_parse(struct rl_keys *keys, const char *text) {
     }
     assert(why != NULL || keys->count > 0);
     return why;
+}
+
+const char *rl_keys_of(struct rl_keys *keys, const struct rl_args *args, const char *text) {
+    if (args->command != RL_CMD_ELECT) {
+        return rl_keys_parse(keys, text);
+    }
+    *keys = (struct rl_keys){.items = {{text, strlen(text)}}, .count = 1};
+    return NULL;
 }
 
 void rl_keys_free(struct rl_keys *keys) {

@@ -7,6 +7,7 @@
 #ifndef RL_CLI_TOKEN_H
 #define RL_CLI_TOKEN_H
 
+#include "args.h"
 #include "redlock/redlock.h"
 
 #define RL_HOLDER_TEXT_MAX (REDLOCK_HOLDER_MAX + 1)
@@ -34,11 +35,14 @@ const char *rl_token_show_permits(const int32_t *slots, size_t n, const char *di
 struct rl_keys {
     char *text; /* what items point into */
     redlock_bytes items[REDLOCK_RESOURCES_MAX];
+    int typed_lengths[REDLOCK_RESOURCES_MAX]; /* of each, with its backslashes */
     size_t count;
 };
 
 /* Returns NULL, or why not: a clause. rl_keys_free() in any case. */
 const char *rl_keys_parse(struct rl_keys *keys, const char *text);
+/* The same for the word of any command: of an election it is one name. */
+const char *rl_keys_of(struct rl_keys *keys, const struct rl_args *args, const char *text);
 void rl_keys_free(struct rl_keys *keys);
 
 #endif

@@ -239,7 +239,6 @@ void rl_waiting_close(struct rl_waiting *waiting) {
 }
 
 void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const char *keys) {
-    const bool is_name = waiting->args->command == RL_CMD_ELECT;
     if (waiting->args->quiet || waiting->is_waiting) {
         return;
     }
@@ -251,13 +250,10 @@ void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const 
     look_at_nodes(waiting, false);
     uv_update_time(waiting->timer.loop);
     waiting->began_ms = uv_now(waiting->timer.loop);
-    if (is_name) {
-        waiting->keys.items[0] = (redlock_bytes){keys, strlen(keys)};
-        waiting->keys.count = 1;
-    } else if (waiting->keys.text == NULL && rl_keys_parse(&waiting->keys, keys) != NULL) {
+    if (waiting->keys.count == 0 && rl_keys_of(&waiting->keys, waiting->args, keys) != NULL) {
         rl_keys_free(&waiting->keys); /* the acquire says why */
     }
-    if (waiting->keys.count > 0 && !is_name) {
+    if (waiting->keys.text != NULL) { /* an election says itself who leads */
         waiting->at = 0;
         uv_timer_start(&waiting->timer, on_timer, FIRST_MS, 0);
         if (waiting->is_line && !rl_signals_is_ignored(SIGTSTP)) {
