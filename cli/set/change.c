@@ -332,10 +332,9 @@ static int decide(struct change *c) {
 
 /* -- Nodes that have forgotten -- */
 
-/* Of these nodes, those that have no text and are not to have one yet, since they may have lost
- * locks with it. After FLUSHALL a node is the same server as before, so a client that connects
- * later counts its votes as soon as it has a text again. They get it when every lock that they may
- * have forgotten is over. *ms: how long that takes. */
+/* Of these nodes, those that have no text and may have lost locks with it. After FLUSHALL a node is
+ * the same server as before, so a later client counts its votes as soon as it has a text again: it
+ * gets one when every lock that it may have forgotten is over. *ms: how long that takes. */
 static rl_mask forgetful(struct change *c, rl_mask which, int64_t *ms) {
     rl_mask empty = 0;
     for (uint32_t i = 0; i < c->set->n; i++) {
