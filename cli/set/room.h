@@ -171,7 +171,7 @@ int rl_set_goal_settle(const struct rl_set *set, const struct rl_config *now,
 /* The index of the set of this name in a stable configuration; or how many there are. */
 uint32_t rl_set_goal_at(const struct rl_config *now, const char *name);
 
-/* -- change.c -- */
+/* -- joint.c -- */
 
 enum rl_change_end { RL_CHANGE_DONE, RL_CHANGE_BACK };
 
@@ -182,8 +182,18 @@ void rl_change_joint(struct rl_config *joint, const struct rl_config *now,
 /* Whether it changes nothing. */
 bool rl_change_is_none(const struct rl_config *joint);
 
+/* The text that ends it. */
+void rl_change_stable(struct rl_config *stable, const struct rl_config *joint,
+                      enum rl_change_end end);
+
+/* How it has ended, by a later text. False: that is another change's. */
+bool rl_change_is_end(const struct rl_config *later, const struct rl_config *joint,
+                      enum rl_change_end *end);
+
 /* How long it waits, in ms. */
 int64_t rl_change_wait_ms(const struct rl_config *joint);
+
+/* -- change.c -- */
 
 /* All steps, towards *end, which becomes the one that was decided. Returns 0 or an exit status. */
 int rl_change_run(struct rl_set *set, struct rl_steps *steps, const struct rl_config *joint,
