@@ -136,27 +136,23 @@ static void one_holds_when_a_node_is_flushed(void **state) {
 
 /* -- When a quarantine begins and ends -- */
 
-static void distrusts_another_replication_id(void **state) {
-    struct live *live = *state;
+static void distrusts_after(struct live *live, bool swaps, int reason) {
     live->guard = REDLOCK_GUARD_OBSERVED;
     start(live, 3, TTL_MS, NULL);
-    live_tell(live, 0, "DEBUG CHANGE-REPL-ID");
+    live_tell(live, 0, swaps ? "SWAPDB 0 1" : "DEBUG CHANGE-REPL-ID");
     cut(live, 0);
     LIVE_UNTIL(live, live_up(live->client) == 3);
-    check_waits(live, 0, REDLOCK_ERR_NODE_REPLICATION_CHANGED);
+    check_waits(live, 0, reason);
     live_end(live);
+}
+
+static void distrusts_another_replication_id(void **state) {
+    distrusts_after(*state, false, REDLOCK_ERR_NODE_REPLICATION_CHANGED);
 }
 
 /* Servers push nothing of this, but they count it. */
 static void distrusts_another_database(void **state) {
-    struct live *live = *state;
-    live->guard = REDLOCK_GUARD_OBSERVED;
-    start(live, 3, TTL_MS, NULL);
-    live_tell(live, 0, "SWAPDB 0 1");
-    cut(live, 0);
-    LIVE_UNTIL(live, live_up(live->client) == 3);
-    check_waits(live, 0, REDLOCK_ERR_NODE_FLUSHED);
-    live_end(live);
+    distrusts_after(*state, true, REDLOCK_ERR_NODE_FLUSHED);
 }
 
 /* It became a replica while it was connected, and said so to a SET: when it is a primary again it
