@@ -314,6 +314,9 @@ static void greeting(struct random_commands *random, struct bytes *wire) {
     struct rl_handshake_options options = {chance(random, 50) ? "redlock" : NULL, true};
     char text[RL_COMMAND_WIRE_MAX];
     enum rl_step step = pick(random, RL_STEPS);
+    if (step == RL_STEP_RESP3 || step == RL_STEP_TRACK || step == RL_STEP_STATS) {
+        step = RL_STEP_INFO; /* the server in memory has none of these */
+    }
     if (random->is_plain && step == RL_STEP_AUTH) {
         return;
     }
