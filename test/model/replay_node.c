@@ -176,8 +176,9 @@ static bool is_script_of(enum rl_command_kind kind, const char *sha1) {
     return rl_command_is_script(kind) && strncmp(rl_command_script_sha1(kind), sha1, 40) == 0;
 }
 
-/* Nothing has run. Where the script is not known, the client sends it again, whole. The token is
- * the first argument; of several locks it is each fourth. */
+/* Nothing has run. Where the script is not known, the client sends it again, whole; of a refused
+ * batch it sends each extension alone. The token is the first argument; of several locks it is each
+ * fourth. */
 static void refused(const struct sim_conn *conn, const struct server_ran *ran) {
     const struct resp_command *command = ran->command;
     const char *sha1 = ran->reply[0] == '-' ? script_of(command) : NULL;
@@ -197,7 +198,7 @@ static void refused(const struct sim_conn *conn, const struct server_ran *ran) {
                                         : !is_script_of((enum rl_command_kind)one->kind, sha1)))) {
             one = one->next;
         }
-        if (one != NULL && is_unknown) {
+        if (one != NULL && (is_unknown || is_many)) {
             one->is_refused = true;
         } else if (one != NULL) {
             one->conn = UINT32_MAX; /* nothing comes of it */
