@@ -7,10 +7,14 @@
 
 static_assert(RL_CHANNEL_MAX <= UINT16_MAX, "a channel's length fits");
 
-#if HIREDIS_MAJOR >= 1
+#if RL_HAS_RESP3
 typedef size_t array_length;
 #else
 typedef int array_length;
+/* hiredis 0.14 makes no task of these types. */
+#define REDIS_REPLY_MAP 9
+#define REDIS_REPLY_PUSH 12
+#define REDIS_REPLY_VERB 14
 #endif
 
 #define FLUSH_WORD "invalidate" /* of the push, whose second element is null then */
@@ -68,11 +72,10 @@ static void *received_string(const struct rl_reply_slot *slot, int at, const cha
 
 /* -- RESP3 -- */
 
-#if RL_HAS_RESP3
 #define HELLO_DEPTH 6 /* of a value in HELLO's answer, which lists modules with their arguments */
 
 /* The answer to HELLO, and the push that tells a client to forget all keys. */
-static void *resp3_root(const redisReadTask *task, size_t count) {
+static void *resp3_root(const redisReadTask *task, array_length count) {
     struct rl_reply_slot *slot = task->privdata;
     const bool is_hello = slot->due.hello && *slot->waiting > 0 && task->type == REDIS_REPLY_MAP;
     const bool is_push = slot->is_resp3 && task->type == REDIS_REPLY_PUSH && count == 2;
@@ -110,27 +113,6 @@ static bool is_resp3_nil(const redisReadTask *task) {
     const struct rl_reply_slot *slot = task->privdata;
     return slot->is_resp3 && task->type == REDIS_REPLY_NIL;
 }
-#else
-static void *resp3_root(const redisReadTask *task, array_length count) {
-    (void)task, (void)count;
-    return NULL;
-}
-
-static bool is_resp3_part(const redisReadTask *task, bool fits_push) {
-    (void)task, (void)fits_push;
-    return false;
-}
-
-static bool is_resp3_info(const redisReadTask *task, size_t length) {
-    (void)task, (void)length;
-    return false;
-}
-
-static bool is_resp3_nil(const redisReadTask *task) {
-    (void)task;
-    return false;
-}
-#endif
 
 /* -- What hiredis calls -- */
 
@@ -213,7 +195,7 @@ static void *guard_nil(const redisReadTask *task) {
     return is_answer ? guard_slot(task, REDIS_REPLY_NIL) : NULL;
 }
 
-#if HIREDIS_MAJOR >= 1
+#if RL_HAS_RESP3
 static void *guard_double(const redisReadTask *task, double number, char *text, size_t length) {
     (void)number, (void)text, (void)length;
     return is_resp3_part(task, false) ? task->privdata : NULL;
@@ -234,7 +216,7 @@ static redisReplyObjectFunctions guard = {
     .createArray = guard_array,
     .createInteger = guard_integer,
     .createNil = guard_nil,
-#if HIREDIS_MAJOR >= 1
+#if RL_HAS_RESP3
     .createDouble = guard_double,
     .createBool = guard_bool,
 #endif
