@@ -6,8 +6,14 @@
  *
  * If a node has a native command for it, a release of one key uses that: DELIFEQ (Valkey 9), DELEX
  * (Redis 8.4). It does what the script does at half the cost for the node. An error reply to it
- * says nothing about the key, and the script is sent instead: native.h. Extensions stay scripts:
- * SET with IFEQ shortens a life and is refused when memory is full, PEXPIRE compares no value.
+ * says nothing about the key, and the script is sent instead: native.h.
+ *
+ * Extensions stay scripts, though SET with IFEQ would cost a node less (Redis 8.4, Valkey 8.1). It
+ * sets a life instead of prolonging one. A node that stood still may run it after a later extension
+ * to a longer life, which the client counts on (the simulator's --break extend-shortens). A client
+ * could keep to one ttl, or count less where an extension of its own has gone unanswered; but who
+ * adopts a lock (redlock_adopt()) cannot know what the process before has sent. A full node also
+ * refuses SET, but not PEXPIRE.
  *
  * With several resources each command is one script over all keys. A node sets all of them or none,
  * renews all or none, and that is its one vote, so the core needs no change. Why two locks still
