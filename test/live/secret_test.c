@@ -55,12 +55,15 @@ static void wipe(void *memory, size_t size) {
 static size_t count_in(const unsigned char *bytes, size_t size) {
     size_t count = 0;
     const unsigned char *sought = masked + masked_length - SOUGHT;
-    for (size_t i = 0; i + SOUGHT <= size; i++) {
+    const unsigned char *at = bytes, *end = bytes + size;
+    while (end - at >= SOUGHT &&
+           (at = memchr(at, sought[0] ^ MASK, (size_t)(end - at) - SOUGHT + 1)) != NULL) {
         size_t same = 0;
-        while (same < SOUGHT && (bytes[i + same] ^ MASK) == sought[same]) {
+        while (same < SOUGHT && (at[same] ^ MASK) == sought[same]) {
             same++;
         }
         count += same == SOUGHT;
+        at++;
     }
     return count;
 }
