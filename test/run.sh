@@ -362,7 +362,6 @@ sanitize_leg() {
     fi
     sanitize_cc=$1
     shift
-    at_once=$(($(nproc) + 1)) # a sanitizer makes them compute instead
     leg_part=yes
     find_hiredis1
     leg "sanitize-$sanitize_cc" "$sanitize_cc" \
