@@ -29,14 +29,8 @@ command -v valgrind >/dev/null 2>&1 || {
     exit 2
 }
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-valgrind.XXXXXX") || exit 2
-clean_up() {
-    [ ! -e "$scratch/nodes" ] || sh "$nodes_sh" stop "$scratch/nodes"
-    rm -rf "$scratch"
-}
-trap clean_up EXIT
-trap 'exit 130' HUP INT TERM
-log=$scratch/log
+# shellcheck source=test/scratch.sh
+. "$(dirname "$0")/scratch.sh"
 
 # checked WHAT COMMAND...
 checked() {
@@ -47,10 +41,9 @@ checked() {
     result "$checked_what" $? "$log"
 }
 
-sh "$nodes_sh" start -n 5 --dir "$scratch/nodes" >"$log" 2>&1
-result 'five nodes' $? "$log"
-# shellcheck disable=SC2046
-set -- $(cat "$scratch/nodes/urls")
+some_nodes 5
+# shellcheck disable=SC2086
+set -- $urls
 
 checked 'the story of a lock' "$demo" "$@"
 checked 'the same while a node dies' "$demo" \

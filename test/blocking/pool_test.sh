@@ -9,19 +9,12 @@ set -u
 nodes_sh=$1
 pool=$2
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-pool.XXXXXX") || exit 2
-clean_up() {
-    [ ! -e "$scratch/nodes" ] || sh "$nodes_sh" stop "$scratch/nodes"
-    rm -rf "$scratch"
-}
-trap clean_up EXIT
-trap 'exit 130' HUP INT TERM
-log=$scratch/log
+# shellcheck source=test/scratch.sh
+. "$(dirname "$0")/../scratch.sh"
 
-sh "$nodes_sh" start -n 3 --dir "$scratch/nodes" >"$log" 2>&1
-result 'three nodes' $? "$log"
-# shellcheck disable=SC2046
-set -- $(cat "$scratch/nodes/urls")
+some_nodes 3
+# shellcheck disable=SC2086
+set -- $urls
 
 "$pool" "$@" >"$log" 2>&1 && grep -q '^12 of 12 jobs done here$' "$log"
 result 'alone it does all jobs' $? "$log"

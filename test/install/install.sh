@@ -14,6 +14,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=test/tap.sh
 . "$here/../tap.sh"
 source=$1
+nodes_sh=$source/cluster/nodes.sh
 build=$2
 cc=$3
 version=$4
@@ -21,14 +22,8 @@ soversion=$5
 hiredis_root=$6
 cxx=$7
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-install.XXXXXX") || exit 2
-clean_up() {
-    [ ! -e "$scratch/nodes" ] || sh "$source/cluster/nodes.sh" stop "$scratch/nodes"
-    rm -rf "$scratch"
-}
-trap clean_up EXIT
-trap 'exit 130' HUP INT TERM
-log=$scratch/log
+# shellcheck source=test/scratch.sh
+. "$here/../scratch.sh"
 
 # What the build around this test was configured with is not for the builds below.
 unset DESTDIR CFLAGS LDFLAGS

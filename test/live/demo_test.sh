@@ -11,19 +11,12 @@ demo=$2
 # shellcheck source=cluster/server.sh
 . "$(dirname "$nodes_sh")/server.sh"
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-demo.XXXXXX") || exit 2
-clean_up() {
-    [ ! -e "$scratch/nodes" ] || sh "$nodes_sh" stop "$scratch/nodes"
-    rm -rf "$scratch"
-}
-trap clean_up EXIT
-trap 'exit 130' HUP INT TERM
-log=$scratch/log
+# shellcheck source=test/scratch.sh
+. "$(dirname "$0")/../scratch.sh"
 
-sh "$nodes_sh" start -n 5 --dir "$scratch/nodes" >"$log" 2>&1
-result 'five nodes' $? "$log"
-# shellcheck disable=SC2046
-set -- $(cat "$scratch/nodes/urls")
+some_nodes 5
+# shellcheck disable=SC2086
+set -- $urls
 
 "$demo" "$@" >"$log" 2>&1
 result 'the story' $? "$log"

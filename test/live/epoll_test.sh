@@ -11,16 +11,8 @@ epoll=$2
 # shellcheck source=cluster/server.sh
 . "$(dirname "$nodes_sh")/server.sh"
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-epoll.XXXXXX") || exit 2
-pid=
-clean_up() {
-    [ -z "$pid" ] || kill -s KILL "$pid"
-    [ ! -e "$scratch/nodes" ] || sh "$nodes_sh" stop "$scratch/nodes"
-    rm -rf "$scratch"
-}
-trap clean_up EXIT
-trap 'exit 130' HUP INT TERM
-log=$scratch/log
+# shellcheck source=test/scratch.sh
+. "$(dirname "$0")/../scratch.sh"
 
 # lines PATTERN N: waits until the program has written N of them
 lines() {
@@ -32,10 +24,9 @@ lines() {
     done
 }
 
-sh "$nodes_sh" start -n 3 --dir "$scratch/nodes" >"$log" 2>&1
-result 'three nodes' $? "$log"
-# shellcheck disable=SC2046
-set -- $(cat "$scratch/nodes/urls")
+some_nodes 3
+# shellcheck disable=SC2086
+set -- $urls
 
 begin=$(date +%s)
 "$epoll" "$@" >"$scratch/out" 2>&1 &

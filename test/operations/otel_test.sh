@@ -11,20 +11,10 @@ here=$(dirname "$0")
 nodes_sh=$1
 otel=$2
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-otel.XXXXXX") || exit 2
-pid=
-clean_up() {
-    [ -z "$pid" ] || kill -s KILL "$pid"
-    [ ! -e "$scratch/nodes" ] || sh "$nodes_sh" stop "$scratch/nodes"
-    rm -rf "$scratch"
-}
-trap clean_up EXIT
-trap 'exit 130' HUP INT TERM
-log=$scratch/log
+# shellcheck source=test/scratch.sh
+. "$here/../scratch.sh"
 
-sh "$nodes_sh" start -n 3 --dir "$scratch/nodes" >"$log" 2>&1
-result 'three nodes' $? "$log"
-urls=$(cat "$scratch/nodes/urls")
+some_nodes 3
 
 # shellcheck disable=SC2086
 "$otel" "$scratch/spans" "$scratch/metrics" 8 $urls >"$log" 2>&1
