@@ -1,19 +1,8 @@
 /* See args.h. */
 #include "args.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
-
-#include "exits.h"
-#include "say.h"
-#include "tool/config.h"
-#include "tool/number.h"
 
 #define AT(field) offsetof(struct rl_args, field)
 #define TTL_MAX REDLOCK_TTL_MS_MAX

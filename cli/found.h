@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "redlock/redlock.h"
-#include "redlock/semaphore.h"
 #include "redlock/token.h"
 #include "token.h"
 

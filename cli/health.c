@@ -1,13 +1,11 @@
 /* See health.h. */
 #include "health.h"
 
-#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "redlock/redlock.h"
 #include "tool/number.h"
 
 #define HEALTH_FAILURES_MAX 3

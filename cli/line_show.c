@@ -1,10 +1,8 @@
 /* See line_show.h. */
 #include "line_show.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "say.h"
 #include "tool/utf8.h"

@@ -3,9 +3,7 @@
  * Failure modes: no command or an unknown one: a sentence, and RL_EXIT_USAGE. Output that cannot be
  * written (a full disk, a closed pipe) ends with RL_EXIT_SYSTEM: a script must not take an empty
  * token for a lock. */
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"

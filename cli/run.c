@@ -12,8 +12,6 @@
  * the lock is released when it is gone, and the guard does not depend on this process. */
 #include "commands.h"
 
-#include <assert.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +28,6 @@
 #include "say.h"
 #include "session.h"
 #include "token.h"
-#include "tool/number.h"
-#include "tool/utf8.h"
 #include "work.h"
 
 struct run {

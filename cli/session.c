@@ -2,7 +2,6 @@
 #include "session.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,6 @@
  * RL_EXIT_NO_QUORUM, whatever the answers. The output may be outdated when it is shown. */
 #include "commands.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 

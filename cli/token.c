@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "redlock/semaphore.h"
 #include "say.h"
 
 /* "0,3" before an '@'. False: it is no list of slots. */

@@ -1,13 +1,9 @@
 /* See waiting.h. */
 #include "waiting.h"
 
-#include <assert.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "say.h"
 #include "signals.h"

@@ -2,7 +2,6 @@
 #include "work.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stddef.h>

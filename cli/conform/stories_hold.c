@@ -2,7 +2,6 @@
 #include "conform/room.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #define TTL 8000

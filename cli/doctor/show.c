@@ -14,7 +14,6 @@
 #include "exits.h"
 #include "say.h"
 #include "tool/json.h"
-#include "tool/number.h"
 
 void rl_findings_add(struct rl_findings *findings, const char *check, enum rl_level level, int node,
                      const char *remedy, const char *format, ...) {

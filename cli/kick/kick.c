@@ -32,7 +32,6 @@
  * other nodes, and gets it. Notes, for a day. */
 #include "commands.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

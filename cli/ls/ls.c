@@ -20,7 +20,6 @@
 #include "exits.h"
 #include "kick/room.h"
 #include "ls/cells.h"
-#include "redlock/redlock.h"
 #include "say.h"
 #include "scan/room.h"
 #include "token.h"

@@ -15,7 +15,6 @@
 
 #include "exits.h"
 #include "redlock/redlock.h"
-#include "say.h"
 #include "scan/room.h"
 #include "wire/room.h"
 

@@ -17,7 +17,6 @@
  * Failure modes: a node fails meanwhile, or a user may not: it does not count. */
 #include "set/room.h"
 
-#include <assert.h>
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,6 @@
 
 #include <assert.h>
 #include <hiredis/hiredis.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

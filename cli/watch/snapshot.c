@@ -9,7 +9,6 @@
  * client was waiting for it. */
 #include "watch/room.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -24,7 +24,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask_keys.h"
 #include "exits.h"
 #include "kick/room.h"
 #include "say.h"

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "args.h"
-#include "base/memory.h"
 #include "base/world.h"
 #include "core/quorum.h"
 #include "redis/config.h"

@@ -32,7 +32,6 @@
 #include <time.h>
 
 #include "exits.h"
-#include "redlock/redlock.h"
 #include "say.h"
 #include "tool/utf8.h"
 

@@ -16,7 +16,6 @@
 #include "wire/room.h"
 
 #include <assert.h>
-#include <hiredis/hiredis.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +23,6 @@
 #include <strings.h>
 #include <uv.h>
 
-#include "base/bits.h"
 #include "exits.h"
 #include "nodes/tls.h"
 #include "say.h"
