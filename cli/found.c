@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kick/room.h"
@@ -115,6 +116,11 @@ static void take_nodes(struct rl_look *look, const redlock_query *query) {
         take_node(node_holder);
         look_at_node(node_holder, look->client);
         look->answered += seen.status == 0;
+        look->having += seen.status == 0 && seen.is_held;
+        look->reserved += seen.status == 0 && seen.is_reserved;
+        if (seen.is_reserved && seen.remaining_ms > look->reserved_ms) {
+            look->reserved_ms = seen.remaining_ms;
+        }
         answered |= seen.status == 0 ? UINT32_C(1) << look->n : 0;
         free |= hinders(node_holder) ? 0 : UINT32_C(1) << look->n;
     }
@@ -213,24 +219,26 @@ bool rl_look_say_permits(int64_t permits, int64_t take, char out[RL_LOOK_TEXT_MA
     return true;
 }
 
-static void take_place(struct rl_line_place *place, const redlock_waiter *waiter) {
-    tool_utf8_clean(waiter->holder, strlen(waiter->holder), place->who, sizeof place->who);
-    snprintf(place->client, sizeof place->client, "%s", waiter->client);
-    place->node = waiter->node;
-    place->waited_ms = waiter->waited_ms;
-    place->take = waiter->take;
+const char *rl_item_who(const struct rl_item *item, char out[RL_ITEM_TEXT_MAX]) {
+    if (item->who[0] != '\0') {
+        snprintf(out, RL_ITEM_TEXT_MAX, "%s", item->who);
+    } else if (item->kind >= RL_ITEM_WAITS) {
+        snprintf(out, RL_ITEM_TEXT_MAX, "no name (client %.32s)", item->id);
+    } else {
+        snprintf(out, RL_ITEM_TEXT_MAX, "no name");
+    }
+    return out;
 }
 
-/* Why the first node without an answer did not answer. 0: all answered. */
-static int refusal_of(const redlock_query *query, bool *unanswered) {
-    redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
-    int refused = 0;
-    for (size_t i = 0; redlock_query_node(query, i, &node_holder) == 0; i++) {
-        refused = refused == 0 ? node_holder.status : refused;
-        unanswered[i] = node_holder.status != 0;
-    }
-    return refused;
+/* The clients that are not listed are of the kind whose list is full. */
+void rl_line_count(const struct rl_part *line, size_t *writing, size_t *reading) {
+    const size_t more = line->total - line->n, listed = line->n - line->writing;
+    const bool are_writers = line->writing == RL_LINE_MAX && listed < RL_LINE_MAX;
+    *writing = line->writing + (are_writers ? more : 0);
+    *reading = listed + (are_writers ? 0 : more);
 }
+
+/* -- The lists -- */
 
 static void part_done(struct rl_found *found) {
     assert(found->out > 0);
@@ -240,98 +248,93 @@ static void part_done(struct rl_found *found) {
     }
 }
 
-static void on_line_listed(redlock_query *query, int status, void *data) {
-    struct rl_line *line = data;
+static void set_who(struct rl_item *item, const char *holder) {
+    tool_utf8_clean(holder, strlen(holder), item->who, sizeof item->who);
+}
+
+/* slot: NULL for a reader. */
+static void set_token(struct rl_item *item, const char *digits, const char *holder,
+                      const int32_t *slot) {
+    set_who(item, holder);
+    snprintf(item->id, sizeof item->id, "%s", digits[0] != '\0' ? digits : item->who);
+    if (digits[0] != '\0' && slot != NULL) {
+        rl_token_show_permits(slot, 1, digits, holder, item->token);
+    } else if (digits[0] != '\0') {
+        rl_token_show(digits, holder, item->token);
+    }
+}
+
+/* Item number i of what was asked for. False: there are no more. */
+static bool take_item(const redlock_query *query, size_t i, struct rl_item *item) {
     redlock_waiter waiter = REDLOCK_WAITER_INIT;
-    while (line->n < 2 * RL_LINE_MAX && redlock_query_waiter(query, line->n, &waiter) == 0) {
-        take_place(&line->places[line->n++], &waiter);
-        line->writing += waiter.mode == REDLOCK_EXCLUSIVE;
-    }
-    line->waiting = redlock_query_waiting(query);
-    assert(line->waiting >= line->n);
-    line->refused = refusal_of(query, line->unanswered);
-    for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
-        line->n_unanswered += line->unanswered[i];
-    }
-    line->is_known = status == 0 || line->n > 0;
-    part_done(line->found);
-}
-
-/* The clients that are not listed are of the kind whose list is full. */
-void rl_line_count(const struct rl_line *line, size_t *writing, size_t *reading) {
-    const size_t more = line->waiting - line->n, listed = line->n - line->writing;
-    const bool are_writers = line->writing == RL_LINE_MAX && listed < RL_LINE_MAX;
-    *writing = line->writing + (are_writers ? more : 0);
-    *reading = listed + (are_writers ? 0 : more);
-}
-
-const char *rl_line_who(const struct rl_line_place *place, char out[RL_LINE_WHO_MAX]) {
-    if (place->who[0] != '\0') {
-        snprintf(out, RL_LINE_WHO_MAX, "%s", place->who);
-    } else {
-        snprintf(out, RL_LINE_WHO_MAX, "no name (client %s)", place->client);
-    }
-    return out;
-}
-
-static void take_reader(struct rl_readers *readers, const redlock_reader *reader) {
-    struct rl_reader *taken = &readers->readers[readers->n++];
-    tool_utf8_clean(reader->holder, strlen(reader->holder), taken->who, sizeof taken->who);
-    if (reader->token[0] != '\0') {
-        rl_token_show(reader->token, reader->holder, taken->token);
-    }
-    taken->votes = reader->votes;
-    taken->remaining_ms = reader->remaining_ms;
-    readers->holding += reader->remaining_ms != 0;
-}
-
-/* If no reader has a quorum, their keys are left over and the lock is not held. */
-static void on_readers_listed(redlock_query *query, int status, void *data) {
-    struct rl_found *found = data;
-    struct rl_readers *readers = &found->readers;
-    struct rl_look *look = &found->look;
     redlock_reader reader = REDLOCK_READER_INIT;
-    bool unanswered[REDLOCK_NODES_MAX];
-    while (readers->n < RL_READERS_MAX && redlock_query_reader(query, readers->n, &reader) == 0) {
-        take_reader(readers, &reader);
+    redlock_slot slot = REDLOCK_SLOT_INIT;
+    if (redlock_query_waiter(query, i, &waiter) == 0) {
+        *item = (struct rl_item){.kind = waiter.take > 0 ? RL_ITEM_WAITS_FOR_PERMITS
+                                         : waiter.mode == REDLOCK_EXCLUSIVE ? RL_ITEM_WAITS
+                                                                            : RL_ITEM_WAITS_TO_READ,
+                                 .number = waiter.take,
+                                 .waited_ms = waiter.waited_ms,
+                                 .node = waiter.node};
+        set_who(item, waiter.holder);
+        snprintf(item->id, sizeof item->id, "%s", waiter.client);
+    } else if (i < RL_READERS_MAX && redlock_query_reader(query, i, &reader) == 0) {
+        *item = (struct rl_item){.kind = RL_ITEM_READER,
+                                 .votes = (uint32_t)reader.votes,
+                                 .left_ms = reader.remaining_ms,
+                                 .is_held = reader.remaining_ms != 0};
+        set_token(item, reader.token, reader.holder, NULL);
+    } else if (redlock_query_slot(query, i, &slot) == 0) {
+        *item = (struct rl_item){.kind = RL_ITEM_SLOT,
+                                 .number = (uint32_t)slot.number,
+                                 .votes = (uint32_t)slot.votes,
+                                 .left_ms = slot.remaining_ms,
+                                 .fence = slot.fence,
+                                 .is_held = !slot.is_reserved && slot.remaining_ms != 0,
+                                 .is_reserved = slot.is_reserved != 0};
+        set_token(item, slot.token, slot.holder, &slot.number);
+    } else {
+        return false;
     }
-    readers->reading = redlock_query_reading(query);
-    assert(readers->reading >= readers->n);
-    readers->refused = refusal_of(query, unanswered);
-    readers->is_known = status == 0;
-    look->is_held &= !look->is_shared || !readers->is_known || readers->holding > 0;
-    part_done(found);
+    return true;
 }
 
-static void take_slot(struct rl_permits *permits, const redlock_slot *slot) {
-    assert(permits->n < REDLOCK_PERMITS_MAX);
-    struct rl_permit *taken = &permits->slots[permits->n++];
-    tool_utf8_clean(slot->holder, strlen(slot->holder), taken->who, sizeof taken->who);
-    if (slot->token[0] != '\0') {
-        rl_token_show_permits(&slot->number, 1, slot->token, slot->holder, taken->token);
+static void take_items(struct rl_part *part, const redlock_query *query) {
+    struct rl_item item;
+    while (take_item(query, part->n, &item)) {
+        part->items = rl_must_grow(part->items, part->n, &part->room, sizeof *part->items);
+        part->items[part->n++] = item;
+        part->held += item.is_held;
+        part->reserved += item.is_reserved;
+        part->writing += item.kind == RL_ITEM_WAITS;
     }
-    taken->number = slot->number;
-    taken->votes = slot->votes;
-    taken->remaining_ms = slot->remaining_ms;
-    taken->fence = slot->fence;
-    taken->is_reserved = slot->is_reserved != 0;
-    taken->is_held = !taken->is_reserved && slot->remaining_ms != 0;
-    permits->held += taken->is_held;
-    permits->reserved += taken->is_reserved;
+    part->total = redlock_query_waiting(query) + redlock_query_reading(query);
+}
+
+/* Who did not answer, and why the first of them did not. */
+static void take_refusals(struct rl_part *part, const redlock_query *query) {
+    redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
+    part->refused = 0;
+    for (size_t i = 0; redlock_query_node(query, i, &node_holder) == 0; i++) {
+        part->refused = part->refused == 0 ? node_holder.status : part->refused;
+        part->unanswered[i] = node_holder.status != 0;
+        part->n_unanswered += part->unanswered[i];
+    }
 }
 
 /* The number most nodes report; on a tie, the larger one. */
-static int32_t agreed(const struct rl_permits *permits, size_t n) {
+static int32_t agreed(const struct rl_found *found, size_t n) {
+    const int32_t *kept = found->kept;
     int32_t best = 0;
     size_t best_count = 0;
     for (size_t i = 0; i < n; i++) {
         size_t count = 0;
         for (size_t j = 0; j < n; j++) {
-            count += permits->kept[j] == permits->kept[i];
+            count += kept[j] == kept[i];
         }
-        bool is_better = count > best_count || (count == best_count && permits->kept[i] > best);
-        if (permits->kept[i] > 0 && is_better) {
-            best = permits->kept[i];
+        bool is_better = count > best_count || (count == best_count && kept[i] > best);
+        if (kept[i] > 0 && is_better) {
+            best = kept[i];
             best_count = count;
         }
     }
@@ -339,27 +342,31 @@ static int32_t agreed(const struct rl_permits *permits, size_t n) {
     return best;
 }
 
-static void on_slots_listed(redlock_query *query, int status, void *data) {
-    struct rl_found *found = data;
-    struct rl_permits *permits = &found->permits;
-    size_t n_nodes = 0;
+static void count_permits(struct rl_found *found, const redlock_query *query) {
     redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
-    redlock_slot slot = REDLOCK_SLOT_INIT;
-    bool unanswered[REDLOCK_NODES_MAX];
-    while (redlock_query_slot(query, permits->n, &slot) == 0) {
-        take_slot(permits, &slot);
-    }
-    permits->refused = refusal_of(query, unanswered);
+    size_t n_nodes = 0;
     for (; redlock_query_node(query, n_nodes, &node_holder) == 0; n_nodes++) {
-        permits->answered += !unanswered[n_nodes];
-        permits->kept[n_nodes] = redlock_query_permits(query, n_nodes);
+        found->kept[n_nodes] = redlock_query_permits(query, n_nodes);
     }
-    permits->permits = agreed(permits, n_nodes);
-    permits->free = (size_t)permits->permits;
-    for (size_t i = 0; i < permits->n; i++) {
-        permits->free -= permits->slots[i].number < permits->permits;
+    found->permits = agreed(found, n_nodes);
+    found->free = (size_t)found->permits;
+    for (size_t i = 0; i < found->slots.n; i++) {
+        found->free -= found->slots.items[i].number < (uint32_t)found->permits;
     }
-    permits->is_known = status == 0;
+}
+
+static void on_listed(redlock_query *query, int status, void *data) {
+    struct rl_part *part = data;
+    struct rl_found *found = part->found;
+    const bool is_line = part == &found->line || part == &found->permits_line;
+    take_items(part, query);
+    take_refusals(part, query);
+    part->is_known = status == 0 || (is_line && part->n > 0);
+    if (part == &found->slots) {
+        count_permits(found, query);
+    } else if (part == &found->readers && part->is_known && part->held == 0) {
+        found->look.is_held &= !found->look.is_shared; /* the readers' keys are left over */
+    }
     part_done(found);
 }
 
@@ -385,13 +392,14 @@ static void ask_for_kicks(struct rl_found *found) {
     found->out += redlock_query_holder(found->client, key, length, on_kicks_looked, found) == 0;
 }
 
-/* The clients that wait for the key, or for permits of it. */
-static void ask_for_line(struct rl_found *found, struct rl_line *line, bool of_permits) {
+typedef int ask_cb(redlock_client *client, const void *resource, size_t length, size_t max,
+                   redlock_query_cb on_done, void *data);
+
+static void ask_for(struct rl_part *part, ask_cb *query, size_t max) {
+    struct rl_found *found = part->found;
     const redlock_bytes key = found->look.key;
-    line->found = found;
-    line->refused = (of_permits ? redlock_query_permit_waiters : redlock_query_waiters)(
-        found->client, key.data, key.length, RL_LINE_MAX, on_line_listed, line);
-    found->out += line->refused == 0;
+    part->refused = query(found->client, key.data, key.length, max, on_listed, part);
+    found->out += part->refused == 0;
 }
 
 static void on_looked(struct rl_look *look, int status, void *data) {
@@ -402,33 +410,36 @@ static void on_looked(struct rl_look *look, int status, void *data) {
         is_read |= look->node_holders[i].s.is_shared != 0;
     }
     if (is_read) {
-        found->readers.refused =
-            redlock_query_readers(found->client, look->key.data, look->key.length, RL_READERS_MAX,
-                                  on_readers_listed, found);
-        found->out += found->readers.refused == 0;
+        ask_for(&found->readers, redlock_query_readers, RL_READERS_MAX);
     }
     part_done(found);
 }
 
+/* Its memory stays. */
+static struct rl_part emptied(struct rl_found *found, const struct rl_part *part) {
+    return (struct rl_part){.found = found, .items = part->items, .room = part->room};
+}
+
 int rl_found_ask(struct rl_found *found, redlock_client *client, redlock_bytes key,
                  struct rl_found_parts parts, rl_found_cb on_done, void *data) {
-    memset(found, 0, sizeof *found);
-    found->client = client;
-    found->on_done = on_done;
-    found->data = data;
+    *found = (struct rl_found){.client = client,
+                               .on_done = on_done,
+                               .data = data,
+                               .readers = emptied(found, &found->readers),
+                               .line = emptied(found, &found->line),
+                               .slots = emptied(found, &found->slots),
+                               .permits_line = emptied(found, &found->permits_line)};
     int status = rl_look_at(&found->look, client, key, on_looked, found);
     if (status != 0) {
         return status;
     }
     found->out = 1;
     if (parts.line) {
-        ask_for_line(found, &found->line, false);
+        ask_for(&found->line, redlock_query_waiters, RL_LINE_MAX);
     }
     if (parts.permits) {
-        found->permits.refused = redlock_query_slots(client, key.data, key.length,
-                                                     REDLOCK_PERMITS_MAX, on_slots_listed, found);
-        found->out += found->permits.refused == 0;
-        ask_for_line(found, &found->permits_line, true);
+        ask_for(&found->slots, redlock_query_slots, REDLOCK_PERMITS_MAX);
+        ask_for(&found->permits_line, redlock_query_permit_waiters, RL_LINE_MAX);
     }
     if (parts.kicks) {
         ask_for_kicks(found);
@@ -436,20 +447,21 @@ int rl_found_ask(struct rl_found *found, redlock_client *client, redlock_bytes k
     return 0;
 }
 
+void rl_found_free(struct rl_found *found) {
+    free(found->readers.items);
+    free(found->line.items);
+    free(found->slots.items);
+    free(found->permits_line.items);
+}
+
 bool rl_found_has_lock(const struct rl_found *found) {
-    const struct rl_look *look = &found->look;
-    bool has_key = found->line.n > 0;
-    for (size_t i = 0; i < look->n; i++) {
-        const redlock_node_holder *seen = &look->node_holders[i].s;
-        has_key |= seen->status == 0 && (seen->is_held || seen->is_reserved);
-    }
-    return has_key;
+    return found->line.n + found->look.having + found->look.reserved > 0;
 }
 
 bool rl_found_has_permits(const struct rl_found *found) {
-    bool has_permits = found->permits.n > 0 || found->permits_line.n > 0;
+    bool has_permits = found->slots.n > 0 || found->permits_line.n > 0;
     for (size_t i = 0; i < found->look.n; i++) {
-        has_permits |= found->permits.kept[i] > 0;
+        has_permits |= found->kept[i] > 0;
     }
     return has_permits;
 }

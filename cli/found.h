@@ -41,6 +41,8 @@ struct rl_look {
     size_t n;                 /* nodes that decide about the key, and */
     size_t needed;            /* ... how many of them a quorum has, at least */
     size_t answered, holding; /* nodes; that have what the quorum has */
+    size_t having, reserved;  /* nodes where the key is someone's; that keep it for the next one */
+    int64_t reserved_ms;      /* ... the longest of these */
     bool is_answered;         /* by a quorum */
     bool is_held;             /* by a quorum */
     bool is_hindered;         /* keys that are none of ours make a quorum impossible */
@@ -91,90 +93,72 @@ bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]);
  * slots or the first client in line. Always true. */
 bool rl_look_say_permits(int64_t permits, int64_t take, char out[RL_LOOK_TEXT_MAX]);
 
-/* The clients that wait for a key, exclusively or to read it, or for permits of it, as the nodes
- * report them, the next one first.
- *
- * Failure modes: those of redlock_query_waiters() and redlock_query_permit_waiters(). A node that
- * forbids the commands of a line is named by `refused`. The line may have moved on by the time it
- * is shown. */
-
-#define RL_LINE_WHO_MAX (RL_HOLDER_TEXT_MAX + 64)
-#define RL_LINE_MAX 200 /* clients of each kind that are listed; the others are counted */
+/* Who has a key, or waits for it, as the nodes report it. */
+enum rl_item_kind {
+    RL_ITEM_LOCK, /* who holds it alone */
+    RL_ITEM_READER,
+    RL_ITEM_SLOT,
+    RL_ITEM_WAITS,         /* to hold it alone */
+    RL_ITEM_WAITS_TO_READ, /* these two: not in a snapshot's order of any kind */
+    RL_ITEM_WAITS_FOR_PERMITS
+};
 
 /* Whether a client still listens for its turn. */
 enum rl_listens { RL_LISTENS_UNKNOWN, RL_LISTENS_NO, RL_LISTENS_YES };
 
+#define RL_ITEM_TEXT_MAX RL_LOOK_NAME_MAX
+
+struct rl_item {
+    enum rl_item_kind kind;
+    /* The owner: the token's digits, a client's number, or another library's value; "": not
+     * known. */
+    char id[RL_ITEM_TEXT_MAX];
+    char who[RL_ITEM_TEXT_MAX];    /* the name, fit for a terminal; "" if it has none */
+    char token[RL_TOKEN_TEXT_MAX]; /* as release wants it; "" if it is not of our kind */
+    uint32_t number;               /* a slot's number; how many permits are wanted */
+    uint32_t votes;                /* of a holder: nodes that have it */
+    int64_t left_ms;  /* of a holder: until it ends unless it is renewed; -1: never; 0: fewer than a
+                        quorum have it */
+    uint64_t fence;   /* of a slot; 0: none */
+    bool is_held;     /* by a quorum */
+    bool is_reserved; /* a slot, for the next client */
+    int64_t waited_ms; /* these of a waiting client */
+    const char *node;
+    enum rl_listens listens; /* see queue.c */
+};
+
+/* Who it is: a name, "no name", or "no name (client 0123456789abcdef)". Returns out. */
+const char *rl_item_who(const struct rl_item *item, char out[RL_ITEM_TEXT_MAX]);
+
+/* One list of what is known of a key, in the nodes' order.
+ *
+ * Failure modes: those of redlock_query_readers(), redlock_query_slots(), redlock_query_waiters()
+ * and redlock_query_permit_waiters(). A node that forbids the commands is named by `refused`. A
+ * reader that renews, a permit that changes hands or a client that moves up while it is asked for
+ * may be missing. */
+
+#define RL_LINE_MAX 200    /* clients of each kind that are listed; the others are counted */
+#define RL_READERS_MAX 200 /* the same */
+
 struct rl_found;
 
-struct rl_line {
+struct rl_part {
     struct rl_found *found; /* the owner of this part */
-    bool is_known;          /* a quorum answered, or at least the node that has the line */
+    bool is_known;          /* a quorum answered; of a line: or at least the node that has it */
     int refused;            /* if not, why: REDLOCK_ERR_NODE_... of the first node that did not
                                answer */
     bool unanswered[REDLOCK_NODES_MAX]; /* which nodes did not */
     size_t n_unanswered;
-    size_t waiting, n;
-    size_t writing; /* of the n; the others would read, and are behind them */
-    struct rl_line_place {
-        char who[RL_LINE_WHO_MAX]; /* the name, fit for a terminal; "" if it has none */
-        char client[32];
-        const char *node;
-        int64_t waited_ms;
-        uint32_t take;   /* so many permits it wants; 0: it wants a lock */
-        uint8_t listens; /* enum rl_listens, see queue.c */
-    } places[2 * RL_LINE_MAX];
+    size_t total;    /* readers, and clients that wait, including those that are not listed */
+    size_t held;     /* of the n: by a quorum */
+    size_t reserved; /* of the n */
+    size_t writing;  /* of the n: who wait to hold it alone; those who would read are behind them */
+    size_t n, room;
+    struct rl_item *items;
 };
 
 /* How many wait for it exclusively, and to read it, including those that are not listed. */
-void rl_line_count(const struct rl_line *line, size_t *writing, size_t *reading);
-
-/* Who stands there: a name, or "no name (client 0123456789abcdef)". Returns out. */
-const char *rl_line_who(const struct rl_line_place *place, char out[RL_LINE_WHO_MAX]);
-
-/* Who reads a key, as the nodes report it: first the readers that a quorum has.
- *
- * Failure modes: those of redlock_query_readers(). A node that forbids the commands for it is named
- * by `refused`. A reader that renews while it is asked for may be missing. */
-
-#define RL_READERS_MAX 200 /* that are listed; the others are counted */
-
-struct rl_readers {
-    bool is_known; /* a quorum answered */
-    int refused;   /* if not, why: REDLOCK_ERR_NODE_... of the first node that did not answer */
-    size_t reading, n;
-    size_t holding; /* those that a quorum has */
-    struct rl_reader {
-        char who[RL_HOLDER_TEXT_MAX + 64]; /* the name, fit for a terminal; "" if it has none */
-        char token[RL_TOKEN_TEXT_MAX];     /* as release wants it; "" if it is not of our kind */
-        size_t votes;
-        int64_t remaining_ms; /* 0: fewer than a quorum have it */
-    } readers[RL_READERS_MAX];
-};
-
-/* The permits of a key, as the nodes report them: how many there are, who has which slot.
- *
- * Failure modes: those of redlock_query_slots(). A node that forbids the commands for it is named
- * by `refused`. A permit that changes hands while it is asked for may be missing. Nodes may
- * disagree on how many there are: then the number is that of most of them. */
-
-struct rl_permits {
-    bool is_known;   /* a quorum answered */
-    size_t answered; /* so many nodes did, of all their slots */
-    int refused;     /* if not, why: REDLOCK_ERR_NODE_... of the first node that did not answer */
-    int32_t permits; /* how many there are; 0: no node says */
-    int32_t kept[REDLOCK_NODES_MAX]; /* what each node says; 0: nothing */
-    size_t held, reserved, n;        /* slots that a quorum has; of the n in use */
-    size_t free;                     /* of the slots below `permits` */
-    struct rl_permit {
-        int32_t number;
-        char who[RL_HOLDER_TEXT_MAX + 64]; /* the name, fit for a terminal; "" if it has none */
-        char token[RL_TOKEN_TEXT_MAX];     /* as release wants it; "" if it is not of our kind */
-        size_t votes;
-        int64_t remaining_ms; /* 0: fewer than a quorum have it */
-        uint64_t fence;       /* 0: none */
-        bool is_reserved, is_held;
-    } slots[REDLOCK_PERMITS_MAX];
-};
+void rl_line_count(const struct rl_part *line, size_t *writing, size_t *reading);
 
 typedef void (*rl_found_cb)(struct rl_found *found, void *data);
 
@@ -185,10 +169,13 @@ struct rl_found {
     size_t out; /* parts that are asked for */
     int status; /* 0, REDLOCK_ERR_NO_QUORUM, or why the nodes could not be asked */
     struct rl_look look;
-    struct rl_readers readers; /* if the look found some: zero if not */
-    struct rl_line line;
-    struct rl_permits permits;
-    struct rl_line permits_line;
+    struct rl_part readers; /* if the look found some: empty if not. First those of a quorum */
+    struct rl_part line;
+    struct rl_part slots; /* in use; nodes may disagree on how many there are: */
+    struct rl_part permits_line;
+    int32_t permits;                 /* ... what most of them say; 0: no node does */
+    int32_t kept[REDLOCK_NODES_MAX]; /* ... and each of them; 0: nothing */
+    size_t free;                     /* slots below `permits` */
     int64_t kicks_left_ms; /* until the notes of kicks end; 0: there are none, or it is not known */
 };
 
@@ -199,9 +186,12 @@ struct rl_found_parts {
     bool kicks;   /* whether there are notes of kicks: by a script on each node */
 };
 
-/* found and key live until on_done, which runs once, and never inside of this. */
+/* found: zero, or asked before. It and key live until on_done, which runs once, and never inside of
+ * this. */
 int rl_found_ask(struct rl_found *found, redlock_client *client, redlock_bytes key,
                  struct rl_found_parts parts, rl_found_cb on_done, void *data);
+
+void rl_found_free(struct rl_found *found);
 
 /* Whether the nodes know anything of a lock, or of a semaphore, with this key. */
 bool rl_found_has_lock(const struct rl_found *found);

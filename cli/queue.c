@@ -34,89 +34,51 @@
 
 /* -- Clients that still listen -- */
 
-/* Finds out whether the clients in a line still listen for their turn: asks the node that has the
- * line, over a separate connection, for PUBSUB NUMSUB of each client's channel.
+#define CHANNEL "libredlock:client:"
+#define PLACES_MAX (2 * RL_LINE_MAX)
+
+/* A channel and how many listen to it, for each of those that were asked for. at: their places. */
+static void take_answer(struct rl_part *line, const size_t *at, size_t n,
+                        const struct rl_wire_answer *answer) {
+    const redisReply *reply = answer->reply;
+    if (reply == NULL || reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 * n) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct rl_item *place = &line->items[at[i]];
+        const redisReply *count = reply->element[2 * i + 1];
+        if (count->type == REDIS_REPLY_INTEGER && strcmp(place->node, answer->node) == 0) {
+            place->listens = count->integer > 0 ? RL_LISTENS_YES : RL_LISTENS_NO;
+        }
+    }
+}
+
+/* Finds out whether the clients in a line still listen for their turn: asks the nodes, over
+ * connections of its own, for PUBSUB NUMSUB of each client's channel. What counts is the answer of
+ * the node that has the line.
  *
  * Failure modes: the node does not answer, or forbids it: its places stay unknown. A process that
  * was stopped still listens; one whose machine is gone does until the node's tcp-keepalive finds
  * out. */
-#define CHANNEL "libredlock:client:"
-#define CHANNEL_MAX (sizeof CHANNEL + 32)
-#define PLACES_MAX (2 * RL_LINE_MAX)
-
-struct question {
-    struct rl_wire *wire;
-    struct rl_line *line;
-    size_t at[PLACES_MAX]; /* the places of this node whose client is known */
-    size_t n;
-};
-
-static redisReply *ask_node(struct question *question) {
-    char channels[PLACES_MAX][CHANNEL_MAX];
+static void look_for_listeners(struct rl_part *line, const struct rl_args *args) {
+    char channels[PLACES_MAX][sizeof CHANNEL + 32];
     const char *argv[2 + PLACES_MAX] = {"PUBSUB", "NUMSUB"};
-    for (size_t i = 0; i < question->n; i++) {
-        snprintf(channels[i], sizeof channels[i], CHANNEL "%s",
-                 question->line->places[question->at[i]].client);
-        argv[2 + i] = channels[i];
-    }
-    struct rl_wire *wire = question->wire;
-    rl_wire_ask_argv(wire, 2 + question->n, argv, NULL);
-    return rl_wire_checked(wire, rl_wire_reply(wire));
-}
-
-/* A channel and how many listen to it, for each of those that were asked for. */
-static void take_answer(const struct question *question, const redisReply *reply) {
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 * question->n) {
-        return;
-    }
-    for (size_t i = 0; i < question->n; i++) {
-        const redisReply *count = reply->element[2 * i + 1];
-        if (count->type == REDIS_REPLY_INTEGER) {
-            question->line->places[question->at[i]].listens =
-                count->integer > 0 ? RL_LISTENS_YES : RL_LISTENS_NO;
-        }
-    }
-}
-
-static void find_places(struct question *question) {
-    for (size_t i = 0; i < question->line->n; i++) {
+    size_t at[PLACES_MAX], n = 0;
+    struct rl_wire_answer answers[REDLOCK_NODES_MAX];
+    for (size_t i = 0; i < line->n; i++) {
         assert(i < PLACES_MAX);
-        if (question->line->places[i].client[0] != '\0' &&
-            strcmp(question->line->places[i].node, question->wire->url.name) == 0) {
-            question->at[question->n++] = i;
+        if (line->items[i].id[0] != '\0') {
+            snprintf(channels[n], sizeof channels[n], CHANNEL "%.32s", line->items[i].id);
+            argv[2 + n] = channels[n];
+            at[n++] = i;
         }
     }
-}
-
-/* A node without places is asked for the nodes of its set alone. */
-static void ask(void *data) {
-    struct question *question = data;
-    redisReply *reply = NULL;
-    find_places(question);
-    if (rl_wire_connect(question->wire) && rl_wire_hello(question->wire) && question->n > 0) {
-        reply = ask_node(question);
+    const size_t asked =
+        n > 0 ? rl_wires_ask(args, args->node_timeout_ms, 2 + n, argv, NULL, answers) : 0;
+    for (size_t i = 0; i < asked; i++) {
+        take_answer(line, at, n, &answers[i]);
+        freeReplyObject(answers[i].reply);
     }
-    if (reply != NULL) {
-        take_answer(question, reply);
-        freeReplyObject(reply);
-    }
-    rl_wire_disconnect(question->wire);
-}
-
-static void look_for_listeners(struct rl_line *line, const struct rl_args *args) {
-    struct rl_wires wires;
-    if (line->n == 0) {
-        return;
-    }
-    if (rl_wires_open(&wires, args, args->node_timeout_ms) == 0) {
-        struct question *questions = rl_must_alloc(REDLOCK_NODES_MAX, sizeof *questions);
-        for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
-            questions[i].line = line;
-        }
-        rl_wires_each(&wires, questions, sizeof *questions, ask);
-        free(questions);
-    }
-    rl_wires_close(&wires);
 }
 
 #define PLACE_WIDTH 7
@@ -143,17 +105,16 @@ static redlock_node_info node_of(const struct home *home, int index) {
     return info;
 }
 
-static const char *wants_of(const struct rl_line *line, size_t index, char out[32]) {
-    const uint32_t take = line->places[index].take;
-    if (take > 0) {
-        snprintf(out, 32, "%" PRIu32 " permit%s", take, take == 1 ? "" : "s");
+static const char *wants_of(const struct rl_item *place, char out[32]) {
+    if (place->kind == RL_ITEM_WAITS_FOR_PERMITS) {
+        snprintf(out, 32, "%" PRIu32 " permit%s", place->number, rl_say_plural(place->number));
     } else {
-        snprintf(out, 32, "%s", index < line->writing ? "exclusive" : "to read");
+        snprintf(out, 32, "%s", place->kind == RL_ITEM_WAITS ? "exclusive" : "to read");
     }
     return out;
 }
 
-static int64_t since_ms(const struct rl_line_place *place) {
+static int64_t since_ms(const struct rl_item *place) {
     return rl_when_now_ms() - place->waited_ms;
 }
 
@@ -173,16 +134,16 @@ static void print_holder(const struct rl_found *found) {
         }
     } else if (rl_look_say(look, held)) {
         printf("%s: %s\n", key, held);
-    } else if (rl_found_has_permits(found) && found->permits.permits > 0) {
-        printf("%s: %zu of %" PRId32 " permits held, %zu free\n", key, found->permits.held,
-               found->permits.permits, found->permits.free);
+    } else if (rl_found_has_permits(found) && found->permits > 0) {
+        printf("%s: %zu of %" PRId32 " permits held, %zu free\n", key, found->slots.held,
+               found->permits, found->free);
     } else {
         printf("%s: no client holds it\n", key);
     }
 }
 
 /* Whether the node has said who stands there. */
-static bool has_answered(const struct rl_line *line, const char *node) {
+static bool has_answered(const struct rl_part *line, const char *node) {
     const struct rl_look *look = &line->found->look;
     for (size_t i = 0; i < look->n; i++) {
         if (strcmp(look->node_holders[i].s.node, node) == 0) {
@@ -193,7 +154,7 @@ static bool has_answered(const struct rl_line *line, const char *node) {
 }
 
 /* A sentence for each oddity of where the line is. */
-static void print_home(const struct rl_line *line, const struct home *home) {
+static void print_home(const struct rl_part *line, const struct home *home) {
     const bool has_moved = home->now != home->usual;
     const redlock_node_info usual = node_of(home, home->usual);
     size_t elsewhere = 0;
@@ -208,7 +169,7 @@ static void print_home(const struct rl_line *line, const struct home *home) {
         rl_say_wrapped(sentence, 2);
     }
     for (size_t i = 0; i < line->n && home->now >= 0; i++) {
-        elsewhere += strcmp(line->places[i].node, node_of(home, home->now).node) != 0;
+        elsewhere += strcmp(line->items[i].node, node_of(home, home->now).node) != 0;
     }
     if (elsewhere > 0) {
         snprintf(sentence, sizeof sentence,
@@ -220,18 +181,18 @@ static void print_home(const struct rl_line *line, const struct home *home) {
     }
 }
 
-static void print_row(const struct rl_line *line, size_t index, int who_width) {
-    const struct rl_line_place *place = &line->places[index];
-    char number[32] = "-", wants[32], waited[32], since[RL_WHEN_MAX], who[RL_LINE_WHO_MAX];
-    if (place->take > 0 || index < line->writing) { /* readers are served together */
+static void print_row(const struct rl_part *line, size_t index, int who_width) {
+    const struct rl_item *place = &line->items[index];
+    char number[32] = "-", wants[32], waited[32], since[RL_WHEN_MAX], who[RL_ITEM_TEXT_MAX];
+    if (place->kind != RL_ITEM_WAITS_TO_READ) { /* those are served together */
         snprintf(number, sizeof number, "%zu", index + 1);
     }
-    printf("  %-*s%-*s%-*s%-*s", PLACE_WIDTH, number, WANTS_WIDTH, wants_of(line, index, wants),
+    printf("  %-*s%-*s%-*s%-*s", PLACE_WIDTH, number, WANTS_WIDTH, wants_of(place, wants),
            WAITED_WIDTH, rl_say_duration((double)place->waited_ms, waited, sizeof waited),
            SINCE_WIDTH, rl_when_show(since_ms(place), false, since));
-    const bool is_elsewhere = place->node != line->places[0].node;
+    const bool is_elsewhere = place->node != line->items[0].node;
     const bool is_gone = place->listens == RL_LISTENS_NO;
-    rl_say_painted(RL_PAINT_NONE, rl_line_who(place, who), is_elsewhere || is_gone ? who_width : 0);
+    rl_say_painted(RL_PAINT_NONE, rl_item_who(place, who), is_elsewhere || is_gone ? who_width : 0);
     if (is_gone) {
         rl_say_painted(RL_PAINT_WARN, "gone", 0);
     }
@@ -239,11 +200,11 @@ static void print_row(const struct rl_line *line, size_t index, int who_width) {
            is_elsewhere ? place->node : "");
 }
 
-static void print_table(const struct rl_line *line) {
+static void print_table(const struct rl_part *line) {
     int who_width = 3;
-    char who[RL_LINE_WHO_MAX];
+    char who[RL_ITEM_TEXT_MAX];
     for (size_t i = 0; i < line->n; i++) {
-        who_width = rl_say_widen(who_width, rl_line_who(&line->places[i], who), WHO_WIDTH_MAX);
+        who_width = rl_say_widen(who_width, rl_item_who(&line->items[i], who), WHO_WIDTH_MAX);
     }
     who_width += 2;
     printf("\n  %-*s%-*s%-*s%-*s%s\n", PLACE_WIDTH, "place", WANTS_WIDTH, "wants", WAITED_WIDTH,
@@ -251,22 +212,21 @@ static void print_table(const struct rl_line *line) {
     for (size_t i = 0; i < line->n; i++) {
         print_row(line, i, who_width);
     }
-    if (line->waiting > line->n) {
-        printf("  and %zu more\n", line->waiting - line->n);
+    if (line->total > line->n) {
+        printf("  and %zu more\n", line->total - line->n);
     }
 }
 
 /* what: "" or " for permits". */
-static void print_line(const struct rl_line *line, const struct home *home, const char *what) {
+static void print_line(const struct rl_part *line, const struct home *home, const char *what) {
     if (!line->is_known) {
         printf("  who waits%s is not known: %s\n", what, redlock_strerror(line->refused));
     } else if (line->n == 0) {
         printf("  nobody waits%s%s\n", what,
                line->n_unanswered > 0 ? ", as far as the nodes that answer know" : "");
     } else {
-        printf("  %zu client%s wait%s%s, in line at %s\n", line->waiting,
-               line->waiting == 1 ? "" : "s", line->waiting == 1 ? "s" : "", what,
-               line->places[0].node);
+        printf("  %zu client%s wait%s%s, in line at %s\n", line->total, line->total == 1 ? "" : "s",
+               line->total == 1 ? "s" : "", what, line->items[0].node);
     }
     if (line->is_known) {
         print_home(line, home);
@@ -276,20 +236,11 @@ static void print_line(const struct rl_line *line, const struct home *home, cons
     }
 }
 
-static size_t count_reserved(const struct rl_look *look) {
-    size_t reserved = 0;
-    for (size_t i = 0; i < look->n; i++) {
-        reserved += look->node_holders[i].s.status == 0 && look->node_holders[i].s.is_reserved;
-    }
-    return reserved;
-}
-
 /* The client whose turn it is has left the line. */
 static void print_turn(const struct rl_look *look) {
-    const size_t reserved = count_reserved(look);
-    if (reserved > 0) {
+    if (look->reserved > 0) {
         printf("  the key is reserved on %zu of %zu nodes, for a client whose turn it is\n",
-               reserved, look->n);
+               look->reserved, look->n);
     }
 }
 
@@ -309,18 +260,19 @@ static void print_screen(const struct rl_found *found, const struct home *home) 
 
 /* -- JSON -- */
 
-static void places_json(struct tool_json *json, const struct rl_line *line) {
+static void places_json(struct tool_json *json, const struct rl_part *line) {
     char since[RL_WHEN_MAX];
     for (size_t i = 0; i < line->n; i++) {
-        const struct rl_line_place *place = &line->places[i];
-        const bool is_reader = place->take == 0 && i >= line->writing;
+        const struct rl_item *place = &line->items[i];
+        const bool is_reader = place->kind == RL_ITEM_WAITS_TO_READ;
+        const bool is_permit = place->kind == RL_ITEM_WAITS_FOR_PERMITS;
         tool_json_object(json, NULL, JSON_KNOWN(!is_reader, INT, "place", i + 1),
-                         JSON_TEXT("wants", place->take > 0 ? "permits"
-                                            : is_reader     ? "shared"
-                                                            : "exclusive"),
-                         JSON_IF(place->take > 0, JSON_INT("permits", place->take)),
+                         JSON_TEXT("wants", is_permit   ? "permits"
+                                            : is_reader ? "shared"
+                                                        : "exclusive"),
+                         JSON_IF(is_permit, JSON_INT("permits", place->number)),
                          JSON_TEXT_OR_NULL("holder", place->who),
-                         JSON_TEXT_OR_NULL("client", place->client),
+                         JSON_TEXT_OR_NULL("client", place->id),
                          JSON_TEXT("since", rl_when_utc(since_ms(place), since)),
                          JSON_INT("waited_ms", place->waited_ms), JSON_TEXT("node", place->node),
                          JSON_KNOWN(place->listens != RL_LISTENS_UNKNOWN, BOOL, "alive",
@@ -335,11 +287,11 @@ static void print_json(const struct rl_found *found, const struct home *home) {
     tool_json_open(&json, NULL, '{');
     tool_json_put(
         &json, JSON_BYTES("key", look->key.data, look->key.length),
-        JSON_KNOWN(is_known, INT, "waiting", found->line.waiting + found->permits_line.waiting),
+        JSON_KNOWN(is_known, INT, "waiting", found->line.total + found->permits_line.total),
         JSON_TEXT("home", home->now < 0 ? NULL : node_of(home, home->now).node),
         JSON_TEXT("usual_home", node_of(home, home->usual).node),
         JSON_INT("answered", look->answered), JSON_INT("quorum", look->needed),
-        JSON_INT("reserved", count_reserved(look)));
+        JSON_INT("reserved", look->reserved));
     tool_json_open(&json, "places", '[');
     places_json(&json, &found->line);
     places_json(&json, &found->permits_line);

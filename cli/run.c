@@ -39,7 +39,7 @@ struct run {
     redlock_lock *locks[REDLOCK_RESOURCES_MAX]; /* with --any more than one */
     char *keys[REDLOCK_RESOURCES_MAX];          /* of each lock, as they were typed; owned */
     size_t n;
-    char holder[RL_HOLDER_TEXT_MAX];
+    char holder[RL_HOLDER_ROOM];
     uint64_t acquired_ns;
     bool is_working;
     bool has_started; /* in this round */

@@ -211,6 +211,14 @@ const char *rl_say_duration(double ms, char *out, size_t size) {
     return out;
 }
 
+const char *rl_say_left(int64_t ms, char *out, size_t size) {
+    if (ms < 0) {
+        snprintf(out, size, "for ever");
+        return out;
+    }
+    return rl_say_duration((double)ms, out, size);
+}
+
 #define BUFFER_BYTES 65536
 
 static char buffer[BUFFER_BYTES]; /* glibc ignores the size if it is to make one itself */

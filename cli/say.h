@@ -70,6 +70,8 @@ void rl_say_wrapped(const char *text, int indent);
 
 /* "8.2 s", "15 min", "0.3 ms": a duration in three digits. */
 const char *rl_say_duration(double ms, char *out, size_t size);
+/* The same of what is left of a key's life; -1: "for ever". */
+const char *rl_say_left(int64_t ms, char *out, size_t size);
 
 /* The standard descriptors, and stdout in particular: a script must not take an empty token for a
  * lock.

@@ -1,52 +1,146 @@
 /* redlock status: the holder of a lock, or of permits of a semaphore, node by node, and whether it
  * has a quorum.
  *
- * Happy path: every node is asked for every key; a table for each key, or one line of JSON.
+ * Happy path: every node is asked for every key; a table for each key, or one line of JSON. Of a
+ * semaphore:
+ *
+ *     uploads: 2 of 5 permits held, 3 free (each on 3 of 5 nodes)
+ *
+ *       slot  holder       votes  left     fence
+ *       0     web1:4711    5/5    25 s     -
+ *       3     web2:912     4/5    3.1 s    1795246000000001
+ *
+ *       1 client waits for permits, the next one first:
+ *         1. web3:5310 wants 2, has waited 3.1 s
+ *
+ *       node            permits  latency
+ *       127.0.0.1:7001  5        0.21 ms
  *
  * Failure modes: the table shows why a node did not answer; fewer answers than a quorum end with
- * RL_EXIT_NO_QUORUM, whatever the answers. The output may be outdated when it is shown. */
+ * RL_EXIT_NO_QUORUM, whatever the answers. Nodes that keep another number of permits are named, and
+ * so is the node of a client that waits at another one than the first. What is not listed is
+ * counted. The output may be outdated when it is shown. */
 #include "commands.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ask_keys.h"
 #include "exits.h"
 #include "kick/room.h"
-#include "line_show.h"
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
 
 #define NODE_WIDTH_MAX 40
-#define HOLDER_WIDTH_MAX 40 /* a UUID in quotes, and some */
+#define HOLDER_WIDTH_MAX 40      /* a UUID in quotes, and some */
+#define SLOT_HOLDER_WIDTH_MAX 36 /* with a fence behind it the row has 80 columns */
+#define SLOT_WIDTH 6
+#define VOTES_WIDTH 7
 #define LEFT_WIDTH 9
+#define PERMITS_WIDTH 9
+#define LATENCY_WIDTH 10
+#define SLOTS_LISTED_MAX 200 /* on the screen; JSON has all */
 
-/* -- Its screen -- */
+/* -- The nodes -- */
+
+static int node_width_of(const struct rl_look *look) {
+    int width = 4;
+    for (size_t i = 0; i < look->n; i++) {
+        width = rl_say_widen(width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
+    }
+    return width + 2;
+}
+
+/* Begins a node's row. False: the node did not answer; the row says why, and is complete. */
+static bool begin_node(const struct rl_look_node *node, int width) {
+    printf("  %-*s", width, node->s.node);
+    if (node->s.status != 0) {
+        rl_say_painted(RL_PAINT_BAD, node->why, 0);
+        printf("\n");
+    }
+    return node->s.status == 0;
+}
+
+/* Ends it: how fast the node answered, and when it votes if it does not yet. */
+static void end_node(const struct rl_look_node *node) {
+    char latency[32], votes_in[32], vote[64];
+    rl_say_duration(node->s.latency_us / 1e3, latency, sizeof latency);
+    if (node->votes_in_ms > 0) {
+        printf("%-*s", LATENCY_WIDTH, latency);
+        snprintf(vote, sizeof vote, "votes in %s",
+                 rl_say_duration((double)node->votes_in_ms, votes_in, sizeof votes_in));
+        rl_say_painted(RL_PAINT_WARN, vote, 0);
+    } else {
+        printf("%s", latency);
+    }
+    printf("\n");
+}
+
+/* -- Who waits -- */
+
+/* Without a quorum of answers the first line has already said so. */
+static void print_unknown(const struct rl_part *line, const struct rl_look *look, const char *who,
+                          const char *what) {
+    if (!line->is_known && look->is_answered) {
+        printf("\n  %s%s is not known: %s\n", who, what, redlock_strerror(line->refused));
+    }
+}
+
+/* Numbered if they are served in this order; readers are served together. */
+static void print_place(const struct rl_part *line, size_t index) {
+    const struct rl_item *place = &line->items[index];
+    const bool is_elsewhere = place->node != line->items[0].node;
+    const bool wants_permits = place->kind == RL_ITEM_WAITS_FOR_PERMITS;
+    char waited[32], name[RL_ITEM_TEXT_MAX], number[32] = "  -", wants[48] = ", for";
+    if (place->kind != RL_ITEM_WAITS_TO_READ) {
+        snprintf(number, sizeof number, "%3zu.", index + 1);
+    }
+    if (wants_permits) {
+        snprintf(wants, sizeof wants, " wants %" PRIu32 ", has waited", place->number);
+    }
+    printf("  %s %s%s %s%s%s\n", number, rl_item_who(place, name), wants,
+           rl_say_duration((double)place->waited_ms, waited, sizeof waited),
+           is_elsewhere ? ", in another line, on " : "", is_elsewhere ? place->node : "");
+}
+
+/* what: "" or " for permits". */
+static void print_line(const struct rl_part *line, const struct rl_look *look, const char *what) {
+    size_t writing, others;
+    rl_line_count(line, &writing, &others);
+    print_unknown(line, look, "who waits", what);
+    for (size_t i = 0; i < line->n; i++) {
+        const size_t waiting = i < line->writing ? writing : others;
+        const bool reads = line->items[i].kind == RL_ITEM_WAITS_TO_READ;
+        if (i == 0 || i == line->writing) {
+            printf("\n  %zu client%s wait%s%s%s:\n", waiting, rl_say_plural(waiting),
+                   waiting == 1 ? "s" : "", reads ? " to read" : what,
+                   reads ? "" : ", the next one first");
+        }
+        print_place(line, i);
+    }
+    if (line->n > 0 && line->total > line->n) {
+        printf("       and %zu more\n", line->total - line->n);
+    }
+}
+
+/* -- Who has it -- */
 
 static const char *held_by(const struct rl_found *found, char out[RL_LOOK_NAME_MAX]) {
-    const struct rl_readers *readers = &found->readers;
+    const struct rl_part *readers = &found->readers;
     if (!found->look.is_shared || !readers->is_known) {
         return rl_look_name(&found->look, out);
     }
     snprintf(out, RL_LOOK_NAME_MAX, "%s%zu reader%s",
-             readers->reading > readers->n ? "at least " : "", readers->holding,
-             rl_say_plural(readers->holding));
+             readers->total > readers->n ? "at least " : "", readers->held,
+             rl_say_plural(readers->held));
     return out;
 }
 
-static void print_head(const struct rl_found *found) {
+static void print_lock_head(const struct rl_found *found) {
     const struct rl_look *look = &found->look;
     char key[256], left[32], name[RL_LOOK_NAME_MAX];
-    size_t held = 0;
-    int64_t reserved_ms = 0;
-    for (size_t i = 0; i < look->n; i++) {
-        held += look->node_holders[i].s.status == 0 && look->node_holders[i].s.is_held;
-        if (look->node_holders[i].s.is_reserved) {
-            int64_t left_ms = look->node_holders[i].s.remaining_ms;
-            reserved_ms = left_ms > reserved_ms ? left_ms : reserved_ms;
-        }
-    }
     tool_utf8_clean(look->key.data, look->key.length, key, sizeof key);
     if (look->is_held) {
         printf("%s: held by %s for another %s, on %zu of %zu nodes (%zu needed)\n", key,
@@ -55,13 +149,13 @@ static void print_head(const struct rl_found *found) {
     } else if (!look->is_answered) {
         printf("%s: not known, %zu of %zu nodes answer (%zu needed)\n", key, look->answered,
                look->n, look->needed);
-    } else if (reserved_ms > 0) {
+    } else if (look->reserved_ms > 0) {
         printf("%s: just released, and kept for the next client for another %s\n", key,
-               rl_say_duration((double)reserved_ms, left, sizeof left));
-    } else if (held == 0) {
+               rl_say_duration((double)look->reserved_ms, left, sizeof left));
+    } else if (look->having == 0) {
         printf("%s: free\n", key);
     } else {
-        printf("%s: no client has a quorum; keys are left on %zu of %zu nodes\n", key, held,
+        printf("%s: no client has a quorum; keys are left on %zu of %zu nodes\n", key, look->having,
                look->n);
     }
 }
@@ -85,46 +179,43 @@ static const char *holder_text(const struct rl_look *look, const struct rl_look_
     return out;
 }
 
-static void print_node(const struct rl_look *look, size_t index, int node_width, int holder_width) {
+static void print_lock_node(const struct rl_look *look, size_t index, int node_width,
+                            int holder_width) {
     const struct rl_look_node *seen = &look->node_holders[index];
-    const int64_t left_ms = seen->s.remaining_ms;
     char left[32] = "", holder[RL_LOOK_NAME_MAX];
-    if (!rl_node_print(seen, node_width)) {
+    if (!begin_node(seen, node_width)) {
         return;
     }
     if (seen->s.is_held || seen->s.is_reserved) {
-        rl_say_duration(left_ms > 0 ? (double)left_ms : 0, left, sizeof left);
+        rl_say_left(seen->s.remaining_ms, left, sizeof left);
     }
-    printf("%-*s%-*s", holder_width, holder_text(look, seen, holder), LEFT_WIDTH,
-           seen->s.is_held && left_ms < 0 ? "for ever" : left);
-    rl_node_print_latency(seen);
+    printf("%-*s%-*s", holder_width, holder_text(look, seen, holder), LEFT_WIDTH, left);
+    end_node(seen);
 }
 
 /* Nothing if nobody reads. */
 static void print_readers(const struct rl_found *found) {
-    const struct rl_readers *readers = &found->readers;
+    const struct rl_part *readers = &found->readers;
     const struct rl_look *look = &found->look;
-    char left[32];
-    if (look->is_shared && !readers->is_known) {
-        printf("\n  who reads is not known: %s\n", redlock_strerror(readers->refused));
+    char left[32], who[RL_ITEM_TEXT_MAX];
+    if (look->is_shared) {
+        print_unknown(readers, look, "who reads", "");
     }
     if (readers->n > 0) {
-        printf("\n  %zu client%s read%s:\n", readers->reading, rl_say_plural(readers->reading),
-               readers->reading == 1 ? "s" : "");
+        printf("\n  %zu client%s read%s:\n", readers->total, rl_say_plural(readers->total),
+               readers->total == 1 ? "s" : "");
     }
     for (size_t i = 0; i < readers->n; i++) {
-        const struct rl_reader *reader = &readers->readers[i];
-        printf("    - %s", reader->who[0] != '\0' ? reader->who : "no name");
-        if (reader->remaining_ms != 0) {
-            printf(" for another %s, on %zu of %zu nodes\n",
-                   rl_say_duration((double)reader->remaining_ms, left, sizeof left), reader->votes,
-                   look->n);
-        } else {
-            printf(" on %zu of %zu nodes: no quorum\n", reader->votes, look->n);
+        const struct rl_item *reader = &readers->items[i];
+        printf("    - %s", rl_item_who(reader, who));
+        if (reader->is_held) {
+            printf(" for another %s", rl_say_duration((double)reader->left_ms, left, sizeof left));
         }
+        printf("%s on %" PRIu32 " of %zu nodes%s\n", reader->is_held ? "," : "", reader->votes,
+               look->n, reader->is_held ? "" : ": no quorum");
     }
-    if (readers->reading > readers->n) {
-        printf("      and %zu more\n", readers->reading - readers->n);
+    if (readers->total > readers->n) {
+        printf("      and %zu more\n", readers->total - readers->n);
     }
 }
 
@@ -132,29 +223,142 @@ static void print_readers(const struct rl_found *found) {
 static void print_lock(const struct rl_found *found) {
     const struct rl_look *look = &found->look;
     char holder[RL_LOOK_NAME_MAX];
-    int node_width = 4, holder_width = 10;
+    const int node_width = node_width_of(look);
+    int holder_width = 10;
     for (size_t i = 0; i < look->n; i++) {
-        node_width = rl_say_widen(node_width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
         holder_width = rl_say_widen(holder_width, holder_text(look, &look->node_holders[i], holder),
                                     HOLDER_WIDTH_MAX);
     }
-    node_width += 2;
     holder_width += 2;
-    print_head(found);
+    print_lock_head(found);
     printf("\n  %-*s%-*s%-*s%s\n", node_width, "node", holder_width, "holder", LEFT_WIDTH, "left",
            "latency");
     for (size_t i = 0; i < look->n; i++) {
-        print_node(look, i, node_width, holder_width);
+        print_lock_node(look, i, node_width, holder_width);
     }
     print_readers(found);
-    rl_line_print(&found->line, look);
+    print_line(&found->line, look, "");
+}
+
+/* -- Permits -- */
+
+static void print_permits_head(const struct rl_found *found) {
+    char key[256];
+    const struct rl_look *look = &found->look;
+    const struct rl_part *slots = &found->slots;
+    const size_t odd = slots->n - slots->held - slots->reserved;
+    tool_utf8_clean(look->key.data, look->key.length, key, sizeof key);
+    if (!slots->is_known) {
+        printf("%s: permits are not known, %zu of %zu nodes answer (%zu needed)\n", key,
+               look->n - slots->n_unanswered, look->n, look->needed);
+        return;
+    }
+    printf("%s: %zu", key, slots->held);
+    if (found->permits > 0) {
+        printf(" of %" PRId32, found->permits);
+    }
+    printf(" permit%s held",
+           rl_say_plural(found->permits > 0 ? (size_t)found->permits : slots->held));
+    if (slots->reserved > 0) {
+        printf(", %zu reserved", slots->reserved);
+    }
+    if (odd > 0) {
+        printf(", %zu without a quorum", odd);
+    }
+    if (found->permits > 0) {
+        printf(", %zu free", found->free);
+    }
+    printf(" (%zu of %zu nodes needed)\n", look->needed, look->n);
+}
+
+static const char *slot_text(const struct rl_item *slot, char out[RL_ITEM_TEXT_MAX]) {
+    return slot->is_reserved ? "reserved" : rl_item_who(slot, out);
+}
+
+static void print_slot(const struct rl_item *slot, const struct rl_look *look, int holder_width) {
+    char votes[32], left[32] = "-", fence[32] = "-", who[RL_ITEM_TEXT_MAX];
+    snprintf(votes, sizeof votes, "%" PRIu32 "/%zu", slot->votes, look->n);
+    if (slot->left_ms != 0) {
+        rl_say_left(slot->left_ms, left, sizeof left);
+    }
+    if (slot->fence > 0) {
+        snprintf(fence, sizeof fence, "%" PRIu64, slot->fence);
+    }
+    printf("  %-*" PRIu32, SLOT_WIDTH, slot->number);
+    rl_say_painted(RL_PAINT_NONE, slot_text(slot, who), holder_width);
+    rl_say_painted(slot->is_held || slot->is_reserved ? RL_PAINT_NONE : RL_PAINT_WARN, votes,
+                   VOTES_WIDTH);
+    printf("%-*s%s\n", LEFT_WIDTH, left, fence);
+}
+
+static void print_slots(const struct rl_part *slots, const struct rl_look *look) {
+    char who[RL_ITEM_TEXT_MAX];
+    int holder_width = 10;
+    const size_t listed = slots->n < SLOTS_LISTED_MAX ? slots->n : SLOTS_LISTED_MAX;
+    for (size_t i = 0; i < listed; i++) {
+        holder_width =
+            rl_say_widen(holder_width, slot_text(&slots->items[i], who), SLOT_HOLDER_WIDTH_MAX);
+    }
+    holder_width += 2;
+    if (listed > 0) {
+        printf("\n  %-*s%-*s%-*s%-*sfence\n", SLOT_WIDTH, "slot", holder_width, "holder",
+               VOTES_WIDTH, "votes", LEFT_WIDTH, "left");
+    }
+    for (size_t i = 0; i < listed; i++) {
+        print_slot(&slots->items[i], look, holder_width);
+    }
+    if (slots->n > listed) {
+        printf("  and %zu more; --json has all\n", slots->n - listed);
+    }
+}
+
+/* Reports oddities of the number of permits. */
+static void print_remarks(const struct rl_found *found) {
+    const struct rl_part *slots = &found->slots;
+    size_t above = 0;
+    char text[160];
+    for (size_t i = 0; i < found->look.n; i++) {
+        if (found->kept[i] > 0 && found->kept[i] != found->permits) {
+            snprintf(text, sizeof text, "%.80s has another number of permits: %" PRId32,
+                     found->look.node_holders[i].s.node, found->kept[i]);
+            printf("\n  ");
+            rl_say_painted(RL_PAINT_WARN, text, 0);
+            printf("\n");
+        }
+    }
+    for (size_t i = 0; i < slots->n && found->permits > 0; i++) {
+        above += slots->items[i].number >= (uint32_t)found->permits;
+    }
+    if (above > 0) {
+        printf("\n  the number was lowered: %zu slot%s above it %s no longer granted once free\n",
+               above, rl_say_plural(above), above == 1 ? "is" : "are");
+    }
+    if (slots->is_known && found->permits == 0 && slots->n > 0) {
+        printf("\n  no node knows how many there are: the last acquire was over a day ago\n");
+    }
+}
+
+static void print_kept(const struct rl_found *found) {
+    const struct rl_look *look = &found->look;
+    const int node_width = node_width_of(look);
+    printf("\n  %-*s%-*s%s\n", node_width, "node", PERMITS_WIDTH, "permits", "latency");
+    for (size_t i = 0; i < look->n; i++) {
+        const int32_t kept = found->kept[i];
+        char number[32] = "-";
+        if (kept > 0) {
+            snprintf(number, sizeof number, "%" PRId32, kept);
+        }
+        if (begin_node(&look->node_holders[i], node_width)) {
+            rl_say_painted(kept > 0 && kept != found->permits ? RL_PAINT_WARN : RL_PAINT_NONE,
+                           number, PERMITS_WIDTH);
+            end_node(&look->node_holders[i]);
+        }
+    }
 }
 
 /* A lock and a semaphore may have the same key: they are independent. */
 static void print_screen(const struct rl_found *found, const struct rl_kick_notes *kicks) {
     char said[RL_KICK_SAY_MAX];
-    const struct rl_look *look = &found->look;
-    const struct rl_permits *permits = &found->permits;
     const bool has_permits = rl_found_has_permits(found);
     const bool shows_lock = !has_permits || rl_found_has_lock(found);
     if (shows_lock) {
@@ -162,9 +366,15 @@ static void print_screen(const struct rl_found *found, const struct rl_kick_note
     }
     if (has_permits) {
         printf("%s", shows_lock ? "\n" : "");
-        rl_permits_print(permits, &found->permits_line, look, shows_lock);
-    } else if (!permits->is_known && look->is_answered) {
-        printf("\n  who holds permits is not known: %s\n", redlock_strerror(permits->refused));
+        print_permits_head(found);
+        print_slots(&found->slots, &found->look);
+        print_remarks(found);
+        print_line(&found->permits_line, &found->look, " for permits");
+        if (!shows_lock) { /* else the nodes' table is on the screen already */
+            print_kept(found);
+        }
+    } else {
+        print_unknown(&found->slots, &found->look, "who holds permits", "");
     }
     for (size_t i = 0; i < kicks->n; i++) {
         printf("%s  %s\n", i == 0 ? "\n" : "", rl_kick_note_say(&kicks->notes[i], said));
@@ -173,20 +383,49 @@ static void print_screen(const struct rl_found *found, const struct rl_kick_note
 
 /* -- JSON -- */
 
-static void readers_json(struct tool_json *json, const struct rl_found *found) {
-    const struct rl_readers *readers = &found->readers;
-    tool_json_put(
-        json, JSON_BOOL("shared", found->look.is_shared),
-        JSON_KNOWN(!found->look.is_shared || readers->is_known, INT, "reading", readers->reading));
-    tool_json_open(json, "readers", '[');
-    for (size_t i = 0; i < readers->n; i++) {
-        const struct rl_reader *reader = &readers->readers[i];
-        tool_json_object(json, NULL, JSON_TEXT_OR_NULL("holder", reader->who),
-                         JSON_TEXT_OR_NULL("token", reader->token),
-                         JSON_INT("votes", reader->votes),
-                         JSON_INT("remaining_ms", reader->remaining_ms));
+static void places_json(struct tool_json *json, const char *key, const struct rl_part *line) {
+    tool_json_open(json, key, '[');
+    for (size_t i = 0; i < line->n; i++) {
+        const struct rl_item *place = &line->items[i];
+        const bool is_permit = place->kind == RL_ITEM_WAITS_FOR_PERMITS;
+        tool_json_object(
+            json, NULL, JSON_TEXT_OR_NULL("holder", place->who),
+            JSON_TEXT_OR_NULL("client", place->id),
+            JSON_IF(!is_permit, JSON_INT("waited_ms", place->waited_ms)),
+            JSON_TEXT("node", place->node),
+            JSON_IF(!is_permit, JSON_BOOL("shared", place->kind == RL_ITEM_WAITS_TO_READ)),
+            JSON_IF(is_permit, JSON_INT("take", place->number)),
+            JSON_IF(is_permit, JSON_INT("waited_ms", place->waited_ms)));
     }
     tool_json_close(json, ']');
+}
+
+/* Readers, or slots. */
+static void holders_json(struct tool_json *json, const char *key, const struct rl_part *part) {
+    tool_json_open(json, key, '[');
+    for (size_t i = 0; i < part->n; i++) {
+        const struct rl_item *item = &part->items[i];
+        const bool is_slot = item->kind == RL_ITEM_SLOT;
+        tool_json_object(json, NULL, JSON_IF(is_slot, JSON_INT("slot", item->number)),
+                         JSON_IF(is_slot, JSON_BOOL("held", item->is_held)),
+                         JSON_IF(is_slot, JSON_BOOL("reserved", item->is_reserved)),
+                         JSON_TEXT_OR_NULL("holder", item->who),
+                         JSON_TEXT_OR_NULL("token", item->token), JSON_INT("votes", item->votes),
+                         JSON_INT("remaining_ms", item->left_ms),
+                         JSON_IF(is_slot, JSON_KNOWN(item->fence > 0, INT, "fence", item->fence)));
+    }
+    tool_json_close(json, ']');
+}
+
+static void permits_json(struct tool_json *json, const struct rl_found *found) {
+    const struct rl_part *slots = &found->slots, *line = &found->permits_line;
+    const bool has_number = slots->is_known && found->permits > 0;
+    tool_json_put(json, JSON_KNOWN(has_number, INT, "permits", found->permits),
+                  JSON_KNOWN(has_number, INT, "permits_free", found->free),
+                  JSON_KNOWN(slots->is_known, INT, "permits_held", slots->held));
+    holders_json(json, "slots", slots);
+    tool_json_put(json, JSON_KNOWN(line->is_known, INT, "permits_waiting", line->total));
+    places_json(json, "permits_waiters", line);
 }
 
 static void print_json(const struct rl_found *found, const struct rl_kick_notes *kicks) {
@@ -200,14 +439,15 @@ static void print_json(const struct rl_found *found, const struct rl_kick_notes 
         JSON_TEXT("holder", look->is_held && look->holder[0] != '\0' ? look->holder : NULL),
         JSON_TEXT_OR_NULL("token", look->token),
         JSON_IF(look->is_held, JSON_INT("remaining_ms", look->remaining_ms)),
-        JSON_INT("answered", look->answered), JSON_INT("quorum", look->needed));
-    rl_line_json(&json, &found->line);
+        JSON_INT("answered", look->answered), JSON_INT("quorum", look->needed),
+        JSON_KNOWN(found->line.is_known, INT, "waiting", found->line.total));
+    places_json(&json, "waiters", &found->line);
     tool_json_open(&json, "nodes", '[');
     for (size_t i = 0; i < look->n; i++) {
         const struct rl_look_node *seen = &look->node_holders[i];
         const bool is_known = seen->s.status == 0, is_held = is_known && seen->s.is_held;
         const bool has_ttl = seen->s.is_held || seen->s.is_reserved;
-        const int32_t permits = found->permits.kept[i];
+        const int32_t permits = found->kept[i];
         tool_json_object(&json, NULL, JSON_TEXT("node", seen->s.node),
                          JSON_TEXT("status", redlock_err_name(seen->s.status)),
                          JSON_IF(!is_known, JSON_TEXT("message", seen->why)),
@@ -223,8 +463,11 @@ static void print_json(const struct rl_found *found, const struct rl_kick_notes 
                          JSON_IF(has_ttl, JSON_BOOL("shared", seen->s.is_shared != 0)));
     }
     tool_json_close(&json, ']');
-    readers_json(&json, found);
-    rl_permits_json(&json, &found->permits, &found->permits_line);
+    tool_json_put(&json, JSON_BOOL("shared", look->is_shared),
+                  JSON_KNOWN(!look->is_shared || found->readers.is_known, INT, "reading",
+                             found->readers.total));
+    holders_json(&json, "readers", &found->readers);
+    permits_json(&json, found);
     tool_json_open(&json, "kicks", '[');
     for (size_t i = 0; i < kicks->n; i++) {
         tool_json_object(&json, NULL, RL_KICK_NOTE_JSON(&kicks->notes[i], at));
@@ -248,7 +491,7 @@ static int show(struct rl_session *session, struct rl_found *found, bool is_firs
         printf("%s", is_first ? "" : "\n");
         print_screen(found, &kicks);
     }
-    bool is_held = found->look.is_held || found->permits.held > 0;
+    bool is_held = found->look.is_held || found->slots.held > 0;
     return found->status != 0 ? RL_EXIT_NO_QUORUM : is_held ? RL_EXIT_OK : RL_EXIT_HELD;
 }
 

@@ -10,13 +10,13 @@
 #include "args.h"
 #include "redlock/redlock.h"
 
-#define RL_HOLDER_TEXT_MAX (REDLOCK_HOLDER_MAX + 1)
+#define RL_HOLDER_ROOM (REDLOCK_HOLDER_MAX + 1)
 #define RL_TOKEN_SLOTS_MAX (REDLOCK_TAKE_MAX * sizeof "1023") /* of their text */
 #define RL_TOKEN_TEXT_MAX (RL_TOKEN_SLOTS_MAX + REDLOCK_TOKEN_LENGTH + 1 + REDLOCK_HOLDER_MAX + 1)
 
 struct rl_token {
     char digits[REDLOCK_TOKEN_LENGTH + 1];
-    char holder[RL_HOLDER_TEXT_MAX]; /* "": none */
+    char holder[RL_HOLDER_ROOM];     /* "": none */
     int32_t slots[REDLOCK_TAKE_MAX]; /* of a semaphore */
     size_t n_slots;                  /* 0: it is a lock's */
 };

@@ -70,10 +70,10 @@ static const char *shown_key(const struct kick *kick, char out[256]) {
 }
 
 /* The first client in line, or NULL. */
-static const struct rl_line_place *next_of(const struct kick *kick) {
-    const struct rl_line *line =
+static const struct rl_item *next_of(const struct kick *kick) {
+    const struct rl_part *line =
         kick->targets.items[0].slot >= 0 ? &kick->found.permits_line : &kick->found.line;
-    return line->n > 0 ? &line->places[0] : NULL;
+    return line->n > 0 ? &line->items[0] : NULL;
 }
 
 /* -- Before -- */
@@ -94,10 +94,10 @@ static void say_cost(const struct kick *kick, const char *key, const char *who) 
 
 /* On stderr, before the kick. */
 static void show_meaning(const struct kick *kick) {
-    char key[256], whom[RL_KICK_WHOM_MAX], next[RL_LINE_WHO_MAX];
+    char key[256], whom[RL_KICK_WHOM_MAX], next[RL_ITEM_TEXT_MAX];
     const struct rl_kick_targets *targets = &kick->targets;
     const struct rl_look *look = &kick->found.look;
-    const struct rl_line_place *place = next_of(kick);
+    const struct rl_item *place = next_of(kick);
     const char *who = rl_kick_targets_say(targets, whom);
     shown_key(kick, key);
     if (strcmp(targets->what, "leftover") != 0) {
@@ -111,7 +111,7 @@ static void show_meaning(const struct kick *kick) {
             key, look->answered, look->n, look->needed, who);
     }
     if (place != NULL) {
-        rl_say("next in line is %s", rl_line_who(place, next));
+        rl_say("next in line is %s", rl_item_who(place, next));
     }
     if (targets->unlisted > 0) {
         rl_say("%zu more read it, who are not kicked by this: kick again behind it",
@@ -147,8 +147,8 @@ static void print_node(const struct kick *kick, size_t index, int node_width) {
 
 static void print_screen(const struct kick *kick, enum rl_kick_verdict verdict) {
     const struct rl_look *look = &kick->found.look;
-    const struct rl_line_place *place = next_of(kick);
-    char key[256], whom[RL_KICK_WHOM_MAX], next[RL_LINE_WHO_MAX];
+    const struct rl_item *place = next_of(kick);
+    char key[256], whom[RL_KICK_WHOM_MAX], next[RL_ITEM_TEXT_MAX];
     const char *who = rl_kick_targets_say(&kick->targets, whom);
     int node_width = 4;
     size_t noted = 0;
@@ -165,7 +165,7 @@ static void print_screen(const struct kick *kick, enum rl_kick_verdict verdict) 
     if (verdict == RL_KICK_DONE) {
         printf("%s %s kicked", who, kick->targets.n == 1 ? "was" : "were");
         if (place != NULL) {
-            printf("; next in line was %s", rl_line_who(place, next));
+            printf("; next in line was %s", rl_item_who(place, next));
         }
         printf("%s\n", noted == 0 ? ". No node has noted it: write it down elsewhere" : "");
     } else if (verdict == RL_KICK_GONE) {
@@ -181,7 +181,7 @@ static void print_screen(const struct kick *kick, enum rl_kick_verdict verdict) 
 static void print_json(const struct kick *kick, enum rl_kick_verdict verdict) {
     static const char *const verdicts[] = {"ERR_LOST", "OK", "ERR_NO_QUORUM"};
     const struct rl_look *look = &kick->found.look;
-    const struct rl_line_place *place = next_of(kick);
+    const struct rl_item *place = next_of(kick);
     struct tool_json json = {.file = stdout};
     char at[RL_WHEN_MAX];
     tool_json_open(&json, NULL, '{');
@@ -383,6 +383,7 @@ int rl_cmd_kick(struct rl_args *args) {
         rl_session_close(&kick->session);
     }
     rl_keys_free(&kick->keys);
+    rl_found_free(&kick->found);
     free(kick);
     return exit_status;
 }

@@ -37,7 +37,7 @@ static size_t ask(const struct rl_args *args, redlock_bytes name, size_t n, cons
     for (size_t i = 0; i < n; i++) {
         lengths[i] = i == at ? rl_kick_key(name, key) : strlen(argv[i]);
     }
-    return rl_wires_ask(args, n, argv, lengths, answers);
+    return rl_wires_ask(args, rl_wires_answer_ms(args), n, argv, lengths, answers);
 }
 
 void rl_kick_notes_write(const struct rl_args *args, redlock_bytes name,
@@ -74,26 +74,29 @@ void rl_kick_notes_withdraw(const struct rl_args *args, redlock_bytes name,
     }
 }
 
-/* Adds a note unless it is there already, newest first; the oldest drops out. */
-static void merge(struct rl_kick_notes *notes, const struct rl_kick_note *note) {
+void rl_kick_notes_add(struct rl_kick_notes *notes, const char *bytes, size_t length) {
+    struct rl_kick_note note = {0};
     size_t at = 0;
+    if (!rl_kick_note_parse(&note, bytes, length) ||
+        note.at_ms <= rl_when_now_ms() - RL_KICK_LIFE_MS) {
+        return;
+    }
     for (size_t i = 0; i < notes->n; i++) {
-        if (memcmp(&notes->notes[i], note, sizeof *note) == 0) {
+        if (memcmp(&notes->notes[i], &note, sizeof note) == 0) {
             return;
         }
-        at += notes->notes[i].at_ms >= note->at_ms;
+        at += notes->notes[i].at_ms >= note.at_ms;
     }
     if (at < RL_KICK_NOTES_MAX) {
         notes->n += notes->n < RL_KICK_NOTES_MAX;
         memmove(&notes->notes[at + 1], &notes->notes[at],
                 (notes->n - at - 1) * sizeof notes->notes[0]);
-        notes->notes[at] = *note;
+        notes->notes[at] = note;
     }
 }
 
 void rl_kick_notes_read(const struct rl_args *args, redlock_bytes name,
                         struct rl_kick_notes *notes) {
-    const int64_t over_ms = rl_when_now_ms() - RL_KICK_LIFE_MS;
     struct rl_wire_answer answers[REDLOCK_NODES_MAX];
     const char *argv[] = {"ZRANGE", NULL, "-" TEXT(RL_KICK_NOTES_MAX), "-1"};
     memset(notes, 0, sizeof *notes);
@@ -102,11 +105,9 @@ void rl_kick_notes_read(const struct rl_args *args, redlock_bytes name,
         const redisReply *reply = answers[i].reply;
         for (size_t j = 0; reply != NULL && reply->type == REDIS_REPLY_ARRAY && j < reply->elements;
              j++) {
-            struct rl_kick_note note = {0};
             const redisReply *member = reply->element[j];
-            if (member->type == REDIS_REPLY_STRING &&
-                rl_kick_note_parse(&note, member->str, member->len) && note.at_ms > over_ms) {
-                merge(notes, &note);
+            if (member->type == REDIS_REPLY_STRING) {
+                rl_kick_notes_add(notes, member->str, member->len);
             }
         }
         freeReplyObject(answers[i].reply);

@@ -26,7 +26,7 @@ struct rl_kick_note {
     char by[RL_KICK_BY_MAX];
     char what[RL_KICK_WHAT_MAX];
     char token[REDLOCK_TOKEN_LENGTH + 1]; /* "": several, or not known */
-    char holder[RL_HOLDER_TEXT_MAX];      /* "": none, or several */
+    char holder[RL_HOLDER_ROOM];          /* "": none, or several */
     char reason[RL_KICK_REASON_MAX];
 };
 
@@ -43,7 +43,7 @@ size_t rl_kick_note_format(const struct rl_kick_note *note, char out[RL_KICK_NOT
 bool rl_kick_note_parse(struct rl_kick_note *note, const char *bytes, size_t length);
 
 /* "vm:860 was kicked by root@ops1 at 2026-11-23 02:31:07: its machine burnt". Returns out. */
-#define RL_KICK_SAY_MAX (RL_HOLDER_TEXT_MAX + RL_KICK_BY_MAX + RL_KICK_REASON_MAX + 96)
+#define RL_KICK_SAY_MAX (RL_HOLDER_ROOM + RL_KICK_BY_MAX + RL_KICK_REASON_MAX + 96)
 const char *rl_kick_note_say(const struct rl_kick_note *note, char out[RL_KICK_SAY_MAX]);
 
 /* The members of its object. at: char[RL_WHEN_MAX]. */
@@ -72,6 +72,10 @@ struct rl_kick_notes {
     size_t n;
     struct rl_kick_note notes[RL_KICK_NOTES_MAX]; /* the newest first; none is over a day old */
 };
+
+/* Adds the note of these bytes, unless they are none, or it is there already; the oldest drops
+ * out. */
+void rl_kick_notes_add(struct rl_kick_notes *notes, const char *bytes, size_t length);
 
 void rl_kick_notes_read(const struct rl_args *args, redlock_bytes name,
                         struct rl_kick_notes *notes);

@@ -141,11 +141,11 @@ static void be(struct rl_kick_targets *targets, const char *what, int64_t left_m
 
 /* -- Who is there -- */
 
-static void add_readers(struct rl_kick_targets *targets, const struct rl_readers *readers) {
+static void add_readers(struct rl_kick_targets *targets, const struct rl_part *readers) {
     for (size_t i = 0; i < readers->n; i++) {
-        add(targets, readers->readers[i].token, readers->readers[i].votes, NONE);
+        add(targets, readers->items[i].token, readers->items[i].votes, NONE);
     }
-    targets->unlisted = readers->reading - readers->n;
+    targets->unlisted = readers->total - readers->n;
 }
 
 /* Keys that nobody holds by a quorum. */
@@ -174,15 +174,15 @@ static void choose_lock(struct rl_kick_targets *targets, const struct rl_found *
     }
 }
 
-static void choose_slot(struct rl_kick_targets *targets, const struct rl_permits *permits,
+static void choose_slot(struct rl_kick_targets *targets, const struct rl_part *slots,
                         int64_t number) {
     char what[RL_KICK_WHAT_MAX];
     snprintf(what, sizeof what, "slot:%" PRId64, number);
-    for (size_t i = 0; i < permits->n; i++) {
-        const struct rl_permit *slot = &permits->slots[i];
+    for (size_t i = 0; i < slots->n; i++) {
+        const struct rl_item *slot = &slots->items[i];
         if (slot->number == number && !slot->is_reserved) {
-            be(targets, what, slot->remaining_ms);
-            add(targets, slot->token, slot->votes, slot->number);
+            be(targets, what, slot->left_ms);
+            add(targets, slot->token, slot->votes, (int32_t)slot->number);
         }
     }
 }
@@ -207,10 +207,10 @@ static void keep(struct rl_kick_targets *targets, const char *digits) {
 static int no_slot(const struct rl_found *found, int64_t number) {
     char key[256], slots[128] = "";
     size_t used = 0;
-    for (size_t i = 0; i < found->permits.n && used + 16 < sizeof slots; i++) {
-        if (!found->permits.slots[i].is_reserved) {
-            used += (size_t)snprintf(slots + used, sizeof slots - used, "%s%" PRId32,
-                                     used > 0 ? ", " : "", found->permits.slots[i].number);
+    for (size_t i = 0; i < found->slots.n && used + 16 < sizeof slots; i++) {
+        if (!found->slots.items[i].is_reserved) {
+            used += (size_t)snprintf(slots + used, sizeof slots - used, "%s%" PRIu32,
+                                     used > 0 ? ", " : "", found->slots.items[i].number);
         }
     }
     if (number != NONE) {
@@ -224,11 +224,8 @@ static int no_slot(const struct rl_found *found, int64_t number) {
 static int nobody(const struct rl_found *found, const struct rl_args *args) {
     char key[256], why[RL_LOOK_TEXT_MAX];
     const struct rl_look *look = &found->look;
-    bool is_odd = look->is_foreign;
-    for (size_t i = 0; i < look->n; i++) {
-        is_odd |= look->node_holders[i].s.status == 0 && look->node_holders[i].s.is_held;
-    }
-    if (args->slot != NONE || (!is_odd && found->permits.n > 0)) {
+    const bool is_odd = look->is_foreign || look->having > 0;
+    if (args->slot != NONE || (!is_odd && found->slots.n > 0)) {
         return no_slot(found, args->slot);
     }
     if (is_odd) {
@@ -257,7 +254,7 @@ int rl_kick_targets_choose(struct rl_kick_targets *targets, const struct rl_foun
         return rl_fail(RL_EXIT_USAGE, "--token: %s", why);
     }
     if (args->slot != NONE) {
-        choose_slot(targets, &found->permits, args->slot);
+        choose_slot(targets, &found->slots, args->slot);
     } else {
         choose_lock(targets, found);
     }

@@ -12,29 +12,6 @@
 
 /* -- snapshot.c -- */
 
-enum rl_item_kind {
-    RL_ITEM_LOCK, /* who holds it alone */
-    RL_ITEM_READER,
-    RL_ITEM_SLOT,
-    RL_ITEM_WAITS,         /* to hold it alone */
-    RL_ITEM_WAITS_TO_READ, /* these two: not in a snapshot's order of any kind */
-    RL_ITEM_WAITS_FOR_PERMITS
-};
-
-#define RL_ITEM_TEXT_MAX RL_LOOK_NAME_MAX
-
-struct rl_item {
-    enum rl_item_kind kind;
-    /* The owner: the token's digits, a client's number, or another library's value. */
-    char id[RL_ITEM_TEXT_MAX];
-    char who[RL_ITEM_TEXT_MAX];    /* a name, fit for a terminal */
-    char token[RL_TOKEN_TEXT_MAX]; /* of a holder of this library; else "" */
-    uint32_t number;               /* a slot's number; how many permits are wanted */
-    uint32_t votes;                /* of a holder */
-    int64_t left_ms;               /* of a holder: until it ends unless it is renewed; -1: never */
-    int64_t waited_ms;             /* of a waiting client */
-};
-
 struct rl_snapshot {
     struct rl_item *items;
     size_t n, room;

@@ -15,13 +15,16 @@
 
 #include "say.h"
 
-/* A new one at the end, zeroed. */
-static struct rl_item *add(struct rl_snapshot *snapshot, enum rl_item_kind kind) {
+/* A copy at the end. It has an id and a name in any case. */
+static void add(struct rl_snapshot *snapshot, const struct rl_item *item) {
     snapshot->items =
         rl_must_grow(snapshot->items, snapshot->n, &snapshot->room, sizeof *snapshot->items);
-    struct rl_item *item = &snapshot->items[snapshot->n++];
-    *item = (struct rl_item){.kind = kind};
-    return item;
+    struct rl_item *added = &snapshot->items[snapshot->n++];
+    *added = *item;
+    rl_item_who(item, added->who);
+    if (added->id[0] == '\0') {
+        memcpy(added->id, added->who, sizeof added->id);
+    }
 }
 
 /* The item of the same kind, owner and, for a slot, number; or NULL. */
@@ -36,74 +39,26 @@ static const struct rl_item *find(const struct rl_snapshot *snapshot, const stru
     return NULL;
 }
 
-/* text may be a token with slots in front of it and a name behind: the digits identify the
- * owner. */
-static void set_token(struct rl_item *item, const char *text) {
-    const char *at = strchr(text, '@'), *colon = strchr(text, ':');
-    const char *digits = at != NULL && (colon == NULL || at < colon) ? at + 1 : text;
-    snprintf(item->token, sizeof item->token, "%s", text);
-    snprintf(item->id, sizeof item->id, "%.*s", REDLOCK_TOKEN_LENGTH, digits);
-}
-
-/* -- Holders -- */
-
-static struct rl_item *add_holder(struct rl_snapshot *snapshot, enum rl_item_kind kind,
-                                  const char *token, const char *who, size_t votes,
-                                  int64_t left_ms) {
-    struct rl_item *item = add(snapshot, kind);
-    set_token(item, token);
-    snprintf(item->who, sizeof item->who, "%s", who[0] != '\0' ? who : "no name");
-    item->votes = (uint32_t)votes;
-    item->left_ms = left_ms;
-    return item;
-}
+/* -- Who is there -- */
 
 static void take_holder(struct rl_snapshot *snapshot, const struct rl_look *look) {
-    char name[RL_LOOK_NAME_MAX];
-    if (!look->is_held || look->is_shared) {
-        return;
-    }
-    struct rl_item *item = add_holder(snapshot, RL_ITEM_LOCK, look->is_foreign ? "" : look->token,
-                                      rl_look_name(look, name), look->holding, look->remaining_ms);
-    if (look->is_foreign) {
-        snprintf(item->id, sizeof item->id, "%s", look->holder);
+    struct rl_item item = {
+        .kind = RL_ITEM_LOCK, .votes = (uint32_t)look->holding, .left_ms = look->remaining_ms};
+    if (look->is_held && !look->is_shared) {
+        rl_look_name(look, item.who);
+        snprintf(item.token, sizeof item.token, "%s", look->token);
+        snprintf(item.id, sizeof item.id, "%.*s", look->is_foreign ? -1 : REDLOCK_TOKEN_LENGTH,
+                 look->is_foreign ? look->holder : look->token);
+        add(snapshot, &item);
     }
 }
 
-static void take_readers(struct rl_snapshot *snapshot, const struct rl_readers *readers) {
-    for (size_t i = 0; i < readers->n; i++) {
-        const struct rl_reader *reader = &readers->readers[i];
-        if (reader->remaining_ms != 0) { /* else a left-over */
-            add_holder(snapshot, RL_ITEM_READER, reader->token, reader->who, reader->votes,
-                       reader->remaining_ms);
+/* Without left-overs and reservations. */
+static void take_part(struct rl_snapshot *snapshot, const struct rl_part *part) {
+    for (size_t i = 0; i < part->n; i++) {
+        if (part->items[i].is_held || part->items[i].kind >= RL_ITEM_WAITS) {
+            add(snapshot, &part->items[i]);
         }
-    }
-}
-
-static void take_slots(struct rl_snapshot *snapshot, const struct rl_permits *permits) {
-    for (size_t i = 0; i < permits->n; i++) {
-        const struct rl_permit *slot = &permits->slots[i];
-        if (slot->is_held) {
-            add_holder(snapshot, RL_ITEM_SLOT, slot->token[0] != '\0' ? slot->token : slot->who,
-                       slot->who, slot->votes, slot->remaining_ms)
-                ->number = (uint32_t)slot->number;
-        }
-    }
-}
-
-/* -- Waiting clients -- */
-
-static void take_line(struct rl_snapshot *snapshot, const struct rl_line *line) {
-    for (size_t i = 0; i < line->n; i++) {
-        const struct rl_line_place *place = &line->places[i];
-        struct rl_item *item = add(snapshot, place->take > 0     ? RL_ITEM_WAITS_FOR_PERMITS
-                                             : i < line->writing ? RL_ITEM_WAITS
-                                                                 : RL_ITEM_WAITS_TO_READ);
-        rl_line_who(place, item->who);
-        snprintf(item->id, sizeof item->id, "%s",
-                 place->client[0] != '\0' ? place->client : item->who);
-        item->number = place->take;
-        item->waited_ms = place->waited_ms;
     }
 }
 
@@ -116,7 +71,7 @@ static bool is_unknown(const struct rl_found *found, enum rl_item_kind kind) {
         case RL_ITEM_READER:
             return found->look.is_shared && !found->readers.is_known;
         case RL_ITEM_SLOT:
-            return !found->permits.is_known;
+            return !found->slots.is_known;
         case RL_ITEM_WAITS_FOR_PERMITS:
             return !found->permits_line.is_known || found->permits_line.n_unanswered != 0;
         default:
@@ -129,7 +84,7 @@ static void take_over(struct rl_snapshot *snapshot, const struct rl_found *found
     for (size_t i = 0; i < old->n; i++) {
         const struct rl_item *item = &old->items[i];
         if (is_unknown(found, item->kind) && find(snapshot, item) == NULL) {
-            *add(snapshot, item->kind) = *item;
+            add(snapshot, item);
         }
     }
 }
@@ -170,26 +125,17 @@ static bool is_on_its_way(const struct rl_snapshot *snapshot, const struct rl_sn
 
 /* -- The whole -- */
 
-static void look_for_left_overs(struct rl_snapshot *snapshot, const struct rl_look *look) {
-    size_t reserved = 0;
-    for (size_t i = 0; i < look->n; i++) {
-        const redlock_node_holder *seen = &look->node_holders[i].s;
-        reserved += seen->status == 0 && seen->is_reserved;
-        snapshot->left_over += seen->status == 0 && seen->is_held;
-    }
-    snapshot->left_over = look->is_held ? 0 : snapshot->left_over;
-    snapshot->is_unsettled = !look->is_held && reserved + snapshot->left_over > 0;
-}
-
 void rl_snapshot_take(struct rl_snapshot *snapshot, const struct rl_found *found,
                       const struct rl_snapshot *old) {
-    *snapshot = (struct rl_snapshot){0};
-    look_for_left_overs(snapshot, &found->look);
-    take_holder(snapshot, &found->look);
-    take_readers(snapshot, &found->readers);
-    take_slots(snapshot, &found->permits);
-    take_line(snapshot, &found->line);
-    take_line(snapshot, &found->permits_line);
+    const struct rl_look *look = &found->look;
+    *snapshot =
+        (struct rl_snapshot){.left_over = look->is_held ? 0 : look->having,
+                             .is_unsettled = !look->is_held && look->reserved + look->having > 0};
+    take_holder(snapshot, look);
+    take_part(snapshot, &found->readers);
+    take_part(snapshot, &found->slots);
+    take_part(snapshot, &found->line);
+    take_part(snapshot, &found->permits_line);
     take_over(snapshot, found, old);
     snapshot->is_unsettled |= is_on_its_way(snapshot, old);
 }

@@ -345,6 +345,7 @@ static void forget(struct watch *watch) {
     for (size_t i = 0; watch->items != NULL && i < watch->n; i++) {
         assert(!watch->items[i].is_looking);
         rl_snapshot_free(&watch->items[i].seen);
+        rl_found_free(&watch->items[i].found);
     }
     for (size_t i = 0; i < watch->n_words; i++) {
         rl_keys_free(&watch->words[i]);

@@ -236,10 +236,10 @@ struct rl_wire_answer {
 };
 
 /* Sends a command to all nodes at once, over connections of its own; argv as of
- * redisFormatCommandArgv(). Returns how many nodes were
+ * redisFormatCommandArgv(). Each whole answer may take answer_ms. Returns how many nodes were
  * asked. Does not touch SIGPIPE. */
-size_t rl_wires_ask(const struct rl_args *args, size_t n, const char **argv, const size_t *lengths,
-                    struct rl_wire_answer answers[REDLOCK_NODES_MAX]);
+size_t rl_wires_ask(const struct rl_args *args, int64_t answer_ms, size_t n, const char **argv,
+                    const size_t *lengths, struct rl_wire_answer answers[REDLOCK_NODES_MAX]);
 
 /* Runs ask(item) for each of n items of `size` bytes, a thread each, and waits for all. */
 void rl_threads_run(void *items, size_t size, size_t n, void (*ask)(void *item));

@@ -295,8 +295,8 @@ static void run_errand(void *data) {
     rl_wire_disconnect(wire);
 }
 
-size_t rl_wires_ask(const struct rl_args *args, size_t n, const char **argv, const size_t *lengths,
-                    struct rl_wire_answer answers[REDLOCK_NODES_MAX]) {
+size_t rl_wires_ask(const struct rl_args *args, int64_t answer_ms, size_t n, const char **argv,
+                    const size_t *lengths, struct rl_wire_answer answers[REDLOCK_NODES_MAX]) {
     struct errand errands[REDLOCK_NODES_MAX];
     struct rl_wires wires;
     size_t asked = 0;
@@ -304,7 +304,7 @@ size_t rl_wires_ask(const struct rl_args *args, size_t n, const char **argv, con
         answers[i] = (struct rl_wire_answer){.reply = NULL};
         errands[i] = (struct errand){NULL, n, argv, lengths, &answers[i]};
     }
-    if (open_all(&wires, args, rl_wires_answer_ms(args)) == 0) {
+    if (open_all(&wires, args, answer_ms) == 0) {
         rl_wires_each(&wires, errands, sizeof errands[0], run_errand);
         asked = wires.n;
     }

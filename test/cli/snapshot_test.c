@@ -13,7 +13,7 @@ static bool is_unsettled_after(enum rl_item_kind kind, bool waits, enum rl_item_
     const struct rl_snapshot old = {.items = items, .n = waits ? 2 : 1};
     struct rl_snapshot now;
     memset(&found, 0, sizeof found);
-    found.line.is_known = found.permits_line.is_known = found.permits.is_known = true;
+    found.line.is_known = found.permits_line.is_known = found.slots.is_known = true;
     rl_snapshot_take(&now, &found, &old);
     const bool is_unsettled = now.is_unsettled;
     rl_snapshot_free(&now);
