@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "say.h"
 #include "tool/utf8.h"
@@ -14,11 +13,6 @@ const char *const rl_cell_heads[RL_CELLS] = {"set", "mode", "holder",  "votes", 
 
 const char *rl_cells_mode(enum rl_lock_mode mode) {
     return mode == RL_LOCK_SHARED ? "shared" : mode == RL_LOCK_PERMITS ? "permits" : "exclusive";
-}
-
-bool rl_cells_kick(const struct rl_lock *lock, size_t i, struct rl_kick_note *note) {
-    return rl_kick_note_parse(note, lock->kicks[i], strlen(lock->kicks[i])) &&
-           note->at_ms > ((int64_t)time(NULL) * 1000) - RL_KICK_LIFE_MS;
 }
 
 static void fill_mode(char out[RL_CELL_MAX], const struct rl_lock *lock) {
@@ -55,10 +49,6 @@ static void fill_holder(char out[RL_CELL_MAX], const struct rl_lock *lock) {
     }
 }
 
-static void fill_time(char out[RL_CELL_MAX], int64_t ms) {
-    rl_say_duration((double)(ms > 0 ? ms : 0), out, RL_CELL_MAX);
-}
-
 void rl_cells_fill(struct rl_cells *cells, const struct rl_lock *lock) {
     char(*text)[RL_CELL_MAX] = cells->text;
     tool_utf8_clean(lock->name, lock->length, cells->name, sizeof cells->name);
@@ -71,19 +61,18 @@ void rl_cells_fill(struct rl_cells *cells, const struct rl_lock *lock) {
     if (lock->votes > 0) {
         snprintf(text[RL_CELL_VOTES], RL_CELL_MAX, "%" PRIu32 "/%" PRIu32, lock->votes,
                  lock->nodes);
-        fill_time(text[RL_CELL_LEFT], lock->remaining_ms);
     }
-    if (lock->remaining_ms == RL_SEEN_FOR_EVER) {
-        snprintf(text[RL_CELL_LEFT], RL_CELL_MAX, "for ever");
+    if (lock->votes > 0 || lock->remaining_ms == RL_SEEN_FOR_EVER) {
+        rl_say_left(lock->remaining_ms, text[RL_CELL_LEFT], RL_CELL_MAX);
     }
     if (lock->fence > 0) {
         snprintf(text[RL_CELL_FENCE], RL_CELL_MAX, "%" PRIu64, lock->fence);
     }
     if (lock->age_ms >= 0) {
-        fill_time(text[RL_CELL_AGE], lock->age_ms);
+        rl_say_left(lock->age_ms, text[RL_CELL_AGE], RL_CELL_MAX);
     }
     if (lock->waiting > 0) {
         snprintf(text[RL_CELL_WAITING], RL_CELL_MAX, "%" PRIu64, lock->waiting);
-        fill_time(text[RL_CELL_LONGEST], lock->waited_ms);
+        rl_say_left(lock->waited_ms, text[RL_CELL_LONGEST], RL_CELL_MAX);
     }
 }

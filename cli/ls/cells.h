@@ -3,7 +3,6 @@
 #ifndef RL_CLI_LS_CELLS_H
 #define RL_CLI_LS_CELLS_H
 
-#include "kick/room.h"
 #include "scan/room.h"
 
 #define RL_CELL_MAX 192
@@ -31,10 +30,6 @@ struct rl_cells {
 extern const char *const rl_cell_heads[RL_CELLS];
 
 void rl_cells_fill(struct rl_cells *cells, const struct rl_lock *lock);
-
-/* Note number i of a kick of this name. False: it is a day old, or this version of redlock does not
- * know its format. */
-bool rl_cells_kick(const struct rl_lock *lock, size_t i, struct rl_kick_note *note);
 
 /* "exclusive", "shared" or "permits". */
 const char *rl_cells_mode(enum rl_lock_mode mode);

@@ -56,12 +56,9 @@ static void holdings_json(struct tool_json *json, const struct rl_lock *lock) {
 
 static void kicks_json(struct tool_json *json, const struct rl_lock *lock) {
     tool_json_open(json, "kicks", '[');
-    for (size_t i = 0; i < lock->n_kicks; i++) {
-        struct rl_kick_note note;
+    for (size_t i = lock->kicks != NULL ? lock->kicks->n : 0; i > 0; i--) { /* the oldest first */
         char at[RL_WHEN_MAX];
-        if (rl_cells_kick(lock, i, &note)) {
-            tool_json_object(json, NULL, RL_KICK_NOTE_JSON(&note, at));
-        }
+        tool_json_object(json, NULL, RL_KICK_NOTE_JSON(&lock->kicks->notes[i - 1], at));
     }
     tool_json_close(json, ']');
 }
@@ -241,15 +238,12 @@ static void print_kicks(const struct rl_sweep *sweep) {
     bool is_first = true;
     for (size_t i = 0; i < sweep->list.n; i++) {
         const struct rl_lock *lock = &sweep->list.locks[i];
-        for (size_t k = 0; k < lock->n_kicks; k++) {
-            struct rl_kick_note note;
+        for (size_t k = lock->kicks != NULL ? lock->kicks->n : 0; k > 0; k--) {
             char said[RL_KICK_SAY_MAX], name[RL_CELL_NAME_MAX];
-            if (rl_cells_kick(lock, k, &note)) {
-                printf("%s%s: %s\n", is_first ? "\nkicked in the last day\n" : "",
-                       tool_utf8_clean(lock->name, lock->length, name, sizeof name),
-                       rl_kick_note_say(&note, said));
-                is_first = false;
-            }
+            printf("%s%s: %s\n", is_first ? "\nkicked in the last day\n" : "",
+                   tool_utf8_clean(lock->name, lock->length, name, sizeof name),
+                   rl_kick_note_say(&lock->kicks->notes[k - 1], said));
+            is_first = false;
         }
     }
 }

@@ -247,25 +247,18 @@ static void count_line(const struct merging *m, enum rl_key_kind kind, struct rl
     }
 }
 
-/* The same note is on many nodes. */
-static void find_kicks(struct merging *m, struct rl_lock *lock) {
-    const char **kicks = NULL;
-    size_t n = 0, room = m->n * RL_SEEN_KICKS_MAX;
+/* NULL: there are none, and none that this version does not know. */
+static const struct rl_kick_notes *find_kicks(struct merging *m) {
+    struct rl_kick_notes *kicks = NULL;
     for (size_t i = 0; i < m->n; i++) {
         const struct rl_seen *seen = find(m, i, RL_KEY_KICKS, 0);
         for (size_t j = 0; seen != NULL && j < seen->n_members; j++) {
-            bool is_known = false;
-            kicks = kicks != NULL ? kicks : rl_memory_take(&m->list->memory, room * sizeof *kicks);
-            for (size_t k = 0; k < n; k++) {
-                is_known |= strcmp(kicks[k], seen->members[j].text) == 0;
-            }
-            if (!is_known && n < room) {
-                kicks[n++] = seen->members[j].text;
-            }
+            const char *text = seen->members[j].text;
+            kicks = kicks != NULL ? kicks : rl_memory_take(&m->list->memory, sizeof *kicks);
+            rl_kick_notes_add(kicks, text, strlen(text));
         }
     }
-    lock->kicks = kicks;
-    lock->n_kicks = n;
+    return kicks;
 }
 
 /* -- Locks -- */
@@ -358,8 +351,8 @@ static uint64_t count_readers(struct merging *m, const struct keys *keys) {
     return more > readers ? more : readers;
 }
 
-/* Whether there is a lock to be listed; kicks: the name has notes. */
-static bool merge_lock(struct merging *m, struct rl_lock *lock, size_t kicks) {
+/* Whether there is a lock to be listed; is_kicked: the name has notes. */
+static bool merge_lock(struct merging *m, struct rl_lock *lock, bool is_kicked) {
     *lock = begin_lock(m, RL_LOCK_EXCLUSIVE);
     const struct keys keys = look(m);
     const bool has_quorum = count_votes(m) > 0;
@@ -388,7 +381,7 @@ static bool merge_lock(struct merging *m, struct rl_lock *lock, size_t kicks) {
         lock->remaining_ms =
             keys.shared_ms > lock->remaining_ms ? keys.shared_ms : lock->remaining_ms;
     }
-    return lock->class != RL_LOCK_KICKED || kicks > 0;
+    return lock->class != RL_LOCK_KICKED || is_kicked;
 }
 
 static bool merge_permits(struct merging *m, struct rl_lock *lock) {
@@ -430,14 +423,13 @@ static void find_electors(struct merging *m) {
 }
 
 static void merge_name(struct merging *m) {
-    struct rl_lock lock = {0}, permits = {0}, notes = {0};
+    struct rl_lock lock = {0}, permits = {0};
     find_electors(m);
-    find_kicks(m, &notes);
+    const struct rl_kick_notes *kicks = find_kicks(m);
     bool has_permits = merge_permits(m, &permits);
-    bool has_lock = merge_lock(m, &lock, has_permits ? 0 : notes.n_kicks);
+    bool has_lock = merge_lock(m, &lock, !has_permits && kicks != NULL);
     struct rl_lock *first = has_lock ? &lock : &permits;
-    first->kicks = notes.kicks;
-    first->n_kicks = notes.n_kicks;
+    first->kicks = kicks;
     if (has_lock) {
         add_lock(m, &lock);
     }

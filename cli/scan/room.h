@@ -8,6 +8,7 @@
 
 #include "args.h"
 #include "core/guard.h"
+#include "kick/room.h"
 #include "wire/room.h"
 
 /* -- seen.c -- */
@@ -195,12 +196,11 @@ struct rl_lock {
     uint32_t votes;       /* the fewest of those with a quorum; without: the most */
     int64_t remaining_ms; /* the longest of them; RL_SEEN_FOR_EVER; 0: there is none */
     uint64_t fence;
-    int64_t age_ms;                   /* the longest of them; -1: not known */
-    uint64_t waiting, waiting_shared; /* clients, and how many of them want to read */
-    int64_t waited_ms;                /* the longest */
-    const char *next;                 /* the member of a line that has waited longest; "": none */
-    const char *const *kicks;         /* the notes, oldest first; of the first lock of a name */
-    size_t n_kicks;
+    int64_t age_ms;                    /* the longest of them; -1: not known */
+    uint64_t waiting, waiting_shared;  /* clients, and how many of them want to read */
+    int64_t waited_ms;                 /* the longest */
+    const char *next;                  /* the member of a line that has waited longest; "": none */
+    const struct rl_kick_notes *kicks; /* of the first lock of a name; NULL: there are none */
 };
 
 struct rl_list {

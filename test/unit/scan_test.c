@@ -1,5 +1,7 @@
 /* The view of redlock ls and top of the nodes' keys: names, votes, quorums, left-overs, keys of
  * others, readers, permits, lines. Five nodes that have what a case gives them. */
+#include "kick/room.h"
+#include "say.h"
 #include "scan/room.h"
 #include "unit/check.h"
 
@@ -282,21 +284,33 @@ static void who_waits_is_counted(void **state) {
     assert_int_equal(list.waiting, 6);
 }
 
+/* The bytes of a note. */
+static void note_of(int64_t at_ms, char out[RL_KICK_NOTE_MAX]) {
+    const struct rl_kick_note note = {
+        .at_ms = at_ms, .by = "root@ops1", .what = "leftover", .reason = "it hangs"};
+    rl_kick_note_format(&note, out);
+}
+
 /* Counters, permits and notes outlive their locks. */
 static void what_is_left_of_free_locks_is_no_lock(void **state) {
+    char one[RL_KICK_NOTE_MAX], another[RL_KICK_NOTE_MAX];
+    const int64_t now_ms = rl_when_now_ms();
     (void)state;
+    note_of(now_ms, one);
+    note_of(now_ms - 1, another);
     count(0, "libredlock:fence:a", 7);
     count(0, "libredlock:permits:{b}", 3);
     add(1, "libredlock:kicks:{c}");
-    member(1, "note", 0);
+    member(1, one, 0);
     add(2, "libredlock:kicks:{c}");
-    member(2, "note", 0);
-    member(2, "another", 0);
+    member(2, one, 0);
+    member(2, another, 0);
+    member(2, "no note", 0);
     const struct rl_lock *lock = merge(1);
     assert_int_equal(lock->class, RL_LOCK_KICKED);
     assert_int_equal(lock->length, 1);
     assert_memory_equal(lock->name, "c", 1);
-    assert_int_equal(lock->n_kicks, 2);
+    assert_int_equal(lock->kicks->n, 2);
 }
 
 /* SCAN may name a key twice. */
