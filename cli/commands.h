@@ -1,8 +1,10 @@
-/* The commands of redlock(1): what main.c calls. How each works is said where it is. */
+/* The commands of redlock(1): what main.c calls, and how it reads their arguments and shows their
+ * help. How each works is said where it is. */
 #ifndef RL_CLI_COMMANDS_H
 #define RL_CLI_COMMANDS_H
 
 #include "args.h"
+#include "tool/options.h"
 
 /* Each returns the exit status. */
 int rl_cmd_run(struct rl_args *args);
@@ -27,5 +29,44 @@ int rl_cmd_complete(int argc, char **argv);
  * any command. Returns 0 or an exit status. */
 int rl_ls_names(struct rl_args *args, void (*each)(void *data, const char *name, size_t length),
                 void *data);
+
+/* -- parse.c -- */
+
+enum rl_args_result { RL_ARGS_READY, RL_ARGS_DONE, RL_ARGS_BAD };
+
+/* Reads argv, where argv[0] is the command's name. READY: args are complete; DONE: --help was
+ * shown, *exit_status is 0; BAD: a sentence was written, *exit_status is what to end with. */
+enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name command, int argc,
+                                  char **argv, int *exit_status);
+
+/* What follows "--" is the command's. Returns how many arguments are ours. */
+int rl_args_cut(int argc, char **argv, char ***command);
+
+/* -- help.c -- */
+
+/* Whether a COMMAND follows --. */
+enum rl_child_use { RL_CHILD_NONE, RL_CHILD_MAY, RL_CHILD_MUST };
+
+/* Which of its words are keys. */
+enum rl_keys_use { RL_KEYS_NONE, RL_KEYS_ONE, RL_KEYS_LIST, RL_KEYS_MANY };
+
+struct rl_command {
+    const char *name;
+    int words_min, words_max; /* that are no options, in front of -- */
+    enum rl_child_use child;
+    enum rl_keys_use keys;
+    const char *usage; /* what follows the name */
+    const char *text;
+    const char *more; /* below the options */
+};
+
+extern const struct rl_command rl_commands[RL_CMDS];
+
+void rl_help_show(enum rl_command_name command, const struct tool_options *options);
+void rl_help_options(const struct tool_options *options); /* those that every command has */
+void rl_help_overview(void);
+
+/* Whether the command takes these words. Returns 0 or an exit status. */
+int rl_help_check_words(const struct rl_args *args);
 
 #endif

@@ -25,8 +25,6 @@
 
 #include "conform/conform.h"
 #include "exits.h"
-#include "help.h"
-#include "parse.h"
 #include "tool/utf8.h"
 
 #define KEYS_MAX 20000 /* keys read of each node: there is not much time */

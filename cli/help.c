@@ -1,5 +1,7 @@
-/* See help.h. */
-#include "help.h"
+/* The commands: their names, what they take, and the texts of --help. What each command is for and
+ * how it is used is written here; its options come from the table, so that none is forgotten. Each
+ * text fits into 80 columns and 40 lines. */
+#include "commands.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -9,9 +9,7 @@
 #include "commands.h"
 #include "conform/conform.h"
 #include "exits.h"
-#include "guard.h"
-#include "help.h"
-#include "parse.h"
+#include "run/room.h"
 #include "say.h"
 #include "tool/utf8.h"
 

@@ -1,5 +1,5 @@
-/* See parse.h. */
-#include "parse.h"
+/* Reads the arguments of a command: the command line, the environment, the configuration file. */
+#include "commands.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 
 #include "exits.h"
-#include "help.h"
 #include "say.h"
 #include "tool/config.h"
 #include "tool/number.h"

@@ -8,7 +8,7 @@
  *       2      exclusive  3.1 s    2026-11-23 02:31:16  web2:4148    gone
  *       -      to read    2.0 s    2026-11-23 02:31:17  web3:12
  *
- * Happy path: the nodes are asked for the line (found.h), and each node that has one is asked which
+ * Happy path: the nodes are asked for the line (found.c), and each node that has one is asked which
  * of its clients still listen: a waiting client does, since its turn comes as a message.
  *
  * Failure modes: the home of the line does not answer, or another node keeps it for now, or clients
@@ -24,10 +24,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask_keys.h"
 #include "exits.h"
-#include "found.h"
 #include "say.h"
+#include "session/room.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
 #include "wire/room.h"

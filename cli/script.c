@@ -19,12 +19,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "acquire.h"
 #include "exits.h"
-#include "help.h"
 #include "redlock/semaphore.h"
 #include "say.h"
-#include "session.h"
+#include "session/room.h"
 #include "token.h"
 #include "tool/json.h"
 #include "tool/utf8.h"

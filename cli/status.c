@@ -26,10 +26,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ask_keys.h"
 #include "exits.h"
 #include "kick/room.h"
 #include "say.h"
+#include "session/room.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
 

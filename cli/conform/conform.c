@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "commands.h"
 #include "conform/room.h"
 #include "exits.h"
-#include "parse.h"
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"

@@ -38,13 +38,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask_keys.h"
 #include "exits.h"
-#include "found.h"
 #include "kick/room.h"
 #include "kick/targets.h"
 #include "say.h"
-#include "session.h"
+#include "session/room.h"
 #include "token.h"
 #include "tool/json.h"
 #include "tool/utf8.h"

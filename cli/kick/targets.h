@@ -10,9 +10,8 @@
 #define RL_CLI_KICK_TARGETS_H
 
 #include "args.h"
-#include "found.h"
 #include "kick/room.h"
-#include "session.h"
+#include "session/room.h"
 
 #define RL_KICK_TARGETS_MAX (RL_READERS_MAX + REDLOCK_NODES_MAX)
 #define RL_KICK_WHOM_MAX 160

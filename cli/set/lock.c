@@ -10,10 +10,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "acquire.h"
 #include "exits.h"
 #include "say.h"
-#include "session.h"
+#include "session/room.h"
 
 #define TTL_MS 5000
 #define WAIT_MS 1000 /* beyond the ttl, of an administrator who has died */

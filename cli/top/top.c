@@ -21,8 +21,7 @@
 #include "redlock/redlock.h"
 #include "say.h"
 #include "scan/room.h"
-#include "signals.h"
-#include "terminal.h"
+#include "session/room.h"
 #include "top/room.h"
 
 struct top {

@@ -12,8 +12,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "found.h"
 #include "say.h"
+#include "session/room.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
 

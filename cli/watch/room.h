@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "args.h"
-#include "found.h"
 #include "kick/room.h"
+#include "session/room.h"
 
 /* -- snapshot.c -- */
 

@@ -1,7 +1,7 @@
 /* redlock status --watch: the events of some locks, one line each, until SIGINT, SIGTERM or SIGHUP,
  * which end it with status 0; so does the end of the process that reads its output.
  *
- * Happy path: each key is looked at (found.h) every --interval, and changes since the last look are
+ * Happy path: each key is looked at (found.c) every --interval, and changes since the last look are
  * reported (snapshot.c). When a holder has gone, the nodes are asked whether it was kicked.
  *
  * Why polling, and no messages? A release is announced only to clients that wait or watch an
@@ -27,7 +27,7 @@
 #include "exits.h"
 #include "kick/room.h"
 #include "say.h"
-#include "session.h"
+#include "session/room.h"
 #include "token.h"
 #include "watch/room.h"
 

@@ -56,7 +56,7 @@ function is_declared(path, symbol,    i, header) {
 }
 
 END {
-    asking = "^cli/((doctor|ls|metrics|scan|set|top|wire)/|plan[.])"
+    asking = "^cli/((doctor|ls|metrics|scan|set|top|wire)/|run/plan[.])"
     theirs = "^(redis/(url|command|config|info|reply)|tls/(context|stream)|nodes/tls|core/(guard|quorum)|base/(bits|memory|world))[.]h$"
     servers = "^tool/server/"
     for (i = 1; i <= includes; i++) {

@@ -71,7 +71,7 @@ FNR == 1 {
     in_core = FILENAME ~ /^lib\/core\//
     in_redis = FILENAME ~ /^lib\/redis\//
     in_user = FILENAME ~ /^(bench|cli|cluster|examples|tool)\//
-    in_asking = FILENAME ~ /^cli\/(doctor|ls|metrics|plan|scan|set|top|wire)/
+    in_asking = FILENAME ~ /^cli\/(doctor|ls|metrics|run\/plan|scan|set|top|wire)/
     in_server = FILENAME ~ /^tool\/server\//
     in_test = FILENAME ~ /^test\//
 }

@@ -1,5 +1,5 @@
-/* See plan.h. */
-#include "plan.h"
+/* What run and elect share: the checks and settings before they begin. */
+#include "run/room.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include "say.h"
 #include "tool/list.h"
 #include "tool/number.h"
-#include "work.h"
 
 /* Takes user and password out of a URL. Returns its new length; 0: it is no URL, so there is no
  * telling where a password is. */

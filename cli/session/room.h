@@ -1,22 +1,59 @@
-/* All that the nodes know of one key: its holder, its readers, the owner of each permit, and the
- * waiting clients.
- *
- * Happy path: rl_found_ask(); all queries go out at once; the one for readers follows if a node
- * reports any. The callback runs when all have been answered.
- *
- * Failure modes: `status` is that of the query for the holder. Every other part has a flag that
- * says whether it is known; it is not if there was no memory for its query. The parts are not a
- * consistent snapshot, and may be outdated when they are shown. */
-#ifndef RL_CLI_FOUND_H
-#define RL_CLI_FOUND_H
+/* One client on one loop, its signals and its terminal; and what the nodes know of a key. */
+#ifndef RL_CLI_SESSION_ROOM_H
+#define RL_CLI_SESSION_ROOM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
 
+#include "args.h"
 #include "redlock/redlock.h"
 #include "redlock/token.h"
 #include "token.h"
+
+/* -- signals.c -- */
+
+#define RL_SIGNALS_MAX 16
+
+typedef void (*rl_signal_cb)(int signal_number, void *data);
+
+struct rl_signals {
+    uv_signal_t handles[RL_SIGNALS_MAX];
+    size_t count;
+    rl_signal_cb callback;
+    void *data;
+};
+
+/* list ends with 0. */
+void rl_signals_open(struct rl_signals *signals, uv_loop_t *loop, const int *list,
+                     rl_signal_cb callback, void *data);
+void rl_signals_close(struct rl_signals *signals);
+
+/* Whether the signal was ignored when redlock began. */
+bool rl_signals_is_ignored(int signal_number);
+
+/* -- terminal.c -- */
+
+struct rl_terminal {
+    int fd; /* -1: there is none */
+    bool is_given;
+};
+
+void rl_terminal_open(struct rl_terminal *terminal);
+void rl_terminal_close(struct rl_terminal *terminal); /* takes it back */
+
+/* Puts the group into the foreground if we are there. */
+bool rl_terminal_give(struct rl_terminal *terminal, pid_t group);
+/* ... and us again, if the group is there. */
+void rl_terminal_take(struct rl_terminal *terminal, pid_t group);
+
+/* Stops this process as the signal (SIGTSTP, SIGTTIN, SIGTTOU) does by default, and returns once it
+ * was continued. False: it was not stopped, because no shell would continue it. */
+bool rl_terminal_stop_self(int signal_number);
+
+/* -- found.c -- */
 
 /* What each node has under a key, and who holds it according to a quorum.
  *
@@ -196,5 +233,132 @@ void rl_found_free(struct rl_found *found);
 /* Whether the nodes know anything of a lock, or of a semaphore, with this key. */
 bool rl_found_has_lock(const struct rl_found *found);
 bool rl_found_has_permits(const struct rl_found *found);
+
+/* -- waiting.c -- */
+
+struct rl_waiting {
+    redlock_client *client;
+    const struct rl_args *args;
+    const char *label; /* of sentences: the keys, or an election */
+    struct rl_keys keys;
+    size_t at; /* the key that is looked at */
+    struct rl_look look;
+    uv_timer_t timer; /* the next look, or the next drawing */
+    uv_timer_t node_timer;
+    uv_signal_t stop; /* Ctrl-Z, while there is a line */
+    uint64_t began_ms;
+    uint64_t held_until_ms; /* by the last look */
+    char who[RL_LOOK_TEXT_MAX];
+    int states[REDLOCK_NODES_MAX]; /* of the nodes, as last reported */
+    bool is_waiting;
+    bool is_looking;
+    bool is_said;
+    bool is_line; /* on a terminal */
+};
+
+/* With a client that is being opened: once. */
+void rl_waiting_open(struct rl_waiting *waiting, uv_loop_t *loop, const struct rl_args *args);
+void rl_waiting_close(struct rl_waiting *waiting);
+
+/* keys: "KEY[,KEY...]", whose holders are reported, besides nodes; or an election's name, of which
+ * only nodes are. It must live on. */
+void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const char *keys);
+void rl_waiting_end(struct rl_waiting *waiting);
+
+/* From the client's trace hook. */
+void rl_waiting_on_event(struct rl_waiting *waiting, const redlock_event *event);
+/* The terminal's size has changed. */
+void rl_waiting_redraw(struct rl_waiting *waiting);
+
+/* -- session.c -- */
+
+struct rl_session {
+    uv_loop_t loop;
+    redlock_client *client;
+    struct rl_args *args;
+    struct rl_signals signals;
+    struct rl_waiting waiting;
+    uv_timer_t password_timer;      /* when its file is looked at again, if has_password_timer */
+    redlock_lock *const *acquiring; /* what a signal cancels */
+    size_t n_acquiring;
+    redlock_lock *lock; /* of the last callback */
+    bool is_done;
+    int status;  /* that the callback brought */
+    int outcome; /* of the last acquire */
+    char why_not[REDLOCK_MESSAGE_MAX];
+    int caught; /* the signal that ended the waiting, 0 */
+    bool is_open, has_password_timer;
+    bool is_interruptible; /* a signal ends the waiting */
+};
+
+/* Returns 0 or an exit status. session->status is how the client opened: 0, or
+ * REDLOCK_ERR_NO_QUORUM, which was reported on stderr. Once a quorum is connected, the other nodes
+ * have half of the node timeout to connect: a node that is not connected when the command begins
+ * takes no part in its lock. */
+int rl_session_open(struct rl_session *session, struct rl_args *args);
+void rl_session_close(struct rl_session *session);
+
+/* How many nodes the client has: those of the set, however many were named. */
+size_t rl_session_nodes(const struct rl_session *session);
+
+/* Runs the loop until rl_session_done(). Returns session->status. */
+int rl_session_wait(struct rl_session *session);
+void rl_session_done(struct rl_session *session, int status);
+void rl_session_lock_cb(redlock_lock *lock, int status, void *session);
+
+/* Runs the loop until is_over() holds, which is looked at whenever something has come, or for
+ * limit_ms; a signal ends that if it is interruptible. */
+typedef bool rl_session_condition(const struct rl_session *session, const void *data);
+void rl_session_until(struct rl_session *session, rl_session_condition *is_over, const void *data,
+                      int64_t limit_ms, bool is_interruptible);
+
+/* With --repeat, waits for its time. False: a signal came, or there is no --repeat. */
+bool rl_session_repeats(struct rl_session *session);
+
+/* Before a command ends: waits until every connected node has answered, at most for the node
+ * timeout. An acquire or an extension is over with a majority's answers; a node without the script
+ * needs it sent whole, and a node that has lost the key gets it again; both need this process. With
+ * a held lock it takes at most half of the remaining validity, and a signal ends it; without a lock
+ * (NULL: a release) a signal does not. */
+void rl_session_settle(struct rl_session *session, const redlock_lock *lock);
+
+/* The status of a release, after nodes that had not answered it have had two node timeouts to
+ * connect and answer: 0 if none still has the key. A change of a set's nodes cuts connections. */
+int rl_session_confirm(struct rl_session *session, int status);
+
+/* A lock of "KEY[,KEY...]", or of an election's name, stored with the holder's name. Returns 0 or
+ * an exit status. */
+int rl_session_lock(struct rl_session *session, const char *keys, const char *holder,
+                    redlock_lock **lock);
+
+/* Reports that a call on a lock was refused, or how an operation ended. Returns the exit status. */
+int rl_session_refused(redlock_lock *lock, const char *keys, int status);
+
+/* "host:number", the usual name of a holder. */
+void rl_session_holder(long number, char *out, size_t size);
+
+/* -- ask_keys.c -- */
+
+/* Shows one key. Returns its exit status; the command's is the largest of all. */
+typedef int (*rl_ask_keys_show)(struct rl_session *session, struct rl_found *found, bool is_first);
+
+/* Asks the nodes what they know of one key, and waits. Returns 0, also if too few answer; or an
+ * exit status after reporting why. */
+int rl_ask_key(struct rl_session *session, struct rl_found *found, redlock_bytes key,
+               struct rl_found_parts parts);
+
+/* Returns the exit status. */
+int rl_ask_keys(struct rl_args *args, rl_ask_keys_show show);
+
+/* -- acquire.c -- */
+
+/* Acquires one of n locks as --wait, --no-wait and --fence say. options: what differs from the
+ * defaults; this fills in ttl, wait and fencing. keys: of all locks. Returns whether session->lock
+ * is held; if not, the reason was reported, and *exit_status is set (-E can make it 0). */
+bool rl_acquire(struct rl_session *session, redlock_lock *const *locks, size_t n, const char *keys,
+                redlock_acquire_options *options, int *exit_status);
+
+/* Releases a lock that was granted although a signal had arrived. Returns the exit status. */
+int rl_acquire_give_back(struct rl_session *session, redlock_lock *lock);
 
 #endif

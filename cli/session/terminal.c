@@ -1,5 +1,14 @@
-/* See terminal.h. */
-#include "terminal.h"
+/* The terminal's foreground: the process group that may read, and that Ctrl-C hits.
+ *
+ * The command's group is not ours, so it begins in the background. It is given the foreground when
+ * it asks for it: when it reads from the terminal, or sets it, the kernel stops it with SIGTTIN or
+ * SIGTTOU. So a command that never reads leaves Ctrl-C to us (we pass it on, and kill at the
+ * second), and `redlock run KEY -- make | less` leaves the terminal to less; an editor or a shell
+ * gets it.
+ *
+ * Failure modes: there is no terminal, or we cannot hand it over (we are in the background): then
+ * we stop as the command did, and the shell says so. */
+#include "session/room.h"
 
 #include <assert.h>
 #include <fcntl.h>

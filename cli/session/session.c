@@ -1,5 +1,15 @@
-/* See session.h. */
-#include "session.h"
+/* One client on one loop, for commands that read from top to bottom.
+ *
+ *     rl_session_open() -> rl_session_lock() -> redlock_...(.., rl_session_lock_cb, session)
+ *         -> rl_session_wait() -> rl_session_close()
+ *
+ * rl_session_wait() runs the loop until the callback of the call before it has come.
+ *
+ * Failure modes: the client cannot be opened (a bad URL: RL_EXIT_USAGE); too few nodes answer,
+ * which is no error here: a client that waits for a lock waits for nodes as well. SIGINT, SIGTERM
+ * or SIGHUP during an acquire cancel it, so that no key stays behind; session->caught is the
+ * signal. */
+#include "session/room.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -9,7 +19,6 @@
 
 #include "exits.h"
 #include "say.h"
-#include "token.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
 

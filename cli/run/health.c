@@ -1,5 +1,17 @@
-/* See health.h. */
-#include "health.h"
+/* --health: a command that says whether the work is well.
+ *
+ * Happy path: rl_health_open() when the work has begun. After each interval /bin/sh runs the check,
+ * in a process group of its own, with the lock's REDLOCK_KEY; its end comes by rl_health_reaped().
+ * An exit status of 0 is a sign of life.
+ *
+ * Failure modes: another status, a signal, a check that cannot be started, and one that still runs
+ * when the next is due, which is killed. After HEALTH_FAILURES_MAX in a row on_unhealthy runs.
+ *
+ * Can a check delay a renewal? No: nothing waits for it. Can a check outlive redlock? No: it has
+ * the parent-death signal, as the command has (child.c). Can a check that cannot be killed (its
+ * disk hangs) hide a failure? No: its failure counts when it is killed, and again after each
+ * interval that it is still there. */
+#include "run/room.h"
 
 #include <signal.h>
 #include <stdio.h>

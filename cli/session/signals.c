@@ -1,5 +1,11 @@
-/* See signals.h. */
-#include "signals.h"
+/* The signals that redlock(1) acts on, as events of the loop.
+ *
+ * A signal that was ignored when redlock began (nohup, a job in the background of a script) stays
+ * ignored, here and in the command that is run.
+ *
+ * Failure modes: a handle that libuv cannot start is left out: the signal then has its default
+ * action. */
+#include "session/room.h"
 
 #include <assert.h>
 #include <signal.h>

@@ -1,5 +1,51 @@
-/* See work.h. */
-#include "work.h"
+/* A command that runs under a lock, and not longer.
+ *
+ *     rl_work_start() -> rl_work_renewed() ... -> on_end, once no process of its group is left
+ *                     \-> rl_work_lost(): SIGTERM, and SIGKILL at the end of the grace
+ *         -> rl_work_close()
+ *
+ * rl_work_prepare(), called while waiting for the lock, starts what does not need it: the child at
+ * its gate, and the guard. A hand-over of the lock is faster than the start of two processes.
+ * rl_work_start() uses both if they still run, and else starts them itself. For the same reason
+ * on_end comes as soon as the group is empty, and rl_work_close(), which is called after the
+ * release was sent, waits for the guard and stops watching the signals.
+ *
+ * What the lock protects is whatever the command has started, so the work ends when its process
+ * group is empty, not when its first process has ended: a command that forks away keeps the
+ * lock, as an inherited descriptor does under flock(1).
+ *
+ * Signals to redlock are passed on to the group. The second SIGINT becomes SIGKILL. A stop from
+ * the terminal (Ctrl-Z) stops the command and then redlock itself; when the shell continues
+ * redlock, the command goes on only if the lock is still valid.
+ *
+ * Failure modes: the command cannot be started (an exit status comes back, on_end does not run);
+ * SIGTERM is ignored (SIGKILL); redlock is stopped or killed (guard.c); the guard process is killed
+ * or stopped: another takes its place, and if there is none, or they die one after the other, the
+ * command is terminated as for a loss. Preparation fails, or a prepared process is killed or
+ * stopped meanwhile: rl_work_start() begins anew, and reports failures.
+ *
+ * If redlock is killed, its guard releases the lock once it has ended the command, so that the next
+ * holder need not wait for the ttl: with a new client on a new loop, since a client from before the
+ * fork() cannot be used. The nodes do not answer: the lock ends with its ttl, and a sentence says
+ * so. Can it take the lock from another client? No: the nodes delete only keys with this token, and
+ * the token belongs to this grant alone.
+ *
+ * Can the command begin without the lock, because it was prepared? No: only rl_work_start() opens
+ * the child's gate, when the guard runs and knows when the lock ends. rl_work_close() instead, or
+ * the death of redlock, ends the child at its gate, and the guard, which has no token.
+ *
+ * Can the command outlive the lock? SIGKILL goes out before valid_until in each case: by the
+ * timer here; by the guard, if this process does not run; and if redlock wakes up only after
+ * valid_until, the first thing that happens to a group that was stopped with it is SIGKILL, not
+ * SIGCONT.
+ *
+ * Can another hold the lock while the command is being ended? When the lock has not been renewed in
+ * time, SIGTERM goes out by the timer here (on_due), and the lock is kept, and renewed if that is
+ * possible after all, until the group is empty. It is not the library's on_lost that begins the
+ * end: a lock whose loss is reported is released, and nodes that come back would grant it to the
+ * next client during the grace. on_lost comes after SIGKILL, or because a majority has forgotten
+ * the keys; then nothing can keep others out. So it is for work that is not well (health.c). */
+#include "run/room.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -10,10 +56,8 @@
 #include <sys/wait.h>
 
 #include "exits.h"
-#include "redlock/redlock.h"
 #include "redlock/semaphore.h"
 #include "say.h"
-#include "session.h"
 #include "tool/utf8.h"
 
 #define NS_PER_MS UINT64_C(1000000)

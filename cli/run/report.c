@@ -1,5 +1,6 @@
-/* See report.h. Nothing can fail here. */
-#include "report.h"
+/* What run and elect report while they work: sentences with --verbose, JSON lines with --json.
+ * Both go to stderr when stdout is the command's. Nothing can fail here. */
+#include "run/room.h"
 
 #include <assert.h>
 #include <inttypes.h>

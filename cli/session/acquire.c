@@ -1,13 +1,15 @@
-/* See acquire.h. */
-#include "acquire.h"
+/* One acquire, as the options ask for it: how it waits, how a signal interrupts it, and how a
+ * failure is reported.
+ *
+ * Failure modes: another client has the lock: the message names it. Too few nodes answer. A signal
+ * arrived: a lock that was granted is released. */
+#include "session/room.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "ask_keys.h"
 #include "exits.h"
 #include "say.h"
-#include "token.h"
 #include "tool/utf8.h"
 
 /* rl_look_say() for the first key that it can describe. False: there is none, or too few nodes

@@ -1,6 +1,6 @@
 /* redlock run: a command that holds a lock while it runs.
  *
- * Happy path: acquire, start the command (work.h), renew by the library's watchdog, release once
+ * Happy path: acquire, start the command (work.c), renew by the library's watchdog, release once
  * the command's process group is empty, end with its status. With --repeat all of this is repeated.
  *
  * Failure modes: not acquired (-E, or too few nodes); the command cannot be started; the lock
@@ -8,8 +8,10 @@
  * status: exits.h.
  *
  * Can two commands run under one lock? The command is started after the acquire's callback and
- * is gone before validity ends: work.h begins to end it the grace and a little more before that,
+ * is gone before validity ends: work.c begins to end it the grace and a little more before that,
  * the lock is released when it is gone, and the guard does not depend on this process. */
+#include "run/room.h"
+
 #include "commands.h"
 
 #include <signal.h>
@@ -18,17 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "acquire.h"
-#include "ask_keys.h"
 #include "exits.h"
 #include "kick/room.h"
-#include "plan.h"
 #include "redlock/semaphore.h"
-#include "report.h"
 #include "say.h"
-#include "session.h"
-#include "token.h"
-#include "work.h"
 
 struct run {
     struct rl_session session;
@@ -55,7 +50,7 @@ struct run {
 
 /* Whether a lost lock was kicked: run reports it after the loss.
  *
- * Happy path: run asks for the notes of each key (found.h), reads them if there are any, and
+ * Happy path: run asks for the notes of each key (found.c), reads them if there are any, and
  * reports the one of this token, with --json as an event.
  *
  * Failure modes: the nodes do not answer, or there is no note of this token: nothing is reported.
@@ -114,7 +109,7 @@ static void on_lost(redlock_lock *lock, int status, void *data) {
     }
 }
 
-/* The lock is still ours, and we keep it while the command is terminated: see work.h. */
+/* The lock is still ours, and we keep it while the command is terminated: see work.c. */
 static void on_due(const char *why, void *data) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct run *run = data;

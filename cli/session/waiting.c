@@ -1,13 +1,23 @@
-/* See waiting.h. */
-#include "waiting.h"
+/* The reports of redlock while it waits for a lock, so that it does not seem to hang.
+ *
+ * Happy path: rl_waiting_begin() when an acquire begins. If it is not over after a moment, the
+ * nodes are asked for the holder, which is reported once; on a terminal this is a status line that
+ * is kept up to date, and cleared when the waiting is over. Meanwhile each node that goes down or
+ * comes back is reported, with how many can vote and how many are needed. With --json these are
+ * events. --quiet silences all of it.
+ *
+ * Failure modes: too few nodes answer: it reports that instead. stderr is a terminal that is too
+ * narrow: the line is cut, it never wraps; resized: it is drawn anew. The cursor stands at its
+ * beginning, so that what a terminal wraps when it gets narrower is behind the cursor, and cleared.
+ * In the background a sentence replaces the status line. Ctrl-Z clears the line before it stops
+ * us. */
+#include "session/room.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "say.h"
-#include "signals.h"
-#include "terminal.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
 

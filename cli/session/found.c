@@ -1,5 +1,13 @@
-/* See found.h. */
-#include "found.h"
+/* All that the nodes know of one key: its holder, its readers, the owner of each permit, and the
+ * waiting clients.
+ *
+ * Happy path: rl_found_ask(); all queries go out at once; the one for readers follows if a node
+ * reports any. The callback runs when all have been answered.
+ *
+ * Failure modes: `status` is that of the query for the holder. Every other part has a flag that
+ * says whether it is known; it is not if there was no memory for its query. The parts are not a
+ * consistent snapshot, and may be outdated when they are shown. */
+#include "session/room.h"
 
 #include <assert.h>
 #include <inttypes.h>

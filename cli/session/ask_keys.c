@@ -1,9 +1,12 @@
-/* See ask_keys.h. */
-#include "ask_keys.h"
+/* For commands that take several keys: asks the nodes for each key in turn, and shows what was
+ * found.
+ *
+ * Failure modes: a malformed key, or nodes that cannot be asked, end the command with a message.
+ * SIGINT, SIGTERM and SIGHUP end it before the next key. */
+#include "session/room.h"
 
 #include "exits.h"
 #include "say.h"
-#include "token.h"
 
 static void on_found(struct rl_found *found, void *session) {
     rl_session_done(session, found->status);

@@ -1,5 +1,36 @@
-/* See child.h. */
-#include "child.h"
+/* The command as a process group of its own: started in two steps, signalled, waited for.
+ *
+ * Happy path: rl_child_begin() forks; the child leads a new process group and waits at a gate, a
+ * socket to us, with the signals of a fresh program, all of them blocked. Meanwhile its guard
+ * process is started (guard.c). rl_child_go() sends the command's environment, which opens the
+ * gate: the child becomes the command. What the command starts belongs to its group, so that all of
+ * it can be ended.
+ *
+ * The child may wait at its gate for as long as redlock waits for a lock. Until then it is called
+ * "lock-command", and keeps only the descriptors that the command will have: a copy of a connection
+ * would keep the connection open after redlock has closed it.
+ *
+ * Failure modes: the command is not there (127) or cannot be run (126): execve's error comes back
+ * through the gate, so that redlock knows of it before it waits for anything. rl_child_is_waiting()
+ * finds a child that ended or was stopped at its gate; that child is dropped. A process that leaves
+ * the group (setsid) is out of reach.
+ *
+ * Can the command run although redlock is dead?
+ *   - killed before the gate is open: the child reads the end of the gate, and ends. (A guard that
+ *     was forked just then has a copy of our end, until it has closed what it does not need; if it
+ *     is stopped before that, the next line helps.)
+ *   - killed later: the guard process ends the group. And the kernel kills the child itself, by its
+ *     parent-death signal, which also works when the guard is killed at the same moment. It is set
+ *     before the gate; the child notices a parent that had died by then, since getppid() has
+ *     changed. The signal is SIGKILL, since the guarantee must not depend on how the command
+ *     handles SIGTERM. So a command whose redlock is killed has no grace, its descendants do: they
+ *     do not inherit the signal, and the guard gives them SIGTERM first. A program that gains
+ *     privileges (set-user-ID, file capabilities) loses the signal; only the guard ends it.
+ *
+ * Can a signal hit an unrelated process? The group's number stays taken while its first process has
+ * not been waited for or any member lives; after that rl_child_is_gone() is true and nothing is
+ * sent. */
+#include "run/room.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -38,7 +69,7 @@ static void fail(int gate, int error) {
     _exit(RL_EXIT_NOT_FOUND);
 }
 
-/* See child.h. parent: its pid. */
+/* See above. parent: its pid. */
 static void tie_to(pid_t parent, int gate) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
         fail(gate, errno);
@@ -48,7 +79,7 @@ static void tie_to(pid_t parent, int gate) {
     }
 }
 
-/* See child.h. */
+/* See above. */
 static void close_ours(int gate) {
     for (int fd = STDERR_FILENO + 1; fd < FDS_MAX; fd++) {
         int flags = fd != gate ? fcntl(fd, F_GETFD) : -1;

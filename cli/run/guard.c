@@ -1,5 +1,43 @@
-/* See guard.h. */
-#include "guard.h"
+/* A second process, "lock-guard", that ends the command if this one cannot: if redlock itself is
+ * killed, or stopped and so does not renew, the command must not outlive the lock.
+ *
+ * Happy path: rl_guard_start() returns when the guard has all that it needs: its clock, its
+ * descriptors, the group that it watches. Only then may the command begin. The guard sleeps. Each
+ * renewal moves its two deadlines. When the group is empty rl_guard_stop() ends it.
+ *
+ * It may be started while redlock still waits for the lock, so that it takes no time from the hold.
+ * Until rl_guard_move() brings a token it guards nothing: it has no deadlines, and if the channel
+ * breaks it ends silently, without sending a signal.
+ *
+ * Failure modes:
+ *   - No process is available, or the guard does not become ready: rl_guard_start() says why, and
+ *     the command is not started.
+ *   - The channel to us breaks: redlock was killed. SIGTERM to the command's group, and SIGKILL at
+ *     the end of the grace. Once no process of the group is left, and never before, the guard
+ *     releases the lock (work.c), so that the next holder need not wait for the rest of the ttl.
+ *     A group that never gets empty keeps the lock until its ttl is over.
+ *   - A deadline passes: redlock is stopped, or its thread gets no CPU time. The guard sends the
+ *     same signals, at the deadlines. They are on the clock of the lock, which counts suspend.
+ *   - The guard itself is killed or stopped: SIGCHLD says so, and work.c replaces it.
+ *   - Both are killed: the command's first process has its parent-death signal (child.c).
+ *   - Both are stopped: no process is left to react. The command may outlive the lock.
+ *
+ * When is there no guard? Until the group exists there is nothing to guard; from then on until the
+ * guard is ready the child waits at its gate, which only redlock opens, and ends if redlock is
+ * killed. If redlock is killed while the guard gets ready, the guard finds the channel broken as
+ * soon as it is ready. Between the death of a guard and its replacement there are some milliseconds
+ * in which redlock alone watches.
+ *
+ * Can it release a lock that the command still uses, or that redlock does? It releases if the
+ * channel is broken and the group is empty. redlock closes its end when it dies, and in
+ * rl_guard_stop(), but it has killed the guard before that. A guard that was started before the
+ * grant has the token of this grant or none: each grant has its own guard.
+ *
+ * Can it signal an unrelated process? While redlock lives it ends the guard before it waits for the
+ * command's last process, or finds the group empty and kills it at once; reaping it later
+ * (rl_guard_kill(), rl_guard_stop()) lets it do nothing more. After redlock's death the guard acts
+ * at once and ends as soon as the group is empty. */
+#include "run/room.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,7 +56,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "redlock/redlock.h"
 #include "say.h"
 
 static char *area; /* the arguments, one behind the other, as the kernel laid them out */

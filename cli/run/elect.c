@@ -1,7 +1,7 @@
 /* redlock elect: one of several machines leads at a time.
  *
  * Happy path: campaign. Without a command, report the leader whenever it changes. With one, run it
- * while we lead (work.h); when it ends by itself, resign and end with its status, or, with
+ * while we lead (work.c); when it ends by itself, resign and end with its status, or, with
  * --repeat, campaign again after a pause.
  *
  * Failure modes: the leadership is lost: the command is ended, and the campaign goes on. A signal
@@ -12,6 +12,8 @@
  * are elected again while the last command is still being ended, the next one waits for its end. If
  * we still lead when it has ended (a renewal came late), we resign then, so that a leadership that
  * was reported as lost is over. */
+#include "run/room.h"
+
 #include "commands.h"
 
 #include <assert.h>
@@ -22,14 +24,10 @@
 #include <string.h>
 
 #include "exits.h"
-#include "plan.h"
 #include "redlock/election.h"
-#include "report.h"
 #include "say.h"
-#include "session.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
-#include "work.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define LOOKS_PER_TTL 30 /* how often the end of validity is read anew */
@@ -42,7 +40,7 @@ struct elect {
     struct rl_work work;
     redlock_election *election;
     uv_timer_t look;
-    bool is_leading; /* else we wait, see waiting.h */
+    bool is_leading; /* else we wait, see waiting.c */
     bool is_working;
     bool is_lost;   /* the command that runs is being ended */
     bool is_kept;   /* ... while its leadership is still ours */
@@ -158,7 +156,7 @@ static void report_lost(const struct elect *elect, const char *message) {
     }
 }
 
-/* The leadership is still ours, and we keep it while the command is terminated: see work.h. */
+/* The leadership is still ours, and we keep it while the command is terminated: see work.c. */
 static void on_due(const char *why, void *data) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct elect *elect = data;
