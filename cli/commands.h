@@ -32,12 +32,10 @@ int rl_ls_names(struct rl_args *args, void (*each)(void *data, const char *name,
 
 /* -- parse.c -- */
 
-enum rl_args_result { RL_ARGS_READY, RL_ARGS_DONE, RL_ARGS_BAD };
-
-/* Reads argv, where argv[0] is the command's name. READY: args are complete; DONE: --help was
- * shown, *exit_status is 0; BAD: a sentence was written, *exit_status is what to end with. */
-enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name command, int argc,
-                                  char **argv, int *exit_status);
+/* Reads argv, where argv[0] is the command's name. True: args are complete. False: --help was shown,
+ * or a sentence was written; *exit_status is what to end with. */
+bool rl_args_parse(struct rl_args *args, enum rl_command_name command, int argc, char **argv,
+                   int *exit_status);
 
 /* What follows "--" is the command's. Returns how many arguments are ours. */
 int rl_args_cut(int argc, char **argv, char ***command);

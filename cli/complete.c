@@ -170,7 +170,7 @@ static void offer_keys(struct line *line) {
     }
     line->words[line->n] = NULL;
     if (rl_args_parse(&args, (enum rl_command_name)line->options.use, line->n, line->words,
-                      &exit_status) == RL_ARGS_READY &&
+                      &exit_status) &&
         (args.n_words == 0 || keys == RL_KEYS_MANY)) {
         if (keys == RL_KEYS_LIST) {
             go_to_item(line);

@@ -26,7 +26,7 @@ static int (*const commands[RL_CMDS])(struct rl_args *) = {
 static int run_command(enum rl_command_name command, int argc, char **argv) {
     struct rl_args args;
     int exit_status = RL_EXIT_OK;
-    if (rl_args_parse(&args, command, argc, argv, &exit_status) == RL_ARGS_READY) {
+    if (rl_args_parse(&args, command, argc, argv, &exit_status)) {
         exit_status = rl_help_check_words(&args);
         exit_status = exit_status == 0 ? commands[command](&args) : exit_status;
     }

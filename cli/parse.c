@@ -267,8 +267,8 @@ static int parse(struct rl_args *args, struct tool_options *options, int argc, c
     return 0;
 }
 
-enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name command, int argc,
-                                  char **argv, int *exit_status) {
+bool rl_args_parse(struct rl_args *args, enum rl_command_name command, int argc, char **argv,
+                   int *exit_status) {
     char program[32];
     struct tool_options options = {.rows = rl_args_table,
                                    .count = rl_args_table_size,
@@ -281,7 +281,7 @@ enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name com
     *exit_status = parse(args, &options, rl_args_cut(argc, argv, &args->child), argv);
     if (*exit_status == 0 && options.stop != NULL) {
         rl_help_show(command, &options);
-        return RL_ARGS_DONE;
+        return false;
     }
     for (int step = 0; *exit_status == 0 && step < 6; step++) {
         *exit_status = step == 0   ? read_config(args, &options)
@@ -291,5 +291,5 @@ enum rl_args_result rl_args_parse(struct rl_args *args, enum rl_command_name com
                        : step == 4 ? check_ttl(args)
                                    : read_password(args);
     }
-    return *exit_status == 0 ? RL_ARGS_READY : RL_ARGS_BAD;
+    return *exit_status == 0;
 }

@@ -28,7 +28,6 @@
 #include "say.h"
 #include "session/room.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 #include "wire/room.h"
 
 /* -- Clients that still listen -- */
@@ -120,9 +119,9 @@ static int64_t since_ms(const struct rl_item *place) {
 /* -- Its screen -- */
 
 static void print_holder(const struct rl_found *found) {
-    char key[256], held[RL_LOOK_TEXT_MAX];
+    char held[RL_LOOK_TEXT_MAX];
     const struct rl_look *look = &found->look;
-    tool_utf8_clean(look->key.data, look->key.length, key, sizeof key);
+    const char *key = look->shown;
     if (!look->is_answered) {
         printf("%s: not known, %zu of %zu nodes answer (%zu needed)\n", key, look->answered,
                look->n, look->needed);

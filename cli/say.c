@@ -19,10 +19,14 @@
 
 #define MS_PER_S 1000
 
-int64_t rl_when_now_ms(void) {
+int64_t rl_when_now_us(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * MS_PER_S + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t rl_when_now_ms(void) {
+    return rl_when_now_us() / 1000;
 }
 
 /* parts: what separates date and time. end: what follows the ms; NULL: no ms. */
@@ -112,6 +116,12 @@ char *rl_must_print(const char *format, ...) {
     }
     va_end(args);
     return text;
+}
+
+char *rl_must_join(char *text, const char *separator, const char *more) {
+    char *longer = rl_must_print("%s%s%s", text, text[0] != '\0' ? separator : "", more);
+    free(text);
+    return longer;
 }
 
 void *rl_must_grow(void *items, size_t used, size_t *room, size_t size) {

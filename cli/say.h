@@ -20,7 +20,8 @@
 
 #define RL_WHEN_MAX 40
 
-/* Now, in ms since 1970. */
+/* Now, since 1970. */
+int64_t rl_when_now_us(void);
 int64_t rl_when_now_ms(void);
 
 /* "2026-11-23 02:31:07", with ms "2026-11-23 02:31:07.123". Returns out. */
@@ -38,6 +39,8 @@ int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2
 void *rl_must_alloc(size_t n, size_t size);
 /* As asprintf(), and returns the text; without memory as rl_must_alloc(). */
 char *rl_must_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* text, which is freed, and what follows it: behind the separator unless text is empty. */
+char *rl_must_join(char *text, const char *separator, const char *more);
 /* Makes room for one more item. Returns items, or their new address. */
 void *rl_must_grow(void *items, size_t used, size_t *room, size_t size);
 

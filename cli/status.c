@@ -31,7 +31,6 @@
 #include "say.h"
 #include "session/room.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 
 #define NODE_WIDTH_MAX 40
 #define HOLDER_WIDTH_MAX 40      /* a UUID in quotes, and some */
@@ -140,8 +139,8 @@ static const char *held_by(const struct rl_found *found, char out[RL_LOOK_NAME_M
 
 static void print_lock_head(const struct rl_found *found) {
     const struct rl_look *look = &found->look;
-    char key[256], left[32], name[RL_LOOK_NAME_MAX];
-    tool_utf8_clean(look->key.data, look->key.length, key, sizeof key);
+    const char *key = look->shown;
+    char left[32], name[RL_LOOK_NAME_MAX];
     if (look->is_held) {
         printf("%s: held by %s for another %s, on %zu of %zu nodes (%zu needed)\n", key,
                held_by(found, name), rl_say_duration((double)look->remaining_ms, left, sizeof left),
@@ -243,17 +242,15 @@ static void print_lock(const struct rl_found *found) {
 /* -- Permits -- */
 
 static void print_permits_head(const struct rl_found *found) {
-    char key[256];
     const struct rl_look *look = &found->look;
     const struct rl_part *slots = &found->slots;
     const size_t odd = slots->n - slots->held - slots->reserved;
-    tool_utf8_clean(look->key.data, look->key.length, key, sizeof key);
     if (!slots->is_known) {
-        printf("%s: permits are not known, %zu of %zu nodes answer (%zu needed)\n", key,
+        printf("%s: permits are not known, %zu of %zu nodes answer (%zu needed)\n", look->shown,
                look->n - slots->n_unanswered, look->n, look->needed);
         return;
     }
-    printf("%s: %zu", key, slots->held);
+    printf("%s: %zu", look->shown, slots->held);
     if (found->permits > 0) {
         printf(" of %" PRId32, found->permits);
     }

@@ -64,7 +64,6 @@ void rl_player_close(struct rl_player *player);
 #define RL_EVENTS_MAX 4096
 #define RL_SHAPE_MAX 48
 #define RL_VALUE_MAX 160
-#define RL_SECONDS(n) ((uint64_t)(n)*1000)
 
 #define KEY "conform:orders"
 #define OTHER "0123456789abcdef-of-another-holder"

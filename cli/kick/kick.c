@@ -62,11 +62,6 @@ struct kick {
     char answer[ANSWER_MAX];
 };
 
-static const char *shown_key(const struct kick *kick, char out[256]) {
-    const redlock_bytes key = kick->found.look.key;
-    return tool_utf8_clean(key.data, key.length, out, 256);
-}
-
 /* The first client in line, or NULL. */
 static const struct rl_item *next_of(const struct kick *kick) {
     const struct rl_part *line =
@@ -92,12 +87,11 @@ static void say_cost(const struct kick *kick, const char *key, const char *who) 
 
 /* On stderr, before the kick. */
 static void show_meaning(const struct kick *kick) {
-    char key[256], whom[RL_KICK_WHOM_MAX], next[RL_ITEM_TEXT_MAX];
+    char whom[RL_KICK_WHOM_MAX], next[RL_ITEM_TEXT_MAX];
     const struct rl_kick_targets *targets = &kick->targets;
     const struct rl_look *look = &kick->found.look;
     const struct rl_item *place = next_of(kick);
-    const char *who = rl_kick_targets_say(targets, whom);
-    shown_key(kick, key);
+    const char *key = look->shown, *who = rl_kick_targets_say(targets, whom);
     if (strcmp(targets->what, "leftover") != 0) {
         say_cost(kick, key, who);
     } else if (look->is_answered) {
@@ -146,7 +140,7 @@ static void print_node(const struct kick *kick, size_t index, int node_width) {
 static void print_screen(const struct kick *kick, enum rl_kick_verdict verdict) {
     const struct rl_look *look = &kick->found.look;
     const struct rl_item *place = next_of(kick);
-    char key[256], whom[RL_KICK_WHOM_MAX], next[RL_ITEM_TEXT_MAX];
+    char whom[RL_KICK_WHOM_MAX], next[RL_ITEM_TEXT_MAX];
     const char *who = rl_kick_targets_say(&kick->targets, whom);
     int node_width = 4;
     size_t noted = 0;
@@ -159,7 +153,7 @@ static void print_screen(const struct kick *kick, enum rl_kick_verdict verdict) 
     for (size_t i = 0; i < look->n; i++) {
         print_node(kick, i, node_width);
     }
-    printf("\n%s: ", shown_key(kick, key));
+    printf("\n%s: ", look->shown);
     if (verdict == RL_KICK_DONE) {
         printf("%s %s kicked", who, kick->targets.n == 1 ? "was" : "were");
         if (place != NULL) {

@@ -9,7 +9,6 @@
 #include "exits.h"
 #include "redlock/semaphore.h"
 #include "say.h"
-#include "tool/utf8.h"
 
 /* -- What the nodes say -- */
 
@@ -111,10 +110,6 @@ int rl_kick_release(struct rl_session *session, const char *key, struct rl_kick_
 
 #define NONE (-1)
 
-static const char *shown_key(const struct rl_found *found, char out[256]) {
-    return tool_utf8_clean(found->look.key.data, found->look.key.length, out, 256);
-}
-
 /* text: a token as status shows it. Each token once; anything else than a token of ours is left
  * out. */
 static void add(struct rl_kick_targets *targets, const char *text, size_t votes, int32_t slot) {
@@ -205,7 +200,7 @@ static void keep(struct rl_kick_targets *targets, const char *digits) {
 /* -- Nobody is -- */
 
 static int no_slot(const struct rl_found *found, int64_t number) {
-    char key[256], slots[128] = "";
+    char slots[128] = "";
     size_t used = 0;
     for (size_t i = 0; i < found->slots.n && used + 16 < sizeof slots; i++) {
         if (!found->slots.items[i].is_reserved) {
@@ -215,14 +210,14 @@ static int no_slot(const struct rl_found *found, int64_t number) {
     }
     if (number != NONE) {
         return rl_fail(RL_EXIT_HELD, "%s: nobody has slot %" PRId64 "; in use are: %s",
-                       shown_key(found, key), number, used > 0 ? slots : "none");
+                       found->look.shown, number, used > 0 ? slots : "none");
     }
     return rl_fail(RL_EXIT_USAGE, "%s is a semaphore: say which slot, by --slot; in use are: %s",
-                   shown_key(found, key), slots);
+                   found->look.shown, slots);
 }
 
 static int nobody(const struct rl_found *found, const struct rl_args *args) {
-    char key[256], why[RL_LOOK_TEXT_MAX];
+    char why[RL_LOOK_TEXT_MAX];
     const struct rl_look *look = &found->look;
     const bool is_odd = look->is_foreign || look->having > 0;
     if (args->slot != NONE || (!is_odd && found->slots.n > 0)) {
@@ -233,16 +228,16 @@ static int nobody(const struct rl_found *found, const struct rl_args *args) {
             RL_EXIT_USAGE,
             "%s: %s; only a lock of this library can be kicked. \"Taking a lock away\" in "
             "docs/troubleshooting.md has the command for redis-cli",
-            shown_key(found, key),
+            found->look.shown,
             rl_look_say(look, why) ? why : "its key is not a lock of this library");
     }
     if (!look->is_answered) {
         return rl_fail(RL_EXIT_NO_QUORUM,
                        "%s: nothing is known of it: %zu of %zu nodes answer (%zu needed)",
-                       shown_key(found, key), look->answered, look->n, look->needed);
+                       found->look.shown, look->answered, look->n, look->needed);
     }
     return rl_fail(RL_EXIT_HELD, "%s: nobody holds it, there is nothing to kick",
-                   shown_key(found, key));
+                   found->look.shown);
 }
 
 int rl_kick_targets_choose(struct rl_kick_targets *targets, const struct rl_found *found,
@@ -264,11 +259,10 @@ int rl_kick_targets_choose(struct rl_kick_targets *targets, const struct rl_foun
     if (args->token != NULL) {
         keep(targets, token.digits);
     }
-    char key[256];
     assert(args->token != NULL || targets->n > 0);
     return targets->n > 0 ? 0
                           : rl_fail(RL_EXIT_LOST, "%s: nobody holds it by this token any more",
-                                    shown_key(found, key));
+                                    found->look.shown);
 }
 
 const char *rl_kick_targets_say(const struct rl_kick_targets *targets, char out[RL_KICK_WHOM_MAX]) {

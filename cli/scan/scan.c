@@ -35,7 +35,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "exits.h"
 #include "redlock/redlock.h"
@@ -182,13 +181,8 @@ static void make_pattern(const char *prefix, char out[2 * PREFIX_MAX + 3]) {
     assert(used < 2 * PREFIX_MAX + 3);
 }
 
-static bool is_scan(const redisReply *reply) {
-    return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-           reply->element[0]->str != NULL && reply->element[1]->type == REDIS_REPLY_ARRAY;
-}
-
 /* One step, from the cursor on, which becomes the next one. */
-static bool step(struct rl_slice *slice, const char *pattern, char cursor[32]) {
+static bool step(struct rl_slice *slice, const char *pattern, char cursor[RL_WIRE_CURSOR_MAX]) {
     struct rl_seen_node *node = slice->node;
     struct rl_wire *wire = node->wire;
     const bool is_all = strcmp(pattern, "**") == 0; /* a pattern costs the node as much again */
@@ -196,11 +190,11 @@ static bool step(struct rl_slice *slice, const char *pattern, char cursor[32]) {
         wire,
         is_all ? rl_wire_command(wire, "SCAN %s COUNT %d", cursor, READ_COUNT)
                : rl_wire_command(wire, "SCAN %s MATCH %s COUNT %d", cursor, pattern, READ_COUNT));
-    bool is_good = reply != NULL && is_scan(reply);
+    bool is_good = reply != NULL && rl_wire_is_scan(reply);
     if (is_good) {
         node->calls++;
         node->asked++;
-        snprintf(cursor, 32, "%.31s", reply->element[0]->str);
+        snprintf(cursor, RL_WIRE_CURSOR_MAX, "%s", reply->element[0]->str);
         is_good = read_named(slice, reply->element[1]);
     } else {
         snprintf(node->why, sizeof node->why, "%s",
@@ -213,7 +207,7 @@ static bool step(struct rl_slice *slice, const char *pattern, char cursor[32]) {
 static void scan(struct rl_slice *slice) {
     struct rl_seen_node *node = slice->node;
     const uint64_t keys_max = (uint64_t)node->wire->args->keys_max;
-    char cursor[32] = "0", pattern[2 * PREFIX_MAX + 3];
+    char cursor[RL_WIRE_CURSOR_MAX] = "0", pattern[2 * PREFIX_MAX + 3];
     make_pattern(prefix_of(node->wire->args), pattern);
     do {
         if (!step(slice, pattern, cursor)) {
@@ -223,12 +217,6 @@ static void scan(struct rl_slice *slice) {
              node->calls * READ_COUNT < keys_max);
     node->is_cut = strcmp(cursor, "0") != 0;
     node->is_whole = true;
-}
-
-static int64_t wall_us(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 static void forget(struct rl_seen_node *node) {
@@ -257,7 +245,7 @@ static void read_node(void *item) {
     ask_facts(node);
     struct rl_slice *slice = rl_must_alloc(1, sizeof *slice);
     slice->node = node;
-    slice->now_us = (double)wall_us() + node->clock.ahead_ms * 1e3;
+    slice->now_us = (double)rl_when_now_us() + node->clock.ahead_ms * 1e3;
     scan(slice);
     free(slice);
     if (rl_socket_has_failed(&wire->socket) || !node->scan->stays) {
@@ -300,7 +288,7 @@ void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep) {
         sweep->up += sweep->nodes[i].is_up;
         sweep->whole += sweep->nodes[i].is_whole;
     }
-    rl_list_merge(&sweep->list, sweep->nodes, sweep->n, sweep->members, wall_us());
+    rl_list_merge(&sweep->list, sweep->nodes, sweep->n, sweep->members, rl_when_now_us());
     sweep->took_ms = (double)(redlock_now_ns() - began_ns) / 1e6;
 }
 

@@ -165,6 +165,7 @@ int rl_look_at(struct rl_look *look, redlock_client *client, redlock_bytes key, 
     look->on_done = on_done;
     look->data = data;
     look->key = key;
+    tool_utf8_clean(key.data, key.length, look->shown, sizeof look->shown);
     return redlock_query_holder(client, key.data, key.length, on_query, look);
 }
 

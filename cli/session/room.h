@@ -61,6 +61,7 @@ bool rl_terminal_stop_self(int signal_number);
  *
  * Failure modes: those of redlock_query_holder(). The result may be outdated when it is shown. */
 
+#define RL_LOOK_KEY_MAX 256
 #define RL_LOOK_VALUE_MAX 128 /* of a holder's name, or of a value that is not of our kind */
 #define RL_LOOK_NAME_MAX (RL_LOOK_VALUE_MAX + 48)
 #define RL_LOOK_TEXT_MAX (RL_LOOK_NAME_MAX + 96)
@@ -75,14 +76,15 @@ struct rl_look {
     rl_look_cb on_done;
     void *data;
     redlock_bytes key;
-    size_t n;                 /* nodes that decide about the key, and */
-    size_t needed;            /* ... how many of them a quorum has, at least */
-    size_t answered, holding; /* nodes; that have what the quorum has */
-    size_t having, reserved;  /* nodes where the key is someone's; that keep it for the next one */
-    int64_t reserved_ms;      /* ... the longest of these */
-    bool is_answered;         /* by a quorum */
-    bool is_held;             /* by a quorum */
-    bool is_hindered;         /* keys that are none of ours make a quorum impossible */
+    char shown[RL_LOOK_KEY_MAX]; /* the key, fit for a terminal */
+    size_t n;                    /* nodes that decide about the key, and */
+    size_t needed;               /* ... how many of them a quorum has, at least */
+    size_t answered, holding;    /* nodes; that have what the quorum has */
+    size_t having, reserved; /* nodes where the key is someone's; that keep it for the next one */
+    int64_t reserved_ms;     /* ... the longest of these */
+    bool is_answered;        /* by a quorum */
+    bool is_held;            /* by a quorum */
+    bool is_hindered;        /* keys that are none of ours make a quorum impossible */
     char token[RL_TOKEN_TEXT_MAX];
     char holder[RL_LOOK_VALUE_MAX];
     bool is_foreign; /* held by a client of another library: holder is its value */
@@ -297,9 +299,6 @@ struct rl_session {
  * takes no part in its lock. */
 int rl_session_open(struct rl_session *session, struct rl_args *args);
 void rl_session_close(struct rl_session *session);
-
-/* How many nodes the client has: those of the set, however many were named. */
-size_t rl_session_nodes(const struct rl_session *session);
 
 /* Runs the loop until rl_session_done(). Returns session->status. */
 int rl_session_wait(struct rl_session *session);

@@ -118,15 +118,6 @@ static bool all_nodes(const struct rl_session *session,
     return true;
 }
 
-size_t rl_session_nodes(const struct rl_session *session) {
-    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-    size_t n = 0;
-    while (redlock_client_node(session->client, n, &info) == 0) {
-        n++;
-    }
-    return n;
-}
-
 static bool has_answered(const redlock_node_info *info) {
     return info->outstanding == 0;
 }
@@ -217,10 +208,9 @@ static int open_rotation(struct rl_session *session) {
 }
 
 static void say_refused(const struct rl_session *session, const redlock_event *event) {
-    for (size_t i = 0; i < rl_session_nodes(session); i++) {
-        redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-        if (redlock_client_node(session->client, i, &info) == 0 &&
-            strcmp(info.node, event->node) == 0) {
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    for (size_t i = 0; redlock_client_node(session->client, i, &info) == 0; i++) {
+        if (strcmp(info.node, event->node) == 0) {
             bool has_words = info.credentials_detail[0] != '\0';
             rl_say("node %s refuses the new password: %s%s%s%s%s", event->node,
                    redlock_strerror(event->status), has_words ? " (" : "", info.credentials_detail,

@@ -157,12 +157,6 @@ static void write_slice(struct rl_set_node *node, void *data) {
     freeReplyObject(reply);
 }
 
-static bool is_scan(const redisReply *reply) {
-    return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-           reply->element[0]->type == REDIS_REPLY_STRING && reply->element[0]->len < NUMBER_MAX &&
-           reply->element[1]->type == REDIS_REPLY_ARRAY;
-}
-
 /* Returns how many keys there were. */
 static long write_all(struct rl_set *set, const struct rl_config *joint, struct slice *slice,
                       rl_mask *to) {
@@ -184,14 +178,14 @@ static long write_all(struct rl_set *set, const struct rl_config *joint, struct 
 static long copy(struct rl_set *set, struct rl_steps *steps, const struct rl_config *joint,
                  size_t from, const char *pattern, rl_mask *to) {
     struct rl_set_node *node = &set->nodes[from];
-    char cursor[NUMBER_MAX] = "0";
+    char cursor[RL_WIRE_CURSOR_MAX] = "0";
     long keys = 0;
     do {
         struct slice slice = {.n = 0};
         slice.keys = rl_set_checked(
             node, rl_wire_command(node->wire, "SCAN %s MATCH %s COUNT " COUNT, cursor, pattern));
-        bool is_good =
-            slice.keys != NULL && is_scan(slice.keys) && read_values(set, joint, from, &slice);
+        bool is_good = slice.keys != NULL && rl_wire_is_scan(slice.keys) &&
+                       read_values(set, joint, from, &slice);
         const long more = is_good ? write_all(set, joint, &slice, to) : 0;
         if (is_good) {
             snprintf(cursor, sizeof cursor, "%s", slice.keys->element[0]->str);

@@ -36,9 +36,7 @@ static bool is_sub(const struct rl_set *set, const char *name) {
 static char *names_of(const struct rl_config *now) {
     char *names = rl_must_print("%s", rl_config_name(now, RL_CONFIG_NEW, 0));
     for (uint32_t i = 1; i < rl_config_count(now, RL_CONFIG_NEW); i++) {
-        char *longer = rl_must_print("%s, %s", names, rl_config_name(now, RL_CONFIG_NEW, i));
-        free(names);
-        names = longer;
+        names = rl_must_join(names, ", ", rl_config_name(now, RL_CONFIG_NEW, i));
     }
     return names;
 }

@@ -146,10 +146,7 @@ char *rl_set_names(const struct rl_set *set, rl_mask which) {
     char *names = rl_must_print("%s", "");
     for (size_t i = 0; i < set->n; i++) {
         if (which & rl_bit((uint32_t)i)) {
-            char *longer = rl_must_print("%s%s%s", names, names[0] != '\0' ? ", " : "",
-                                         rl_set_name(&set->nodes[i]));
-            free(names);
-            names = longer;
+            names = rl_must_join(names, ", ", rl_set_name(&set->nodes[i]));
         }
     }
     return names;

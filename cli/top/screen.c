@@ -23,10 +23,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 #include <wchar.h>
 
+#include "redlock/redlock.h"
 #include "tool/utf8.h"
 
 #define ESCAPE '\033'
@@ -164,9 +164,7 @@ static volatile sig_atomic_t is_open;
 static bool is_stuck; /* the last write timed out: the next one does not wait */
 
 static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)(redlock_now_ns() / 1000000);
 }
 
 /* False: the terminal is gone. Bytes that it does not take in this time are left out. */

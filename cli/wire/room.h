@@ -106,6 +106,10 @@ struct redisReply *rl_wire_reply(struct rl_wire *wire);
 /* The reply; or NULL if it is none or an error, which is left in wire->failure. */
 struct redisReply *rl_wire_checked(struct rl_wire *wire, struct redisReply *reply);
 
+/* Whether it is an answer to SCAN: the next cursor, as a short text, and names. */
+#define RL_WIRE_CURSOR_MAX 24
+bool rl_wire_is_scan(const struct redisReply *reply);
+
 /* A node's clock, and how long an answer takes.
  *
  * Each question is sent when the one before it has been answered, so that the node's own time is

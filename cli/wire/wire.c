@@ -109,6 +109,13 @@ redisReply *rl_wire_checked(struct rl_wire *wire, redisReply *reply) {
     return reply;
 }
 
+bool rl_wire_is_scan(const redisReply *reply) {
+    return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+           reply->element[0]->type == REDIS_REPLY_STRING &&
+           reply->element[0]->len < RL_WIRE_CURSOR_MAX &&
+           reply->element[1]->type == REDIS_REPLY_ARRAY;
+}
+
 /* -- Logging in -- */
 
 /* "ERR unknown command 'AUTH', with args beginning with: ...": the password follows. */
