@@ -32,8 +32,8 @@ int rl_ls_names(struct rl_args *args, void (*each)(void *data, const char *name,
 
 /* -- parse.c -- */
 
-/* Reads argv, where argv[0] is the command's name. True: args are complete. False: --help was shown,
- * or a sentence was written; *exit_status is what to end with. */
+/* Reads argv, where argv[0] is the command's name. True: args are complete. False: --help was
+ * shown, or a sentence was written; *exit_status is what to end with. */
 bool rl_args_parse(struct rl_args *args, enum rl_command_name command, int argc, char **argv,
                    int *exit_status);
 
@@ -66,5 +66,16 @@ void rl_help_overview(void);
 
 /* Whether the command takes these words. Returns 0 or an exit status. */
 int rl_help_check_words(const struct rl_args *args);
+
+/* -- conform/conform.c, if it is built -- */
+
+extern const struct tool_option rl_conform_table[];
+extern const size_t rl_conform_table_size;
+
+/* The name of story number i; NULL: there are no more. */
+const char *rl_conform_story(size_t i);
+
+/* argv[0] is "conform". Returns the exit status. */
+int rl_cmd_conform(int argc, char **argv);
 
 #endif

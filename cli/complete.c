@@ -23,7 +23,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "conform/conform.h"
 #include "exits.h"
 #include "tool/utf8.h"
 

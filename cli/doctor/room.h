@@ -61,15 +61,6 @@ struct rl_facts {
 /* Tries our commands over the wire's connection. */
 void rl_doctor_try(struct rl_facts *facts);
 
-/* -- ask.c -- */
-
-/* For how long strict clients still keep it from voting. 0: it may vote, or they are not strict. */
-int64_t rl_doctor_quarantine_s(const struct rl_facts *facts);
-
-/* Fills in facts[i] for each node, also for those that the configurations name. facts: zero, and
- * room for REDLOCK_NODES_MAX. */
-void rl_doctor_ask(struct rl_facts *facts, struct rl_wires *wires);
-
 /* -- show.c -- */
 
 /* What doctor reports: one finding for each thing that it checked, good or bad, with a remedy. */
@@ -105,6 +96,9 @@ int rl_doctor_show(const struct rl_findings *findings, const struct rl_facts *fa
 void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *facts, int node);
 
 /* -- judge_nodes.c -- */
+
+/* For how long strict clients still keep it from voting. 0: it may vote, or they are not strict. */
+int64_t rl_doctor_quarantine_s(const struct rl_facts *facts);
 
 /* Whether the certificate of a node with TLS is verified; a bad one makes the node unreachable. */
 void rl_doctor_judge_tls(struct rl_findings *findings, const struct rl_facts *facts, int node);

@@ -16,7 +16,6 @@
 #include "redis/info.h"
 #include "redis/reply.h"
 #include "tool/utf8.h"
-#include "wire/room.h"
 
 #define TTL_MS 10000
 

@@ -2,7 +2,7 @@
  *
  *     look     who has it, by which token                               (targets.h)
  *     say      what it means; and ask, on a terminal
- *     note     on every node: who kicks whom, when and why               (notes.c)
+ *     note     on every node: who kicks whom, when and why               (note.c)
  *     release  on every node, by the token that was seen                 (targets.h)
  *     report   node by node; the note is withdrawn if nothing was there any more
  *

@@ -52,8 +52,6 @@ const char *rl_kick_note_say(const struct rl_kick_note *note, char out[RL_KICK_S
         JSON_TEXT("what", (note)->what), JSON_TEXT_OR_NULL("holder", (note)->holder),    \
         JSON_TEXT_OR_NULL("token", (note)->token), JSON_TEXT("reason", (note)->reason)
 
-/* -- notes.c -- */
-
 #define RL_KICK_WHY_MAX 128
 
 /* Why a node has not noted it; "": it has. */

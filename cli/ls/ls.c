@@ -19,7 +19,6 @@
 
 #include "exits.h"
 #include "kick/room.h"
-#include "ls/cells.h"
 #include "say.h"
 #include "scan/room.h"
 #include "token.h"

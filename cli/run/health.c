@@ -14,7 +14,6 @@
 #include "run/room.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 

@@ -1,7 +1,6 @@
 /* What run and elect share: the checks and settings before they begin. */
 #include "run/room.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

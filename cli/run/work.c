@@ -51,7 +51,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 

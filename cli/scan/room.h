@@ -11,7 +11,7 @@
 #include "kick/room.h"
 #include "wire/room.h"
 
-/* -- seen.c -- */
+/* -- slice.c -- */
 
 /* Memory for what one look at the nodes finds: taken piece by piece, given back all at once. */
 struct rl_memory {
@@ -133,8 +133,6 @@ struct rl_seen_node {
     int64_t stored; /* keys in this database, as it says; -1: it does not */
 };
 
-/* -- slice.c -- */
-
 #define RL_SLICE_MAX 512
 
 struct redisReply;
@@ -224,7 +222,7 @@ void rl_list_free(struct rl_list *list);
 /* By their bytes; a shorter one is before those that it begins. */
 int rl_list_compare_names(const char *x, size_t x_length, const char *y, size_t y_length);
 
-/* -- sort.c -- */
+/* -- cells.c -- */
 
 /* --sort has these, in this order (RL_ARGS_ORDERS). */
 enum rl_list_order {
@@ -241,6 +239,38 @@ enum rl_list_order {
 
 /* By class, then by order, then by name. */
 void rl_list_sort(struct rl_list *list, enum rl_list_order order);
+
+/* A lock as text, cell by cell: what ls and top show in their columns. All of it is fit for a
+ * terminal: bytes from a node that cannot be printed are shown as '?'. */
+
+#define RL_CELL_MAX 192
+#define RL_CELL_NAME_MAX 1025
+
+enum rl_cell {
+    RL_CELL_SET,
+    RL_CELL_MODE,
+    RL_CELL_HOLDER,
+    RL_CELL_VOTES,
+    RL_CELL_FENCE,
+    RL_CELL_AGE,
+    RL_CELL_LEFT,
+    RL_CELL_WAITING,
+    RL_CELL_LONGEST,
+    RL_CELLS
+};
+
+struct rl_cells {
+    char name[RL_CELL_NAME_MAX];
+    char text[RL_CELLS][RL_CELL_MAX];
+};
+
+/* The heads of the columns. */
+extern const char *const rl_cell_heads[RL_CELLS];
+
+void rl_cells_fill(struct rl_cells *cells, const struct rl_lock *lock);
+
+/* "exclusive", "shared" or "permits". */
+const char *rl_cells_mode(enum rl_lock_mode mode);
 
 /* -- scan.c -- */
 

@@ -13,7 +13,7 @@
 #include "redlock/token.h"
 #include "token.h"
 
-/* -- signals.c -- */
+/* -- terminal.c -- */
 
 #define RL_SIGNALS_MAX 16
 
@@ -33,8 +33,6 @@ void rl_signals_close(struct rl_signals *signals);
 
 /* Whether the signal was ignored when redlock began. */
 bool rl_signals_is_ignored(int signal_number);
-
-/* -- terminal.c -- */
 
 struct rl_terminal {
     int fd; /* -1: there is none */
@@ -335,8 +333,6 @@ int rl_session_refused(redlock_lock *lock, const char *keys, int status);
 
 /* "host:number", the usual name of a holder. */
 void rl_session_holder(long number, char *out, size_t size);
-
-/* -- ask_keys.c -- */
 
 /* Shows one key. Returns its exit status; the command's is the largest of all. */
 typedef int (*rl_ask_keys_show)(struct rl_session *session, struct rl_found *found, bool is_first);

@@ -6,7 +6,6 @@
  * signal ends the work at its next step. */
 #include "set/room.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 

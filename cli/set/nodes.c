@@ -21,7 +21,6 @@
 #include "exits.h"
 #include "redlock/redlock.h"
 #include "say.h"
-#include "wire/room.h"
 
 /* -- The list -- */
 

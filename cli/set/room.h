@@ -171,8 +171,6 @@ int rl_set_goal_settle(const struct rl_set *set, const struct rl_config *now,
 /* The index of the set of this name in a stable configuration; or how many there are. */
 uint32_t rl_set_goal_at(const struct rl_config *now, const char *name);
 
-/* -- joint.c -- */
-
 enum rl_change_end { RL_CHANGE_DONE, RL_CHANGE_BACK };
 
 /* From the sets as they are to the goal; `change` is drawn by the caller. */

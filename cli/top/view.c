@@ -7,12 +7,10 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "ls/cells.h"
 #include "say.h"
 #include "tool/option.h"
 

@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 #include "say.h"
-#include "session/room.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
 

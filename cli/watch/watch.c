@@ -123,7 +123,7 @@ static void on_tick(uv_timer_t *timer) {
 /* Whether a former holder was kicked.
  *
  * Happy path: the look after a holder has gone asks for the key of the notes as well, to learn
- * whether there are any and since when; only if there is a new one are they read (kick/notes.c), on
+ * whether there are any and since when; only if there is a new one are they read (kick/note.c), on
  * a thread of libuv's, and each new one is an event.
  *
  * Failure modes: the nodes do not answer, or forbid it: no event. Notes from before the watch are

@@ -25,7 +25,6 @@
 #include <sys/socket.h>
 
 #include "redis/reply.h"
-#include "redlock/redlock.h"
 #include "say.h"
 
 #define NS_PER_MS UINT64_C(1000000)

@@ -25,7 +25,6 @@
 #include <assert.h>
 #include <hiredis/hiredis.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
