@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exits.h"
+#include "say.h"
 #include "tool/utf8.h"
 
 #define KEYS_MAX 20000 /* keys read of each node: there is not much time */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "args.h"
-#include "exits.h"
 #include "say.h"
 #include "tool/utf8.h"
 

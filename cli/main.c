@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "commands.h"
-#include "exits.h"
 #include "run/room.h"
 #include "say.h"
 #include "tool/utf8.h"

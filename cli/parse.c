@@ -10,7 +10,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "exits.h"
 #include "say.h"
 #include "tool/config.h"
 #include "tool/number.h"

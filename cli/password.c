@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "exits.h"
 #include "say.h"
 
 #define WHY_MAX 128

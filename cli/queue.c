@@ -24,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exits.h"
 #include "say.h"
 #include "session/room.h"
 #include "tool/json.h"

@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "exits.h"
 #include "tool/utf8.h"
 
 #define MS_PER_S 1000

@@ -19,11 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exits.h"
 #include "redlock/semaphore.h"
 #include "say.h"
 #include "session/room.h"
-#include "token.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
 

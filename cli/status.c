@@ -26,7 +26,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exits.h"
 #include "kick/room.h"
 #include "say.h"
 #include "session/room.h"

@@ -29,7 +29,6 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "exits.h"
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"

@@ -31,7 +31,6 @@
 #include <string.h>
 
 #include "doctor/room.h"
-#include "exits.h"
 #include "redis/command.h"
 #include "redis/config.h"
 #include "redis/reply.h"

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exits.h"
 #include "say.h"
 #include "tool/json.h"
 

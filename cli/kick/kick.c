@@ -38,12 +38,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exits.h"
 #include "kick/room.h"
 #include "kick/targets.h"
 #include "say.h"
 #include "session/room.h"
-#include "token.h"
 #include "tool/json.h"
 #include "tool/utf8.h"
 

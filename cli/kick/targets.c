@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exits.h"
 #include "redlock/semaphore.h"
 #include "say.h"
 

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exits.h"
 #include "kick/room.h"
 #include "say.h"
 #include "scan/room.h"

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exits.h"
 #include "redlock/redlock.h"
+#include "say.h"
 #include "scan/room.h"
 #include "wire/room.h"
 

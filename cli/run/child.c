@@ -43,7 +43,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exits.h"
 #include "say.h"
 #include "tool/utf8.h"
 

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exits.h"
 #include "redlock/election.h"
 #include "say.h"
 #include "tool/json.h"

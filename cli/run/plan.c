@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exits.h"
 #include "redis/url.h"
 #include "say.h"
 #include "tool/list.h"

@@ -5,7 +5,7 @@
  *
  * Failure modes: not acquired (-E, or too few nodes); the command cannot be started; the lock
  * is lost, which ends the command; interrupted while waiting (128 + n). Each has its own exit
- * status: exits.h.
+ * status: say.h.
  *
  * Can two commands run under one lock? The command is started after the acquire's callback and
  * is gone before validity ends: work.c begins to end it the grace and a little more before that,
@@ -19,7 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exits.h"
 #include "kick/room.h"
 #include "redlock/semaphore.h"
 #include "say.h"

@@ -54,7 +54,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "exits.h"
 #include "redlock/semaphore.h"
 #include "say.h"
 #include "tool/utf8.h"

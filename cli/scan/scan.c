@@ -36,7 +36,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exits.h"
 #include "redlock/redlock.h"
 #include "say.h"
 

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exits.h"
 #include "say.h"
 #include "tool/utf8.h"
 

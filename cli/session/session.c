@@ -17,7 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exits.h"
 #include "say.h"
 #include "tool/json.h"
 #include "tool/utf8.h"

@@ -53,7 +53,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "exits.h"
 #include "redlock/redlock.h"
 #include "say.h"
 

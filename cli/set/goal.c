@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exits.h"
 #include "say.h"
 #include "tool/utf8.h"
 

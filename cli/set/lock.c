@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "exits.h"
 #include "say.h"
 #include "session/room.h"
 

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "exits.h"
 #include "redlock/redlock.h"
 #include "say.h"
 

@@ -28,7 +28,6 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "exits.h"
 #include "say.h"
 #include "set/room.h"
 #include "tool/number.h"

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "exits.h"
 #include "say.h"
 #include "tool/json.h"
 #include "tool/number.h"

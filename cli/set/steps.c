@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "exits.h"
 #include "say.h"
 
 #define PAUSE_MS 50 /* a signal is noticed after this time */

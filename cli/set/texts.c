@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "exits.h"
 #include "say.h"
 
 /* KEYS: the text, the vote. ARGV: the new text, its id, its epoch, and the vote of a node that has

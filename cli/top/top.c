@@ -17,7 +17,6 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "exits.h"
 #include "redlock/redlock.h"
 #include "say.h"
 #include "scan/room.h"

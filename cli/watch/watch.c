@@ -24,11 +24,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exits.h"
 #include "kick/room.h"
 #include "say.h"
 #include "session/room.h"
-#include "token.h"
 #include "watch/room.h"
 
 #define UNSETTLED_MS 50 /* until a lock that changes hands is looked at again */

@@ -30,7 +30,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "exits.h"
 #include "say.h"
 #include "tool/utf8.h"
 

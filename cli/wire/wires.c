@@ -23,7 +23,6 @@
 #include <strings.h>
 #include <uv.h>
 
-#include "exits.h"
 #include "nodes/tls.h"
 #include "say.h"
 #include "tls/stream.h"
