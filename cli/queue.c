@@ -86,20 +86,20 @@ static void look_for_listeners(struct rl_part *line, const struct rl_args *args)
 
 /* Where the line is. */
 struct home {
-    int now, usual; /* nodes by number; now: negative if none may vote */
-    const redlock_client *client;
+    const char *now; /* NULL: no node may vote */
+    redlock_node_info usual;
 };
 
 static struct home home_of(const redlock_client *client, redlock_bytes key) {
-    return (struct home){.now = redlock_client_home(client, key.data, key.length, 0),
-                         .usual = redlock_client_home(client, key.data, key.length, 1),
-                         .client = client};
-}
-
-static redlock_node_info node_of(const struct home *home, int index) {
-    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-    redlock_client_node(home->client, (size_t)index, &info);
-    return info;
+    redlock_node_info now = REDLOCK_NODE_INFO_INIT;
+    struct home home = {.usual = REDLOCK_NODE_INFO_INIT};
+    const int at = redlock_client_home(client, key.data, key.length, 0);
+    const int usual = redlock_client_home(client, key.data, key.length, 1);
+    redlock_client_node(client, (size_t)usual, &home.usual);
+    if (at >= 0 && redlock_client_node(client, (size_t)at, &now) == 0) {
+        home.now = now.node;
+    }
+    return home;
 }
 
 static const char *wants_of(const struct rl_item *place, char out[32]) {
@@ -152,27 +152,27 @@ static bool has_answered(const struct rl_part *line, const char *node) {
 
 /* A sentence for each oddity of where the line is. */
 static void print_home(const struct rl_part *line, const struct home *home) {
-    const bool has_moved = home->now != home->usual;
-    const redlock_node_info usual = node_of(home, home->usual);
+    const redlock_node_info *usual = &home->usual;
+    const bool has_moved = home->now == NULL || strcmp(home->now, usual->node) != 0;
     size_t elsewhere = 0;
     char sentence[512], why[RL_LOOK_WHY_MAX];
-    if (has_moved || !has_answered(line, usual.node)) {
-        snprintf(sentence, sizeof sentence, "its home %s %s (%s)%s%s%s", usual.node,
-                 usual.up ? "does not vote" : "cannot be reached", rl_look_why(&usual, why),
-                 home->now < 0 ? "" : ": until it is back clients that wait stand in line at ",
-                 home->now < 0 ? "" : node_of(home, home->now).node,
+    if (has_moved || !has_answered(line, usual->node)) {
+        snprintf(sentence, sizeof sentence, "its home %s %s (%s)%s%s%s", usual->node,
+                 usual->up ? "does not vote" : "cannot be reached", rl_look_why(usual, why),
+                 home->now == NULL ? "" : ": until it is back clients that wait stand in line at ",
+                 home->now == NULL ? "" : home->now,
                  line->n > 0 ? "" : ", and those that waited there come to it by themselves");
         printf("  ");
         rl_say_wrapped(sentence, 2);
     }
-    for (size_t i = 0; i < line->n && home->now >= 0; i++) {
-        elsewhere += strcmp(line->items[i].node, node_of(home, home->now).node) != 0;
+    for (size_t i = 0; i < line->n && home->now != NULL; i++) {
+        elsewhere += strcmp(line->items[i].node, home->now) != 0;
     }
     if (elsewhere > 0) {
         snprintf(sentence, sizeof sentence,
                  "%zu of them %s in line at another node than %s, which is the home now: they come "
                  "to it by themselves within a ttl, or were left behind",
-                 elsewhere, elsewhere == 1 ? "stands" : "stand", node_of(home, home->now).node);
+                 elsewhere, elsewhere == 1 ? "stands" : "stand", home->now);
         printf("  ");
         rl_say_wrapped(sentence, 2);
     }
@@ -285,8 +285,7 @@ static void print_json(const struct rl_found *found, const struct home *home) {
     tool_json_put(
         &json, JSON_BYTES("key", look->key.data, look->key.length),
         JSON_KNOWN(is_known, INT, "waiting", found->line.total + found->permits_line.total),
-        JSON_TEXT("home", home->now < 0 ? NULL : node_of(home, home->now).node),
-        JSON_TEXT("usual_home", node_of(home, home->usual).node),
+        JSON_TEXT("home", home->now), JSON_TEXT("usual_home", home->usual.node),
         JSON_INT("answered", look->answered), JSON_INT("quorum", look->needed),
         JSON_INT("reserved", look->reserved));
     tool_json_open(&json, "places", '[');

@@ -105,50 +105,41 @@ bool rl_session_repeats(struct rl_session *session) {
 
 /* -- Late nodes -- */
 
-/* Of all nodes: a set may have more than were named. */
-static bool all_nodes(const struct rl_session *session,
-                      bool (*is_one)(const redlock_node_info *info)) {
-    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
-    for (size_t i = 0; redlock_client_node(session->client, i, &info) == 0; i++) {
-        if (!is_one(&info)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool has_answered(const redlock_node_info *info) {
     return info->outstanding == 0;
-}
-
-/* Whether no node still has to answer a command. */
-static bool have_answered(const struct rl_session *session, const void *data) {
-    (void)data;
-    return all_nodes(session, has_answered);
 }
 
 static bool has_connected(const redlock_node_info *info) {
     return info->up || info->connects > 0 || info->failures > 0;
 }
 
-static bool have_connected(const struct rl_session *session, const void *data) {
-    (void)data;
-    return all_nodes(session, has_connected);
-}
-
 static bool has_released(const redlock_node_info *info) {
     return info->outstanding == 0 && info->pending_releases == 0;
 }
 
-static bool have_released(const struct rl_session *session, const void *data) {
-    (void)data;
-    return all_nodes(session, has_released);
+/* What is waited for, of all nodes: a set may have more than were named. */
+struct of_each {
+    bool (*holds)(const redlock_node_info *info);
+};
+
+static const struct of_each answered = {has_answered}, connected = {has_connected},
+                            released = {has_released};
+
+static bool all_nodes(const struct rl_session *session, const void *data) {
+    const struct of_each *of_each = data;
+    redlock_node_info info = REDLOCK_NODE_INFO_INIT;
+    for (size_t i = 0; redlock_client_node(session->client, i, &info) == 0; i++) {
+        if (!of_each->holds(&info)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void rl_session_settle(struct rl_session *session, const redlock_lock *lock) {
     int64_t limit_ms = session->args->node_timeout_ms;
     int64_t half_ms = lock != NULL ? redlock_lock_remaining_ms(lock) / 2 : limit_ms;
-    rl_session_until(session, have_answered, NULL, half_ms < limit_ms ? half_ms : limit_ms,
+    rl_session_until(session, all_nodes, &answered, half_ms < limit_ms ? half_ms : limit_ms,
                      lock != NULL);
 }
 
@@ -156,8 +147,8 @@ int rl_session_confirm(struct rl_session *session, int status) {
     if (status != REDLOCK_ERR_NO_QUORUM) {
         return status;
     }
-    rl_session_until(session, have_released, NULL, 2 * session->args->node_timeout_ms, false);
-    return have_released(session, NULL) ? 0 : status;
+    rl_session_until(session, all_nodes, &released, 2 * session->args->node_timeout_ms, false);
+    return all_nodes(session, &released) ? 0 : status;
 }
 
 static void on_signal(int signal_number, void *data) {
@@ -297,7 +288,7 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
         return exit_status;
     }
     if (status == 0) {
-        rl_session_until(session, have_connected, NULL, args->node_timeout_ms / 2, true);
+        rl_session_until(session, all_nodes, &connected, args->node_timeout_ms / 2, true);
         session->status = 0; /* the status of opening; callers check what was caught */
     }
     if (args->verbose && status == 0) {
