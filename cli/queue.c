@@ -20,6 +20,7 @@
 #include <assert.h>
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,7 @@ static void look_for_listeners(struct rl_part *line, const struct rl_args *args)
             at[n++] = i;
         }
     }
+    signal(SIGPIPE, SIG_IGN); /* a line that nobody reads is reported, as by ls */
     const size_t asked =
         n > 0 ? rl_wires_ask(args, args->node_timeout_ms, 2 + n, argv, NULL, answers) : 0;
     for (size_t i = 0; i < asked; i++) {

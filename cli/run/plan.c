@@ -67,15 +67,11 @@ int rl_plan_begin(const struct rl_args *args) {
     return args->keeps_passwords ? 0 : hide_passwords();
 }
 
-static int64_t validity_of(int64_t ttl_ms) {
-    return ttl_ms - rl_args_drift_ms(ttl_ms);
-}
-
 /* A renewal begins when a third of the ttl is used up. One may hang for node_timeout_ms, and there
  * has to be time for another before the command is terminated; that begins no earlier than at half
  * of the validity. */
 static bool is_long_enough(const struct rl_args *args, int64_t ttl_ms, int64_t grace_ms) {
-    int64_t validity_ms = validity_of(ttl_ms);
+    int64_t validity_ms = ttl_ms - rl_args_drift_ms(ttl_ms);
     int64_t margin_ms = RL_WORK_DUE_MS(grace_ms);
     return margin_ms <= validity_ms / 2 &&
            ttl_ms / 3 + args->node_timeout_ms <= validity_ms - margin_ms;

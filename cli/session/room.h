@@ -249,7 +249,7 @@ struct rl_waiting {
     uint64_t began_ms;
     uint64_t held_until_ms; /* by the last look */
     char who[RL_LOOK_TEXT_MAX];
-    int states[REDLOCK_NODES_MAX]; /* of the nodes, as last reported */
+    int states[REDLOCK_NODES_MAX]; /* of the nodes, as last reported: 0 down, 1 up, 2 it votes */
     bool is_waiting;
     bool is_looking;
     bool is_said;

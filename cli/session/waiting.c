@@ -25,8 +25,6 @@
 #define LINE_MS 1000
 #define NODES_MS 20 /* batches events of several nodes */
 
-enum { NODE_DOWN, NODE_UP, NODE_VOTES };
-
 static const char *shown_label(const struct rl_waiting *waiting, char out[128]) {
     return tool_utf8_clean(waiting->label, strlen(waiting->label), out, 128);
 }
@@ -56,10 +54,6 @@ static struct voters voters_of(const struct rl_waiting *waiting) {
 
 /* -- The nodes -- */
 
-static int state_of(const redlock_node_info *info) {
-    return !info->up ? NODE_DOWN : info->voting ? NODE_VOTES : NODE_UP;
-}
-
 static void node_json(const struct rl_waiting *waiting, const struct voters *voters,
                       const redlock_node_info *info) {
     EVENT(waiting, *voters, "node", JSON_TEXT("node", info->node), JSON_BOOL("up", info->up != 0),
@@ -71,7 +65,7 @@ static void node_json(const struct rl_waiting *waiting, const struct voters *vot
 static void say_node(const struct rl_waiting *waiting, const struct voters *voters,
                      const redlock_node_info *info, int before) {
     char label[128], what[RL_LOOK_WHY_MAX + 32];
-    rl_look_state(info, before == NODE_DOWN ? "is up" : "votes again", what);
+    rl_look_state(info, before == 0 ? "is up" : "votes again", what);
     rl_say("%s: waiting: node %s %s; %zu of %zu nodes can vote, %zu are needed",
            shown_label(waiting, label), info->node, what, voters->voting, voters->nodes,
            voters->needed);
@@ -81,7 +75,7 @@ static void look_at_nodes(struct rl_waiting *waiting, bool is_said) {
     const struct voters voters = voters_of(waiting);
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     for (size_t i = 0; redlock_client_node(waiting->client, i, &info) == 0; i++) {
-        int before = waiting->states[i], now = state_of(&info);
+        int before = waiting->states[i], now = info.up + info.voting;
         waiting->states[i] = now;
         if (!is_said || before == now) {
             continue;

@@ -90,10 +90,6 @@ static void check_output(struct watch *watch) {
 
 /* -- Nodes -- */
 
-static int state_of(const redlock_node_info *info) {
-    return info->up + info->voting;
-}
-
 /* is_first: then healthy nodes get no line. */
 static void look_at_nodes(struct watch *watch, bool is_first) {
     struct rl_watch_report report = {.args = watch->session.args};
@@ -103,7 +99,7 @@ static void look_at_nodes(struct watch *watch, bool is_first) {
                                &report.needed);
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     for (size_t i = 0; redlock_client_node(watch->session.client, i, &info) == 0; i++) {
-        const int before = watch->states[i], now = state_of(&info);
+        const int before = watch->states[i], now = info.up + info.voting;
         watch->states[i] = now;
         if (is_first ? !info.voting : before != now) {
             rl_watch_report_node(&report, &info, voting);
