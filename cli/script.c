@@ -100,11 +100,7 @@ static void show_token(struct script *script, const struct rl_args *args,
         token->slots[i] = redlock_lock_slot(script->lock, i);
         token->n_slots = i + 1;
     }
-    if (token->n_slots > 0) {
-        rl_token_show_permits(token->slots, token->n_slots, digits, token->holder, out);
-    } else {
-        rl_token_show(digits, token->holder, out);
-    }
+    rl_token_show(token->slots, token->n_slots, digits, token->holder, out);
 }
 
 /* -- Output -- */

@@ -62,27 +62,20 @@ const char *rl_token_parse(struct rl_token *token, const char *text) {
     return NULL;
 }
 
-const char *rl_token_show(const char *digits, const char *holder, char out[RL_TOKEN_TEXT_MAX]) {
-    bool has_holder = holder != NULL && holder[0] != '\0';
-    assert(strlen(digits) == REDLOCK_TOKEN_LENGTH);
-    assert(!has_holder || strlen(holder) <= REDLOCK_HOLDER_MAX);
-    snprintf(out, RL_TOKEN_TEXT_MAX, "%s%s%s", digits, has_holder ? ":" : "",
-             has_holder ? holder : "");
-    return out;
-}
-
-const char *rl_token_show_permits(const int32_t *slots, size_t n, const char *digits,
-                                  const char *holder, char out[RL_TOKEN_TEXT_MAX]) {
-    char token[RL_TOKEN_TEXT_MAX];
+const char *rl_token_show(const int32_t *slots, size_t n, const char *digits, const char *holder,
+                          char out[RL_TOKEN_TEXT_MAX]) {
+    const bool has_holder = holder != NULL && holder[0] != '\0';
     size_t used = 0;
-    assert(n >= 1 && n <= REDLOCK_TAKE_MAX);
+    assert(n <= REDLOCK_TAKE_MAX && strlen(digits) == REDLOCK_TOKEN_LENGTH);
+    assert(!has_holder || strlen(holder) <= REDLOCK_HOLDER_MAX);
     for (size_t i = 0; i < n; i++) {
         assert(slots[i] >= 0 && slots[i] < REDLOCK_PERMITS_MAX);
         used += (size_t)snprintf(out + used, RL_TOKEN_TEXT_MAX - used, "%" PRId32 "%s", slots[i],
                                  i + 1 < n ? "," : "@");
     }
     assert(used <= RL_TOKEN_SLOTS_MAX);
-    snprintf(out + used, RL_TOKEN_TEXT_MAX - used, "%s", rl_token_show(digits, holder, token));
+    snprintf(out + used, RL_TOKEN_TEXT_MAX - used, "%s%s%s", digits, has_holder ? ":" : "",
+             has_holder ? holder : "");
     return out;
 }
 

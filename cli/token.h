@@ -24,12 +24,10 @@ struct rl_token {
 /* Returns NULL, or why not: a clause. */
 const char *rl_token_parse(struct rl_token *token, const char *text);
 
-/* "digits:holder", or "digits" if holder is NULL or "". Returns out. */
-const char *rl_token_show(const char *digits, const char *holder, char out[RL_TOKEN_TEXT_MAX]);
-
-/* The same of permits: "0,3@digits:holder". Returns out. */
-const char *rl_token_show_permits(const int32_t *slots, size_t n, const char *digits,
-                                  const char *holder, char out[RL_TOKEN_TEXT_MAX]);
+/* "digits:holder", or "digits" if holder is NULL or ""; of n permits "0,3@digits:holder". Returns
+ * out. */
+const char *rl_token_show(const int32_t *slots, size_t n, const char *digits, const char *holder,
+                          char out[RL_TOKEN_TEXT_MAX]);
 
 /* "KEY[,KEY...]" taken apart. In a key \, is a comma and \\ a backslash. */
 struct rl_keys {

@@ -148,7 +148,7 @@ static void add_left_overs(struct rl_kick_targets *targets, const struct rl_foun
         const struct rl_look_node *seen = &found->look.node_holders[i];
         if (seen->s.status == 0 && seen->s.is_held && seen->token[0] != '\0') {
             char text[RL_TOKEN_TEXT_MAX];
-            add(targets, rl_token_show(seen->token, seen->holder, text), 1, NONE);
+            add(targets, rl_token_show(NULL, 0, seen->token, seen->holder, text), 1, NONE);
         }
     }
     add_readers(targets, &found->readers);

@@ -43,7 +43,8 @@ static void holdings_json(struct tool_json *json, const struct rl_lock *lock) {
         char token[RL_TOKEN_TEXT_MAX]; /* as redlock release takes it */
         tool_json_object(
             json, NULL, JSON_TEXT_OR_NULL(is_ours ? "holder" : "value", h->holder),
-            JSON_IF(is_ours, JSON_TEXT("token", rl_token_show(h->token, h->holder, token))),
+            JSON_IF(is_ours,
+                    JSON_TEXT("token", rl_token_show(NULL, 0, h->token, h->holder, token))),
             JSON_IF(h->slot >= 0, JSON_INT("slot", h->slot)), JSON_INT("votes", h->votes),
             JSON_BOOL("held", h->has_quorum), JSON_INT("remaining_ms", h->remaining_ms),
             JSON_KNOWN(h->fence > 0, INT, "fence", h->fence),

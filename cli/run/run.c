@@ -185,7 +185,7 @@ static int work(struct run *run) {
     char token[RL_TOKEN_TEXT_MAX];
     const char *digits = redlock_lock_token(run->lock);
     const struct rl_grant grant = {.token = digits,
-                                   .shown = rl_token_show(digits, run->holder, token),
+                                   .shown = rl_token_show(NULL, 0, digits, run->holder, token),
                                    .fence = redlock_lock_fence(run->lock),
                                    .valid_ms = redlock_lock_remaining_ms(run->lock),
                                    .valid_until_ns = redlock_lock_valid_until_ns(run->lock)};

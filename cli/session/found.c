@@ -144,7 +144,7 @@ static void on_query(redlock_query *query, int status, void *data) {
     look->is_foreign = look->is_held && token[0] == '\0';
     if (look->is_held) {
         if (!look->is_foreign) {
-            rl_token_show(token, holder, look->token);
+            rl_token_show(NULL, 0, token, holder, look->token);
         }
         tool_utf8_clean(holder, strlen(holder), look->holder, sizeof look->holder);
     }
@@ -261,15 +261,13 @@ static void set_who(struct rl_item *item, const char *holder) {
     tool_utf8_clean(holder, strlen(holder), item->who, sizeof item->who);
 }
 
-/* slot: NULL for a reader. */
+/* n: 1 for a slot, 0 for a reader. */
 static void set_token(struct rl_item *item, const char *digits, const char *holder,
-                      const int32_t *slot) {
+                      const int32_t *slot, size_t n) {
     set_who(item, holder);
     snprintf(item->id, sizeof item->id, "%s", digits[0] != '\0' ? digits : item->who);
-    if (digits[0] != '\0' && slot != NULL) {
-        rl_token_show_permits(slot, 1, digits, holder, item->token);
-    } else if (digits[0] != '\0') {
-        rl_token_show(digits, holder, item->token);
+    if (digits[0] != '\0') {
+        rl_token_show(slot, n, digits, holder, item->token);
     }
 }
 
@@ -292,7 +290,7 @@ static bool take_item(const redlock_query *query, size_t i, struct rl_item *item
                                  .votes = (uint32_t)reader.votes,
                                  .left_ms = reader.remaining_ms,
                                  .is_held = reader.remaining_ms != 0};
-        set_token(item, reader.token, reader.holder, NULL);
+        set_token(item, reader.token, reader.holder, NULL, 0);
     } else if (redlock_query_slot(query, i, &slot) == 0) {
         *item = (struct rl_item){.kind = RL_ITEM_SLOT,
                                  .number = (uint32_t)slot.number,
@@ -301,7 +299,7 @@ static bool take_item(const redlock_query *query, size_t i, struct rl_item *item
                                  .fence = slot.fence,
                                  .is_held = !slot.is_reserved && slot.remaining_ms != 0,
                                  .is_reserved = slot.is_reserved != 0};
-        set_token(item, slot.token, slot.holder, &slot.number);
+        set_token(item, slot.token, slot.holder, &slot.number, 1);
     } else {
         return false;
     }
