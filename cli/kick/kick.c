@@ -330,7 +330,7 @@ static bool is_confirmed(struct kick *kick, const char *key) {
 
 /* Finds the holders. Returns 0 or an exit status. */
 static int look(struct kick *kick) {
-    static const struct rl_found_parts parts = {.line = true, .permits = true};
+    static const struct rl_found_parts parts = {.readers = true, .line = true, .permits = true};
     int exit_status = rl_ask_key(&kick->session, &kick->found, kick->keys.items[0], parts);
     return exit_status != 0
                ? exit_status

@@ -20,7 +20,8 @@ static bool find_holder(struct rl_session *session, const char *keys_text,
     bool is_found = false;
     if (rl_keys_parse(&keys, keys_text) == NULL) {
         for (size_t i = 0; i < keys.count && !is_found; i++) {
-            int status = rl_ask_key(session, &found, keys.items[i], (struct rl_found_parts){0});
+            int status = rl_ask_key(session, &found, keys.items[i],
+                                    (struct rl_found_parts){.readers = true});
             found.look.reads = session->args->shared;
             is_found = status == 0 && found.status == 0 && rl_look_say(&found.look, out);
         }

@@ -115,14 +115,15 @@ static bool hinders(const struct rl_look_node *node_holder) {
 }
 
 /* All nodes that decide about the key. */
-static void take_nodes(struct rl_look *look, const redlock_query *query) {
+static void take_nodes(struct rl_look *look, const redlock_client *client,
+                       const redlock_query *query) {
     uint32_t answered = 0, free = 0;
     redlock_node_holder seen = REDLOCK_NODE_HOLDER_INIT;
     for (; redlock_query_node(query, look->n, &seen) == 0; look->n++) {
         struct rl_look_node *node_holder = &look->node_holders[look->n];
         node_holder->s = seen;
         take_node(node_holder);
-        look_at_node(node_holder, look->client);
+        look_at_node(node_holder, client);
         look->answered += seen.status == 0;
         look->having += seen.status == 0 && seen.is_held;
         look->reserved += seen.status == 0 && seen.is_reserved;
@@ -130,15 +131,19 @@ static void take_nodes(struct rl_look *look, const redlock_query *query) {
             look->reserved_ms = seen.remaining_ms;
         }
         answered |= seen.status == 0 ? UINT32_C(1) << look->n : 0;
-        free |= hinders(node_holder) ? 0 : UINT32_C(1) << look->n;
+        if (!hinders(node_holder)) {
+            free |= UINT32_C(1) << look->n;
+        } else if (look->hindering++ == 0) {
+            look->hindrance = node_holder->holder;
+        }
     }
     look->needed = redlock_query_lacks(query, 0);
     look->is_answered = redlock_query_lacks(query, answered) == 0;
-    look->is_hindered = redlock_query_lacks(query, free) != 0;
+    look->is_hindered = look->hindering > 0 && redlock_query_lacks(query, free) != 0;
 }
 
-static void on_query(redlock_query *query, int status, void *data) {
-    struct rl_look *look = data;
+static void take_holder(struct rl_look *look, const redlock_client *client,
+                        const redlock_query *query) {
     const char *token = "", *holder = "";
     look->is_held = redlock_query_quorum(query, &token, &holder, &look->remaining_ms) == 1;
     look->is_foreign = look->is_held && token[0] == '\0';
@@ -148,25 +153,13 @@ static void on_query(redlock_query *query, int status, void *data) {
         }
         tool_utf8_clean(holder, strlen(holder), look->holder, sizeof look->holder);
     }
-    take_nodes(look, query);
+    take_nodes(look, client, query);
     if (!look->is_held) {
         look_for_readers(look, query);
     }
     for (size_t i = 0; i < look->n; i++) {
         look->holding += rl_look_is_holding(look, &look->node_holders[i]);
     }
-    look->on_done(look, status, look->data);
-}
-
-int rl_look_at(struct rl_look *look, redlock_client *client, redlock_bytes key, rl_look_cb on_done,
-               void *data) {
-    memset(look, 0, sizeof *look);
-    look->client = client;
-    look->on_done = on_done;
-    look->data = data;
-    look->key = key;
-    tool_utf8_clean(key.data, key.length, look->shown, sizeof look->shown);
-    return redlock_query_holder(client, key.data, key.length, on_query, look);
 }
 
 const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]) {
@@ -185,29 +178,15 @@ const char *rl_look_next(const struct rl_look *look) {
     return look->is_shared && look->reads ? "; a writer is next" : "";
 }
 
-/* Foreign keys that make a quorum impossible. False: there are too few of them for that. */
-static bool name_hindrance(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]) {
-    const struct rl_look_node *first = NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < look->n; i++) {
-        const struct rl_look_node *node_holder = &look->node_holders[i];
-        const bool is_one = hinders(node_holder);
-        first = is_one && first == NULL ? node_holder : first;
-        count += is_one;
-    }
-    if (!look->is_hindered || first == NULL) {
-        return false;
-    }
-    snprintf(out, RL_LOOK_TEXT_MAX,
-             "the key holds something other than this library's lock on %zu of %zu nodes: %s",
-             count, look->n, first->holder);
-    return true;
-}
-
 bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]) {
     char left[32], name[RL_LOOK_NAME_MAX];
+    if (!look->is_held && look->is_hindered) {
+        snprintf(out, RL_LOOK_TEXT_MAX,
+                 "the key holds something other than this library's lock on %zu of %zu nodes: %s",
+                 look->hindering, look->n, look->hindrance);
+    }
     if (!look->is_held) {
-        return name_hindrance(look, out);
+        return look->is_hindered;
     }
     snprintf(out, RL_LOOK_TEXT_MAX, "held by %s for another %s%s", rl_look_name(look, name),
              rl_say_duration((double)look->remaining_ms, left, sizeof left), rl_look_next(look));
@@ -409,14 +388,16 @@ static void ask_for(struct rl_part *part, ask_cb *query, size_t max) {
     found->out += part->refused == 0;
 }
 
-static void on_looked(struct rl_look *look, int status, void *data) {
+static void on_looked(redlock_query *query, int status, void *data) {
     struct rl_found *found = data;
+    const struct rl_look *look = &found->look;
     bool is_read = false;
     found->status = status;
+    take_holder(&found->look, found->client, query);
     for (size_t i = 0; i < look->n; i++) {
         is_read |= look->node_holders[i].s.is_shared != 0;
     }
-    if (is_read) {
+    if (is_read && found->asks_readers) {
         ask_for(&found->readers, redlock_query_readers, RL_READERS_MAX);
     }
     part_done(found);
@@ -432,11 +413,14 @@ int rl_found_ask(struct rl_found *found, redlock_client *client, redlock_bytes k
     *found = (struct rl_found){.client = client,
                                .on_done = on_done,
                                .data = data,
+                               .asks_readers = parts.readers,
+                               .look.key = key,
                                .readers = emptied(found, &found->readers),
                                .line = emptied(found, &found->line),
                                .slots = emptied(found, &found->slots),
                                .permits_line = emptied(found, &found->permits_line)};
-    int status = rl_look_at(&found->look, client, key, on_looked, found);
+    tool_utf8_clean(key.data, key.length, found->look.shown, sizeof found->look.shown);
+    int status = redlock_query_holder(client, key.data, key.length, on_looked, found);
     if (status != 0) {
         return status;
     }

@@ -55,7 +55,7 @@ bool rl_terminal_stop_self(int signal_number);
 
 /* What each node has under a key, and who holds it according to a quorum.
  *
- * Happy path: rl_look_at(); the nodes answer, the struct is filled in, and the callback runs.
+ * Happy path: rl_found_ask(); the nodes answer, and the struct is filled in.
  *
  * Failure modes: those of redlock_query_holder(). The result may be outdated when it is shown. */
 
@@ -65,14 +65,8 @@ bool rl_terminal_stop_self(int signal_number);
 #define RL_LOOK_TEXT_MAX (RL_LOOK_NAME_MAX + 96)
 #define RL_LOOK_WHY_MAX 320
 
-struct rl_look;
-typedef void (*rl_look_cb)(struct rl_look *look, int status, void *data);
-
 /* The nodes' strings are copies, since the query frees its own after its callback. */
 struct rl_look {
-    redlock_client *client;
-    rl_look_cb on_done;
-    void *data;
     redlock_bytes key;
     char shown[RL_LOOK_KEY_MAX]; /* the key, fit for a terminal */
     size_t n;                    /* nodes that decide about the key, and */
@@ -82,7 +76,9 @@ struct rl_look {
     int64_t reserved_ms;     /* ... the longest of these */
     bool is_answered;        /* by a quorum */
     bool is_held;            /* by a quorum */
-    bool is_hindered;        /* keys that are none of ours make a quorum impossible */
+    bool is_hindered;        /* keys that are none of ours make a quorum impossible: */
+    size_t hindering;        /* ... on so many nodes, and */
+    const char *hindrance;   /* ... what the first of them has */
     char token[RL_TOKEN_TEXT_MAX];
     char holder[RL_LOOK_VALUE_MAX];
     bool is_foreign; /* held by a client of another library: holder is its value */
@@ -99,11 +95,6 @@ struct rl_look {
                                       until it may */
     } node_holders[REDLOCK_NODES_MAX];
 };
-
-/* look and key live until on_done, whose status is that of the query. Returns what
- * redlock_query_holder() does. */
-int rl_look_at(struct rl_look *look, redlock_client *client, redlock_bytes key, rl_look_cb on_done,
-               void *data);
 
 /* Why a node is down or may not vote, with the node's or the system's error. Returns out. */
 const char *rl_look_why(const redlock_node_info *info, char out[RL_LOOK_WHY_MAX]);
@@ -204,6 +195,7 @@ struct rl_found {
     rl_found_cb on_done;
     void *data;
     size_t out; /* parts that are asked for */
+    bool asks_readers;
     int status; /* 0, REDLOCK_ERR_NO_QUORUM, or why the nodes could not be asked */
     struct rl_look look;
     struct rl_part readers; /* if the look found some: empty if not. First those of a quorum */
@@ -216,8 +208,9 @@ struct rl_found {
     int64_t kicks_left_ms; /* until the notes of kicks end; 0: there are none, or it is not known */
 };
 
-/* What is asked for besides who holds and who reads it. */
+/* What is asked for besides who holds it. */
 struct rl_found_parts {
+    bool readers; /* who reads it, if anyone does */
     bool line;    /* who waits for the lock */
     bool permits; /* who has permits, and who waits for them */
     bool kicks;   /* whether there are notes of kicks: by a script on each node */
@@ -241,9 +234,9 @@ struct rl_waiting {
     const struct rl_args *args;
     const char *label; /* of sentences: the keys, or an election */
     struct rl_keys keys;
-    size_t at; /* the key that is looked at */
-    struct rl_look look;
-    uv_timer_t timer; /* the next look, or the next drawing */
+    size_t at;             /* the key that is looked at */
+    struct rl_found found; /* by the last look */
+    uv_timer_t timer;      /* the next look, or the next drawing */
     uv_timer_t node_timer;
     uv_signal_t stop; /* Ctrl-Z, while there is a line */
     uint64_t began_ms;

@@ -418,7 +418,8 @@ int rl_ask_key(struct rl_session *session, struct rl_found *found, redlock_bytes
 /* All keys of one word. Returns the worst. */
 static int ask_word(struct rl_session *session, const char *word, rl_ask_keys_show show,
                     bool is_first) {
-    static const struct rl_found_parts all = {.line = true, .permits = true, .kicks = true};
+    static const struct rl_found_parts all = {
+        .readers = true, .line = true, .permits = true, .kicks = true};
     static struct rl_found found;
     struct rl_keys keys;
     int worst = RL_EXIT_OK;

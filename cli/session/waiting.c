@@ -114,13 +114,13 @@ static void show_why(const struct rl_waiting *waiting, const struct voters *vote
     if (voters->are_few) {
         snprintf(out, size, "for nodes: %zu of %zu can vote, %zu are needed", voters->voting,
                  voters->nodes, voters->needed);
-    } else if (waiting->look.is_held) {
+    } else if (waiting->found.look.is_held) {
         char name[RL_LOOK_NAME_MAX];
         uint64_t now_ms = uv_now(waiting->timer.loop), until_ms = waiting->held_until_ms;
         snprintf(
-            out, size, "held by %s for another %s%s", rl_look_name(&waiting->look, name),
+            out, size, "held by %s for another %s%s", rl_look_name(&waiting->found.look, name),
             rl_say_duration(until_ms > now_ms ? (double)(until_ms - now_ms) : 0, left, sizeof left),
-            rl_look_next(&waiting->look));
+            rl_look_next(&waiting->found.look));
     } else {
         snprintf(out, size, "%s",
                  waiting->who[0] != '\0' ? waiting->who : "no client has a quorum yet");
@@ -130,7 +130,7 @@ static void show_why(const struct rl_waiting *waiting, const struct voters *vote
 static void say_once(struct rl_waiting *waiting) {
     char sentence[REDLOCK_MESSAGE_MAX];
     char label[128], why[RL_LOOK_TEXT_MAX];
-    const struct rl_look *look = &waiting->look;
+    const struct rl_look *look = &waiting->found.look;
     const struct voters voters = voters_of(waiting);
     waiting->is_said = true;
     show_why(waiting, &voters, why, sizeof why);
@@ -174,8 +174,10 @@ static void show(struct rl_waiting *waiting) {
     }
 }
 
-static void on_looked(struct rl_look *look, int status, void *data) {
+static void on_looked(struct rl_found *answers, void *data) {
     struct rl_waiting *waiting = data;
+    const struct rl_look *look = &answers->look;
+    const int status = answers->status;
     waiting->is_looking = false;
     if (!waiting->is_waiting) {
         return;
@@ -209,9 +211,10 @@ static void on_timer(uv_timer_t *timer) {
         show(waiting);
         return;
     }
-    waiting->is_looking = rl_look_at(&waiting->look, waiting->client,
-                                     waiting->keys.items[waiting->at], on_looked, waiting) == 0;
-    waiting->look.reads = waiting->args->shared;
+    waiting->is_looking =
+        rl_found_ask(&waiting->found, waiting->client, waiting->keys.items[waiting->at],
+                     (struct rl_found_parts){0}, on_looked, waiting) == 0;
+    waiting->found.look.reads = waiting->args->shared;
 }
 
 /* -- The frame -- */

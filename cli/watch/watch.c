@@ -274,7 +274,8 @@ static void on_timer(uv_timer_t *timer) {
     struct rl_session *session = &watched->watch->session;
     const bool looks_for_permits = watched->looks++ % PERMITS_EVERY == 0;
     watched->asks_for_kicks = watched->wants_kicks && !watched->reads_kicks;
-    const struct rl_found_parts parts = {.line = true,
+    const struct rl_found_parts parts = {.readers = true,
+                                         .line = true,
                                          .permits = watched->is_semaphore || looks_for_permits,
                                          .kicks = watched->asks_for_kicks};
     const int status = rl_found_ask(&watched->found, session->client, watched->report.key, parts,
