@@ -60,10 +60,13 @@ const char *rl_when_utc(int64_t at_ms, char out[RL_WHEN_MAX]) {
 
 static bool has_line; /* a line is shown, with the cursor at its beginning */
 
-bool rl_say_has_line(void) {
+static bool is_dumb(void) {
     const char *terminal = getenv("TERM");
-    bool is_dumb = terminal == NULL || strcmp(terminal, "dumb") == 0;
-    return isatty(STDERR_FILENO) && !is_dumb && tcgetpgrp(STDERR_FILENO) == getpgrp();
+    return terminal == NULL || strcmp(terminal, "dumb") == 0;
+}
+
+bool rl_say_has_line(void) {
+    return isatty(STDERR_FILENO) && !is_dumb() && tcgetpgrp(STDERR_FILENO) == getpgrp();
 }
 
 void rl_say_line(const char *text) {
@@ -153,9 +156,7 @@ const char *rl_say_plural(uint64_t number) {
 
 bool rl_say_is_colored(FILE *file) {
     const char *off = getenv("NO_COLOR");
-    const char *terminal = getenv("TERM");
-    bool is_dumb = terminal == NULL || strcmp(terminal, "dumb") == 0;
-    return (off == NULL || off[0] == '\0') && !is_dumb && isatty(fileno(file));
+    return (off == NULL || off[0] == '\0') && !is_dumb() && isatty(fileno(file));
 }
 
 void rl_say_painted(enum rl_paint paint, const char *text, int width) {

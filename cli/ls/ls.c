@@ -208,9 +208,9 @@ static void print_row(const struct columns *columns, const char *name,
     printf("\n");
 }
 
-/* Returns how many rows there were. */
+/* before: how many rows others had. Returns how many there were. */
 static size_t print_class(const struct rl_sweep *sweep, enum rl_lock_class class, bool waiting,
-                          const char *title, struct rl_cells *cells) {
+                          size_t before, const char *title, struct rl_cells *cells) {
     const struct columns columns = measure(sweep, class, waiting, cells);
     size_t rows = 0;
     for (size_t i = 0; i < sweep->list.n; i++) {
@@ -220,7 +220,7 @@ static size_t print_class(const struct rl_sweep *sweep, enum rl_lock_class class
             continue;
         }
         if (rows++ == 0) {
-            printf("%s", title);
+            printf("%s%s", before > 0 ? "\n" : "", title);
             print_row(&columns, "resource", rl_cell_heads, RL_PAINT_NONE);
         }
         rl_cells_fill(cells, lock);
@@ -329,13 +329,10 @@ static void print_sum(const struct rl_sweep *sweep) {
 
 static void print_tables(const struct rl_sweep *sweep, bool waiting) {
     struct rl_cells *cells = rl_must_alloc(1, sizeof *cells);
-    size_t rows = print_class(sweep, RL_LOCK_HELD, waiting, "", cells);
-    rows += print_class(sweep, RL_LOCK_LEFTOVER, waiting,
-                        rows > 0 ? "\nwithout a quorum: left over, or just being acquired\n"
-                                 : "without a quorum: left over, or just being acquired\n",
-                        cells);
-    rows += print_class(sweep, RL_LOCK_FOREIGN, waiting,
-                        rows > 0 ? "\nof other libraries\n" : "of other libraries\n", cells);
+    size_t rows = print_class(sweep, RL_LOCK_HELD, waiting, 0, "", cells);
+    rows += print_class(sweep, RL_LOCK_LEFTOVER, waiting, rows,
+                        "without a quorum: left over, or just being acquired\n", cells);
+    rows += print_class(sweep, RL_LOCK_FOREIGN, waiting, rows, "of other libraries\n", cells);
     if (!waiting) {
         print_strays(sweep);
         print_kicks(sweep);

@@ -116,7 +116,7 @@ void rl_set_write(struct rl_set *set, rl_mask which, const struct rl_config *con
  * node->vote; "": it has not the joint text any more. */
 void rl_set_vote(struct rl_set *set, size_t i, const struct rl_config *joint, const char *wish);
 
-/* -- steps.c -- */
+/* -- show.c -- */
 
 struct rl_step {
     const char *name; /* one word */
@@ -217,8 +217,6 @@ typedef int rl_set_work(void *data);
 /* Runs work(data), and returns what it returns, or why it was not run. */
 int rl_set_locked(struct rl_args *args, const struct rl_set_lock *lock, rl_set_work *work,
                   void *data);
-
-/* -- show.c -- */
 
 /* All nodes as they were read. Returns the exit status: RL_EXIT_OK if they agree. */
 int rl_set_show(const struct rl_set *set);

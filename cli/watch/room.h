@@ -55,8 +55,6 @@ typedef void (*rl_change_cb)(const struct rl_change *change, void *data);
 void rl_changes(const struct rl_snapshot *old, const struct rl_snapshot *now, int64_t between_ms,
                 rl_change_cb on_change, void *data);
 
-/* -- report.c -- */
-
 struct rl_watch_report {
     const struct rl_args *args;
     redlock_bytes key; /* of the events that are of one */
