@@ -87,14 +87,32 @@ void rl_say_line(const char *text) {
     fprintf(stderr, "\r\033[J%.*s%s", (int)bytes, text != NULL ? text : "", has_line ? "\r" : "");
 }
 
-int rl_fail(int status, const char *format, ...) {
-    va_list args;
+/* of: NULL, or what it is about. */
+__attribute__((format(printf, 2, 0))) static void say(const char *of, const char *format,
+                                                      va_list args) {
+    char shown[128];
     rl_say_line(NULL);
     rl_output_flush(); /* keeps the order of the two streams */
-    va_start(args, format);
     fputs("redlock: ", stderr);
+    if (of != NULL) {
+        fprintf(stderr, "%s: ", tool_utf8_clean(of, strlen(of), shown, sizeof shown));
+    }
     vfprintf(stderr, format, args);
     fputs("\n", stderr);
+}
+
+int rl_fail(int status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say(NULL, format, args);
+    va_end(args);
+    return status;
+}
+
+int rl_fail_of(int status, const char *of, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say(of, format, args);
     va_end(args);
     return status;
 }

@@ -57,6 +57,10 @@ enum rl_exit {
 /* "redlock: ..." on stderr. Returns status: a check can end with it. */
 int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define rl_say(...) ((void)rl_fail(0, __VA_ARGS__))
+/* "redlock: KEYS: ..."; of: any bytes, as they were typed. */
+int rl_fail_of(int status, const char *of, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define rl_say_of(...) ((void)rl_fail_of(0, __VA_ARGS__))
 
 /* As calloc(); without memory it says so and ends the program with RL_EXIT_SYSTEM. A lock held at
  * that time does not stay: its guard process releases it, or its ttl ends it. */

@@ -23,7 +23,6 @@
 #include "say.h"
 #include "session/room.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 
 struct script {
     struct rl_session session;
@@ -240,9 +239,7 @@ static int release(struct script *script, struct rl_args *args) {
         print_json(script, status, NULL, NULL);
     }
     if (status == REDLOCK_ERR_LOST) {
-        char shown[128];
-        return rl_fail(RL_EXIT_LOST, "%s: it was not held by this token any more",
-                       tool_utf8_clean(script->keys, strlen(script->keys), shown, sizeof shown));
+        return rl_fail_of(RL_EXIT_LOST, script->keys, "it was not held by this token any more");
     }
     if (status != 0) {
         return rl_session_refused(script->lock, script->keys, status);

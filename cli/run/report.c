@@ -8,7 +8,6 @@
 
 #include "say.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 
 /* Whether it was written: only with --json. */
 static bool put_event(const struct rl_report *report, const struct tool_json_member *members) {
@@ -21,10 +20,6 @@ static bool put_event(const struct rl_report *report, const struct tool_json_mem
 #define EVENT(report, event, ...)                                                               \
     put_event(report, JSON_MEMBERS(JSON_TEXT("event", event), JSON_TEXT("key", (report)->keys), \
                                    __VA_ARGS__))
-
-static const char *clean(const struct rl_report *report, char out[128]) {
-    return tool_utf8_clean(report->keys, strlen(report->keys), out, 128);
-}
 
 const char *rl_report_slots(const struct rl_report *report, char out[RL_REPORT_SLOTS_MAX]) {
     size_t used = 0;
@@ -40,7 +35,7 @@ const char *rl_report_slots(const struct rl_report *report, char out[RL_REPORT_S
 
 void rl_report_acquired(const struct rl_report *report, const char *token, uint64_t fence,
                         int64_t valid_ms) {
-    char shown[128], left[32], with[48] = "", slots[RL_REPORT_SLOTS_MAX];
+    char left[32], with[48] = "", slots[RL_REPORT_SLOTS_MAX];
     EVENT(report, "acquired", JSON_IF(token != NULL, JSON_TEXT("token", token)),
           JSON_IF(fence != 0, JSON_INT("fence", fence)), JSON_INT("valid_ms", valid_ms),
           JSON_IF(report->n_slots > 0, JSON_INTS("slots", report->slots, report->n_slots)));
@@ -49,9 +44,9 @@ void rl_report_acquired(const struct rl_report *report, const char *token, uint6
             snprintf(with, sizeof with, " with fence %" PRIu64, fence);
         }
         const char *which = report->n_slots == 0 ? "" : report->n_slots == 1 ? " slot " : " slots ";
-        rl_say("%s: acquired%s%s%s, valid for %s unless renewed", clean(report, shown), which,
-               rl_report_slots(report, slots), with,
-               rl_say_duration((double)valid_ms, left, sizeof left));
+        rl_say_of(report->keys, "acquired%s%s%s, valid for %s unless renewed", which,
+                  rl_report_slots(report, slots), with,
+                  rl_say_duration((double)valid_ms, left, sizeof left));
     }
 }
 
@@ -61,13 +56,12 @@ void rl_report_refused(const struct rl_report *report, int status, const char *m
 }
 
 void rl_report_renewed(const struct rl_report *report, int status, int64_t valid_ms) {
-    char shown[128], left[32];
+    char left[32];
     EVENT(report, "renewed", JSON_TEXT("status", redlock_err_name(status)),
           JSON_INT("valid_ms", valid_ms));
     if (report->args->verbose) {
-        rl_say("%s: %s, valid for %s", clean(report, shown),
-               status == 0 ? "renewed" : "not renewed yet",
-               rl_say_duration((double)valid_ms, left, sizeof left));
+        rl_say_of(report->keys, "%s, valid for %s", status == 0 ? "renewed" : "not renewed yet",
+                  rl_say_duration((double)valid_ms, left, sizeof left));
     }
 }
 
@@ -86,60 +80,53 @@ const char *rl_report_cause(const char *message) {
 
 void rl_report_lost(const struct rl_report *report, int status, const char *message,
                     const char *then) {
-    char shown[128];
     if (!EVENT(report, "lost", JSON_TEXT("status", redlock_err_name(status)),
                JSON_TEXT("message", message))) {
-        rl_say("%s: the lock was lost: %s; %s", clean(report, shown), rl_report_cause(message),
-               then);
+        rl_say_of(report->keys, "the lock was lost: %s; %s", rl_report_cause(message), then);
     }
 }
 
 void rl_report_kicked(const struct rl_report *report, const char *message) {
-    char shown[128];
     if (!EVENT(report, "kicked", JSON_TEXT("message", message))) {
-        rl_say("%s: %s", clean(report, shown), message);
+        rl_say_of(report->keys, "%s", message);
     }
 }
 
 void rl_report_guard(const struct rl_report *report, const char *what, const char *why_no_other) {
-    char shown[128];
     const bool is_replaced = why_no_other == NULL;
     if (EVENT(report, "guard", JSON_TEXT("message", what), JSON_BOOL("replaced", is_replaced),
               JSON_IF(!is_replaced, JSON_TEXT("why", why_no_other)))) {
         return;
     }
     if (is_replaced) {
-        rl_say("%s: the guard process was %s; another one has replaced it", clean(report, shown),
-               what);
+        rl_say_of(report->keys, "the guard process was %s; another one has replaced it", what);
     } else {
-        rl_say(
-            "%s: the guard process was %s, and cannot be replaced (%s); the command is terminated",
-            clean(report, shown), what, why_no_other);
+        rl_say_of(
+            report->keys,
+            "the guard process was %s, and cannot be replaced (%s); the command is terminated",
+            what, why_no_other);
     }
 }
 
 void rl_report_unhealthy(const struct rl_report *report, const char *how, int failures, int most) {
-    char shown[128];
     EVENT(report, "unhealthy", JSON_INT("failures", failures), JSON_TEXT("message", how));
     if (report->args->verbose) {
-        rl_say("%s: --health failed, %d of %d: %s", clean(report, shown), failures, most, how);
+        rl_say_of(report->keys, "--health failed, %d of %d: %s", failures, most, how);
     }
 }
 
 void rl_report_ended(const struct rl_report *report, int exit_status) {
-    char shown[128];
     EVENT(report, "ended", JSON_INT("exit_status", exit_status));
     if (report->args->verbose) {
-        rl_say("%s: the command ended with status %d", clean(report, shown), exit_status);
+        rl_say_of(report->keys, "the command ended with status %d", exit_status);
     }
 }
 
 void rl_report_released(const struct rl_report *report, int status, const char *message) {
-    char shown[128];
     const bool is_json = EVENT(report, "released", JSON_TEXT("status", redlock_err_name(status)));
     if (report->args->verbose || (status != 0 && !is_json)) {
-        rl_say("%s: %s%s%s", clean(report, shown),
-               status == 0 ? "released" : "not released: ", status == 0 ? "" : message,
-               status == 0 ? "" : "; it ends with its ttl");
+        rl_say_of(report->keys, "%s%s%s",
+                  status == 0 ? "released" : "not released: ", status == 0 ? "" : message,
+                  status == 0 ? "" : "; it ends with its ttl");
     }
 }

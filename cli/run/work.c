@@ -56,7 +56,6 @@
 
 #include "redlock/semaphore.h"
 #include "say.h"
-#include "tool/utf8.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define POLL_MS 20 /* how often an emptying group is looked at */
@@ -221,7 +220,7 @@ static int release(redlock_lock *lock, const struct rl_guard_word *word,
  * have been closed with the others. */
 static void on_orphaned(const struct rl_guard_word *word, void *data) {
     static struct rl_session session;
-    char sentence[REDLOCK_MESSAGE_MAX], shown[128];
+    char sentence[REDLOCK_MESSAGE_MAX];
     const struct rl_work *work = data;
     const char *keys = work->plan.report->keys;
     struct rl_args args = *args_of(work);
@@ -230,13 +229,12 @@ static void on_orphaned(const struct rl_guard_word *word, void *data) {
     args.verbose = false;
     rl_password_look(&args.password); /* this process has not looked since it began */
     if (rl_session_open(&session, &args) == 0) {
-        tool_utf8_clean(keys, strlen(keys), shown, sizeof shown);
         int status = rl_session_lock(&session, keys, work->plan.holder, &lock);
         if (status == 0 && (status = release(lock, word, &session)) == 0) {
-            rl_say("%s: the lock is released", shown);
+            rl_say_of(keys, "the lock is released");
         } else if (lock != NULL) {
-            rl_say("%s: the lock is not released: %s; it ends with its ttl", shown,
-                   redlock_lock_message(lock, sentence, sizeof sentence));
+            rl_say_of(keys, "the lock is not released: %s; it ends with its ttl",
+                      redlock_lock_message(lock, sentence, sizeof sentence));
         }
         rl_session_close(&session);
     }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "say.h"
-#include "tool/utf8.h"
 
 /* rl_look_say() for the first key that it can describe. False: there is none, or too few nodes
  * answer. */
@@ -50,7 +49,6 @@ static int interrupted(struct rl_session *session) {
 
 static int not_acquired(struct rl_session *session, redlock_lock *lock, const char *keys,
                         int status) {
-    char shown[128];
     const struct rl_args *args = session->args;
     bool is_system = status == REDLOCK_ERR_SYSTEM || status == REDLOCK_ERR_NOMEM;
     int why = is_system ? RL_EXIT_SYSTEM : why_not(lock, status);
@@ -68,8 +66,7 @@ static int not_acquired(struct rl_session *session, redlock_lock *lock, const ch
     }
     bool is_told = why != RL_EXIT_HELD || exit_status != 0 || args->verbose;
     if (is_told && !args->json) { /* with --json the caller reports it */
-        rl_say("%s: not acquired: %s", tool_utf8_clean(keys, strlen(keys), shown, sizeof shown),
-               session->why_not);
+        rl_say_of(keys, "not acquired: %s", session->why_not);
     }
     return exit_status;
 }

@@ -19,7 +19,6 @@
 
 #include "say.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 
 #define PASSWORD_MS 1000 /* how often the file is looked at */
 
@@ -375,22 +374,20 @@ int rl_session_lock(struct rl_session *session, const char *keys_text, const cha
 
 int rl_session_refused(redlock_lock *lock, const char *keys, int status) {
     char sentence[REDLOCK_MESSAGE_MAX];
-    char shown[128];
-    tool_utf8_clean(keys, strlen(keys), shown, sizeof shown);
     const char *message = redlock_lock_message(lock, sentence, sizeof sentence);
     switch (status) {
         case REDLOCK_ERR_INVALID:
         case REDLOCK_ERR_PERMITS:
-            return rl_fail(RL_EXIT_USAGE, "%s: %s", shown, message);
+            return rl_fail_of(RL_EXIT_USAGE, keys, "%s", message);
         case REDLOCK_ERR_NO_QUORUM:
         case REDLOCK_ERR_UNKNOWN:
         case REDLOCK_ERR_EXPIRED:
-            return rl_fail(RL_EXIT_NO_QUORUM, "%s: %s", shown, message);
+            return rl_fail_of(RL_EXIT_NO_QUORUM, keys, "%s", message);
         case REDLOCK_ERR_LOST:
         case REDLOCK_ERR_NOT_HELD:
-            return rl_fail(RL_EXIT_LOST, "%s: %s", shown, message);
+            return rl_fail_of(RL_EXIT_LOST, keys, "%s", message);
         default:
-            return rl_fail(RL_EXIT_SYSTEM, "%s: %s", shown, message);
+            return rl_fail_of(RL_EXIT_SYSTEM, keys, "%s", message);
     }
 }
 

@@ -25,10 +25,6 @@
 #define LINE_MS 1000
 #define NODES_MS 20 /* batches events of several nodes */
 
-static const char *shown_label(const struct rl_waiting *waiting, char out[128]) {
-    return tool_utf8_clean(waiting->label, strlen(waiting->label), out, 128);
-}
-
 /* The nodes that decide about the key. */
 struct voters {
     size_t nodes, voting, needed;
@@ -64,11 +60,10 @@ static void node_json(const struct rl_waiting *waiting, const struct voters *vot
 
 static void say_node(const struct rl_waiting *waiting, const struct voters *voters,
                      const redlock_node_info *info, int before) {
-    char label[128], what[RL_LOOK_WHY_MAX + 32];
+    char what[RL_LOOK_WHY_MAX + 32];
     rl_look_state(info, before == 0 ? "is up" : "votes again", what);
-    rl_say("%s: waiting: node %s %s; %zu of %zu nodes can vote, %zu are needed",
-           shown_label(waiting, label), info->node, what, voters->voting, voters->nodes,
-           voters->needed);
+    rl_say_of(waiting->label, "waiting: node %s %s; %zu of %zu nodes can vote, %zu are needed",
+              info->node, what, voters->voting, voters->nodes, voters->needed);
 }
 
 static void look_at_nodes(struct rl_waiting *waiting, bool is_said) {
@@ -129,7 +124,7 @@ static void show_why(const struct rl_waiting *waiting, const struct voters *vote
 
 static void say_once(struct rl_waiting *waiting) {
     char sentence[REDLOCK_MESSAGE_MAX];
-    char label[128], why[RL_LOOK_TEXT_MAX];
+    char why[RL_LOOK_TEXT_MAX];
     const struct rl_look *look = &waiting->found.look;
     const struct voters voters = voters_of(waiting);
     waiting->is_said = true;
@@ -140,10 +135,10 @@ static void say_once(struct rl_waiting *waiting) {
               JSON_IF(look->is_held, JSON_INT("remaining_ms", look->remaining_ms)),
               JSON_TEXT("message", why), JSON_BOOL("shared", look->is_shared));
     } else if (voters.are_few) {
-        rl_say("%s: waiting for nodes: %s", shown_label(waiting, label),
-               redlock_client_message(waiting->client, sentence, sizeof sentence));
+        rl_say_of(waiting->label, "waiting for nodes: %s",
+                  redlock_client_message(waiting->client, sentence, sizeof sentence));
     } else {
-        rl_say("%s: waiting: %s", shown_label(waiting, label), why);
+        rl_say_of(waiting->label, "waiting: %s", why);
     }
 }
 
@@ -155,7 +150,8 @@ void rl_waiting_redraw(struct rl_waiting *waiting) {
     const struct voters voters = voters_of(waiting);
     show_why(waiting, &voters, why, sizeof why);
     uint64_t waited_ms = uv_now(waiting->timer.loop) - waiting->began_ms;
-    snprintf(line, sizeof line, "redlock: %s: waiting %s: %s", shown_label(waiting, label),
+    snprintf(line, sizeof line, "redlock: %s: waiting %s: %s",
+             tool_utf8_clean(waiting->label, strlen(waiting->label), label, sizeof label),
              rl_say_duration((double)(waited_ms / LINE_MS * LINE_MS), since, sizeof since), why);
     rl_say_line(line);
 }
