@@ -131,7 +131,7 @@ static void print_holder(const struct rl_found *found) {
                 printf("  %s: %s\n", look->node_holders[i].s.node, look->node_holders[i].why);
             }
         }
-    } else if (rl_look_say(look, held)) {
+    } else if (rl_look_say(look, 0, held)) {
         printf("%s: %s\n", key, held);
     } else if (rl_found_has_permits(found) && found->permits > 0) {
         printf("%s: %zu of %" PRId32 " permits held, %zu free\n", key, found->slots.held,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -140,6 +141,17 @@ char *rl_must_join(char *text, const char *separator, const char *more) {
     char *longer = rl_must_print("%s%s%s", text, text[0] != '\0' ? separator : "", more);
     free(text);
     return longer;
+}
+
+void rl_must_draw(char *out, size_t digits) {
+    unsigned char random[32];
+    assert(digits / 2 <= sizeof random);
+    if (getrandom(random, digits / 2, 0) != (ssize_t)(digits / 2)) {
+        exit(rl_fail(RL_EXIT_SYSTEM, "no random bytes"));
+    }
+    for (size_t i = 0; i < digits / 2; i++) {
+        snprintf(out + 2 * i, 3, "%02x", random[i]);
+    }
 }
 
 void *rl_must_grow(void *items, size_t used, size_t *room, size_t size) {

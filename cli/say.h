@@ -69,6 +69,8 @@ void *rl_must_alloc(size_t n, size_t size);
 char *rl_must_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* text, which is freed, and what follows it: behind the separator unless text is empty. */
 char *rl_must_join(char *text, const char *separator, const char *more);
+/* Draws random hex digits, an even number; a zero is behind them. */
+void rl_must_draw(char *out, size_t digits);
 /* Makes room for one more item. Returns items, or their new address. */
 void *rl_must_grow(void *items, size_t used, size_t *room, size_t size);
 

@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "redis/command.h"
 #include "redis/info.h"
 #include "redis/reply.h"
+#include "say.h"
 #include "tool/utf8.h"
 
 #define TTL_MS 10000
@@ -218,14 +218,8 @@ static const struct {
 /* -- The trial -- */
 
 static void make_names(struct trials *trials) {
-    unsigned char random[RL_COMMAND_TOKEN_LEN / 2] = {0};
     const char *prefix = trials->facts->wire->args->key_prefix;
-    ssize_t length = getrandom(random, sizeof random, 0);
-    assert(length == (ssize_t)sizeof random);
-    (void)length;
-    for (size_t i = 0; i < sizeof random; i++) {
-        snprintf(trials->token + 2 * i, 3, "%02x", random[i]);
-    }
+    rl_must_draw(trials->token, RL_COMMAND_TOKEN_LEN);
     snprintf(trials->key, sizeof trials->key, "%.80s%.16s",
              prefix != NULL ? prefix : "redlock-doctor:", trials->token);
 }

@@ -228,7 +228,7 @@ static int nobody(const struct rl_found *found, const struct rl_args *args) {
             "%s: %s; only a lock of this library can be kicked. \"Taking a lock away\" in "
             "docs/troubleshooting.md has the command for redis-cli",
             found->look.shown,
-            rl_look_say(look, why) ? why : "its key is not a lock of this library");
+            rl_look_say(look, 0, why) ? why : "its key is not a lock of this library");
     }
     if (!look->is_answered) {
         return rl_fail(RL_EXIT_NO_QUORUM,

@@ -22,7 +22,7 @@ static bool find_holder(struct rl_session *session, const char *keys_text,
             int status = rl_ask_key(session, &found, keys.items[i],
                                     (struct rl_found_parts){.readers = true});
             found.look.reads = session->args->shared;
-            is_found = status == 0 && found.status == 0 && rl_look_say(&found.look, out);
+            is_found = status == 0 && found.status == 0 && rl_look_say(&found.look, 0, out);
         }
     }
     rl_keys_free(&keys);

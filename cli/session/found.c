@@ -174,12 +174,9 @@ const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX])
     return out;
 }
 
-const char *rl_look_next(const struct rl_look *look) {
-    return look->is_shared && look->reads ? "; a writer is next" : "";
-}
-
-bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]) {
+bool rl_look_say(const struct rl_look *look, uint64_t since_ms, char out[RL_LOOK_TEXT_MAX]) {
     char left[32], name[RL_LOOK_NAME_MAX];
+    const int64_t left_ms = look->remaining_ms - (int64_t)since_ms;
     if (!look->is_held && look->is_hindered) {
         snprintf(out, RL_LOOK_TEXT_MAX,
                  "the key holds something other than this library's lock on %zu of %zu nodes: %s",
@@ -189,7 +186,9 @@ bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]) {
         return look->is_hindered;
     }
     snprintf(out, RL_LOOK_TEXT_MAX, "held by %s for another %s%s", rl_look_name(look, name),
-             rl_say_duration((double)look->remaining_ms, left, sizeof left), rl_look_next(look));
+             rl_say_duration(left_ms > 0 ? (double)left_ms : 0, left, sizeof left),
+
+             look->is_shared && look->reads ? "; a writer is next" : "");
     return true;
 }
 
@@ -450,9 +449,5 @@ bool rl_found_has_lock(const struct rl_found *found) {
 }
 
 bool rl_found_has_permits(const struct rl_found *found) {
-    bool has_permits = found->slots.n > 0 || found->permits_line.n > 0;
-    for (size_t i = 0; i < found->look.n; i++) {
-        has_permits |= found->kept[i] > 0;
-    }
-    return has_permits;
+    return found->slots.n > 0 || found->permits_line.n > 0 || found->permits > 0;
 }

@@ -110,12 +110,10 @@ bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_node *n
 /* Who holds it. Returns out. */
 const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]);
 
-/* Why a reader must wait while others read: text behind "held by readers", or "". */
-const char *rl_look_next(const struct rl_look *look);
-
-/* "held by web1:4711 for another 25 s". A lock of another library is named by its value, readers as
- * "readers"; so is a key that blocks the lock and is none. False: there is nothing to name. */
-bool rl_look_say(const struct rl_look *look, char out[RL_LOOK_TEXT_MAX]);
+/* "held by web1:4711 for another 25 s", since_ms after the look. A lock of another library is named
+ * by its value, readers as "readers", and why one more must wait; so is a key that blocks the lock
+ * and is none. False: there is nothing to name. */
+bool rl_look_say(const struct rl_look *look, uint64_t since_ms, char out[RL_LOOK_TEXT_MAX]);
 
 /* Why `take` of so many permits are not available. The nodes are not asked for the holders of the
  * slots or the first client in line. Always true. */
@@ -240,7 +238,7 @@ struct rl_waiting {
     uv_timer_t node_timer;
     uv_signal_t stop; /* Ctrl-Z, while there is a line */
     uint64_t began_ms;
-    uint64_t held_until_ms; /* by the last look */
+    uint64_t looked_ms; /* when the last look was over */
     char who[RL_LOOK_TEXT_MAX];
     int states[REDLOCK_NODES_MAX]; /* of the nodes, as last reported: 0 down, 1 up, 2 it votes */
     bool is_waiting;

@@ -103,21 +103,15 @@ void rl_waiting_on_event(struct rl_waiting *waiting, const redlock_event *event)
 /* -- Who holds it -- */
 
 /* What we wait for. */
-static void show_why(const struct rl_waiting *waiting, const struct voters *voters, char *out,
-                     size_t size) {
-    char left[32];
+static void show_why(const struct rl_waiting *waiting, const struct voters *voters,
+                     char out[RL_LOOK_TEXT_MAX]) {
     if (voters->are_few) {
-        snprintf(out, size, "for nodes: %zu of %zu can vote, %zu are needed", voters->voting,
-                 voters->nodes, voters->needed);
+        snprintf(out, RL_LOOK_TEXT_MAX, "for nodes: %zu of %zu can vote, %zu are needed",
+                 voters->voting, voters->nodes, voters->needed);
     } else if (waiting->found.look.is_held) {
-        char name[RL_LOOK_NAME_MAX];
-        uint64_t now_ms = uv_now(waiting->timer.loop), until_ms = waiting->held_until_ms;
-        snprintf(
-            out, size, "held by %s for another %s%s", rl_look_name(&waiting->found.look, name),
-            rl_say_duration(until_ms > now_ms ? (double)(until_ms - now_ms) : 0, left, sizeof left),
-            rl_look_next(&waiting->found.look));
+        rl_look_say(&waiting->found.look, uv_now(waiting->timer.loop) - waiting->looked_ms, out);
     } else {
-        snprintf(out, size, "%s",
+        snprintf(out, RL_LOOK_TEXT_MAX, "%s",
                  waiting->who[0] != '\0' ? waiting->who : "no client has a quorum yet");
     }
 }
@@ -128,7 +122,7 @@ static void say_once(struct rl_waiting *waiting) {
     const struct rl_look *look = &waiting->found.look;
     const struct voters voters = voters_of(waiting);
     waiting->is_said = true;
-    show_why(waiting, &voters, why, sizeof why);
+    show_why(waiting, &voters, why);
     if (waiting->args->json) {
         EVENT(waiting, voters, "waiting",
               JSON_TEXT("holder", look->is_held && !look->is_shared ? look->holder : NULL),
@@ -148,7 +142,7 @@ void rl_waiting_redraw(struct rl_waiting *waiting) {
         return;
     }
     const struct voters voters = voters_of(waiting);
-    show_why(waiting, &voters, why, sizeof why);
+    show_why(waiting, &voters, why);
     uint64_t waited_ms = uv_now(waiting->timer.loop) - waiting->began_ms;
     snprintf(line, sizeof line, "redlock: %s: waiting %s: %s",
              tool_utf8_clean(waiting->label, strlen(waiting->label), label, sizeof label),
@@ -178,7 +172,7 @@ static void on_looked(struct rl_found *answers, void *data) {
     if (!waiting->is_waiting) {
         return;
     }
-    bool found = status == 0 && rl_look_say(look, waiting->who);
+    bool found = status == 0 && rl_look_say(look, 0, waiting->who);
     if (status == 0 && !found && waiting->at + 1 < waiting->keys.count) {
         waiting->at++;
         uv_timer_start(&waiting->timer, on_timer, 0, 0);
@@ -191,8 +185,7 @@ static void on_looked(struct rl_found *answers, void *data) {
         snprintf(waiting->who, sizeof waiting->who, "%zu of %zu nodes answer, %zu are needed",
                  look->answered, look->n, look->needed);
     }
-    uint64_t left_ms = look->remaining_ms > 0 ? (uint64_t)look->remaining_ms : 0;
-    waiting->held_until_ms = uv_now(waiting->timer.loop) + left_ms;
+    waiting->looked_ms = uv_now(waiting->timer.loop);
     waiting->at = 0;
     show(waiting);
 }

@@ -18,13 +18,11 @@
  * change.c. */
 #include "commands.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -45,17 +43,6 @@ struct command {
     struct rl_config joint; /* that it is to become */
     int64_t wait_ms;        /* until new nodes may vote */
 };
-
-static void draw_hex(char *out, size_t digits) {
-    unsigned char random[RL_CONFIG_ID_LEN / 2] = {0};
-    assert(digits / 2 <= sizeof random);
-    if (getrandom(random, digits / 2, 0) != (ssize_t)(digits / 2)) {
-        exit(rl_fail(RL_EXIT_SYSTEM, "no random bytes"));
-    }
-    for (size_t i = 0; i < digits / 2; i++) {
-        snprintf(out + 2 * i, 3, "%02x", random[i]);
-    }
-}
 
 /* is_needed: without the lock nothing is done. */
 static int with_lock(struct command *command, const char *id, bool is_needed, rl_set_work *work) {
@@ -195,8 +182,8 @@ static int cmd_init(struct command *command) {
         rl_say("an init that was not finished is completed");
     } else {
         now->key.epoch = 1;
-        draw_hex(now->key.id, RL_CONFIG_ID_LEN);
-        draw_hex(now->key.change, RL_CONFIG_CHANGE_LEN);
+        rl_must_draw(now->key.id, RL_CONFIG_ID_LEN);
+        rl_must_draw(now->key.change, RL_CONFIG_CHANGE_LEN);
         now->max_ttl_ms = (uint32_t)command->args->max_ttl_ms;
         for (; now->n < set->n; now->n++) {
             struct rl_config_member *member = &now->members[now->n];
@@ -277,7 +264,7 @@ static int change_to(struct command *command, const struct rl_set_goal *goal) {
     struct rl_set *set = &command->set;
     struct rl_config *joint = &command->joint;
     char change[RL_CONFIG_CHANGE_LEN + 1];
-    draw_hex(change, RL_CONFIG_CHANGE_LEN);
+    rl_must_draw(change, RL_CONFIG_CHANGE_LEN);
     rl_change_joint(joint, &command->now, goal, change);
     rl_mask old = rl_set_members(set, joint, RL_CONFIG_OLD);
     rl_mask new = rl_set_members(set, joint, RL_CONFIG_NEW);
