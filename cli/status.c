@@ -139,11 +139,10 @@ static const char *held_by(const struct rl_found *found, char out[RL_LOOK_NAME_M
 static void print_lock_head(const struct rl_found *found) {
     const struct rl_look *look = &found->look;
     const char *key = look->shown;
-    char left[32], name[RL_LOOK_NAME_MAX];
+    char left[RL_LOOK_LEFT_MAX], name[RL_LOOK_NAME_MAX];
     if (look->is_held) {
-        printf("%s: held by %s for another %s, on %zu of %zu nodes (%zu needed)\n", key,
-               held_by(found, name), rl_say_duration((double)look->remaining_ms, left, sizeof left),
-               look->holding, look->n, look->needed);
+        printf("%s: held by %s %s, on %zu of %zu nodes (%zu needed)\n", key, held_by(found, name),
+               rl_look_left(look, 0, left), look->holding, look->n, look->needed);
     } else if (!look->is_answered) {
         printf("%s: not known, %zu of %zu nodes answer (%zu needed)\n", key, look->answered,
                look->n, look->needed);

@@ -174,9 +174,19 @@ const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX])
     return out;
 }
 
-bool rl_look_say(const struct rl_look *look, uint64_t since_ms, char out[RL_LOOK_TEXT_MAX]) {
-    char left[32], name[RL_LOOK_NAME_MAX];
+const char *rl_look_left(const struct rl_look *look, uint64_t since_ms,
+                         char out[RL_LOOK_LEFT_MAX]) {
     const int64_t left_ms = look->remaining_ms - (int64_t)since_ms;
+    char left[32];
+    snprintf(out, RL_LOOK_LEFT_MAX, "for %s%s", look->remaining_ms < 0 ? "" : "another ",
+             look->remaining_ms < 0
+                 ? "ever"
+                 : rl_say_duration(left_ms > 0 ? (double)left_ms : 0, left, sizeof left));
+    return out;
+}
+
+bool rl_look_say(const struct rl_look *look, uint64_t since_ms, char out[RL_LOOK_TEXT_MAX]) {
+    char left[RL_LOOK_LEFT_MAX], name[RL_LOOK_NAME_MAX];
     if (!look->is_held && look->is_hindered) {
         snprintf(out, RL_LOOK_TEXT_MAX,
                  "the key holds something other than this library's lock on %zu of %zu nodes: %s",
@@ -185,8 +195,8 @@ bool rl_look_say(const struct rl_look *look, uint64_t since_ms, char out[RL_LOOK
     if (!look->is_held) {
         return look->is_hindered;
     }
-    snprintf(out, RL_LOOK_TEXT_MAX, "held by %s for another %s%s", rl_look_name(look, name),
-             rl_say_duration(left_ms > 0 ? (double)left_ms : 0, left, sizeof left),
+    snprintf(out, RL_LOOK_TEXT_MAX, "held by %s %s%s", rl_look_name(look, name),
+             rl_look_left(look, since_ms, left),
 
              look->is_shared && look->reads ? "; a writer is next" : "");
     return true;

@@ -110,6 +110,10 @@ bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_node *n
 /* Who holds it. Returns out. */
 const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]);
 
+/* "for another 25 s", since_ms after the look, or "for ever" of keys without a ttl. Returns out. */
+#define RL_LOOK_LEFT_MAX 48
+const char *rl_look_left(const struct rl_look *look, uint64_t since_ms, char out[RL_LOOK_LEFT_MAX]);
+
 /* "held by web1:4711 for another 25 s", since_ms after the look. A lock of another library is named
  * by its value, readers as "readers", and why one more must wait; so is a key that blocks the lock
  * and is none. False: there is nothing to name. */

@@ -234,6 +234,13 @@ plant 9b1f3a70-0c21-4f7e-8d52 3
 "$cli" -p "$(port 3)" persist other >/dev/null
 status 'a value for ever' 1 "$redlock" status other
 says '... is no lock either' "127.0.0.1:$(port 3) *not a lock: 9b1f3a70" "$out"
+ours=$("$redlock" acquire eternal)
+for node in 1 2 3; do "$cli" -p "$(port "$node")" persist eternal >"$log"; done
+status 'a lock whose keys never end' 0 "$redlock" status eternal
+says '... is held' '^eternal: held by .*:[0-9]* for ever, on 3 of 3 nodes' "$out"
+status '... and no other has it' 1 "$redlock" acquire --no-wait eternal
+says '... which is told' 'eternal: not acquired: held by .*:[0-9]* for ever$'
+status '... until it is released' 0 "$redlock" release eternal "$ours"
 # Who waits. The line is one that clients have left, so that it stands still.
 waits() { # NODE SECONDS CLIENT HOLDER: a client has waited so long
     waits_now=$("$cli" -p "$(port "$1")" time | head -n 1)
