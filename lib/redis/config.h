@@ -26,7 +26,7 @@
  *
  * Can two clients hold a lock while nodes are changed, or by different lists of nodes? No, if each
  * vote came on a connection whose handshake has read exactly the configuration that the client has
- * (same id, epoch and change), and changes are made as cli/set/change.h says:
+ * (same id, epoch and change), and changes are made as cli/set/change.c says:
  * test/model/proof/sets.py proves it. The rules of a client are in nodes/membership.h.
  */
 #ifndef RL_REDIS_CONFIG_H

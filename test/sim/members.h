@@ -1,5 +1,5 @@
 /* Administrators that change the nodes while clients work (preset "members"), or the sets that they
- * form (preset "sets"): by the steps of cli/set/change.h, on the servers' keys and connections
+ * form (preset "sets"): by the steps of cli/set/change.c, on the servers' keys and connections
  * themselves. Sets come and go, change their nodes and take nodes of others; resources move with
  * that.
  *

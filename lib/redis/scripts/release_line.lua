@@ -82,7 +82,7 @@ elseif has == false then
 end
 -- pass: writes the next value into the key, and tells it; whether it was heard. If not the key is
 -- gone, or as it was. Who is first in line is taken out by ZPOPMIN, as by serve(): hand-overs are
--- counted by that (cli/top/rates.h).
+-- counted by that (cli/top/view.c).
 local function pass(k, l)
     if not hears(to) then return false end
     local s, at = '0', us
