@@ -31,8 +31,8 @@
     X(TRIAL_LOST)         /* native.c: the connection ended before its answer */          \
     X(SET_NOT_AGAIN)      /* calls.c: NOSCRIPT came after the attempt was over */         \
     X(SILENCE_BROKEN)     /* lock_hold.c: a sign of life when the watchdog had stopped */ \
-    X(SILENT_NOT_TOLD)    /* driver.c: a release that a node behind cannot need */        \
-    X(SILENT_LEFT_OUT)    /* driver.c: a node with an overdue answer is not asked */      \
+    X(SILENT_NOT_TOLD)    /* step.c: a release that a node behind cannot need */          \
+    X(SILENT_LEFT_OUT)    /* step.c: a node with an overdue answer is not asked */        \
     X(STALLED)            /* node.c: nothing answered for four times the timeout */       \
     X(TWIN_NOT_COUNTED)   /* lock.c: of a server that has voted already */                \
     X(TOO_LATE)           /* node.c: the oldest request is too old, though it answers */  \

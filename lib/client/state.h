@@ -28,7 +28,6 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "core/deadline.h"
-#include "core/driver.h"
 #include "core/guard.h"
 #include "core/lock.h"
 #include "core/quorum.h"

@@ -82,6 +82,8 @@ enum rl_words {
     RL_WORDS_PERMITS    /* the nodes keep another number of permits */
 };
 
+enum rl_op_kind { RL_OP_ACQUIRE, RL_OP_EXTEND, RL_OP_RELEASE, RL_OPS };
+
 /* An operation of the user: submitted, then done, then delivered. */
 struct rl_op {
     redlock_lock_cb callback;

@@ -133,14 +133,12 @@ void rl_mode_leave_out(const redlock_lock *lock, struct rl_event *event,
     const uint32_t unsure = unsure_nodes(lock, event);
     const uint32_t n = rl_seats_count_of(lock);
     assert(rl_mode_is_unsure(lock));
-    memcpy(reasons, event->reasons, n * sizeof reasons[0]);
     for (uint32_t i = 0; i < n; i++) {
         if (unsure >> i & 1 && reasons[i] == 0) {
             RL_MARK(UNSURE_NOT_COUNTED);
             reasons[i] = REDLOCK_ERR_NODE_TIMEOUT;
         }
     }
-    event->reasons = reasons;
     event->voters &= ~unsure;
 }
 

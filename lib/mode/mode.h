@@ -138,7 +138,7 @@ void rl_mode_upgrade(redlock_lock *lock);
 bool rl_mode_is_upgrading(const redlock_lock *lock);
 
 /* Whether there are nodes whose yes must not count now, because of a conversion that they may still
- * run. And: excludes them from the event's voters, with reasons of its own. */
+ * run. And: excludes them from the event's voters, whose reasons these are. */
 bool rl_mode_is_unsure(const redlock_lock *lock);
 void rl_mode_leave_out(const redlock_lock *lock, struct rl_event *event,
                        int16_t reasons[RL_SEATS_MAX]);

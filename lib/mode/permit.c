@@ -7,7 +7,6 @@
 
 #include "base/mark.h"
 #include "client/env.h"
-#include "core/driver.h"
 #include "core/home.h"
 #include "core/quorum.h"
 #include "lock/step.h"
@@ -24,11 +23,10 @@
 /* Whether the node answers, as far as is known. In the middle of a turn home may be a node that is
  * down. */
 static bool is_answering(const redlock_client *client, uint32_t node) {
-    const struct rl_node *asked = &client->nodes[node]->node;
-    const uint64_t oldest_ns = asked->head != NULL ? asked->head->sent_ns : RL_NEVER;
     assert(node < client->n_nodes);
-    return (client->up >> node & 1) != 0 && !rl_node_is_clogged(asked) &&
-           !rl_is_silent(&client->rules, oldest_ns, client->step_ns);
+    return (client->up >> node & 1) != 0 &&
+           !rl_node_is_silent(&client->nodes[node]->node, client->rules.node_timeout_ns,
+                              client->step_ns);
 }
 
 /* Home, chosen among the nodes that have not reported another number of permits. */

@@ -101,7 +101,8 @@ void rl_seats_fill(const redlock_lock *lock, struct rl_event *event, struct rl_s
     const struct rl_group *group = group_of(lock);
     event->up = rl_seats_at(seats_of(lock), client->up);
     event->voters = rl_seats_at(seats_of(lock), client->voters);
-    event->reasons = client->reasons;
+    event->reasons = room->reasons;
+    memcpy(room->reasons, client->reasons, sizeof room->reasons);
     if (group != NULL) {
         const uint32_t electors = rl_electors(&group->rules.electorate);
         for (uint32_t i = 0; i < group->seats.n; i++) {
@@ -112,7 +113,6 @@ void rl_seats_fill(const redlock_lock *lock, struct rl_event *event, struct rl_s
         }
         event->up &= electors | lock->core.may_hold;
         event->voters &= group->is_split ? 0 : electors;
-        event->reasons = room->reasons;
     }
     fill_duplicates(lock, event, room);
 }

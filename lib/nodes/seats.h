@@ -34,13 +34,13 @@ rl_mask rl_seats_nodes(const redlock_lock *lock, uint32_t seats);
 /* Who decides about the lock. */
 struct rl_sides rl_seats_sides(const redlock_lock *lock);
 
-/* What an event says of nodes, where it is not the client's own memory. */
+/* What an event says of nodes. */
 struct rl_seats_room {
     uint32_t duplicates[RL_SEATS_MAX];
     int16_t reasons[RL_SEATS_MAX];
 };
 
-/* Fills in what an event says of nodes. */
+/* Fills it in, and what else an event says of nodes. */
 void rl_seats_fill(const redlock_lock *lock, struct rl_event *event, struct rl_seats_room *room);
 
 /* Seats for these nodes, for those that the core needs, and for those in other seats that are

@@ -228,9 +228,14 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
     return 0;
 }
 
-bool rl_node_is_clogged(const struct rl_node *node) {
+static bool node_is_clogged(const struct rl_node *node) {
     return node->state == RL_NODE_UP && rl_conn_is_full(node->conn) &&
            rl_conn_unsent(node->conn) > node->options->unsent_max / 2;
+}
+
+bool rl_node_is_silent(const struct rl_node *node, uint64_t timeout_ns, uint64_t now_ns) {
+    return node_is_clogged(node) ||
+           (node->head != NULL && now_ns > node->head->sent_ns + timeout_ns);
 }
 
 /* -- Connecting -- */

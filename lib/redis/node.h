@@ -50,9 +50,9 @@ void rl_node_start(struct rl_node *node);
 int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
                      size_t length, uint64_t now_ns);
 
-/* Whether the node takes less than it is sent: any command but a release would be refused as
- * busy. */
-bool rl_node_is_clogged(const struct rl_node *node);
+/* Whether the node is silent: its oldest request is unanswered for longer than the timeout, or it
+ * takes less than it is sent, so that any command but a release would be refused as busy. */
+bool rl_node_is_silent(const struct rl_node *node, uint64_t timeout_ns, uint64_t now_ns);
 
 void rl_node_flush(struct rl_node *node);
 

@@ -15,7 +15,7 @@ struct scene {
     redlock_client client;
     redlock_lock *lock;
     uint32_t duplicates[3];
-    int16_t reasons[RL_SEATS_MAX]; /* as an event has them after rl_mode_leave_out() */
+    int16_t reasons[RL_SEATS_MAX]; /* an event's */
 };
 
 /* A lock of three nodes, made in this mode, that is held. */
@@ -63,12 +63,9 @@ static void upgrade_answer(struct scene *s, enum rl_verdict verdict, uint8_t cod
 
 /* An event with all nodes up, of which 0 and 1 may vote. */
 static struct rl_event leave_out(struct scene *s, enum rl_event_type type) {
-    struct rl_event event = {.type = type,
-                             .up = 7,
-                             .voters = 3,
-                             .reasons = s->client.reasons,
-                             .duplicates = s->duplicates};
-    memset(s->reasons, 0, sizeof s->reasons);
+    struct rl_event event = {
+        .type = type, .up = 7, .voters = 3, .reasons = s->reasons, .duplicates = s->duplicates};
+    memcpy(s->reasons, s->client.reasons, sizeof s->reasons);
     rl_mode_leave_out(s->lock, &event, s->reasons);
     return event;
 }
