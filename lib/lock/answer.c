@@ -20,28 +20,21 @@ static bool has_bad_fence(const struct rl_request *request, const struct rl_answ
            (asks && answer->verdict == RL_YES && answer->counter == 0);
 }
 
-/* The outcome of an answer, for the core. is_bad: has_bad_fence(). */
-static enum rl_outcome outcome_of(const struct rl_request *request, const struct rl_answer *answer,
+/* What an answer means for its command: of one that may have set a key nothing says that it did not
+ * run. is_bad: has_bad_fence(). */
+static enum rl_verdict verdict_of(const struct rl_request *request, const struct rl_answer *answer,
                                   bool is_bad) {
-    static const enum rl_outcome outcomes[] = {
-        [RL_YES] = RL_OUTCOME_YES,
-        [RL_NO] = RL_OUTCOME_NO,
-        [RL_ERROR] = RL_OUTCOME_ERROR,
-        [RL_NOSCRIPT] = RL_OUTCOME_NOSCRIPT,
-        [RL_NOT_REDIS] = RL_OUTCOME_PROTOCOL_ERROR,
-        [RL_UNANSWERED] = RL_OUTCOME_UNANSWERED,
-    };
-    bool sets_by_script =
+    const bool sets_by_script =
         rl_command_acquires((enum rl_command_kind)request->kind) && request->kind != RL_COMMAND_SET;
-    assert((size_t)answer->verdict < sizeof outcomes / sizeof outcomes[0]);
+    const bool has_stopped = answer->verdict == RL_ERROR && sets_by_script; /* half-way */
     assert(answer->counter == 0 || answer->verdict == RL_YES);
-    if (answer->verdict == RL_ERROR && sets_by_script) {
-        return RL_OUTCOME_PROTOCOL_ERROR; /* it may have stopped half-way, with a key set */
-    }
-    if (is_bad) {
-        return RL_OUTCOME_PROTOCOL_ERROR; /* its key is set */
-    }
-    return outcomes[answer->verdict];
+    return has_stopped || is_bad ? RL_NOT_REDIS : answer->verdict;
+}
+
+static enum rl_vote vote_of(enum rl_verdict verdict) {
+    return verdict == RL_YES  ? RL_VOTE_GRANTED
+           : verdict == RL_NO ? RL_VOTE_REFUSED
+                              : RL_VOTE_FAILED;
 }
 
 static uint32_t latency_us(const struct rl_node *node, const struct rl_request *request) {
@@ -54,9 +47,9 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
     struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
     struct rl_lock_call *call = RL_CONTAINER(request, struct rl_lock_call, request);
     const bool has_bad = has_bad_fence(request, answer);
-    const enum rl_outcome outcome = outcome_of(request, answer, has_bad);
+    const enum rl_verdict verdict = verdict_of(request, answer, has_bad);
     int16_t reason = answer->reason;
-    struct rl_event event;
+    struct rl_event event = {.type = RL_EV_VOTE};
     RL_REQUIRE(call->lock != NULL); /* answered once: a call that was given back has none */
     assert(call->lock->client == place->client);
     assert(request->kind != RL_COMMAND_READ); /* only queries send it */
@@ -77,13 +70,20 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
     rl_line_learn(call->lock, place, request, answer);
     const uint32_t seat = rl_seats_of(call->lock, place->index);
     if (seat == RL_SEATS_MAX) { /* the lock has moved to other nodes */
-        place->client->stats.late_votes += call->sent.round != 0;
-    } else if (rl_call_vote(&call->sent, seat, outcome, reason, answer->counter, &event)) {
-        event.u.vote.latency_us = latency_us(node, request);
+        place->client->stats.late_votes += call->round != 0;
+    } else if (call->round != 0) {
+        assert(!call->is_retry); /* the round that waited for its vote is over */
+        event.u.vote = (struct rl_ballot_in){.round = call->round,
+                                             .node = seat,
+                                             .vote = vote_of(verdict),
+                                             .reason = reason,
+                                             .counter = answer->counter,
+                                             .may_have_run = rl_calls_may_have_run(verdict),
+                                             .latency_us = latency_us(node, request)};
         place->client->stats.late_votes += rl_step_event(call->lock, &event);
     }
     if (answer->verdict != RL_YES && rl_command_releases((enum rl_command_kind)request->kind)) {
         rl_left_gone(place->client, place->index, rl_line_place_of(place->client, request->token));
     }
-    rl_calls_settle(place, call, outcome);
+    rl_calls_settle(place, call, verdict);
 }

@@ -170,10 +170,13 @@ void rl_calls_format(redlock_lock *lock, enum rl_call_kind kind) {
 
 static void call_init(struct rl_lock_call *call, const redlock_lock *lock, enum rl_call_kind kind,
                       uint32_t round) {
-    rl_call_init(&call->sent, &lock->core, kind, round);
-    if (kind == RL_CALL_RELEASE && rl_mode_is_adopted(lock)) {
-        /* The former holder may have set a longer ttl: no other bound is known. */
-        rl_pending_release_init(&call->sent.pending, lock->core.rules, REDLOCK_TTL_MS_MAX);
+    call->round = round;
+    call->kind = (uint8_t)kind;
+    call->is_retry = false;
+    if (kind == RL_CALL_RELEASE) {
+        /* The former holder of a token may have set a longer ttl: no other bound is known. */
+        rl_pending_release_init(&call->pending, lock->core.rules,
+                                rl_mode_is_adopted(lock) ? REDLOCK_TTL_MS_MAX : lock->core.life_ms);
     }
 }
 
@@ -214,7 +217,7 @@ int16_t rl_calls_send(redlock_lock *lock, enum rl_call_kind kind, uint32_t round
 
 bool rl_calls_again(struct rl_node *node, struct rl_request *request) {
     struct rl_lock_call *call = RL_CONTAINER(request, struct rl_lock_call, request);
-    assert(call->sent.kind == RL_CALL_SET || call->sent.kind == RL_CALL_TAKE); /* see node.h */
+    assert(call->kind == RL_CALL_SET || call->kind == RL_CALL_TAKE); /* see node.h */
     (void)node;
     if (!rl_lock_has_token(&call->lock->core, request->token)) {
         RL_MARK(SET_NOT_AGAIN);
@@ -252,9 +255,9 @@ static void trace_release(struct rl_client_node *node, enum redlock_event_type t
 
 static void drop(struct rl_client_node *node, struct rl_pending_release *item) {
     if (item != NULL) {
-        struct rl_lock_call *call = RL_CONTAINER(item, struct rl_lock_call, sent.pending);
+        struct rl_lock_call *call = RL_CONTAINER(item, struct rl_lock_call, pending);
         node->client->stats.releases_dropped++;
-        assert(call->sent.kind == RL_CALL_RELEASE);
+        assert(call->kind == RL_CALL_RELEASE);
         trace_release(node, REDLOCK_EVENT_RELEASE_DROPPED, call, NULL);
         call_give_back(call);
     }
@@ -262,11 +265,11 @@ static void drop(struct rl_client_node *node, struct rl_pending_release *item) {
 
 static void keep(struct rl_client_node *node, struct rl_lock_call *call, bool is_refused) {
     uint32_t before = node->pending_releases.count;
-    assert(call->sent.kind == RL_CALL_RELEASE); /* a retry sends nothing else */
+    assert(call->kind == RL_CALL_RELEASE); /* a retry sends nothing else */
     assert(call->lock->client == node->client);
     call->request.grace_ms = 0; /* the waiter may be served by then */
     struct rl_pending_release *given_up =
-        rl_pending_add(&node->pending_releases, &call->sent.pending, is_refused,
+        rl_pending_add(&node->pending_releases, &call->pending, is_refused,
                        rl_node_is_up(&node->node), rl_client_now_ns(node->client));
     if (!is_refused) {
         trace_release(node, REDLOCK_EVENT_RELEASE_PENDING, call, call->lock);
@@ -295,14 +298,16 @@ void rl_calls_keep_release(redlock_lock *lock, uint32_t node) {
 static bool retry_one(struct rl_pending_release *item, void *data) {
     struct rl_client_node *node = data;
     redlock_client *client = node->client;
-    struct rl_lock_call *call = RL_CONTAINER(item, struct rl_lock_call, sent.pending);
+    struct rl_lock_call *call = RL_CONTAINER(item, struct rl_lock_call, pending);
     struct rl_request *request = &call->request;
     struct rl_release_plan plan;
     size_t length;
     assert(rl_command_releases(request->kind));
     assert(request->target == &call->lock->target); /* which the reference keeps */
     request->sent_again = false;
-    rl_call_again(&call->sent);
+    assert(item->next == NULL); /* it was taken out of the pending releases */
+    call->is_retry = true;
+    call->round = 0; /* the round that waited for its vote is over */
     rl_line_plan_retry(call->lock, request->grace_ms, &plan);
     put_form(request, rl_mode_sent(call->lock, request->lock_mode), &plan, node);
     memset(client->calls.written, 0, sizeof client->calls.written);
@@ -319,12 +324,12 @@ void rl_calls_give_back(redlock_lock *lock, uint32_t node, uint64_t place) {
     if (call == NULL) {
         return; /* the lease ends by itself */
     }
-    call->sent = (struct rl_call){.kind = RL_CALL_RELEASE};
-    rl_pending_release_init(&call->sent.pending, &client->rules, RL_LINE_LEASE_MS);
+    call->kind = RL_CALL_RELEASE;
+    rl_pending_release_init(&call->pending, &client->rules, RL_LINE_LEASE_MS);
     request_fill(&call->request, lock, RL_CALL_RELEASE);
     call->request.grace_ms = RL_LINE_GRACE_MS; /* the successor was told that this one comes */
     rl_line_place(client, place, call->request.token);
-    if (!retry_one(&call->sent.pending, at)) {
+    if (!retry_one(&call->pending, at)) {
         call_give_back(call);
     }
 }
@@ -345,27 +350,25 @@ void rl_calls_drop(struct rl_client_node *node) {
     pending_changed(node, before);
 }
 
+bool rl_calls_may_have_run(enum rl_verdict verdict) {
+    return verdict == RL_YES || verdict == RL_NOT_REDIS || verdict == RL_UNANSWERED;
+}
+
 void rl_calls_settle(struct rl_client_node *node, struct rl_lock_call *call,
-                     enum rl_outcome outcome) {
+                     enum rl_verdict verdict) {
     redlock_client *client = node->client;
+    const bool is_over = verdict == RL_YES || verdict == RL_NO;
     assert(call->lock != NULL && call->lock->client == client);
-    switch (rl_call_end(&call->sent, outcome)) {
-        case RL_END_REFUSED:
-            keep(node, call, true);
-            return;
-        case RL_END_UNANSWERED:
-            keep(node, call, false);
-            return;
-        case RL_END_RETRIED:
-            client->stats.releases_retried++;
-            trace_release(node, REDLOCK_EVENT_RELEASE_RETRIED, call, call->lock);
-            break;
-        case RL_END_REPAIRED:
-            client->stats.repaired++;
-            break;
-        case RL_END_DONE:
-            break;
+    assert(!call->is_retry || call->kind == RL_CALL_RELEASE);
+    if (call->kind == RL_CALL_RELEASE && !is_over) {
+        keep(node, call, !rl_calls_may_have_run(verdict));
+        return;
     }
+    if (call->is_retry) {
+        client->stats.releases_retried++;
+        trace_release(node, REDLOCK_EVENT_RELEASE_RETRIED, call, call->lock);
+    }
+    client->stats.repaired += call->kind == RL_CALL_SET && call->round == 0 && verdict == RL_YES;
     call_give_back(call);
 }
 

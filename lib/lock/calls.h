@@ -1,11 +1,17 @@
-/* Calls: commands to one node on behalf of a lock (core/call.h), and the releases that nodes have
- * not answered.
+/* Calls: commands to one node on behalf of a lock, and the releases that nodes have not answered.
  *
- * Can a key be orphaned here? A release is one rl_lock_call from the moment that the core asks for
- * it until the node has answered: outstanding (in the node's list), or pending (in the node's
- * pending releases). Only rl_calls_settle() gives it back, when the core says that it is done, or
- * drops it, when the core gives it up. The exception is a release for which there is no memory: it
- * is counted as dropped, and the key expires with its ttl.
+ * Happy path: the node answers yes or no, and that is its vote (answer.c).
+ *
+ * Failure modes: it answered with an error, and did not run the command. Or no answer came, or an
+ * unexpected reply: then the command may have run, or may still run. A release without a yes or a
+ * no is pending (core/pending.h), until it is sent again and answered.
+ *
+ * Can a key be orphaned here? Only yes and no end a release: they say that the token is not in the
+ * key. And only an answer says that a SET did not run. A release is one rl_lock_call from the
+ * moment that the core asks for it until the node has answered: outstanding (in the node's list),
+ * or pending (in the node's pending releases). Only rl_calls_settle() gives it back, when it is
+ * over, or drops it, when the core gives it up. The exception is a release for which there is no
+ * memory: it is counted as dropped, and the key expires with its ttl.
  */
 #ifndef RL_LOCK_CALLS_H
 #define RL_LOCK_CALLS_H
@@ -21,9 +27,11 @@ void rl_calls_keep_release(redlock_lock *lock, uint32_t node);
 
 /* Whether a command whose script the node has forgotten is worth sending again. */
 bool rl_calls_again(struct rl_node *node, struct rl_request *request);
+/* Whether the command may have run, or may still run. */
+bool rl_calls_may_have_run(enum rl_verdict verdict);
 /* The call was answered, or will not be. */
 void rl_calls_settle(struct rl_client_node *node, struct rl_lock_call *call,
-                     enum rl_outcome outcome);
+                     enum rl_verdict verdict);
 
 /* Sends a node everything that is pending for it. */
 void rl_calls_retry(struct rl_client_node *node);

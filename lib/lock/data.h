@@ -6,19 +6,32 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "core/call.h"
+#include "core/pending.h"
 #include "redis/node.h"
 #include "redlock/redlock.h"
 #include "redlock/token.h"
 
 /* -- Calls, see calls.h -- */
 
+enum rl_call_kind {
+    RL_CALL_SET,
+    RL_CALL_TAKE, /* a SET that may take reserved keys, see core/line.h */
+    RL_CALL_RAISE,
+    RL_CALL_EXTEND,
+    RL_CALL_UPGRADE,
+    RL_CALL_RELEASE,
+    RL_CALL_KINDS
+};
+
 /* A command to one node on behalf of a lock. */
 struct rl_lock_call {
-    struct rl_request request; /* while it is outstanding */
-    struct rl_call sent;       /* what the core has to know of it, also while it is pending */
-    redlock_lock *lock;        /* a reference */
+    struct rl_request request;         /* while it is outstanding */
+    struct rl_pending_release pending; /* of a release that was not answered */
+    redlock_lock *lock;                /* a reference */
     struct rl_lock_call *next_free;
+    uint32_t round; /* 0: of no round */
+    uint8_t kind;   /* enum rl_call_kind */
+    bool is_retry;  /* a pending release that was sent again */
 };
 
 /* Calls are allocated in blocks, each as large as all before it, and kept while the client is open:

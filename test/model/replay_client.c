@@ -166,7 +166,7 @@ static void goes_out(struct rl_node *node, struct rl_request *request) {
                                 .shared = shared,
                                 .command = (uint8_t)command,
                                 .kind = request->kind};
-    if (call->sent.round != 0) {
+    if (call->round != 0) {
         sent->round = round_of(call->lock, token, command != SIM_EXTEND && command != SIM_UPGRADE);
         if (steps_round(watched.steps, sent->round)->wants != sent->wants) {
             steps_refuse(watched.steps,
