@@ -31,11 +31,15 @@ void *rl_alloc(const redlock_allocator *memory, size_t count, size_t size) {
     if (count > SIZE_MAX / size) {
         return NULL;
     }
-    void *pointer = memory->malloc(count * size, memory->data);
+    void *pointer = rl_alloc_uncleared(memory, count * size);
     if (pointer != NULL) {
         memset(pointer, 0, count * size);
     }
     return pointer;
+}
+
+void *rl_alloc_uncleared(const redlock_allocator *memory, size_t size) {
+    return memory->malloc(size, memory->data);
 }
 
 void rl_free(const redlock_allocator *memory, void *pointer) {

@@ -13,6 +13,9 @@ void rl_memory_init(redlock_allocator *memory, const redlock_allocator *user);
 /* Zeroed memory; NULL if there is none, or count * size overflows. */
 void *rl_alloc(const redlock_allocator *memory, size_t count, size_t size);
 
+/* The same, not zeroed: for much of which little is used. */
+void *rl_alloc_uncleared(const redlock_allocator *memory, size_t size);
+
 void rl_free(const redlock_allocator *memory, void *pointer);
 
 /* Zeroes memory that may contain a password, reliably: no compiler omits this because the memory is

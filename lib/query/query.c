@@ -23,16 +23,15 @@ static redlock_query *query_new(redlock_client *client, const struct rl_sides *s
     size_t room = n_nodes * n_modes + more;
     size_t looks = room * sizeof(struct rl_query_look), order = room * sizeof(uint16_t);
     assert(room <= UINT16_MAX);
-    redlock_query *query = rl_alloc(&client->memory, 1, sizeof *query + looks + order + length);
+    redlock_query *query =
+        rl_alloc_uncleared(&client->memory, sizeof *query + looks + order + length);
     if (query == NULL) {
         return NULL;
     }
+    *query = (redlock_query){.client = client, .sides = *sides, .n_nodes = n_nodes};
     query->listed = (uint16_t *)(query->looks + room);
     char *bytes = (char *)(query->listed + room);
     memcpy(bytes, resource.data, length);
-    query->client = client;
-    query->sides = *sides;
-    query->n_nodes = n_nodes;
     query->n_modes = n_modes;
     query->room = (uint32_t)room;
     query->name = (struct rl_bytes){bytes, length};
@@ -146,9 +145,8 @@ static void look_ask(redlock_query *query, uint32_t node, uint8_t mode, uint32_t
     struct rl_node *asked = &client->nodes[rl_query_node(query, node)]->node;
     assert(query->n_looks < query->room);
     struct rl_query_look *look = &query->looks[query->n_looks++];
-    look->query = query;
-    look->node = (uint8_t)node;
-    look->request = request_of(query, mode, index);
+    *look = (struct rl_query_look){
+        .request = request_of(query, mode, index), .query = query, .node = (uint8_t)node};
     look->status = rl_node_send(asked, &look->request, client->io.wire, length, query->asked_ns);
     if (look->status == 0) {
         query->out++;
