@@ -3,9 +3,7 @@
 #include "core/line.h"
 
 #include <assert.h>
-#include <stddef.h>
 
-#include "core/deadline.h"
 #include "core/home.h"
 
 #define IN(state) (1u << (state))
@@ -418,14 +416,4 @@ bool rl_line_has_signs(const struct rl_line *line) {
 
 bool rl_line_is_busy(const struct rl_line *line, uint64_t now_ns) {
     return now_ns < line->busy_until_ns;
-}
-
-const char *rl_line_state_name(enum rl_line_state state) {
-    static const char *const names[RL_LINE_STATES] = {
-        [RL_LINE_OUT] = "out",         [RL_LINE_LISTENING] = "listening",
-        [RL_LINE_JOINING] = "joining", [RL_LINE_WAITING] = "waiting",
-        [RL_LINE_TURN] = "turn",       [RL_LINE_TAKING] = "taking",
-        [RL_LINE_PAUSING] = "pausing"};
-    assert(state < RL_LINE_STATES);
-    return names[state];
 }

@@ -201,6 +201,4 @@ bool rl_line_was_busy(const struct rl_line *line);
 /* Whether anything of this is known, however old. */
 bool rl_line_has_signs(const struct rl_line *line);
 
-const char *rl_line_state_name(enum rl_line_state state);
-
 #endif

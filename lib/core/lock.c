@@ -263,29 +263,27 @@ static void on_abandon(struct rl_lock *lock, const struct rl_event *event, struc
     rl_lock_move(lock, RL_IDLE);
 }
 
-static const struct {
-    const char *name;
-    void (*handle)(struct rl_lock *, const struct rl_event *, struct rl_actions *);
-} events[RL_EVENT_TYPES] = {
-    [RL_EV_ACQUIRE] = {"acquire", rl_lock_on_acquire},
-    [RL_EV_ATTEMPT] = {"attempt", rl_lock_on_attempt},
-    [RL_EV_READY] = {"ready", rl_lock_on_ready},
-    [RL_EV_NONE] = {"none", rl_lock_on_none},
-    [RL_EV_PERMITS] = {"permits", rl_lock_on_permits},
-    [RL_EV_VOTE] = {"vote", on_vote},
-    [RL_EV_TICK] = {"tick", on_tick},
-    [RL_EV_TELL] = {"tell", rl_lock_on_tell},
-    [RL_EV_EXTEND] = {"extend", rl_lock_on_extend},
-    [RL_EV_RELEASE] = {"release", rl_lock_on_release},
-    [RL_EV_CANCEL] = {"cancel", on_cancel},
-    [RL_EV_ABANDON] = {"abandon", on_abandon},
-    [RL_EV_TURN] = {"turn", rl_lock_on_turn},
-    [RL_EV_NOTICE] = {"notice", rl_lock_on_notice},
-    [RL_EV_ADOPT] = {"adopt", rl_lock_on_adopt},
-    [RL_EV_DISOWN] = {"disown", rl_lock_on_disown},
-    [RL_EV_CHANGED] = {"changed", on_changed},
-    [RL_EV_UPGRADE] = {"upgrade", rl_lock_on_upgrade},
-    [RL_EV_ALIVE] = {"alive", rl_lock_on_alive},
+static void (*const handlers[RL_EVENT_TYPES])(struct rl_lock *, const struct rl_event *,
+                                              struct rl_actions *) = {
+    [RL_EV_ACQUIRE] = rl_lock_on_acquire,
+    [RL_EV_ATTEMPT] = rl_lock_on_attempt,
+    [RL_EV_READY] = rl_lock_on_ready,
+    [RL_EV_NONE] = rl_lock_on_none,
+    [RL_EV_PERMITS] = rl_lock_on_permits,
+    [RL_EV_VOTE] = on_vote,
+    [RL_EV_TICK] = on_tick,
+    [RL_EV_TELL] = rl_lock_on_tell,
+    [RL_EV_EXTEND] = rl_lock_on_extend,
+    [RL_EV_RELEASE] = rl_lock_on_release,
+    [RL_EV_CANCEL] = on_cancel,
+    [RL_EV_ABANDON] = on_abandon,
+    [RL_EV_TURN] = rl_lock_on_turn,
+    [RL_EV_NOTICE] = rl_lock_on_notice,
+    [RL_EV_ADOPT] = rl_lock_on_adopt,
+    [RL_EV_DISOWN] = rl_lock_on_disown,
+    [RL_EV_CHANGED] = on_changed,
+    [RL_EV_UPGRADE] = rl_lock_on_upgrade,
+    [RL_EV_ALIVE] = rl_lock_on_alive,
 };
 
 /* -- The interface -- */
@@ -315,13 +313,13 @@ static void check_actions(const struct rl_lock *lock, const struct rl_event *eve
 
 void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     assert(event->type < RL_EVENT_TYPES);
-    assert(events[event->type].handle != NULL);
+    assert(handlers[event->type] != NULL);
     assert(event->now_ns >= lock->now_ns);
     assert((event->voters & ~event->up) == 0);
     *out = (struct rl_actions){.release = 0};
     lock->now_ns = event->now_ns;
     lock_expire(lock, event, out);
-    events[event->type].handle(lock, event, out);
+    handlers[event->type](lock, event, out);
     check_actions(lock, event, out);
     rl_lock_invariant(lock);
 }
@@ -376,12 +374,6 @@ void rl_lock_renumber(struct rl_lock *lock, const uint8_t to[RL_SEATS_MAX]) {
     }
     assert(rl_seats_count(rl_electors(&round->electorate)) == rl_seats_count(before));
     rl_lock_invariant(lock);
-}
-
-const char *rl_event_name(enum rl_event_type type) {
-    assert(type < RL_EVENT_TYPES);
-    assert(events[type].name != NULL);
-    return events[type].name;
 }
 
 /* -- Queries -- */

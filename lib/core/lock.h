@@ -200,6 +200,4 @@ bool rl_lock_is_acquiring(const struct rl_lock *lock);
 /* Whether the lock keeps its place in line: it asks the nodes, holds, or waits for its turn. */
 bool rl_lock_is_in_line(const struct rl_lock *lock);
 
-const char *rl_event_name(enum rl_event_type type);
-
 #endif

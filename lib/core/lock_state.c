@@ -3,33 +3,30 @@
 
 #include <assert.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "core/timing.h"
 
-static const struct {
-    const char *name;
-    uint32_t next; /* allowed moves */
-} states[RL_LOCK_STATES] = {
-    [RL_IDLE] = {"idle", IN(RL_WAITING) | IN(RL_READY) | IN(RL_RELEASING)},
-    [RL_WAITING] = {"waiting", IN(RL_READY) | IN(RL_BACKOFF) | IN(RL_IDLE)},
-    [RL_READY] = {"ready", IN(RL_TRYING) | IN(RL_WAITING) | IN(RL_BACKOFF) | IN(RL_IDLE)},
-    [RL_TRYING] = {"trying",
-                   IN(RL_FENCING) | IN(RL_GRANTED) | IN(RL_WAITING) | IN(RL_BACKOFF) | IN(RL_IDLE)},
-    [RL_FENCING] = {"fencing", IN(RL_GRANTED) | IN(RL_BACKOFF) | IN(RL_IDLE)},
-    [RL_BACKOFF] = {"backoff", IN(RL_READY) | IN(RL_IDLE)},
-    [RL_GRANTED] = {"granted", IN(RL_HELD) | IN(RL_BACKOFF) | IN(RL_IDLE)},
-    [RL_HELD] = {"held", IN(RL_EXTENDING) | IN(RL_RELEASING) | IN(RL_LOST) | IN(RL_IDLE)},
-    [RL_EXTENDING] = {"extending", IN(RL_HELD) | IN(RL_LOST)},
-    [RL_RELEASING] = {"releasing", IN(RL_IDLE)},
-    [RL_LOST] = {"lost", IN(RL_WAITING) | IN(RL_READY) | IN(RL_RELEASING) | IN(RL_IDLE)},
+static const uint32_t next_states[RL_LOCK_STATES] = {
+    [RL_IDLE] = IN(RL_WAITING) | IN(RL_READY) | IN(RL_RELEASING),
+    [RL_WAITING] = IN(RL_READY) | IN(RL_BACKOFF) | IN(RL_IDLE),
+    [RL_READY] = IN(RL_TRYING) | IN(RL_WAITING) | IN(RL_BACKOFF) | IN(RL_IDLE),
+    [RL_TRYING] = IN(RL_FENCING) | IN(RL_GRANTED) | IN(RL_WAITING) | IN(RL_BACKOFF) | IN(RL_IDLE),
+    [RL_FENCING] = IN(RL_GRANTED) | IN(RL_BACKOFF) | IN(RL_IDLE),
+    [RL_BACKOFF] = IN(RL_READY) | IN(RL_IDLE),
+    [RL_GRANTED] = IN(RL_HELD) | IN(RL_BACKOFF) | IN(RL_IDLE),
+    [RL_HELD] = IN(RL_EXTENDING) | IN(RL_RELEASING) | IN(RL_LOST) | IN(RL_IDLE),
+    [RL_EXTENDING] = IN(RL_HELD) | IN(RL_LOST),
+    [RL_RELEASING] = IN(RL_IDLE),
+    [RL_LOST] = IN(RL_WAITING) | IN(RL_READY) | IN(RL_RELEASING) | IN(RL_IDLE),
 };
 
 static_assert(RL_LOCK_STATES <= 32, "a set of states is 32 bits");
 
 void rl_lock_move(struct rl_lock *lock, enum rl_lock_state to) {
     assert(to < RL_LOCK_STATES);
-    assert(states[lock->state].next & IN(to));
+    const bool allowed = (next_states[lock->state] & IN(to)) != 0;
+    assert(allowed);
+    (void)allowed; /* without assertions */
     lock->state = (uint8_t)to;
     if (!lock_is(lock, HAS_VALIDITY)) {
         lock->valid_until_ns = 0;
@@ -131,10 +128,4 @@ void rl_lock_release_all(struct rl_lock *lock, const struct rl_event *event,
     }
     lock->may_hold = 0;
     rl_round_abandon(&lock->round);
-}
-
-const char *rl_lock_state_name(enum rl_lock_state state) {
-    assert(state < RL_LOCK_STATES);
-    assert(states[state].name != NULL);
-    return states[state].name;
 }

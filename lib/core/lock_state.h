@@ -45,6 +45,4 @@ uint64_t rl_lock_attempt_ends_ns(const struct rl_lock *lock);
 /* Sets the end of validity, and the moment before it at which a holder is notified. */
 void rl_lock_set_validity(struct rl_lock *lock, uint64_t until_ns);
 
-const char *rl_lock_state_name(enum rl_lock_state state);
-
 #endif

@@ -13,17 +13,15 @@
 #define IN(state) (1u << (state))
 #define WIRE_MAX (RL_CHANNEL_MAX + 64)
 
-static const struct {
-    const char *name;
-    uint32_t next; /* allowed moves, besides the one to off */
-} states[RL_LISTENER_STATES] = {
-    [RL_LISTENER_OFF] = {"off", IN(RL_LISTENER_CONNECTING) | IN(RL_LISTENER_BACKOFF)},
-    [RL_LISTENER_CONNECTING] = {"connecting", IN(RL_LISTENER_HANDSHAKE) | IN(RL_LISTENER_BACKOFF)},
-    [RL_LISTENER_HANDSHAKE] = {"handshake", IN(RL_LISTENER_UP) | IN(RL_LISTENER_BACKOFF) |
-                                                IN(RL_LISTENER_REFUSED)},
-    [RL_LISTENER_UP] = {"up", IN(RL_LISTENER_BACKOFF) | IN(RL_LISTENER_REFUSED)},
-    [RL_LISTENER_BACKOFF] = {"backoff", IN(RL_LISTENER_CONNECTING) | IN(RL_LISTENER_BACKOFF)},
-    [RL_LISTENER_REFUSED] = {"refused", IN(RL_LISTENER_CONNECTING) | IN(RL_LISTENER_BACKOFF)},
+/* Allowed moves, besides the one to off. */
+static const uint32_t next_states[RL_LISTENER_STATES] = {
+    [RL_LISTENER_OFF] = IN(RL_LISTENER_CONNECTING) | IN(RL_LISTENER_BACKOFF),
+    [RL_LISTENER_CONNECTING] = IN(RL_LISTENER_HANDSHAKE) | IN(RL_LISTENER_BACKOFF),
+    [RL_LISTENER_HANDSHAKE] =
+        IN(RL_LISTENER_UP) | IN(RL_LISTENER_BACKOFF) | IN(RL_LISTENER_REFUSED),
+    [RL_LISTENER_UP] = IN(RL_LISTENER_BACKOFF) | IN(RL_LISTENER_REFUSED),
+    [RL_LISTENER_BACKOFF] = IN(RL_LISTENER_CONNECTING) | IN(RL_LISTENER_BACKOFF),
+    [RL_LISTENER_REFUSED] = IN(RL_LISTENER_CONNECTING) | IN(RL_LISTENER_BACKOFF),
 };
 
 /* The first commands: the part of a node's handshake that is not about scripts. */
@@ -33,7 +31,9 @@ static const enum rl_step steps[] = {RL_STEP_AUTH, RL_STEP_SELECT, RL_STEP_SETNA
 static_assert(N_STEPS <= 32, "which are not answered is a mask");
 
 static void listener_move(struct rl_listener *listener, enum rl_listener_state to) {
-    assert(to == RL_LISTENER_OFF || (states[listener->state].next & IN(to)) != 0);
+    const bool allowed = to == RL_LISTENER_OFF || (next_states[listener->state] & IN(to)) != 0;
+    assert(allowed);
+    (void)allowed; /* without assertions */
     listener->state = (uint8_t)to;
     assert((listener->conn != NULL) ==
            ((IN(to) &
@@ -321,10 +321,4 @@ void rl_listener_close(struct rl_listener *listener) {
     listener->reason = 0;
     listener_move(listener, RL_LISTENER_OFF);
     listener_set_deadline(listener, RL_NEVER_NS);
-}
-
-const char *rl_listener_state_name(enum rl_listener_state state) {
-    assert(state < RL_LISTENER_STATES);
-    assert(states[state].name != NULL);
-    return states[state].name;
 }

@@ -117,6 +117,4 @@ void rl_listener_authorized(struct rl_listener *listener);
 /* Switches it off, at once and without an event. Not from inside an event. */
 void rl_listener_close(struct rl_listener *listener);
 
-const char *rl_listener_state_name(enum rl_listener_state state);
-
 #endif

@@ -8,6 +8,7 @@
 
 #include "client/state.h"
 #include "core/home.h"
+#include "core_names.h"
 #include "fake/waiter.h"
 #include "wait/line_call.h"
 
@@ -33,8 +34,8 @@ static bool is_in_state(struct five *f, void *data) {
 void waiter_until(struct waiter *w, enum rl_line_state state) {
     w->wanted = state;
     if (!five_run_until(&w->f, is_in_state, w)) {
-        print_error("it is %s, not %s\n", rl_line_state_name(waiter_line(w)->state),
-                    rl_line_state_name(state));
+        print_error("it is %s, not %s\n", line_state_name(waiter_line(w)->state),
+                    line_state_name(state));
         fail();
     }
 }

@@ -21,6 +21,7 @@
 #include "core/line.h"
 
 #include "core/home.h"
+#include "core_names.h"
 #include "unit/stories.h"
 
 #define START_NS (7000 * MS)
@@ -114,7 +115,7 @@ static void tells_all(struct effects *effects, const struct rl_line *before,
                       const struct rl_line *now, const struct effects *all) {
     const bool moves = before->state != now->state;
     if (moves || all->text[0] != '\0') {
-        tells(effects, "%s%s%s\n", moves ? rl_line_state_name(now->state) : "",
+        tells(effects, "%s%s%s\n", moves ? line_state_name(now->state) : "",
               moves && all->text[0] != '\0' ? ": " : "", all->text[0] != '\0' ? all->text + 2 : "");
     }
 }

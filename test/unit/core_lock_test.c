@@ -30,6 +30,7 @@
 #include <redlock/redlock.h>
 
 #include "core/lock_state.h"
+#include "core_names.h"
 #include "marks.h"
 #include "unit/stories.h"
 
@@ -201,7 +202,7 @@ static void step(struct world *w, struct rl_event event, struct effects *effects
     tells_data(&all, &before, &w->lock);
     if (before.state != w->lock.state || all.text[0] != '\0') {
         const bool is_other = before.state != w->lock.state;
-        tells(effects, "%s%s%s\n", is_other ? rl_lock_state_name(w->lock.state) : "",
+        tells(effects, "%s%s%s\n", is_other ? lock_state_name(w->lock.state) : "",
               is_other && all.text[0] != '\0' ? ": " : "", all.text[0] != '\0' ? all.text + 2 : "");
     }
 }
@@ -304,7 +305,7 @@ static struct rl_event event_of(struct world *w, const struct words *words) {
     const char *name = words->word[0];
     struct rl_event event = {.type = RL_EVENT_TYPES};
     for (uint32_t type = 0; type < RL_EVENT_TYPES; type++) {
-        if (strcmp(name, rl_event_name((enum rl_event_type)type)) == 0) {
+        if (strcmp(name, event_name(type)) == 0) {
             event.type = (enum rl_event_type)type;
         }
     }
@@ -384,7 +385,7 @@ static void misuse(void *data) {
 
 static void may_event(const struct world *w, struct effects *effects) {
     for (uint32_t type = 0; type < RL_EVENT_TYPES; type++) {
-        const char *name = rl_event_name((enum rl_event_type)type);
+        const char *name = event_name(type);
         struct words words;
         struct attempted attempted = {.w = *w, .words = &words};
         split(&words, name);
