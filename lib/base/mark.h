@@ -36,7 +36,7 @@
     X(STALLED)            /* node.c: nothing answered for four times the timeout */       \
     X(TWIN_NOT_COUNTED)   /* lock.c: of a server that has voted already */                \
     X(TOO_LATE)           /* node.c: the oldest request is too old, though it answers */  \
-    X(TURN_TAKEN_BACK)    /* turn.c: it left the line after its turn had come */          \
+    X(TURN_TAKEN_BACK)    /* line_event.c: it left after its turn had come */             \
     X(UPGRADE_RAISED)     /* lock_hold.c: the counters of an upgrade's nodes differ */    \
     X(UNSURE_NOT_COUNTED) /* mode.c: of a node that may still run a conversion */         \
     X(TLS_PARTIAL)        /* tls/bio.c: the stream below takes only a part of a record */ \

@@ -2,7 +2,6 @@
 #include "base/out.h"
 
 #include <assert.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/require.h"

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "base/sized.h"
-#include "blocking/hold.h"
 #include "blocking/mutex.h"
 
 static redlock_mutex *inner(const redlock_semaphore *semaphore) {

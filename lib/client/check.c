@@ -11,7 +11,6 @@
 #include "nodes/notification.h"
 #include "wait/line.h"
 #include "wait/line_release.h"
-#include "wait/waiting.h"
 
 /* -- A lock -- */
 

@@ -12,7 +12,6 @@
 #include "client/client.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/require.h"
@@ -22,7 +21,6 @@
 #include "client/options.h"
 #include "client/recipe.h"
 #include "client/turn.h"
-#include "core/home.h"
 #include "lock/answer.h"
 #include "lock/calls.h"
 #include "lock/life.h"

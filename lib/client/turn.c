@@ -31,15 +31,13 @@
 #include "lock/delivery.h"
 #include "lock/life.h"
 #include "lock/step.h"
-#include "mode/mode.h"
 #include "nodes/eligibility.h"
 #include "nodes/listening.h"
 #include "nodes/notification.h"
 #include "nodes/sets.h"
 #include "query/query.h"
-#include "wait/line.h"
 #include "wait/line_call.h"
-#include "wait/waiting.h"
+#include "wait/line_event.h"
 
 #define JOIN_NS (UINT64_C(50) * 1000000) /* how long on_open waits for more than a quorum */
 
@@ -124,7 +122,7 @@ static bool run_done(redlock_client *client) {
         more = &lock->done != last;
         deliver_losses(client);
         rl_delivery_grant(lock);
-        lock = rl_ready_take_done(client);
+        rl_queue_take(&client->done);
         deliver(lock);
         rl_lock_unref(lock);
     }
@@ -236,23 +234,6 @@ static void close_when_done(redlock_client *client) {
 
 /* -- Locks to step -- */
 
-/* Steps a lock that has its turn among this client's locks. The line decides whether it may ask for
- * votes, or must wait for other clients. */
-static void step_in_turn(redlock_lock *lock, const struct rl_turn *turn) {
-    struct rl_event event = {.type = RL_EV_TURN};
-    assert(lock->core.state == RL_WAITING);
-    lock->client->stats.handoffs++;
-    if (lock->mode->side_by_side && !rl_waiting_is_active(lock)) {
-        event.place = turn->takes ? RL_LINE_NO_PLACE : 0;
-        rl_step_event(lock, &event);
-    } else if (turn->pauses && !rl_line_holds_up(lock, true)) {
-        event.u.pause = true; /* leaves a gap for clients outside the line */
-        rl_step_event(lock, &event);
-    } else {
-        rl_line_go(lock);
-    }
-}
-
 static void step_notified(redlock_lock *lock) {
     lock->is_notified = false;
     if (lock->core.state == RL_BACKOFF) {
@@ -263,21 +244,11 @@ static void step_notified(redlock_lock *lock) {
 
 /* The SET of the next in line follows the release of the one before it in one write. */
 static void run_ready(redlock_client *client) {
-    struct rl_turn turn;
-    redlock_lock *lock;
-    while ((lock = rl_ready_take_step(client)) != NULL) {
-        bool is_open = client->phase == RL_CLIENT_OPEN;
-        const bool is_called = rl_line_has_call(lock);
-        if (!is_called && !rl_waiting_has_turn(lock) && !lock->is_notified) {
-            RL_MARK(TURN_TAKEN_BACK); /* it has left the waitlist since */
-        }
-        if (is_called && is_open) {
-            rl_step_called(lock); /* before its turn, which may queue it again */
-        }
-        if (rl_waiting_take_turn(lock, &turn) && is_open) {
-            step_in_turn(lock, &turn);
-        }
-        if (lock->is_notified && is_open) {
+    struct rl_queued *item;
+    while ((item = rl_queue_take(&client->ready)) != NULL) {
+        redlock_lock *lock = RL_CONTAINER(item, redlock_lock, ready);
+        rl_line_run(lock);
+        if (lock->is_notified && client->phase == RL_CLIENT_OPEN) {
             step_notified(lock);
         }
         lock->is_notified = false;

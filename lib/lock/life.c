@@ -44,27 +44,22 @@ void rl_lock_destroy(redlock_lock *lock) {
     rl_free(&client->memory, lock);
 }
 
-static const struct {
-    enum rl_result result;
-    int status;
-} results[] = {
-    {RL_RESULT_OK, 0},
-    {RL_RESULT_HELD, REDLOCK_ERR_HELD},
-    {RL_RESULT_NO_QUORUM, REDLOCK_ERR_NO_QUORUM},
-    {RL_RESULT_EXPIRED, REDLOCK_ERR_EXPIRED},
-    {RL_RESULT_DEADLINE, REDLOCK_ERR_DEADLINE},
-    {RL_RESULT_CANCELED, REDLOCK_ERR_CANCELED},
-    {RL_RESULT_LOST, REDLOCK_ERR_LOST},
-    {RL_RESULT_UNKNOWN, REDLOCK_ERR_UNKNOWN},
-    {RL_RESULT_MAX_HOLD, REDLOCK_ERR_MAX_HOLD},
-    {RL_RESULT_PERMITS, REDLOCK_ERR_PERMITS},
-    {RL_RESULT_SILENT, REDLOCK_ERR_SILENT},
-};
-
 int rl_lock_status(enum rl_result result) {
+    static const int statuses[] = {
+        [RL_RESULT_OK] = 0,
+        [RL_RESULT_HELD] = REDLOCK_ERR_HELD,
+        [RL_RESULT_NO_QUORUM] = REDLOCK_ERR_NO_QUORUM,
+        [RL_RESULT_EXPIRED] = REDLOCK_ERR_EXPIRED,
+        [RL_RESULT_DEADLINE] = REDLOCK_ERR_DEADLINE,
+        [RL_RESULT_CANCELED] = REDLOCK_ERR_CANCELED,
+        [RL_RESULT_LOST] = REDLOCK_ERR_LOST,
+        [RL_RESULT_UNKNOWN] = REDLOCK_ERR_UNKNOWN,
+        [RL_RESULT_MAX_HOLD] = REDLOCK_ERR_MAX_HOLD,
+        [RL_RESULT_PERMITS] = REDLOCK_ERR_PERMITS,
+        [RL_RESULT_SILENT] = REDLOCK_ERR_SILENT,
+    };
     assert(result >= RL_RESULT_OK && result <= RL_RESULT_SILENT);
-    assert(results[result - 1].result == result);
-    return results[result - 1].status;
+    return statuses[result];
 }
 
 void rl_lock_refused(redlock_lock *lock, const char *text, bool copies) {
@@ -140,19 +135,9 @@ void rl_ready_step(redlock_lock *lock) {
     put(&lock->client->ready, &lock->ready, lock);
 }
 
-redlock_lock *rl_ready_take_done(redlock_client *client) {
-    struct rl_queued *item = rl_queue_take(&client->done);
-    return RL_CONTAINER_OR_NULL(item, redlock_lock, done);
-}
-
 redlock_lock *rl_ready_take_lost(redlock_client *client) {
     struct rl_queued *item = rl_queue_take(&client->lost);
     return RL_CONTAINER_OR_NULL(item, redlock_lock, loss.queued);
-}
-
-redlock_lock *rl_ready_take_step(redlock_client *client) {
-    struct rl_queued *item = rl_queue_take(&client->ready);
-    return RL_CONTAINER_OR_NULL(item, redlock_lock, ready);
 }
 
 bool rl_ready_has_callbacks(const redlock_client *client) {

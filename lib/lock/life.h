@@ -72,10 +72,8 @@ void rl_ready_lost(redlock_lock *lock);
 /* The lock is to be stepped: its turn in line has come, or it is to try soon. */
 void rl_ready_step(redlock_lock *lock);
 
-/* The first one, with its reference; NULL if there is none. */
-redlock_lock *rl_ready_take_done(redlock_client *client);
+/* The first one whose on_lost is to run, with its reference; NULL if there is none. */
 redlock_lock *rl_ready_take_lost(redlock_client *client);
-redlock_lock *rl_ready_take_step(redlock_client *client);
 
 /* Whether user code is to run. */
 bool rl_ready_has_callbacks(const redlock_client *client);

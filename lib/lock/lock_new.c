@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "client/env.h"
-#include "client/options.h"
 #include "lock/life.h"
 #include "mode/mode.h"
 #include "mode/permit.h"

@@ -1,7 +1,6 @@
 /* See membership.h. */
 #include "nodes/membership.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 

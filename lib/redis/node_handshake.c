@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "base/mark.h"
 #include "redis/conn.h"
 #include "redis/credentials.h"
 #include "redis/handshake.h"

@@ -8,7 +8,6 @@
 #include <openssl/x509v3.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define ALERT_BASE SSL_AD_REASON_OFFSET
 #define ALERT_MAX 255

@@ -359,10 +359,6 @@ bool rl_line_awaits_answers(const redlock_client *client) {
     return client->lines.outstanding != 0;
 }
 
-bool rl_line_has_call(const redlock_lock *lock) {
-    return lock->queueing.call != RL_LINE_CALL_NONE;
-}
-
 uint32_t rl_line_lease(const redlock_lock *lock) {
     return lock->queueing.lease_ms;
 }

@@ -109,9 +109,6 @@ uint64_t rl_line_places(const redlock_client *client);
 rl_mask rl_line_refused(const redlock_client *client);
 bool rl_line_awaits_answers(const redlock_client *client);
 
-/* Whether the lock has a call, enum rl_line_call. */
-bool rl_line_has_call(const redlock_lock *lock);
-
 /* The lease of the keys that are passed to the attempt's token in its turn; 0: the attempt asks for
  * them. And: the attempt has its token. */
 uint32_t rl_line_lease(const redlock_lock *lock);

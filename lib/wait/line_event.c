@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mark.h"
 #include "client/env.h"
-#include "lock/calls.h"
 #include "lock/reentrancy.h"
 #include "lock/step.h"
 #include "mode/mode.h"
@@ -15,9 +15,45 @@
 #include "wait/line.h"
 #include "wait/line_call.h"
 #include "wait/line_release.h"
+#include "wait/waiting.h"
 #include "watch/span.h"
 
 #define FOREVER_MS 86400000 /* another client's key that never expires */
+
+/* -- Turns -- */
+
+/* Steps a lock that has its turn among this client's locks. The line decides whether it may ask for
+ * votes, or must wait for other clients. */
+static void step_in_turn(redlock_lock *lock) {
+    struct rl_event event = {.type = RL_EV_TURN};
+    assert(lock->core.state == RL_WAITING);
+    lock->client->stats.handoffs++;
+    if (lock->mode->side_by_side && !rl_waiting_is_active(lock)) {
+        event.place = lock->waiting.takes ? RL_LINE_NO_PLACE : 0;
+        rl_step_event(lock, &event);
+    } else if (lock->waiting.pauses && !rl_line_holds_up(lock, true)) {
+        event.u.pause = true; /* leaves a gap for clients outside the line */
+        rl_step_event(lock, &event);
+    } else {
+        rl_line_go(lock);
+    }
+}
+
+void rl_line_run(redlock_lock *lock) {
+    const bool is_open = lock->client->phase == RL_CLIENT_OPEN;
+    const bool is_called = lock->queueing.call != RL_LINE_CALL_NONE;
+    if (!is_called && !lock->waiting.has_turn && !lock->is_notified) {
+        RL_MARK(TURN_TAKEN_BACK); /* it has left the waitlist since */
+    }
+    if (is_called && is_open) {
+        rl_step_called(lock); /* before its turn, which may queue it again */
+    }
+    const bool has_turn = lock->waiting.has_turn;
+    lock->waiting.has_turn = false;
+    if (has_turn && is_open) {
+        step_in_turn(lock);
+    }
+}
 
 /* -- Answers -- */
 

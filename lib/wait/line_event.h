@@ -5,6 +5,10 @@
 
 #include "client/state.h"
 
+/* The lock is to be stepped in the loop's turn: its turn has come, among this client's locks or all
+ * clients, or it was notified (which is not seen to here). */
+void rl_line_run(redlock_lock *lock);
+
 /* The answer to a JOIN or LEAVE. */
 void rl_line_answer(struct rl_node *node, struct rl_request *request,
                     const struct rl_answer *answer);

@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "client/env.h"
 #include "core/home.h"
 #include "lock/life.h"
 #include "mode/mode.h"
@@ -13,7 +12,6 @@
 #include "nodes/sets.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
-#include "wait/waiting.h"
 
 uint32_t rl_line_home(const struct rl_resource *resource) {
     const redlock_client *client = rl_line_client(resource);

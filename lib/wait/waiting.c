@@ -41,18 +41,6 @@ bool rl_waiting_shuts(const redlock_lock *lock) {
     return lock->waiting.shuts;
 }
 
-bool rl_waiting_take_turn(redlock_lock *lock, struct rl_turn *turn) {
-    struct rl_waiting *waiting = &lock->waiting;
-    const bool has_turn = waiting->has_turn;
-    *turn = (struct rl_turn){.pauses = waiting->pauses, .takes = waiting->takes};
-    waiting->has_turn = false;
-    return has_turn;
-}
-
-bool rl_waiting_has_turn(const redlock_lock *lock) {
-    return lock->waiting.has_turn;
-}
-
 bool rl_waiting_enter(redlock_lock *lock) {
     assert(!lock->waiting.is_in_line);
     rl_tickets_take(lock->tickets);

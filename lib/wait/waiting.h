@@ -18,11 +18,6 @@
 
 #include "client/state.h"
 
-struct rl_turn {
-    bool pauses; /* the lock must let other clients go first */
-    bool takes;  /* another lock of ours has its turn among all clients */
-};
-
 /* Whether a lock of ours that wants one of this lock's resources waits in the line of another
  * resource. This lock must not wait for it: the holder of that other resource may be waiting for
  * this lock. So this lock asks the nodes, and pauses if it is refused. */
@@ -47,10 +42,6 @@ bool rl_waiting_is_busy(const redlock_lock *lock);
 int rl_waiting_status(const redlock_lock *lock);
 /* The same in words; or that the lock waits in line among other clients. */
 enum rl_words rl_waiting_words(const redlock_lock *lock, int status);
-
-/* Whether the lock's turn among this client's locks has come; and takes the turn. */
-bool rl_waiting_has_turn(const redlock_lock *lock);
-bool rl_waiting_take_turn(redlock_lock *lock, struct rl_turn *turn);
 
 /* To be called after every step of a lock: a lock that no longer asks, holds or waits leaves the
  * waitlists, and the next ones get their turn. */
