@@ -9,6 +9,10 @@
 int rl_error_set(char *text, size_t size, int status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The same for what is wrong in `options`, which say where the sentence goes. */
+#define rl_error_invalid(options, ...) \
+    rl_error_set((options)->error, (options)->error_size, REDLOCK_ERR_INVALID, __VA_ARGS__)
+
 /* The same for an existing sentence. */
 #define rl_error_copy(text, size, sentence) ((void)rl_error_set(text, size, 0, "%s", sentence))
 

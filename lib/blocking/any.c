@@ -80,7 +80,7 @@ static int pause_round(struct walk *walk) {
     if (pause_ms >= left_ms(walk)) {
         return REDLOCK_ERR_DEADLINE;
     }
-    const int status = rl_mutex_lock_slowly(walk->last, pause_ms);
+    const int status = rl_mutex_lock(walk->last, REDLOCK_EXCLUSIVE, pause_ms, true);
     return status == REDLOCK_ERR_DEADLINE ? REDLOCK_ERR_HELD : status;
 }
 

@@ -1,7 +1,7 @@
 /* Mutexes and their lock objects, made and freed in the loop.
  *
  * A mutex has one lock object from the beginning, whose creation checks the program's options;
- * others are made, from the mutex's copy of the options, when several owners want the mutex at one
+ * others are made like that one when several owners want the mutex at one
  * time or in another mode. They are freed with the mutex, or with the client; their holds are freed
  * with the mutex, see state.h.
  */
@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -61,9 +60,8 @@ static int add_hold(redlock_mutex *mutex, redlock_lock *lock, struct rl_hold **o
 
 int rl_hold_new(redlock_mutex *mutex, enum redlock_mode mode, struct rl_hold **out) {
     redlock_lock *lock;
-    redlock_lock_options target = mutex->target;
-    target.mode = mode;
-    int status = redlock_lock_new_with(mutex->blocking->client, &target, &lock, NULL, 0);
+    const struct rl_hold *any = atomic_load(&mutex->holds);
+    int status = rl_recipe_another(any->lock, mode, &lock);
     if (status == 0) {
         assert(redlock_lock_mode(lock) == mode);
         status = add_hold(mutex, lock, out);
@@ -86,39 +84,10 @@ static void free_locks(redlock_mutex *mutex) {
 
 /* -- Making -- */
 
-static size_t room_for(const redlock_lock_options *target) {
-    size_t room = target->n_resources * sizeof target->resources[0];
-    for (size_t i = 0; i < target->n_resources; i++) {
-        room += target->resources[i].length;
-    }
-    return room + (target->holder != NULL ? strlen(target->holder) + 1 : 0);
-}
-
-/* Copies the checked target into the room behind the mutex. */
-static void copy_target(redlock_mutex *mutex, const redlock_lock_options *target) {
-    redlock_bytes *resources = (redlock_bytes *)(mutex + 1);
-    unsigned char *at = (unsigned char *)(resources + target->n_resources);
-    mutex->target = *target;
-    mutex->target.resources = resources;
-    for (size_t i = 0; i < target->n_resources; i++) {
-        size_t length = target->resources[i].length;
-        memcpy(at, target->resources[i].data, length);
-        resources[i] = (redlock_bytes){at, length};
-        at += length;
-    }
-    if (target->holder != NULL) {
-        memcpy(at, target->holder, strlen(target->holder) + 1);
-        mutex->target.holder = (const char *)at;
-        at += strlen(target->holder) + 1;
-    }
-    assert(at == (unsigned char *)(mutex + 1) + room_for(target));
-    (void)at;
-}
-
 static redlock_mutex *make_mutex(redlock_blocking *blocking, redlock_lock *lock,
                                  const struct rl_making *making) {
     struct rl_hold *hold;
-    redlock_mutex *mutex = rl_alloc(&blocking->memory, 1, sizeof *mutex + room_for(making->target));
+    redlock_mutex *mutex = rl_alloc(&blocking->memory, 1, sizeof *mutex);
     if (mutex == NULL) {
         return NULL;
     }
@@ -128,7 +97,6 @@ static redlock_mutex *make_mutex(redlock_blocking *blocking, redlock_lock *lock,
     assert(owner <= REDLOCK_OWNER_MAX || owner == REDLOCK_OWNER_OBJECT); /* others are threads' */
     mutex->number = rl_owner_draw();
     mutex->own_owner = owner == REDLOCK_OWNER_OBJECT ? rl_owner_draw() : owner;
-    copy_target(mutex, making->target);
     if (add_hold(mutex, lock, &hold) != 0) {
         rl_free(&blocking->memory, mutex);
         return NULL;

@@ -29,12 +29,11 @@ int rl_mutex_new(redlock_blocking *blocking, struct rl_making *making) {
     const uint64_t owner = making->options.owner;
     assert(making->made == NULL);
     if (blocking == NULL || making->target == NULL) {
-        return rl_error_set(making->error, making->error_size, REDLOCK_ERR_INVALID, "%s",
-                            "the client or the lock options are NULL");
+        return rl_error_invalid(making, "%s", "the client or the lock options are NULL");
     }
     if (owner > REDLOCK_OWNER_MAX && owner != REDLOCK_OWNER_OBJECT) {
-        return rl_error_set(
-            making->error, making->error_size, REDLOCK_ERR_INVALID, "%s",
+        return rl_error_invalid(
+            making, "%s",
             "owner is above REDLOCK_OWNER_MAX: the upper half of the numbers is for "
             "threads");
     }
@@ -147,7 +146,7 @@ static int refuse_timeout(redlock_mutex *mutex, int64_t timeout_ms) {
     return REDLOCK_ERR_INVALID;
 }
 
-static int lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms, bool is_slow) {
+int rl_mutex_lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms, bool is_slow) {
     struct rl_ask ask = {.run = rl_hold_lock, .mode = mode, .is_slow = is_slow, .ms = timeout_ms};
     bool is_good =
         (timeout_ms >= 0 && timeout_ms <= TIMEOUT_MS_MAX) || timeout_ms == REDLOCK_NO_LIMIT;
@@ -164,25 +163,17 @@ static int lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms
     return status;
 }
 
-int rl_mutex_lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms) {
-    return lock(mutex, mode, timeout_ms, false);
-}
-
-int rl_mutex_lock_slowly(redlock_mutex *mutex, int64_t timeout_ms) {
-    return lock(mutex, REDLOCK_EXCLUSIVE, timeout_ms, true);
-}
-
 int rl_mutex_ask(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64_t ms) {
     struct rl_ask ask = {.run = run, .ms = ms};
     return mutex != NULL ? ask_loop(mutex, &ask) : REDLOCK_ERR_INVALID;
 }
 
 int redlock_mutex_lock(redlock_mutex *mutex, int64_t timeout_ms) {
-    return rl_mutex_lock(mutex, REDLOCK_EXCLUSIVE, timeout_ms);
+    return rl_mutex_lock(mutex, REDLOCK_EXCLUSIVE, timeout_ms, false);
 }
 
 int redlock_mutex_try_lock(redlock_mutex *mutex) {
-    return rl_mutex_lock(mutex, REDLOCK_EXCLUSIVE, 0);
+    return rl_mutex_lock(mutex, REDLOCK_EXCLUSIVE, 0, false);
 }
 
 int redlock_mutex_unlock(redlock_mutex *mutex) {
@@ -255,7 +246,7 @@ int32_t rl_mutex_slot(redlock_mutex *mutex, size_t index) {
         return REDLOCK_NO_SLOT;
     }
     assert(mutex->options.kind == RL_KIND_SEMAPHORE);
-    assert(grant.slots[index] < mutex->target.permits);
+    assert(grant.slots[index] < REDLOCK_PERMITS_MAX);
     return grant.slots[index];
 }
 

@@ -7,10 +7,9 @@
 
 /* Makes a mutex. Returns the status; making->error says where its sentence goes. */
 int rl_mutex_new(redlock_blocking *blocking, struct rl_making *making);
-/* As redlock_mutex_lock(), in either mode. */
-int rl_mutex_lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms);
-/* As redlock_mutex_lock(), but that it has the line, or half of the time, for its only pause. */
-int rl_mutex_lock_slowly(redlock_mutex *mutex, int64_t timeout_ms);
+/* As redlock_mutex_lock(), in either mode; is_slow: it has the line, or half of the time, for its
+ * only pause. */
+int rl_mutex_lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms, bool is_slow);
 /* Any other waiting call of the owner. */
 int rl_mutex_ask(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64_t ms);
 /* As redlock_mutex_fence(), for the slots: REDLOCK_NO_SLOT for none. */

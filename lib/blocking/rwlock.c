@@ -47,11 +47,11 @@ int redlock_rwlock_free(redlock_rwlock *rwlock) {
 /* -- Calls that wait -- */
 
 int redlock_rwlock_rdlock(redlock_rwlock *rwlock, int64_t timeout_ms) {
-    return rl_mutex_lock(inner(rwlock), REDLOCK_SHARED, timeout_ms);
+    return rl_mutex_lock(inner(rwlock), REDLOCK_SHARED, timeout_ms, false);
 }
 
 int redlock_rwlock_wrlock(redlock_rwlock *rwlock, int64_t timeout_ms) {
-    return rl_mutex_lock(inner(rwlock), REDLOCK_EXCLUSIVE, timeout_ms);
+    return rl_mutex_lock(inner(rwlock), REDLOCK_EXCLUSIVE, timeout_ms, false);
 }
 
 int redlock_rwlock_try_rdlock(redlock_rwlock *rwlock) {

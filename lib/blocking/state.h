@@ -182,8 +182,7 @@ struct rl_hold {
     struct rl_grant grant; /* by the gate */
 };
 
-/* A mutex, a read/write lock (rwlock.c) or a holder of permits (semaphore.c). Behind it: the
- * resources, then their bytes, then the holder's name. */
+/* A mutex, a read/write lock (rwlock.c) or a holder of permits (semaphore.c). */
 struct redlock_mutex {
     redlock_blocking *blocking;
     struct rl_mutex_options options;
@@ -196,7 +195,6 @@ struct redlock_mutex {
     redlock_mutex *next;
     redlock_mutex *previous;
     const struct rl_hold *lost; /* while on_lost runs for it */
-    redlock_lock_options target;
 };
 
 /* Which thread runs the loop. */

@@ -2,6 +2,7 @@
 #include "client/recipe.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "client/options.h"
 #include "lock/life.h"
@@ -101,6 +102,24 @@ void rl_recipe_drop(redlock_lock *lock) {
 
 bool rl_recipe_is_freed(const redlock_lock *lock) {
     return lock->is_freed;
+}
+
+int rl_recipe_another(const redlock_lock *lock, enum redlock_mode mode, redlock_lock **out) {
+    const struct rl_target *target = &lock->target;
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_bytes names[REDLOCK_RESOURCES_MAX];
+    char holder[REDLOCK_HOLDER_MAX + 1] = "";
+    for (uint32_t i = 0; i < target->n; i++) {
+        names[i] = (redlock_bytes){target->resources[i].data, target->resources[i].length};
+    }
+    memcpy(holder, target->holder, target->holder_length);
+    options.resources = names;
+    options.n_resources = target->n;
+    options.holder = target->holder_length > 0 ? holder : NULL;
+    options.mode = mode;
+    options.permits = target->permits;
+    options.take = target->take;
+    return redlock_lock_new_with(lock->client, &options, out, NULL, 0);
 }
 
 int rl_recipe_check_acquire(redlock_lock *lock, const redlock_acquire_options *options) {

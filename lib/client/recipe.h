@@ -49,6 +49,9 @@ void rl_recipe_keep(redlock_lock *lock);
 void rl_recipe_drop(redlock_lock *lock);
 bool rl_recipe_is_freed(const redlock_lock *lock);
 
+/* Makes a lock of the same resources, holder and permits in either mode. */
+int rl_recipe_another(const redlock_lock *lock, enum redlock_mode mode, redlock_lock **out);
+
 /* Checks options as redlock_acquire() would: 0, or INVALID and a message of the lock. */
 int rl_recipe_check_acquire(redlock_lock *lock, const redlock_acquire_options *options);
 
