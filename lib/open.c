@@ -25,7 +25,7 @@ int redlock_client_open(redlock_client **out, struct uv_loop_s *loop,
         return status;
     }
     if (loop == NULL) {
-        return rl_error_set(o.error, o.error_size, REDLOCK_ERR_INVALID, "loop is NULL");
+        return rl_error_invalid(&o, "loop is NULL");
     }
     struct rl_world *world = rl_uv_world_new(loop, o.allocator);
     if (world == NULL) {

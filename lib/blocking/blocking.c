@@ -149,8 +149,7 @@ int redlock_blocking_open(redlock_blocking **out, const redlock_client_options *
     }
     const redlock_allocator *user = options->allocator;
     if (user != NULL && (user->malloc == NULL || user->free == NULL)) {
-        return rl_error_set(options->error, options->error_size, REDLOCK_ERR_INVALID, "%s",
-                            "allocator: malloc and free must both be set");
+        return rl_error_invalid(options, "%s", "allocator: malloc and free must both be set");
     }
     redlock_allocator memory;
     rl_memory_init(&memory, user);

@@ -46,7 +46,7 @@ static const struct rl_url *any_url(const redlock_client *client) {
 /* A node of the set that the client does not know yet, with the credentials of another. */
 static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
     const struct rl_url *like = any_url(client);
-    if (i == client->capacity) {
+    if (i == RL_NODES_MAX) {
         return false;
     }
     url->has_password = like->has_password;

@@ -9,8 +9,6 @@
 #ifndef RL_CLIENT_ADOPT_H
 #define RL_CLIENT_ADOPT_H
 
-#include <stdint.h>
-
 #include "client/state.h"
 
 /* To be called at the beginning of each turn: adopts what was read. */

@@ -256,8 +256,7 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
     client->resources.seed = client->random;
     client->n_nodes = (uint32_t)o->n_nodes;
     assert(client->n_nodes >= 1 && client->n_nodes <= RL_NODES_MAX); /* masks have room */
-    client->capacity = RL_NODES_MAX;
-    uint32_t capacity = client->capacity + RL_CLIENT_DEADLINES;
+    const uint32_t capacity = RL_NODES_MAX + RL_CLIENT_DEADLINES;
     struct rl_deadline **items = rl_alloc(&client->memory, capacity, sizeof(struct rl_deadline *));
     if (items != NULL) {
         rl_deadlines_reserve(&client->deadlines, items, capacity);

@@ -38,8 +38,8 @@ static bool reserve(redlock_client *client, struct rl_deadlines *heap, uint32_t 
 }
 
 bool rl_reserve_deadline(redlock_client *client) {
-    uint32_t needed = client->user_count + client->resources.wait_count + 1 + client->capacity +
-                      RL_CLIENT_DEADLINES;
+    uint32_t needed =
+        client->user_count + client->resources.wait_count + 1 + RL_NODES_MAX + RL_CLIENT_DEADLINES;
     return reserve(client, &client->deadlines, needed) &&
            reserve(client, &client->ends, client->lock_count + 1);
 }

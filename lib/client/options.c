@@ -1,7 +1,6 @@
 /* See options.h. */
 #include "client/options.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,8 +52,7 @@ int rl_options_client(redlock_client_options *full, const redlock_client_options
     rl_error_set(full->error, full->error_size, 0, "%s", "");
     if (full->allocator != NULL &&
         (full->allocator->malloc == NULL || full->allocator->free == NULL)) {
-        return rl_error_set(full->error, full->error_size, REDLOCK_ERR_INVALID,
-                            "allocator: malloc and free must both be set");
+        return rl_error_invalid(full, "allocator: malloc and free must both be set");
     }
     return 0;
 }
@@ -74,18 +72,17 @@ static int check_ranges(const redlock_client_options *o) {
     };
     const struct range *bad = outside(ranges, sizeof ranges / sizeof ranges[0]);
     if (bad != NULL) {
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID, OUTSIDE, bad->name,
-                            (long long)bad->value, (long long)bad->least, (long long)bad->most,
-                            ends[bad->kind]);
+        return rl_error_invalid(o, OUTSIDE, bad->name, (long long)bad->value, (long long)bad->least,
+                                (long long)bad->most, ends[bad->kind]);
     }
     if (o->reconnect_min_ms > o->reconnect_max_ms) {
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "reconnect_min_ms is %lld, above reconnect_max_ms, which is %lld",
-                            (long long)o->reconnect_min_ms, (long long)o->reconnect_max_ms);
+        return rl_error_invalid(o,
+                                "reconnect_min_ms is %lld, above reconnect_max_ms, which is %lld",
+                                (long long)o->reconnect_min_ms, (long long)o->reconnect_max_ms);
     }
     if (!(o->drift_ratio >= 0 && o->drift_ratio < 1)) { /* also refuses NaN */
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "drift_ratio is %g: it must be 0 or more and below 1", o->drift_ratio);
+        return rl_error_invalid(o, "drift_ratio is %g: it must be 0 or more and below 1",
+                                o->drift_ratio);
     }
     return 0;
 }
@@ -94,13 +91,13 @@ static int check_name(const redlock_client_options *o) {
     const char *name = o->client_name;
     const size_t length = name != NULL ? strlen(name) : 1;
     if (length < 1 || length > 64) {
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "client_name has %zu characters: 1 to 64, or NULL for none", length);
+        return rl_error_invalid(o, "client_name has %zu characters: 1 to 64, or NULL for none",
+                                length);
     }
     for (const char *at = name; at != NULL && *at != '\0'; at++) {
         if (*at < '!' || *at > '~') {
-            return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                                "client_name has a space or a character that is not printable");
+            return rl_error_invalid(o,
+                                    "client_name has a space or a character that is not printable");
         }
     }
     return 0;
@@ -110,24 +107,25 @@ static int check_config_id(const redlock_client_options *o) {
     const char *id = o->config_id;
     if (id != NULL &&
         (strlen(id) != RL_CONFIG_ID_LEN || strspn(id, "0123456789abcdef") != RL_CONFIG_ID_LEN)) {
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "config_id is \"%.40s\": it must be %d hex digits, as \"redlock set "
-                            "show\" prints them, or NULL",
-                            id, RL_CONFIG_ID_LEN);
+        return rl_error_invalid(
+            o,
+            "config_id is \"%.40s\": it must be %d hex digits, as \"redlock set "
+            "show\" prints them, or NULL",
+            id, RL_CONFIG_ID_LEN);
     }
     return 0;
 }
 
 static int check_nodes(const redlock_client_options *o) {
     if (o->nodes == NULL || o->n_nodes == 0) {
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "no nodes are given: nodes and n_nodes need at least one URL");
+        return rl_error_invalid(o, "no nodes are given: nodes and n_nodes need at least one URL");
     }
     if (o->n_nodes > REDLOCK_NAMED_MAX) {
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "%zu nodes are given: the maximum is %d; a client finds the nodes of "
-                            "other sets by itself",
-                            o->n_nodes, REDLOCK_NAMED_MAX);
+        return rl_error_invalid(
+            o,
+            "%zu nodes are given: the maximum is %d; a client finds the nodes of "
+            "other sets by itself",
+            o->n_nodes, REDLOCK_NAMED_MAX);
     }
     return 0;
 }
@@ -136,13 +134,11 @@ static int check_choices(const redlock_client_options *o) {
     const int guard = (int)o->guard;
     if (guard != REDLOCK_GUARD_OFF && guard != REDLOCK_GUARD_OBSERVED &&
         guard != REDLOCK_GUARD_STRICT) {
-        return rl_error_set(
-            o->error, o->error_size, REDLOCK_ERR_INVALID,
-            "guard is %d: it must be one of REDLOCK_GUARD_STRICT, _OBSERVED and _OFF", guard);
+        return rl_error_invalid(
+            o, "guard is %d: it must be one of REDLOCK_GUARD_STRICT, _OBSERVED and _OFF", guard);
     }
     if (o->metrics_label != NULL && !o->metrics) {
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "metrics_label is set, and metrics is 0: set metrics to 1, too");
+        return rl_error_invalid(o, "metrics_label is set, and metrics is 0: set metrics to 1, too");
     }
     return 0;
 }

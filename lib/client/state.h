@@ -138,7 +138,6 @@ struct redlock_client {
     struct rl_membership membership;
     struct rl_client_tls *tls;
     uint32_t n_nodes;                 /* in use */
-    uint32_t capacity;                /* so many at most */
     rl_mask up;                       /* nodes that can be sent to, as a mask */
     rl_mask voters;                   /* of these, the ones that may be asked to grant */
     bool has_duplicates;              /* or had */

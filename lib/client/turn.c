@@ -36,6 +36,7 @@
 #include "nodes/notification.h"
 #include "nodes/sets.h"
 #include "query/query.h"
+#include "query/query_result.h"
 #include "wait/line_call.h"
 #include "wait/line_event.h"
 
@@ -133,13 +134,10 @@ static bool run_queries(redlock_client *client) {
     const bool any = client->answered.first != NULL;
     const struct rl_queued *last = client->answered.last;
     for (bool more = any; more;) {
-        redlock_query_cb callback;
-        void *data;
-        int status;
         more = client->answered.first != last;
         deliver_losses(client);
-        redlock_query *query = rl_query_take(client, &callback, &status, &data);
-        callback(query, status, data);
+        redlock_query *query = rl_query_take(client);
+        query->callback(query, query->status, query->data);
         rl_query_told(query);
     }
     return any;

@@ -337,8 +337,8 @@ uint32_t rl_lock_nodes(const struct rl_lock *lock) {
 
 uint32_t rl_renumber(uint32_t nodes, const uint8_t to[RL_SEATS_MAX]) {
     uint32_t now = 0;
-    for (uint32_t i = 0; nodes >> i != 0; i++) {
-        now |= nodes & rl_seat(i) && to[i] < RL_SEATS_MAX ? rl_seat(to[i]) : 0;
+    RL_EACH_BIT(i, nodes) {
+        now |= to[i] < RL_SEATS_MAX ? rl_seat(to[i]) : 0;
     }
     return now;
 }
@@ -358,11 +358,9 @@ void rl_lock_renumber(struct rl_lock *lock, const uint8_t to[RL_SEATS_MAX]) {
                                &lock->absent,
                                &lock->planted,
                                &lock->may_hold};
-    for (uint32_t i = 0; before >> i != 0; i++) {
-        assert(!(before & rl_seat(i)) || to[i] < RL_SEATS_MAX);
-        if (before & rl_seat(i)) {
-            ballots[to[i]] = round->ballots[i];
-        }
+    RL_EACH_BIT(i, before) {
+        assert(to[i] < RL_SEATS_MAX);
+        ballots[to[i]] = round->ballots[i];
     }
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
         *masks[i] = rl_renumber(*masks[i], to);

@@ -126,10 +126,8 @@ bool rl_round_awaits(const struct rl_round *round) {
 
 void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns) {
     const uint32_t pending = rl_round_pending(round);
-    for (uint32_t i = 0; pending >> i != 0; i++) {
-        if (pending & rl_seat(i)) {
-            round_record(round, i, RL_VOTE_FAILED, reason, now_ns);
-        }
+    RL_EACH_BIT(i, pending) {
+        round_record(round, i, RL_VOTE_FAILED, reason, now_ns);
     }
     round_decide(round);
     assert(round->decision != RL_OPEN);
@@ -139,11 +137,9 @@ void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns) {
 void rl_round_excuse(struct rl_round *round, uint32_t nodes, int16_t reason) {
     assert(round->kind != RL_ROUND_RELEASE); /* there a refusal is a yes */
     nodes &= round->refused;
-    for (uint32_t i = 0; nodes >> i != 0; i++) {
-        if (nodes & rl_seat(i)) {
-            round->ballots[i].vote = RL_VOTE_FAILED;
-            round->ballots[i].reason = reason;
-        }
+    RL_EACH_BIT(i, nodes) {
+        round->ballots[i].vote = RL_VOTE_FAILED;
+        round->ballots[i].reason = reason;
     }
     round->refused &= ~nodes;
     round->failed |= nodes;

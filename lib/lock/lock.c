@@ -196,9 +196,14 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
     return 0;
 }
 
-static bool is_token(const char *token) {
-    return token != NULL && strlen(token) == RL_TOKEN_LEN &&
-           strspn(token, "0123456789abcdef") == RL_TOKEN_LEN;
+static int check_token(redlock_lock *lock, const char *token) {
+    static_assert(REDLOCK_TOKEN_LENGTH == 40, "the message says so");
+    if (token == NULL || strlen(token) != RL_TOKEN_LEN ||
+        strspn(token, "0123456789abcdef") != RL_TOKEN_LEN) {
+        return refuse(lock, REDLOCK_ERR_INVALID,
+                      "the token must be 40 hex digits, as redlock_lock_token() gives it");
+    }
+    return 0;
 }
 
 /* A semaphore's token means nothing without its slots. */
@@ -210,31 +215,20 @@ static int check_slots(redlock_lock *lock) {
     return 0;
 }
 
-static int refuse_token(redlock_lock *lock) {
-    static_assert(REDLOCK_TOKEN_LENGTH == 40, "the message says so");
-    return refuse(lock, REDLOCK_ERR_INVALID,
-                  "the token must be 40 hex digits, as redlock_lock_token() gives it");
-}
-
 int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_options *options,
                   redlock_lock_cb on_done, void *data) {
     redlock_acquire_options full;
     char invalid[REDLOCK_MESSAGE_MAX];
     struct rl_event event = {.type = RL_EV_ADOPT};
     int status = enter(lock, __func__);
-    if (status != 0) {
-        return status;
-    }
-    status = check_free(lock);
+    status = status == 0 ? check_free(lock) : status;
     if (status == 0 && rl_waiting_is_busy(lock)) {
         status = refuse(lock, REDLOCK_ERR_BUSY,
                         "in use: another lock of this client holds it or is acquiring it");
     }
+    status = status == 0 ? check_token(lock, token) : status;
     if (status != 0) {
         return status;
-    }
-    if (!is_token(token)) {
-        return refuse_token(lock);
     }
     if (rl_options_acquire(lock, options, &event.u.adopt.acquire, &full, invalid) != 0) {
         return refuse_invalid(lock, invalid);
@@ -409,17 +403,9 @@ int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb
                           void *data) {
     struct rl_event event = {.type = RL_EV_RELEASE};
     int status = enter(lock, __func__);
-    if (status != 0) {
-        return status;
-    }
-    status = check_free(lock);
-    if (status != 0) {
-        return status;
-    }
-    if (!is_token(token)) {
-        return refuse_token(lock);
-    }
-    status = check_slots(lock);
+    status = status == 0 ? check_free(lock) : status;
+    status = status == 0 ? check_token(lock, token) : status;
+    status = status == 0 ? check_slots(lock) : status;
     if (status != 0) {
         return status;
     }

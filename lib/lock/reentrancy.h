@@ -16,9 +16,6 @@
 #ifndef RL_LOCK_REENTRANCY_H
 #define RL_LOCK_REENTRANCY_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "client/state.h"
 
 /* The primary of this owner's hold of these resources, or NULL. *why: 0, or why the owner's hold

@@ -122,8 +122,8 @@ bool rl_mode_may_disown(const redlock_lock *lock) {
 static uint32_t unsure_nodes(const redlock_lock *lock, const struct rl_event *event) {
     const uint32_t unsure = rl_mode_nodes(lock);
     uint32_t nodes = unsure;
-    for (uint32_t i = 0; event->duplicates != NULL && unsure >> i != 0; i++) {
-        nodes |= unsure >> i & 1 ? event->duplicates[i] : 0;
+    RL_EACH_BIT(i, event->duplicates != NULL ? unsure : 0) {
+        nodes |= event->duplicates[i];
     }
     return nodes;
 }

@@ -31,9 +31,6 @@
 #ifndef RL_MODE_MODE_H
 #define RL_MODE_MODE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "client/state.h"
 
 #define RL_MODE_INTENT_MS 5000u /* how long a refused writer keeps new readers off */

@@ -41,10 +41,6 @@
 #ifndef RL_MODE_PERMIT_H
 #define RL_MODE_PERMIT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "client/state.h"
 
 struct rl_mode_rules;

@@ -256,7 +256,7 @@ uint32_t rl_place_at(const redlock_client *client, size_t index) {
 bool rl_place_init(redlock_client *client, uint32_t i, const struct rl_url *url,
                    const struct rl_node_events *events) {
     struct rl_client_node *place = client->nodes[i];
-    assert(i < client->capacity);
+    assert(i < RL_NODES_MAX);
     if (place == NULL) {
         place = client->nodes[i] = rl_alloc(&client->memory, 1, sizeof *place);
     }

@@ -24,9 +24,6 @@
 #ifndef RL_NODES_ELIGIBILITY_H
 #define RL_NODES_ELIGIBILITY_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "client/state.h"
 
 /* 0, or why the node must not be up. */

@@ -28,10 +28,6 @@
 #ifndef RL_NODES_LISTENING_H
 #define RL_NODES_LISTENING_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "client/state.h"
 
 #define RL_LISTENING_LINGER_NS (UINT64_C(5) * 1000000000)

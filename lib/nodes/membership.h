@@ -23,10 +23,6 @@
 #ifndef RL_NODES_MEMBERSHIP_H
 #define RL_NODES_MEMBERSHIP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "client/state.h"
 
 /* In each handshake with a node. config: valid within the call; NULL: it has none. Returns 0, or

@@ -30,9 +30,6 @@
 #ifndef RL_NODES_NOTIFICATION_H
 #define RL_NODES_NOTIFICATION_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "client/state.h"
 
 #define RL_SUBSCRIPTIONS_MAX 4096

@@ -2,7 +2,6 @@
 #include "nodes/seats.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "redlock/status.h"

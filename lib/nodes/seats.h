@@ -14,9 +14,6 @@
 #ifndef RL_NODES_SEATS_H
 #define RL_NODES_SEATS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "client/state.h"
 
 uint32_t rl_seats_count_of(const redlock_lock *lock);

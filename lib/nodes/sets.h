@@ -22,10 +22,6 @@
 #ifndef RL_NODES_SETS_H
 #define RL_NODES_SETS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "client/state.h"
 
 /* -- The configuration -- */

@@ -38,13 +38,11 @@ int rl_client_tls_check(const redlock_client_options *o) {
     const char *empty = empty_option(o);
     assert(o->error != NULL || o->error_size == 0);
     if (empty != NULL) {
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "%s is empty (an unset variable?): leave it NULL", empty);
+        return rl_error_invalid(o, "%s is empty (an unset variable?): leave it NULL", empty);
     }
     if (o->tls_insecure_skip_verify != 0 && o->tls_insecure_skip_verify != 1) {
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "tls_insecure_skip_verify is %d: it must be 0 or 1",
-                            o->tls_insecure_skip_verify);
+        return rl_error_invalid(o, "tls_insecure_skip_verify is %d: it must be 0 or 1",
+                                o->tls_insecure_skip_verify);
     }
     return 0;
 }
@@ -53,10 +51,10 @@ int rl_client_tls_check_use(const redlock_client_options *o, bool has_tls) {
     const char *option = some_option(o);
     assert(o->error != NULL || o->error_size == 0);
     if (option != NULL && !has_tls) { /* its user believes the connections to be safe */
-        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_INVALID,
-                            "%s is set, but no node has TLS: write rediss:// in their URLs, or "
-                            "leave it out",
-                            option);
+        return rl_error_invalid(o,
+                                "%s is set, but no node has TLS: write rediss:// in their URLs, or "
+                                "leave it out",
+                                option);
     }
     return 0;
 }

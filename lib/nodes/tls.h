@@ -4,9 +4,6 @@
 #ifndef RL_NODES_TLS_H
 #define RL_NODES_TLS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "client/state.h"
 #include "redis/url.h"
 #include "redlock/redlock.h"

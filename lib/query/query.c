@@ -76,16 +76,12 @@ static void query_count(redlock_query *query) {
     query_finish(query, rl_sides_quorum(&query->sides, answered) ? 0 : REDLOCK_ERR_NO_QUORUM);
 }
 
-redlock_query *rl_query_take(redlock_client *client, redlock_query_cb *callback, int *status,
-                             void **data) {
+redlock_query *rl_query_take(redlock_client *client) {
     struct rl_queued *item = rl_queue_take(&client->answered);
     redlock_query *query = RL_CONTAINER_OR_NULL(item, redlock_query, queued);
     if (query != NULL) {
         assert(query->is_finished && !query->is_told);
         query->told_ns = rl_client_now_ns(client);
-        *callback = query->callback;
-        *status = query->status;
-        *data = query->data;
     }
     return query;
 }

@@ -32,13 +32,10 @@
 #ifndef RL_QUERY_H
 #define RL_QUERY_H
 
-#include <stdbool.h>
-
 #include "client/state.h"
 
-/* For the turn: takes the first finished query, with its callback; NULL: there is none. */
-redlock_query *rl_query_take(redlock_client *client, redlock_query_cb *callback, int *status,
-                             void **data);
+/* For the turn: takes the first finished query; NULL: there is none. */
+redlock_query *rl_query_take(redlock_client *client);
 /* The callback was called; the query may be freed by this. */
 void rl_query_told(redlock_query *query);
 

@@ -12,9 +12,6 @@
 #ifndef RL_QUERY_QUERY_RESULT_H
 #define RL_QUERY_QUERY_RESULT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "client/state.h"
 #include "redis/reply.h"
 #include "redlock/token.h"

@@ -37,10 +37,6 @@
 #ifndef RL_WAIT_LINE_H
 #define RL_WAIT_LINE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "client/state.h"
 
 /* Whether an acquire that no other lock of this client blocks must still not ask for votes at once:

@@ -15,10 +15,6 @@
 #ifndef RL_WAIT_LINE_CALL_H
 #define RL_WAIT_LINE_CALL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/sha1.h"
 #include "client/state.h"
 

@@ -14,8 +14,6 @@
 #ifndef RL_WAIT_WAITING_H
 #define RL_WAIT_WAITING_H
 
-#include <stdbool.h>
-
 #include "client/state.h"
 
 /* Whether a lock of ours that wants one of this lock's resources waits in the line of another

@@ -22,14 +22,13 @@ const uint64_t rl_metrics_bounds_us[RL_METRICS_BOUNDS] = {
 
 bool rl_metrics_init(redlock_client *client, const redlock_client_options *o) {
     const size_t n_labels = o->metrics_label != NULL ? REDLOCK_METRICS_LABELS_MAX : 1;
-    const size_t n_nodes = client->capacity;
     assert(client->metrics == NULL);
     if (!o->metrics) {
         return true;
     }
     struct rl_metrics *metrics = rl_alloc(&client->memory, 1,
                                           sizeof *metrics + n_labels * sizeof metrics->labels[0] +
-                                              n_nodes * sizeof *metrics->latency);
+                                              RL_NODES_MAX * sizeof *metrics->latency);
     if (metrics == NULL) {
         return false;
     }
