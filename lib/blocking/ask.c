@@ -23,8 +23,8 @@ void rl_blocking_unref(redlock_blocking *blocking) {
         return;
     }
     assert(blocking->is_down);
-    assert(blocking->first == NULL && blocking->first_answer == NULL);
-    assert(blocking->mutexes == NULL); /* each has a reference until it is freed */
+    assert(blocking->asks.first == NULL && blocking->answers.first == NULL);
+    assert(blocking->mutexes.first == NULL); /* each has a reference until it is freed */
     redlock_allocator memory = blocking->memory;
     int cancel_state; /* closing a descriptor is a cancellation point */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
@@ -52,15 +52,8 @@ enum next { REST, WAKE, CALL, DRIVE };
 static enum next put(redlock_blocking *blocking, struct rl_ask *ask, bool can_drive) {
     bool was_asleep = blocking->is_asleep;
     assert(!blocking->is_down); /* no thread would take it */
-    assert((blocking->first == NULL) == (blocking->last == NULL));
     ask->blocking = blocking;
-    ask->next = NULL;
-    if (blocking->last != NULL) {
-        blocking->last->next = ask;
-    } else {
-        blocking->first = ask;
-    }
-    blocking->last = ask;
+    rl_queue_add(&blocking->asks, &ask->queued);
     blocking->sent++;
     blocking->is_asleep = false; /* other callers need not wake it, too */
     if (blocking->wheel == RL_WHEEL_FREE) {

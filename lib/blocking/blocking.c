@@ -70,7 +70,7 @@ static void end(void *owner) {
     rl_gate_close(blocking);
     assert(blocking->is_open); /* or the opener would wait for ever */
     assert(!blocking->is_down);
-    assert(blocking->mutexes == NULL); /* rl_hold_drop_all() */
+    assert(blocking->mutexes.first == NULL); /* rl_hold_drop_all() */
     blocking->is_down = true;
     pthread_cond_broadcast(&blocking->changed);
     rl_gate_open(blocking);
@@ -195,8 +195,7 @@ static void close_cb(redlock_client *client, int status, void *data) {
 /* No caller waits for this ask: the closer joins the thread. */
 static void run_close(struct rl_ask *ask) {
     redlock_blocking *blocking = ask->blocking;
-    assert(blocking->first == NULL); /* it is the last of the list that was taken */
-    assert(ask->next == NULL);
+    assert(blocking->asks.first == NULL); /* it is the last of the list that was taken */
     rl_hold_end_all(blocking);
     int status = redlock_client_close(blocking->client, close_cb, blocking);
     assert(status == 0);
@@ -217,7 +216,7 @@ int redlock_blocking_close(redlock_blocking *blocking) {
     status = rl_ask_send_last(blocking, &ask);
     if (status == 0) {
         rl_loop_thread_join(blocking->thread);
-        assert(blocking->is_down && blocking->first == NULL);
+        assert(blocking->is_down && blocking->asks.first == NULL);
         rl_blocking_unref(blocking);
     }
     pthread_setcancelstate(cancel_state, NULL);

@@ -156,30 +156,22 @@ void rl_ask_answer(struct rl_ask *ask, int status) {
     assert(status <= 0);
     ask->status = status;
     ask->is_done = true;
-    ask->next = NULL;
     blocking->answered++;
-    if (blocking->last_answer != NULL) {
-        blocking->last_answer->next = ask;
-    } else {
-        blocking->first_answer = ask;
-    }
-    blocking->last_answer = ask;
+    rl_queue_add(&blocking->answers, &ask->queued);
     if (!blocking->keeps_answers) {
         rl_ask_tell(blocking);
     }
 }
 
 void rl_ask_tell(redlock_blocking *blocking) {
-    struct rl_ask *ask = blocking->first_answer;
+    struct rl_queued *item;
     assert(rl_wheel_is_mine(blocking));
-    blocking->first_answer = blocking->last_answer = NULL;
-    while (ask != NULL) {
-        struct rl_ask *next = ask->next;
+    while ((item = rl_queue_take(&blocking->answers)) != NULL) {
+        struct rl_ask *ask = RL_CONTAINER(item, struct rl_ask, queued);
         assert(ask->blocking == blocking && ask->is_done);
         int error = sem_post(&ask->answered); /* it belongs to the caller again */
         assert(error == 0);
         (void)error;
-        ask = next;
     }
 }
 
@@ -187,39 +179,39 @@ void rl_ask_tell(redlock_blocking *blocking) {
 static void tell_all(redlock_blocking *blocking) {
     blocking->keeps_answers = false;
     rl_ask_tell(blocking);
-    assert(blocking->first_answer == NULL);
+    assert(blocking->answers.first == NULL);
 }
 
 /* With the gate closed: takes the list, or nothing if only the loop thread may run it: an ask that
  * closes the client, or one that may lock a mutex with on_lost, which another caller has just
  * made. */
-static struct rl_ask *take_list(redlock_blocking *blocking) {
-    struct rl_ask *ask = blocking->first;
+static struct rl_queue take_list(redlock_blocking *blocking) {
+    struct rl_queue asks = blocking->asks;
     bool is_for_thread = blocking->is_closing || blocking->listeners > 0;
     if (is_for_thread && !rl_loop_thread_is_self(blocking->thread)) {
         assert(blocking->wheel == RL_WHEEL_CALLER);
         blocking->leaves = true;
-        return NULL;
+        return (struct rl_queue){.first = NULL};
     }
-    blocking->first = blocking->last = NULL;
-    return ask;
+    blocking->asks.first = NULL;
+    return asks;
 }
 
 /* Takes the list, and runs its asks. */
 static void run_all(redlock_blocking *blocking, bool is_asleep) {
     assert(rl_wheel_is_mine(blocking));
     rl_gate_close(blocking);
-    struct rl_ask *ask = take_list(blocking);
+    struct rl_queue asks = take_list(blocking); /* no other thread changes it */
+    struct rl_queued *item;
     blocking->is_asleep = is_asleep;
     if (is_asleep) {
         consider_callers(blocking);
     }
     rl_gate_open(blocking);
-    while (ask != NULL) {
-        struct rl_ask *next = ask->next; /* no thread changes the list that was taken */
+    while ((item = rl_queue_take(&asks)) != NULL) {
+        struct rl_ask *ask = RL_CONTAINER(item, struct rl_ask, queued);
         assert(ask->blocking == blocking && !ask->is_done);
         ask->run(ask);
-        ask = next;
     }
 }
 

@@ -47,7 +47,7 @@ static struct rl_hold *hold_of(const redlock_mutex *mutex, uint64_t owner) {
 
 /* Publishes an extension, or a shortening, in all mutexes that share the hold. */
 static void publish_shared(const redlock_blocking *blocking, uint64_t owner) {
-    for (const redlock_mutex *mutex = blocking->mutexes; mutex != NULL; mutex = mutex->next) {
+    RL_EACH(const redlock_mutex, mutex, &blocking->mutexes, link) {
         struct rl_hold *hold = hold_of(mutex, owner);
         if (hold != NULL && hold->depth > 0 && !hold->is_lost) {
             publish(hold);
@@ -416,7 +416,7 @@ void rl_hold_upgrade(struct rl_ask *ask) {
 
 void rl_hold_end_all(redlock_blocking *blocking) {
     assert(blocking->is_closing);
-    for (redlock_mutex *mutex = blocking->mutexes; mutex != NULL; mutex = mutex->next) {
+    RL_EACH(const redlock_mutex, mutex, &blocking->mutexes, link) {
         for (struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
             if (hold->depth > 0) {
                 rl_valid_withdraw(hold);

@@ -102,11 +102,7 @@ static redlock_mutex *make_mutex(redlock_blocking *blocking, redlock_lock *lock,
         return NULL;
     }
     assert(mutex->holds == hold && hold->next == NULL);
-    mutex->next = blocking->mutexes;
-    if (mutex->next != NULL) {
-        mutex->next->previous = mutex;
-    }
-    blocking->mutexes = mutex;
+    rl_list_add(&blocking->mutexes, &mutex->link);
     blocking->listeners += mutex->options.has_on_lost;
     rl_blocking_ref(blocking);
     return mutex;
@@ -175,25 +171,10 @@ static int may_free(const redlock_mutex *mutex, uint64_t owner) {
     return 0;
 }
 
-static void unlink_mutex(redlock_mutex *mutex) {
-    redlock_blocking *blocking = mutex->blocking;
-    if (mutex->previous != NULL) {
-        assert(mutex->previous->next == mutex);
-        mutex->previous->next = mutex->next;
-    } else {
-        assert(blocking->mutexes == mutex);
-        blocking->mutexes = mutex->next;
-    }
-    if (mutex->next != NULL) {
-        assert(mutex->next->previous == mutex);
-        mutex->next->previous = mutex->previous;
-    }
-}
-
 void rl_hold_free(struct rl_ask *ask) {
     int status = may_free(ask->mutex, ask->owner);
     if (status == 0) {
-        unlink_mutex(ask->mutex);
+        rl_list_remove(&ask->mutex->link);
         ask->blocking->listeners -= ask->mutex->options.has_on_lost;
         free_locks(ask->mutex);
         rl_ask_answer(ask, 0);
@@ -205,9 +186,10 @@ void rl_hold_free(struct rl_ask *ask) {
 
 void rl_hold_drop_all(redlock_blocking *blocking) {
     assert(blocking->is_closing);
-    while (blocking->mutexes != NULL) {
-        redlock_mutex *mutex = blocking->mutexes;
-        unlink_mutex(mutex);
+    struct rl_link *first;
+    while ((first = blocking->mutexes.first) != NULL) {
+        const redlock_mutex *mutex = RL_CONTAINER(first, redlock_mutex, link);
+        rl_list_remove(first);
         for (struct rl_hold *hold = mutex->holds; hold != NULL; hold = hold->next) {
             assert(atomic_load(&hold->valid.until_ns) == 0); /* rl_hold_end_all() */
             hold->lock = NULL;

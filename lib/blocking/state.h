@@ -6,7 +6,7 @@
  * callback of that API.
  *
  *     caller                  gate (a mutex)              thread with the wheel
- *     rl_ask_send() ------->  first .. last  ---------->  ask->run(ask)
+ *     rl_ask_send() ------->  asks           ---------->  ask->run(ask)
  *     sem_wait()  <-------------------------------------  rl_ask_answer(ask, status)
  *
  * Which thread runs the loop? The client's own thread, the loop thread; or, while callers come one
@@ -91,6 +91,7 @@
 #include <stdint.h>
 
 #include "base/fork.h"
+#include "base/list.h"
 #include "redlock/blocking.h"
 #include "redlock/rwlock.h"
 #include "redlock/semaphore_blocking.h"
@@ -141,7 +142,7 @@ struct rl_ask {
     int attempt; /* of a lock: redlock_lock_attempt_status() */
     char *text;  /* where a sentence goes, or NULL */
     size_t text_size;
-    struct rl_ask *next; /* the next one that was sent, or answered */
+    struct rl_queued queued; /* among those that were sent, or answered */
     sem_t answered;
     int status; /* the answer */
     bool is_done;
@@ -192,8 +193,7 @@ struct redlock_mutex {
     /* By the gate. */
     char message[REDLOCK_MESSAGE_MAX];
     /* By the loop thread. */
-    redlock_mutex *next;
-    redlock_mutex *previous;
+    struct rl_link link;        /* all mutexes of the client */
     const struct rl_hold *lost; /* while on_lost runs for it */
 };
 
@@ -208,10 +208,9 @@ struct redlock_blocking {
 
     pthread_mutex_t gate;
     pthread_cond_t changed; /* is_open, is_down, or wheel to RL_WHEEL_THREAD */
-    struct rl_ask *first;
-    struct rl_ask *last;
-    uint64_t sent;  /* asks, ever */
-    bool is_asleep; /* a new ask must wake the thread with the wheel */
+    struct rl_queue asks;   /* that were sent, and not taken yet */
+    uint64_t sent;          /* asks, ever */
+    bool is_asleep;         /* a new ask must wake the thread with the wheel */
     enum rl_wheel wheel;
     uint64_t stints; /* of callers that had the wheel */
     uint64_t due_ns; /* while the wheel is free: the first timer of the loop */
@@ -223,9 +222,8 @@ struct redlock_blocking {
 
     const redlock_client_options *options; /* the opener's, while it waits */
     redlock_client *client;
-    redlock_mutex *mutexes;
-    struct rl_ask *first_answer; /* answered asks whose callers are not woken yet */
-    struct rl_ask *last_answer;
+    struct rl_list mutexes;
+    struct rl_queue answers; /* answered asks whose callers are not woken yet */
     bool keeps_answers;
     uint64_t answered;   /* asks, ever */
     uint64_t considered; /* ... when callers were last counted */

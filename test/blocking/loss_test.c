@@ -297,7 +297,8 @@ static void end_busy(struct live *live, struct busy *busy, size_t n) {
 static size_t untaken(redlock_blocking *blocking) {
     size_t n = 0;
     rl_gate_close(blocking);
-    for (const struct rl_ask *ask = blocking->first; ask != NULL; ask = ask->next) {
+    for (const struct rl_queued *at = blocking->asks.first; at != NULL;) {
+        at = at != blocking->asks.last ? at->next : NULL;
         n++;
     }
     rl_gate_open(blocking);

@@ -129,7 +129,8 @@ static inline int wakes(void) {
 static inline int listed(void) {
     int n = 0;
     rl_gate_close(&client);
-    for (const struct rl_ask *ask = client.first; ask != NULL; ask = ask->next) {
+    for (const struct rl_queued *at = client.asks.first; at != NULL;) {
+        at = at != client.asks.last ? at->next : NULL;
         n++;
     }
     rl_gate_open(&client);

@@ -11,10 +11,10 @@ static void one_wakes_it_for_all(void **state) {
     assert_int_equal(n_ran, 2);
     assert_ptr_equal(ran[0], &calls[0]);
     assert_ptr_equal(ran[1], &calls[1]);
-    assert_ptr_equal(client.first_answer, &calls[0].ask); /* kept back */
-    assert_ptr_equal(client.last_answer, &calls[1].ask);
+    assert_ptr_equal(client.answers.first, &calls[0].ask.queued); /* kept back */
+    assert_ptr_equal(client.answers.last, &calls[1].ask.queued);
     rl_ask_before_wait(&client);
-    assert_null(client.first_answer);
+    assert_null(client.answers.first);
     returns(&calls[0], -10);
     returns(&calls[1], -11);
     assert_int_equal(wakes(), 1);
@@ -108,8 +108,8 @@ static void the_last_one(void **state) {
     start(&calls[0]);
     returns(&calls[0], REDLOCK_ERR_CLOSED);
     assert_int_equal(wakes(), 1);
-    assert_ptr_equal(client.first, &last);
-    assert_null(last.next);
+    assert_ptr_equal(client.asks.first, &last.queued);
+    assert_ptr_equal(client.asks.last, &last.queued);
 }
 
 int main(void) {

@@ -192,14 +192,14 @@ static void it_is_closed_while_nobody_drives(void **state) {
     assert_int_equal(rl_ask_send_last(&client, &last), 0);
     assert_int_equal(client.wheel, RL_WHEEL_THREAD);
     assert_int_equal(loop.turns, 0);
-    assert_ptr_equal(client.first, &last);
+    assert_ptr_equal(client.asks.first, &last.queued);
 }
 
 static void close_meanwhile(struct rl_ask *ask) {
     static struct rl_ask last = {.run = run};
     wait_run(ask);
     assert_int_equal(rl_ask_send_last(&client, &last), 0);
-    assert_ptr_equal(client.first, &last);
+    assert_ptr_equal(client.asks.first, &last.queued);
 }
 
 /* What closes is run by the loop thread alone. */
@@ -210,7 +210,7 @@ static void it_is_closed_while_one_drives(void **state) {
     assert_int_equal(rl_ask_send(&client, &ask), 0);
     assert_int_equal(n_ran, 0);
     assert_int_equal(client.wheel, RL_WHEEL_THREAD);
-    assert_non_null(client.first);
+    assert_non_null(client.asks.first);
     assert_int_equal(wakes(), 1); /* it does not wait then */
 }
 
