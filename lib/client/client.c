@@ -59,20 +59,6 @@ static void node_dirty(struct rl_node *node) {
     client->flushing.nodes |= rl_bit(place->index);
 }
 
-static int16_t node_judge(struct rl_node *node, const struct rl_info *info,
-                          char detail[RL_DETAIL_MAX]) {
-    return rl_eligibility_judge(place_of(node), info, detail);
-}
-
-static void node_flushed(struct rl_node *node) {
-    rl_eligibility_flushed(place_of(node));
-}
-
-static int16_t node_config(struct rl_node *node, const struct rl_config *config,
-                           char detail[RL_DETAIL_MAX]) {
-    return rl_membership_read(place_of(node), config, detail);
-}
-
 static void node_up(struct rl_node *node) {
     struct rl_client_node *place = place_of(node);
     redlock_client *client = place->client;
@@ -145,9 +131,9 @@ static void node_answer(struct rl_node *node, struct rl_request *request,
 }
 
 static const struct rl_node_events node_events = {
-    .judge = node_judge,
-    .flushed = node_flushed,
-    .config = node_config,
+    .judge = rl_eligibility_judge,
+    .flushed = rl_eligibility_flushed,
+    .config = rl_membership_read,
     .answer = node_answer,
     .again = rl_calls_again,
     .up = node_up,

@@ -44,16 +44,6 @@
 
 /* -- What is due -- */
 
-/* The first item of a heap has been stepped. If it is still the first, its time must be later now,
- * or this would spin; if not, it may be freed, and its lock with it. */
-static void check_progress(const struct rl_deadlines *heap, const struct rl_deadline *stepped,
-                           uint64_t until_ns) {
-    assert(rl_deadlines_first(heap) != stepped || stepped->at_ns > until_ns);
-    (void)heap; /* without assertions */
-    (void)stepped;
-    (void)until_ns;
-}
-
 static void deliver_loss(redlock_lock *lock) {
     struct rl_delivery loss = rl_delivery_take_loss(lock);
     if (loss.callback != NULL) {
@@ -64,7 +54,8 @@ static void deliver_loss(redlock_lock *lock) {
 
 /* Steps what is due: losses by now, the rest by until_ns. Losses go first, also those that become
  * due meanwhile: otherwise the retries of a hundred thousand locks would delay them. Returns
- * whether an on_lost ran; what became due during it is left to the next call. */
+ * whether an on_lost ran; what became due during it is left to the next call. What is stepped and
+ * still the first is due later now, or this would spin; if it is not the first, it may be freed. */
 static bool run_due(redlock_client *client, uint64_t until_ns) {
     uint64_t now_ns = rl_client_now_ns(client);
     bool told = false;
@@ -77,10 +68,10 @@ static bool run_due(redlock_client *client, uint64_t until_ns) {
             deliver_loss(lock);
         } else if (end != NULL && end->at_ns <= now_ns) {
             client->due[end->who](end, now_ns);
-            check_progress(&client->ends, end, now_ns);
+            assert(rl_deadlines_first(&client->ends) != end || end->at_ns > now_ns);
         } else if (item != NULL && item->at_ns <= until_ns) {
             client->due[item->who](item, until_ns);
-            check_progress(&client->deadlines, item, until_ns);
+            assert(rl_deadlines_first(&client->deadlines) != item || item->at_ns > until_ns);
         } else {
             return told;
         }

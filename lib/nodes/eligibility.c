@@ -88,8 +88,9 @@ static void part_duplicates(struct rl_client_node *place, uint64_t now_ns) {
     }
 }
 
-int16_t rl_eligibility_judge(struct rl_client_node *place, const struct rl_info *info,
+int16_t rl_eligibility_judge(struct rl_node *node, const struct rl_info *info,
                              char detail[RL_DETAIL_MAX]) {
+    struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
     redlock_client *client = place->client;
     struct rl_server server = server_of(info);
     assert(info->problem == NULL);
@@ -111,8 +112,8 @@ int16_t rl_eligibility_judge(struct rl_client_node *place, const struct rl_info 
     return reasons[standing].refused;
 }
 
-void rl_eligibility_flushed(struct rl_client_node *place) {
-    rl_guard_flushed(&place->guard);
+void rl_eligibility_flushed(struct rl_node *node) {
+    rl_guard_flushed(&RL_CONTAINER(node, struct rl_client_node, node)->guard);
 }
 
 /* -- Nodes come up and go down -- */

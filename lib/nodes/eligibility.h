@@ -26,12 +26,11 @@
 
 #include "client/state.h"
 
-/* 0, or why the node must not be up. */
-int16_t rl_eligibility_judge(struct rl_client_node *place, const struct rl_info *info,
+/* 0, or why the node must not be up. And: its keys were all deleted, and it is in quarantine when
+ * it is up again. As events of a node. */
+int16_t rl_eligibility_judge(struct rl_node *node, const struct rl_info *info,
                              char detail[RL_DETAIL_MAX]);
-
-/* The node's keys were all deleted: it is in quarantine when it is up again. */
-void rl_eligibility_flushed(struct rl_client_node *place);
+void rl_eligibility_flushed(struct rl_node *node);
 
 /* The node is up, or its configuration counts from now on; is down; its configuration no longer
  * counts. */

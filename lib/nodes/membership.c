@@ -85,8 +85,9 @@ static bool note_next(redlock_client *client, const struct rl_config *config) {
     return true;
 }
 
-int16_t rl_membership_read(struct rl_client_node *place, const struct rl_config *config,
+int16_t rl_membership_read(struct rl_node *node, const struct rl_config *config,
                            char detail[RL_DETAIL_MAX]) {
+    const struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
     redlock_client *client = place->client;
     struct rl_url url;
     if (config == NULL) {

@@ -27,7 +27,7 @@
 
 /* In each handshake with a node. config: valid within the call; NULL: it has none. Returns 0, or
  * why the node must not be up. */
-int16_t rl_membership_read(struct rl_client_node *place, const struct rl_config *config,
+int16_t rl_membership_read(struct rl_node *node, const struct rl_config *config,
                            char detail[RL_DETAIL_MAX]);
 
 /* Whether a connection that has read this is one whose messages count. */

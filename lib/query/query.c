@@ -339,13 +339,19 @@ static size_t count_more(const struct question *question, uint8_t n_modes, size_
     return (question->kind == RL_COMMAND_READER ? n_nodes : n_modes) * (most - 1);
 }
 
-static int query_begin(redlock_client *client, const struct question *question,
-                       redlock_bytes resource, redlock_query_cb on_done, void *data) {
+/* For the public functions, of which `function` is the name; most: max's limit. */
+static int ask(redlock_client *client, const char *function, const struct question *question,
+               size_t most, redlock_bytes resource, redlock_query_cb on_done, void *data) {
     const enum rl_command_kind kind = question->kind;
     const bool is_of_locks = question->permits == 0;
     uint8_t first_mode;
     const uint8_t n_lines = rl_mode_lines(!is_of_locks, &first_mode);
     const uint8_t n_modes = kind == RL_COMMAND_WAITER ? n_lines : 1;
+    if (client == NULL || resource.data == NULL || on_done == NULL || resource.length < 1 ||
+        resource.length > REDLOCK_RESOURCE_MAX || question->max < 1 || question->max > most) {
+        return REDLOCK_ERR_INVALID;
+    }
+    rl_own(client, function);
     if (rl_io_is_forked(&client->io)) {
         return REDLOCK_ERR_FORKED;
     }
@@ -379,17 +385,6 @@ static int query_begin(redlock_client *client, const struct question *question,
     query_ask(query);
     rl_client_wake(client);
     return 0;
-}
-
-/* For the public functions, of which `function` is the name; most: max's limit. */
-static int ask(redlock_client *client, const char *function, const struct question *question,
-               size_t most, redlock_bytes resource, redlock_query_cb on_done, void *data) {
-    if (client == NULL || resource.data == NULL || on_done == NULL || resource.length < 1 ||
-        resource.length > REDLOCK_RESOURCE_MAX || question->max < 1 || question->max > most) {
-        return REDLOCK_ERR_INVALID;
-    }
-    rl_own(client, function);
-    return query_begin(client, question, resource, on_done, data);
 }
 
 int redlock_query_holder(redlock_client *client, const void *resource, size_t length,
