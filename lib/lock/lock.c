@@ -103,7 +103,8 @@ static int check_free(redlock_lock *lock) {
     return holds ? refuse(lock, REDLOCK_ERR_ALREADY_HELD, NULL) : 0;
 }
 
-static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *full) {
+static void submit_acquire(redlock_lock *lock, const redlock_acquire_options *full,
+                           redlock_lock_cb on_done, void *data) {
     assert(!rl_queued_is_in(&lock->loss.queued)); /* it would be called for the previous hold */
     assert(lock->depth == 0 || rl_hold_owner(lock) == full->owner);
     lock->loss.callback = full->on_lost;
@@ -120,6 +121,8 @@ static void take_callbacks(redlock_lock *lock, const redlock_acquire_options *fu
     }
     lock->last.attempt = 0;
     lock->last.has_asked = false;
+    rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
+    rl_span_submitted(lock, lock->depth > 0);
 }
 
 /* Whether the lock may be acquired now, and the hold that it joins (NULL: none). why: NULL if the
@@ -175,9 +178,7 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
     if (!resumes) {
         rl_linger_recall(lock);
     }
-    take_callbacks(lock, &full);
-    rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
-    rl_span_submitted(lock, lock->depth > 0);
+    submit_acquire(lock, &full, on_done, data);
     if (primary != NULL) {
         rl_reentrancy_join(lock, primary);
     } else if (resumes) {
@@ -246,9 +247,7 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     if (!rl_hold_reserve(lock, &full)) {
         return refuse(lock, REDLOCK_ERR_NOMEM, NULL);
     }
-    take_callbacks(lock, &full);
-    rl_op_submit(lock, RL_OP_ACQUIRE, on_done, data);
-    rl_span_submitted(lock, false);
+    submit_acquire(lock, &full, on_done, data);
     lock->last.has_asked = true;
     rl_linger_reset(lock, 0);
     rl_mode_take_over(lock, true);

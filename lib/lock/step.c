@@ -385,12 +385,6 @@ void rl_step_simple(redlock_lock *lock, enum rl_event_type type) {
     rl_step_event(lock, &event);
 }
 
-void rl_step_called(redlock_lock *lock) {
-    struct rl_event event = {.type = RL_EV_TURN};
-    event.place = rl_line_take_call(lock, &event.u.pause);
-    rl_step_event(lock, &event);
-}
-
 void rl_step_changed(redlock_client *client, uint32_t max_ttl_ms) {
     struct rl_link *link = client->locks.first;
     while (link != NULL) {

@@ -36,8 +36,6 @@
 /* Steps the lock with an event whose type and union are filled in. Returns whether it was a late
  * vote. Without another reference the lock may be gone. */
 bool rl_step_event(redlock_lock *lock, struct rl_event *event);
-/* Steps a lock that has a call (enum rl_line_call): it asks the nodes, or pauses. */
-void rl_step_called(redlock_lock *lock);
 void rl_step_simple(redlock_lock *lock, enum rl_event_type type);
 
 /* Ends what the client's locks have under way: other nodes vote from now on, and no ttl may be

@@ -195,6 +195,20 @@ static const struct {
      sizeof(((struct rl_url_tls *)0)->server_name)},
 };
 
+/* Decodes what a message may show. */
+static bool decode_shown(struct rl_url_parser *p, const char *part, struct rl_span value, char *out,
+                         size_t size) {
+    if (!rl_url_decode(p, part, value, out, size)) {
+        return false;
+    }
+    for (const char *c = out; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) { /* it would garble every message */
+            return rl_url_bad(p, part, "control characters are not allowed");
+        }
+    }
+    return true;
+}
+
 static bool read_text(struct rl_url_parser *p, const char *part, struct rl_span value, char *out,
                       size_t size) {
     assert(size > 1);
@@ -205,15 +219,7 @@ static bool read_text(struct rl_url_parser *p, const char *part, struct rl_span 
     if (rl_span_length(value) == 0) {
         return rl_url_bad(p, part, "it is empty (an unset variable?); leave it out");
     }
-    if (!rl_url_decode(p, part, value, out, size)) {
-        return false;
-    }
-    for (const char *c = out; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) { /* it would garble every message */
-            return rl_url_bad(p, part, "control characters are not allowed");
-        }
-    }
-    return true;
+    return decode_shown(p, part, value, out, size);
 }
 
 static bool read_insecure(struct rl_url_parser *p, struct rl_span value, struct rl_url_tls *tls) {
@@ -334,13 +340,8 @@ static bool parse_unix(struct rl_url_parser *p, struct rl_span s) {
         return rl_url_bad(p, "path", "it is absolute, so there are three slashes: unix:///PATH");
     }
     assert(*path.begin == '/');
-    if (!rl_url_decode(p, "path", path, url->path, sizeof(url->path))) {
+    if (!decode_shown(p, "path", path, url->path, sizeof(url->path))) {
         return false;
-    }
-    for (const char *c = url->path; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) { /* it would garble every message */
-            return rl_url_bad(p, "path", "control characters are not allowed");
-        }
     }
     if (url->path[strlen(url->path) - 1] == '/') {
         return rl_url_bad(p, "path",

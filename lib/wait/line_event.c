@@ -22,6 +22,13 @@
 
 /* -- Turns -- */
 
+/* Steps a lock that has a call (enum rl_line_call): it asks the nodes, or pauses. */
+static void step_called(redlock_lock *lock) {
+    struct rl_event event = {.type = RL_EV_TURN};
+    event.place = rl_line_take_call(lock, &event.u.pause);
+    rl_step_event(lock, &event);
+}
+
 /* Steps a lock that has its turn among this client's locks. The line decides whether it may ask for
  * votes, or must wait for other clients. */
 static void step_in_turn(redlock_lock *lock) {
@@ -46,7 +53,7 @@ void rl_line_run(redlock_lock *lock) {
         RL_MARK(TURN_TAKEN_BACK); /* it has left the waitlist since */
     }
     if (is_called && is_open) {
-        rl_step_called(lock); /* before its turn, which may queue it again */
+        step_called(lock); /* before its turn, which may queue it again */
     }
     const bool has_turn = lock->waiting.has_turn;
     lock->waiting.has_turn = false;
@@ -249,7 +256,7 @@ static void hear_pass(struct rl_resource *resource, uint32_t node,
     rl_line_feed(resource, waiter, &event);
     if (waiter->queueing.call == RL_LINE_CALL_TURN && waiter->resource_count == 1) {
         waiter->queueing.lease_ms = lease_ms;
-        rl_step_called(waiter);
+        step_called(waiter);
     }
     if (waiter->core.is_leased && waiter->core.state == RL_TRYING &&
         rl_lock_has_token(&waiter->core, said->token)) {
