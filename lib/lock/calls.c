@@ -16,7 +16,10 @@
 #include "wait/line_release.h"
 #include "wait/waiting.h"
 
-/* -- Memory: allocated once, then reused -- */
+/* -- Memory: allocated once, then reused --
+ *
+ * It comes in blocks of whole fan-outs. One by one, the last memory could go to a SET and leave
+ * none for its release, and the key would stay until its ttl ends. */
 
 #define ROUNDS_AT_FIRST 4 /* the first block has room for so many fan-outs */
 
