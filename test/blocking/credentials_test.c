@@ -1,7 +1,5 @@
 /* A password is rotated while threads hold and take mutexes, by a thread that does nothing else:
  * first in the client, then on the nodes. No mutex is lost, and no call fails. */
-#include <stdio.h>
-#include <string.h>
 
 #include "blocking/crew.h"
 

@@ -1,8 +1,6 @@
 /* See crew.h. */
 #include "blocking/crew.h"
 
-#include <string.h>
-
 /* -- Threads -- */
 
 void crew_start(struct member *member, void (*run)(void *member)) {

@@ -1,5 +1,4 @@
 /* Many threads: exclusion, the order of fences, hand-over, closing and freeing under their feet. */
-#include <string.h>
 
 #include "blocking/crew.h"
 

@@ -1,7 +1,6 @@
 /* fork() of a process whose threads are in the middle of calls: the child's calls answer at once,
  * also where another thread held the gate when the process was copied; the parent does not notice;
  * the child's own client works and is excluded by the parent's lock. */
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 /* A lock that ends by itself: told on the loop thread in time, seen by is_valid in all threads, and
  * said by unlock. And time that passes while the loop thread is busy with another call. */
-#include <string.h>
 
 #include "blocking/crew.h"
 #include "blocking/gate.h"

@@ -1,5 +1,4 @@
 /* One mutex, few threads: every call, every refusal. */
-#include <string.h>
 
 #include "blocking/crew.h"
 

@@ -2,8 +2,6 @@
  * program around it: signals, cancellation. */
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "blocking/crew.h"

@@ -1,6 +1,5 @@
 /* One read/write lock, few threads: who is let in beside whom, every change of the mode, every
  * refusal, and a loss that is one reader's alone. */
-#include <string.h>
 
 #include "blocking/crew.h"
 #include "live/readers.h"

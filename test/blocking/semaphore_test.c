@@ -1,6 +1,5 @@
 /* Holders of permits in threads: k at one time, with numbers, one that waits, what an object
  * refuses, several permits at once, and a client that is closed while one waits. */
-#include <string.h>
 
 #include "blocking/crew.h"
 

@@ -1,8 +1,6 @@
 /* See cost.h. */
 #include "cost/cost.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 static double microseconds(struct timeval time) {

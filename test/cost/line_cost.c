@@ -3,7 +3,6 @@
  *
  * Bound: a hand-over is one SET and one release on each node, however many wait, and never two hold
  * at one time. Speed is printed, and is the machine's. */
-#include <stdio.h>
 
 #include "cost/cost.h"
 

@@ -3,7 +3,6 @@
  *
  * Where the heap is not counted (another C library, a sanitizer) nothing is demanded. */
 #include <malloc.h>
-#include <stdio.h>
 
 #include "cost/cost.h"
 

@@ -6,7 +6,6 @@
  *
  * A node that was stopped may run an old SET so late that nobody releases it, so each pair has
  * resources of its own. A slice with stopped nodes contains the moment of stopping. */
-#include <stdio.h>
 
 #include "cost/cost.h"
 

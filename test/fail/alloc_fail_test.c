@@ -2,13 +2,6 @@
  * story of scene.h: alone, and with all that come after it. The number of allocations is taken from
  * a run in which none fails; what a run with a failure did is judged by scene_play(), and here:
  * nothing is leaked, neither memory nor descriptors. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "fail/scene.h"
 #include "marks.h"

@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -77,7 +75,7 @@ static bool strikes(enum call call) {
     return hit;
 }
 
-static int fail(void) {
+static int refuse(void) {
     errno = call_hook.error;
     return -1;
 }
@@ -120,7 +118,7 @@ void call_hook_now_in(enum scene_where where) {
 int socket(int family, int type, int protocol) {
     bool inside = call_hook.inside;
     if (strikes(CALL_SOCKET)) {
-        return fail();
+        return refuse();
     }
     bool used_up = inside && call_hook.sockets_most >= 0;
     used_up = used_up && count_sockets() >= call_hook.sockets_most;
@@ -160,21 +158,21 @@ int close(int fd) {
 
 int connect(int fd, ADDRESS_ARG address, socklen_t size) {
     if (is_ours(fd) && strikes(CALL_CONNECT)) {
-        return fail();
+        return refuse();
     }
     return REAL(connect, "connect")(fd, ADDRESS_OF(address), size);
 }
 
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size) {
     if (is_ours(fd) && strikes(CALL_SETSOCKOPT)) {
-        return fail();
+        return refuse();
     }
     return REAL(setsockopt, "setsockopt")(fd, level, name, value, size);
 }
 
 int getsockopt(int fd, int level, int name, void *restrict value, socklen_t *restrict size) {
     if (is_ours(fd) && strikes(CALL_GETSOCKOPT)) {
-        return fail();
+        return refuse();
     }
     return REAL(getsockopt, "getsockopt")(fd, level, name, value, size);
 }
@@ -197,7 +195,7 @@ ssize_t send(int fd, const void *bytes, size_t size, int flags) {
     if (is_ours(fd)) {
         call_hook.writes += (flags & MSG_NOSIGNAL) == 0;
         if (strikes(CALL_SEND)) {
-            return fail();
+            return refuse();
         }
         size = least(size, call_hook.send_most);
     }
@@ -264,12 +262,12 @@ int madvise(void *address, size_t size, int advice) {
         errno = EINVAL;
         return -1;
     }
-    return strikes(CALL_MADVISE) ? fail() : REAL(madvise, "madvise")(address, size, advice);
+    return strikes(CALL_MADVISE) ? refuse() : REAL(madvise, "madvise")(address, size, advice);
 }
 
 ssize_t getrandom(void *bytes, size_t size, unsigned flags) {
     if (call_hook.inside && strikes(CALL_GETRANDOM)) {
-        return fail();
+        return refuse();
     }
     return REAL(getrandom, "getrandom")(bytes, size, flags);
 }
@@ -278,7 +276,7 @@ ssize_t getrandom(void *bytes, size_t size, unsigned flags) {
 
 int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event) {
     if (in_poll_init && operation == EPOLL_CTL_ADD && strikes(CALL_EPOLL_CTL)) {
-        return fail();
+        return refuse();
     }
     return REAL(epoll_ctl, "epoll_ctl")(epoll, operation, fd, event);
 }

@@ -10,9 +10,6 @@
 #ifndef FAIL_CALL_HOOK_H
 #define FAIL_CALL_HOOK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "fail/scene.h"
 
 enum call {

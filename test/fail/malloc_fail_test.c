@@ -1,12 +1,6 @@
 /* As alloc_fail_test.c, for every allocation of the process while the client works: those of the
  * library (with the default allocator), of hiredis and of libuv. malloc_hook.h lists which have to
  * be left out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "fail/malloc_hook.h"
 #include "fail/scene.h"

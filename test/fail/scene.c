@@ -3,13 +3,6 @@
  * (likewise), or does not end (patience ends, and the assertion names the place). */
 #include "fail/scene.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <poll.h>
 

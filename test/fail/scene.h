@@ -23,11 +23,8 @@
 #ifndef FAIL_SCENE_H
 #define FAIL_SCENE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "redlock/redlock.h"
+#include "testing.h"
 
 #define SCENE_NODES 5
 #define SCENE_QUORUM 3

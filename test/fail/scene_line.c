@@ -6,14 +6,6 @@
  *
  * Failure modes: C cannot stand in line at all, by what is made to fail: it tries without, or its
  * deadline ends it. Nothing is waited for longer than it takes with nothing failing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <uv.h>
 

@@ -1,11 +1,5 @@
 /* See scene_parts.h. Failure mode: an operation does not end; patience ends, and the assertion
  * names it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <poll.h>
 #include <uv.h>

@@ -9,13 +9,6 @@
  * left, or a release is dropped: what it held ends by itself, and Q's deadline may end Q before.
  * The number is not raised, or on a few nodes only: P may be granted what Q does not hold. Never do
  * both hold while P has all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <uv.h>
 

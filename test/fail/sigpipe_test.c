@@ -4,15 +4,6 @@
  * reports an error, the answer can still be read, and what it leads to (a script that the node has
  * forgotten is sent whole) must not be written. The node's loop and the client's are two, so that
  * each step happens before the next one begins. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <signal.h>
 #include <unistd.h>
@@ -20,6 +11,7 @@
 
 #include "redlock/redlock.h"
 #include "server/fake_node.h"
+#include "testing.h"
 
 #define PATIENCE_NS UINT64_C(10000000000)
 #define ANSWER_MS 20

@@ -1,16 +1,9 @@
 /* System calls and libuv's functions fail over the whole story of scene.h (faults.md, row 28): each
  * of them at its first, second, ... call, with each error that it is known for, alone and with all
  * calls after it; descriptors are used up; the kernel takes and gives one byte at a time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <netdb.h>
-#include <string.h>
 #include <uv.h>
 
 #include "fail/call_hook.h"

@@ -1,17 +1,9 @@
 /* Credentials that are set while a client lives, and servers that do not only refuse them: they
  * hang up, send unrequested replies, forget a connection, or are stopped while AUTH is out. Each
  * test holds a lock meanwhile, which must not be lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "fake/rotating.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define WRONGPASS "-WRONGPASS invalid username-password pair or user is disabled.\r\n"
 
 /* -- Servers that hang up on a refusal -- */

@@ -1,20 +1,11 @@
 /* Credentials that are set while a client lives, against servers that answer AUTH oddly, late, not
  * at all, or by hanging up (servers that keep doing so: credentials_odd_test.c). Each test holds a
  * lock meanwhile, which must not be lost. Real servers: test/live/rotation_test.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "fake/rotating.h"
 #include "messages.h"
 #include "seed.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define WRONGPASS "-WRONGPASS invalid username-password pair or user is disabled.\r\n"
 
 /* -- Answers -- */

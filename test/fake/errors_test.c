@@ -1,18 +1,8 @@
 /* Redis's error replies, which unit/reply maps to reasons: NOSCRIPT where there is no script, and
  * errors that make a node unusable (password, database, permission, too many clients). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "fake/five.h"
 #include "messages.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static bool is_voted(struct five *f, void *data) {
     return five_outcome(f, *(const size_t *)data).vote != REDLOCK_VOTE_PENDING;

@@ -1,14 +1,6 @@
 /* Faults of the network and of whole nodes (rows of faults.md in brackets): refused, silent,
  * vanished, reset, half-open, in fragments. With a healthy majority every lock is granted. What
  * comes late, or is lost, is for the simulator. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <unistd.h>
 
@@ -16,7 +8,6 @@
 #include "marks.h"
 #include "messages.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MS 1000000u
 
 static bool is_voted(struct five *f, void *data) {

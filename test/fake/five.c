@@ -1,13 +1,5 @@
 /* See five.h. Happy path: every wait is a loop of five_turn() and a check of the condition. Failure
  * mode: the time is over, and the next assertion names the place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <malloc.h>
 

@@ -17,14 +17,12 @@
 #ifndef FAKE_FIVE_H
 #define FAKE_FIVE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <uv.h>
 
 #include "redlock/redlock.h"
 #include "server/fake_node.h"
 #include "spent.h"
+#include "testing.h"
 
 #define FIVE 5
 #define FIVE_PATIENCE_MS 30000

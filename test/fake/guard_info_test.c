@@ -2,20 +2,10 @@
  * late, garbage, in the wrong place. The node is not used, and says why; the others grant as if it
  * were not there, the loop does not stall, memory is capped; and when it answers as Redis does it
  * is used again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "fake/five.h"
 #include "messages.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define REPLID "fedcba9876543210fedcba9876543210fedcba98"
 
 static void start(struct five *f, enum redlock_guard guard) {

@@ -1,20 +1,10 @@
 /* Hostile bytes (faults.md, row 29): such bytes from one or two of five nodes cost these their
  * connection, and the others nothing. Each row is sent while a lock is acquired and released: the
  * healthy majority grants it, no key stays, the loop does not stall, memory is capped. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "fake/five.h"
 #include "marks.h"
 #include "messages.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* -- Unrequested bytes -- */
 

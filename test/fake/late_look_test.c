@@ -1,11 +1,5 @@
 /* The clock goes on between two looks of one call: what was held at the first may be over at the
  * second. The test has the clock, and lets it jump after the first look. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <sys/syscall.h>
 #include <time.h>

@@ -1,17 +1,9 @@
 /* Waiting in line (lib/wait/line.h) on fake nodes that do not play along: they may not be listened
  * to, answer JOIN with errors and garbage, and forge messages. A home that is silent is in
  * slow_home_test.c; what goes right, or is lost on the way, is for the simulator. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "client/state.h"
 #include "fake/waiter.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Turns in which a JOIN that is sent too early would have come. */
 #define A_WHILE_MS 30

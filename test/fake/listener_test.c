@@ -1,13 +1,8 @@
 /* One listener against a fake node: its life, and its reaction to every answer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "redis/listener.h"
 #include "server/fake_node.h"
+#include "testing.h"
 #include "uv/world.h"
 
 #define PATIENCE_NS UINT64_C(10000000000)

@@ -1,15 +1,9 @@
 /* The client's own channel (lib/nodes/listening.h) on fake nodes: wanted, confirmed, with messages,
  * lost and refused, beside the subscriptions of an election or without them. The room is driven by
  * hand, as the line of a resource does it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "fake/five.h"
 #include "nodes/listening.h"
+#include "fake/five.h"
 #include "redlock/election.h"
 
 struct scene {

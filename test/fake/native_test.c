@@ -1,14 +1,6 @@
 /* Releases by DELIFEQ or DELEX, where a node has one of them: detected after the first release,
  * used from then on, replaced by the script if the node refuses it. Of five nodes one is home,
  * whose release is always a script: so four may use the command. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mark.h"
 #include "client/state.h"
@@ -16,8 +8,6 @@
 #include "fake/five.h"
 #include "marks.h"
 #include "redlock/semaphore.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Nodes of both kinds. */
 static void start(struct five *f, enum redlock_guard guard) {

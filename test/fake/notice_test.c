@@ -2,12 +2,6 @@
  * release. The pause between two queries is an hour, so that every query is the effect of a
  * notification. The tests publish the messages by hand; the live tests show that a release
  * publishes them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "fake/five.h"
 #include "redlock/election.h"

@@ -1,15 +1,7 @@
 /* Calls from another thread than the loop's: a debug build ends the program and names the function.
  * Each is tried in a separate process. Handing a client over with its loop is no such call. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <signal.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

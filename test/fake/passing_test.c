@@ -1,12 +1,5 @@
 /* A client that wins although home refused may have overtaken the client with the turn. The keys
  * that it releases are reserved for a moment, so that the next newcomer does not do the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "fake/five.h"
 

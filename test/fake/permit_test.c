@@ -1,12 +1,6 @@
 /* A semaphore whose home lies: about free slots, the number of permits, turns. This may cost order
  * and time; it never makes a client hold a slot outside of its semaphore, nor ends an acquire that
  * the other nodes would grant. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "client/state.h"
 #include "core/home.h"
@@ -17,7 +11,6 @@
 #include "redlock/semaphore.h"
 #include "wait/line_call.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define K 3
 
 struct scene {

@@ -1,17 +1,7 @@
 /* The life of a query: its callback comes once, from the loop and not from the call, also when the
  * client closes, and the memory goes. Bad arguments and missing memory are reported at once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "fake/ask.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static void ends_with_the_client(void **state) {
     (void)state;

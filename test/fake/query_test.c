@@ -1,15 +1,7 @@
 /* Queries for the holder of a resource, at nodes that answer, are silent, late, down or hostile. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "fake/ask.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define SHARED "redlock:shared"
 #define TOKEN_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define TOKEN_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"

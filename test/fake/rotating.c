@@ -1,11 +1,4 @@
 /* See rotating.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include "fake/rotating.h"
 

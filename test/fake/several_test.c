@@ -1,12 +1,5 @@
 /* Locks of several resources where scripts are forgotten and answers are late: nothing that undoes
  * an acquire may overtake it on a connection. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "fake/five.h"
 #include "marks.h"

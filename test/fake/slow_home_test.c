@@ -1,11 +1,5 @@
 /* A home that does not answer in time: the next node is home, and the first one again as soon as it
  * answers and is heard. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "client/state.h"
 #include "fake/waiter.h"

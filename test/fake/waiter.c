@@ -1,15 +1,9 @@
 /* See waiter.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "fake/waiter.h"
 #include "client/state.h"
 #include "core/home.h"
 #include "core_names.h"
-#include "fake/waiter.h"
 #include "wait/line_call.h"
 
 #define STRANGER_MS 3600000

@@ -1,17 +1,8 @@
 /* Queries for waiting clients, at nodes that have a line, have none, stop in the middle of it,
  * refuse, and have what no client of ours can have put there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "fake/ask.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define CLIENT_A "aaaaaaaaaaaaaaaa"
 #define CLIENT_B "bbbbbbbbbbbbbbbb"
 #define CLIENT_C "cccccccccccccccc"

@@ -1,6 +1,5 @@
 /* Access rights: passwords, ACL users, databases. Each refusal is reported with the node's reason,
  * and none of them shows a password. */
-#include <string.h>
 
 #include "live/live.h"
 #include "messages.h"

@@ -1,7 +1,6 @@
 /* Addresses of nodes: a socket file, IPv6, a name; and an unknown name. */
 #include <errno.h>
 #include <netinet/in.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -1,7 +1,4 @@
 /* One of several locks: redlock_acquire_any(). */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "messages.h"

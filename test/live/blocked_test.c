@@ -1,7 +1,6 @@
 /* A program that works for longer than the node timeout: right after it has submitted something,
  * while the answers are in the sockets, before the poll or after it. No node is given up for that,
  * but validity still runs from the submission. */
-#include <string.h>
 
 #include "live/live.h"
 #include "marks.h"

@@ -1,8 +1,6 @@
 /* Closing with everything in flight, on nodes in every condition: each callback comes exactly once,
  * nothing of ours stays on a node, and libuv has no handle left. Also refused calls: on a busy
  * lock, and on a closed client. */
-#include <stdio.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "messages.h"

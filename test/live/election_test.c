@@ -4,8 +4,6 @@
  *
  * The pause between two attempts is an hour, so that a hand-over must be the effect of a release
  * notification. */
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "live/live.h"

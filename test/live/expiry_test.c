@@ -1,7 +1,5 @@
 /* The end of validity: reported once and in time, whatever the loop is doing, and never after a
  * later success. */
-#include <stdio.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "redlock/election.h"

@@ -1,6 +1,5 @@
 /* After fork(): the child's copy of a client answers ERR_FORKED to every call and can be closed;
  * the parent's client, its sockets and its loop are not affected. */
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,11 +1,9 @@
 /* Nodes that forget: by what a client knows them, and what it says of them. (How long a quarantine
  * lasts: unit/core_guard, and the simulator's preset forgetful.) */
-#include <stdio.h>
-#include <string.h>
 
+#include "redis/guard.h"
 #include "live/live.h"
 #include "messages.h"
-#include "redis/guard.h"
 
 #define TTL_MS 30000
 #define QUARANTINE_MS 30302 /* of a max_ttl_ms of 30000: 1 % and 2 ms of drift */

@@ -1,8 +1,6 @@
 /* Nodes that a client with a guard does not use at all: replicas, nodes that may evict, that forbid
  * INFO, and a second address of one server. Each comes back by itself once it is fixed. And
  * recently started nodes. */
-#include <stdio.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "messages.h"

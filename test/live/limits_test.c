@@ -1,6 +1,5 @@
 /* The limits of a lock's options: as many and as long names as may be, of any bytes; and what is
  * refused, with the reason. */
-#include <string.h>
 
 #include "live/live.h"
 #include "messages.h"

@@ -1,7 +1,5 @@
 /* Locks of one client that want one resource: served in order, at the cost of one; a turn that
  * comes too late for who has left; and a shared hold that ends before a join was reported. */
-#include <stdio.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "marks.h"

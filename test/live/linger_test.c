@@ -1,7 +1,5 @@
 /* A released lock lingers: the client acquires it again without a request, another client's wait
  * recalls it, and the client releases it on the nodes when linger_ms is over. */
-#include <stdio.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "live/waiters.h"

@@ -3,9 +3,6 @@
 #include "messages.h"
 
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static uv_loop_t *running; /* the loop of the test that runs */
 static struct live *failed;

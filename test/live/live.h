@@ -16,19 +16,12 @@
 #ifndef LIVE_LIVE_H
 #define LIVE_LIVE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <hiredis/hiredis.h>
 #include <uv.h>
 
 #include "redlock/redlock.h"
 
+#include "testing.h"
 #include "tool/local_nodes.h"
 
 #define LIVE_NODES_MAX 8

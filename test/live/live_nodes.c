@@ -1,7 +1,4 @@
 /* The nodes of a live test: their processes, and what is on them. See live.h. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 
 #include "live/live.h"

@@ -1,9 +1,6 @@
 /* The library's allocations, as seen by the client's allocator: none in the steady state, a bounded
  * number of bytes for each lock and client, and no leak. hiredis and libuv allocate for themselves
  * and are not counted. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "live/live.h"
 

@@ -1,8 +1,5 @@
 /* redlock_metrics_format() on real nodes: what is counted, how it is written, whose labels. And the
  * latency of nodes: each one's own. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "live/live.h"
 
@@ -51,7 +48,7 @@ static long long value(const redlock_client *client, const char *sample) {
     return value_in(format(client, REDLOCK_METRICS_PROMETHEUS), sample);
 }
 
-#define COUNT(name) "redlock_" name "{client=\"redlock\"}"
+#define METRIC(name) "redlock_" name "{client=\"redlock\"}"
 #define OUTCOME(name) "redlock_acquires_total{client=\"redlock\",outcome=\"" name "\"}"
 
 static redlock_client *open_with_metrics(struct live *live, redlock_metrics_label_cb label) {
@@ -74,14 +71,14 @@ static void counts(void **state) {
     live_hold(live, lock, &once);
     LIVE_STATUS(live_acquire(live, late, &once), REDLOCK_ERR_HELD);
     assert_int_equal(value(live->client, OUTCOME("granted")), 1);
-    assert_int_equal(value(live->client, COUNT("held")), 1);
-    assert_int_equal(value(live->client, COUNT("nodes_voting")), 5);
-    assert_int_equal(value(live->client, COUNT("quorum")), 3);
+    assert_int_equal(value(live->client, METRIC("held")), 1);
+    assert_int_equal(value(live->client, METRIC("nodes_voting")), 5);
+    assert_int_equal(value(live->client, METRIC("quorum")), 3);
     assert_int_equal(value(other, OUTCOME("held")), 1);
     assert_int_equal(value(other, OUTCOME("granted")), 0);
     LIVE_STATUS(live_release(live, lock), 0);
-    assert_int_equal(value(live->client, COUNT("releases_total")), 1);
-    assert_int_equal(value(live->client, COUNT("held")), 0);
+    assert_int_equal(value(live->client, METRIC("releases_total")), 1);
+    assert_int_equal(value(live->client, METRIC("held")), 0);
     assert_null(strstr(format(live->client, REDLOCK_METRICS_PROMETHEUS), "_bucket"));
     assert_null(strstr(format(other, REDLOCK_METRICS_PROMETHEUS), "counts\""));
     live_close(live, other);
@@ -104,8 +101,8 @@ static void nodes(void **state) {
     live_kill(live, 2);
     LIVE_UNTIL(live, live_up(live->client) == 4);
     assert_int_equal(value(live->client, up) == 0 && value(live->client, voting), 0);
-    assert_int_equal(value(live->client, COUNT("nodes_voting")), 4);
-    assert_int_equal(value(live->client, COUNT("nodes")), 5);
+    assert_int_equal(value(live->client, METRIC("nodes_voting")), 4);
+    assert_int_equal(value(live->client, METRIC("nodes")), 5);
     live_end(live);
 }
 
@@ -120,7 +117,7 @@ static void losses(void **state) {
     live_block_until(redlock_lock_valid_until_ns(lock) - 300 * LIVE_MS);
     if (live_extend(live, lock, 0) == 0) { /* unless the machine stood still */
         assert_int_equal(live_stats(live->client).renewed_late, 1);
-        assert_int_equal(value(live->client, COUNT("extensions_late_total")), 1);
+        assert_int_equal(value(live->client, METRIC("extensions_late_total")), 1);
         live_tell_all(live, "DEL gone");
         LIVE_STATUS(live_extend(live, lock, 0), REDLOCK_ERR_LOST);
     }

@@ -2,9 +2,6 @@
  * when it is forbidden, and with the script's verdict on a node that has become a replica. With a
  * server that has none (before Valkey 9 and Redis 8.4) releases are scripts, and the tests see
  * that: test/servers.sh runs them on both others. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "live/live.h"
 

@@ -1,7 +1,5 @@
 /* Clients that want one key are served first come, first served; one is woken at a time; and a
  * client that leaves, or loses its node, costs the others only a moment. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "live/waiters.h"
 #include "redlock/token.h"

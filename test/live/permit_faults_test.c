@@ -2,8 +2,6 @@
  * while all are asked for these, in line, and when a turn is on its way. No slot has two holders,
  * none is lost forever, and waiting clients are served. */
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>

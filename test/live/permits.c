@@ -1,8 +1,6 @@
 /* See permits.h. */
 #include "live/permits.h"
 
-#include <stdio.h>
-
 redlock_lock *permits_lock(redlock_client *client, int32_t permits, int32_t take) {
     redlock_lock *lock = NULL;
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;

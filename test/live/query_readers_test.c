@@ -1,6 +1,4 @@
 /* Readers, and clients that wait to read, on real nodes: an operator's view of a shared lock. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "redlock/token.h"

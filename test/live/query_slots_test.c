@@ -1,6 +1,4 @@
 /* The holders of a semaphore's permits, and waiting clients, on real nodes: an operator's view. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "live/permits.h"
 #include "redlock/token.h"

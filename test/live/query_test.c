@@ -1,7 +1,5 @@
 /* Queries on real nodes: an operator's view of a lock that is held or free, and of keys that are
  * not ours. (Split locks and nodes that are down or silent: fake/query.) */
-#include <stdlib.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "redlock/token.h"

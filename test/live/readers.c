@@ -1,8 +1,6 @@
 /* See readers.h. */
 #include "live/readers.h"
 
-#include <string.h>
-
 redlock_lock *readers_lock(redlock_client *client, const char *resource, enum redlock_mode mode) {
     redlock_lock *lock = NULL;
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;

@@ -1,6 +1,5 @@
 /* Broken connections and recovery: the node is up again by itself, with everything that it needs; a
  * held lock is not affected; and a node that stays down is not tried too often. */
-#include <string.h>
 
 #include "live/live.h"
 #include "messages.h"

@@ -10,8 +10,6 @@
  * came exactly once for each call that returned 0 and never for another, never inside the call,
  * on_lost came at most once for each grant, closing came to its end, libuv has no handle left, and
  * no key of ours is on any node. */
-#include <stdio.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "messages.h"

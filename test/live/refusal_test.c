@@ -1,7 +1,6 @@
 /* Nodes that answer, and refuse: replicas, full memory, failed persistence, too many clients, a
  * pause. Each is a failed vote with its reason, never "held by another", and none of them costs a
  * quorum. */
-#include <string.h>
 
 #include "live/live.h"
 #include "messages.h"

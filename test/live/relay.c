@@ -1,9 +1,6 @@
 /* See relay.h. */
 #include "live/relay.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define QUEUE_MAX 65536
 
 struct relay_pair {

@@ -1,6 +1,4 @@
 /* The trace of whole stories, and a message that is cut. */
-#include <stdio.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "messages.h"

@@ -4,8 +4,6 @@
  *
  * Whether a hold would be lost shows in its renewals long before its ttl is over: after a step,
  * each lock has to be renewed again, by nodes that accept the client. */
-#include <stdio.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "marks.h"

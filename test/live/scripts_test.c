@@ -1,9 +1,6 @@
 /* The scripts on real nodes: their hashes are those that Redis computes, no node is asked for one
  * that it does not know, and a node that has forgotten them (SCRIPT FLUSH, restart) has no effect
  * on the locks. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "marks.h"

@@ -7,8 +7,6 @@
  * linker saves all registers on the stack then, with the end of a password that memcpy() has just
  * moved; the shared library is linked so that it does not, but not every hiredis and libuv is. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

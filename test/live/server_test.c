@@ -1,8 +1,5 @@
 /* The server that the tests, the demo and the bench run: the one that REDLOCK_SERVER names, or
  * redis-server by PATH, or valkey-server if only that is installed. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

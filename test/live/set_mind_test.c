@@ -1,5 +1,4 @@
 /* What clients make of nodes that do not agree on a configuration, on real servers. */
-#include <stdlib.h>
 
 #include "live/set_scene.h"
 

@@ -3,16 +3,12 @@
 #ifndef LIVE_SET_SCENE_H
 #define LIVE_SET_SCENE_H
 
-#include <stdio.h>
-#include <string.h>
-
 #include "live/live.h"
 #include "messages.h"
 #include "redis/config.h"
 
 #define ID "6f1c02d7a9b34e55"
 #define OTHER_ID "02aa17c4e0d95b3f"
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* -- The administrator -- */
 

@@ -2,7 +2,6 @@
  * follow a change of all nodes under a held lock.
  *
  * $REDLOCK_SET_TRIES: how often clients of different lists try, instead of a few times. */
-#include <stdlib.h>
 
 #include "live/held.h"
 #include "live/set_scene.h"

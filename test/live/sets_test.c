@@ -1,9 +1,6 @@
 /* Several sets in one configuration, on real servers: each resource is locked on the nodes of its
  * own set, and moves under a held lock when a set is added or removed. The test is the
  * administrator: it writes the texts, and cuts connections as a change does. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "live/held.h"
 #include "live/live.h"
@@ -12,7 +9,6 @@
 #include "redlock/token.h"
 
 #define ID "6f1c02d7a9b34e55"
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define A 0x07u /* the nodes of the sets */
 #define B 0x38u
 #define C 0xc0u

@@ -1,8 +1,5 @@
 /* Plays the stories: see stories.h. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "live/stories.h"

@@ -1,7 +1,5 @@
 /* One node of five whose TLS hangs, drips, is cut, or is none: it costs that node, and the others
  * and their locks nothing. */
-#include <stdio.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "live/relay.h"

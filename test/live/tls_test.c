@@ -1,7 +1,4 @@
 /* Locks over TLS on real servers: certificates of every kind, mixed nodes, sessions, rotation. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

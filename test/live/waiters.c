@@ -1,9 +1,6 @@
 /* See waiters.h. */
 #include "live/waiters.h"
 
-#include <stdio.h>
-#include <string.h>
-
 void waiters_open(struct waiters *w, struct live *live, size_t n, const char *key) {
     memset(w, 0, sizeof(*w));
     assert_true(n <= WAITERS_MAX);

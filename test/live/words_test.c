@@ -1,7 +1,5 @@
 /* Messages that match the lock's state: in line, between attempts, shared, after a loss, after a
  * refusal. Each was once wrong in one of these states. */
-#include <stdio.h>
-#include <string.h>
 
 #include "live/live.h"
 #include "messages.h"

@@ -2,18 +2,9 @@
  * differential_test.c. A command is written as one line, words between single spaces. */
 #include "server/server.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/sha1.h"
 #include "redis/command.h"
+#include "testing.h"
 
 #define BEGIN_US UINT64_C(1700000000000000)
 #define LINE_SIZE 1024

@@ -1,13 +1,5 @@
 /* Which certificates are accepted, and what is said about the others: a table of certificates. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "tls/pair.h"
 #include "tls/scene.h"

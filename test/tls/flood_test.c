@@ -1,12 +1,6 @@
 /* A server that is within the rules of TLS and still costs more than it may: messages without end
  * that carry no data, answers that it does not read, records and numbers that are too long. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
 #include <openssl/objects.h>
 
 #include "tls/pair.h"

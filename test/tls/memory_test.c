@@ -2,15 +2,7 @@
  * connection is made, used and closed. It is said; nothing crashes, and nobody is trusted who was
  * not. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>

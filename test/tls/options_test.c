@@ -1,15 +1,7 @@
 /* The options of TLS: which go together, and what is said about the others when a client opens. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <uv.h>

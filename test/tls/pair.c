@@ -3,10 +3,6 @@
 
 #include <errno.h>
 #include <openssl/err.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define EVENTS_MAX 4000000
 

@@ -10,10 +10,9 @@
 #define TLS_PAIR_H
 
 #include <openssl/ssl.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "base/world.h"
+#include "testing.h"
 #include "tls/certs.h"
 #include "tls/context.h"
 #include "tls/stream.h"

@@ -1,9 +1,6 @@
 /* See scene.h. */
 #include "tls/scene.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tls/state.h"

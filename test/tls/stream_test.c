@@ -1,16 +1,8 @@
 /* A stream with TLS against a server in memory: what comes and goes in every piece, is cut, changed
  * and hung, and memory that fails. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <openssl/err.h>
 
 #include "marks.h"

@@ -1,14 +1,8 @@
 /* The JSON writer: every byte of a text comes out as JSON, and commas stand where they belong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <math.h>
-#include <stdlib.h>
 
+#include "testing.h"
 #include "tool/json.h"
 
 static char *written;

@@ -1,13 +1,8 @@
 /* Numbers: what is read is shown as it was written, and nothing is taken for a number that is
  * none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tool/number.h"
+#include "testing.h"
 
 static void duration(const char *text, int64_t ms, const char *shown) {
     char out[TOOL_DURATION_TEXT_MAX];

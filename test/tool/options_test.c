@@ -1,19 +1,10 @@
 /* The table of options: who wins of the command line, the environment and the file; every kind of
  * value; and what is said when something is wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "tool/options.h"
+#include "testing.h"
 #include "tool/config.h"
 #include "tool/list.h"
-#include "tool/options.h"
 
 struct settings {
     struct tool_list urls;

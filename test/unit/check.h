@@ -1,24 +1,14 @@
-/* Shared by the unit tests: cmocka with the headers that it needs first, replayable randomness, and
+/* Shared by the unit tests: cmocka, replayable randomness, and
  * a way to check that an assertion of the library fires. */
 #ifndef UNIT_CHECK_H
 #define UNIT_CHECK_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "seed.h"
+#include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MS UINT64_C(1000000) /* in ns */
 
 /* splitmix64: every seed is a good one. */

@@ -1,11 +1,5 @@
 /* A child is told from its parent without its pid, which in a pid namespace of its own may be the
  * parent's: by the page that is wiped, and on a kernel without it by the count of forks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <signal.h>
@@ -15,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fork.h"
+#include "testing.h"
 
 static bool has_no_wiping; /* the kernel */
 static bool only_nods;     /* an emulator: it says yes to every advice, and does nothing */

@@ -1,8 +1,6 @@
 /* The table of resources: one entry for each name, whatever bytes it has, also if memory fails. */
 #include "wait/resource.h"
 
-#include <stdlib.h>
-
 #include "unit/check.h"
 
 #define NAMES 5000u

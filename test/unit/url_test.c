@@ -2,19 +2,9 @@
  * password. Tables: each row is a text and its expected result. */
 #include "redis/url.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "redis/url_text.h"
 #include "redlock/redlock.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "testing.h"
 
 struct good {
     const char *text;

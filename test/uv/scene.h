@@ -6,20 +6,12 @@
 #ifndef UV_SCENE_H
 #define UV_SCENE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <uv.h>
 
 #include "base/world.h"
 #include "redlock/redlock.h"
+#include "testing.h"
 
 #define PATIENCE_NS UINT64_C(10000000000)
 #define MS UINT64_C(1000000) /* in ns */

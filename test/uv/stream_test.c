@@ -1,8 +1,6 @@
 /* Streams of lib/uv: how they begin and end, and that each event comes to whom it belongs. */
 #include "uv/scene.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/un.h>
 #include <unistd.h>
 
