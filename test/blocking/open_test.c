@@ -150,7 +150,6 @@ static void memory_that_fails(void **state) {
 static atomic_int signals;
 
 static void on_signal(int number) {
-    (void)number;
     atomic_fetch_add(&signals, 1);
 }
 
@@ -190,7 +189,6 @@ static redlock_mutex *asked; /* by the handler */
 static volatile sig_atomic_t was_valid;
 
 static void ask_in_handler(int number) {
-    (void)number;
     was_valid = redlock_mutex_is_valid(asked);
 }
 

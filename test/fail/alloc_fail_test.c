@@ -65,7 +65,6 @@ static void play(struct scene_result *result, size_t fail_at, bool and_later) {
 }
 
 static void nothing_fails(void **state) {
-    (void)state;
     struct scene_result result;
     play(&result, 0, false);
     scene_assert_clean(&result);
@@ -93,12 +92,10 @@ static void sweep(bool and_later) {
 }
 
 static void one_fails(void **state) {
-    (void)state;
     sweep(false);
 }
 
 static void one_and_all_later_fail(void **state) {
-    (void)state;
     MARK_FROM(SEND_NO_MEMORY);
     sweep(true);
     MARK_TO(SEND_NO_MEMORY);

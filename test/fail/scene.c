@@ -28,7 +28,6 @@ static bool was_refused(const struct scene *s, const void *data) {
 }
 
 static bool has_quorum(const struct scene *s, const void *data) {
-    (void)data;
     return scene_stats(s).nodes_up >= SCENE_QUORUM;
 }
 
@@ -36,7 +35,6 @@ static bool has_quorum(const struct scene *s, const void *data) {
 
 static void on_client(redlock_client *client, int status, void *data) {
     struct scene_told *told = data;
-    (void)client;
     told->calls++;
     told->status = status;
 }
@@ -74,8 +72,6 @@ static void prepare(struct scene *s) {
 }
 
 static const char *label(const void *name, size_t length, void *data) {
-    (void)name;
-    (void)data;
     return length % 2 == 0 ? "even" : "odd";
 }
 
@@ -200,7 +196,6 @@ static void release_a(struct scene *s) {
 
 static void on_election(redlock_election *election, int status, void *data) {
     struct scene_told *told = data;
-    (void)election;
     told->calls++;
     told->status = status;
 }
@@ -224,7 +219,6 @@ static redlock_election *new_election(struct scene *s) {
 
 static bool is_listened(const struct scene *s, const void *data) {
     size_t n = 0;
-    (void)data;
     for (size_t i = 0; i < SCENE_NODES; i++) {
         n += fake_node_listeners(s->nodes[i], "redlock:led");
     }

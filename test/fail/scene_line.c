@@ -47,7 +47,6 @@ static size_t home_of(const struct scene *s, char value[VALUE_MAX + 1]) {
 
 static bool stands(const struct scene *s, const void *data) {
     char value[VALUE_MAX + 1];
-    (void)data;
     return home_of(s, value) < SCENE_NODES;
 }
 
@@ -69,7 +68,6 @@ static size_t count_joins(const struct scene *s) {
 }
 
 static bool has_missed_a_turn(const struct scene *s, const void *data) {
-    (void)data;
     return scene_stats(s).turns_missed > 0;
 }
 

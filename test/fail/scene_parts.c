@@ -89,7 +89,6 @@ redlock_stats scene_stats(const struct scene *s) {
 
 bool scene_nothing_owed(const struct scene *s, const void *data) {
     uint64_t outstanding = 0;
-    (void)data;
     for (size_t i = 0; i < SCENE_NODES; i++) {
         redlock_node_info info = REDLOCK_NODE_INFO_INIT;
         assert_int_equal(redlock_client_node(s->client, i, &info), 0);
@@ -100,21 +99,15 @@ bool scene_nothing_owed(const struct scene *s, const void *data) {
 
 void scene_on_lock(redlock_lock *lock, int status, void *data) {
     struct scene_told *told = data;
-    (void)lock;
     told->calls++;
     told->status = status;
 }
 
 static void on_lost(redlock_lock *lock, int status, void *data) {
-    (void)lock;
-    (void)status;
     ++*(int *)data;
 }
 
 static void on_renew(redlock_lock *lock, int status, void *data) {
-    (void)lock;
-    (void)status;
-    (void)data;
 }
 
 struct scene_told *scene_told_of(struct scene *s, enum scene_op op) {

@@ -110,7 +110,6 @@ static void query(struct scene *s) {
 
 static void on_set(redlock_query *query, int status, void *data) {
     struct scene_told *told = data;
-    (void)query;
     told->calls++;
     told->status = status;
 }
@@ -128,7 +127,6 @@ static void raise_number(struct scene *s) {
 /* -- The chapter -- */
 
 static bool are_all_up(const struct scene *s, const void *data) {
-    (void)data;
     return scene_stats(s).nodes_up == SCENE_NODES;
 }
 

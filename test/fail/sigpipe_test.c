@@ -32,7 +32,6 @@ struct told {
 static volatile sig_atomic_t pipes;
 
 static void on_pipe(int signal) {
-    (void)signal;
     pipes = pipes + 1;
 }
 
@@ -46,14 +45,12 @@ static void turn_client(struct pair *p) {
 
 static void on_client(redlock_client *client, int status, void *data) {
     struct told *told = data;
-    (void)client;
     told->calls++;
     told->status = status;
 }
 
 static void on_lock(redlock_lock *lock, int status, void *data) {
     struct told *told = data;
-    (void)lock;
     told->calls++;
     told->status = status;
 }
@@ -168,13 +165,11 @@ static void answers_and_closes(enum fake_action action, const char *bytes) {
 }
 
 static void survives_an_answer_before_a_reset(void **state) {
-    (void)state;
     answers_and_closes(FAKE_ANSWER, "");
     answers_and_closes(FAKE_INSTEAD, "+what\r\n");
 }
 
 static void survives_an_answer_that_asks_for_more(void **state) {
-    (void)state;
     answers_and_closes(FAKE_INSTEAD, "-NOSCRIPT No matching script.\r\n");
 }
 

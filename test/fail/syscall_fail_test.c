@@ -82,7 +82,6 @@ static void sweep(const struct sort *sort, int error, bool and_later) {
 }
 
 static void each_call_fails(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
         for (size_t e = 0; e < sorts[i].n_errors; e++) {
             sweep(&sorts[i], sorts[i].errors[e], false);
@@ -91,7 +90,6 @@ static void each_call_fails(void **state) {
 }
 
 static void each_call_goes_on_failing(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
         for (size_t e = 0; e < sorts[i].n_errors && !sorts[i].once; e++) {
             sweep(&sorts[i], sorts[i].errors[e], true);
@@ -112,7 +110,6 @@ static void random_fails_at(enum call call, int error, size_t nth, struct scene_
 }
 
 static void reports_missing_randomness(void **state) {
-    (void)state;
     struct scene_result result;
     random_fails_at(CALL_UV_RANDOM, UV_EIO, 1, &result);
     assert_int_equal(result.told[SCENE_OPEN].returned, REDLOCK_ERR_SYSTEM);
@@ -128,7 +125,6 @@ static void reports_missing_randomness(void **state) {
 /* -- Bytes come and go one by one -- */
 
 static void one_byte_at_a_time(void **state) {
-    (void)state;
     MARK_FROM(PARTIAL_WRITE);
     struct scene_result result;
     /* of a send, of a read; whole scripts in single bytes cost seconds, once is enough */
@@ -146,7 +142,6 @@ static void one_byte_at_a_time(void **state) {
 /* -- No descriptors -- */
 
 static void descriptors_are_used_up(void **state) {
-    (void)state;
     struct scene_result result;
     /* each node, and then each that is listened to, needs one */
     for (int most = 0; most <= 2 * SCENE_NODES; most++) {
@@ -172,7 +167,6 @@ static void descriptors_are_used_up(void **state) {
 }
 
 static void nothing_fails(void **state) {
-    (void)state;
     struct scene_result result;
     call_hook_reset();
     play(&result, true, SCENE_TIMEOUT_MS);

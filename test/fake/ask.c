@@ -42,7 +42,6 @@ void on_asked(redlock_query *query, int status, void *data) {
 
 bool was_told(struct five *f, void *data) {
     const struct asked *asked = data;
-    (void)f;
     return asked->calls > 0;
 }
 

@@ -10,7 +10,6 @@
 
 /* It is asked again on the next connection, which it ends; and not on the one after that. */
 static void hangs_up_on_the_newer_ones(void **state) {
-    (void)state;
     static const enum fake_action actions[] = {FAKE_CLOSE, FAKE_RESET};
     for (size_t i = 0; i < COUNT(actions); i++) {
         struct five f;
@@ -35,7 +34,6 @@ static void hangs_up_on_the_newer_ones(void **state) {
 /* AUTH is not written before all that was sent before it is answered: some servers do not answer a
  * refused one then, and each answer that follows would be taken for another command's. */
 static void waits_for_what_was_sent_before(void **state) {
-    (void)state;
     struct five f;
     struct five_done done = {0, 0};
     struct fake_rule rule = {.command = "extend", .times = 1, .action = FAKE_IGNORE};
@@ -73,7 +71,6 @@ static const char *nth_last(struct five *f, size_t index, const char *command, s
 /* A handshake ends while the newer ones are out, by chance: the next one is without them, and they
  * are said when it is up. Those before stay good, so nothing else would ever say them. */
 static void a_cut_by_chance(void **state) {
-    (void)state;
     static const enum fake_action actions[] = {FAKE_CLOSE, FAKE_RESET, FAKE_IGNORE};
     for (size_t i = 0; i < COUNT(actions); i++) {
         struct five f;
@@ -104,7 +101,6 @@ static bool has_accepted(struct five *f, void *data) {
 /* It says OK before it was asked, and to any command: that costs it the connection, and the right
  * ones are tried again once it has come to its senses. */
 static void says_ok_before_it_is_asked(void **state) {
-    (void)state;
     struct five f;
     rotating_start(&f, "old");
     rotating_open(&f);
@@ -138,7 +134,6 @@ static void fail_extensions(struct five *f, unsigned times) {
 /* Credentials that were refused, and are valid by now, are sent again; but not at each such
  * answer. */
 static void noauth_on_a_connection_that_was_let_in(void **state) {
-    (void)state;
     struct five f;
     rotating_start(&f, "old");
     f.options.reconnect_max_ms = 600000;

@@ -11,7 +11,6 @@
 /* -- Answers -- */
 
 static void every_refusal_leaves_the_connection(void **state) {
-    (void)state;
     static const struct {
         const char *bytes;
         int reason;
@@ -56,7 +55,6 @@ static void every_refusal_leaves_the_connection(void **state) {
 
 /* An answer that is not Redis's costs the connection; the next one uses valid credentials. */
 static void an_odd_answer_costs_the_connection(void **state) {
-    (void)state;
     static const char *const odd[] = {"+QUEUED\r\n", ":1\r\n",    "$-1\r\n",
                                       "*0\r\n",      "what?\r\n", "+OK\r\n+OK\r\n"};
     struct five f;
@@ -81,7 +79,6 @@ static void an_odd_answer_costs_the_connection(void **state) {
 
 /* No answer: as for any other command. The commands before and behind it are answered in order. */
 static void no_answer_is_a_stall(void **state) {
-    (void)state;
     struct five f;
     struct fake_rule rule = {.command = "AUTH", .times = 1, .action = FAKE_IGNORE};
     rotating_start(&f, "old");
@@ -99,7 +96,6 @@ static void no_answer_is_a_stall(void **state) {
 
 /* Others are set while AUTH is out: the last ones are what counts, whatever the first come to. */
 static void the_last_ones_count(void **state) {
-    (void)state;
     struct five f;
     rotating_start(&f, "old");
     rotating_open(&f);
@@ -125,7 +121,6 @@ static void the_last_ones_count(void **state) {
 
 /* The connection ends before the answer: the next one tries again. */
 static void the_connection_ends_meanwhile(void **state) {
-    (void)state;
     static const enum fake_action actions[] = {FAKE_CLOSE, FAKE_RESET, FAKE_EXECUTE_RESET};
     struct five f;
     rotating_start(&f, "old");
@@ -143,7 +138,6 @@ static void the_connection_ends_meanwhile(void **state) {
 }
 
 static bool has_failed_often(struct five *f, void *data) {
-    (void)data;
     return five_info(f, 1).failures >= 11; /* the next pause is half a second at the least */
 }
 
@@ -153,7 +147,6 @@ static bool is_accepted(struct five *f, void *data) {
 
 /* Set while the handshake is under way, on a node that knows only the new one. */
 static void set_in_a_handshake(void **state) {
-    (void)state;
     struct five f;
     rotating_start(&f, "old");
     rotating_open(&f);
@@ -173,7 +166,6 @@ static void set_in_a_handshake(void **state) {
 /* Set in a handshake that the former ones do not survive, after a long silence: the next connection
  * does not wait as long as another failure would have it. */
 static void set_after_many_failures(void **state) {
-    (void)state;
     struct five f;
     rotating_start(&f, "old");
     f.options.reconnect_min_ms = 1;
@@ -197,7 +189,6 @@ static void set_after_many_failures(void **state) {
 
 /* Before the first connection; with a URL that has none; and for a node that wants none. */
 static void set_before_the_first_connection(void **state) {
-    (void)state;
     struct five f;
     rotating_start(&f, "wrong");
     f.urls[1] = fake_node_url(f.nodes[1]);
@@ -224,7 +215,6 @@ static void set_before_the_first_connection(void **state) {
 /* Wrong ones before the first connection: nothing else is tried, neither what the URL has, be it
  * right, nor the user `default`, which needs no password here. The right ones end it at once. */
 static void wrong_before_the_first_connection(void **state) {
-    (void)state;
     for (int is_in_url = 0; is_in_url < 2; is_in_url++) {
         struct five f;
         rotating_start(&f, "old");
@@ -255,13 +245,11 @@ static void wrong_before_the_first_connection(void **state) {
 }
 
 static bool first_has_failed(struct five *f, void *data) {
-    (void)data;
     return five_info(f, 0).failures > 0;
 }
 
 /* While the client opens, but the loop has run: a rotation, so what the URL has stays in use. */
 static void wrong_after_the_first_attempt(void **state) {
-    (void)state;
     struct five f;
     rotating_start(&f, "old");
     fake_node_rule(f.nodes[0], (struct fake_rule){.nth = 1, .times = 1, .action = FAKE_CLOSE});
@@ -286,7 +274,6 @@ static void wrong_after_the_first_attempt(void **state) {
 
 /* A node that is down because it refused is not waited for: it is tried as soon as it is set. */
 static void a_refusing_node_is_tried_at_once(void **state) {
-    (void)state;
     struct five f;
     rotating_start(&f, "wrong");
     f.options.reconnect_min_ms = f.options.reconnect_max_ms = 600000;
@@ -301,7 +288,6 @@ static void a_refusing_node_is_tried_at_once(void **state) {
 
 /* Both are wrong: down, for what was said of the newer ones; none is said to be accepted. */
 static void both_are_wrong(void **state) {
-    (void)state;
     struct five f;
     rotating_start(&f, "old");
     rotating_open(&f);
@@ -366,7 +352,6 @@ static void strike(struct five *f, uint64_t *random) {
 
 /* Whatever went before: what is set at last, and is right, is used, and nothing was lost. */
 static void in_any_order(void **state) {
-    (void)state;
     uint64_t seed = random_seed();
     for (int round = 0; round < 10; round++, seed++) {
         struct five f;
@@ -417,7 +402,6 @@ static void on_event(const redlock_event *event, void *data) {
 /* From inside the event that says that those before it were refused, on a live connection and in a
  * handshake. */
 static void set_in_the_trace_hook(void **state) {
-    (void)state;
     static const char *const passwords[] = {"b", "c", "d", "e", NULL};
     for (int in_handshake = 0; in_handshake < 2; in_handshake++) {
         struct five f;
@@ -441,7 +425,6 @@ static void set_in_the_trace_hook(void **state) {
 }
 
 static void refuses_what_cannot_be(void **state) {
-    (void)state;
     struct five f;
     char long_one[REDLOCK_PASSWORD_MAX + 2];
     memset(long_one, 'p', sizeof long_one);

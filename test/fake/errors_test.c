@@ -18,7 +18,6 @@ static void expect_error(struct five *f, size_t index) {
 /* A node that answers NOSCRIPT to EVAL as well, or to SET, or forbids CLIENT: no loop, no lost
  * node, and no vote. */
 static void lives_with_a_node_without_scripts(void **state) {
-    (void)state;
     struct five f;
     five_start(&f);
     fake_node_rule(f.nodes[2], (struct fake_rule){.command = "CLIENT",
@@ -76,7 +75,6 @@ static void keep_retries_apart(
 }
 
 static void tells_what_the_handshake_met(void **state) {
-    (void)state;
     static const struct {
         const char *command, *bytes, *detail;
         int reason;
@@ -103,7 +101,6 @@ static void tells_what_the_handshake_met(void **state) {
 
 /* Redis greets those whom it will not serve with an error, and closes. */
 static void tells_what_a_greeting_said(void **state) {
-    (void)state;
     static const struct {
         const char *bytes, *detail;
         int reason;
@@ -131,7 +128,6 @@ static void tells_what_a_greeting_said(void **state) {
 }
 
 static void uses_the_urls_password_and_database(void **state) {
-    (void)state;
     struct five f;
     char url[128];
     five_start(&f);
@@ -152,7 +148,6 @@ static void uses_the_urls_password_and_database(void **state) {
 }
 
 static void tells_wrong_passwords_and_databases(void **state) {
-    (void)state;
     static const struct {
         const char *url, *detail;
         int reason;

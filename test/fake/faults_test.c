@@ -16,7 +16,6 @@ static bool is_voted(struct five *f, void *data) {
 
 /* [1] Two nodes refuse from the beginning. They are tried again, but not in a frenzy. */
 static void opens_with_two_that_refuse(void **state) {
-    (void)state;
     struct five f;
     five_start(&f);
     f.options.reconnect_min_ms = 20;
@@ -43,7 +42,6 @@ static void opens_with_two_that_refuse(void **state) {
 
 /* Three nodes are down: reported as such, each with its own reason. */
 static void tells_each_reason_without_a_quorum(void **state) {
-    (void)state;
     struct five f;
     five_start(&f);
     f.options.connect_timeout_ms = 100;
@@ -72,7 +70,6 @@ static void tells_each_reason_without_a_quorum(void **state) {
 
 /* [2] The packets of two nodes vanish: connecting ends by our deadline. */
 static void opens_with_two_behind_a_firewall(void **state) {
-    (void)state;
     MARK_FROM(CONNECT_TIMEOUT);
     struct five f;
     five_start(&f);
@@ -110,7 +107,6 @@ static bool is_dropped_as_half_open(struct five *f) {
 /* [4] A peer that reads and never answers, while every cycle writes to it: the oldest request ends
  * the connection after four times the timeout. */
 static void drops_a_half_open_peer(void **state) {
-    (void)state;
     MARK_FROM(STALLED);
     struct five f;
     five_start(&f);
@@ -124,7 +120,6 @@ static void drops_a_half_open_peer(void **state) {
 
 /* A close or a reset at each step of the handshake, and garbage there. Then the node recovers. */
 static void survives_every_way_to_break_the_handshake(void **state) {
-    (void)state;
     static const struct fake_rule rules[] = {
         {.action = FAKE_CLOSE},
         {.action = FAKE_EXECUTE_CLOSE},
@@ -164,7 +159,6 @@ static void survives_every_way_to_break_the_handshake(void **state) {
 /* A node that owes an answer for longer than a vote is waited for is left out of new attempts, and
  * is asked again once it has answered. */
 static void leaves_a_silent_node_out(void **state) {
-    (void)state;
     MARK_FROM(SILENT_LEFT_OUT);
     struct five f;
     five_start(&f);
@@ -187,7 +181,6 @@ static void leaves_a_silent_node_out(void **state) {
 
 /* [9] Every answer in pieces of 1, 2, 3, 7 bytes: the same outcome as whole. */
 static void reads_answers_in_pieces(void **state) {
-    (void)state;
     static const size_t pieces[] = {1, 2, 3, 7};
     for (size_t i = 0; i < COUNT(pieces); i++) {
         struct five f;
@@ -212,7 +205,6 @@ static void reads_answers_in_pieces(void **state) {
 /* Answers and a reset that arrive together: the answers count, and the rest is reported as a
  * reset. */
 static void tells_a_reset_as_such(void **state) {
-    (void)state;
     struct five f;
     size_t node = 0;
     redlock_lock *other = NULL;
@@ -242,7 +234,6 @@ static void tells_a_reset_as_such(void **state) {
 /* A socket path and a host name are nodes like any other; a name that is none has a reason of
  * its own. */
 static void connects_to_paths_and_names(void **state) {
-    (void)state;
     struct five f;
     char path[64], name_url[64], unknown[128];
     five_start(&f);

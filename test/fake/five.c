@@ -70,7 +70,6 @@ void five_run_ms(struct five *f, uint64_t ms) {
 /* -- Conditions -- */
 
 static bool was_called(struct five *f, void *data) {
-    (void)f;
     return ((const struct five_done *)data)->calls > 0;
 }
 
@@ -118,7 +117,6 @@ void five_wait_down(struct five *f, size_t index, unsigned times, int status) {
 /* A release that was sent again is not owed any more, but not answered either. */
 static bool nothing_owed(struct five *f, void *data) {
     uint64_t outstanding = 0;
-    (void)data;
     for (size_t i = 0; i < f->options.n_nodes; i++) {
         outstanding += five_info(f, i).outstanding;
     }

@@ -14,7 +14,6 @@ static void start(struct five *f, enum redlock_guard guard) {
 }
 
 static bool votes_again(struct five *f, void *data) {
-    (void)data;
     return five_stats(f).nodes_voting == FIVE;
 }
 
@@ -46,7 +45,6 @@ static const struct {
 };
 
 static void does_not_use_who_does_not_answer_it(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(answers); i++) {
         struct five f;
         struct fake_rule rule = {
@@ -74,7 +72,6 @@ static void does_not_use_who_does_not_answer_it(void **state) {
 /* -- One field that is not as it should be -- */
 
 static void does_not_use_who_leaves_a_field_out(void **state) {
-    (void)state;
     static const char *const fields[] = {"run_id", "master_replid", "uptime_in_seconds", "loading",
                                          "role",   "maxmemory",     "maxmemory_policy"};
     for (size_t i = 0; i < COUNT(fields); i++) {
@@ -92,7 +89,6 @@ static void does_not_use_who_leaves_a_field_out(void **state) {
 }
 
 static void tells_replicas_and_the_like(void **state) {
-    (void)state;
     static const struct {
         const char *field, *value;
         int reason;
@@ -114,7 +110,6 @@ static void tells_replicas_and_the_like(void **state) {
 
 /* A clock that was set back makes a server young, and not for ever. */
 static void does_not_wait_for_ever_for_a_clock(void **state) {
-    (void)state;
     struct five f;
     start(&f, REDLOCK_GUARD_STRICT);
     f.options.max_ttl_ms = 100;
@@ -142,7 +137,6 @@ static char *big(size_t length) {
 }
 
 static void takes_a_long_one_and_bounds_a_huge_one(void **state) {
-    (void)state;
     static const struct {
         size_t length;
         bool is_taken;
@@ -164,7 +158,6 @@ static void takes_a_long_one_and_bounds_a_huge_one(void **state) {
 }
 
 static void survives_every_way_to_break_it(void **state) {
-    (void)state;
     static const struct fake_rule rules[] = {
         {.action = FAKE_CLOSE},
         {.action = FAKE_RESET},
@@ -196,7 +189,6 @@ static void survives_every_way_to_break_it(void **state) {
 
 /* Where another answer is due, the words of INFO are only words. */
 static void reads_it_only_where_it_is_due(void **state) {
-    (void)state;
     struct five f;
     char *text = big(1000);
     struct fake_rule rule = {.command = "CLIENT", .action = FAKE_REPLACE, .bytes = text};
@@ -212,7 +204,6 @@ static void reads_it_only_where_it_is_due(void **state) {
 /* -- Identities -- */
 
 static bool are_settled(struct five *f, void *data) {
-    (void)data;
     redlock_stats stats = five_stats(f);
     return stats.nodes_up == FIVE && stats.pending_releases == 0;
 }
@@ -234,7 +225,6 @@ static void open_with_twins(struct five *f) {
 
 /* With a quorum of servers opening succeeds, and says what is wrong. */
 static void counts_the_same_server_once(void **state) {
-    (void)state;
     struct five f;
     char wanted[160];
     start(&f, REDLOCK_GUARD_OBSERVED);
@@ -271,7 +261,6 @@ static void counts_the_same_server_once(void **state) {
 
 /* Until its quarantine is over it is a twin, and after that it votes beside the other. */
 static void twins_part_when_the_quarantine_is_over(void **state) {
-    (void)state;
     struct five f;
     start(&f, REDLOCK_GUARD_OBSERVED);
     f.options.max_ttl_ms = 200;
@@ -305,7 +294,6 @@ static void change_while_away(struct five *f) {
  * alone when it votes, also if it was away when its quarantine ended. Else its yes, if it is the
  * first, would stand for those of three. */
 static void takes_the_place_of_one(void **state) {
-    (void)state;
     struct five f;
     start(&f, REDLOCK_GUARD_OBSERVED);
     f.options.max_ttl_ms = 200;
@@ -336,7 +324,6 @@ static void takes_the_place_of_one(void **state) {
  * and the honest one, which comes second, votes all the same. Without its vote nothing is granted:
  * of three nodes that are left with the copy, two are honest. */
 static void copy_of_another_shuts_nobody_out(void **state) {
-    (void)state;
     static const char *const words[] = {"-ERR no\r\n", "$-1\r\n", "+OK\r\n"};
     for (size_t i = 0; i < COUNT(words); i++) {
         struct five f;
@@ -366,7 +353,6 @@ static void copy_of_another_shuts_nobody_out(void **state) {
 
 /* A majority restarts: nothing is granted until it votes again, and no key is even set. */
 static void asks_no_majority_of_amnesiacs(void **state) {
-    (void)state;
     struct five f;
     start(&f, REDLOCK_GUARD_OBSERVED);
     f.options.max_ttl_ms = 30000;

@@ -49,7 +49,6 @@ static const char *const unsent_nodes[] = {
 
 /* One node speaks while it has nothing to say: it is dropped and comes back; others are used. */
 static void survives_what_nobody_asked_for(void **state) {
-    (void)state;
     struct five f;
     five_start(&f);
     assert_int_equal(five_open(&f), 0);
@@ -67,7 +66,6 @@ static void survives_what_nobody_asked_for(void **state) {
 
 /* hiredis calls it "Out of memory" when a reply is refused. */
 static void says_that_nobody_asked(void **state) {
-    (void)state;
     struct five f;
     five_start(&f);
     f.options.reconnect_min_ms = f.options.reconnect_max_ms = 600000;
@@ -81,7 +79,6 @@ static void says_that_nobody_asked(void **state) {
 /* Two of them at once, while the lock is being taken. What they say may be taken for their answer
  * to SET: a node that says no and runs it all the same keeps a key until its ttl ends. */
 static void survives_two_that_speak_out_of_turn(void **state) {
-    (void)state;
     struct five f;
     five_start(&f);
     f.may_keep = 1u << 0 | 1u << 4;
@@ -146,7 +143,6 @@ static bool has_voted(struct five *f, void *data) {
 
 /* A wrong answer to SET is a failed vote, whether or not the SET ran; the key is released. */
 static void takes_no_wrong_answer_for_a_grant(void **state) {
-    (void)state;
     size_t hostile = 1;
     for (int executed = 0; executed < 2; executed++) {
         struct five f;
@@ -173,7 +169,6 @@ static void takes_no_wrong_answer_for_a_grant(void **state) {
 /* The same for extend and release. The outcome of the release at the node is unknown: it stays
  * pending. */
 static void takes_no_wrong_answer_for_a_renewal(void **state) {
-    (void)state;
     struct five f;
     size_t hostile = 1;
     five_start(&f);
@@ -200,7 +195,6 @@ static void takes_no_wrong_answer_for_a_renewal(void **state) {
 
 /* A yes without the fence that was asked for, by the node that keeps the key, is none. */
 static void takes_no_yes_without_its_fence(void **state) {
-    (void)state;
     struct five f;
     struct five_done done = {0, 0};
     size_t hostile = 1;
@@ -228,7 +222,6 @@ static void takes_no_yes_without_its_fence(void **state) {
 
 /* A majority that answers wrongly does not grant. */
 static void needs_three_right_answers(void **state) {
-    (void)state;
     struct five f;
     five_start(&f);
     assert_int_equal(five_open(&f), 0);
@@ -268,7 +261,6 @@ static void play_rule_to_set(const struct fake_rule *rule, size_t n_hostile) {
 }
 
 static void caps_what_has_no_end(void **state) {
-    (void)state;
     MARK_FROM(REPLY_WITHOUT_END);
     static const char *const beginnings[] = {
         "$9000000000000000000\r\n", "$2147483647\r\n", "$536870912\r\n", "+", "-", ":1", "$1", "*1",
@@ -285,7 +277,6 @@ static void caps_what_has_no_end(void **state) {
 /* Which of them the client takes for an answer to its SET is for the node to say: one that says no
  * and runs the SET all the same keeps a key until its ttl ends. */
 static void refuses_deep_nesting_and_floods(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         bool says_no;
@@ -313,7 +304,6 @@ static void refuses_deep_nesting_and_floods(void **state) {
 
 /* An error with every kind of byte, and a long one: no message is garbled by it. */
 static void keeps_messages_printable(void **state) {
-    (void)state;
     struct five f;
     char message[REDLOCK_MESSAGE_MAX];
     static const char error[] =
@@ -343,7 +333,6 @@ static void keeps_messages_printable(void **state) {
 
 /* A binary resource reaches every node as it is. */
 static void takes_any_bytes_as_a_resource(void **state) {
-    (void)state;
     static const char resource[] = "a\0b\r\n$3\r\n\xff";
     struct five f;
     redlock_lock *lock = NULL;

@@ -27,7 +27,6 @@ int clock_gettime(clockid_t id, struct timespec *now) {
 
 static void on_lost(redlock_lock *lock, int status, void *data) {
     struct five_done *lost = data;
-    (void)lock;
     lost->calls++;
     lost->status = status;
 }
@@ -44,7 +43,6 @@ static redlock_acquire_options options_of(struct five_done *lost) {
 /* The owner acquires once more what it holds. Its first hold is over, so it is told that, by the
  * callback of that hold; it must not be put in the place of another's. */
 static void acquires_what_has_just_ended(void **state) {
-    (void)state;
     struct five f;
     struct five_done acquired = {0, 0}, again = {0, 0}, lost = {0, 0}, lost_again = {0, 0};
     five_start(&f);

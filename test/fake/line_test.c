@@ -15,7 +15,6 @@ struct gone {
 
 static void does_without_where_it_may_not_listen(void **state) {
     struct waiter w;
-    (void)state;
     waiter_start(&w, WAITER_PATIENT_MS);
     fake_node_rule(waiter_node(&w, 0), (struct fake_rule){.command = "SUBSCRIBE",
                                                           .action = FAKE_INSTEAD,
@@ -30,7 +29,6 @@ static void does_without_where_it_may_not_listen(void **state) {
 /* No line at all: it asks again and again, as before there were lines. */
 static void does_without_a_line(void **state) {
     struct waiter w;
-    (void)state;
     waiter_start(&w, WAITER_PATIENT_MS);
     for (size_t i = 0; i < FIVE; i++) {
         fake_node_rule(waiter_node(&w, i), (struct fake_rule){.command = "SUBSCRIBE",
@@ -66,7 +64,6 @@ static void goes_on_after_an_error(void **state) {
         "-NOSCRIPT No matching script.\r\n",
         "-ERR unknown command 'EVALSHA'\r\n",
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(errors); i++) {
         struct waiter w;
         waiter_start(&w, WAITER_PATIENT_MS);
@@ -104,7 +101,6 @@ static void goes_on_after_garbage(void **state) {
         "\xff\xfe\r\n",
         "$20\r\n0 99999999999 100000\r\n",
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(garbage); i++) {
         struct waiter w;
         waiter_start(&w, WAITER_PATIENT_MS);
@@ -140,7 +136,6 @@ static void expect_one_turn(struct waiter *w) {
 
 static void takes_no_turn_of_an_old_place(void **state) {
     struct waiter w;
-    (void)state;
     waiter_start(&w, WAITER_PATIENT_MS);
     waiter_ask(&w);
     waiter_until_at(&w, 0);
@@ -160,7 +155,6 @@ static void takes_no_turn_of_an_old_place(void **state) {
 static void takes_no_other_word(void **state) {
     struct waiter w;
     char payloads[10][2 * RL_PAYLOAD_MAX];
-    (void)state;
     waiter_start(&w, WAITER_PATIENT_MS);
     waiter_ask(&w);
     waiter_until_at(&w, 0);
@@ -189,7 +183,6 @@ static void takes_no_other_word(void **state) {
 /* Of its place, but not where it stands. */
 static void takes_no_turn_from_another_node(void **state) {
     struct waiter w;
-    (void)state;
     waiter_start(&w, WAITER_PATIENT_MS);
     waiter_ask(&w);
     waiter_until_at(&w, 0);
@@ -204,7 +197,6 @@ static void takes_no_turn_from_another_node(void **state) {
 /* A false turn: the votes decide, and it waits on, with another token. */
 static void a_forged_turn_takes_nothing(void **state) {
     struct waiter w;
-    (void)state;
     waiter_start(&w, WAITER_PATIENT_MS);
     waiter_ask(&w);
     waiter_until_at(&w, 0);
@@ -229,7 +221,6 @@ static void a_forged_turn_takes_nothing(void **state) {
  * place: by that it would take keys that a release has reserved. */
 static void a_probe_has_no_place(void **state) {
     struct waiter w;
-    (void)state;
     waiter_start(&w, WAITER_PATIENT_MS);
     waiter_ask(&w);
     waiter_until_at(&w, 0);

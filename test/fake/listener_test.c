@@ -191,7 +191,6 @@ static void end(struct world *w) {
 
 static void hears_messages(void **state) {
     struct world w;
-    (void)state;
     start(&w);
     open_up(&w);
     assert_string_equal(fake_node_log(w.node, 0), "CLIENT SETNAME me");
@@ -222,7 +221,6 @@ static void hears_messages(void **state) {
 static void says_password_and_database(void **state) {
     struct world w;
     char url[128];
-    (void)state;
     start(&w);
     server_set_password(fake_node_server(w.node), "me", "secret");
     snprintf(url, sizeof url, "redis://me:secret@%s/3", fake_node_name(w.node));
@@ -245,7 +243,6 @@ static void says_that_it_is_not_let_in(void **state) {
                                    .bytes =
                                        "-ERR unknown command 'AUTH', with args beginning "
                                        "with: 'hunter2' \r\n"};
-    (void)state;
     start(&w);
     w.options.backoff_min_ns = w.options.backoff_max_ns = UINT64_C(600000000000);
     w.url.has_password = true;
@@ -266,7 +263,6 @@ static void says_that_it_is_not_let_in(void **state) {
 
 static void waits_longer_each_time(void **state) {
     struct world w;
-    (void)state;
     start(&w);
     fake_node_refuse(w.node);
     rl_listener_open(&w.listener, &w.address);
@@ -288,7 +284,6 @@ static void is_content_with_a_refusal(void **state) {
         "-NOPERM this user has no permissions to run the 'subscribe' command\r\n",
         "-ERR unknown command 'SUBSCRIBE'\r\n",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         struct world w;
         start(&w);
@@ -313,7 +308,6 @@ static void is_content_with_a_refusal(void **state) {
 
 static void tries_again_after_another_error(void **state) {
     struct world w;
-    (void)state;
     start(&w);
     fake_node_rule(w.node, (struct fake_rule){.command = "SUBSCRIBE",
                                               .times = 2,
@@ -329,7 +323,6 @@ static void tries_again_after_another_error(void **state) {
 static void survives_a_failing_handshake(void **state) {
     static const char *const commands[] = {"CLIENT", "GET", "PING"};
     static const enum fake_action actions[] = {FAKE_CLOSE, FAKE_RESET, FAKE_CUT};
-    (void)state;
     for (size_t c = 0; c < 3; c++) {
         for (size_t a = 0; a < 3; a++) {
             struct world w;
@@ -363,7 +356,6 @@ static void drops_what_was_not_asked_for(void **state) {
         "HTTP/1.1 400 Bad Request\r\n",
         "\x16\x03\x01\x02\x05\x01",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof payloads / sizeof payloads[0]; i++) {
         struct world w;
         start(&w);
@@ -390,7 +382,6 @@ static void drops_what_does_not_end(void **state) {
         "+",
         "*",
     };
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct world w;
         start(&w);
@@ -408,7 +399,6 @@ static void drops_what_does_not_end(void **state) {
 
 /* Off, from every state, and usable again. */
 static void closes_in_every_state(void **state) {
-    (void)state;
     for (int wanted = RL_LISTENER_OFF; wanted < RL_LISTENER_STATES; wanted++) {
         struct world w;
         start(&w);

@@ -137,7 +137,6 @@ static bool is_alone(struct five *f, void *data) {
 }
 
 static bool nobody_waits(struct five *f, void *data) {
-    (void)data;
     return f->client->lines.waiting.first == NULL;
 }
 
@@ -163,7 +162,6 @@ static void forbid(struct scene *s, size_t node) {
 
 static void says_where_it_may_not_listen(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     forbid(&s, 2);
     want(&s, 2, true);
@@ -189,7 +187,6 @@ static void says_where_it_may_not_listen(void **state) {
 /* It was allowed, and no longer is; the connection was lost for another reason. */
 static void says_when_it_is_forbidden(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     want(&s, 2, true);
     until_confirmed(&s, 2, 1);
@@ -203,7 +200,6 @@ static void says_when_it_is_forbidden(void **state) {
 /* Proxies that do not know SUBSCRIBE close the connection. It may be allowed later on. */
 static void does_without_what_fails_again_and_again(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     fake_node_rule(s.f.nodes[2],
                    (struct fake_rule){.command = "SUBSCRIBE", .action = FAKE_CLOSE, .times = 5});
@@ -219,7 +215,6 @@ static void does_without_what_fails_again_and_again(void **state) {
 /* The connection cannot even be made: no event of the listener says so. */
 static void does_without_what_cannot_be_connected(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     fake_node_refuse(s.f.nodes[2]);
     want(&s, 2, true);
@@ -240,7 +235,6 @@ static void takes_no_message_that_it_did_not_ask_for(void **state) {
         "*3\r\n$9\r\nsubscribe\r\n$14\r\nredlock:orders\r\n:1\r\n",
     };
     struct scene s;
-    (void)state;
     start(&s);
     want(&s, 0, true);
     until_confirmed(&s, 0, 1);
@@ -263,7 +257,6 @@ static void takes_no_message_that_it_did_not_ask_for(void **state) {
 /* One connection serves both, and outlives neither of them alone. */
 static void shares_its_connections(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     redlock_election *election = watch(&s);
     assert_true(five_run_until(&s.f, hear_alike, topic));
@@ -296,7 +289,6 @@ static void shares_its_connections(void **state) {
 static void takes_no_answer_to_something_else(void **state) {
     struct scene s;
     char twice[128], ended[128];
-    (void)state;
     start(&s);
     snprintf(twice, sizeof twice, "*3\r\n$9\r\nsubscribe\r\n$34\r\n%s\r\n:1\r\n", s.channel);
     snprintf(ended, sizeof ended, "*3\r\n$11\r\nunsubscribe\r\n$34\r\n%s\r\n:0\r\n", s.channel);
@@ -324,7 +316,6 @@ static void takes_no_answer_to_something_else(void **state) {
 /* Wanted again while the answer to UNSUBSCRIBE is out: confirmed only when it is asked for anew. */
 static void is_wanted_again_while_it_leaves(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     redlock_election *election = watch(&s);
     assert_true(five_run_until(&s.f, hear_alike, topic));

@@ -48,7 +48,6 @@ static void open_and_try(struct five *f) {
 }
 
 static bool are_all_tried(struct five *f, void *data) {
-    (void)data;
     return count_native(f) >= 4;
 }
 
@@ -61,7 +60,6 @@ static void forbid(struct five *f) {
 }
 
 static void releases_as_each_node_can(void **state) {
-    (void)state;
     struct five f;
     start(&f, REDLOCK_GUARD_OBSERVED);
     MARK_FROM(RELEASES_NATIVELY);
@@ -81,7 +79,6 @@ static void releases_as_each_node_can(void **state) {
 
 /* A node that reports an older version, or was not asked for it, is not tried. */
 static void tries_nothing_without_a_promise(void **state) {
-    (void)state;
     struct five f;
     start(&f, REDLOCK_GUARD_OBSERVED);
     for (size_t i = 0; i < FIVE; i++) {
@@ -107,7 +104,6 @@ static void tries_nothing_without_a_promise(void **state) {
 /* A user whose ACL is a list of commands: each connection tries once, behind a release that has
  * run, and no release is ever late. */
 static void stays_with_scripts_where_it_may_not(void **state) {
-    (void)state;
     struct five f;
     start(&f, REDLOCK_GUARD_OBSERVED);
     forbid(&f);
@@ -136,7 +132,6 @@ static void stays_with_scripts_where_it_may_not(void **state) {
  * taken to have changed, no release is pending. Afterwards the command is used again, unless the
  * error is one that lasts. */
 static void sends_the_script_when_it_is_refused(void **state) {
-    (void)state;
     static const struct {
         const char *bytes;
         bool lasts;
@@ -180,7 +175,6 @@ static void sends_the_script_when_it_is_refused(void **state) {
 
 /* ... and whole, if the node has forgotten that. */
 static void sends_the_script_whole(void **state) {
-    (void)state;
     struct five f;
     start(&f, REDLOCK_GUARD_OBSERVED);
     open_and_try(&f);
@@ -198,7 +192,6 @@ static void sends_the_script_whole(void **state) {
 
 /* A key of another type is not ours, in the words of either server: nothing is sent again. */
 static void leaves_a_key_of_another_type(void **state) {
-    (void)state;
     static const char *const rows[] = {
         "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
         "-ERR Key should be of string type if conditions are specified\r\n"};
@@ -228,7 +221,6 @@ static void leaves_a_key_of_another_type(void **state) {
 
 /* A node that answers the trial in a way that Redis does not stays usable. */
 static void lives_with_an_odd_answer_to_the_trial(void **state) {
-    (void)state;
     static const char *const rows[] = {"+OK\r\n", "$-1\r\n", ":7\r\n", "$2\r\nhi\r\n"};
     for (size_t row = 0; row < COUNT(rows); row++) {
         struct five f;
@@ -261,7 +253,6 @@ static void drop_all(struct five *f) {
 /* The node is gone before it has answered the trial: that is no caller's request. It may have gone
  * because of it, so the next connection goes without. */
 static void forgets_an_unanswered_trial(void **state) {
-    (void)state;
     struct five f;
     start(&f, REDLOCK_GUARD_OBSERVED);
     for (size_t i = 0; i < FIVE; i++) {
@@ -302,7 +293,6 @@ static void wait_for_the_trials(struct five *f, unsigned nth) {
 /* Something between ends every connection on which it sees a command that it does not know: that
  * costs a connection now and then, and not one for each release. */
 static void seldom_tries_what_ends_the_connection(void **state) {
-    (void)state;
     struct five f;
     start(&f, REDLOCK_GUARD_OBSERVED);
     for (size_t i = 0; i < FIVE; i++) {
@@ -340,7 +330,6 @@ static void seldom_tries_what_ends_the_connection(void **state) {
 /* A node that does not have the script yet gets it whole. The trial is not before that: it would
  * delete the key, and the owner be told that nothing was there. */
 static void tries_behind_the_script(void **state) {
-    (void)state;
     struct five f;
     start(&f, REDLOCK_GUARD_OBSERVED);
     assert_int_equal(five_open(&f), 0);
@@ -372,7 +361,6 @@ static redlock_lock *new_permit(struct five *f) {
 /* The only permit is given back, natively, to a node that becomes home then. It refuses that, and
  * is sent the script, behind the question for a permit: the no that this is answered is old. */
 static void a_no_from_before_the_release_is_none(void **state) {
-    (void)state;
     struct five f;
     struct five_done done = {0, 0};
     start(&f, REDLOCK_GUARD_OBSERVED);

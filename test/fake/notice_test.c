@@ -34,14 +34,12 @@ static void on_event(const redlock_event *event, void *data) {
 
 static void on_leader(redlock_election *election, const char *leader, void *data) {
     struct scene *s = data;
-    (void)election;
     s->reports++;
     s->has_leader = leader != NULL;
 }
 
 static void on_elected(redlock_election *election, int status, void *data) {
     struct scene *s = data;
-    (void)election;
     assert_int_equal(status, 0);
     s->elected++;
 }
@@ -173,7 +171,6 @@ static void end(struct scene *s) {
 
 static void is_told_by_a_quorum(void **state) {
     struct scene s;
-    (void)state;
     start_watching(&s);
     for (size_t i = 0; i < FIVE; i++) {
         fake_node_set_fragment(s.f.nodes[i], 1); /* each byte by itself */
@@ -198,7 +195,6 @@ static bool is_elected(struct five *f, void *data) {
 /* Its first attempts have no quorum, so it stands in no line; the next would come in an hour. */
 static void hurries_a_candidate(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     hold(&s, FIVE);
     forbid(&s, "SET", 0, FIVE - 1);
@@ -227,7 +223,6 @@ static bool is_deaf(struct five *f, void *data) {
 
 static void is_forbidden_to_listen(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     hold(&s, FIVE);
     forbid(&s, "SUBSCRIBE", 0, 4);
@@ -247,7 +242,6 @@ static void is_forbidden_to_listen(void **state) {
 
 static void makes_do_with_those_that_it_hears(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     hold(&s, FIVE);
     forbid(&s, "SUBSCRIBE", 0, 2);
@@ -278,7 +272,6 @@ static void hostile_bytes_cost_that_connection_only(void **state) {
         "*3\r\n$7\r\nmessage\r\n$8\r\nredlock:\r\n$0\r\n\r\n",
     };
     struct scene s;
-    (void)state;
     start_watching(&s);
     for (size_t i = 0; i < sizeof(payloads) / sizeof(payloads[0]); i++) {
         struct count count = {&s, i + 1};
@@ -308,7 +301,6 @@ static bool is_left(struct five *f, void *data) {
  * also while the answer to UNSUBSCRIBE is out. */
 static void unsubscribes(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     for (size_t i = 0; i < FIVE; i++) {
         fake_node_put(s.f.nodes[i], "other", TOKEN, HOUR_MS);
@@ -337,7 +329,6 @@ static void unsubscribes(void **state) {
 
 static void is_freed_while_it_listens(void **state) {
     struct scene s;
-    (void)state;
     start_watching(&s);
     redlock_election_free(s.election);
     publish(&s, 0, 4); /* no watcher is left */

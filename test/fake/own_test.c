@@ -135,7 +135,6 @@ static void names_the_function(void **state) {
         {stats, "redlock_client_stats()"},        {query, "redlock_query_holder()"},
         {close_client, "redlock_client_close()"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         struct shared s = {.call = calls[i].call};
         char text[256];
@@ -180,7 +179,6 @@ static void hand_over_later(struct shared *s) {
 
 /* The loop decides which thread owns the client. */
 static void may_be_handed_over(void **state) {
-    (void)state;
     struct shared s = {.call = NULL};
     char text[256];
     assert_int_equal(in_a_process(hand_over, &s, text), 0);
@@ -214,7 +212,6 @@ static void may_be_told_of_a_loss_at_once(void **state) {
     struct five_done acquired = {0};
     uv_idle_t idle;
     uv_thread_t thread;
-    (void)state;
     five_start(&f);
     assert_int_equal(five_open(&f), 0);
     redlock_acquire_options once = five_one_try(&f);

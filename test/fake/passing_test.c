@@ -7,7 +7,6 @@
 #define LAST (FIVE - 1)
 
 static bool is_quiet(struct five *f, void *data) {
-    (void)data;
     for (size_t i = 0; i < FIVE; i++) {
         if (five_info(f, i).outstanding > 0) {
             return false;
@@ -52,7 +51,6 @@ static size_t home_of(struct five *f) {
 }
 
 static void keeps_what_it_won_without_home(void **state) {
-    (void)state;
     struct five f;
     begin(&f);
     size_t home = home_of(&f);
@@ -64,7 +62,6 @@ static void keeps_what_it_won_without_home(void **state) {
 
 /* Another node's refusal says nothing of a line. */
 static void deletes_what_it_won_with_home(void **state) {
-    (void)state;
     struct five f;
     begin(&f);
     size_t other = (home_of(&f) + 1) % FIVE;
@@ -78,7 +75,6 @@ static void deletes_what_it_won_with_home(void **state) {
  * token of this client's next attempt, which came by the first one: nobody waits, and what is kept
  * for nobody would refuse its own next attempt. */
 static void its_own_next_token_is_nobody(void **state) {
-    (void)state;
     struct five f;
     five_start(&f);
     f.options.guard = REDLOCK_GUARD_OBSERVED;

@@ -134,7 +134,6 @@ static const char *const answers[] = {
 };
 
 static void holds_none_but_its_own(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(answers); i++) {
         struct scene s;
         start(&s);
@@ -156,7 +155,6 @@ static void holds_none_but_its_own(void **state) {
 /* One permit, and home gives each who asks another number: the others have it. */
 static void one_permit_has_one_holder(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     redlock_lock *a = new_lock(&s, 1, 1), *b = new_lock(&s, 1, 1);
     assert_int_equal(five_acquire(&s.f, a), 0);
@@ -198,7 +196,6 @@ static void ask(struct scene *s, redlock_lock *lock, int64_t tries) {
 /* A quorum keeps our number: nodes that do not are ignored, home or not. A quorum keeps another: it
  * ends, however long it would wait. */
 static void a_quorum_says_how_many_there_are(void **state) {
-    (void)state;
     for (size_t first = 0; first <= FIVE; first++) {
         for (int limit = 0; limit < 2; limit++) {
             struct scene s;
@@ -224,7 +221,6 @@ static void a_quorum_says_how_many_there_are(void **state) {
 /* Home and the next one were away when the number was changed. */
 static void a_few_that_keep_another_are_passed_over(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     for (size_t rank = 0; rank < 2; rank++) {
         keeps_another_number(&s, rank, "join");
@@ -264,13 +260,11 @@ static const struct rl_line *line_of(const redlock_lock *lock) {
 }
 
 static bool stands(struct five *f, void *data) {
-    (void)f;
     return line_of(data)->state == RL_LINE_WAITING;
 }
 
 static bool asks(struct five *f, void *data) {
     const redlock_lock *lock = data;
-    (void)f;
     return rl_permit_of(lock)->asks;
 }
 
@@ -280,7 +274,6 @@ static bool has_no_keys(struct five *f, void *data) {
 
 static bool waits_behind(struct five *f, void *data) {
     const redlock_lock *lock = data;
-    (void)f;
     return lock->core.state == RL_WAITING;
 }
 
@@ -296,7 +289,6 @@ static void tell(struct scene *s, const redlock_lock *lock, const char *slots) {
  * more. The node timeout is longer than the test's patience. */
 static void a_turn_ends_the_question(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     five_stop(&s.f);
     memset(&s, 0, sizeof s);
@@ -332,7 +324,6 @@ static void a_turn_of_other_slots_is_none(void **state) {
     static const char *const slots[] = {"",      " 0",    " 0 1 2", " 0 3",  " 1023 1022", " 0 0",
                                         " 0 01", " 0 1 ", "  0 1",  " -1 0", " x"};
     struct scene s;
-    (void)state;
     start(&s);
     redlock_lock *lock = new_lock(&s, K, 2);
     hold_all(&s, K, "a stranger's");
@@ -358,7 +349,6 @@ static void a_turn_of_other_slots_is_none(void **state) {
 /* A lock that pauses asks home again, while another of its client has come to stand in line. */
 static void a_question_does_not_cost_its_client_the_place(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     redlock_lock *pauses = new_lock(&s, K, 1), *waits = new_lock(&s, K, 1);
     redlock_acquire_options options = five_one_try(&s.f);
@@ -395,7 +385,6 @@ static void a_question_does_not_cost_its_client_the_place(void **state) {
 /* Home has forgotten the script of the release, which is sent again, whole, behind the question. */
 static void a_no_from_before_the_release_is_none(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     struct fake_node *home = node_at(&s, 0);
     fake_node_server(home)->broken &= ~(unsigned)SERVER_BREAK_LOADED_SCRIPTS;
@@ -426,7 +415,6 @@ static void a_no_from_before_the_release_is_none(void **state) {
  * again, before it is asked anew. */
 static void what_was_reserved_in_vain_is_given_back(void **state) {
     struct scene s = {.order = {0}};
-    (void)state;
     five_start(&s.f);
     fake_node_server(s.f.nodes[0])->broken |= SERVER_BREAK_LOADED_SCRIPTS;
     assert_int_equal(five_open_n(&s.f, 1), 0);
@@ -445,7 +433,6 @@ static void what_was_reserved_in_vain_is_given_back(void **state) {
 /* An owner's hold is of a semaphore of five: the fifth is no slot of one of three. */
 static void an_owner_shares_no_other_semaphore(void **state) {
     struct scene s;
-    (void)state;
     start(&s);
     redlock_acquire_options options = five_one_try(&s.f);
     redlock_lock *a = new_lock(&s, 5, 1), *b = new_lock(&s, K, 1);

@@ -4,7 +4,6 @@
 #include "fake/ask.h"
 
 static void ends_with_the_client(void **state) {
-    (void)state;
     struct five f;
     struct asked asked[3];
     ask_begin(&f, ASK_PATIENT_MS);
@@ -36,7 +35,6 @@ static void ends_with_the_client(void **state) {
 
 /* Closing and asking again from inside the callback, with other queries under way. */
 static void may_do_anything_in_its_callback(void **state) {
-    (void)state;
     struct five f;
     struct asked again, closing, other;
     ask_begin(&f, ASK_PATIENT_MS);
@@ -61,7 +59,6 @@ static void may_do_anything_in_its_callback(void **state) {
 
 /* No node up: known in the call, reported from the loop. */
 static void is_told_later_if_nobody_is_asked(void **state) {
-    (void)state;
     struct five f;
     struct asked asked;
     five_start(&f);
@@ -79,17 +76,14 @@ static void is_told_later_if_nobody_is_asked(void **state) {
 static size_t mallocs, fail_at;
 
 static void *failing_malloc(size_t size, void *data) {
-    (void)data;
     return ++mallocs == fail_at ? NULL : malloc(size);
 }
 
 static void failing_free(void *pointer, void *data) {
-    (void)data;
     free(pointer);
 }
 
 static void needs_memory(void **state) {
-    (void)state;
     static const redlock_allocator allocator = {failing_malloc, failing_free, NULL};
     struct five f;
     struct asked asked;
@@ -145,7 +139,6 @@ static void check_sizes(redlock_query *query, int status, void *data) {
 }
 
 static void refuses_unknown_sizes(void **state) {
-    (void)state;
     struct five f;
     struct asked asked = {.f = &f};
     ask_begin(&f, ASK_PATIENT_MS);

@@ -9,7 +9,6 @@
 /* -- Answers -- */
 
 static void tells_a_lock_and_none(void **state) {
-    (void)state;
     struct five f;
     struct asked asked;
     ask_begin(&f, ASK_PATIENT_MS);
@@ -40,7 +39,6 @@ static void tells_a_lock_and_none(void **state) {
 /* Values as others may have left them. The q-th longest life counts, and one without end is the
  * longest of all. */
 static void counts_the_quorum(void **state) {
-    (void)state;
     static const struct {
         const char *values[FIVE]; /* NULL: no key */
         uint64_t ttl_ms[FIVE];    /* 0: for ever */
@@ -107,7 +105,6 @@ static void counts_the_quorum(void **state) {
 
 /* A node's answer is older when the callback runs, which is when the last node has answered. */
 static void takes_the_wait_off(void **state) {
-    (void)state;
     struct five f;
     struct asked asked;
     ask_begin(&f, ASK_PATIENT_MS);
@@ -132,7 +129,6 @@ static void takes_the_wait_off(void **state) {
 /* -- Nodes that do not answer -- */
 
 static void waits_for_the_silent_ones(void **state) {
-    (void)state;
     struct five f;
     struct asked asked;
     ask_begin(&f, ASK_QUICK_MS);
@@ -174,7 +170,6 @@ static int asked_too_soon(struct asked *asked, struct five *f) {
 
 /* Late answers find the query completed, and then gone; the next one gets its own. */
 static void is_not_touched_by_late_answers(void **state) {
-    (void)state;
     struct five f;
     struct asked asked, next;
     ask_begin(&f, ASK_QUICK_MS);
@@ -197,7 +192,6 @@ static void is_not_touched_by_late_answers(void **state) {
 }
 
 static void says_why_a_node_is_down(void **state) {
-    (void)state;
     struct five f;
     struct asked asked;
     ask_begin(&f, ASK_PATIENT_MS);
@@ -216,7 +210,6 @@ static void says_why_a_node_is_down(void **state) {
 
 /* A connection that ends while the question is out, and answers that Redis does not give. */
 static void survives_what_nodes_do(void **state) {
-    (void)state;
     static const struct {
         enum fake_action action;
         const char *bytes;
@@ -262,7 +255,6 @@ static void survives_what_nodes_do(void **state) {
 
 /* EVAL goes where the script is not known, again and again. */
 static void survives_forgotten_scripts(void **state) {
-    (void)state;
     struct five f;
     struct asked asked;
     ask_begin(&f, ASK_PATIENT_MS);

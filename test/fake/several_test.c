@@ -30,7 +30,6 @@ static void know_releases_only(struct five *f, redlock_lock *lock) {
  * answer. That is NOSCRIPT: a SET sent again would run behind the release, and its keys would stay
  * for a whole ttl with nobody to delete them. */
 static void sets_before_it_releases(void **state) {
-    (void)state;
     struct five f;
     five_start(&f);
     f.options.node_timeout_ms = 5000;
@@ -61,7 +60,6 @@ static void sets_before_it_releases(void **state) {
 
 /* The whole life, with scripts forgotten before every step. */
 static void lives_without_scripts(void **state) {
-    (void)state;
     struct five f;
     five_start(&f);
     assert_int_equal(five_open(&f), 0);

@@ -45,7 +45,6 @@ static bool leaves_a_slow_home(bool says_yes) {
 /* Home is slow: its answer comes when the place stands elsewhere, and be it a yes. It is told that
  * the place is left, behind the JOIN, so that nothing of it stays. */
 static void takes_no_late_answer(void **state) {
-    (void)state;
     for (int says_yes = 0; says_yes < 2; says_yes++) {
         int tries = FIVE_TRIES;
         while (!leaves_a_slow_home(says_yes)) {
@@ -58,7 +57,6 @@ static void takes_no_late_answer(void **state) {
  * comes ahead of the second after which it is tried anyway, if the machine is not too busy. */
 static void comes_home_when_it_answers(void **state) {
     bool is_ahead = false;
-    (void)state;
     for (int i = 0; i < FIVE_TRIES && !is_ahead; i++) {
         struct waiter w;
         waiter_start(&w, 3 * WAITER_QUICK_MS);
@@ -80,7 +78,6 @@ static void comes_home_when_it_answers(void **state) {
 /* One that cannot be heard is no home, whatever else it answers. */
 static void stays_where_it_is_heard(void **state) {
     struct waiter w;
-    (void)state;
     waiter_start(&w, WAITER_QUICK_MS);
     never_answers(&w, "subscribe");
     waiter_ask(&w);
@@ -103,7 +100,6 @@ static void another_answer_ends_no_wait(void **state) {
     struct five_done done = {0};
     redlock_lock *next = NULL;
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    (void)state;
     waiter_start(&w, WAITER_PATIENT_MS);
     assert_int_equal(redlock_lock_new(w.f.client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), &next), 0);
     uint32_t passed_over = (uint32_t)w.order[1];
@@ -130,7 +126,6 @@ static void another_answer_ends_no_wait(void **state) {
 /* Nothing comes any more from that node, which is given up. */
 static void goes_on_after_silence(void **state) {
     struct waiter w;
-    (void)state;
     waiter_start(&w, WAITER_QUICK_MS);
     never_answers(&w, "join");
     waiter_ask(&w);

@@ -33,7 +33,6 @@ static redlock_lock *large_lock(struct five *f) {
 static void what_waits_for_it_is_bounded(void **state) {
     struct five f;
     redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
-    (void)state;
     five_start(&f);
     f.options.node_timeout_ms = 60000;
     f.memory_cap = RL_NODE_UNSENT_MAX + (4u << 20);
@@ -65,7 +64,6 @@ static void what_waits_for_it_is_bounded(void **state) {
 /* Attempts that fail meanwhile: their releases go to nodes that were asked. */
 static void no_release_without_a_set(void **state) {
     struct five f;
-    (void)state;
     MARK_FROM(SILENT_NOT_TOLD);
     five_start(&f);
     f.options.node_timeout_ms = 1000; /* its connection is dropped after 4000 */
@@ -121,7 +119,6 @@ static uint64_t late_until_dropped_ns(struct five *f, uint64_t *kept_ns) {
 static void late_for_too_long_is_dropped(void **state) {
     struct five f;
     uint64_t took_ns = 0;
-    (void)state;
     MARK_FROM(TOO_LATE);
     five_start(&f);
     f.options.node_timeout_ms = 50; /* a stall is 200 ms, too late are 800 */
@@ -142,7 +139,6 @@ static void late_for_too_long_is_dropped(void **state) {
 
 static void asked_cb(redlock_query *query, int status, void *data) {
     struct five_done *asked = data;
-    (void)query;
     asked->calls++;
     asked->status = status;
 }
@@ -164,7 +160,6 @@ static bool is_acquired(struct five *f, void *data) {
 static void work_hides_no_silence(void **state) {
     struct five f;
     struct five_done acquired = {0}, asked = {0};
-    (void)state;
     MARK_FROM(PUT_OFF);
     five_start(&f);
     f.options.node_timeout_ms = 100;

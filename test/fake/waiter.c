@@ -21,7 +21,6 @@ bool waiter_is(const struct waiter *w, enum rl_line_state state) {
 
 static bool is_in_state(struct five *f, void *data) {
     const struct waiter *w = data;
-    (void)f;
     return waiter_is(w, w->wanted);
 }
 
@@ -42,7 +41,6 @@ struct at {
 
 static bool waits_at(struct five *f, void *data) {
     const struct at *at = data;
-    (void)f;
     return waiter_is(at->w, RL_LINE_WAITING) &&
            (waiter_line(at->w)->home == at->node) != at->elsewhere;
 }
@@ -141,7 +139,6 @@ void waiter_turn_in_vain(struct waiter *w) {
  * again, and empty, gives one by itself, and it is in vain as long as the stranger is elsewhere. */
 static bool is_served(struct five *f, void *data) {
     struct waiter *w = data;
-    (void)f;
     if (waiter_is(w, RL_LINE_PAUSING)) {
         waiter_let_go(w);
     }
@@ -213,7 +210,6 @@ void waiter_start(struct waiter *w, int64_t node_timeout_ms) {
 
 /* Reservations end by themselves, soon; all else must have gone. */
 static bool is_clean(struct five *f, void *data) {
-    (void)data;
     for (size_t i = 0; i < FIVE; i++) {
         if (fake_node_keys(f->nodes[i]) > 0 && !(f->may_keep >> i & 1)) {
             return false;

@@ -53,7 +53,6 @@ static void on_listed(redlock_query *query, int status, void *data) {
 
 static bool was_listed(struct five *f, void *data) {
     const struct listed *listed = data;
-    (void)f;
     return listed->calls > 0;
 }
 
@@ -113,7 +112,6 @@ static void is_waiter(const struct listed *listed, size_t index, const char *cli
 /* -- The line -- */
 
 static void nobody_waits(void **state) {
-    (void)state;
     struct five f;
     struct listed listed;
     ask_begin(&f, ASK_PATIENT_MS);
@@ -128,7 +126,6 @@ static void nobody_waits(void **state) {
 }
 
 static void lists_them_in_order(void **state) {
-    (void)state;
     static const char *const line[] = {"3 5000 " CLIENT_B NUMBER ":web-2/4711",
                                        "3 900 " CLIENT_A NUMBER, "3 1200 " CLIENT_C NUMBER ":a:b"};
     struct five f;
@@ -154,7 +151,6 @@ static void lists_them_in_order(void **state) {
 }
 
 static void asks_for_no_more_than_wanted(void **state) {
-    (void)state;
     static const char *const line[] = {"500 5000 " CLIENT_A NUMBER, "500 4000 " CLIENT_B NUMBER};
     struct five f;
     struct listed listed;
@@ -173,7 +169,6 @@ static void asks_for_no_more_than_wanted(void **state) {
 
 /* Clients that do not agree which node is the home, and one that has moved. */
 static void puts_several_lines_together(void **state) {
-    (void)state;
     static const char *const shorter[] = {"2 9000 " CLIENT_A NUMBER ":moved",
                                           "2 8000 " CLIENT_D NUMBER ":d"};
     static const char *const longer[] = {"3 7000 " CLIENT_B NUMBER, "3 6000 " CLIENT_A NUMBER ":a",
@@ -207,7 +202,6 @@ static void puts_several_lines_together(void **state) {
 
 /* Readers have a line of their own; a client may stand in both. */
 static void lists_readers_behind_writers(void **state) {
-    (void)state;
     static const char *const writers[] = {"2 100 " CLIENT_A NUMBER ":w", "2 90 " CLIENT_B NUMBER};
     static const char *const readers[] = {"2 5000 " CLIENT_C NUMBER ":r",
                                           "2 4000 " CLIENT_A NUMBER};
@@ -244,7 +238,6 @@ static void lists_readers_behind_writers(void **state) {
 
 /* Entries written into a line by hand are shown as they are. */
 static void shows_strangers(void **state) {
-    (void)state;
     static const char *const line[] = {"5 0 stranger", "5 0 ", "5 4294967295 " CLIENT_A NUMBER "-x",
                                        "5 0 AAAAAAAAAAAAAAAA" NUMBER, "5 0 " CLIENT_A};
     struct five f;
@@ -265,7 +258,6 @@ static void shows_strangers(void **state) {
 /* -- Nodes that do not answer -- */
 
 static void ends_when_the_rest_does_not_come(void **state) {
-    (void)state;
     static const char *const line[] = {"3 5000 " CLIENT_A NUMBER, "3 4000 " CLIENT_B NUMBER};
     struct five f;
     struct listed listed;
@@ -285,7 +277,6 @@ static void ends_when_the_rest_does_not_come(void **state) {
 
 /* Each time node_timeout for itself. */
 static void the_rest_has_its_own_time(void **state) {
-    (void)state;
     static const char *const line[] = {"2 5000 " CLIENT_A NUMBER, "2 4000 " CLIENT_B NUMBER};
     struct five f;
     struct listed listed;
@@ -310,7 +301,6 @@ static void the_rest_has_its_own_time(void **state) {
 }
 
 static void says_which_nodes_refuse(void **state) {
-    (void)state;
     static const char *const line[] = {"1 5000 " CLIENT_A NUMBER};
     struct five f;
     struct listed listed;
@@ -337,7 +327,6 @@ static void says_which_nodes_refuse(void **state) {
 
 /* The client goes while the rest is on its way; the answers come to memory that waits for them. */
 static void ends_with_the_client(void **state) {
-    (void)state;
     static const char *const line[] = {"900 5000 " CLIENT_A NUMBER};
     struct five f;
     struct listed listed;
@@ -359,7 +348,6 @@ static void ends_with_the_client(void **state) {
 }
 
 static void refuses_bad_arguments(void **state) {
-    (void)state;
     struct five f;
     struct listed listed;
     char name[REDLOCK_RESOURCE_MAX + 1] = "";
@@ -379,7 +367,6 @@ static void refuses_bad_arguments(void **state) {
 
 /* A reservation is no client's lock, and no other library's either. */
 static void a_reservation_holds_nothing(void **state) {
-    (void)state;
     struct five f;
     struct asked asked;
     ask_begin(&f, ASK_PATIENT_MS);

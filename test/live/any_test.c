@@ -231,7 +231,6 @@ struct meddler {
 
 static void cancel_cb(redlock_lock *lock, int status, void *data) {
     struct meddler *meddler = data;
-    (void)lock;
     LIVE_STATUS(status, REDLOCK_ERR_HELD);
     meddler->canceled = cancel_each(meddler->locks);
     live_wake();

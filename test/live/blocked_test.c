@@ -33,7 +33,6 @@ static void assert_no_failures(const struct live *live) {
 
 static void query_cb(redlock_query *query, int status, void *data) {
     struct live_done *done = data;
-    (void)query;
     done->count++;
     done->status = status;
     live_wake();

@@ -72,7 +72,6 @@ static void on_leader(redlock_election *election, const char *leader, void *data
 
 static void campaign_on_resigned(redlock_election *election, int status, void *data) {
     struct candidate *c = data;
-    (void)election;
     c->resigned++;
     c->resigned_status = status;
     live_wake();

@@ -51,7 +51,6 @@ struct loss {
 
 static void on_lost(redlock_lock *lock, int status, void *data) {
     struct loss *loss = data;
-    (void)lock;
     loss->told_ns = redlock_now_ns();
     loss->status = status;
 }

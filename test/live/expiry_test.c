@@ -116,7 +116,6 @@ static void silence(void **state) {
 }
 
 static void election_cb(redlock_election *election, int status, void *data) {
-    (void)election;
     live_lock_cb(NULL, status, data);
 }
 
@@ -286,7 +285,6 @@ static void blocked_lost(redlock_lock *lock, int status, void *data) {
 
 static void blocking_success(redlock_lock *lock, int status, void *data) {
     struct blocked *b = data;
-    (void)lock;
     LIVE_STATUS(status, 0);
     note(b, 'S');
     live_block_until(b->block_until_ns);
@@ -350,7 +348,6 @@ static void acquired_again(redlock_lock *lock, int status, void *data) {
 static void extended_other(redlock_lock *lock, int status, void *data) {
     struct blocked *b = data;
     redlock_acquire_options options = live_once(BLOCKED_TTL_MS);
-    (void)lock;
     LIVE_STATUS(status, 0);
     options.owner = 7;
     options.on_lost = blocked_lost;

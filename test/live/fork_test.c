@@ -144,7 +144,6 @@ struct own {
 
 static void own_cb(redlock_lock *lock, int status, void *data) {
     struct own *own = data;
-    (void)lock;
     own->count++;
     own->status = status;
     uv_stop(&own->loop);

@@ -16,7 +16,6 @@ struct held {
 
 static inline void on_renew(redlock_lock *lock, int status, void *data) {
     struct held *held = data;
-    (void)lock;
     held->renewed += status == 0;
     live_wake();
 }

@@ -41,15 +41,12 @@ static uint64_t requests(const struct live *live) {
 /* -- In order -- */
 
 static void gone(redlock_lock *lock, int status, void *data) {
-    (void)lock;
-    (void)data;
     LIVE_STATUS(status, 0);
     crowd->gone++;
     live_wake();
 }
 
 static void served(redlock_lock *lock, int status, void *data) {
-    (void)data;
     LIVE_STATUS(status, 0);
     crowd->served[crowd->count++] = (int)number_of(lock);
     for (size_t i = 0; i < CROWD && crowd->locks[i] != NULL; i++) {

@@ -144,7 +144,6 @@ redlock_client_options live_options(const struct live *live) {
 
 void live_client_cb(redlock_client *client, int status, void *data) {
     struct live_done *done = data;
-    (void)client;
     done->count++;
     done->status = status;
     done->at_ns = redlock_now_ns();

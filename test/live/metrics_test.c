@@ -273,7 +273,6 @@ static void histograms(void **state) {
 static const char *kind_of(const void *resource, size_t length, void *data) {
     static char kind[REDLOCK_RESOURCE_MAX + 1];
     const char *colon = memchr(resource, ':', length);
-    (void)data;
     if (colon == NULL) {
         return NULL;
     }

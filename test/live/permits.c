@@ -63,7 +63,6 @@ void permits_granted(struct live *live, const struct permits_asker *a) {
 
 static void on_set(redlock_query *query, int status, void *data) {
     struct live_done *set = data;
-    (void)query;
     set->count++;
     set->status = status;
     live_wake();

@@ -103,7 +103,6 @@ static void lost_told(redlock_lock *lock, int status, void *data) {
 
 static void client_told(redlock_client *client, int status, void *data) {
     struct call *call = data;
-    (void)client;
     told(call);
     call->story->is_closed = call->story->is_closed || call->kind == CLOSED;
     if (is_the_moment(call, status)) {

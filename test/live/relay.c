@@ -51,7 +51,6 @@ static void pair_close(struct relay_pair *pair) {
 }
 
 static void wrote_cb(uv_write_t *request, int status) {
-    (void)status;
     free(request->data);
 }
 

@@ -44,7 +44,6 @@ static void cycle(struct rotation *r);
 
 static void on_released(redlock_lock *lock, int status, void *data) {
     struct rotation *r = data;
-    (void)lock;
     r->cycles++;
     r->failed_cycles += status != 0;
     live_wake();

@@ -93,13 +93,11 @@ static int count_copies(void) {
 }
 
 static void stop_cb(redlock_lock *lock, int status, void *data) {
-    (void)lock;
     CHECK(status == 0);
     uv_stop(data);
 }
 
 static void opened_cb(redlock_client *client, int status, void *data) {
-    (void)client;
     (void)status; /* some have no node that lets them in */
     uv_stop(data);
 }

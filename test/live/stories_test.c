@@ -297,7 +297,6 @@ static void play_player(struct player *p, const char *verb, const char *with, co
 
 static void on_set(redlock_query *query, int status, void *data) {
     struct live_done *set = data;
-    (void)query;
     set->count++;
     set->status = status;
     live_wake();
@@ -369,7 +368,6 @@ static void play(void **state) {
 
 /* What is held is released, all nodes are empty, and the next story begins. */
 static int end_story(void **state) {
-    (void)state;
     for (size_t i = 0; i < PLAYERS; i++) {
         redlock_lock_free(players[i].lock);
     }
@@ -383,7 +381,6 @@ static int end_story(void **state) {
 /* cmocka would hand a state of the group to each test in place of its own. */
 static int begin(void **state) {
     void *five = NULL;
-    (void)state;
     if (live_setup_five(&five) != 0) {
         return -1;
     }
@@ -396,7 +393,6 @@ static int begin(void **state) {
 
 static int end(void **state) {
     void *five = live;
-    (void)state;
     live_close(live, clients[1]);
     live_close(live, clients[2]);
     live_end(live);

@@ -82,7 +82,6 @@ struct relay {
 
 static void relay_cb(redlock_lock *lock, int status, void *data) {
     struct relay *relay = data;
-    (void)lock;
     assert_int_equal(status, 0);
     assert_int_equal(redlock_acquire(relay->next, NULL, live_lock_cb, &relay->done), 0);
     live_wake();

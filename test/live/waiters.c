@@ -21,7 +21,6 @@ void waiters_open(struct waiters *w, struct live *live, size_t n, const char *ke
 
 static void released(redlock_lock *lock, int status, void *data) {
     struct waiter *waiter = data;
-    (void)lock;
     LIVE_STATUS(status, 0);
     waiter->crowd->released++;
     live_wake();

@@ -110,7 +110,6 @@ static void takes_commands_in_any_pieces(void **state) {
 }
 
 static void hashes_as_the_standard_says(void **state) {
-    (void)state;
     char hex[RL_SHA1_LEN + 1];
     rl_sha1_hex("abc", 3, hex); /* FIPS 180-4's own examples */
     assert_string_equal(hex, "a9993e364706816aba3e25717850c26c9cd0d89d");

@@ -66,12 +66,10 @@ static bool disarm(void) {
 }
 
 static void *plain_malloc(size_t size, void *data) {
-    (void)data;
     return malloc(size);
 }
 
 static void plain_free(void *pointer, void *data) {
-    (void)data;
     free(pointer);
 }
 

@@ -130,7 +130,6 @@ static void check_row(const struct row *row) {
 
 static void go_together(void **state) {
     char said_ca[300], said_pair[600], said_other[600], said_bad[64], both[300], long_name[257];
-    (void)state;
     snprintf(said_ca, sizeof said_ca, "?tls_ca=%s", ca);
     snprintf(both, sizeof both, "?tls_insecure_skip_verify=1&tls_ca=%s", ca);
     snprintf(said_pair, sizeof said_pair, "/0?tls_cert=%s&tls_key=%s", cert, key);
@@ -200,7 +199,6 @@ static void each_pair_is_read(void **state) {
     char first[600], second[600], error[REDLOCK_MESSAGE_MAX];
     const char *const nodes[] = {first, second};
     const struct { const char *cert, *key; } rows[] = {{cert, other_key}, {other_cert, key}};
-    (void)state;
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     options.nodes = nodes;
     options.n_nodes = 2;
@@ -215,7 +213,6 @@ static void each_pair_is_read(void **state) {
 }
 
 static void unreadable_files_are_named(void **state) {
-    (void)state;
     const struct row rows[] = {
         {ca, NULL, NULL, NULL, 0, "", {"tls_ca is \"", "Permission denied"}},
         {NULL, cert, key, NULL, 0, "", {"tls_key is \"", "Permission denied"}},
@@ -257,7 +254,6 @@ static void opening_without_memory(void **state) {
     struct counter counter = {0, 0, 0};
     redlock_allocator allocator = {count_malloc, count_free, &counter};
     const char *nodes[] = {NODE, "redis://127.0.0.1:2", two};
-    (void)state;
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     snprintf(two, sizeof two, "rediss://127.0.0.1:3?tls_ca=%s", folder);
     options.nodes = nodes;

@@ -57,7 +57,6 @@ void rl_loop_thread_wake(struct rl_loop_thread *thread) {
 }
 
 void rl_loop_thread_stop(struct rl_loop_thread *thread) {
-    (void)thread;
 }
 
 bool rl_loop_thread_is_self(const struct rl_loop_thread *thread) {
@@ -65,7 +64,6 @@ bool rl_loop_thread_is_self(const struct rl_loop_thread *thread) {
 }
 
 void rl_loop_thread_join(struct rl_loop_thread *thread) {
-    (void)thread;
 }
 
 void rl_loop_thread_pause(struct rl_loop_thread *thread) {
@@ -92,7 +90,6 @@ bool rl_loop_thread_run_once(struct rl_loop_thread *thread) {
 }
 
 void rl_loop_thread_end_stint(struct rl_loop_thread *thread) {
-    (void)thread;
 }
 
 void rl_loop_thread_run_now(struct rl_loop_thread *thread) {
@@ -104,7 +101,6 @@ int rl_loop_thread_timeout_ms(struct rl_loop_thread *thread) {
 }
 
 void rl_loop_thread_free(struct rl_loop_thread *thread) {
-    (void)thread;
 }
 
 /* -- Calls -- */
@@ -173,7 +169,6 @@ static inline void returns(struct call *call, int status) {
 }
 
 static inline int begin(void **state) {
-    (void)state;
     pthread_mutexattr_t kind;
     pthread_mutexattr_init(&kind);
     pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ERRORCHECK);
@@ -199,7 +194,6 @@ static inline int begin(void **state) {
 }
 
 static inline int end(void **state) {
-    (void)state;
     assert_int_equal(atomic_load(&client.references), 1);
     pthread_mutex_destroy(&client.gate);
     pthread_cond_destroy(&client.changed);

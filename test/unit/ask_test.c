@@ -2,7 +2,6 @@
 #include "unit/ask_scene.h"
 
 static void one_wakes_it_for_all(void **state) {
-    (void)state;
     start(&calls[0]);
     wait_for(wakes, 1);
     start(&calls[1]);
@@ -21,7 +20,6 @@ static void one_wakes_it_for_all(void **state) {
 }
 
 static void nobody_wakes_it_while_it_works(void **state) {
-    (void)state;
     rl_ask_after_wait(&client);
     start(&calls[0]);
     wait_for(listed, 1);
@@ -40,7 +38,6 @@ static void nobody_wakes_it_while_it_works(void **state) {
 
 /* What is put into the list between the last look at it and the wait. */
 static void one_comes_when_it_is_about_to_wait(void **state) {
-    (void)state;
     rl_ask_after_wait(&client);
     start(&calls[0]);
     wait_for(listed, 1);
@@ -55,7 +52,6 @@ static void one_comes_when_it_is_about_to_wait(void **state) {
 }
 
 static void one_comes_when_it_has_just_waited(void **state) {
-    (void)state;
     start(&calls[0]);
     wait_for(wakes, 1);
     asks_meanwhile = &calls[1];
@@ -70,7 +66,6 @@ static void one_comes_when_it_has_just_waited(void **state) {
 
 /* The loop has something else to do meanwhile, and answers it; the next one must not rely on it. */
 static void a_wake_up_is_late(void **state) {
-    (void)state;
     atomic_store(&loop.holds, true);
     start(&calls[0]);
     wait_for(wakes, 1);
@@ -87,7 +82,6 @@ static void a_wake_up_is_late(void **state) {
 }
 
 static void an_answer_comes_later(void **state) {
-    (void)state;
     calls[0].answer = 1;
     start(&calls[0]);
     wait_for(wakes, 1);
@@ -101,7 +95,6 @@ static void an_answer_comes_later(void **state) {
 
 static void the_last_one(void **state) {
     struct rl_ask last = {.run = run};
-    (void)state;
     assert_int_equal(rl_ask_send_last(&client, &last), 0);
     assert_int_equal(wakes(), 1);
     assert_int_equal(rl_ask_send_last(&client, &last), REDLOCK_ERR_CLOSED);

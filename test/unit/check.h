@@ -29,7 +29,6 @@ static inline uint32_t random_below(uint64_t *state, uint32_t limit) {
 static inline bool dies(void (*run)(void *), void *data) {
 #ifdef NDEBUG
     (void)run;
-    (void)data;
     return true;
 #else
     int status = 0;

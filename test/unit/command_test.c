@@ -219,7 +219,6 @@ static void words_of(const char *wire, size_t length, char *said) {
 }
 
 static void says_what_it_should(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char wire[ROOM], said[SAID_MAX];
         memset(wire, 0x5a, sizeof wire);
@@ -232,7 +231,6 @@ static void says_what_it_should(void **state) {
 
 /* Whole, it is the same but for the script. */
 static void says_the_same_with_its_script(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char wire[ROOM], whole[ROOM];
         const size_t length = format(wire, &rows[i], false);
@@ -253,7 +251,6 @@ static void says_the_same_with_its_script(void **state) {
 
 /* Bytes that would end an inline command or a C string. */
 static void writes_any_bytes(void **state) {
-    (void)state;
     static const char name[] = "a\0b\r\nDEL c\r\n\xff";
     static const char wanted[] = "*6\r\n$3\r\nSET\r\n$13\r\na\0b\r\nDEL c\r\n\xff\r\n$40\r\n" TOKEN
                                  "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n5\r\n";
@@ -268,7 +265,6 @@ static void writes_any_bytes(void **state) {
 
 /* A release is announced for what was held, and where a client may listen for it. */
 static void announces_where_both_want_it(void **state) {
-    (void)state;
     const struct rl_bytes name = {"a", 1};
     struct rl_target target = {.resources = &name, .n = 1, .retention_ms = 1};
     struct rl_request command = {
@@ -283,7 +279,6 @@ static void announces_where_both_want_it(void **state) {
 }
 
 static void extends_many_at_once(void **state) {
-    (void)state;
     const struct rl_bytes names[] = {{"a", 1}, {"b", 1}, {"c", 1}};
     const struct rl_target plain = {.resources = &names[0], .n = 1, .retention_ms = 5},
                            held = {.resources = &names[1],
@@ -320,7 +315,6 @@ static void extends_many_at_once(void **state) {
 }
 
 static void says_what_a_command_is_for(void **state) {
-    (void)state;
     unsigned acquiring = 0, releasing = 0, native = 0, scripts = 0;
     for (enum rl_command_kind kind = RL_COMMAND_SET; kind <= RL_COMMAND_HANDSHAKE; kind++) {
         acquiring |= (unsigned)rl_command_acquires(kind) << kind;
@@ -338,7 +332,6 @@ static void says_what_a_command_is_for(void **state) {
 
 /* The largest of each row fits into the room that was asked for. */
 static void has_room_for_every_command(void **state) {
-    (void)state;
     static char name[REDLOCK_RESOURCE_MAX];
     static char holder[REDLOCK_HOLDER_MAX], successor[RL_VALUE_MAX + 1];
     struct rl_bytes names[REDLOCK_RESOURCES_MAX];
@@ -384,7 +377,6 @@ static void has_room_for_every_command(void **state) {
 
 /* What an acquire reserves behind itself is enough for its release: node_state.c. */
 static void reserves_what_its_release_takes(void **state) {
-    (void)state;
     static char successor[RL_VALUE_MAX + 1];
     static struct rl_bytes names[REDLOCK_RESOURCES_MAX];
     memset(successor, 's', RL_VALUE_MAX);
@@ -422,7 +414,6 @@ static void reserves_what_its_release_takes(void **state) {
 }
 
 static void writes_any_arguments(void **state) {
-    (void)state;
     static const char *const args[] = {"AUTH", "", "p\r\nw"};
     static const char wanted[] = "*3\r\n$4\r\nAUTH\r\n$0\r\n\r\n$4\r\np\r\nw\r\n";
     char wire[64];
@@ -432,7 +423,6 @@ static void writes_any_arguments(void **state) {
 }
 
 static void writes_nothing_beyond_its_buffer(void **state) {
-    (void)state;
     static const char *const args[] = {"SCRIPT", "LOAD", "return 1"};
     char wanted[64];
     size_t needed = rl_command_format_args(wanted, sizeof wanted, args, COUNT(args)) + 1;
@@ -450,12 +440,10 @@ static void format_wrong(void *data) {
 }
 
 static void script_of_set(void *data) {
-    (void)data;
     rl_command_script(RL_COMMAND_SET);
 }
 
 static void asserts_what_it_is_given(void **state) {
-    (void)state;
     struct row wrongs[] = {
         {{.kind = RL_COMMAND_SET, .ttl_ms = 1}, 0, NULL, NULL},
         {{.kind = RL_COMMAND_SET, .ttl_ms = 1}, REDLOCK_RESOURCES_MAX + 1, NULL, NULL},

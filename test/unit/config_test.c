@@ -38,7 +38,6 @@ static bool read_changed(struct rl_config *config, int changed, const char *line
 
 static void reads_what_is_written(void **state) {
     struct rl_config config;
-    (void)state;
     for (int joint = 0; joint <= 1; joint++) {
         assert_true(read_changed(&config, OLD, joint ? good[OLD] : NULL));
         assert_null(config.problem);
@@ -88,7 +87,6 @@ static const struct {
 static void reads_several_sets(void **state) {
     static struct rl_config config;
     char again[RL_CONFIG_TEXT_MAX], lines[RL_CONFIG_TEXT_MAX];
-    (void)state;
     for (size_t i = 0; i < COUNT(several); i++) {
         read_sets(&config, several[i].lines);
         assert_string_equal(config.problem != NULL ? config.problem : "", several[i].problem);
@@ -107,7 +105,6 @@ static void reads_several_sets(void **state) {
 static void twenty_sets_are_written_and_read(void **state) {
     static struct rl_config config, again;
     char text[RL_CONFIG_TEXT_MAX];
-    (void)state;
     for (unsigned length = 9; length <= 253; length += 244) {
         assert_true(read_changed(&config, OLD, NULL));
         config.n = 0;
@@ -140,7 +137,6 @@ static void the_part_in_braces_says_the_set(void **state) {
     } rows[] = {{"orders", "orders"}, {"{a}:x", "a"}, {"x{a}{b}", "a"}, {"{}x", "{}x"},
                 {"x{", "x{"},         {"x{a", "x{a"}, {"x}{a}", "a"},   {"{{a}}", "{a"},
                 {"{}{a}", "{}{a}"},   {"}", "}"},     {"{a}", "a"},     {"x{a}y}", "a"}};
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         const char *part;
         const size_t length = rl_config_part(rows[i].name, strlen(rows[i].name), &part);
@@ -153,7 +149,6 @@ static void the_part_in_braces_says_the_set(void **state) {
 static void resources_have_their_sets(void **state) {
     static struct rl_config config;
     static const char *const sets[] = {"c", "c", "c", "a", "a"};
-    (void)state;
     assert_true(read_sets(&config, "set a " A "\nset b " B "\nset c " C "\n"));
     for (unsigned i = 0; i < COUNT(sets); i++) {
         char name[16];
@@ -170,7 +165,6 @@ static void only_movers_move(void **state) {
     static struct rl_config config;
     uint64_t random = random_seed();
     unsigned moved = 0;
-    (void)state;
     assert_true(
         read_sets(&config, "old a " A "\nold b " B "\nset b " B "\nset a " A "\nset new " C "\n"));
     for (unsigned i = 0; i < 9000; i++) {
@@ -188,7 +182,6 @@ static void only_movers_move(void **state) {
 }
 
 static void a_client_has_so_many_nodes(void **state) {
-    (void)state;
     assert_int_equal(RL_CONFIG_CLIENT_MAX, RL_NODES_MAX);
     assert_true(rl_config_fits(&(struct rl_config){.n = RL_NODES_MAX}));
     assert_false(rl_config_fits(&(struct rl_config){.n = RL_NODES_MAX + 1}));
@@ -197,7 +190,6 @@ static void a_client_has_so_many_nodes(void **state) {
 static void the_longest_text_is_written_and_read(void **state) {
     static struct rl_config config, again;
     char text[RL_CONFIG_TEXT_MAX];
-    (void)state;
     assert_true(read_changed(&config, -1, NULL));
     config.key.epoch = UINT64_C(9007199254740991);
     config.max_ttl_ms = 86400000;
@@ -271,7 +263,6 @@ static const struct {
 };
 
 static void says_what_is_wrong(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(bad); i++) {
         static struct rl_config config;
         if (read_changed(&config, bad[i].changed, bad[i].line)) {
@@ -284,7 +275,6 @@ static void says_what_is_wrong(void **state) {
 static void no_url_is_too_long(void **state) {
     static struct rl_config config;
     char line[400];
-    (void)state;
     for (int length = RL_CONFIG_URL_MAX; length <= RL_CONFIG_URL_MAX + 1; length++) {
         snprintf(line, sizeof line, "nodes " B " %0*d", length, 0);
         assert_int_equal(read_changed(&config, NODES, line), length == RL_CONFIG_URL_MAX);
@@ -297,7 +287,6 @@ static void any_bytes_may_come(void **state) {
     static struct rl_config config;
     uint64_t random = random_seed();
     char text[1024], again[RL_CONFIG_TEXT_MAX];
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         size_t length = compose(text, sizeof text, -1, NULL);
         text[random_below(&random, (uint32_t)length)] ^=
@@ -332,7 +321,6 @@ static void are_told_apart(void **state) {
         {&ours, &rival, RL_CONFIG_RIVAL},     {&ours, &foreign, RL_CONFIG_FOREIGN},
         {&foreign, &ours, RL_CONFIG_FOREIGN},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         assert_int_equal(rl_config_compare(rows[i].ours, rows[i].theirs), rows[i].order);
     }

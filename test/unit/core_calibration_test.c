@@ -17,7 +17,6 @@ static uint64_t start_ns(uint64_t time_us) {
 
 /* By hand. The node's time was up to 1 us more than it showed. */
 static void counts_from_the_sending(void **state) {
-    (void)state;
     assert_true(start_ns(TIME_US + 1) == SENT_NS);
     assert_true(start_ns(TIME_US + 500001) == SENT_NS + 495 * MS);
     assert_true(start_ns(TIME_US) == SENT_NS - 1010);
@@ -32,14 +31,12 @@ static void counts_from_the_sending(void **state) {
 /* -- What it does not say -- */
 
 static void says_nothing_without_a_calibration(void **state) {
-    (void)state;
     const struct rl_calibration none = {.time_us = TIME_US};
     assert_true(rl_calibration_start_ns(&none, TIME_US, SENT_NS, 0, PPM) == 0);
 }
 
 /* Another server may have answered then. */
 static void says_nothing_from_before_the_subscription(void **state) {
-    (void)state;
     const struct rl_calibration calibration = {.sent_ns = SENT_NS, .time_us = TIME_US};
     for (uint64_t at_ns = SENT_NS - 1; at_ns <= SENT_NS + 1; at_ns++) {
         const uint64_t said_ns =
@@ -49,7 +46,6 @@ static void says_nothing_from_before_the_subscription(void **state) {
 }
 
 static void says_nothing_after_ten_seconds(void **state) {
-    (void)state;
     const struct rl_calibration calibration = {.sent_ns = SENT_NS, .time_us = TIME_US};
     static const uint64_t ages_ns[] = {0, 10000 * MS, 10000 * MS + 1, 3600000 * MS};
     for (size_t i = 0; i < COUNT(ages_ns); i++) {
@@ -61,7 +57,6 @@ static void says_nothing_after_ten_seconds(void **state) {
 
 /* A clock that steps forward by more than the message was on its way names the future. */
 static void says_nothing_of_the_future(void **state) {
-    (void)state;
     const uint64_t now_us = TIME_US + 1 + 1000 * MS / 990; /* a second by the slowest clock */
     assert_true(start_ns(now_us - 2) != 0);
     assert_true(start_ns(now_us + 2) == 0);
@@ -71,7 +66,6 @@ static void says_nothing_of_the_future(void **state) {
 
 /* Nor of what was before everything; 0 is the time that a node does not say. */
 static void says_nothing_of_long_ago(void **state) {
-    (void)state;
     const struct rl_calibration early = {.sent_ns = 1000 * MS, .time_us = TIME_US};
     assert_true(start_ns(0) != 0);
     assert_true(start_ns(TIME_US + 1 - 20 * SECOND_US) == 0);
@@ -106,7 +100,6 @@ static void run_clocks(struct clocks *c, uint32_t most_ns, uint32_t ppm, uint64_
 /* The command is sent and run, the key is written before or after that, and the message comes last
  * of all. */
 static void is_never_later_than_it_was(void **state) {
-    (void)state;
     static const uint32_t drifts_ppm[] = {0, 1, 500, 10000, 50000};
     static const uint32_t steps_ns[] = {3000, 1000000, 1000000000};
     uint64_t seed = random_seed();

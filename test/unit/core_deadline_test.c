@@ -70,7 +70,6 @@ static void fixture_set(struct fixture *f, uint32_t i, uint64_t at_ns) {
 }
 
 static void is_empty_at_first(void **state) {
-    (void)state;
     struct rl_deadlines none = {NULL, 0, 0};
     assert_null(rl_deadlines_first(&none));
     struct fixture f;
@@ -86,7 +85,6 @@ static void is_empty_at_first(void **state) {
 }
 
 static void does_what_an_array_does(void **state) {
-    (void)state;
     uint64_t random = random_seed();
     for (uint32_t run = 0; run < 100; run++) {
         struct fixture f;
@@ -117,7 +115,6 @@ static void reserve_too_few(void *data) {
 }
 
 static void asserts_its_room(void **state) {
-    (void)state;
     struct fixture f;
     fixture_init(&f, 1);
     assert_true(dies(set_beyond_capacity, &f));

@@ -52,7 +52,6 @@ static void vote_on(const struct rl_fence *fence, uint64_t *counters, uint32_t n
 }
 
 static void is_the_largest_that_was_voted(void **state) {
-    (void)state;
     for (uint32_t n = 1; n <= N_MAX; n++) {
         uint64_t counters[N_MAX] = {0};
         struct rl_fence fence;
@@ -64,7 +63,6 @@ static void is_the_largest_that_was_voted(void **state) {
 }
 
 static void knows_large_numbers(void **state) {
-    (void)state;
     const struct rl_electorate all = rl_electorate_of(RL_SEATS_MAX);
     struct rl_fence fence;
     rl_fence_begin(&fence, 1);
@@ -81,7 +79,6 @@ static void knows_large_numbers(void **state) {
 /* -- What a command carries -- */
 
 static void carries_the_floor_and_then_the_fence(void **state) {
-    (void)state;
     const uint64_t most = RL_FENCE_FLOOR_MAX;
     const struct {
         uint64_t floor, wanted;
@@ -132,7 +129,6 @@ static void count_more_than_there_are(void *data) {
 }
 
 static void aborts_on_what_cannot_be(void **state) {
-    (void)state;
     static void (*const wrongs[])(void *) = {vote_nothing, vote_from_nowhere, settle_nothing,
                                              count_more_than_there_are};
     for (size_t i = 0; i < COUNT(wrongs); i++) {

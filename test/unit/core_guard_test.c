@@ -139,7 +139,6 @@ static void see_on(const struct rl_guard *guard, struct node_holder *node_holder
 }
 
 static void trusts_whom_it_may(void **state) {
-    (void)state;
     for (uint32_t strict = 0; strict < 2; strict++) {
         struct node_holder node_holders[SIGHTS_MAX];
         struct rl_guard guard;
@@ -168,7 +167,6 @@ static void tell(struct rl_guard *guard, const char *ids, bool young, enum use u
 
 /* The connection breaks again and again, while a quarantine runs and after it. */
 static void a_lost_connection_changes_nothing(void **state) {
-    (void)state;
     struct rl_guard guard;
     rl_guard_init(&guard);
     for (uint32_t i = 0; i < 10; i++) {
@@ -183,7 +181,6 @@ static void a_lost_connection_changes_nothing(void **state) {
 /* A replica of whatever age that this client knew as one: what its primary voted for last may never
  * have reached it. */
 static void a_replica_that_takes_over_waits(void **state) {
-    (void)state;
     struct rl_guard guard;
     rl_guard_init(&guard);
     tell(&guard, "ax", false, A_REPLICA, MS);
@@ -194,7 +191,6 @@ static void a_replica_that_takes_over_waits(void **state) {
 
 /* The same process all the time, but its keys may have been evicted until just now. */
 static void one_that_could_evict_waits(void **state) {
-    (void)state;
     struct rl_guard guard;
     rl_guard_init(&guard);
     tell(&guard, "ax", false, FIT, MS);
@@ -208,7 +204,6 @@ static void one_that_could_evict_waits(void **state) {
 
 /* CONFIG RESETSTAT makes the number smaller, and may hide a deletion. */
 static void one_that_counts_deletions_waits(void **state) {
-    (void)state;
     static const uint64_t flushes[] = {7, 7, 8, 8, 0, 0};
     const struct rl_guard_rules rules = {RL_GUARD_STRICT, QUARANTINE_NS};
     const struct node_holder holder = {.use = FIT, .run_id = 'a', .replid = 'x'};
@@ -241,7 +236,6 @@ static void see_nobody(void *data) {
 }
 
 static void aborts_on_what_cannot_be(void **state) {
-    (void)state;
     struct rl_guard guard;
     rl_guard_init(&guard);
     assert_true(dies(see_with_the_guard_off, &guard));

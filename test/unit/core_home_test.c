@@ -20,7 +20,6 @@ static void name_nodes(uint64_t *hashes, uint32_t n) {
 /* -- The same everywhere: worked out by another program, from the published definitions -- */
 
 static void hashes_as_it_always_did(void **state) {
-    (void)state;
     static const struct {
         const char *bytes;
         uint32_t length;
@@ -41,7 +40,6 @@ static void hashes_as_it_always_did(void **state) {
 
 /* The whole order of five nodes: the first one, the first one without that one, and so on. */
 static void orders_as_it_always_did(void **state) {
-    (void)state;
     static const struct {
         const char *resource;
         uint32_t nodes[5];
@@ -67,7 +65,6 @@ static void orders_as_it_always_did(void **state) {
 
 /* For every set of the nodes, and each that is taken away or comes back. */
 static void moves_only_the_resources_of_a_node_that_is_down(void **state) {
-    (void)state;
     uint64_t random = random_seed();
     uint64_t hashes[5];
     uint32_t moved = 0;
@@ -91,7 +88,6 @@ static void moves_only_the_resources_of_a_node_that_is_down(void **state) {
 }
 
 static void takes_one_of_those_with_the_same_name(void **state) {
-    (void)state;
     const uint64_t hashes[4] = {7, 7, 7, 7};
     for (uint32_t mask = 1; mask < 16; mask++) {
         for (uint64_t resource = 6; resource <= 7; resource++) { /* 7: they weigh nothing */
@@ -106,7 +102,6 @@ static void ask_nobody(void *data) {
 }
 
 static void aborts_without_a_node(void **state) {
-    (void)state;
     uint64_t hashes[1] = {1};
     assert_true(dies(ask_nobody, hashes));
 }

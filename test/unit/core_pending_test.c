@@ -41,7 +41,6 @@ static void assert_empty(struct rl_pending *pending) {
 }
 
 static void owes_nothing_at_first(void **state) {
-    (void)state;
     struct rl_pending pending;
     prepare(&pending);
     assert_empty(&pending);
@@ -50,7 +49,6 @@ static void owes_nothing_at_first(void **state) {
 }
 
 static void keeps_the_order(void **state) {
-    (void)state;
     struct rl_pending pending;
     prepare(&pending);
     for (uint32_t run = 0; run < 2; run++) { /* the second time on a list that was emptied */
@@ -74,7 +72,6 @@ static void keeps_the_order(void **state) {
 }
 
 static void gives_the_oldest_up_beyond_its_bound(void **state) {
-    (void)state;
     MARK_FROM(PENDING_OLDEST);
     struct rl_pending pending;
     prepare(&pending);
@@ -94,7 +91,6 @@ static void gives_the_oldest_up_beyond_its_bound(void **state) {
 
 /* A paused node may run our SET as late as it likes: without its answer there is no end. */
 static void never_gives_up_the_unanswered(void **state) {
-    (void)state;
     struct rl_pending pending;
     prepare(&pending);
     for (uint32_t i = 0; i < 1000; i++) {
@@ -106,7 +102,6 @@ static void never_gives_up_the_unanswered(void **state) {
 }
 
 static void tries_the_refused_for_one_life(void **state) {
-    (void)state;
     struct rl_pending pending;
     prepare(&pending);
     const uint64_t first_ns = 7000 * MS;
@@ -126,7 +121,6 @@ static void tries_the_refused_for_one_life(void **state) {
 }
 
 static void gives_the_refused_up_at_the_end_of_its_life(void **state) {
-    (void)state;
     MARK_FROM(PENDING_OUTLIVED);
     struct rl_pending pending;
     prepare(&pending);
@@ -142,7 +136,6 @@ static void gives_the_refused_up_at_the_end_of_its_life(void **state) {
 
 /* The connection may end after an answer with an error: the life goes on counting. */
 static void remembers_the_first_refusal(void **state) {
-    (void)state;
     struct rl_pending pending;
     prepare(&pending);
     refused(&pending, &items[0], 100);
@@ -153,7 +146,6 @@ static void remembers_the_first_refusal(void **state) {
 }
 
 static void retries_at_the_earliest(void **state) {
-    (void)state;
     struct rl_pending pending;
     prepare(&pending);
     unanswered(&pending, &items[0]);
@@ -168,7 +160,6 @@ static void retries_at_the_earliest(void **state) {
 }
 
 static void bounds_the_refused_too(void **state) {
-    (void)state;
     struct rl_pending pending;
     prepare(&pending);
     for (uint32_t i = 0; i < RL_PENDING_MAX; i++) {
@@ -180,7 +171,6 @@ static void bounds_the_refused_too(void **state) {
 
 /* The node is up and too busy: no reconnect will follow, so only time can cause another try. */
 static void retries_what_was_not_sent(void **state) {
-    (void)state;
     struct rl_pending pending;
     prepare(&pending);
     assert_null(rl_pending_add(&pending, &items[0], false, true, 3 * MS));
@@ -191,7 +181,6 @@ static void retries_what_was_not_sent(void **state) {
 }
 
 static void keeps_as_few_as_it_is_told(void **state) {
-    (void)state;
     struct rl_pending pending;
     for (uint32_t max = 1; max < 5; max++) {
         prepare(&pending);
@@ -208,7 +197,6 @@ static void keeps_as_few_as_it_is_told(void **state) {
 }
 
 static void lives_for_ttl_and_drift(void **state) {
-    (void)state;
     struct rl_pending_release item;
     for (uint32_t ms = 1; ms < 100000; ms = ms * 3 + 1) {
         rl_pending_release_init(&item, &rules, ms);
@@ -240,7 +228,6 @@ static bool send_again(struct rl_pending_release *item, void *data) {
 
 /* For every number of debts, and every number that the node can be sent. */
 static void repays_the_oldest_first(void **state) {
-    (void)state;
     MARK_FROM(PENDING_NOT_SENT);
     struct rl_pending pending;
     for (uint32_t debts = 0; debts <= 8; debts++) {

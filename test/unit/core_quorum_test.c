@@ -14,7 +14,6 @@ static uint32_t bits_of(uint32_t mask) {
 }
 
 static void is_the_least_majority(void **state) {
-    (void)state;
     static const uint32_t wanted[] = {0, 1, 2, 2, 3, 3, 4, 4};
     for (uint32_t n = 1; n <= RL_SEATS_MAX; n++) {
         uint32_t quorum = rl_quorum(n);
@@ -44,7 +43,6 @@ static bool can_part(uint32_t a, uint32_t b) {
  * one node more or less they exclude each other. With two they do not if the numbers are odd, so
  * three to five goes by four. Another name in place of one is two changes. */
 static void lists_one_node_apart_meet(void **state) {
-    (void)state;
     for (uint32_t n = 1; n <= 7; n++) {
         uint32_t all = rl_all_nodes(n), more = rl_all_nodes(n + 1), two_more = rl_all_nodes(n + 2);
         uint32_t renamed = more & ~UINT32_C(1); /* n nodes: the first has gone, one has come */
@@ -62,7 +60,6 @@ struct row {
 };
 
 static void is_exact(void **state) {
-    (void)state;
     static const struct row rows[] = {
         /* the defaults: 0.01 and 2 ms */
         {10000, 10000, 2 * MS, 102 * MS, 9898 * MS},
@@ -108,7 +105,6 @@ static void all_nodes_of(void *data) {
 }
 
 static void refuses_other_sizes(void **state) {
-    (void)state;
     uint32_t wrong[] = {0, RL_SEATS_MAX + 1, UINT32_MAX};
     for (size_t i = 0; i < COUNT(wrong); i++) {
         assert_true(dies(quorum_of, &wrong[i]));

@@ -267,7 +267,6 @@ static void walk_from(const struct rl_electorate *electorate, enum rl_round_kind
 }
 
 static void is_decided_as_the_oracle_says(void **state) {
-    (void)state;
     for (uint32_t n = 1; n <= N_MAX; n++) {
         const struct rl_electorate all = rl_electorate_of(n);
         for (uint32_t asked = 0; asked < 1u << n; asked++) {
@@ -282,7 +281,6 @@ static void is_decided_as_the_oracle_says(void **state) {
 }
 
 static void is_decided_so_in_each_order(void **state) {
-    (void)state;
     for (uint32_t n = 1; n <= 4; n++) {
         const struct rl_electorate all = rl_electorate_of(n);
         for (uint32_t asked = 0; asked < 1u << n; asked++) {
@@ -294,7 +292,6 @@ static void is_decided_so_in_each_order(void **state) {
 
 /* Old and new nodes: apart, one or more in common, more or fewer than before. */
 static void needs_both_majorities(void **state) {
-    (void)state;
     static const struct rl_electorate pairs[] = {
         {{1, 2}}, {{1, 6}}, {{7, 56}}, {{7, 28}}, {{7, 14}}, {{31, 7}}, {{7, 127}}, {{15, 60}},
     };
@@ -314,7 +311,6 @@ static void needs_both_majorities(void **state) {
 static const struct rl_electorate one = {{1, 1}}, two = {{3, 3}}, three = {{7, 7}};
 
 static void has_no_votes_before_it_begins(void **state) {
-    (void)state;
     struct rl_round round;
     struct rl_ballot ballots[3] = {{.vote = RL_VOTE_NONE}};
     rl_round_init(&round, ballots);
@@ -328,7 +324,6 @@ static void has_no_votes_before_it_begins(void **state) {
 
 /* What lies behind the ballots looks like a vote that is still out. */
 static void touches_no_ballot_but_its_own(void **state) {
-    (void)state;
     const int16_t reasons[] = {-40, -41, -42, -43};
     for (uint32_t n = 1; n <= 3; n++) {
         struct rl_round round;
@@ -346,7 +341,6 @@ static void touches_no_ballot_but_its_own(void **state) {
 }
 
 static void has_an_id_of_its_own(void **state) {
-    (void)state;
     struct rl_round round;
     struct rl_ballot ballots[1];
     rl_round_init(&round, ballots);
@@ -366,7 +360,6 @@ static void has_an_id_of_its_own(void **state) {
 /* What is copied can be looked at. No vote belongs to it, not of either round's own, and the ids
  * that were used are not used again. */
 static void copies_what_came_of_another(void **state) {
-    (void)state;
     struct rl_round from, to;
     struct rl_ballot ballots[3], copies[3];
     rl_round_init(&from, ballots);
@@ -392,7 +385,6 @@ static void copies_what_came_of_another(void **state) {
 }
 
 static void measures_latency(void **state) {
-    (void)state;
     static const struct {
         uint64_t after_ns;
         uint32_t wanted_us;
@@ -429,7 +421,6 @@ static void vote_before_asked(void *data) {
 }
 
 static void asserts_what_it_is_given(void **state) {
-    (void)state;
     static void (*const wrongs[])(void *) = {begin_twice, vote_nothing, vote_before_asked};
     struct rl_round round;
     struct rl_ballot ballots[3];

@@ -111,7 +111,6 @@ static void leave(struct queue *q, uint32_t place) {
 }
 
 static void keeps_every_order(void **state) {
-    (void)state;
     uint64_t random = random_seed();
     for (uint32_t run = 0; run < 3000; run++) {
         struct queue q;
@@ -139,7 +138,6 @@ static void keeps_every_order(void **state) {
 /* Handed on for a second: the next pauses once, and it counts from there anew. An empty line
  * forgets. */
 static void lets_others_go_first(void **state) {
-    (void)state;
     struct queue q;
     const uint32_t masks[LOCKS] = {1, 1, 1, 1, 1, 1};
     const uint64_t start_ns = 5000000;
@@ -175,7 +173,6 @@ static void lets_others_go_first(void **state) {
 /* Readers hold beside each other: one waits for all, and when it is granted none is active, but it
  * keeps its tickets. */
 static void passes_the_turn(void **state) {
-    (void)state;
     struct queue q;
     const uint32_t masks[LOCKS] = {5, 5, 1, 4, 2, 2}; /* a and c, twice; a; c; b, twice */
     queue_init(&q, masks);
@@ -218,7 +215,6 @@ static void leave_twice(void *data) {
 }
 
 static void asserts_what_it_is_given(void **state) {
-    (void)state;
     struct queue q;
     const uint32_t masks[LOCKS] = {1, 1, 1, 1, 1, 1};
     queue_init(&q, masks);

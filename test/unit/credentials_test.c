@@ -33,7 +33,6 @@ static void offer(struct rl_auth *auth, const char *password) {
 /* -- What can be set -- */
 
 static void takes_what_can_be_sent(void **state) {
-    (void)state;
     char long_user[RL_URL_USER_MAX + 2], long_password[RL_URL_PASSWORD_MAX + 2];
     struct rl_credentials made;
     memset(long_user, 'u', sizeof long_user);
@@ -54,7 +53,6 @@ static void takes_what_can_be_sent(void **state) {
 }
 
 static void says_auth(void **state) {
-    (void)state;
     char wire[RL_COMMAND_WIRE_MAX];
     rl_handshake_auth("", "p w", wire);
     assert_string_equal(wire, "*2\r\n$4\r\nAUTH\r\n$3\r\np w\r\n");
@@ -65,7 +63,6 @@ static void says_auth(void **state) {
 /* -- From one to the next -- */
 
 static void accepted_ones_take_the_place(void **state) {
-    (void)state;
     struct rl_auth auth = {.state = RL_AUTH_SETTLED};
     struct rl_url url;
     assert_int_equal(rl_url_parse("redis://someone:a-long-old-password@h", &url, NULL, 0), 0);
@@ -84,7 +81,6 @@ static void accepted_ones_take_the_place(void **state) {
 }
 
 static void refused_ones_are_tried_again(void **state) {
-    (void)state;
     struct rl_auth auth = {.state = RL_AUTH_SETTLED};
     offer(&auth, "new");
     rl_auth_sent(&auth);
@@ -103,7 +99,6 @@ static void refused_ones_are_tried_again(void **state) {
 
 /* What is set while AUTH is out waits for the answer, whatever it is, or the connection's end. */
 static void later_ones_wait(void **state) {
-    (void)state;
     struct rl_url url;
     for (int how = 0; how < 3; how++) {
         struct rl_auth auth = {.state = RL_AUTH_SETTLED};
@@ -132,7 +127,6 @@ static void later_ones_wait(void **state) {
 
 /* A server that ends a handshake does not get them in the next one. */
 static void a_cut_skips_them_once(void **state) {
-    (void)state;
     struct rl_auth auth = {.state = RL_AUTH_SETTLED};
     rl_auth_ended(&auth, RL_AUTH_CUT_HANDSHAKE);
     assert_int_equal(auth.state, RL_AUTH_SETTLED); /* there is but one */
@@ -157,7 +151,6 @@ static void a_cut_skips_them_once(void **state) {
 
 /* Up without them. They are said then, unless it is known that this goes wrong. */
 static void skipped_ones_are_due(void **state) {
-    (void)state;
     static const struct {
         bool is_refused, is_cut_live, is_due;
     } rows[] = {{false, false, true}, {true, false, false}, {false, true, false}};
@@ -183,7 +176,6 @@ static void skipped_ones_are_due(void **state) {
 
 /* What was refused in good order has not been hung up on, whenever the connection ends. */
 static void an_end_after_a_refusal_is_no_cut(void **state) {
-    (void)state;
     struct rl_auth auth = {.state = RL_AUTH_SETTLED};
     offer(&auth, "new");
     rl_auth_sent(&auth);
@@ -195,7 +187,6 @@ static void an_end_after_a_refusal_is_no_cut(void **state) {
 /* -- What may be shown -- */
 
 static void hides_what_is_repeated(void **state) {
-    (void)state;
     static const struct {
         const char *text, *password, *shown;
     } rows[] = {
@@ -225,7 +216,6 @@ static void hides_what_is_repeated(void **state) {
 
 /* A text that was cut may end within the password. */
 static void hides_what_is_cut_off(void **state) {
-    (void)state;
     char text[RL_REPLY_TEXT_MAX];
     MARK_FROM(PASSWORD_REPEATED);
     memset(text, 'x', sizeof text);

@@ -31,7 +31,6 @@ static int wheel(void) {
 }
 
 static void it_pauses_for_callers_that_come_one_by_one(void **state) {
-    (void)state;
     for (int i = 0; i < 9; i++) {
         struct call *call = &calls[0];
         *call = (struct call){.ask.run = run};
@@ -66,7 +65,6 @@ static void it_pauses_for_callers_that_come_one_by_one(void **state) {
 }
 
 static void it_does_not_pause_where_code_of_the_program_runs(void **state) {
-    (void)state;
     client.alone = 8;
     client.has_own_code = true;
     client.answered = client.sent = 1;
@@ -83,7 +81,6 @@ static void it_does_not_pause_where_code_of_the_program_runs(void **state) {
 }
 
 static void a_caller_drives(void **state) {
-    (void)state;
     rest();
     for (int i = 0; i < 3; i++) {
         struct rl_ask ask = {.run = wait_run};
@@ -102,7 +99,6 @@ static void a_caller_drives(void **state) {
 
 static void a_timer_is_near(void **state) {
     struct rl_ask ask = {.run = wait_run};
-    (void)state;
     rest();
     loop.timeout_ms = 1;
     assert_int_equal(rl_ask_send(&client, &ask), 0);
@@ -116,7 +112,6 @@ static void listen_run(struct rl_ask *ask) {
 
 static void code_of_the_program_came(void **state) {
     struct rl_ask ask = {.run = listen_run};
-    (void)state;
     rest();
     assert_int_equal(rl_ask_send(&client, &ask), 0);
     assert_int_equal(client.wheel, RL_WHEEL_THREAD);
@@ -132,7 +127,6 @@ static void listen_meanwhile(struct rl_ask *ask) {
 
 static void code_of_the_program_comes_while_one_drives(void **state) {
     struct rl_ask ask = {.run = listen_meanwhile};
-    (void)state;
     rest();
     assert_int_equal(rl_ask_send(&client, &ask), 0);
     assert_int_equal(n_ran, 0);
@@ -143,7 +137,6 @@ static void code_of_the_program_comes_while_one_drives(void **state) {
 }
 
 static void it_takes_too_long(void **state) {
-    (void)state;
     rest();
     loop.is_slow = true;
     calls[0].answer = 1;
@@ -158,7 +151,6 @@ static void it_takes_too_long(void **state) {
 
 /* The driving caller has its answer; the other one must not be forgotten. */
 static void another_one_waits(void **state) {
-    (void)state;
     rest();
     calls[0].answer = 0;
     asks_meanwhile = &calls[1];
@@ -173,7 +165,6 @@ static void another_one_waits(void **state) {
 
 static void the_stack_is_small(void **state) {
     pthread_attr_t small;
-    (void)state;
     rest();
     pthread_attr_init(&small);
     assert_int_equal(pthread_attr_setstacksize(&small, 120 * 1024), 0);
@@ -187,7 +178,6 @@ static void the_stack_is_small(void **state) {
 
 static void it_is_closed_while_nobody_drives(void **state) {
     struct rl_ask last = {.run = run};
-    (void)state;
     rest();
     assert_int_equal(rl_ask_send_last(&client, &last), 0);
     assert_int_equal(client.wheel, RL_WHEEL_THREAD);
@@ -205,7 +195,6 @@ static void close_meanwhile(struct rl_ask *ask) {
 /* What closes is run by the loop thread alone. */
 static void it_is_closed_while_one_drives(void **state) {
     struct rl_ask ask = {.run = close_meanwhile};
-    (void)state;
     rest();
     assert_int_equal(rl_ask_send(&client, &ask), 0);
     assert_int_equal(n_ran, 0);
@@ -215,7 +204,6 @@ static void it_is_closed_while_one_drives(void **state) {
 }
 
 static void it_takes_the_loop_back(void **state) {
-    (void)state;
     client.due_ns = UINT64_MAX;
     rl_drive_rest(&client); /* nobody comes */
     assert_int_equal(client.wheel, RL_WHEEL_THREAD);

@@ -8,9 +8,6 @@
 #include "unit/check.h"
 
 static void not_called(redlock_lock *lock, int status, void *data) {
-    (void)lock;
-    (void)status;
-    (void)data;
     fail_msg("a callback of what was not submitted");
 }
 
@@ -26,7 +23,6 @@ static int open_with(redlock_client **client, uv_loop_t *loop, int64_t retention
 }
 
 static void bounds_the_retention(void **state) {
-    (void)state;
     static const int64_t values[] = {INT64_MIN,
                                      -1,
                                      0,
@@ -70,7 +66,6 @@ static const char *const of_others[] = {"redlock:fence:a", "redislock:0:fence:a"
                                         "SEMAPHORE:fence:a:AVAILABLE", "lock:fence:a", "fence:a"};
 
 static void names_what_is_wrong_with_fences(void **state) {
-    (void)state;
     static const int wrong[] = {-1, 2, INT_MIN, INT_MAX};
     const redlock_acquire_options good = REDLOCK_ACQUIRE_OPTIONS_INIT;
     uv_loop_t loop;

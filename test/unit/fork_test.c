@@ -48,7 +48,6 @@ static pid_t raw_clone(void) {
 
 static void by_the_page(void **state) {
     struct rl_fork first, second;
-    (void)state;
     has_no_wiping = has_pids = false;
     rl_fork_begin(&first);
     assert_non_null(first.page);
@@ -64,7 +63,6 @@ static void by_the_page(void **state) {
 
 static void by_the_count(void **state) {
     struct rl_fork before, in_child;
-    (void)state;
     has_no_wiping = true;
     has_pids = false;
     rl_fork_begin(&before);
@@ -86,7 +84,6 @@ static void by_the_count(void **state) {
 
 static void not_by_a_page_that_stays(void **state) {
     struct rl_fork opened;
-    (void)state;
     has_no_wiping = has_pids = false;
     only_nods = true;
     rl_fork_begin(&opened);
@@ -98,7 +95,6 @@ static void not_by_a_page_that_stays(void **state) {
 
 static void by_the_pid(void **state) {
     struct rl_fork opened;
-    (void)state;
     has_no_wiping = has_pids = true;
     rl_fork_begin(&opened);
     assert_false(rl_fork_is_child(&opened));

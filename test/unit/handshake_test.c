@@ -37,7 +37,6 @@ static void said(const char *text, const struct rl_handshake_options *options, c
 #endif
 
 static void says_what_the_url_asks_for(void **state) {
-    (void)state;
     static const struct {
         const char *url, *name, *wanted;
         bool info;
@@ -62,7 +61,6 @@ static void says_what_the_url_asks_for(void **state) {
 }
 
 static void has_room_for_the_longest_password(void **state) {
-    (void)state;
     struct rl_url url = {.has_password = true};
     char wire[RL_COMMAND_WIRE_MAX];
     memset(url.user, 'u', RL_URL_USER_MAX);
@@ -77,7 +75,6 @@ static void has_room_for_the_longest_password(void **state) {
 #define R(name) REDLOCK_ERR_NODE_##name
 
 static void rules_out_who_must_be_ruled_out(void **state) {
-    (void)state;
     static const int16_t reasons[] = {R(ERROR), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)};
     static const int16_t wanted[RL_STEPS][COUNT(reasons)] = {
         [RL_STEP_AUTH] = {R(AUTH), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
@@ -99,7 +96,6 @@ static void rules_out_who_must_be_ruled_out(void **state) {
 }
 
 static void takes_the_answers_of_redis_only(void **state) {
-    (void)state;
     for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
         bool ping = step == RL_STEP_PING;
         struct rl_answer pong = {.verdict = RL_YES, .reason = 0, .text = "PONG"};
@@ -119,7 +115,6 @@ static void takes_the_answers_of_redis_only(void **state) {
 
 /* A node that the guard cannot judge is not used: the message says what to do. */
 static void says_what_the_guard_lacks(void **state) {
-    (void)state;
     struct rl_info info;
     char text[RL_REPLY_TEXT_MAX];
     rl_info_init(&info);
@@ -134,7 +129,6 @@ static void says_what_the_guard_lacks(void **state) {
 }
 
 static void knows_who_has_a_command_for_releases(void **state) {
-    (void)state;
     static const struct {
         uint32_t redis, valkey;
         enum rl_command_kind wanted;

@@ -8,7 +8,6 @@
 #define NAME_32 "abcdefghijklmnopqrstuvwxyz012345"
 
 static void takes_our_own_values(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         int64_t remaining_ms;
@@ -35,7 +34,6 @@ static void takes_our_own_values(void **state) {
 }
 
 static void shows_what_is_not_ours(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         const char *holder;
@@ -73,7 +71,6 @@ static void shows_what_is_not_ours(void **state) {
 }
 
 static void knows_reservations(void **state) {
-    (void)state;
     static const char *const texts[] = {"250 sreserved", "-1 sreserved", "7 sreserved:shared"};
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct rl_holder_reply seen;
@@ -86,7 +83,6 @@ static void knows_reservations(void **state) {
 }
 
 static void knows_readers(void **state) {
-    (void)state;
     struct rl_holder_reply seen;
     memset(&seen, 0x5a, sizeof seen);
     assert_true(rl_holder_reply_parse("250 sredlock:shared", &seen));
@@ -108,7 +104,6 @@ static void knows_readers(void **state) {
 
 /* Of 105 bytes and less all is shown; of 106, which may have been more, three are for dots. */
 static void marks_what_was_cut(void **state) {
-    (void)state;
     for (size_t length = 1; length <= 110; length++) {
         char text[128] = "1 s";
         struct rl_holder_reply seen;
@@ -125,7 +120,6 @@ static void marks_what_was_cut(void **state) {
 }
 
 static void refuses_other_forms(void **state) {
-    (void)state;
     static const char *const texts[] = {
         "",
         "5",

@@ -32,7 +32,6 @@ static bool read_changed(struct rl_info *info, int changed, const char *line) {
 }
 
 static void knows_nothing_at_first(void **state) {
-    (void)state;
     struct rl_info info;
     memset(&info, 0x5a, sizeof info);
     rl_info_init(&info);
@@ -42,7 +41,6 @@ static void knows_nothing_at_first(void **state) {
 }
 
 static void reads_what_it_needs_whatever_ends_a_line(void **state) {
-    (void)state;
     static const char *const ends[] = {"\r\n", "\n", "\r", "\n\r", "\r\n\r\n", "\n# x\n"};
     for (size_t i = 0; i < COUNT(ends); i++) {
         struct rl_info info;
@@ -61,7 +59,6 @@ static void reads_what_it_needs_whatever_ends_a_line(void **state) {
 }
 
 static void reads_versions_where_they_are_said(void **state) {
-    (void)state;
     static const struct {
         const char *lines;
         uint32_t redis, valkey;
@@ -94,7 +91,6 @@ static void reads_versions_where_they_are_said(void **state) {
 }
 
 static void says_which_field_is_not_there(void **state) {
-    (void)state;
     static const char *const names[LINES] = {
         "run_id",  "master_replid", "uptime_in_seconds", "role",
         "loading", "maxmemory",     "maxmemory_policy"};
@@ -119,7 +115,6 @@ static void says_which_field_is_not_there(void **state) {
 }
 
 static void refuses_values_that_redis_does_not_write(void **state) {
-    (void)state;
     static const struct {
         int line;
         const char *text;
@@ -152,7 +147,6 @@ static void refuses_values_that_redis_does_not_write(void **state) {
 }
 
 static void tells_states_apart(void **state) {
-    (void)state;
     struct rl_info info;
     assert_true(read_changed(&info, ROLE, "role:slave"));
     assert_true(info.is_replica);
@@ -173,7 +167,6 @@ static void tells_states_apart(void **state) {
 }
 
 static void bounds_numbers(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t wanted;
@@ -195,7 +188,6 @@ static void bounds_numbers(void **state) {
 /* Every text that ends early, in a block of just that size: no byte behind it is looked at, and
  * nothing is taken for known that was cut. */
 static void survives_every_truncation(void **state) {
-    (void)state;
     char text[1024];
     size_t length = compose(text, sizeof text, -1, NULL, "\r\n");
     size_t enough = (size_t)(strstr(text, "noeviction") - text) + 1;
@@ -210,7 +202,6 @@ static void survives_every_truncation(void **state) {
 }
 
 static void takes_zero_bytes_for_what_they_are(void **state) {
-    (void)state;
     for (size_t at = 0;; at++) {
         struct rl_info info;
         char text[1024];
@@ -231,7 +222,6 @@ static void takes_zero_bytes_for_what_they_are(void **state) {
 
 /* Garbage and good lines in a random order: no crash, and what is known is well formed. */
 static void counts_deletions(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t flushes;
@@ -250,7 +240,6 @@ static void counts_deletions(void **state) {
 }
 
 static void survives_garbage(void **state) {
-    (void)state;
     uint64_t seed = random_seed();
     for (int run = 0; run < 20000; run++) {
         struct rl_info info;

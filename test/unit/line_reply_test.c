@@ -14,7 +14,6 @@ static struct rl_answer judge_bulk(struct fixture *f, enum rl_command_kind kind,
 }
 
 static void reads_the_lines_numbers(void **state) {
-    (void)state;
     static const struct {
         enum rl_command_kind kind;
         const char *text;
@@ -74,7 +73,6 @@ static void reads_the_lines_numbers(void **state) {
 }
 
 static void shows_who_waits(void **state) {
-    (void)state;
     static const char *const members[] = {TOKEN, TOKEN ":h", TOKEN ":" NAME_64, "", "stranger's"};
     struct fixture f;
     for (size_t i = 0; i < COUNT(members); i++) {
@@ -159,7 +157,6 @@ static const struct {
 
 /* For each of them, what is good for another one included. */
 static void takes_the_lines_answers_as_they_are(void **state) {
-    (void)state;
     static const enum rl_command_kind kinds[] = {RL_COMMAND_JOIN, RL_COMMAND_TAKE,
                                                  RL_COMMAND_RELEASE_LINE, RL_COMMAND_WAITER};
     for (size_t i = 0; i < COUNT(answers); i++) {
@@ -177,7 +174,6 @@ static void takes_the_lines_answers_as_they_are(void **state) {
 
 /* Of a semaphore a JOIN names the slots. */
 static void takes_slots(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         uint8_t n; /* 0: none */
@@ -211,7 +207,6 @@ static void takes_slots(void **state) {
 
 /* Other types than a bulk string, and errors. */
 static void takes_no_other_type(void **state) {
-    (void)state;
     static const struct {
         const char *wire;
         enum rl_verdict join, release;

@@ -21,7 +21,6 @@ static bool parse(const char *payload, size_t length, struct rl_line_message *ou
 }
 
 static void takes_every_form(void **state) {
-    (void)state;
     static const struct {
         const char *payload;
         struct rl_line_message said;
@@ -74,7 +73,6 @@ static void takes_every_form(void **state) {
 
 /* A lock may hold by a token that is no place's: its messages say so. */
 static void knows_a_token_that_is_no_place(void **state) {
-    (void)state;
     static const char *const tokens[] = {
         ID NUMBER "a1b2c3d5",       /* another tail */
         ID "0000000000000000" TAIL, /* no place has that number */
@@ -174,7 +172,6 @@ static const char *const others[] = {
 };
 
 static void takes_nothing_else(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(others); i++) {
         struct rl_line_message said;
         if (parse(others[i], strlen(others[i]), &said)) {
@@ -204,7 +201,6 @@ static bool is_signed(const struct rl_line_message *said, uint64_t secret, const
 }
 
 static void knows_whose_pass_it_is(void **state) {
-    (void)state;
     const uint64_t secret = UINT64_C(4503599627370495);
     struct rl_line_message said = {
         .token = TOKEN, .time_us = 1795246000000001, .lease_ms = 250, .counter = 7};
@@ -228,7 +224,6 @@ static void knows_whose_pass_it_is(void **state) {
 
 /* It does not read behind the end, and a zero byte is a byte. */
 static void goes_by_the_length(void **state) {
-    (void)state;
     static const char *const payloads[] = {
         "shut " TOKEN, "pass " TOKEN " 1795246000000001 1000 7 " MAC, "next " TOKEN " " OTHER};
     for (size_t i = 0; i < COUNT(payloads); i++) {
@@ -254,7 +249,6 @@ static void goes_by_the_length(void **state) {
 
 /* The longest message that a listener gives is looked at, and no more than that. */
 static void takes_no_more_than_a_message(void **state) {
-    (void)state;
     for (size_t length = RL_PAYLOAD_MAX - 1; length <= RL_PAYLOAD_MAX + 64; length++) {
         char *payload = malloc(length);
         struct rl_line_message said;

@@ -86,7 +86,6 @@ static int upgrade(struct scene *s, int status) {
 /* -- Which commands -- */
 
 static void a_reader_asks_as_one(void **state) {
-    (void)state;
     struct scene s;
     for (enum rl_call_kind kind = RL_CALL_SET; kind < RL_CALL_KINDS; kind++) {
         hold(&s, &rl_mode_reader);
@@ -104,7 +103,6 @@ static void a_reader_asks_as_one(void **state) {
 /* What was shared at any time may have left leases: it is released as a reader's, and the next hold
  * is as the lock was made. */
 static void is_released_as_what_it_was(void **state) {
-    (void)state;
     struct scene s;
     hold(&s, &rl_mode_writer);
     rl_mode_downgrade(s.lock);
@@ -126,7 +124,6 @@ static void is_released_as_what_it_was(void **state) {
 /* -- Commands that convert, and nodes that count -- */
 
 static void converts_only_what_may_be_the_writers(void **state) {
-    (void)state;
     struct scene s;
     hold(&s, &rl_mode_reader);
     assert_int_equal(extend(&s), 0);
@@ -144,7 +141,6 @@ static void converts_only_what_may_be_the_writers(void **state) {
 
 /* One conversion for each node at a time: then any answer to one is that to all. */
 static void is_sure_when_it_was_answered(void **state) {
-    (void)state;
     struct scene s;
     hold(&s, &rl_mode_writer);
     rl_mode_downgrade(s.lock);
@@ -161,7 +157,6 @@ static void is_sure_when_it_was_answered(void **state) {
 /* An error is an answer: whatever it has done, it will do no more. No answer, or one that is none:
  * it may come to run, also after another that is sent in its place. */
 static void stays_unsure_without_an_answer(void **state) {
-    (void)state;
     struct scene s;
     for (enum rl_verdict verdict = RL_YES; verdict <= RL_UNANSWERED; verdict++) {
         hold(&s, &rl_mode_writer);
@@ -185,7 +180,6 @@ static void stays_unsure_without_an_answer(void **state) {
 
 /* Nodes 0 and 1 are one server: what the one may run still the other has as well. */
 static void counts_no_other_address_of_it(void **state) {
-    (void)state;
     struct scene s;
     hold(&s, &rl_mode_writer);
     s.duplicates[0] = 2;
@@ -200,7 +194,6 @@ static void counts_no_other_address_of_it(void **state) {
 }
 
 static void counts_them_in_no_upgrade(void **state) {
-    (void)state;
     struct scene s;
     MARK_FROM(UNSURE_NOT_COUNTED);
     hold(&s, &rl_mode_writer);
@@ -225,7 +218,6 @@ static void counts_them_in_no_upgrade(void **state) {
 /* After a downgrade node 1 has the value, and a conversion that may run: it says yes to the writer
  * that was upgraded by the others, and lets readers in a moment later. */
 static void counts_them_in_no_writers_extension(void **state) {
-    (void)state;
     struct scene s;
     hold(&s, &rl_mode_writer);
     rl_mode_downgrade(s.lock);
@@ -246,7 +238,6 @@ static void counts_them_in_no_writers_extension(void **state) {
 /* -- Its end -- */
 
 static void says_what_it_came_to(void **state) {
-    (void)state;
     static const struct {
         int status, wanted;
     } rows[] = {

@@ -68,7 +68,6 @@ static void client_and_status(void **state) {
     redlock_client_options none = client_options;
     redlock_client *client;
     char buffer[REDLOCK_MESSAGE_MAX];
-    (void)state;
     none.nodes = NULL;
     const struct row rows[] = {
         STATUS(redlock_client_open(NULL, &world.loop, &client_options, NULL, NULL)),
@@ -110,7 +109,6 @@ static void locks(void **state) {
     const int32_t slot = 0;
     size_t length = 7;
     char buffer[REDLOCK_MESSAGE_MAX];
-    (void)state;
     none.resources = NULL;
     nameless.resources = &no_bytes;
     const struct row rows[] = {
@@ -177,7 +175,6 @@ static void tokens(void **state) {
     redlock_waiter waiter = REDLOCK_WAITER_INIT;
     redlock_reader reader = REDLOCK_READER_INIT;
     redlock_slot slot = REDLOCK_SLOT_INIT;
-    (void)state;
     const struct row rows[] = {
         STATUS(redlock_adopt(NULL, token, NULL, NULL, NULL)),
         STATUS(redlock_adopt(world.lock, NULL, NULL, NULL, NULL)),
@@ -224,7 +221,6 @@ static void elections(void **state) {
     redlock_election_options nameless = election_options;
     redlock_election *election;
     char buffer[REDLOCK_MESSAGE_MAX];
-    (void)state;
     nameless.name = NULL;
     const struct row rows[] = {
         STATUS(redlock_election_new(NULL, &election_options, &election, NULL, 7)),
@@ -257,7 +253,6 @@ static void blocking(void **state) {
     redlock_blocking *opened;
     redlock_mutex *mutex;
     char buffer[REDLOCK_MESSAGE_MAX];
-    (void)state;
     const struct row rows[] = {
         STATUS(redlock_blocking_open(NULL, &client_options)),
         STATUS(redlock_blocking_open(&opened, NULL)),
@@ -307,7 +302,6 @@ static void blocking(void **state) {
 static void rwlocks(void **state) {
     redlock_rwlock *rwlock;
     char buffer[REDLOCK_MESSAGE_MAX];
-    (void)state;
     const struct row rows[] = {
         STATUS(redlock_rwlock_new(NULL, "a", 1, NULL, &rwlock)),
         STATUS(redlock_rwlock_new(world.blocking, NULL, 1, NULL, &rwlock)),
@@ -345,7 +339,6 @@ static void semaphores(void **state) {
     redlock_semaphore *semaphore;
     redlock_lock_options none = REDLOCK_LOCK_OPTIONS_INIT;
     char buffer[REDLOCK_MESSAGE_MAX];
-    (void)state;
     const struct row rows[] = {
         STATUS(redlock_semaphore_new(NULL, "a", 1, 1, NULL, &semaphore)),
         STATUS(redlock_semaphore_new(world.blocking, NULL, 1, 1, NULL, &semaphore)),
@@ -379,7 +372,6 @@ static void semaphores(void **state) {
 }
 
 static int begin(void **state) {
-    (void)state;
     client_options.nodes = nowhere;
     client_options.n_nodes = COUNT(nowhere);
     static const redlock_bytes resource = {"a", 1};
@@ -400,7 +392,6 @@ static int begin(void **state) {
 }
 
 static int end(void **state) {
-    (void)state;
     assert_int_equal(redlock_client_close(world.client, NULL, NULL), 0);
     assert_int_equal(redlock_mutex_free(world.mutex), 0);
     assert_int_equal(redlock_rwlock_free(world.rwlock), 0);

@@ -31,14 +31,10 @@ static void close_good(void) {
 }
 
 static void not_called(redlock_lock *lock, int status, void *data) {
-    (void)lock;
-    (void)status;
-    (void)data;
     fail_msg("a callback of what was not submitted");
 }
 
 static void refuses_a_guard_that_is_none(void **state) {
-    (void)state;
     static const int wrong[] = {-1, REDLOCK_GUARD_STRICT + 1, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char error[REDLOCK_MESSAGE_MAX], wanted[REDLOCK_MESSAGE_MAX];
@@ -63,7 +59,6 @@ static void refuses_a_guard_that_is_none(void **state) {
 
 /* The quarantine of a node is as long as max_ttl_ms: nothing may live longer. */
 static void refuses_a_ttl_that_outlives_a_quarantine(void **state) {
-    (void)state;
     static const struct {
         enum redlock_guard guard;
         int64_t max_ttl_ms, ttl_ms;

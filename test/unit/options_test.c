@@ -40,9 +40,6 @@ static redlock_client_options good_options(char *error, size_t size) {
 /* -- Opening that fails -- */
 
 static void never(redlock_client *client, int status, void *data) {
-    (void)client;
-    (void)status;
-    (void)data;
     fail_msg("a callback of what was not submitted");
 }
 
@@ -85,7 +82,6 @@ static void set_number(redlock_client_options *options, const struct number_row 
 }
 
 static void names_the_number_that_is_out_of_range(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(numbers); i++) {
         const int64_t wrong[] = {numbers[i].least - 1, numbers[i].most + 1, -1, INT64_MIN,
                                  INT64_MAX};
@@ -105,7 +101,6 @@ static void names_the_number_that_is_out_of_range(void **state) {
 }
 
 static void refuses_a_ratio_that_is_none(void **state) {
-    (void)state;
     static const double wrong[] = {
         -0.000001, -1, 1, 1.5, 1e300, -1e300, (double)NAN, (double)INFINITY, (double)-INFINITY};
     for (size_t i = 0; i < COUNT(wrong); i++) {
@@ -117,7 +112,6 @@ static void refuses_a_ratio_that_is_none(void **state) {
 }
 
 static void refuses_a_name_that_redis_would(void **state) {
-    (void)state;
     char too_long[66];
     memset(too_long, 'a', sizeof too_long - 1);
     too_long[sizeof too_long - 1] = '\0';
@@ -132,7 +126,6 @@ static void refuses_a_name_that_redis_would(void **state) {
 }
 
 static void refuses_half_an_allocator(void **state) {
-    (void)state;
     static const redlock_allocator wrong[] = {
         {NULL, count_free, NULL}, {count_malloc, NULL, NULL}, {NULL, NULL, NULL}};
     for (size_t i = 0; i < COUNT(wrong); i++) {
@@ -144,7 +137,6 @@ static void refuses_half_an_allocator(void **state) {
 }
 
 static void refuses_a_number_of_nodes_that_is_of_no_use(void **state) {
-    (void)state;
     static const struct {
         size_t n_nodes;
         const char *word;
@@ -169,7 +161,6 @@ struct url_row {
 };
 
 static void says_which_url_and_why(void **state) {
-    (void)state;
     static const struct url_row rows[] = {
         {{NOWHERE "a", NOWHERE "a"}, 2, REDLOCK_ERR_DUPLICATE, &(NOWHERE "a")[7], "nodes 0 and 1"},
         {{NOWHERE "a", NOWHERE "b", NOWHERE "a?db=3"},
@@ -201,7 +192,6 @@ static void says_which_url_and_why(void **state) {
 }
 
 static void can_do_without_a_place_for_the_sentence(void **state) {
-    (void)state;
     redlock_client_options options = good_options(NULL, REDLOCK_MESSAGE_MAX);
     options.n_nodes = 0;
     assert_refused(&options, REDLOCK_ERR_INVALID, NULL, NULL);
@@ -241,7 +231,6 @@ static void close_good(void) {
 }
 
 static void takes_the_ends_of_each_range(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(numbers); i++) {
         for (int end = 0; end < 2; end++) {
             char error[REDLOCK_MESSAGE_MAX] = "left over";
@@ -267,7 +256,6 @@ static void takes_the_ends_of_each_range(void **state) {
 }
 
 static void takes_up_to_31_nodes(void **state) {
-    (void)state;
     char urls[REDLOCK_NAMED_MAX][64];
     const char *nodes[REDLOCK_NAMED_MAX];
     for (size_t i = 0; i < REDLOCK_NAMED_MAX; i++) {
@@ -290,14 +278,10 @@ static void takes_up_to_31_nodes(void **state) {
 /* -- Locks and acquires -- */
 
 static void not_called(redlock_lock *lock, int status, void *data) {
-    (void)lock;
-    (void)status;
-    (void)data;
     fail_msg("a callback of what was not submitted");
 }
 
 static void bounds_the_resource(void **state) {
-    (void)state;
     char resource[REDLOCK_RESOURCE_MAX + 1] = "a\0\r\n\xff";
     redlock_client_options options = good_options(NULL, 0);
     redlock_lock *lock = NULL;
@@ -346,7 +330,6 @@ static const struct {
 };
 
 static void names_what_cannot_linger(void **state) {
-    (void)state;
     static const redlock_bytes names[] = {{"a", 1}, {"b", 1}};
     static const struct {
         int n, mode, permits, fencing, max_hold_ms, wanted;
@@ -379,7 +362,6 @@ static void names_what_cannot_linger(void **state) {
 }
 
 static void names_the_acquire_option_that_is_out_of_range(void **state) {
-    (void)state;
     redlock_client_options options = good_options(NULL, 0);
     redlock_lock *lock = NULL;
     open_good(&options);
@@ -414,14 +396,12 @@ static void names_the_acquire_option_that_is_out_of_range(void **state) {
 }
 
 static void note_status(redlock_lock *lock, int status, void *data) {
-    (void)lock;
     assert_int_equal(*(int *)data, 1); /* not yet, and once only */
     *(int *)data = status;
 }
 
 /* No node can be reached, so each of them ends on its own or is cancelled. */
 static void takes_the_ends_of_each_acquire_range(void **state) {
-    (void)state;
     static const struct {
         redlock_acquire_options options;
         int wanted; /* CANCELED: it would go on trying */
@@ -459,7 +439,6 @@ static void takes_the_ends_of_each_acquire_range(void **state) {
 }
 
 static void has_nothing_to_end_before_an_acquire(void **state) {
-    (void)state;
     redlock_client_options options = good_options(NULL, 0);
     redlock_lock *lock = NULL;
     open_good(&options);

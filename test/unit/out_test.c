@@ -20,7 +20,6 @@ struct counting {
 static struct counting counting;
 
 static void *count_malloc(size_t size, void *data) {
-    (void)data;
     if (counting.fails) {
         return NULL;
     }
@@ -34,7 +33,6 @@ static void *count_malloc(size_t size, void *data) {
 static size_t size_before; /* of the block that is freed */
 
 static void count_free(void *pointer, void *data) {
-    (void)data;
     if (pointer == NULL) {
         return;
     }
@@ -49,7 +47,6 @@ static void count_free(void *pointer, void *data) {
 static const redlock_allocator memory = {count_malloc, count_free, NULL};
 
 static int set_up(void **state) {
-    (void)state;
     counting = (struct counting){0};
     return 0;
 }
@@ -81,7 +78,6 @@ static void keeps_the_order(void **state) {
     struct rl_out out = {0};
     size_t added = 0, taken = 0;
     uint64_t random = random_seed();
-    (void)state;
     for (int i = 0; i < 100000; i++) {
         add(&out, &added, random_below(&random, 512));
         size_t waits = rl_out_length(&out);
@@ -98,7 +94,6 @@ static void keeps_the_order(void **state) {
 static void moves_little(void **state) {
     struct rl_out out = {0};
     size_t added = 0, taken = 0, moves = 0, moved = 0;
-    (void)state;
     while (added < BIG || out.room - out.to >= 500) { /* full to the brim */
         add(&out, &added, 500);
     }
@@ -124,7 +119,6 @@ static void moves_little(void **state) {
 static void allocates_nothing_in_the_steady_state(void **state) {
     struct rl_out out = {0};
     size_t added = 0, taken = 0;
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         for (int j = 0; j < 64; j++) {
             add(&out, &added, 150);
@@ -142,7 +136,6 @@ static void no_memory(void **state) {
     struct rl_out out = {0};
     size_t added = 0, taken = 0;
     char bytes[4096] = "";
-    (void)state;
     counting.fails = true;
     assert_false(rl_out_add(&out, &memory, bytes, 1));
     counting.fails = false;
@@ -157,7 +150,6 @@ static void no_memory(void **state) {
 }
 
 static void wipes_a_secret(void **state) {
-    (void)state;
     for (int how = 0; how < 4; how++) {
         struct rl_out out = {0};
         char fill[600];

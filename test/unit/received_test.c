@@ -89,7 +89,6 @@ static void feed_session(struct fixture *f, size_t from, size_t to, char *out, s
 /* Cut at every two places, which includes every single byte by itself at some time, and in pieces
  * of every length. */
 static void hears_a_session_in_every_fragmentation(void **state) {
-    (void)state;
     const size_t length = sizeof session - 1;
     for (size_t first = 0; first <= length; first++) {
         for (size_t second = first; second <= length; second++) {
@@ -117,7 +116,6 @@ static void hears_a_session_in_every_fragmentation(void **state) {
 
 /* A message may come at any time, an answer only while a command waits for one. */
 static void hears_answers_only_while_one_is_waited_for(void **state) {
-    (void)state;
     static const struct {
         const char *wire;
         bool unsent_nodes;
@@ -143,7 +141,6 @@ static void hears_answers_only_while_one_is_waited_for(void **state) {
 /* -- What is refused -- */
 
 static void refuses_everything_else(void **state) {
-    (void)state;
     static const char *const wires[] = {
         ":1\r\n",
         "$2\r\nOK\r\n",
@@ -207,7 +204,6 @@ static void refuses_everything_else(void **state) {
 }
 
 static void refuses_nesting_without_end(void **state) {
-    (void)state;
     struct fixture f;
     char *wire = malloc(400000 * 4 + 1);
     for (size_t i = 0; i < 400000; i++) {
@@ -238,7 +234,6 @@ static bool hears_sizes(size_t channel, size_t payload, struct fixture *f) {
 }
 
 static void is_bounded(void **state) {
-    (void)state;
     static const struct {
         size_t channel, payload;
         bool accepted;
@@ -261,7 +256,6 @@ static void is_bounded(void **state) {
 
 /* A resource may be any bytes, zeros and ends of lines included. */
 static void takes_a_channel_as_it_is(void **state) {
-    (void)state;
     static const char wire[] = "*3\r\n$7\r\nmessage\r\n$5\r\na\0\r\nb\r\n$0\r\n\r\n";
     struct fixture f;
     fixture_init(&f, 0);
@@ -272,7 +266,6 @@ static void takes_a_channel_as_it_is(void **state) {
 }
 
 static void keeps_printable_bytes_of_an_error(void **state) {
-    (void)state;
     struct fixture f;
     fixture_init(&f, 1);
     assert_true(hears(&f, "-E\033[31m\x80\r\n", 10));
@@ -296,7 +289,6 @@ static void guard_too_late(void *data) {
 }
 
 static void comes_before_the_first_byte(void **state) {
-    (void)state;
     struct fixture f;
     fixture_init(&f, 1);
     assert_true(dies(guard_too_late, &f));

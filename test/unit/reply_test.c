@@ -11,7 +11,6 @@
 /* -- The guard -- */
 
 static void accepts_the_flat_replies(void **state) {
-    (void)state;
     static const struct {
         const char *wire;
         int type;
@@ -47,7 +46,6 @@ static void accepts_the_flat_replies(void **state) {
 }
 
 static void refuses_everything_else(void **state) {
-    (void)state;
     static const char *const wires[] = {
         "*0\r\n",
         "*-1\r\n", /* a nil of sorts, but none of our commands is answered with it */
@@ -83,7 +81,6 @@ static void refuses_everything_else(void **state) {
 
 /* 400,000 levels overflow the stack of hiredis's own functions when they are freed. */
 static void refuses_nesting_without_end(void **state) {
-    (void)state;
     struct fixture f;
     size_t length = 400000 * 4;
     char *wire = malloc(length);
@@ -101,7 +98,6 @@ static void refuses_nesting_without_end(void **state) {
 }
 
 static void refuses_what_nobody_asked_for(void **state) {
-    (void)state;
     static const char *const wires[] = {"+OK\r\n", "-ERR x\r\n",  ":1\r\n",
                                         "$-1\r\n", "$1\r\na\r\n", "*-1\r\n"};
     for (size_t i = 0; i < COUNT(wires); i++) {
@@ -121,7 +117,6 @@ static void refuses_what_nobody_asked_for(void **state) {
 }
 
 static void keeps_the_beginning_of_a_long_text(void **state) {
-    (void)state;
     static const size_t lengths[] = {RL_REPLY_TEXT_MAX - 2,
                                      RL_REPLY_TEXT_MAX - 1,
                                      RL_REPLY_TEXT_MAX,
@@ -146,7 +141,6 @@ static void keeps_the_beginning_of_a_long_text(void **state) {
 
 /* A log must not be deceived by what a node says. */
 static void keeps_printable_bytes_only(void **state) {
-    (void)state;
     for (unsigned byte = 0; byte < 256; byte++) {
         struct fixture f;
         char wire[] = "$3\r\nx?y\r\n";
@@ -168,7 +162,6 @@ static void guard_too_late(void *data) {
 }
 
 static void comes_before_the_first_byte(void **state) {
-    (void)state;
     struct fixture f;
     fixture_init(&f, 1);
     assert_true(dies(guard_too_late, &f));
@@ -178,7 +171,6 @@ static void comes_before_the_first_byte(void **state) {
 /* -- The judge -- */
 
 static void takes_exact_answers_only(void **state) {
-    (void)state;
     static const struct {
         const char *wire;
         enum rl_verdict set, script, handshake; /* script: EXTEND and RELEASE */
@@ -213,7 +205,6 @@ static void takes_exact_answers_only(void **state) {
 
 /* The form of what a query's script answers; holder_reply_test.c looks at what is in it. */
 static void takes_a_sighting(void **state) {
-    (void)state;
     static const struct {
         const char *wire;
         enum rl_verdict wanted;
@@ -256,7 +247,6 @@ static void takes_a_sighting(void **state) {
 }
 
 static void is_not_fooled_by_a_zero(void **state) {
-    (void)state;
     struct fixture f;
     fixture_init(&f, 1);
     const redisReply *reply = read_reply(&f, "+OK\0NOT\r\n", 9);
@@ -272,7 +262,6 @@ static struct rl_answer judge_bulk(struct fixture *f, enum rl_command_kind kind,
 }
 
 static void judges_scripts(void **state) {
-    (void)state;
     struct fixture f;
     const char *noscript = "-NOSCRIPT No matching script.\r\n";
     assert_int_equal(judge(&f, RL_COMMAND_SET, noscript).verdict, RL_ERROR); /* it is none */
@@ -301,7 +290,6 @@ static void judges_scripts(void **state) {
 
 /* A character for each lock, as many as the node keeps of a text. */
 static void judges_each_of_many(void **state) {
-    (void)state;
     static const char *const bad[] = {"", "2", "1 0", "10x", ":1\r\n"};
     struct fixture f;
     struct rl_answer all = judge_bulk(&f, RL_COMMAND_EXTEND_MANY, "10w");
@@ -319,7 +307,6 @@ static void judges_each_of_many(void **state) {
 }
 
 static void says_what_became_of_an_upgrade(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         enum rl_verdict verdict;
@@ -356,7 +343,6 @@ static void says_what_became_of_an_upgrade(void **state) {
 }
 
 static void shows_who_reads(void **state) {
-    (void)state;
     static const char *const values[] = {
         TOKEN, TOKEN ":h", TOKEN ":" NAME_64, TOKEN ":" NAME_64 "x", "", "stranger's"};
     struct fixture f;
@@ -378,7 +364,6 @@ static void shows_who_reads(void **state) {
 }
 
 static void gives_a_reason(void **state) {
-    (void)state;
     struct fixture f;
     struct rl_answer answer = judge(&f, RL_COMMAND_SET, "-LOADING Redis is loading\r\n");
     assert_int_equal(answer.reason, REDLOCK_ERR_NODE_LOADING);
@@ -396,7 +381,6 @@ static void gives_a_reason(void **state) {
 }
 
 static void knows_the_words_of_redis(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         int wanted;

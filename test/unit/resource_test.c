@@ -8,12 +8,10 @@
 static uint32_t failing; /* the allocation, counted from 1, that fails; 0: none */
 
 static void *counted_malloc(size_t size, void *data) {
-    (void)data;
     return failing != 0 && --failing == 0 ? NULL : malloc(size);
 }
 
 static void counted_free(void *pointer, void *data) {
-    (void)data;
     free(pointer);
 }
 
@@ -26,7 +24,6 @@ static void note(struct rl_resource *resource, bool others_wait, uint64_t now_ns
 }
 
 static void keeps_names_apart(void **state) {
-    (void)state;
     struct rl_resources table = {.memory = &memory, .seed = random_seed()};
     static struct rl_resource *all[NAMES];
     failing = 0;
@@ -57,7 +54,6 @@ static void keeps_names_apart(void **state) {
 /* Readers and writers of a name are two resources, with one home: neither waits for the other here,
  * and all clients ask one node for both. */
 static void keeps_kinds_apart(void **state) {
-    (void)state;
     struct rl_resources table = {.memory = &memory, .seed = random_seed()};
     static struct rl_resource *all[2][NAMES];
     failing = 0;
@@ -91,7 +87,6 @@ static void keeps_kinds_apart(void **state) {
 
 /* One that is kept because others want it is found by its own kind alone. */
 static void keeps_what_others_want_of_a_kind(void **state) {
-    (void)state;
     struct rl_resources table = {.memory = &memory, .seed = random_seed()};
     failing = 0;
     struct rl_resource *readers = rl_resource_get(&table, 1, "r", 1);
@@ -112,7 +107,6 @@ static void keeps_what_others_want_of_a_kind(void **state) {
 
 /* Those that others want outlive their locks, the last few of them. */
 static void keeps_what_others_want(void **state) {
-    (void)state;
     struct rl_resources table = {.memory = &memory, .seed = random_seed()};
     const uint32_t n = RL_RESOURCES_KEPT + 100;
     for (uint32_t round = 0; round < 2; round++) {
@@ -149,7 +143,6 @@ static void keeps_what_others_want(void **state) {
 
 /* Without memory for more chains it goes on with those that it has. */
 static void lives_with_little_memory(void **state) {
-    (void)state;
     for (uint32_t nth = 1; nth < 60; nth++) {
         struct rl_resources table = {.memory = &memory, .seed = nth};
         struct rl_resource *got[64];

@@ -8,7 +8,6 @@
 #define FLUSH ">2\r\n$10\r\ninvalidate\r\n_\r\n"
 
 static void speaks_resp3_after_hello(void **state) {
-    (void)state;
     static const struct {
         const char *hello, *wire;
         uint32_t waiting;
@@ -57,7 +56,6 @@ static void speaks_resp3_after_hello(void **state) {
 }
 
 static void reads_the_info_of_resp3(void **state) {
-    (void)state;
     struct fixture f;
     struct rl_info info;
     rl_info_init(&info);

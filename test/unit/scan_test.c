@@ -20,7 +20,6 @@ static struct rl_list list;
 static struct rl_members deciding;
 
 static int clear(void **state) {
-    (void)state;
     memset(nodes, 0, sizeof nodes);
     memset(keys, 0, sizeof keys);
     n_members = 0;
@@ -33,7 +32,6 @@ static int clear(void **state) {
 }
 
 static int release(void **state) {
-    (void)state;
     rl_list_free(&list);
     return 0;
 }
@@ -80,7 +78,6 @@ static const struct rl_lock *merge(size_t n) {
 }
 
 static void names_of_keys(void **state) {
-    (void)state;
     static const struct {
         const char *key;
         enum rl_key_kind kind;
@@ -127,7 +124,6 @@ static void names_of_keys(void **state) {
 }
 
 static void a_quorum_holds(void **state) {
-    (void)state;
     static const int64_t lives[NODES] = {900, 500, 700, 100, 300};
     for (size_t i = 0; i < 4; i++) {
         set(i, "k", A ":web:1", lives[i]);
@@ -147,7 +143,6 @@ static void a_quorum_holds(void **state) {
 }
 
 static void less_than_a_quorum_is_left_over(void **state) {
-    (void)state;
     set(0, "k", A, 100);
     set(1, "k", A, 700);
     set(2, "k", B, RL_SEEN_FOR_EVER);
@@ -163,7 +158,6 @@ static void less_than_a_quorum_is_left_over(void **state) {
 
 /* Three of five, however few were read: nodes that are down count. */
 static void nodes_that_are_down_count(void **state) {
-    (void)state;
     set(0, "k", A, 100);
     set(4, "k", A, 100);
     nodes[1].is_whole = nodes[2].is_whole = nodes[3].is_whole = false;
@@ -171,7 +165,6 @@ static void nodes_that_are_down_count(void **state) {
 }
 
 static void others_have_keys(void **state) {
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         set(i, "a", "uuid-1", 100);
         set(i, "c", "(hash)", 100);
@@ -196,7 +189,6 @@ static void others_have_keys(void **state) {
 }
 
 static void readers_hold_together(void **state) {
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         set(i, "k", "redlock:shared", 900);
         add(i, "libredlock:readers:{k}");
@@ -222,7 +214,6 @@ static void readers_hold_together(void **state) {
 }
 
 static void readers_without_a_lease_hold_nothing(void **state) {
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         set(i, "k", "redlock:shared", 900);
         add(i, "libredlock:readers:{k}");
@@ -236,7 +227,6 @@ static void readers_without_a_lease_hold_nothing(void **state) {
 }
 
 static void permits_are_counted_slot_by_slot(void **state) {
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         count(i, "libredlock:permits:{s}", 12);
         set(i, "libredlock:slot:10:{s}", A ":up:1", 400);
@@ -266,7 +256,6 @@ static void permits_are_counted_slot_by_slot(void **state) {
 }
 
 static void who_waits_is_counted(void **state) {
-    (void)state;
     add(1, "libredlock:line:{k}");
     member(1, WAITER ":first:1", 50);
     nodes[1].seen[0].number = 4;
@@ -295,7 +284,6 @@ static void note_of(int64_t at_ms, char out[RL_KICK_NOTE_MAX]) {
 static void what_is_left_of_free_locks_is_no_lock(void **state) {
     char one[RL_KICK_NOTE_MAX], another[RL_KICK_NOTE_MAX];
     const int64_t now_ms = rl_when_now_ms();
-    (void)state;
     note_of(now_ms, one);
     note_of(now_ms - 1, another);
     count(0, "libredlock:fence:a", 7);
@@ -315,7 +303,6 @@ static void what_is_left_of_free_locks_is_no_lock(void **state) {
 
 /* SCAN may name a key twice. */
 static void a_key_that_is_named_twice_has_one_vote(void **state) {
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         set(i, "k", A, 100);
         set(i, "k", A, 100);
@@ -341,7 +328,6 @@ static void configure(const char *lines) {
 
 /* While nodes are replaced, a majority of both sides has it, until one of them does not. */
 static void both_majorities_hold(void **state) {
-    (void)state;
     configure("old redis://n0 redis://n1 redis://n2\nnodes redis://n2 redis://n3 redis://n4\n");
     set(0, "both", A, 500);
     set(1, "both", A, 400);
@@ -370,7 +356,6 @@ static void both_majorities_hold(void **state) {
 
 /* Of two sets, one decides; what the nodes of the other have is no vote. */
 static void one_set_decides(void **state) {
-    (void)state;
     size_t in_b = 0;
     configure("set a redis://n0 redis://n1 redis://n2\nset b redis://n3 redis://n4\n");
     for (char c = 'c'; c <= 'o'; c++) {
@@ -400,7 +385,6 @@ static void one_set_decides(void **state) {
 
 /* A key that only nodes of the other set have is listed, and is no lock. */
 static void strays_are_no_locks(void **state) {
-    (void)state;
     configure("set a redis://n0 redis://n1 redis://n2\nset b redis://n3 redis://n4\n");
     const uint32_t is_b = rl_config_set_of(&deciding.config, RL_CONFIG_NEW, "k", 1);
     for (size_t i = is_b ? 0 : 3; i < (is_b ? 3 : 5); i++) {
@@ -419,7 +403,6 @@ static void strays_are_no_locks(void **state) {
 }
 
 static void locks_are_sorted(void **state) {
-    (void)state;
     static const struct {
         enum rl_list_order order;
         const char *names; /* the left-over is behind all locks */

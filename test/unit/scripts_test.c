@@ -7,7 +7,6 @@
 
 /* The same bytes and hashes in every build, without comments. */
 static void has_the_scripts_of_this_version(void **state) {
-    (void)state;
     static const char *const shas[] = {SCRIPT_SHAS};
     const char *script, *sha1;
     size_t count = 0, longest = 0;
@@ -31,7 +30,6 @@ static void has_the_scripts_of_this_version(void **state) {
 
 /* Old servers do: Redis 6.0 knows these commands, and no options that came later. */
 static void needs_no_newer_server_than_redis_6_0(void **state) {
-    (void)state;
     static const char commands[] =
         " del exists get getrange mget pexpire pexpireat pttl publish pubsub set time type "
         "zadd "

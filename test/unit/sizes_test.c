@@ -164,7 +164,6 @@ static int use_size(const struct row *row, size_t size, size_t named) {
 }
 
 static void takes_the_initializers_size_only(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         for (size_t size = 1; size <= rows[i].size + BEYOND; size++) {
             int status = use_size(&rows[i], size, size);
@@ -182,7 +181,6 @@ static void takes_the_initializers_size_only(void **state) {
 
 /* `options = {0}`, and then the fields: without the defaults that it thinks it has. */
 static void names_the_initializer_that_was_forgotten(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         assert_int_equal(use_size(&rows[i], rows[i].size, 0), REDLOCK_ERR_INVALID);
         if (rows[i].has_sentence && (strstr(world.error, rows[i].initializer) == NULL ||
@@ -193,7 +191,6 @@ static void names_the_initializer_that_was_forgotten(void **state) {
 }
 
 static void names_it_to_a_later_version(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         assert_int_equal(use_size(&rows[i], rows[i].size + 8, rows[i].size + 8),
                          REDLOCK_ERR_INVALID);
@@ -246,7 +243,6 @@ static const struct made {
 
 /* What the macro sets, and nothing where the caller knows another size. */
 static void functions_set_what_the_macros_set(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(made); i++) {
         for (size_t size = 1; size <= made[i].size + BEYOND; size++) {
             unsigned char *block = malloc(size), *before = malloc(size);
@@ -268,7 +264,6 @@ static void functions_set_what_the_macros_set(void **state) {
 }
 
 static int begin(void **state) {
-    (void)state;
     client_options.nodes = nowhere;
     client_options.n_nodes = COUNT(nowhere);
     client_options.error = world.error;
@@ -293,7 +288,6 @@ static int begin(void **state) {
 }
 
 static int end(void **state) {
-    (void)state;
     assert_int_equal(redlock_client_close(world.client, NULL, NULL), 0);
     assert_int_equal(redlock_blocking_close(world.blocking), 0);
     assert_int_equal(uv_run(&world.loop, UV_RUN_DEFAULT), 0);

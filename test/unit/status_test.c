@@ -16,7 +16,6 @@ static const struct {
 };
 
 static void has_a_name_and_a_text_for_each(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(map); i++) {
         assert_string_equal(redlock_err_name(map[i].value), map[i].name);
         assert_string_equal(redlock_strerror(map[i].value), map[i].text);
@@ -29,7 +28,6 @@ static void has_a_name_and_a_text_for_each(void **state) {
 }
 
 static void tells_them_apart(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(map); i++) {
         for (size_t j = 0; j < i; j++) {
             assert_int_not_equal(map[i].value, map[j].value);
@@ -41,7 +39,6 @@ static void tells_them_apart(void **state) {
 
 /* The numbers are part of the ABI: a few from each block. */
 static void keeps_its_numbers(void **state) {
-    (void)state;
     assert_int_equal(REDLOCK_OK, 0);
     assert_int_equal(REDLOCK_ERR_INVALID, -1);
     assert_int_equal(REDLOCK_ERR_ALREADY_HELD, -12);
@@ -53,7 +50,6 @@ static void keeps_its_numbers(void **state) {
 }
 
 static void is_not_confused_by_other_numbers(void **state) {
-    (void)state;
     static const int others[] = {1, -17, -19, -28, -39, -99, -1000, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < COUNT(others); i++) {
         assert_string_equal(redlock_err_name(others[i]), "ERR_?");
@@ -63,7 +59,6 @@ static void is_not_confused_by_other_numbers(void **state) {
 }
 
 static void says_what_may_be_tried_again(void **state) {
-    (void)state;
     static const int retryable[] = {
         REDLOCK_ERR_HELD,    REDLOCK_ERR_NO_QUORUM, REDLOCK_ERR_EXPIRED, REDLOCK_ERR_DEADLINE,
         REDLOCK_ERR_UNKNOWN, REDLOCK_ERR_BUSY,      REDLOCK_ERR_NOMEM,
@@ -78,7 +73,6 @@ static void says_what_may_be_tried_again(void **state) {
 }
 
 static void knows_its_version(void **state) {
-    (void)state;
     char wanted[32];
     snprintf(wanted, sizeof wanted, "%d.%d.%d", REDLOCK_VERSION_MAJOR, REDLOCK_VERSION_MINOR,
              REDLOCK_VERSION_PATCH);
@@ -88,7 +82,6 @@ static void knows_its_version(void **state) {
 
 /* The name is the identifier's, in lower case: it can be searched for. */
 static void names_the_enumerations(void **state) {
-    (void)state;
     const struct {
         const char *name, *identifier;
     } names[] = {

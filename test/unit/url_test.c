@@ -67,7 +67,6 @@ static void assert_same_url(const struct rl_url *got, const struct rl_url *wante
 }
 
 static void reads_every_part(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(goods); i++) {
         struct rl_url url;
         char error[REDLOCK_MESSAGE_MAX] = "left over";
@@ -238,7 +237,6 @@ static void assert_all_zero(const struct rl_url *url) {
 
 /* The message is 'node URL "...": part: why'. */
 static void refuses_and_says_why(void **state) {
-    (void)state;
     for (size_t i = 0; i < COUNT(wrongs); i++) {
         const struct wrong *w = &wrongs[i];
         struct rl_url url;
@@ -260,7 +258,6 @@ static void refuses_and_says_why(void **state) {
 
 /* What a URL says of TLS, beside what every URL says. */
 static void reads_what_is_said_of_tls(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         struct rl_url_tls tls;
@@ -298,7 +295,6 @@ static void write_long(char *text, size_t size, const char *before, size_t n, co
 }
 
 static void bounds_every_part(void **state) {
-    (void)state;
     static const struct {
         const char *before, *after, *part;
         size_t max;
@@ -324,7 +320,6 @@ static void bounds_every_part(void **state) {
 }
 
 static void cuts_the_message_to_its_buffer(void **state) {
-    (void)state;
     for (size_t size = 1; size < 80; size++) {
         struct rl_url url;
         char error[80];
@@ -336,7 +331,6 @@ static void cuts_the_message_to_its_buffer(void **state) {
 }
 
 static void shows_no_password(void **state) {
-    (void)state;
     static const struct {
         const char *text, *shown;
     } rows[] = {
@@ -372,7 +366,6 @@ static void shows_no_password(void **state) {
 }
 
 static void shows_a_bounded_piece(void **state) {
-    (void)state;
     char text[1000], shown[32];
     write_long(text, sizeof(text), "redis://u:secret@", 900, "");
     rl_url_show(text, shown, sizeof(shown));
@@ -383,7 +376,6 @@ static void shows_a_bounded_piece(void **state) {
 }
 
 static void tells_one_server_from_two(void **state) {
-    (void)state;
     static const struct {
         const char *a, *b;
         bool same;

@@ -87,14 +87,12 @@ static void forget(struct look *look) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     is_gated = false;
     result = 0;
     return uv_sem_init(&gate, 0) || uv_sem_init(&begun, 0);
 }
 
 static int tear_down(void **state) {
-    (void)state;
     uv_sem_destroy(&gate);
     uv_sem_destroy(&begun);
     return 0;
@@ -105,7 +103,6 @@ static int tear_down(void **state) {
 static void addresses_with_the_port(void **state) {
     struct scene s;
     struct look look;
-    (void)state;
     scene_start(&s);
     begin(&look, &s, 6380);
     assert_int_equal(look.answers, 0);
@@ -124,7 +121,6 @@ static void addresses_with_the_port(void **state) {
 static void a_name_that_nobody_knows(void **state) {
     struct scene s;
     struct look look;
-    (void)state;
     scene_start(&s);
     result = EAI_NONAME;
     begin(&look, &s, 6379);
@@ -138,7 +134,6 @@ static void a_name_that_nobody_knows(void **state) {
 static void forgotten(void **state) {
     struct scene s;
     struct look looks[8];
-    (void)state;
     scene_start(&s);
     is_gated = true;
     for (size_t i = 0; i < 8; i++) {
@@ -162,7 +157,6 @@ static void forgotten(void **state) {
 static void closed_while_it_looks(void **state) {
     struct scene s;
     struct look look;
-    (void)state;
     scene_start(&s);
     is_gated = true;
     begin(&look, &s, 6379);

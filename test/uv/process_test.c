@@ -41,7 +41,6 @@ static void a_child_has_no_events(void **state) {
     struct link link = {0};
     struct rl_address address;
     int status = 0;
-    (void)state;
     scene_start(&s);
     int listener = peer_listen(&address, 4);
     int peer = link_open(&link, &s, listener, &address);
@@ -70,7 +69,6 @@ static void abandoned(void **state) {
     struct rl_address address;
     int ready[2], go[2], status = 0;
     char byte = 0;
-    (void)state;
     scene_start(&s);
     int listener = peer_listen(&address, 4);
     int peer = link_open(&link, &s, listener, &address);
@@ -128,7 +126,6 @@ static int look(void) {
 
 static void spawn(void *data) {
     char *arguments[] = {self, (char *)(uintptr_t) "--look", NULL};
-    (void)data;
     while (!atomic_load(&stops)) {
         int status = 0;
         pid_t pid = vfork();
@@ -149,7 +146,6 @@ static void no_socket_is_inherited(void **state) {
     struct rl_address address;
     uv_thread_t thread;
     static struct link links[64];
-    (void)state;
     scene_start(&s);
     int listener = peer_listen(&address, 0); /* whoever is refused is as good */
     assert_int_equal(uv_thread_create(&thread, spawn, NULL), 0);

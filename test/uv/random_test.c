@@ -47,7 +47,6 @@ static bool is_zero(const unsigned char bytes[TOKEN]) {
 static void one_call_for_many(void **state) {
     struct scene s;
     static unsigned char all[1000][TOKEN];
-    (void)state;
     scene_start(&s);
     calls = 0;
     for (size_t i = 0; i < 1000; i++) {
@@ -62,7 +61,6 @@ static void one_call_for_many(void **state) {
 static void none_there(void **state) {
     struct scene s;
     unsigned char bytes[TOKEN];
-    (void)state;
     scene_start(&s);
     fails = true;
     assert_false(s.world->ops->random(s.world, bytes, TOKEN));
@@ -75,7 +73,6 @@ static void none_there(void **state) {
 static void without_a_page(void **state) {
     struct scene s;
     unsigned char a[TOKEN], b[TOKEN];
-    (void)state;
     has_no_page = true;
     calls = 0;
     scene_start(&s);
@@ -92,7 +89,6 @@ static void not_the_parents(void **state) {
     struct scene s;
     unsigned char first[TOKEN], child[TOKEN], next[TOKEN];
     int pipes[2], status = 0;
-    (void)state;
     scene_start(&s);
     draw(&s, first);
     assert_int_equal(pipe(pipes), 0);

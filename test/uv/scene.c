@@ -133,7 +133,6 @@ static void stop_loop(uv_timer_t *timer) {
 }
 
 static void ignore_close(uv_handle_t *handle) {
-    (void)handle;
 }
 
 /* Waits for 20 ms at the most. */

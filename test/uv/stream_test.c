@@ -28,7 +28,6 @@ static void speaks_and_hears(void **state) {
     struct place p;
     struct link link = {0};
     char got[5];
-    (void)state;
     start(&p);
     int peer = link_open(&link, &p.scene, p.listener, &p.address);
     assert_int_equal(link_write(&link, "hello", 5), 5);
@@ -51,7 +50,6 @@ static void speaks_and_hears(void **state) {
 static void one_end_when_the_peer_goes(void **state) {
     struct place p;
     struct link link = {0};
-    (void)state;
     start(&p);
     int peer = link_open(&link, &p.scene, p.listener, &p.address);
     peer_send(peer, "last", 4);
@@ -68,7 +66,6 @@ static void one_end_when_the_peer_goes(void **state) {
 static void half_closed_is_an_end(void **state) {
     struct place p;
     struct link link = {0};
-    (void)state;
     start(&p);
     int peer = link_open(&link, &p.scene, p.listener, &p.address);
     assert_int_equal(shutdown(peer, SHUT_WR), 0);
@@ -82,7 +79,6 @@ static void half_closed_is_an_end(void **state) {
 static void a_reset_is_told_after_what_came_before(void **state) {
     struct place p;
     struct link link = {0};
-    (void)state;
     start(&p);
     int peer = link_open(&link, &p.scene, p.listener, &p.address);
     peer_reset(peer);
@@ -104,7 +100,6 @@ static void a_reset_is_told_after_what_came_before(void **state) {
 static void refused(void **state) {
     struct place p;
     struct link link = {0};
-    (void)state;
     scene_start(&p.scene);
     p.listener = peer_bind(&p.address); /* nobody else can have the port */
     link_dial(&link, &p.scene, &p.address);
@@ -131,7 +126,6 @@ static void refused_at_once(void **state) {
     struct link link = {0}, first = {0};
     char folder[90], path[100];
     const char *parent = getenv("TMPDIR");
-    (void)state;
     snprintf(folder, sizeof folder, "%.60s/redlock-uv.XXXXXX", parent != NULL ? parent : "/tmp");
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/s", folder);
@@ -161,7 +155,6 @@ static void refused_at_once(void **state) {
 static void blackholed(void **state) {
     struct place p;
     struct link links[8] = {{0}};
-    (void)state;
     scene_start(&p.scene);
     p.listener = peer_listen(&p.address, 0);
     for (size_t i = 0; i < 8; i++) {
@@ -194,7 +187,6 @@ static void partial_writes_and_room(void **state) {
     struct link link = {.on_room = send_more};
     size_t got = 0;
     static char in[65536];
-    (void)state;
     start(&p);
     for (size_t i = 0; i < BIG; i++) {
         big[i] = (char)(i * 7 + i / 251);
@@ -252,7 +244,6 @@ static void break_both(struct link *a, struct link *b) {
 
 static void several_with_an_error(void **state) {
     struct place p;
-    (void)state;
     start(&p);
     for (int closes = 0; closes < 2; closes++) {
         struct link a = {.on_end = closes ? close_other : NULL};
@@ -279,7 +270,6 @@ static void several_with_an_error(void **state) {
 static void a_failed_write_ends_in_a_turn(void **state) {
     struct place p;
     struct link link = {0};
-    (void)state;
     start(&p);
     int peer = link_open(&link, &p.scene, p.listener, &p.address);
     peer_reset(peer);
@@ -300,7 +290,6 @@ static void close_on_bytes(struct link *link, const char *bytes, size_t length) 
 /* What the peer said before it went is told first, though nobody read it before the write. */
 static void a_failed_write_is_told_after_what_came_before(void **state) {
     struct place p;
-    (void)state;
     start(&p);
     for (int closes = 0; closes < 2; closes++) {
         struct link link = {.on_bytes = closes ? close_on_bytes : NULL};
@@ -330,7 +319,6 @@ static void close_other_on_bytes(struct link *link, const char *bytes, size_t le
 
 static void closes_itself(void **state) {
     struct place p;
-    (void)state;
     start(&p);
     struct link at_up = {.on_up = link_close}, at_bytes = {.on_bytes = close_on_bytes};
     struct link at_room = {.on_room = link_close}, at_end = {.on_end = link_close};
@@ -360,7 +348,6 @@ static void closes_itself(void **state) {
  * the closed socket is used again at once. */
 static void closes_another(void **state) {
     struct place p;
-    (void)state;
     start(&p);
     for (int i = 0; i < 20; i++) {
         struct link a = {.on_bytes = close_other_on_bytes};
@@ -393,7 +380,6 @@ static void closes_another(void **state) {
 static void heard_waits_for_what_is_unread(void **state) {
     struct place p;
     struct link link = {0};
-    (void)state;
     start(&p);
     int peer = link_open(&link, &p.scene, p.listener, &p.address);
     scene_run_ms(&p.scene, 5);

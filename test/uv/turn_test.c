@@ -7,7 +7,6 @@
 
 static void a_turn_before_it_blocks(void **state) {
     struct scene s;
-    (void)state;
     scene_start(&s);
     scene_wake(&s);
     assert_int_equal(s.turns, 0);
@@ -30,7 +29,6 @@ static bool wakes_again(struct scene *s) {
 
 static void one_more_turn_from_a_turn(void **state) {
     struct scene s;
-    (void)state;
     scene_start(&s);
     s.on_turn = wakes_again;
     scene_wake(&s);
@@ -54,7 +52,6 @@ static bool user_code_at_wait(struct scene *s) {
 /* Whoever runs one iteration may wait for what the callback has done. */
 static void returns_after_code_of_the_user(void **state) {
     struct scene s;
-    (void)state;
     scene_start(&s);
     scene_wake(&s);
     uv_run(&s.loop, UV_RUN_NOWAIT); /* the first iteration of a loop never blocks */
@@ -82,7 +79,6 @@ static bool runs_the_loop(struct scene *s) {
 
 static void not_inside_itself(void **state) {
     struct scene s;
-    (void)state;
     scene_start(&s);
     s.on_turn = runs_the_loop;
     scene_wake(&s);
@@ -102,7 +98,6 @@ static bool note_time(struct scene *s) {
 static void not_only_before_its_time(void **state) {
     struct scene s;
     uint64_t last_ns = 0;
-    (void)state;
     scene_start(&s);
     s.data = &last_ns;
     s.on_turn = note_time;
@@ -118,7 +113,6 @@ static void not_only_before_its_time(void **state) {
 
 static void earlier_replaces_later(void **state) {
     struct scene s;
-    (void)state;
     scene_start(&s);
     scene_wake(&s);
     uv_run(&s.loop, UV_RUN_NOWAIT); /* before that the loop always says 0 */
@@ -145,7 +139,6 @@ static void later_and_never_replace_earlier(void **state) {
     struct scene s;
     uv_timer_t timer;
     int fired = 0;
-    (void)state;
     scene_start(&s);
     scene_arm(&s, scene_now_ns(&s) + 5 * MS);
     scene_arm(&s, RL_NEVER_NS);
@@ -171,7 +164,6 @@ static void later_and_never_replace_earlier(void **state) {
 /* Due already: the turn after the next poll, which does not wait. */
 static void due_at_once(void **state) {
     struct scene s;
-    (void)state;
     scene_start(&s);
     scene_arm(&s, scene_now_ns(&s));
     assert_int_equal(uv_backend_timeout(&s.loop), 0);
@@ -185,7 +177,6 @@ static void due_at_once(void **state) {
 
 static void clocks(void **state) {
     struct scene s;
-    (void)state;
     scene_start(&s);
     uint64_t before_ns = redlock_now_ns();
     uint64_t now_ns = scene_now_ns(&s);
@@ -201,7 +192,6 @@ static void clocks(void **state) {
 static void is_discarded(void **state) {
     uv_loop_t loop;
     unsigned char bytes[16];
-    (void)state;
     assert_int_equal(uv_loop_init(&loop), 0);
     struct rl_world *world = rl_uv_world_new(&loop, NULL);
     assert_non_null(world);
@@ -219,7 +209,6 @@ static bool closes(struct scene *s) {
 
 static void closes_in_a_turn(void **state) {
     struct scene s;
-    (void)state;
     scene_start(&s);
     s.on_turn = closes;
     scene_arm(&s, scene_now_ns(&s) + 60000 * MS);
@@ -233,7 +222,6 @@ static void closes_in_a_turn(void **state) {
 /* Not from inside close(), also of a world that was never used. */
 static void closed_comes_later(void **state) {
     struct scene s;
-    (void)state;
     scene_start(&s);
     scene_close_world(&s);
     assert_int_equal(s.closed, 0);
@@ -241,7 +229,6 @@ static void closed_comes_later(void **state) {
 }
 
 static void never(uv_timer_t *timer) {
-    (void)timer;
     fail();
 }
 
@@ -251,7 +238,6 @@ static void does_not_keep_the_loop_running(void **state) {
     struct scene s;
     struct link link = {0};
     struct rl_address address;
-    (void)state;
     scene_start(&s);
     rl_uv_world_unref(s.world);
     int listener = peer_listen(&address, 1);
