@@ -2,8 +2,6 @@
  * also where another thread held the gate when the process was copied; the parent does not notice;
  * the child's own client works and is excluded by the parent's lock. */
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "blocking/crew.h"
 #include "child.h"
@@ -48,18 +46,6 @@ static _Noreturn void child(redlock_blocking *blocking, redlock_mutex *held, red
     _exit(0);
 }
 
-static void wait_for_child(pid_t pid) {
-    int status = 0;
-    assert_true(pid > 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    if (WEXITSTATUS(status) != 0) {
-        print_error("the child's check in a line that is %d mod 250 failed\n",
-                    WEXITSTATUS(status) - 1);
-    }
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
-
 static void use(void *data) {
     struct member *member = data;
     while (member->status == 0 && atomic_load(&member->stage) == 0) {
@@ -87,7 +73,7 @@ static void in_the_middle_of_calls(void **state) {
         if (pid == 0) {
             child(blocking, held, busy);
         }
-        wait_for_child(pid);
+        child_expect_good(pid);
         assert_int_equal(redlock_mutex_is_valid(held), 1);
     }
     for (int i = 0; i < THREADS; i++) {
@@ -130,7 +116,7 @@ static void child_opens_its_own(void **state) {
     if (pid == 0) {
         child_with_its_own(live, blocking);
     }
-    wait_for_child(pid);
+    child_expect_good(pid);
     assert_int_equal(redlock_mutex_is_valid(held), 1);
     LIVE_STATUS(redlock_mutex_unlock(held), 0);
     LIVE_STATUS(redlock_mutex_free(held), 0);

@@ -1,5 +1,5 @@
 /* Redis's error replies, which unit/reply maps to reasons: NOSCRIPT where there is no script, and
- * errors that make a node unusable (password, database, permission, too many clients). */
+ * errors that make a node unusable. (Passwords and databases: live/access.) */
 
 #include "fake/five.h"
 #include "messages.h"
@@ -127,63 +127,11 @@ static void tells_what_a_greeting_said(void **state) {
     }
 }
 
-static void uses_the_urls_password_and_database(void **state) {
-    struct five f;
-    char url[128];
-    five_start(&f);
-    snprintf(url, sizeof(url), "redis://me:p%%40ss@%s/3", fake_node_name(f.nodes[0]));
-    f.urls[0] = url;
-    server_set_password(fake_node_server(f.nodes[0]), "me", "p@ss");
-    assert_int_equal(five_open(&f), 0);
-    five_wait_up(&f, FIVE);
-    assert_int_equal(five_acquire(&f, f.lock), 0);
-    five_wait_count(&f, 0, "SET", 1);
-    assert_string_equal(fake_node_log(f.nodes[0], 0), "AUTH me p@ss");
-    assert_string_equal(fake_node_log(f.nodes[0], 1), "SELECT 3");
-    assert_string_equal(fake_node_log(f.nodes[0], 2), "CLIENT SETNAME redlock");
-    assert_string_equal(fake_node_find(f.nodes[0], 3, FIVE_RESOURCE, strlen(FIVE_RESOURCE)),
-                        redlock_lock_token(f.lock));
-    assert_int_equal(five_release(&f, f.lock), 0);
-    five_stop(&f);
-}
-
-static void tells_wrong_passwords_and_databases(void **state) {
-    static const struct {
-        const char *url, *detail;
-        int reason;
-        bool password;
-    } rows[] = {
-        {"redis://%s", "NOAUTH", REDLOCK_ERR_NODE_AUTH, true},
-        {"redis://:wrong-one@%s", "WRONGPASS", REDLOCK_ERR_NODE_AUTH, true},
-        {"redis://other:wrong-one@%s", "WRONGPASS", REDLOCK_ERR_NODE_AUTH, true},
-        {"redis://:wrong-one@%s", "without any password", REDLOCK_ERR_NODE_AUTH, false},
-        {"redis://%s/16", "out of range", REDLOCK_ERR_NODE_DATABASE, false},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct five f;
-        char url[128];
-        const char *name;
-        five_start(&f);
-        keep_retries_apart(&f);
-        name = fake_node_name(f.nodes[0]);
-        const char *hole = strstr(rows[i].url, "%s");
-        snprintf(url, sizeof(url), "%.*s%s%s", (int)(hole - rows[i].url), rows[i].url, name,
-                 hole + 2);
-        f.urls[0] = url;
-        server_set_password(fake_node_server(f.nodes[0]), NULL, rows[i].password ? "secret" : NULL);
-        expect_kept_out(&f, rows[i].reason, rows[i].detail);
-        assert_null(strstr(CLIENT_MESSAGE(f.client), "wrong-one"));
-        five_stop(&f);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lives_with_a_node_without_scripts),
         cmocka_unit_test(tells_what_the_handshake_met),
         cmocka_unit_test(tells_what_a_greeting_said),
-        cmocka_unit_test(uses_the_urls_password_and_database),
-        cmocka_unit_test(tells_wrong_passwords_and_databases),
     };
     return cmocka_run_group_tests_name("errors", tests, NULL, NULL);
 }

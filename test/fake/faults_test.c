@@ -231,33 +231,6 @@ static void tells_a_reset_as_such(void **state) {
     five_stop(&f);
 }
 
-/* A socket path and a host name are nodes like any other; a name that is none has a reason of
- * its own. */
-static void connects_to_paths_and_names(void **state) {
-    struct five f;
-    char path[64], name_url[64], unknown[128];
-    five_start(&f);
-    snprintf(path, sizeof(path), "/tmp/five_%d.sock", (int)getpid());
-    fake_node_close(f.nodes[0]);
-    f.nodes[0] = fake_node_start_unix(&f.loop, path);
-    f.urls[0] = fake_node_url(f.nodes[0]);
-    snprintf(name_url, sizeof(name_url), "redis://LOCALHOST%s", strrchr(f.urls[1], ':'));
-    f.urls[1] = name_url;                  /* where it has two addresses, the first may refuse */
-    memset(unknown, 'x', sizeof(unknown)); /* a label of more than 63 is no name: no look-up */
-    memcpy(unknown, "redis://", 8);
-    unknown[sizeof(unknown) - 1] = '\0';
-    f.urls[2] = unknown;
-    assert_int_equal(five_open(&f), 0);
-    five_wait_up(&f, FIVE - 1);
-    assert_string_equal(five_info(&f, 0).node, path);
-    assert_int_equal(five_info(&f, 2).reason, REDLOCK_ERR_NODE_RESOLVE);
-    five_assert_contains(CLIENT_MESSAGE(f.client), "host name not resolved");
-    five_cycle(&f);
-    assert_int_equal(fake_node_count(f.nodes[0], "SET"), 1);
-    assert_int_equal(fake_node_count(f.nodes[1], "SET"), 1);
-    five_stop(&f);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opens_with_two_that_refuse),
@@ -268,7 +241,6 @@ int main(void) {
         cmocka_unit_test(leaves_a_silent_node_out),
         cmocka_unit_test(reads_answers_in_pieces),
         cmocka_unit_test(tells_a_reset_as_such),
-        cmocka_unit_test(connects_to_paths_and_names),
     };
     return cmocka_run_group_tests_name("faults", tests, NULL, NULL);
 }

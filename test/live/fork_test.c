@@ -1,8 +1,6 @@
 /* After fork(): the child's copy of a client answers ERR_FORKED to every call and can be closed;
  * the parent's client, its sockets and its loop are not affected. */
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "child.h"
 #include "live/live.h"
@@ -59,18 +57,6 @@ static _Noreturn void child(redlock_client *client, redlock_lock *held, redlock_
     _exit(0);
 }
 
-static void wait_for_child(pid_t pid) {
-    int status = 0;
-    assert_true(pid > 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    if (WEXITSTATUS(status) != 0) {
-        print_error("the child's check in a line that is %d mod 250 failed\n",
-                    WEXITSTATUS(status) - 1);
-    }
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
-
 static void check_parent(struct live *live, redlock_lock *held, redlock_lock *idle) {
     assert_int_equal(redlock_lock_is_valid(held), 1);
     LIVE_STATUS(live_extend(live, held, TTL_MS), 0);
@@ -99,7 +85,7 @@ static void parent_goes_on(void **state) {
         if (pid == 0) {
             child(live->client, held, idle, freed);
         }
-        wait_for_child(pid);
+        child_expect_good(pid);
         check_parent(live, held, idle);
     }
     LIVE_STATUS(live_release(live, held), 0);
@@ -127,7 +113,7 @@ static void in_the_middle_of_a_round(void **state) {
         child(live->client, held, idle, freed);
     }
     LIVE_UNTIL(live, extended.count == 1 && acquired.count == 1);
-    wait_for_child(pid);
+    child_expect_good(pid);
     LIVE_STATUS(extended.status, 0);
     LIVE_STATUS(acquired.status, 0);
     LIVE_STATUS(live_release(live, idle), 0);
@@ -184,7 +170,7 @@ static void child_opens_its_own(void **state) {
     if (pid == 0) {
         child_with_its_own(live);
     }
-    wait_for_child(pid);
+    child_expect_good(pid);
     check_parent(live, held, live_lock(live->client, "idle"));
     live_end(live);
     assert_true(live_no_keys(live));
@@ -230,7 +216,7 @@ static void child_goes_on_with_the_loop(void **state) {
         child_runs_the_loop(live);
     }
     LIVE_UNTIL(live, lost.count == 1);
-    wait_for_child(pid);
+    child_expect_good(pid);
     options = live_once(TTL_MS);
     LIVE_STATUS(live_acquire(live, held, &options), 0);
     check_parent(live, held, idle);
@@ -260,7 +246,7 @@ static void child_closes_and_goes_on_with_the_loop(void **state) {
         if (pid == 0) {
             child_closes_and_runs(live, i == 0);
         }
-        wait_for_child(pid);
+        child_expect_good(pid);
     }
     check_parent(live, held, live_lock(live->client, "idle"));
     live_end(live);

@@ -96,37 +96,6 @@ static void held_across(void **state) {
     live_end(live);
 }
 
-/* Half open: the kernel accepts our data, and there is no answer. The lock goes on being extended
- * by the other nodes, and the silent one is dropped all the same, four node_timeouts after its
- * oldest request. */
-static void half_open(void **state) {
-    struct live *live = *state;
-    open_with(live, 5, 100, 5, 20);
-    redlock_lock *lock = live_lock(live->client, "key");
-    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    live_pause(live, 2);
-    uint64_t before_ns = redlock_now_ns();
-    while (live_up(live->client) == 5) {
-        LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
-        live_run_for(live, 10);
-    }
-    uint64_t took_ns = redlock_now_ns() - before_ns;
-    assert_in_range(took_ns / LIVE_MS, 400, 4000);
-    LIVE_STATUS(live_node(live->client, 2).reason, REDLOCK_ERR_NODE_TIMEOUT);
-    /* a new connection is accepted by the kernel, and not greeted by the node */
-    uint64_t failures = live_node(live->client, 2).failures;
-    LIVE_UNTIL(live, live_node(live->client, 2).failures > failures);
-    LIVE_STATUS(live_node(live->client, 2).reason, REDLOCK_ERR_NODE_TIMEOUT);
-    live_resume(live, 2);
-    LIVE_UNTIL(live, live_up(live->client) == 5);
-    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
-    LIVE_STATUS(live_release(live, lock), 0);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    assert_true(live_no_keys(live));
-    live_end(live);
-}
-
 /* Silent idle connections are not dropped: there is no request to answer. */
 static void idle_is_no_stall(void **state) {
     struct live *live = *state;
@@ -240,11 +209,11 @@ static void keeps_its_port(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        LIVE_TEST(restarted),           LIVE_TEST(killed_with_requests_out),
-        LIVE_TEST_FIVE(held_across),    LIVE_TEST(half_open),
-        LIVE_TEST(idle_is_no_stall),    LIVE_TEST(backoff_is_bounded),
-        LIVE_TEST(backoff_doubles),     LIVE_TEST(restless),
-        LIVE_TEST(dead_at_the_release), LIVE_TEST(keeps_its_port),
+        LIVE_TEST(restarted),          LIVE_TEST(killed_with_requests_out),
+        LIVE_TEST_FIVE(held_across),   LIVE_TEST(idle_is_no_stall),
+        LIVE_TEST(backoff_is_bounded), LIVE_TEST(backoff_doubles),
+        LIVE_TEST(restless),           LIVE_TEST(dead_at_the_release),
+        LIVE_TEST(keeps_its_port),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
  * linker saves all registers on the stack then, with the end of a password that memcpy() has just
  * moved; the shared library is linked so that it does not, but not every hiredis and libuv is. */
 #include <inttypes.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "child.h"
 #include "live/live.h"
 
 /* The search is for the end of the password. It is long, so that the commands after it do not
@@ -210,10 +209,7 @@ static int run(struct live *live, const char *how, const char *password, size_t 
         execv("/proc/self/exe", argv);
         _exit(99);
     }
-    int status = 0;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return child_exit_code(pid);
 }
 
 static void after_use(void **state) {

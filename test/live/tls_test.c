@@ -1,6 +1,4 @@
 /* Locks over TLS on real servers: certificates of every kind, mixed nodes, sessions, rotation. */
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "child.h"
 #include "live/live.h"
@@ -349,7 +347,6 @@ static void certificates_are_rotated(void **state) {
 /* The child closes its copies silently: it sends no close_notify in the parent's name. */
 static void a_child_says_nothing(void **state) {
     struct live *live = *state;
-    int status = 0;
     live_open_all(live, NULL);
     redlock_lock *lock = live_lock(live->client, "held");
     live_hold(live, lock, NULL);
@@ -359,8 +356,7 @@ static void a_child_says_nothing(void **state) {
         CHILD_CHECK(redlock_client_close(live->client, NULL, NULL) == REDLOCK_ERR_FORKED);
         _exit(0);
     }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    child_expect_good(pid);
     LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
     cycle(live, live->client);
     LIVE_STATUS(live_release(live, lock), 0);

@@ -5,11 +5,9 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/fork.h"
-#include "testing.h"
+#include "child.h"
 
 static bool has_no_wiping; /* the kernel */
 static bool only_nods;     /* an emulator: it says yes to every advice, and does nothing */
@@ -31,14 +29,10 @@ int madvise(void *address, size_t size, int advice) {
 }
 
 static bool child_is_child(const struct rl_fork *fork_state, pid_t pid) {
-    int status = 0;
     if (pid == 0) {
         _exit(rl_fork_is_child(fork_state) ? 0 : 1);
     }
-    assert_true(pid > 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status) == 0;
+    return child_exit_code(pid) == 0;
 }
 
 /* As fork() does, and nothing of the C library's besides. */
@@ -75,9 +69,7 @@ static void by_the_count(void **state) {
         bool is_right = !rl_fork_is_child(&in_child) && rl_fork_is_child(&before);
         _exit(is_right && child_is_child(&in_child, fork()) ? 0 : 1);
     }
-    int status = 0;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    child_expect_good(pid);
     assert_false(rl_fork_is_child(&before));
     rl_fork_end(&before);
 }

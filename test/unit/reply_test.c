@@ -155,19 +155,6 @@ static void keeps_printable_bytes_only(void **state) {
     }
 }
 
-static void guard_too_late(void *data) {
-    struct fixture *f = data;
-    redisReaderFeed(f->reader, "+", 1);
-    rl_reply_guard(f->reader, &f->slot, &f->waiting);
-}
-
-static void comes_before_the_first_byte(void **state) {
-    struct fixture f;
-    fixture_init(&f, 1);
-    assert_true(dies(guard_too_late, &f));
-    fixture_free(&f);
-}
-
 /* -- The judge -- */
 
 static void takes_exact_answers_only(void **state) {
@@ -453,7 +440,6 @@ int main(void) {
         cmocka_unit_test(refuses_what_nobody_asked_for),
         cmocka_unit_test(keeps_the_beginning_of_a_long_text),
         cmocka_unit_test(keeps_printable_bytes_only),
-        cmocka_unit_test(comes_before_the_first_byte),
         cmocka_unit_test(takes_exact_answers_only),
         cmocka_unit_test(takes_a_sighting),
         cmocka_unit_test(is_not_fooled_by_a_zero),

@@ -6,8 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "child.h"
 
@@ -40,7 +38,6 @@ static void a_child_has_no_events(void **state) {
     struct scene s;
     struct link link = {0};
     struct rl_address address;
-    int status = 0;
     scene_start(&s);
     int listener = peer_listen(&address, 4);
     int peer = link_open(&link, &s, listener, &address);
@@ -51,8 +48,7 @@ static void a_child_has_no_events(void **state) {
     if (pid == 0) {
         child(&s, &link, peer);
     }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    child_expect_good(pid);
     SCENE_UNTIL(&s, link.received == 13); /* the child has not read it */
     assert_int_equal(link_write(&link, "here", 4), 4);
     assert_true(is_there("here", peer)); /* nor has it closed what is the parent's */
@@ -67,7 +63,7 @@ static void abandoned(void **state) {
     struct scene s;
     struct link link = {0};
     struct rl_address address;
-    int ready[2], go[2], status = 0;
+    int ready[2], go[2];
     char byte = 0;
     scene_start(&s);
     int listener = peer_listen(&address, 4);
@@ -88,8 +84,7 @@ static void abandoned(void **state) {
     assert_int_equal(poll(&here, 1, 5000), 1);
     assert_int_equal(recv(peer, &byte, 1, 0), 0);
     assert_int_equal(write(go[1], "x", 1), 1);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    child_expect_good(pid);
     for (int i = 0; i < 2; i++) {
         close(ready[i]);
         close(go[i]);

@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "child.h"
 
 #define TOKEN 16
 
@@ -88,7 +88,7 @@ static void without_a_page(void **state) {
 static void not_the_parents(void **state) {
     struct scene s;
     unsigned char first[TOKEN], child[TOKEN], next[TOKEN];
-    int pipes[2], status = 0;
+    int pipes[2];
     scene_start(&s);
     draw(&s, first);
     assert_int_equal(pipe(pipes), 0);
@@ -99,8 +99,7 @@ static void not_the_parents(void **state) {
         _exit(drawn && told && s.world->ops->is_forked(s.world) ? 0 : 1);
     }
     assert_int_equal(read(pipes[0], child, TOKEN), TOKEN);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    child_expect_good(pid);
     draw(&s, next);
     assert_memory_equal(next, last + TOKEN, TOKEN); /* of the page */
     assert_memory_not_equal(child, next, TOKEN);
