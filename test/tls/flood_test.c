@@ -28,8 +28,7 @@ static void assert_ended(const struct pair *pair, const char *words) {
 
 /* Each costs a key derivation and comes in 27 bytes. */
 static void new_keys_without_end(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     for (size_t piece = 0; piece < 2; piece++) { /* in one event, and in one for each byte */
         pair->piece = piece;
         dial_and_run(pair);
@@ -48,8 +47,7 @@ static void new_keys_without_end(void **state) {
 
 /* Between data there may be as many as a reasonable server could want. */
 static void new_keys_between_data(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     dial_and_run(pair);
     for (size_t i = 0; i < 20; i++) {
         for (int n = 0; n < 10; n++) {
@@ -66,8 +64,7 @@ static void new_keys_between_data(void **state) {
 
 /* It asks for new keys, and reads no answer: what is kept for it has an end. */
 static void answers_nobody_reads(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     pair->room = 10000;
     dial_and_run(pair);
     pair->has_ended = true; /* it reads no more */
@@ -84,8 +81,7 @@ static void answers_nobody_reads(void **state) {
 
 /* Its length alone is enough: nobody waits for the rest. */
 static void a_record_is_too_long(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     dial_and_run(pair);
     pair_say(pair, "\x17\x03\x03\xff\xff", 5);
     pair_run(pair);

@@ -55,6 +55,10 @@ int scene_teardown(void **state) {
     return 0;
 }
 
+struct pair *scene_pair(void **state) {
+    return &((struct scene *)*state)->pair;
+}
+
 SSL_SESSION *scene_session(const struct pair *pair) {
     const struct rl_tls_peer *peer = (const struct rl_tls_peer *)(const void *)pair->dialer;
     return peer->n_sessions > 0 ? peer->sessions[peer->n_sessions - 1] : NULL;

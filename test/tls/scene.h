@@ -25,6 +25,7 @@ int scene_begin(void **state);
 int scene_end(void **state);
 int scene_setup(void **state);
 int scene_teardown(void **state);
+struct pair *scene_pair(void **state);
 
 /* The session that the next connection takes. */
 SSL_SESSION *scene_session(const struct pair *pair);

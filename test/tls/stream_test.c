@@ -21,8 +21,7 @@ static void assert_got(const struct pair *pair, const void *bytes, size_t length
 /* -- What is as without TLS -- */
 
 static void answers_come_back(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     assert_true(pair_dial(pair));
     assert_int_equal(pair->ups, 0); /* no event from inside a call */
     pair_run(pair);
@@ -35,8 +34,7 @@ static void answers_come_back(void **state) {
 }
 
 static void comes_byte_by_byte(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     pair->piece = 1;
     assert_true(pair_dial(pair));
     pair_run(pair);
@@ -48,8 +46,7 @@ static void comes_byte_by_byte(void **state) {
 /* More than a record, into a stream below that takes little at a time: nothing is lost, doubled or
  * in another order, and `room` comes whenever it was promised. */
 static void waits_for_room(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     static char much[100000];
     static const size_t rooms[] = {1, 7, 1000, 16406, 50000};
     for (size_t i = 0; i < sizeof much; i++) {
@@ -73,8 +70,7 @@ static void waits_for_room(void **state) {
 /* -- The end -- */
 
 static void says_goodbye(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     assert_true(pair_dial(pair));
     pair_run(pair);
     pair_close(pair);
@@ -86,8 +82,7 @@ static void says_goodbye(void **state) {
 }
 
 static void goodbye_is_the_end(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     assert_true(pair_dial(pair));
     pair_run(pair);
     SSL_shutdown(pair->server);
@@ -101,8 +96,7 @@ static void goodbye_is_the_end(void **state) {
 /* Wherever it is cut: once and only once, with the words of TLS until it is up, and as any end
  * afterwards. */
 static void is_cut_anywhere(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     size_t whole = SIZE_MAX;
     for (size_t cut = 0; cut < whole; cut++) {
         pair->cut_after = SIZE_MAX;
@@ -123,8 +117,7 @@ static void is_cut_anywhere(void **state) {
 
 /* The owner may close in every event. */
 static void is_closed_in_events(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     static char much[40000];
     for (int event = PAIR_REACHED; event <= PAIR_END; event++) {
         pair->room = 1000;
@@ -148,8 +141,7 @@ static void is_closed_in_events(void **state) {
 /* -- What is not TLS -- */
 
 static void plain_is_no_tls(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     static const char *const answers[] = {
         "-ERR unknown command '\x16\x03\x01', with args beginning with: \r\n",
         "+PONG\r\n+PONG\r\n",
@@ -184,8 +176,7 @@ static void bend(struct pair *pair, char *bytes, size_t length) {
 
 /* One bit of any byte of an answer: it is not delivered, and it is the end. */
 static void a_changed_record_is_the_end(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     pair->bend = bend;
     for (bent_at = 0; bent_at < QUESTION + 5; bent_at++) {
         assert_true(pair_dial(pair));
@@ -208,8 +199,7 @@ static void another_fails(void) {
 }
 
 static void errors_of_others_do_no_harm(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     another_fails();
     assert_true(pair_dial(pair));
     do {
@@ -230,8 +220,7 @@ static void errors_of_others_do_no_harm(void **state) {
 /* -- Versions and later handshakes -- */
 
 static void version_is_two_or_later(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     static const int versions[] = {TLS1_1_VERSION, TLS1_2_VERSION, TLS1_3_VERSION};
     SSL_CTX_set_cipher_list(pair->server_context, "DEFAULT:@SECLEVEL=0");
     for (size_t i = 0; i < 3; i++) {
@@ -249,8 +238,7 @@ static void version_is_two_or_later(void **state) {
 }
 
 static void does_not_shake_hands_anew(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     SSL_CTX_set_max_proto_version(pair->server_context, TLS1_2_VERSION);
     assert_true(pair_dial(pair));
     pair_run(pair);
@@ -264,8 +252,7 @@ static void does_not_shake_hands_anew(void **state) {
 }
 
 static void keys_may_be_renewed(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     assert_true(pair_dial(pair));
     pair_run(pair);
     assert_int_equal(SSL_key_update(pair->server, SSL_KEY_UPDATE_REQUESTED), 1);
@@ -308,8 +295,7 @@ static void a_forgotten_name_is_looked_at(void **state) {
 /* -- Sessions -- */
 
 static void is_resumed(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     static const int versions[] = {TLS1_3_VERSION, TLS1_2_VERSION};
     for (size_t i = 0; i < 2; i++) {
         SSL_CTX_set_max_proto_version(pair->server_context, versions[i]);
@@ -336,8 +322,7 @@ static void is_resumed(void **state) {
 }
 
 static void a_ticket_of_1_3_is_used_once(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     SSL_CTX_set_num_tickets(pair->server_context, 1);
     assert_true(pair_dial(pair));
     pair_run(pair);
@@ -353,8 +338,7 @@ static void a_ticket_of_1_3_is_used_once(void **state) {
 
 /* What made a handshake fail may be the session: the next one does without any. */
 static void a_failed_handshake_drops_them(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     for (int cut = 0; cut < 2; cut++) {
         assert_true(pair_dial(pair));
         pair_run(pair);
@@ -392,8 +376,7 @@ static void a_new_certificate_is_looked_at(void **state) {
 }
 
 static void a_session_ends_with_its_certificate(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     assert_true(pair_dial(pair));
     pair_run(pair);
     pair_hang_up(pair);
@@ -410,8 +393,7 @@ static void a_session_ends_with_its_certificate(void **state) {
 /* -- Memory -- */
 
 static void no_memory_is_an_end(void **state) {
-    struct scene *scene = *state;
-    struct pair *pair = &scene->pair;
+    struct pair *pair = scene_pair(state);
     static char much[40000];
     bool struck = true;
     pair->room = 3000; /* so that the rest of a record is kept */
