@@ -43,8 +43,7 @@ static bool is_connected(struct live *live, size_t i) {
     return is;
 }
 
-static void under_load(void **state) {
-    struct live *live = *state;
+static void under_load(struct live *live) {
     struct member crowd[CROWD];
     char text[REDLOCK_MESSAGE_MAX];
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
@@ -99,8 +98,7 @@ static void set_again(void *data) {
 }
 
 /* Threads that set passwords at once, while others lock: the last ones are what is used. */
-static void from_many_threads(void **state) {
-    struct live *live = *state;
+static void from_many_threads(struct live *live) {
     struct member crowd[CROWD];
     live_start(live, N, NULL);
     live_tell_all(live, "ACL SETUSER app reset on >old >new ~* &* +@all");
@@ -127,8 +125,7 @@ static void from_many_threads(void **state) {
     crew_end(live, blocking);
 }
 
-static void what_is_refused(void **state) {
-    struct live *live = *state;
+static void what_is_refused(struct live *live) {
     live_start(live, N, NULL);
     live_tell_all(live, "ACL SETUSER app reset on >old ~* &* +@all");
     redlock_blocking *blocking = open_as(live, "old");

@@ -68,8 +68,7 @@ static void count_in(redlock_blocking *blocking, redlock_mutex *shared) {
     assert_int_equal(count.misplaced, 0);
 }
 
-static void exact_count(void **state) {
-    struct live *live = *state;
+static void exact_count(struct live *live) {
     redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = fenced(blocking);
     count_in(blocking, mutex);
@@ -82,8 +81,7 @@ static void exact_count(void **state) {
 
 /* -- All of several resources -- */
 
-static void several_resources(void **state) {
-    struct live *live = *state;
+static void several_resources(struct live *live) {
     char text[REDLOCK_MESSAGE_MAX] = "";
     char names[2][4] = {"a", "bb"};
     redlock_bytes both[2] = {{names[0], 1}, {names[1], 2}};
@@ -119,8 +117,7 @@ static void several_resources(void **state) {
 
 /* -- Time -- */
 
-static void timeouts(void **state) {
-    struct live *live = *state;
+static void timeouts(struct live *live) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_blocking *blocking = begin(live);
     options.delay_ms = 20000; /* an attempt in line would take so long */
@@ -143,8 +140,7 @@ static void timeouts(void **state) {
     crew_end(live, blocking);
 }
 
-static void one_owner_in_two_threads(void **state) {
-    struct live *live = *state;
+static void one_owner_in_two_threads(struct live *live) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_blocking *blocking = begin(live);
     options.owner = 7;
@@ -193,8 +189,7 @@ static void fail_and_lock(void *data) {
     }
 }
 
-static void looked_at_while_used(void **state) {
-    struct live *live = *state;
+static void looked_at_while_used(struct live *live) {
     struct member members[4] = {{0}};
     redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
@@ -214,8 +209,7 @@ static void looked_at_while_used(void **state) {
 
 /* -- The end -- */
 
-static void freed_while_used(void **state) {
-    struct live *live = *state;
+static void freed_while_used(struct live *live) {
     redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
     struct member holder = {.mutex = mutex, .timeout_ms = 5000};
@@ -236,8 +230,7 @@ static void freed_while_used(void **state) {
     assert_true(live_no_keys(live));
 }
 
-static void freed_while_held(void **state) {
-    struct live *live = *state;
+static void freed_while_held(struct live *live) {
     redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
     LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
@@ -246,8 +239,7 @@ static void freed_while_held(void **state) {
     crew_end(live, blocking);
 }
 
-static void closed_while_threads_wait(void **state) {
-    struct live *live = *state;
+static void closed_while_threads_wait(struct live *live) {
     redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
     struct member members[CROWD] = {{0}};
@@ -285,8 +277,7 @@ static void use_until_closed(void *data) {
     member->other = redlock_mutex_free(member->mutex);
 }
 
-static void closed_and_freed_at_once(void **state) {
-    struct live *live = *state;
+static void closed_and_freed_at_once(struct live *live) {
     live_start(live, 5, NULL);
     for (int round = 0; round < 10; round++) {
         redlock_blocking *blocking = crew_open(live);

@@ -56,8 +56,7 @@ static void use(void *data) {
     }
 }
 
-static void in_the_middle_of_calls(void **state) {
-    struct live *live = *state;
+static void in_the_middle_of_calls(struct live *live) {
     struct member members[THREADS] = {{0}};
     live_start(live, 3, NULL);
     redlock_blocking *blocking = crew_open(live);
@@ -106,8 +105,7 @@ static _Noreturn void child_with_its_own(const struct live *live, redlock_blocki
     _exit(0);
 }
 
-static void child_opens_its_own(void **state) {
-    struct live *live = *state;
+static void child_opens_its_own(struct live *live) {
     live_start(live, 3, NULL);
     redlock_blocking *blocking = crew_open(live);
     redlock_mutex *held = crew_mutex(blocking, "held", NULL);

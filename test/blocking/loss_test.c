@@ -81,8 +81,7 @@ static void check_inside(const struct loss *loss) {
 }
 
 /* All nodes stand still. The validity that the owner saw last is at most as long as it was. */
-static void told_in_time(void **state) {
-    struct live *live = *state;
+static void told_in_time(struct live *live) {
     struct loss loss = {0};
     char token[REDLOCK_TOKEN_LENGTH + 1];
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
@@ -130,8 +129,7 @@ static void told_in_time(void **state) {
 }
 
 /* The nodes forget the token; the next extension finds out. */
-static void the_token_is_gone(void **state) {
-    struct live *live = *state;
+static void the_token_is_gone(struct live *live) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_mutex *mutex = begin(live, &loss, &options);
@@ -161,8 +159,7 @@ static void the_token_is_gone(void **state) {
     end(live, &loss, mutex);
 }
 
-static void no_longer_than_max_hold(void **state) {
-    struct live *live = *state;
+static void no_longer_than_max_hold(struct live *live) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.ttl_ms = 2000;
@@ -179,8 +176,7 @@ static void no_longer_than_max_hold(void **state) {
 }
 
 /* It is renewed no further, and ends; in time a sign of life keeps it. */
-static void without_a_sign_of_life(void **state) {
-    struct live *live = *state;
+static void without_a_sign_of_life(struct live *live) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.ttl_ms = 6000;
@@ -203,8 +199,7 @@ static void without_a_sign_of_life(void **state) {
 }
 
 /* Nobody renews it: it ends, and another thread gets it while the first has not unlocked. */
-static void without_renewal(void **state) {
-    struct live *live = *state;
+static void without_renewal(struct live *live) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.ttl_ms = 600;
@@ -222,8 +217,7 @@ static void without_renewal(void **state) {
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
 }
 
-static void renewed_for_long(void **state) {
-    struct live *live = *state;
+static void renewed_for_long(struct live *live) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.ttl_ms = 3000;
@@ -305,8 +299,7 @@ static size_t untaken(redlock_blocking *blocking) {
 }
 
 /* All of a timeout passes before the loop thread sees the call. */
-static void a_timeout_runs_while_the_loop_is_busy(void **state) {
-    struct live *live = *state;
+static void a_timeout_runs_while_the_loop_is_busy(struct live *live) {
     static struct busy busy; /* which the loop thread may have when the test has failed */
     begin_busy(live, &busy);
     live_tell_all(live, "SET one someone");
@@ -327,8 +320,7 @@ static void a_timeout_runs_while_the_loop_is_busy(void **state) {
 
 /* A lock ends by the clock while the loop thread works on one call, and its unlock is the next: no
  * on_lost has run in between. */
-static void an_inner_unlock_looks_at_the_clock(void **state) {
-    struct live *live = *state;
+static void an_inner_unlock_looks_at_the_clock(struct live *live) {
     static struct busy busy; /* which the loop thread may have when the test has failed */
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     begin_busy(live, &busy);

@@ -11,8 +11,7 @@ static void free_mutex(redlock_mutex *mutex) {
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
 }
 
-static void lock_and_unlock(void **state) {
-    struct live *live = *state;
+static void lock_and_unlock(struct live *live) {
     char token[REDLOCK_TOKEN_LENGTH + 1] = "x";
     redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
@@ -42,8 +41,7 @@ static uint64_t attempts_of_a_lock(redlock_blocking *blocking, redlock_mutex *mu
 }
 
 /* For whichever thread comes next. */
-static void it_lingers(void **state) {
-    struct live *live = *state;
+static void it_lingers(struct live *live) {
     redlock_blocking *blocking = begin(live);
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.ttl_ms = 600000;
@@ -81,8 +79,7 @@ static void look_as_another(void *data) {
     }
 }
 
-static void another_thread_is_not_the_owner(void **state) {
-    struct live *live = *state;
+static void another_thread_is_not_the_owner(struct live *live) {
     struct member other = {.status = 7};
     redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
@@ -103,8 +100,7 @@ static void another_thread_is_not_the_owner(void **state) {
     crew_end(live, blocking);
 }
 
-static void a_thread_locks_again(void **state) {
-    struct live *live = *state;
+static void a_thread_locks_again(struct live *live) {
     redlock_blocking *blocking = begin(live);
     redlock_mutex *one = crew_mutex(blocking, "one", NULL);
     redlock_mutex *duplicate = crew_mutex(blocking, "one", NULL);
@@ -133,8 +129,7 @@ static void a_thread_locks_again(void **state) {
     crew_end(live, blocking);
 }
 
-static void extend(void **state) {
-    struct live *live = *state;
+static void extend(struct live *live) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_blocking *blocking = begin(live);
     options.auto_extend = 0;
@@ -161,8 +156,7 @@ static void extend(void **state) {
 }
 
 /* From the moment at which it is asked for: a node that runs it late lets others in by then. */
-static void a_shorter_life_shows_at_once(void **state) {
-    struct live *live = *state;
+static void a_shorter_life_shows_at_once(struct live *live) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_blocking *blocking = begin(live);
     options.auto_extend = 0;
@@ -193,8 +187,7 @@ static void a_shorter_life_shows_at_once(void **state) {
 }
 
 /* An owner that is not a thread: a task's number, or the object itself. */
-static void owners_that_move(void **state) {
-    struct live *live = *state;
+static void owners_that_move(struct live *live) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_blocking *blocking = begin(live);
     redlock_mutex *thread = crew_mutex(blocking, "one", NULL);
@@ -248,8 +241,7 @@ static bool another_sees_a_fence(redlock_mutex *mutex) {
     return other.other == 1;
 }
 
-static void fence(void **state) {
-    struct live *live = *state;
+static void fence(struct live *live) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_blocking *blocking = begin(live);
     redlock_mutex *plain = crew_mutex(blocking, "one", NULL);
@@ -354,8 +346,7 @@ static void wrong_options(redlock_blocking *blocking) {
     REFUSED(blocking, fencing, 2, "fencing is 2");
 }
 
-static void bad_input(void **state) {
-    struct live *live = *state;
+static void bad_input(struct live *live) {
     char text[REDLOCK_MESSAGE_MAX] = "";
     redlock_mutex *mutex;
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
@@ -394,8 +385,7 @@ static void bad_input(void **state) {
 }
 
 /* Why it was lost stays readable; what is refused after it is refused in its own words. */
-static void words_after_a_loss(void **state) {
-    struct live *live = *state;
+static void words_after_a_loss(struct live *live) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_blocking *blocking = begin(live);
     options.max_hold_ms = 2000;
@@ -419,8 +409,7 @@ static void attempt_of_another(void *data) {
 }
 
 /* What stood in the way, for each thread of its own call. */
-static void deadlines(void **state) {
-    struct live *live = *state;
+static void deadlines(struct live *live) {
     struct member other = {.status = 7};
     redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
@@ -454,8 +443,7 @@ static void deadlines(void **state) {
     crew_end(live, blocking);
 }
 
-static void messages(void **state) {
-    struct live *live = *state;
+static void messages(struct live *live) {
     char text[REDLOCK_MESSAGE_MAX];
     redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);

@@ -6,8 +6,7 @@
 
 #include "blocking/crew.h"
 
-static void no_node_is_up(void **state) {
-    struct live *live = *state;
+static void no_node_is_up(struct live *live) {
     char error[REDLOCK_MESSAGE_MAX] = "";
     redlock_blocking *blocking = NULL;
     live_start(live, 3, NULL);
@@ -33,8 +32,7 @@ static void no_node_is_up(void **state) {
 }
 
 /* A server that takes connections and says nothing: open ends after connect_timeout_ms. */
-static void nodes_that_stand_still(void **state) {
-    struct live *live = *state;
+static void nodes_that_stand_still(struct live *live) {
     redlock_blocking *blocking = NULL;
     live_start(live, 1, NULL);
     live_pause(live, 0);
@@ -47,8 +45,7 @@ static void nodes_that_stand_still(void **state) {
     crew_end(live, blocking);
 }
 
-static void bad_options(void **state) {
-    struct live *live = *state;
+static void bad_options(struct live *live) {
     char error[REDLOCK_MESSAGE_MAX] = "";
     const char *urls[] = {"redis://127.0.0.1:1", "http://127.0.0.1:2"};
     redlock_blocking *blocking = (redlock_blocking *)error;
@@ -129,8 +126,7 @@ static bool try_with(const struct live *live, struct purse *purse) {
     return made == 0 && second == REDLOCK_ERR_DEADLINE;
 }
 
-static void memory_that_fails(void **state) {
-    struct live *live = *state;
+static void memory_that_fails(struct live *live) {
     struct purse purse = {.left = 0};
     int successes = 0;
     live_start(live, 3, NULL);
@@ -155,8 +151,7 @@ static void on_signal(int number) {
 
 /* A signal to the process that this thread blocks stays pending: the loop thread does not take it,
  * though it passes through the kernel many times. */
-static void signals_are_not_for_the_loop(void **state) {
-    struct live *live = *state;
+static void signals_are_not_for_the_loop(struct live *live) {
     sigset_t one;
     sigset_t before;
     sigset_t pending;
@@ -192,8 +187,7 @@ static void ask_in_handler(int number) {
     was_valid = redlock_mutex_is_valid(asked);
 }
 
-static void is_valid_in_a_handler(void **state) {
-    struct live *live = *state;
+static void is_valid_in_a_handler(struct live *live) {
     struct sigaction action = {.sa_handler = ask_in_handler};
     struct sigaction old;
     live_start(live, 3, NULL);
@@ -223,8 +217,7 @@ static void *lock_and_be_canceled(void *data) {
     return NULL;
 }
 
-static void a_thread_that_waits_is_canceled(void **state) {
-    struct live *live = *state;
+static void a_thread_that_waits_is_canceled(struct live *live) {
     pthread_t thread;
     void *result = NULL;
     live_start(live, 3, NULL);
@@ -275,8 +268,7 @@ static void is_canceled_after(void *(*run)(void *member), struct member *member)
     LIVE_STATUS(member->status, 0);
 }
 
-static void a_thread_that_closes_is_canceled(void **state) {
-    struct live *live = *state;
+static void a_thread_that_closes_is_canceled(struct live *live) {
     live_start(live, 3, NULL);
     struct member member = {.blocking = crew_open(live)};
     is_canceled_after(close_and_be_canceled, &member);

@@ -49,8 +49,7 @@ static void read_and_look(void *data) {
 }
 
 /* Threads of one object read beside each other and another client's; each has its own lease. */
-static void readers_side_by_side(void **state) {
-    struct live *live = *state;
+static void readers_side_by_side(struct live *live) {
     struct member members[READERS] = {{0}};
     struct reader readers[READERS] = {{{0}, 0, 0}};
     redlock_blocking *blocking = begin(live);
@@ -99,8 +98,7 @@ static void readers_side_by_side(void **state) {
 
 /* -- One thread -- */
 
-static void a_reader_reads_again(void **state) {
-    struct live *live = *state;
+static void a_reader_reads_again(struct live *live) {
     char first[REDLOCK_TOKEN_LENGTH + 1];
     char second[REDLOCK_TOKEN_LENGTH + 1];
     redlock_blocking *blocking = begin(live);
@@ -137,8 +135,7 @@ static void a_reader_reads_again(void **state) {
     end(live, blocking, rwlock);
 }
 
-static void a_writer_reads_and_writes_again(void **state) {
-    struct live *live = *state;
+static void a_writer_reads_and_writes_again(struct live *live) {
     redlock_blocking *blocking = begin(live);
     redlock_rwlock *rwlock = crew_rwlock(blocking, "one", NULL);
     LIVE_STATUS(redlock_rwlock_wrlock(rwlock, 5000), 0);
@@ -157,8 +154,7 @@ static void a_writer_reads_and_writes_again(void **state) {
     end(live, blocking, rwlock);
 }
 
-static void one_owner_in_two_threads(void **state) {
-    struct live *live = *state;
+static void one_owner_in_two_threads(struct live *live) {
     redlock_rwlock_options options = REDLOCK_RWLOCK_OPTIONS_INIT;
     redlock_blocking *blocking = begin(live);
     options.owner = REDLOCK_OWNER_OBJECT;
@@ -173,8 +169,7 @@ static void one_owner_in_two_threads(void **state) {
 
 /* -- From one mode to the other -- */
 
-static void a_reader_becomes_the_writer(void **state) {
-    struct live *live = *state;
+static void a_reader_becomes_the_writer(struct live *live) {
     char token[REDLOCK_TOKEN_LENGTH + 1];
     redlock_rwlock_options options = REDLOCK_RWLOCK_OPTIONS_INIT;
     redlock_blocking *blocking = begin(live);
@@ -215,8 +210,7 @@ static void a_reader_becomes_the_writer(void **state) {
     end(live, blocking, rwlock);
 }
 
-static void fences(void **state) {
-    struct live *live = *state;
+static void fences(struct live *live) {
     redlock_rwlock_options options = REDLOCK_RWLOCK_OPTIONS_INIT;
     redlock_blocking *blocking = begin(live);
     options.fencing = 1;
@@ -263,8 +257,7 @@ static void on_lost(redlock_rwlock *rwlock, int status, void *data) {
 }
 
 /* The nodes forget one lease of two. The other reader holds as before, and keeps writers out. */
-static void the_loss_of_one_reader(void **state) {
-    struct live *live = *state;
+static void the_loss_of_one_reader(struct live *live) {
     struct loss loss = {0};
     struct reader reader = {{0}, 0, 0};
     char token[REDLOCK_TOKEN_LENGTH + 1];
@@ -305,8 +298,7 @@ static void the_loss_of_one_reader(void **state) {
 
 /* -- Input -- */
 
-static void bad_input(void **state) {
-    struct live *live = *state;
+static void bad_input(struct live *live) {
     char text[REDLOCK_MESSAGE_MAX] = "";
     redlock_rwlock *rwlock;
     redlock_rwlock_options options = REDLOCK_RWLOCK_OPTIONS_INIT;

@@ -52,8 +52,7 @@ static void acquire(void *data) {
 }
 
 /* Of two clients. The one that waits gets the number that is given back, by whichever thread. */
-static void k_hold_and_one_waits(void **state) {
-    struct live *live = *state;
+static void k_hold_and_one_waits(struct live *live) {
     redlock_semaphore *holders[K];
     bool seen[K] = {false};
     redlock_blocking *blocking = begin(live), *other = crew_open(live);
@@ -104,8 +103,7 @@ static void k_hold_and_one_waits(void **state) {
 
 /* -- What an object refuses -- */
 
-static void one_object_is_one_holder(void **state) {
-    struct live *live = *state;
+static void one_object_is_one_holder(struct live *live) {
     char text[REDLOCK_MESSAGE_MAX] = "", token[REDLOCK_TOKEN_LENGTH + 1];
     redlock_semaphore_options options = REDLOCK_SEMAPHORE_OPTIONS_INIT;
     redlock_semaphore *none;
@@ -142,8 +140,7 @@ static void one_object_is_one_holder(void **state) {
     crew_end(live, blocking);
 }
 
-static void several_at_once(void **state) {
-    struct live *live = *state;
+static void several_at_once(struct live *live) {
     redlock_blocking *blocking = begin(live);
     redlock_semaphore *two = make(blocking, K, 2, NULL), *one = make(blocking, K, 1, NULL);
     LIVE_STATUS(redlock_semaphore_acquire(two, LIVE_PATIENCE_MS), 0);
@@ -161,8 +158,7 @@ static void several_at_once(void **state) {
 /* -- The end -- */
 
 /* What it held is free for others at once. */
-static void closed_while_one_waits(void **state) {
-    struct live *live = *state;
+static void closed_while_one_waits(struct live *live) {
     redlock_blocking *blocking = begin(live), *next = crew_open(live);
     redlock_semaphore *holder = make(blocking, 1, 1, NULL);
     struct member waits = {.semaphore = make(blocking, 1, 1, NULL), .timeout_ms = REDLOCK_NO_LIMIT};

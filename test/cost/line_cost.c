@@ -53,8 +53,7 @@ static uint64_t commands(const struct live *live) {
     return live_node(live->client, 0).requests;
 }
 
-static void hand_over(void **state) {
-    struct live *live = *state;
+static void hand_over(struct live *live) {
     struct line line = {.acquire = REDLOCK_ACQUIRE_OPTIONS_INIT};
     static redlock_lock *locks[WAITERS];
     line.acquire.ttl_ms = TTL_MS;

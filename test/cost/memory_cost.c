@@ -46,8 +46,7 @@ static void release(struct live *live, redlock_lock **locks) {
     LIVE_UNTIL(live, done.count == LOCKS && live_is_quiet(live->client, 5));
 }
 
-static void heap(void **state) {
-    struct live *live = *state;
+static void heap(struct live *live) {
     static redlock_lock *locks[LOCKS];
     live_start(live, 5, NULL);
     size_t before = heap_bytes();

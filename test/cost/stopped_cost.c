@@ -103,8 +103,7 @@ static void measure_pair(struct live *live, struct load *load, int pair) {
     assert_true(stopped < P99_MAX);
 }
 
-static void two_stopped(void **state) {
-    struct live *live = *state;
+static void two_stopped(struct live *live) {
     struct load load = {.acquire = REDLOCK_ACQUIRE_OPTIONS_INIT};
     load.acquire.ttl_ms = TTL_MS;
     for (int pair = 0; pair < PAIRS; pair++) {

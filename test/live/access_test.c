@@ -73,46 +73,45 @@ static void start_with_password(struct live *live) {
     live_start(live, 1, args);
 }
 
-static void right_password(void **state) {
+static void right_password(struct live *live) {
     struct access a;
-    start_with_password(*state);
-    open_as(&a, *state, ":" ENCODED "@", "");
+    start_with_password(live);
+    open_as(&a, live, ":" ENCODED "@", "");
     check_works(&a);
-    open_as(&a, *state, "default:" ENCODED "@", "/2");
+    open_as(&a, live, "default:" ENCODED "@", "/2");
     check_works(&a);
-    live_end(*state);
+    live_end(live);
 }
 
-static void wrong_password(void **state) {
+static void wrong_password(struct live *live) {
     struct access a;
-    start_with_password(*state);
-    open_as(&a, *state, ":p%40ssWRONG@", "");
+    start_with_password(live);
+    open_as(&a, live, ":p%40ssWRONG@", "");
     check_refused(&a, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
-    open_as(&a, *state, "nobody:" ENCODED "@", "");
+    open_as(&a, live, "nobody:" ENCODED "@", "");
     check_refused(&a, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
-    live_end(*state);
+    live_end(live);
 }
 
-static void missing_password(void **state) {
+static void missing_password(struct live *live) {
     struct access a;
-    start_with_password(*state);
-    open_as(&a, *state, "", "");
+    start_with_password(live);
+    open_as(&a, live, "", "");
     check_refused(&a, REDLOCK_ERR_NODE_AUTH, "NOAUTH");
-    live_end(*state);
+    live_end(live);
 }
 
-static void needless_password(void **state) {
+static void needless_password(struct live *live) {
     struct access a;
-    live_start(*state, 1, NULL);
-    open_as(&a, *state, ":" ENCODED "@", "");
+    live_start(live, 1, NULL);
+    open_as(&a, live, ":" ENCODED "@", "");
     check_refused(&a, REDLOCK_ERR_NODE_AUTH, "without any password configured");
-    live_end(*state);
+    live_end(live);
 }
 
 /* The operator fixes it: the client comes up by itself. */
-static void password_put_right(void **state) {
+static void password_put_right(struct live *live) {
     struct access a;
-    struct live *live = *state;
     start_with_password(live);
     open_as(&a, live, ":other@", "");
     LIVE_STATUS(a.opened, REDLOCK_ERR_NO_QUORUM);
@@ -140,79 +139,78 @@ static void open_as_user(struct access *a, struct live *live, const char *rules)
     open_as(a, live, "lo%3Ack:secret@", "");
 }
 
-static void user_with_all_it_needs(void **state) {
+static void user_with_all_it_needs(struct live *live) {
     struct access a;
-    open_as_user(&a, *state,
+    open_as_user(&a, live,
                  "~key ~libredlock:config +set +get +del +pttl +pexpire +evalsha +eval +ping");
     check_works(&a); /* neither CLIENT nor SCRIPT */
-    live_end(*state);
+    live_end(live);
 }
 
-static void user_without_ping(void **state) {
+static void user_without_ping(struct live *live) {
     struct access a;
-    open_as_user(&a, *state, "~* +@all -ping");
+    open_as_user(&a, live, "~* +@all -ping");
     check_works(&a);
-    live_end(*state);
+    live_end(live);
 }
 
-static void user_without_client(void **state) {
+static void user_without_client(struct live *live) {
     struct access a;
-    open_as_user(&a, *state, "~* +@all -client");
+    open_as_user(&a, live, "~* +@all -client");
     check_works(&a);
-    live_end(*state);
+    live_end(live);
 }
 
-static void user_without_script_load(void **state) {
+static void user_without_script_load(struct live *live) {
     struct access a;
-    open_as_user(&a, *state, "~* +@all -script|load");
+    open_as_user(&a, live, "~* +@all -script|load");
     check_works(&a); /* by EVAL */
-    live_end(*state);
+    live_end(live);
 }
 
-static void user_without_set(void **state) {
+static void user_without_set(struct live *live) {
     struct access a;
     redlock_acquire_options once = live_once(TTL_MS);
-    open_as_user(&a, *state, "~* +@all -set");
+    open_as_user(&a, live, "~* +@all -set");
     LIVE_STATUS(a.opened, 0);
     LIVE_STATUS(live_acquire(a.live, a.lock, &once), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_outcome(a.lock, 0).reason, REDLOCK_ERR_NODE_PERMISSION);
     assert_non_null(strstr(LOCK_MESSAGE(a.lock), "permission denied by an ACL"));
     assert_int_equal(live_up(a.client), 1); /* an answer is no reason to drop a connection */
     live_close(a.live, a.client);
-    live_end(*state);
+    live_end(live);
 }
 
-static void user_of_another_key(void **state) {
+static void user_of_another_key(struct live *live) {
     struct access a;
     redlock_acquire_options once = live_once(TTL_MS);
-    open_as_user(&a, *state, "~other:* +@all");
+    open_as_user(&a, live, "~other:* +@all");
     LIVE_STATUS(live_acquire(a.live, a.lock, &once), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_outcome(a.lock, 0).reason, REDLOCK_ERR_NODE_PERMISSION);
     live_close(a.live, a.client);
-    live_end(*state);
+    live_end(live);
 }
 
 /* The key then ends by its ttl. */
-static void user_without_scripts(void **state) {
+static void user_without_scripts(struct live *live) {
     struct access a;
-    open_as_user(&a, *state, "~* +@all -eval -evalsha");
+    open_as_user(&a, live, "~* +@all -eval -evalsha");
     check_cycle(&a, REDLOCK_ERR_UNKNOWN, REDLOCK_ERR_NO_QUORUM, REDLOCK_ERR_NODE_PERMISSION);
-    assert_in_range(live_pttl(*state, 0, "key"), 1, 10000);
-    live_end(*state);
+    assert_in_range(live_pttl(live, 0, "key"), 1, 10000);
+    live_end(live);
 }
 
 /* Allowed to run scripts, but not the commands in them. */
-static void user_without_get(void **state) {
+static void user_without_get(struct live *live) {
     struct access a;
-    open_as_user(&a, *state, "~* +@all -get");
+    open_as_user(&a, live, "~* +@all -get");
     check_refused(&a, REDLOCK_ERR_NODE_PERMISSION, "+get of ~libredlock:config");
-    live_end(*state);
+    live_end(live);
 }
 
 /* Pending as long as the key can live, retried meanwhile, and then dropped. */
-static void owed_until_the_ttl(void **state) {
+static void owed_until_the_ttl(struct live *live) {
     struct access a;
-    struct live *live = *state;
     redlock_acquire_options once = live_once(2500);
     open_as_user(&a, live, "~* +@all -eval -evalsha");
     LIVE_STATUS(live_acquire(live, a.lock, &once), 0);
@@ -227,9 +225,8 @@ static void owed_until_the_ttl(void **state) {
 }
 
 /* The permission is granted before the ttl ends: the retry succeeds. */
-static void owed_until_allowed(void **state) {
+static void owed_until_allowed(struct live *live) {
     struct access a;
-    struct live *live = *state;
     open_as_user(&a, live, "~* +@all -eval -evalsha");
     LIVE_STATUS(live_acquire(live, a.lock, NULL), 0);
     LIVE_STATUS(live_release(live, a.lock), REDLOCK_ERR_NO_QUORUM);
@@ -241,8 +238,7 @@ static void owed_until_allowed(void **state) {
 }
 
 /* Three of five nodes forbid it, two do not. */
-static void on_three_of_five(void **state) {
-    struct live *live = *state;
+static void on_three_of_five(struct live *live) {
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *lock = live_lock(live->client, "key");
     for (size_t i = 0; i < 3; i++) {
@@ -262,18 +258,17 @@ static void on_three_of_five(void **state) {
 
 /* -- Databases -- */
 
-static void wrong_database(void **state) {
+static void wrong_database(struct live *live) {
     struct access a;
-    live_start(*state, 1, NULL);
-    open_as(&a, *state, "", "/99");
+    live_start(live, 1, NULL);
+    open_as(&a, live, "", "/99");
     check_refused(&a, REDLOCK_ERR_NODE_DATABASE, "DB index is out of range");
-    live_end(*state);
+    live_end(live);
 }
 
-static void right_database(void **state) {
+static void right_database(struct live *live) {
     static const char look[] = "redis.call('select', 3) return redis.call('exists', KEYS[1])";
     struct access a;
-    struct live *live = *state;
     live_start(live, 1, NULL);
     open_as(&a, live, "", "/3");
     LIVE_STATUS(live_acquire(live, a.lock, NULL), 0);
@@ -286,9 +281,8 @@ static void right_database(void **state) {
 }
 
 /* Also on the connection after the first. */
-static void database_after_reconnecting(void **state) {
+static void database_after_reconnecting(struct live *live) {
     struct access a;
-    struct live *live = *state;
     live_start(live, 1, NULL);
     open_as(&a, live, "", "/3");
     live_tell(live, 0, "CLIENT KILL TYPE normal");

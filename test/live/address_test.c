@@ -34,9 +34,8 @@ static void socket_path(const struct live *live, size_t i, char *path, size_t si
     snprintf(path, size, "%.*s/red is.sock", (int)(strrchr(log, '/') - log), log);
 }
 
-static void socket_file(void **state) {
+static void socket_file(struct live *live) {
     static const char *const args[] = {"--unixsocket", "red is.sock", NULL};
-    struct live *live = *state;
     char path[256], url[300];
     live_start(live, 1, args);
     socket_path(live, 0, path, sizeof(path));
@@ -52,8 +51,7 @@ static void socket_file(void **state) {
     live_end(live);
 }
 
-static void no_socket_file(void **state) {
-    struct live *live = *state;
+static void no_socket_file(struct live *live) {
     live_start(live, 1, NULL);
     open_url(live, "unix:///nonexistent/redis.sock", REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_CONNECT);
@@ -62,9 +60,8 @@ static void no_socket_file(void **state) {
     live_end(live);
 }
 
-static void over_ipv6(void **state) {
+static void over_ipv6(struct live *live) {
     static const char *const args[] = {"--bind", "127.0.0.1", "::1", NULL};
-    struct live *live = *state;
     char url[64];
     live_start(live, 1, args);
     snprintf(url, sizeof(url), "redis://[::1]:%d", live_port(live, 0));
@@ -75,8 +72,7 @@ static void over_ipv6(void **state) {
 }
 
 /* Whatever addresses the name has, the node listens on one of them. */
-static void by_name(void **state) {
-    struct live *live = *state;
+static void by_name(struct live *live) {
     char url[64];
     live_start(live, 1, NULL);
     snprintf(url, sizeof(url), "redis://localhost:%d", live_port(live, 0));
@@ -92,8 +88,7 @@ static void by_name(void **state) {
 }
 
 /* The submitting call does not wait for the look-up; closing in the middle of it is allowed. */
-static void closed_while_resolving(void **state) {
-    struct live *live = *state;
+static void closed_while_resolving(struct live *live) {
     const char *urls[] = {"redis://localhost:1", "redis://localhost:2", "redis://localhost:3"};
     struct live_done opened = {0};
     struct live_done closed = {0};
@@ -111,8 +106,7 @@ static void closed_while_resolving(void **state) {
     live_end(live);
 }
 
-static void unknown_name(void **state) {
-    struct live *live = *state;
+static void unknown_name(struct live *live) {
     live_start(live, 1, NULL);
     open_url(live, "redis://no-such-host.invalid:6379", REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_RESOLVE);
@@ -121,8 +115,7 @@ static void unknown_name(void **state) {
 }
 
 /* One of three. The others do not wait for it. */
-static void unknown_name_among_others(void **state) {
-    struct live *live = *state;
+static void unknown_name_among_others(struct live *live) {
     live_start(live, 2, NULL);
     const char *urls[] = {live->urls[0], "redis://no-such-host.invalid", live->urls[1]};
     redlock_client_options options = live_options(live);

@@ -38,22 +38,19 @@ static int second_of(struct live *live, size_t n) {
     return status;
 }
 
-static void three_and_five_both_hold(void **state) {
-    struct live *live = *state;
+static void three_and_five_both_hold(struct live *live) {
     live_start(live, 5, NULL);
     LIVE_STATUS(second_of(live, 5), 0);
     live_end(live);
 }
 
-static void three_and_four_do_not(void **state) {
-    struct live *live = *state;
+static void three_and_four_do_not(struct live *live) {
     live_start(live, 5, NULL);
     LIVE_STATUS(second_of(live, 4), REDLOCK_ERR_HELD);
     live_end(live);
 }
 
-static void three_and_three_do_not(void **state) {
-    struct live *live = *state;
+static void three_and_three_do_not(struct live *live) {
     live_start(live, 5, NULL);
     LIVE_STATUS(second_of(live, 3), REDLOCK_ERR_HELD);
     live_end(live);
@@ -90,12 +87,12 @@ static int second_after_restarts(struct live *live, int64_t max_ttl_ms, int64_t 
     return status;
 }
 
-static void a_smaller_max_ttl_lets_both_hold(void **state) {
-    LIVE_STATUS(second_after_restarts(*state, SMALL_MS, 20000), 0);
+static void a_smaller_max_ttl_lets_both_hold(struct live *live) {
+    LIVE_STATUS(second_after_restarts(live, SMALL_MS, 20000), 0);
 }
 
-static void the_same_max_ttl_does_not(void **state) {
-    LIVE_STATUS(second_after_restarts(*state, 30000, 2 * SMALL_MS), REDLOCK_ERR_DEADLINE);
+static void the_same_max_ttl_does_not(struct live *live) {
+    LIVE_STATUS(second_after_restarts(live, 30000, 2 * SMALL_MS), REDLOCK_ERR_DEADLINE);
 }
 
 int main(void) {

@@ -52,8 +52,7 @@ static redlock_acquire_options one_round(void) {
 
 /* -- What is free -- */
 
-static void the_free_one(void **state) {
-    struct live *live = *state;
+static void the_free_one(struct live *live) {
     redlock_lock *locks[N], *lock;
     size_t length;
     redlock_acquire_options options = one_round();
@@ -77,8 +76,7 @@ static void the_free_one(void **state) {
 }
 
 /* Workers with one list: nobody gets what another has, and each begins elsewhere. */
-static void each_takes_another(void **state) {
-    struct live *live = *state;
+static void each_takes_another(struct live *live) {
     redlock_lock *locks[N][N];
     struct result results[N] = {{.done = {0}}};
     redlock_client *clients[N];
@@ -111,8 +109,7 @@ static void each_takes_another(void **state) {
 }
 
 /* In 64 takes from 8 each comes up; that one of them does not has a chance of 1 in 600. */
-static void in_no_order(void **state) {
-    struct live *live = *state;
+static void in_no_order(struct live *live) {
     redlock_lock *locks[N], *lock;
     unsigned seen = 0;
     make(live->client, locks);
@@ -129,8 +126,7 @@ static void in_no_order(void **state) {
 
 /* -- When none is free -- */
 
-static void waits(void **state) {
-    struct live *live = *state;
+static void waits(struct live *live) {
     redlock_lock *locks[N];
     struct result result = {.done = {0}};
     redlock_acquire_options options = live_patient(TTL_MS);
@@ -148,8 +144,7 @@ static void waits(void **state) {
 }
 
 /* The last lock of a round is tried again at the beginning of the next, with a pause. */
-static void so_many_rounds(void **state) {
-    struct live *live = *state;
+static void so_many_rounds(struct live *live) {
     redlock_lock *locks[N], *lock;
     redlock_acquire_options options = live_patient(TTL_MS);
     options.tries = 3;
@@ -169,8 +164,7 @@ static void so_many_rounds(void **state) {
 }
 
 /* Nodes that are down are not asked a hundred times. */
-static void an_outage_ends_the_round(void **state) {
-    struct live *live = *state;
+static void an_outage_ends_the_round(struct live *live) {
     redlock_lock *locks[N], *lock;
     redlock_acquire_options options = one_round();
     struct result result = {.done = {0}};
@@ -204,8 +198,7 @@ static int cancel_each(redlock_lock *const *locks) {
     return canceled;
 }
 
-static void is_cancelled(void **state) {
-    struct live *live = *state;
+static void is_cancelled(struct live *live) {
     redlock_lock *locks[N];
     struct result result = {.done = {0}};
     redlock_acquire_options options = live_patient(TTL_MS);
@@ -237,8 +230,7 @@ static void cancel_cb(redlock_lock *lock, int status, void *data) {
 }
 
 /* The try has failed, and its callback is about to run: the next one must not begin. */
-static void is_cancelled_between_two(void **state) {
-    struct live *live = *state;
+static void is_cancelled_between_two(struct live *live) {
     redlock_lock *locks[N], *other = live_lock(live->client, "x");
     struct result result = {.done = {0}};
     struct meddler meddler = {locks, -1};
@@ -257,8 +249,7 @@ static void is_cancelled_between_two(void **state) {
 }
 
 /* With everything freed by the one callback that comes. */
-static void the_client_is_closed(void **state) {
-    struct live *live = *state;
+static void the_client_is_closed(struct live *live) {
     for (uint64_t tries = 0; tries < N; tries += 3) {
         redlock_client *client = live_another(live);
         redlock_lock *locks[N];
@@ -282,8 +273,7 @@ static void free_cb(redlock_lock *lock, int status, void *data) {
 }
 
 /* What was freed before its turn is left out; freeing all of them is a cancellation. */
-static void locks_are_freed(void **state) {
-    struct live *live = *state;
+static void locks_are_freed(struct live *live) {
     redlock_lock *locks[N];
     struct result result = {.done = {0}};
     redlock_acquire_options options = one_round();
@@ -309,8 +299,7 @@ static void locks_are_freed(void **state) {
 }
 
 /* Only the first one of the list is left when the others have their turn. */
-static void others_are_freed(void **state) {
-    struct live *live = *state;
+static void others_are_freed(struct live *live) {
     redlock_lock *locks[N];
     struct result result = {.done = {0}};
     redlock_acquire_options options = one_round();
@@ -334,8 +323,7 @@ static void others_are_freed(void **state) {
 
 /* -- What is refused -- */
 
-static void is_refused(void **state) {
-    struct live *live = *state;
+static void is_refused(struct live *live) {
     redlock_lock *locks[N], *many[REDLOCK_ANY_MAX + 1];
     redlock_acquire_options options = one_round();
     redlock_client *other = live_another(live);
@@ -398,8 +386,7 @@ static void give_back(void *pointer, void *data) {
     free(pointer);
 }
 
-static void out_of_memory(void **state) {
-    struct live *live = *state;
+static void out_of_memory(struct live *live) {
     struct memory memory = {0, -1};
     const redlock_allocator allocator = {take, give_back, &memory};
     redlock_client_options client_options = live_options(live);

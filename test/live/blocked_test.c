@@ -40,8 +40,7 @@ static void query_cb(redlock_query *query, int status, void *data) {
 
 /* -- Right after submitting -- */
 
-static void after_submitting(void **state) {
-    struct live *live = *state;
+static void after_submitting(struct live *live) {
     struct live_done done[4] = {{0}};
     open_all(live);
     redlock_acquire_options once = live_once(TTL_MS);
@@ -71,8 +70,7 @@ static void after_submitting(void **state) {
 }
 
 /* It ends when the work ends: granted, and late. */
-static void no_validity_is_gained(void **state) {
-    struct live *live = *state;
+static void no_validity_is_gained(struct live *live) {
     struct live_done done = {0};
     open_all(live);
     redlock_acquire_options once = live_once(WORK_MS);
@@ -88,8 +86,7 @@ static void no_validity_is_gained(void **state) {
 
 /* -- With the answers in the sockets -- */
 
-static void answers_in_the_sockets(void **state) {
-    struct live *live = *state;
+static void answers_in_the_sockets(struct live *live) {
     struct live_done done = {0}, other = {0};
     open_all(live);
     redlock_acquire_options once = live_once(TTL_MS);
@@ -110,8 +107,7 @@ static void answers_in_the_sockets(void **state) {
 }
 
 /* More answers than one poll reads: the rest of them is not late either. */
-static void many_answers_in_the_sockets(void **state) {
-    struct live *live = *state;
+static void many_answers_in_the_sockets(struct live *live) {
     static redlock_lock *locks[MANY];
     static struct live_done done[MANY];
     open_all(live);
@@ -177,8 +173,7 @@ static void handles_close(struct handles *handles) {
     uv_close((uv_handle_t *)&handles->check, NULL);
 }
 
-static void around_the_poll(void **state) {
-    struct live *live = *state;
+static void around_the_poll(struct live *live) {
     struct handles handles[2];
     live_start(live, 3, NULL);
     redlock_client_options options = live_options(live);
@@ -213,8 +208,7 @@ static void always_prepare_cb(uv_prepare_t *prepare) {
 }
 
 /* Each turn of the loop takes longer than connecting may take, and so long that a vote may. */
-static void in_every_turn(void **state) {
-    struct live *live = *state;
+static void in_every_turn(struct live *live) {
     uv_prepare_t prepare;
     struct live_done opened = {0}, done = {0};
     live_start(live, 3, NULL);

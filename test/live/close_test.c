@@ -151,17 +151,16 @@ static void with_stopped(struct live *live, size_t stopped) {
     live_end(live);
 }
 
-static void with_two_stopped(void **state) {
-    with_stopped(*state, 2);
+static void with_two_stopped(struct live *live) {
+    with_stopped(live, 2);
 }
 
-static void with_all_stopped(void **state) {
-    with_stopped(*state, 5);
+static void with_all_stopped(struct live *live) {
+    with_stopped(live, 5);
 }
 
 /* Before on_open, in each of the turns that it takes to open. */
-static void while_opening(void **state) {
-    struct live *live = *state;
+static void while_opening(struct live *live) {
     live_start(live, 5, NULL);
     live_kill(live, 4);
     redlock_client_options options = live_options(live);
@@ -187,8 +186,7 @@ static void while_opening(void **state) {
 
 /* -- What is refused -- */
 
-static void busy(void **state) {
-    struct live *live = *state;
+static void busy(struct live *live) {
     struct live_done done = {0};
     redlock_lock *lock = live_lock(live->client, "key");
     LIVE_STATUS(redlock_cancel(lock), REDLOCK_ERR_IDLE);

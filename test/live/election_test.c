@@ -169,8 +169,7 @@ static void campaign_close_clients(struct live *live, struct candidate *c, size_
 
 /* -- Being told -- */
 
-static void elects_the_only_candidate(void **state) {
-    struct live *live = *state;
+static void elects_the_only_candidate(struct live *live) {
     struct candidate c = {0};
     campaign_make_default(&c, live->client, "me");
     LIVE_UNTIL(live, c.told == 1); /* observes before it campaigns */
@@ -194,8 +193,7 @@ static void elects_the_only_candidate(void **state) {
 
 /* Two of a leader's three nodes do not answer: it may lead, so no observer is told that there is no
  * leader. */
-static void is_not_told_what_is_not_known(void **state) {
-    struct live *live = *state;
+static void is_not_told_what_is_not_known(struct live *live) {
     struct candidate c = {0};
     redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "spectator");
     o.poll_ms = 20;
@@ -218,8 +216,7 @@ static void is_not_told_what_is_not_known(void **state) {
 }
 
 /* The three nodes that answer have no leader, and the other two are no quorum. */
-static void is_told_by_a_quorum_that_nobody_leads(void **state) {
-    struct live *live = *state;
+static void is_told_by_a_quorum_that_nobody_leads(struct live *live) {
     struct candidate c = {0};
     redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "spectator");
     o.poll_ms = 20;
@@ -232,8 +229,7 @@ static void is_told_by_a_quorum_that_nobody_leads(void **state) {
 }
 
 /* A lock of another library under the name is no leadership. */
-static void is_not_led_by_another_library(void **state) {
-    struct live *live = *state;
+static void is_not_led_by_another_library(struct live *live) {
     struct candidate c = {0};
     redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "spectator");
     o.poll_ms = 20;
@@ -253,8 +249,7 @@ static void is_not_led_by_another_library(void **state) {
 
 /* The connections that listen are cut: they are made anew, and the next notification is
  * received. */
-static void survives_killed_listeners(void **state) {
-    struct live *live = *state;
+static void survives_killed_listeners(struct live *live) {
     struct candidate c[2] = {{0}};
     live_start(live, 5, NULL);
     campaign_open_clients(live, c, 2);
@@ -272,8 +267,7 @@ static void survives_killed_listeners(void **state) {
 }
 
 /* Without the right to listen a resignation is found by polling. */
-static void polls_without_the_right_to_listen(void **state) {
-    struct live *live = *state;
+static void polls_without_the_right_to_listen(struct live *live) {
     struct candidate c[2] = {{0}};
     live_start(live, 5, NULL);
     live_tell_all(live, "ACL SETUSER default resetchannels");
@@ -310,9 +304,8 @@ static void close_it(struct candidate *c) {
 }
 
 /* In each callback the election is freed, resigned or its client closed. */
-static void ends_in_every_callback(void **state) {
+static void ends_in_every_callback(struct live *live) {
     static void (*const deeds[])(struct candidate *) = {free_it, resign_it, close_it};
-    struct live *live = *state;
     live_start(live, 5, NULL);
     for (size_t where = 0; where < 3; where++) {
         for (size_t i = 0; i < 3; i++) {
@@ -369,8 +362,7 @@ static void close_when_lost(redlock_lock *lock, int status, void *data) {
 
 /* The same answers reveal the loss of a lock and of the leadership, and the lock's on_lost closes
  * the client: the election, whose loss comes next, cannot campaign again. */
-static void client_is_closed_by_another_loss(void **state) {
-    struct live *live = *state;
+static void client_is_closed_by_another_loss(struct live *live) {
     struct ending ending = {.state = REDLOCK_ELECTION_LEADING};
     redlock_acquire_options options = live_once(LIVE_PATIENCE_MS);
     redlock_election_options o = campaign_options_of(&ending.c, CAMPAIGN_NAME, "me");
@@ -412,8 +404,7 @@ static void check_refused(struct live *live, const redlock_election_options *o, 
     assert_non_null(strstr(error, word));
 }
 
-static void refuses_bad_options(void **state) {
-    struct live *live = *state;
+static void refuses_bad_options(struct live *live) {
     struct candidate c = {0};
     const redlock_election_options good = campaign_options_of(&c, CAMPAIGN_NAME, "me");
     redlock_election_options bad[11];
@@ -449,8 +440,7 @@ static void refuses_bad_options(void **state) {
     live_end(live);
 }
 
-static void has_a_name_of_its_own(void **state) {
-    struct live *live = *state;
+static void has_a_name_of_its_own(struct live *live) {
     struct candidate c = {0};
     char pid[16];
     redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, NULL);

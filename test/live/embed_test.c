@@ -64,8 +64,7 @@ static redlock_acquire_options options_of(struct loss *loss, int64_t ttl_ms) {
 }
 
 /* Open, acquire, lose and close in such a loop, each call made while it does not run. */
-static void a_loss_in_time(void **state) {
-    struct live *live = *state;
+static void a_loss_in_time(struct live *live) {
     struct embed embed;
     struct live_done done = {0};
     struct loss loss = {0};
@@ -103,8 +102,7 @@ static void a_loss_in_time(void **state) {
 /* uv_run() may return right after a timer's callback (UV_RUN_ONCE always, UV_RUN_NOWAIT since libuv
  * 1.45), with no turn of ours after it. The timer for the next deadline must still be armed
  * then. */
-static void after_a_timer(void **state) {
-    struct live *live = *state;
+static void after_a_timer(struct live *live) {
     struct live_done done = {0};
     struct loss loss = {0};
     live_start(live, 3, NULL);

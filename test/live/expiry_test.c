@@ -42,8 +42,7 @@ static redlock_lock *hold(struct live *live, const char *resource, int64_t ttl_m
 
 /* -- In time -- */
 
-static void told_before_the_end(void **state) {
-    struct live *live = *state;
+static void told_before_the_end(struct live *live) {
     struct expiry expiry[LOCKS];
     redlock_lock *locks[LOCKS];
     for (size_t i = 0; i < LOCKS; i++) {
@@ -93,8 +92,7 @@ static redlock_lock *watched(struct live *live, int64_t ttl_ms, struct live_done
     return lock;
 }
 
-static void silence(void **state) {
-    struct live *live = *state;
+static void silence(struct live *live) {
     struct live_done lost = {0}, other_lost = {0};
     redlock_lock *lock = watched(live, 20000, &lost), *other = watched(live, 20000, &other_lost);
     LIVE_POLL(live, redlock_lock_remaining_ms(lock) < 17000); /* the watchdog has stopped */
@@ -120,8 +118,7 @@ static void election_cb(redlock_election *election, int status, void *data) {
 }
 
 /* A leader is watched in the same way, and is a candidate again. */
-static void silent_leader(void **state) {
-    struct live *live = *state;
+static void silent_leader(struct live *live) {
     struct live_done told = {0}; /* elected, lost, elected */
     redlock_election_options options = REDLOCK_ELECTION_OPTIONS_INIT;
     redlock_election *election;
@@ -176,8 +173,7 @@ static void found_trace(const redlock_event *event, void *data) {
  * waited for all of that once, and with many locks there was always more.) Nor does any wait for
  * answers that are in the sockets by then, here those of a node that was slow: each of these finds
  * a loss, too, and since libuv 1.45 the loop polls before it runs timers. */
-static void told_as_found(void **state) {
-    struct live *live = *state;
+static void told_as_found(struct live *live) {
     struct expiry expiry[LOCKS];
     struct found found = {0};
     live_start(live, 5, NULL);
@@ -200,8 +196,7 @@ static void told_as_found(void **state) {
 }
 
 /* No node answers any more: validity still ends. */
-static void told_in_silence(void **state) {
-    struct live *live = *state;
+static void told_in_silence(struct live *live) {
     struct expiry expiry;
     struct live_done extended = {0};
     live_start(live, 5, NULL);
@@ -237,8 +232,7 @@ static void ends_trace(const redlock_event *event, void *data) {
     ends->failed += event->type == REDLOCK_EVENT_FAILED;
 }
 
-static void a_span_ends_once(void **state) {
-    struct live *live = *state;
+static void a_span_ends_once(struct live *live) {
     struct ends ends = {0};
     struct live_done joined = {0};
     live_start(live, 5, NULL);
@@ -317,8 +311,7 @@ static void hold_first(struct live *live, struct blocked *b) {
 
 /* Two grants wait for their callbacks in one turn. The first callback blocks until the held lock is
  * over: the loss comes before the second grant. */
-static void loss_before_later_success(void **state) {
-    struct live *live = *state;
+static void loss_before_later_success(struct live *live) {
     struct blocked b;
     hold_first(live, &b);
     redlock_acquire_options options = live_once(10000);
@@ -355,8 +348,7 @@ static void extended_other(redlock_lock *lock, int status, void *data) {
     LIVE_STATUS(redlock_acquire(b->first, &options, acquired_again, b), 0);
 }
 
-static void loss_between_two_callbacks(void **state) {
-    struct live *live = *state;
+static void loss_between_two_callbacks(struct live *live) {
     struct blocked b = {.first = live_lock(live->client, "first")};
     redlock_acquire_options options = live_once(BLOCKED_TTL_MS);
     redlock_lock *other = live_lock(live->client, "other");
@@ -371,8 +363,7 @@ static void loss_between_two_callbacks(void **state) {
 }
 
 /* A grant that waits behind a callback which blocks until the grant is over is none. */
-static void no_grant_after_its_end(void **state) {
-    struct live *live = *state;
+static void no_grant_after_its_end(struct live *live) {
     struct blocked b;
     hold_first(live, &b);
     redlock_acquire_options longer = live_once(10000);
@@ -389,8 +380,7 @@ static void no_grant_after_its_end(void **state) {
 }
 
 /* An extension whose answers wait behind the block has come too late. */
-static void extension_too_late(void **state) {
-    struct live *live = *state;
+static void extension_too_late(struct live *live) {
     struct blocked b;
     struct live_done extended = {0};
     hold_first(live, &b);

@@ -72,8 +72,7 @@ static void check_parent(struct live *live, redlock_lock *held, redlock_lock *id
     }
 }
 
-static void parent_goes_on(void **state) {
-    struct live *live = *state;
+static void parent_goes_on(struct live *live) {
     redlock_lock *held = live_lock(live->client, "held");
     redlock_lock *idle = live_lock(live->client, "idle");
     redlock_lock *freed = live_lock(live->client, "freed");
@@ -95,8 +94,7 @@ static void parent_goes_on(void **state) {
 }
 
 /* With requests out, and the answers coming while there are two processes. */
-static void in_the_middle_of_a_round(void **state) {
-    struct live *live = *state;
+static void in_the_middle_of_a_round(struct live *live) {
     struct live_done extended = {0};
     struct live_done acquired = {0};
     redlock_lock *held = live_lock(live->client, "held");
@@ -161,8 +159,7 @@ static _Noreturn void child_with_its_own(struct live *live) {
     _exit(0);
 }
 
-static void child_opens_its_own(void **state) {
-    struct live *live = *state;
+static void child_opens_its_own(struct live *live) {
     redlock_lock *held = live_lock(live->client, "held");
     redlock_acquire_options options = live_once(TTL_MS);
     LIVE_STATUS(live_acquire(live, held, &options), 0);
@@ -202,8 +199,7 @@ static _Noreturn void child_runs_the_loop(struct live *live) {
     _exit(0);
 }
 
-static void child_goes_on_with_the_loop(void **state) {
-    struct live *live = *state;
+static void child_goes_on_with_the_loop(struct live *live) {
     struct live_done lost = {0};
     redlock_lock *held = live_lock(live->client, "held");
     redlock_lock *idle = live_lock(live->client, "idle");
@@ -236,8 +232,7 @@ static _Noreturn void child_closes_and_runs(struct live *live, bool forks_first)
     _exit(0);
 }
 
-static void child_closes_and_goes_on_with_the_loop(void **state) {
-    struct live *live = *state;
+static void child_closes_and_goes_on_with_the_loop(struct live *live) {
     redlock_lock *held = live_lock(live->client, "held");
     redlock_acquire_options options = live_once(TTL_MS);
     LIVE_STATUS(live_acquire(live, held, &options), 0);

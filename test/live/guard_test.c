@@ -99,8 +99,7 @@ static int ask_the_amnesiac(struct live *live, bool by_restart, redlock_lock **a
     return status;
 }
 
-static void one_holds_with_a_guard(void **state) {
-    struct live *live = *state;
+static void one_holds_with_a_guard(struct live *live) {
     redlock_lock *a, *b;
     LIVE_STATUS(ask_the_amnesiac(live, true, &a, &b), REDLOCK_ERR_HELD);
     redlock_node_outcome outcome = live_outcome(b, 1);
@@ -114,8 +113,7 @@ static void one_holds_with_a_guard(void **state) {
 }
 
 /* B asks at once: with RESP3 a node says that it was flushed before it answers what comes later. */
-static void one_holds_when_a_node_is_flushed(void **state) {
-    struct live *live = *state;
+static void one_holds_when_a_node_is_flushed(struct live *live) {
     redlock_lock *a, *b;
     int status = ask_the_amnesiac(live, false, &a, &b);
     if (RL_HAS_RESP3) {
@@ -144,19 +142,18 @@ static void distrusts_after(struct live *live, bool swaps, int reason) {
     live_end(live);
 }
 
-static void distrusts_another_replication_id(void **state) {
-    distrusts_after(*state, false, REDLOCK_ERR_NODE_REPLICATION_CHANGED);
+static void distrusts_another_replication_id(struct live *live) {
+    distrusts_after(live, false, REDLOCK_ERR_NODE_REPLICATION_CHANGED);
 }
 
 /* Servers push nothing of this, but they count it. */
-static void distrusts_another_database(void **state) {
-    distrusts_after(*state, true, REDLOCK_ERR_NODE_FLUSHED);
+static void distrusts_another_database(struct live *live) {
+    distrusts_after(live, true, REDLOCK_ERR_NODE_FLUSHED);
 }
 
 /* It became a replica while it was connected, and said so to a SET: when it is a primary again it
  * has another's data. */
-static void distrusts_who_was_a_replica_meanwhile(void **state) {
-    struct live *live = *state;
+static void distrusts_who_was_a_replica_meanwhile(struct live *live) {
     redlock_acquire_options once = live_once(TTL_MS);
     live->guard = REDLOCK_GUARD_OBSERVED;
     start(live, 3, TTL_MS, NULL);
@@ -190,8 +187,7 @@ static void check_sentence(const char *message, const char *before, const char *
     assert_true(ago_s + in_s < QUARANTINE_MS / 1e3 + 0.15);
 }
 
-static void says_who_restarted(void **state) {
-    struct live *live = *state;
+static void says_who_restarted(struct live *live) {
     redlock_acquire_options once = live_once(TTL_MS);
     live->guard = REDLOCK_GUARD_OBSERVED;
     start(live, 3, TTL_MS, NULL);
@@ -207,8 +203,7 @@ static void says_who_restarted(void **state) {
 }
 
 /* A sentence about an attempt may be read later. */
-static void says_who_was_in_quarantine(void **state) {
-    struct live *live = *state;
+static void says_who_was_in_quarantine(struct live *live) {
     redlock_acquire_options once = live_once(SHORT_MS);
     int status = 0;
     live->guard = REDLOCK_GUARD_OBSERVED;

@@ -38,8 +38,7 @@ static void check_detail(struct live *live, size_t i, const char *wanted) {
     assert_non_null(strstr(message, wanted));
 }
 
-static void a_replica_is_not_used(void **state) {
-    struct live *live = *state;
+static void a_replica_is_not_used(struct live *live) {
     start(live, REDLOCK_GUARD_OBSERVED);
     live_tell(live, 0, "REPLICAOF 127.0.0.1 %d", live_port(live, 1));
     cut_and_await(live, 0, REDLOCK_ERR_NODE_READONLY);
@@ -49,8 +48,7 @@ static void a_replica_is_not_used(void **state) {
     live_end(live);
 }
 
-static void a_node_that_evicts_is_not_used(void **state) {
-    struct live *live = *state;
+static void a_node_that_evicts_is_not_used(struct live *live) {
     start(live, REDLOCK_GUARD_OBSERVED);
     live_tell(live, 0, "CONFIG SET maxmemory 1gb maxmemory-policy volatile-ttl");
     cut_and_await(live, 0, REDLOCK_ERR_NODE_EVICTS);
@@ -61,8 +59,7 @@ static void a_node_that_evicts_is_not_used(void **state) {
 }
 
 /* A policy without a limit evicts nothing; a limit with noeviction neither. */
-static void a_limit_or_a_policy_alone_is_fine(void **state) {
-    struct live *live = *state;
+static void a_limit_or_a_policy_alone_is_fine(struct live *live) {
     start(live, REDLOCK_GUARD_OBSERVED);
     live_tell(live, 0, "CONFIG SET maxmemory 1gb");
     live_tell(live, 1, "CONFIG SET maxmemory-policy allkeys-lru");
@@ -76,8 +73,7 @@ static void a_limit_or_a_policy_alone_is_fine(void **state) {
 }
 
 /* It is asked again at the pace of any node that fails, and comes back by itself. */
-static void a_node_must_allow_info(void **state) {
-    struct live *live = *state;
+static void a_node_must_allow_info(struct live *live) {
     start(live, REDLOCK_GUARD_OBSERVED);
     live_tell(live, 0, "ACL SETUSER default -info");
     cut_and_await(live, 0, REDLOCK_ERR_NODE_PERMISSION);
@@ -90,8 +86,7 @@ static void a_node_must_allow_info(void **state) {
     live_end(live);
 }
 
-static void without_a_guard_nobody_asks(void **state) {
-    struct live *live = *state;
+static void without_a_guard_nobody_asks(struct live *live) {
     live->guard = REDLOCK_GUARD_OFF;
     live_start(live, 3, NULL);
     live_tell(live, 0, "ACL SETUSER default -info");
@@ -103,8 +98,7 @@ static void without_a_guard_nobody_asks(void **state) {
 
 /* -- One server under two names -- */
 
-static void one_server_has_one_vote(void **state) {
-    struct live *live = *state;
+static void one_server_has_one_vote(struct live *live) {
     char second[64], wanted[256];
     live->guard = REDLOCK_GUARD_OBSERVED;
     live_start(live, 2, NULL);
@@ -135,8 +129,7 @@ static void one_server_has_one_vote(void **state) {
 }
 
 /* ... and is no majority by itself, though each of its databases grants. */
-static void one_server_is_no_quorum(void **state) {
-    struct live *live = *state;
+static void one_server_is_no_quorum(struct live *live) {
     char second[64];
     live->guard = REDLOCK_GUARD_OBSERVED;
     live_start(live, 1, NULL);
@@ -157,8 +150,7 @@ static void one_server_is_no_quorum(void **state) {
 
 /* -- Nodes that are new -- */
 
-static void strict_waits_for_new_nodes(void **state) {
-    struct live *live = *state;
+static void strict_waits_for_new_nodes(struct live *live) {
     redlock_client_options options = live_options(live);
     live->guard = REDLOCK_GUARD_STRICT;
     live_start(live, 3, NULL);
@@ -183,8 +175,7 @@ static void strict_waits_for_new_nodes(void **state) {
 }
 
 /* With a short max_ttl they are old soon, and an acquire that waits gets its lock. */
-static void strict_does_not_wait_for_ever(void **state) {
-    struct live *live = *state;
+static void strict_does_not_wait_for_ever(struct live *live) {
     live->guard = REDLOCK_GUARD_STRICT;
     live_start(live, 3, NULL);
     redlock_client_options options = live_options(live);

@@ -9,8 +9,7 @@
 /* -- What may be -- */
 
 /* As many and as long as may be, with scripts that the nodes have forgotten at every step. */
-static void as_large_as_may_be(void **state) {
-    struct live *live = *state;
+static void as_large_as_may_be(struct live *live) {
     static char names[REDLOCK_RESOURCES_MAX][REDLOCK_RESOURCE_MAX];
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
     redlock_bytes bytes[REDLOCK_RESOURCES_MAX];
@@ -69,8 +68,7 @@ static void check_resource(struct live *live, const void *resource, size_t lengt
 }
 
 /* The resource is the key, byte by byte. */
-static void any_bytes(void **state) {
-    struct live *live = *state;
+static void any_bytes(struct live *live) {
     char longest[REDLOCK_RESOURCE_MAX];
     for (size_t i = 0; i < sizeof(longest); i++) {
         longest[i] = (char)i;
@@ -109,8 +107,7 @@ static void count_callback(redlock_lock *lock, int status, void *data) {
 }
 
 /* Many locks, one callback: each finds its object in the program by its pointer. */
-static void data_of_a_lock(void **state) {
-    struct live *live = *state;
+static void data_of_a_lock(struct live *live) {
     struct counter of_hook = {NULL, 0, 0}, counters[3] = {{NULL, 0, 0}};
     live_start(live, 3, NULL);
     redlock_client_options options = live_options(live);
@@ -149,8 +146,7 @@ static void refuses(redlock_client *client, const redlock_lock_options *options,
     assert_non_null(strstr(error, part));
 }
 
-static void bad_options(void **state) {
-    struct live *live = *state;
+static void bad_options(struct live *live) {
     static char long_name[REDLOCK_RESOURCE_MAX + 1];
     static const char *const holders[] = {"", "two words", "tab\t", "\x7f", "caf\xc3\xa9", NULL};
     char long_holder[REDLOCK_HOLDER_MAX + 2];
@@ -197,8 +193,7 @@ static void bad_options(void **state) {
 }
 
 /* Options that conflict with a watchdog are refused, and named. */
-static void bad_watchdogs(void **state) {
-    struct live *live = *state;
+static void bad_watchdogs(struct live *live) {
     static const struct {
         int64_t ttl_ms, renew_ms, max_hold_ms;
         int auto_extend;

@@ -57,8 +57,7 @@ static void served(redlock_lock *lock, int status, void *data) {
 }
 
 /* First come, first served, and a node sees one SET and one release for each of them. */
-static void serves_in_order_at_the_cost_of_one(void **state) {
-    struct live *live = *state;
+static void serves_in_order_at_the_cost_of_one(struct live *live) {
     static struct crowd c;
     redlock_acquire_options options = live_patient(TTL_MS);
     make_crowd(&c, live, CROWD, "key");
@@ -82,8 +81,7 @@ static void serves_in_order_at_the_cost_of_one(void **state) {
 }
 
 /* Its turn has come, but before it can ask it leaves, and comes back behind the next one. */
-static void has_its_turn_no_more(void **state) {
-    struct live *live = *state;
+static void has_its_turn_no_more(struct live *live) {
     MARK_FROM(TURN_TAKEN_BACK);
     static struct crowd c;
     struct live_done done = {0};
@@ -110,8 +108,7 @@ static void has_its_turn_no_more(void **state) {
 
 /* An owner's second object joins, and the hold is lost before its callback could run: it never
  * held, so there is nothing to lose. */
-static void is_lost_before_it_was_told(void **state) {
-    struct live *live = *state;
+static void is_lost_before_it_was_told(struct live *live) {
     MARK_FROM(LOST_BEFORE_TOLD);
     struct live_done done = {0}, lost[2] = {{0}};
     redlock_lock *first = live_lock(live->client, "key"), *second = live_lock(live->client, "key");

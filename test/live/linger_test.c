@@ -61,8 +61,7 @@ static size_t home_of(const struct live *live, const redlock_lock *lock) {
 
 /* -- Again and again -- */
 
-static void asks_no_node_again(void **state) {
-    struct live *live = *state;
+static void asks_no_node_again(struct live *live) {
     redlock_acquire_options options = options_of(LINGER_MS);
     redlock_lock *lock = begin(live, LINGER_MS);
     char token[REDLOCK_TOKEN_LENGTH + 1];
@@ -101,8 +100,7 @@ static void asks_no_node_again(void **state) {
 
 /* However often it is acquired, the nodes are asked after linger_ms; and it goes when nobody
  * acquires it. */
-static void is_over_in_time(void **state) {
-    struct live *live = *state;
+static void is_over_in_time(struct live *live) {
     const redlock_acquire_options options = options_of(50);
     redlock_lock *lock = live_lock(live->client, KEY);
     linger(live, lock, &options);
@@ -120,8 +118,7 @@ static void is_over_in_time(void **state) {
 }
 
 /* ... and goes on when it is acquired again. */
-static void has_no_watchdog(void **state) {
-    struct live *live = *state;
+static void has_no_watchdog(struct live *live) {
     redlock_acquire_options options = options_of(LINGER_MS);
     redlock_lock *lock = live_lock(live->client, KEY);
     options.auto_extend = 1;
@@ -138,8 +135,7 @@ static void has_no_watchdog(void **state) {
 
 /* The process is stopped for longer than the keys live: nothing is held, nothing was lost. If it is
  * stopped between the acquire and its callback, the acquire fails. */
-static void expires(void **state) {
-    struct live *live = *state;
+static void expires(struct live *live) {
     struct live_done done = {0}, lost = {0};
     redlock_acquire_options options = options_of(2000);
     redlock_lock *lock = live_lock(live->client, KEY);
@@ -168,8 +164,7 @@ static void expires(void **state) {
 
 /* It is passed on: the client that waits sends what it sends for any lock that is held, and this
  * one a release to each node. */
-static void goes_to_who_waits(void **state) {
-    struct live *live = *state;
+static void goes_to_who_waits(struct live *live) {
     redlock_acquire_options options = options_of(LINGER_MS), once = live_once(TTL_MS);
     redlock_client *other = live_another(live);
     redlock_lock *lock = begin(live, LINGER_MS), *next = live_lock(other, KEY);
@@ -205,8 +200,7 @@ static void goes_to(struct live *live, redlock_client *other, const struct live_
 }
 
 /* It came while the lock was in use: it does not linger. */
-static void does_not_linger_if_another_waits(void **state) {
-    struct live *live = *state;
+static void does_not_linger_if_another_waits(struct live *live) {
     struct live_done done = {0};
     const redlock_acquire_options options = options_of(LINGER_MS), patient = live_patient(TTL_MS);
     redlock_client *other = live_another(live);
@@ -219,8 +213,7 @@ static void does_not_linger_if_another_waits(void **state) {
 }
 
 /* ... or while its holder read: home tells no reader who waits. */
-static void does_not_linger_after_reading(void **state) {
-    struct live *live = *state;
+static void does_not_linger_after_reading(struct live *live) {
     struct live_done done = {0}, mode = {0};
     const redlock_acquire_options options = options_of(LINGER_MS), patient = live_patient(TTL_MS);
     redlock_client *other = live_another(live);
@@ -238,8 +231,7 @@ static void does_not_linger_after_reading(void **state) {
 }
 
 /* Another client's message may have come before this client listened. */
-static void does_not_linger_unheard(void **state) {
-    struct live *live = *state;
+static void does_not_linger_unheard(struct live *live) {
     const redlock_acquire_options options = options_of(LINGER_MS);
     redlock_lock *lock = live_lock(live->client, KEY);
     live_hold(live, lock, &options);
@@ -251,8 +243,7 @@ static void does_not_linger_unheard(void **state) {
 }
 
 /* Home, which has another client's key, would not know whom to tell. */
-static void does_not_linger_without_home(void **state) {
-    struct live *live = *state;
+static void does_not_linger_without_home(struct live *live) {
     const redlock_acquire_options options = options_of(LINGER_MS), plain = options_of(0);
     redlock_lock *lock = begin(live, LINGER_MS);
     const size_t home = home_of(live, lock);
@@ -281,8 +272,7 @@ static redlock_lock *reader_of(redlock_client *client) {
     return reader;
 }
 
-static void goes_to_a_reader(void **state) {
-    struct live *live = *state;
+static void goes_to_a_reader(struct live *live) {
     redlock_client *other = live_another(live);
     const redlock_acquire_options patient = live_patient(TTL_MS);
     begin(live, LINGER_MS);
@@ -293,8 +283,7 @@ static void goes_to_a_reader(void **state) {
 }
 
 /* A single try is enough. */
-static void goes_to_another_object(void **state) {
-    struct live *live = *state;
+static void goes_to_another_object(struct live *live) {
     const redlock_acquire_options options = options_of(LINGER_MS), once = live_once(TTL_MS);
     redlock_lock *lock = begin(live, LINGER_MS), *next = live_lock(live->client, KEY);
     LIVE_STATUS(live_acquire(live, next, &once), 0);
@@ -311,8 +300,7 @@ static void goes_to_another_object(void **state) {
 
 /* -- In other ways -- */
 
-static void leaves_no_key(void **state) {
-    struct live *live = *state;
+static void leaves_no_key(struct live *live) {
     redlock_lock_free(begin(live, LINGER_MS));
     LIVE_POLL(live, live_no_keys(live));
     redlock_client *other = live_another(live);
@@ -324,8 +312,7 @@ static void leaves_no_key(void **state) {
 }
 
 /* Home's message would not arrive any more. */
-static void goes_when_it_cannot_be_recalled(void **state) {
-    struct live *live = *state;
+static void goes_when_it_cannot_be_recalled(struct live *live) {
     const redlock_acquire_options options = options_of(LINGER_MS);
     redlock_lock *lock = begin(live, LINGER_MS);
     const size_t home = home_of(live, lock);

@@ -18,8 +18,14 @@ int live_setup(void **state) {
     uv_timer_init(&live->loop, &live->watchdog);
     uv_unref((uv_handle_t *)&live->watchdog);
     running = &live->loop;
+    live->run = *state != NULL ? ((const struct live_case *)*state)->run : NULL;
     *state = live;
     return 0;
+}
+
+void live_run(void **state) {
+    struct live *live = *state;
+    live->run(live);
 }
 
 int live_setup_five(void **state) {

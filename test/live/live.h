@@ -1,6 +1,6 @@
 /* What the live tests share: real redis-servers, one loop, one client, and a look into the nodes.
  *
- * A test is a function of struct live *, run by LIVE_TEST() or LIVE_TEST_FIVE() in its list: the
+ * A test is a function of struct live *, named by LIVE_TEST() or LIVE_TEST_FIVE() in its list: the
  * setup makes the loop (and, for the latter, five nodes and a client to which all five are up), the
  * teardown stops the nodes, also after a failure. A test ends with live_end(), which closes what is
  * open and demands that libuv has no handle left; the teardown fails a test that forgot it.
@@ -30,7 +30,15 @@
 #define LIVE_TIMEOUT_MS 10000     /* node_timeout_ms and connect_timeout_ms of live_options() */
 #define LIVE_MS UINT64_C(1000000) /* in nanoseconds */
 
+struct live;
+typedef void live_test(struct live *live);
+
+struct live_case { /* the initial state of a test */
+    live_test *run;
+};
+
 struct live {
+    live_test *run; /* NULL: by the program itself */
     uv_loop_t loop;
     uv_timer_t watchdog;
     bool is_late; /* the watchdog has fired */
@@ -60,12 +68,14 @@ int live_setup(void **state);
 int live_setup_five(void **state);
 int live_setup_five_hasty(void **state);
 int live_teardown(void **state);
+void live_run(void **state);
 
-#define LIVE_TEST(function) cmocka_unit_test_setup_teardown(function, live_setup, live_teardown)
-#define LIVE_TEST_FIVE(function) \
-    cmocka_unit_test_setup_teardown(function, live_setup_five, live_teardown)
-#define LIVE_TEST_FIVE_HASTY(function) \
-    cmocka_unit_test_setup_teardown(function, live_setup_five_hasty, live_teardown)
+#define LIVE_CASE(function) (&(struct live_case){.run = (function)})
+#define LIVE_TEST_WITH(function, setup) \
+    { #function, live_run, setup, live_teardown, LIVE_CASE(function) }
+#define LIVE_TEST(function) LIVE_TEST_WITH(function, live_setup)
+#define LIVE_TEST_FIVE(function) LIVE_TEST_WITH(function, live_setup_five)
+#define LIVE_TEST_FIVE_HASTY(function) LIVE_TEST_WITH(function, live_setup_five_hasty)
 
 /* Closes live->client and demands that nothing is left on the loop. */
 void live_end(struct live *live);

@@ -80,8 +80,7 @@ static void cycle(struct live *live, redlock_lock *lock) {
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
 }
 
-static void one_at_a_time(void **state) {
-    struct live *live = *state;
+static void one_at_a_time(struct live *live) {
     struct counted counted;
     open_counted(live, &counted);
     redlock_lock *lock = live_lock(live->client, "key");
@@ -99,8 +98,7 @@ static void one_at_a_time(void **state) {
 }
 
 /* Refused attempts, with their releases and pauses, cost nothing either. */
-static void in_vain(void **state) {
-    struct live *live = *state;
+static void in_vain(struct live *live) {
     struct counted counted;
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     open_counted(live, &counted);
@@ -141,8 +139,7 @@ static void run_many(struct live *live, redlock_lock **locks, int count, int cyc
     }
 }
 
-static void many_at_a_time(void **state) {
-    struct live *live = *state;
+static void many_at_a_time(struct live *live) {
     struct counted counted;
     redlock_lock *locks[2 * IN_FLIGHT];
     open_counted(live, &counted);
@@ -160,8 +157,7 @@ static void many_at_a_time(void **state) {
 
 /* -- Bytes -- */
 
-static void bytes(void **state) {
-    struct live *live = *state;
+static void bytes(struct live *live) {
     struct counted counted;
     struct live_done done = {0};
     static redlock_lock *locks[LOCKS];
@@ -200,8 +196,7 @@ static void bytes(void **state) {
 }
 
 /* Reconnecting twenty times does not make a client larger. */
-static void reconnecting(void **state) {
-    struct live *live = *state;
+static void reconnecting(struct live *live) {
     struct counted counted;
     open_counted(live, &counted);
     redlock_lock *lock = live_lock(live->client, "key");
@@ -220,8 +215,7 @@ static void reconnecting(void **state) {
 
 /* It breaks the connections, which is noticed when all else of the turn is done. An acquire that
  * fails then lets the next one in line go on. */
-static void none_to_write(void **state) {
-    struct live *live = *state;
+static void none_to_write(struct live *live) {
     struct counted counted;
     struct live_done done[3] = {{0}};
     redlock_acquire_options once = live_once(10000);

@@ -63,8 +63,7 @@ static redlock_client *open_with_metrics(struct live *live, redlock_metrics_labe
 
 /* -- Counters and gauges -- */
 
-static void counts(void **state) {
-    struct live *live = *state;
+static void counts(struct live *live) {
     redlock_client *other = open_with_metrics(live, NULL);
     redlock_lock *lock = live_lock(live->client, "counts"), *late = live_lock(other, "counts");
     redlock_acquire_options once = live_once(TTL_MS);
@@ -85,8 +84,7 @@ static void counts(void **state) {
     live_end(live);
 }
 
-static void nodes(void **state) {
-    struct live *live = *state;
+static void nodes(struct live *live) {
     char up[128], voting[128], commands[128];
     const char *name = strchr(live->urls[2], '/') + 2;
     snprintf(up, sizeof up, "redlock_node_up{client=\"redlock\",node=\"%s\"}", name);
@@ -107,8 +105,7 @@ static void nodes(void **state) {
 }
 
 /* Keys that are gone, max_hold_ms, and what is left of a validity when it is renewed. */
-static void losses(void **state) {
-    struct live *live = *state;
+static void losses(struct live *live) {
     redlock_acquire_options options = live_once(2000);
     redlock_lock *lock = live_lock(live->client, "gone");
     live_hold(live, lock, &options);
@@ -136,8 +133,7 @@ static void losses(void **state) {
 
 /* -- The text -- */
 
-static void contract(void **state) {
-    struct live *live = *state;
+static void contract(struct live *live) {
     redlock_client *client = open_with_metrics(live, NULL);
     const int length = redlock_metrics_format(client, REDLOCK_METRICS_OPENMETRICS, NULL, 0);
     assert_in_range(length, 1000, 32767);
@@ -203,8 +199,7 @@ static void check_text(char *text, bool is_open) {
     assert_true(n > 35);
 }
 
-static void text_is_in_order(void **state) {
-    struct live *live = *state;
+static void text_is_in_order(struct live *live) {
     redlock_client *client = open_with_metrics(live, NULL);
     check_text(format(client, REDLOCK_METRICS_PROMETHEUS), false);
     check_text(format(client, REDLOCK_METRICS_OPENMETRICS), true);
@@ -238,8 +233,7 @@ static long long check_histogram(const redlock_client *client, const char *name,
     return before;
 }
 
-static void histograms(void **state) {
-    struct live *live = *state;
+static void histograms(struct live *live) {
     redlock_client *client = open_with_metrics(live, NULL);
     redlock_lock *lock = live_lock(client, "histograms");
     redlock_acquire_options once = live_once(TTL_MS);
@@ -291,8 +285,7 @@ static void hold_once(struct live *live, redlock_client *client, const char *res
 
 #define WAITS(label) "redlock_wait_seconds_count{client=\"redlock\",label=\"" label "\"}"
 
-static void labels(void **state) {
-    struct live *live = *state;
+static void labels(struct live *live) {
     redlock_client *client = open_with_metrics(live, kind_of);
     hold_once(live, client, "invoice:1");
     hold_once(live, client, "invoice:2");
@@ -320,8 +313,7 @@ static void labels(void **state) {
 
 /* The program works between its call and the loop's turn: the nodes have nothing to do with that,
  * and the validity runs all the same. */
-static void latency_is_the_nodes_own(void **state) {
-    struct live *live = *state;
+static void latency_is_the_nodes_own(struct live *live) {
     redlock_lock *lock = live_lock(live->client, "latency");
     redlock_acquire_options once = live_once(TTL_MS);
     struct live_done done = {0};

@@ -61,8 +61,7 @@ static void assert_connected_once(const struct live *live) {
     }
 }
 
-static void used_where_it_is(void **state) {
-    struct live *live = *state;
+static void used_where_it_is(struct live *live) {
     redlock_lock *lock = open_five(live);
     const char *native = native_of(live);
     for (int i = 0; i < 4; i++) {
@@ -73,8 +72,7 @@ static void used_where_it_is(void **state) {
     live_end(live);
 }
 
-static void forbidden_while_it_is_used(void **state) {
-    struct live *live = *state;
+static void forbidden_while_it_is_used(struct live *live) {
     redlock_lock *lock = open_five(live);
     const char *native = native_of(live);
     cycle(live, lock);
@@ -94,8 +92,7 @@ static void forbidden_while_it_is_used(void **state) {
 
 /* The keys are gone, so there is nothing to be written: the script answers 0 on a replica, and so
  * the release has been answered there, and no connection is given up for it. */
-static void same_verdict_on_a_replica(void **state) {
-    struct live *live = *state;
+static void same_verdict_on_a_replica(struct live *live) {
     redlock_lock *lock = open_five(live);
     cycle(live, lock);
     cycle(live, lock);

@@ -38,20 +38,20 @@ static bool all_are_served_as_they_came(struct live *live) {
     return !missed;
 }
 
-static void served_as_they_came(void **state) {
+static void served_as_they_came(struct live *live) {
     bool are_served = false;
     for (int tries = 0; !are_served && tries < TRIES; tries++) {
-        are_served = all_are_served_as_they_came(*state);
+        are_served = all_are_served_as_they_came(live);
     }
     assert_true(are_served);
-    live_end(*state);
+    live_end(live);
 }
 
 /* Waiting costs almost nothing, however many clients wait. */
-static void waits_in_silence(void **state) {
+static void waits_in_silence(struct live *live) {
     struct waiters w;
     uint64_t before = 0, after = 0;
-    behind_a_holder(&w, *state, 6);
+    behind_a_holder(&w, live, 6);
     LIVE_UNTIL(w.live, live_is_quiet(w.w[6].client, 5));
     for (size_t i = 1; i <= 6; i++) {
         for (size_t n = 0; n < 5; n++) {
@@ -137,19 +137,18 @@ static void leaves(struct live *live, enum way way, enum when when) {
     }
 }
 
-static void leaves_in_every_way(void **state) {
+static void leaves_in_every_way(struct live *live) {
     for (int way = 0; way < WAYS; way++) {
         for (int when = 0; when < WHENS; when++) {
-            leaves(*state, (enum way)way, (enum when)when);
+            leaves(live, (enum way)way, (enum when)when);
         }
     }
-    live_end(*state);
+    live_end(live);
 }
 
 /* -- Nodes -- */
 
-static void home_dies(void **state) {
-    struct live *live = *state;
+static void home_dies(struct live *live) {
     struct waiters w;
     behind_a_holder(&w, live, 4);
     size_t home = waiters_home(live, "key");
@@ -171,8 +170,7 @@ static void home_dies(void **state) {
 }
 
 /* The message of the turn is lost: the lock is free, and no client is notified. */
-static void home_dies_with_the_turn(void **state) {
-    struct live *live = *state;
+static void home_dies_with_the_turn(struct live *live) {
     struct waiters w;
     behind_a_holder(&w, live, 4);
     size_t home = waiters_home(live, "key");
@@ -189,8 +187,7 @@ static void home_dies_with_the_turn(void **state) {
 /* -- Keys of others -- */
 
 /* A plain client of another library has it: its key ends, the line goes on. */
-static void a_stranger_holds(void **state) {
-    struct live *live = *state;
+static void a_stranger_holds(struct live *live) {
     struct waiters w;
     live_tell_all(live, "SET key stranger PX 700");
     waiters_open(&w, live, 3, "key");
@@ -220,20 +217,19 @@ static void forbidden(struct live *live, const char *rule) {
 }
 
 /* No channel: waiting clients poll, as if there were no line. */
-static void a_channel_is_forbidden(void **state) {
-    forbidden(*state, "ACL SETUSER default resetchannels");
+static void a_channel_is_forbidden(struct live *live) {
+    forbidden(live, "ACL SETUSER default resetchannels");
 }
 
-static void the_line_is_forbidden(void **state) {
-    forbidden(*state, "ACL SETUSER default resetkeys ~key ~libredlock:config");
+static void the_line_is_forbidden(struct live *live) {
+    forbidden(live, "ACL SETUSER default resetkeys ~key ~libredlock:config");
 }
 
 /* -- A lock made for each use -- */
 
 /* The client remembers that others wait after the lock is released: it joins behind them, without
  * asking for votes first. */
-static void a_lock_for_each_use(void **state) {
-    struct live *live = *state;
+static void a_lock_for_each_use(struct live *live) {
     struct waiters w;
     redlock_client *client = live_another(live);
     redlock_lock *lock = live_lock(client, "key");

@@ -74,8 +74,7 @@ static bool goes_by_chance(struct live *live, redlock_lock *lock, size_t home) {
 }
 
 /* Up, and silent: it is not waited for as long as its connection lasts. */
-static void home_is_silent(void **state) {
-    struct live *live = *state;
+static void home_is_silent(struct live *live) {
     const size_t home = permits_home(live);
     redlock_lock *lock = permits_lock(live->client, K, 2);
     size_t tries = 1;
@@ -109,8 +108,7 @@ static void waits_elsewhere(struct live *live, redlock_client *client, size_t ho
     LIVE_POLL(live, live_no_keys(live));
 }
 
-static void home_dies(void **state) {
-    struct live *live = *state;
+static void home_dies(struct live *live) {
     waits_elsewhere(live, live->client, permits_home(live), false);
     live_end(live);
 }
@@ -144,8 +142,7 @@ static void home_is_wrong(struct live *live, redlock_client *client, size_t home
 }
 
 /* Home has forgotten the holders, and they do, or do not, tell it again. No guard. */
-static void home_comes_back_empty(void **state) {
-    struct live *live = *state;
+static void home_comes_back_empty(struct live *live) {
     redlock_client *other = live_another(live);
     const size_t home = permits_home(live);
     waits_elsewhere(live, other, home, true);
@@ -156,8 +153,7 @@ static void home_comes_back_empty(void **state) {
 }
 
 /* The same, in quarantine: it is not home as long as that lasts, and gets no vote. */
-static void home_is_in_quarantine(void **state) {
-    struct live *live = *state;
+static void home_is_in_quarantine(struct live *live) {
     redlock_client *guarded;
     redlock_client_options options = live_options(live);
     options.guard = REDLOCK_GUARD_OBSERVED;
@@ -182,8 +178,7 @@ static void home_is_in_quarantine(void **state) {
 /* -- Connections -- */
 
 /* Home's, while it is asked: what it has reserved is nobody's, and the others grant. */
-static void the_question_is_lost(void **state) {
-    struct live *live = *state;
+static void the_question_is_lost(struct live *live) {
     const size_t home = permits_home(live);
     redlock_lock *lock = permits_lock(live->client, 1, 1);
     redlock_acquire_options once = live_once(TTL_MS);
@@ -206,8 +201,7 @@ static void the_question_is_lost(void **state) {
 
 /* A majority's, while it is asked for the slots: the next attempt is granted, and no other slot is
  * left behind. */
-static void the_votes_are_lost(void **state) {
-    struct live *live = *state;
+static void the_votes_are_lost(struct live *live) {
     const size_t home = permits_home(live);
     struct permits_asker a;
     permits_stop(live, home + 1, 3);
@@ -233,8 +227,7 @@ static void the_votes_are_lost(void **state) {
 /* -- Cancelled -- */
 
 /* While home is asked: the slot that it reserves is free again at once. */
-static void cancelled_while_it_asks_home(void **state) {
-    struct live *live = *state;
+static void cancelled_while_it_asks_home(struct live *live) {
     redlock_client *other = live_another(live);
     const size_t home = permits_home(live);
     redlock_acquire_options once = live_once(TTL_MS);
@@ -257,8 +250,7 @@ static void cancelled_while_it_asks_home(void **state) {
 }
 
 /* While all are asked. */
-static void cancelled_while_it_asks_all(void **state) {
-    struct live *live = *state;
+static void cancelled_while_it_asks_all(struct live *live) {
     redlock_client *other = live_another(live);
     const size_t home = permits_home(live);
     redlock_acquire_options once = live_once(TTL_MS);
@@ -281,8 +273,7 @@ static void cancelled_while_it_asks_all(void **state) {
 }
 
 /* In line, and when its turn is in the socket, unread: the slot is the next one's. */
-static void cancelled_when_its_turn_is_on_the_way(void **state) {
-    struct live *live = *state;
+static void cancelled_when_its_turn_is_on_the_way(struct live *live) {
     redlock_client *second = live_another(live), *third = live_another(live);
     redlock_client *fourth = live_another(live);
     redlock_lock *locks[K];
@@ -317,8 +308,7 @@ static void cancelled_when_its_turn_is_on_the_way(void **state) {
 /* -- Holders that go -- */
 
 /* A client is closed: waiting clients get its permits, even one that wants several. */
-static void a_client_goes_with_its_permits(void **state) {
-    struct live *live = *state;
+static void a_client_goes_with_its_permits(struct live *live) {
     redlock_client *other = live_another(live), *third = live_another(live);
     redlock_lock *locks[K], *free_one = permits_lock(live->client, K, 1);
     struct permits_asker all, one;
@@ -393,8 +383,7 @@ static bool was_extended(const struct live *live, int32_t slot) {
 }
 
 /* Its permit is extended as long as it lives, and another's when its ttl is over. */
-static void a_holder_is_killed(void **state) {
-    struct live *live = *state;
+static void a_holder_is_killed(struct live *live) {
     redlock_lock *locks[K - 1];
     struct permits_asker next;
     int fds[2], status;

@@ -8,13 +8,11 @@
 #define LISTED_MAX 8
 #define STRANGER "dddddddddddddddddddddddddddddddddddddddd"
 
-static struct live *five(void **state) {
-    struct live *live = *state;
+static void five(struct live *live) {
     live_start(live, 5, NULL);
     redlock_client_options options = live_options(live);
     options.node_timeout_ms = PATIENT_MS;
     live_open_all(live, &options);
-    return live;
 }
 
 static redlock_lock *new_lock(redlock_client *client, const char *holder, enum redlock_mode mode) {
@@ -116,8 +114,8 @@ static size_t find(const struct seen *seen, const char *holder) {
 }
 
 /* Two readers of two clients: each has its lease, and the key no holder of its own. */
-static void readers(void **state) {
-    struct live *live = five(state);
+static void readers(struct live *live) {
+    five(live);
     redlock_client *other = live_another(live);
     redlock_acquire_options once = live_once(TTL_MS);
     struct seen seen = who_reads(live, 4);
@@ -162,8 +160,8 @@ static void readers(void **state) {
 
 /* What a quorum has comes first; what fewer have is over for its holder. More than were asked for
  * are counted. */
-static void votes(void **state) {
-    struct live *live = five(state);
+static void votes(struct live *live) {
+    five(live);
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *lock = new_lock(live->client, "whole", REDLOCK_SHARED);
     live_hold(live, lock, &once);
@@ -203,8 +201,8 @@ static void votes(void **state) {
 }
 
 /* Both lines of a resource: the writers' in its order, then the readers'. */
-static void waiters(void **state) {
-    struct live *live = five(state);
+static void waiters(struct live *live) {
+    five(live);
     redlock_acquire_options once = live_once(TTL_MS), waits = REDLOCK_ACQUIRE_OPTIONS_INIT;
     redlock_lock *lock = new_lock(live->client, "holder", REDLOCK_EXCLUSIVE);
     redlock_client *clients[3];

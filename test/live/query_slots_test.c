@@ -70,8 +70,7 @@ static struct seen who_waits(struct live *live, size_t max) {
 }
 
 /* One holder of one, one of two with fences; each in the slots that it was granted. */
-static void holders(void **state) {
-    struct live *live = *state;
+static void holders(struct live *live) {
     redlock_client *other = live_another(live);
     redlock_lock *one = permits_lock(live->client, 5, 1), *two = permits_lock(other, 5, 2);
     redlock_acquire_options fenced = live_once(TTL_MS);
@@ -116,8 +115,7 @@ static void holders(void **state) {
 }
 
 /* What nodes have that no holder of a quorum has; numbers that differ; nodes that are down. */
-static void odd_ones(void **state) {
-    struct live *live = *state;
+static void odd_ones(struct live *live) {
     redlock_lock *lock = permits_lock(live->client, 3, 1);
     permits_hold(live, lock, TTL_MS);
     assert_int_equal(redlock_lock_slot(lock, 0), 0);
@@ -167,8 +165,7 @@ static void odd_ones(void **state) {
 }
 
 /* All slots of the largest semaphore. */
-static void as_many_as_there_can_be(void **state) {
-    struct live *live = *state;
+static void as_many_as_there_can_be(struct live *live) {
     for (size_t i = 0; i < 5; i++) {
         live_tell(live, i, "SET libredlock:permits:{key} %d", REDLOCK_PERMITS_MAX);
         for (int slot = 0; slot < REDLOCK_PERMITS_MAX; slot++) {
@@ -183,8 +180,7 @@ static void as_many_as_there_can_be(void **state) {
 }
 
 /* In their order, each with how many it wants; and not in the line of the lock. */
-static void waiters(void **state) {
-    struct live *live = *state;
+static void waiters(struct live *live) {
     redlock_lock *all = permits_lock(live->client, 3, 3);
     redlock_acquire_options patient = live_patient(TTL_MS);
     redlock_client *clients[2];

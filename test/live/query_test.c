@@ -20,13 +20,11 @@ struct seen {
 };
 
 /* node_timeout_ms is what a query waits for, and this machine may be busy. */
-static struct live *five(void **state, int64_t node_timeout_ms) {
-    struct live *live = *state;
+static void five(struct live *live, int64_t node_timeout_ms) {
     live_start(live, 5, NULL);
     redlock_client_options options = live_options(live);
     options.node_timeout_ms = node_timeout_ms;
     live_open_all(live, &options);
-    return live;
 }
 
 static void seen_cb(redlock_query *query, int status, void *data) {
@@ -73,8 +71,8 @@ static redlock_lock *named_lock(redlock_client *client, const char *name, const 
 }
 
 /* Another client looks, first at a free lock, then at a held one, then at a free one again. */
-static void held_and_free(void **state) {
-    struct live *live = five(state, PATIENT_MS);
+static void held_and_free(struct live *live) {
+    five(live, PATIENT_MS);
     struct seen seen;
     redlock_client *other = NULL;
     redlock_client_options client_options = live_options(live);
@@ -114,8 +112,8 @@ static void held_and_free(void **state) {
 }
 
 /* What was never ours, and how it reads. */
-static void foreign(void **state) {
-    struct live *live = five(state, PATIENT_MS);
+static void foreign(struct live *live) {
+    five(live, PATIENT_MS);
     struct seen seen;
     live_tell(live, 0, "SET key stranger PX 60000");
     live_tell(live, 1, "RPUSH key a b");
@@ -156,8 +154,8 @@ static void foreign(void **state) {
 }
 
 /* A holder's key that was made persistent. */
-static void without_ttl(void **state) {
-    struct live *live = five(state, PATIENT_MS);
+static void without_ttl(struct live *live) {
+    five(live, PATIENT_MS);
     struct seen seen;
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *lock = named_lock(live->client, "key", "me");
@@ -175,8 +173,8 @@ static void without_ttl(void **state) {
 }
 
 /* Names of any bytes and length; the room for a longer one is made when it is asked for. */
-static void any_name(void **state) {
-    struct live *live = five(state, PATIENT_MS);
+static void any_name(struct live *live) {
+    five(live, PATIENT_MS);
     struct seen seen;
     char name[REDLOCK_RESOURCE_MAX];
     memset(name, '\n', sizeof(name));
@@ -195,8 +193,8 @@ static void any_name(void **state) {
 }
 
 /* It changes nothing on a node: neither keys nor their ttls; and it works on a replica. */
-static void changes_nothing(void **state) {
-    struct live *live = five(state, PATIENT_MS);
+static void changes_nothing(struct live *live) {
+    five(live, PATIENT_MS);
     struct seen seen;
     LIVE_STATUS(look(live, &seen), 0);
     for (size_t i = 0; i < 5; i++) {

@@ -28,8 +28,7 @@ static void open_with(struct live *live, size_t n, int64_t node_timeout_ms, int6
 }
 
 /* The same port, another process, no scripts. */
-static void restarted(void **state) {
-    struct live *live = *state;
+static void restarted(struct live *live) {
     open_with(live, 1, 250, 5, 20);
     for (uint64_t i = 1; i <= 5; i++) {
         cycle(live, live->client, 1);
@@ -46,8 +45,7 @@ static void restarted(void **state) {
 }
 
 /* Killed while its answer is outstanding: writes wait on the node until it is told to go on. */
-static void killed_with_requests_out(void **state) {
-    struct live *live = *state;
+static void killed_with_requests_out(struct live *live) {
     struct live_done done = {0};
     open_with(live, 1, 5000, 5, 20);
     redlock_lock *lock = live_lock(live->client, "key");
@@ -70,8 +68,7 @@ static void killed_with_requests_out(void **state) {
 }
 
 /* All five connections at once. Losing them is not losing the lock. */
-static void held_across(void **state) {
-    struct live *live = *state;
+static void held_across(struct live *live) {
     struct live_done lost = {0};
     redlock_acquire_options options = live_once(TTL_MS);
     redlock_lock *lock = live_lock(live->client, "key");
@@ -97,8 +94,7 @@ static void held_across(void **state) {
 }
 
 /* Silent idle connections are not dropped: there is no request to answer. */
-static void idle_is_no_stall(void **state) {
-    struct live *live = *state;
+static void idle_is_no_stall(struct live *live) {
     open_with(live, 1, 60, 5, 20);
     cycle(live, live->client, 1);
     live_run_for(live, 600);
@@ -120,8 +116,7 @@ static uint64_t attempts_in_a_second(struct live *live, int64_t pause_min_ms,
 }
 
 /* Pauses of 40 ms with a jitter of half of it: 20 to 40. */
-static void backoff_is_bounded(void **state) {
-    struct live *live = *state;
+static void backoff_is_bounded(struct live *live) {
     uint64_t attempts = attempts_in_a_second(live, 40, 40);
     print_message("# %llu attempts at a dead node in a second, with pauses of 20 to 40 ms\n",
                   (unsigned long long)attempts);
@@ -130,8 +125,7 @@ static void backoff_is_bounded(void **state) {
 }
 
 /* 10, 20, 40, 80, 160, 320, 500: no more than 9, were each of them cut in half. */
-static void backoff_doubles(void **state) {
-    struct live *live = *state;
+static void backoff_doubles(struct live *live) {
     uint64_t attempts = attempts_in_a_second(live, 10, 500);
     assert_in_range(attempts, 4, 10);
     live_restart(live, 0);
@@ -141,8 +135,7 @@ static void backoff_doubles(void **state) {
 }
 
 /* Nodes come and go under a lock that is taken and released all the time. */
-static void restless(void **state) {
-    struct live *live = *state;
+static void restless(struct live *live) {
     open_with(live, 5, 100, 5, 20);
     redlock_lock *lock = live_lock(live->client, "key");
     for (size_t i = 0; i < 10; i++) {
@@ -163,8 +156,7 @@ static void restless(void **state) {
 
 /* The node comes back with our key, which has no holder any more, and whose lock object is gone:
  * the pending release deletes it. */
-static void dead_at_the_release(void **state) {
-    struct live *live = *state;
+static void dead_at_the_release(struct live *live) {
     redlock_acquire_options once = live_once(TTL_MS);
     char token[REDLOCK_TOKEN_LENGTH + 1];
     live_start(live, 1,
@@ -189,8 +181,7 @@ static void dead_at_the_release(void **state) {
 
 /* All these tests rely on this: no other process gets the port of a node that is down; it refuses
  * connections. */
-static void keeps_its_port(void **state) {
-    struct live *live = *state;
+static void keeps_its_port(struct live *live) {
     live_start(live, 1, NULL);
     live_kill(live, 0);
     struct sockaddr_in address = {.sin_family = AF_INET,

@@ -295,7 +295,7 @@ static void finish(struct live *live) {
 /* -- The tests -- */
 
 /* What each call returns, made alone. */
-static void each_call_alone(void **state) {
+static void each_call_alone(struct live *live) {
     enum { OK = 0, HELD_ALREADY = REDLOCK_ERR_ALREADY_HELD, NOT = REDLOCK_ERR_NOT_HELD };
     enum { IDLE = REDLOCK_ERR_IDLE, GONE = REDLOCK_ERR_CLOSED };
     static const int wanted[WHENS][LETTERS] = {
@@ -310,11 +310,11 @@ static void each_call_alone(void **state) {
         [CLOSED] = {GONE, GONE, GONE, GONE, GONE, OK, GONE, GONE},
     };
     struct story s;
-    start(*state);
+    start(live);
     for (int when = 0; when < WHENS; when++) {
         for (size_t i = 0; i < LETTERS; i++) {
             char script[2] = {calls[i].letter, '\0'};
-            run(*state, (enum when)when, script, &s);
+            run(live, (enum when)when, script, &s);
             if (s.statuses[0] != wanted[when][i]) {
                 print_error("in '%s': %c\n", when_names[when], calls[i].letter);
             }
@@ -322,7 +322,7 @@ static void each_call_alone(void **state) {
             assert_int_equal(s.n_statuses, 1);
         }
     }
-    finish(*state);
+    finish(live);
 }
 
 /* Runs all scripts of a length, of the first so many letters, in one callback. Returns how many. */
@@ -343,24 +343,24 @@ static unsigned run_all(struct live *live, enum when when, unsigned length, unsi
     return count;
 }
 
-static void two_calls(void **state) {
+static void two_calls(struct live *live) {
     unsigned count = 0;
-    start(*state);
+    start(live);
     for (int when = 0; when < WHENS; when++) {
-        count += run_all(*state, (enum when)when, 2, LETTERS);
+        count += run_all(live, (enum when)when, 2, LETTERS);
     }
     print_message("# %u scripts of two calls\n", count);
-    finish(*state);
+    finish(live);
 }
 
-static void three_calls(void **state) {
+static void three_calls(struct live *live) {
     unsigned count = 0;
-    start(*state);
-    count += run_all(*state, ACQUIRED, 3, LETTERS - 1);
-    count += run_all(*state, EXTENDED, 3, LETTERS - 1);
-    count += run_all(*state, RELEASED, 3, LETTERS - 1);
+    start(live);
+    count += run_all(live, ACQUIRED, 3, LETTERS - 1);
+    count += run_all(live, EXTENDED, 3, LETTERS - 1);
+    count += run_all(live, RELEASED, 3, LETTERS - 1);
     print_message("# %u scripts of three calls\n", count);
-    finish(*state);
+    finish(live);
 }
 
 int main(void) {

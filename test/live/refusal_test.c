@@ -55,8 +55,7 @@ static void make_replica(struct live *live, size_t i) {
     LIVE_POLL(live, info_has(live, i, "master_link_status:up"));
 }
 
-static void replicas(void **state) {
-    struct live *live = *state;
+static void replicas(struct live *live) {
     refuse_with(live, make_replica, REDLOCK_ERR_NODE_READONLY);
     for (size_t i = 0; i < 3; i++) {
         live_tell(live, i, "REPLICAOF NO ONE");
@@ -65,8 +64,7 @@ static void replicas(void **state) {
 }
 
 /* Demoted while we hold: it may not renew, the others do. */
-static void demoted_while_held(void **state) {
-    struct live *live = *state;
+static void demoted_while_held(struct live *live) {
     redlock_lock *lock = live_lock(live->client, "key");
     LIVE_STATUS(live_acquire(live, lock, NULL), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
@@ -110,8 +108,7 @@ static void check_longer_life(struct live *live, const char *second, int fencing
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
 }
 
-static void demoted_with_a_longer_life(void **state) {
-    struct live *live = *state;
+static void demoted_with_a_longer_life(struct live *live) {
     check_longer_life(live, NULL, 0);
     check_longer_life(live, "other", 0);
     check_longer_life(live, "other", 1);
@@ -124,16 +121,14 @@ static void fill_memory(struct live *live, size_t i) {
     live_tell(live, i, "CONFIG SET maxmemory 1");
 }
 
-static void full_memory(void **state) {
-    struct live *live = *state;
+static void full_memory(struct live *live) {
     refuse_with(live, fill_memory, REDLOCK_ERR_NODE_OOM);
     live_tell_all(live, "CONFIG SET maxmemory 0");
     good_again(live);
 }
 
 /* A held lock can be extended and released: neither needs memory. */
-static void full_memory_while_held(void **state) {
-    struct live *live = *state;
+static void full_memory_while_held(struct live *live) {
     redlock_lock *lock = live_lock(live->client, "key");
     LIVE_STATUS(live_acquire(live, lock, NULL), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
@@ -153,8 +148,7 @@ static void want_replicas(struct live *live, size_t i) {
     live_tell(live, i, "CONFIG SET min-replicas-to-write 1");
 }
 
-static void too_few_replicas(void **state) {
-    struct live *live = *state;
+static void too_few_replicas(struct live *live) {
     refuse_with(live, want_replicas, REDLOCK_ERR_NODE_MISCONF);
     live_tell_all(live, "CONFIG SET min-replicas-to-write 0");
     LIVE_UNTIL(live, live_is_quiet(live->client, 5)); /* releases it did not allow are repeated */
@@ -169,9 +163,8 @@ static void fail_to_save(struct live *live, size_t i) {
     LIVE_POLL(live, info_has(live, i, "rdb_last_bgsave_status:err"));
 }
 
-static void failed_snapshot(void **state) {
+static void failed_snapshot(struct live *live) {
     static const char *const args[] = {"--enable-protected-configs", "yes", NULL};
-    struct live *live = *state;
     live_start(live, 5, args);
     live_open_all(live, NULL);
     refuse_with(live, fail_to_save, REDLOCK_ERR_NODE_MISCONF);
@@ -182,8 +175,7 @@ static void failed_snapshot(void **state) {
 
 /* -- Clients -- */
 
-static void too_many_clients(void **state) {
-    struct live *live = *state;
+static void too_many_clients(struct live *live) {
     live_start(live, 1, NULL);
     redisContext *other = redisConnect("127.0.0.1", live_port(live, 0));
     assert_non_null(other);
@@ -221,8 +213,7 @@ static void pause_first(const struct live *live, size_t count, int ms) {
 
 /* Longer than the ttl. No acquire waits longer than a grant could be valid, and the commands that
  * the nodes run when they continue leave nothing behind. */
-static void paused_beyond_the_ttl(void **state) {
-    struct live *live = *state;
+static void paused_beyond_the_ttl(struct live *live) {
     open_patient(live);
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_acquire_options once = live_once(200);
@@ -246,8 +237,7 @@ static void check_validity(const redlock_lock *lock, uint64_t before_ns) {
 }
 
 /* Shorter than the ttl: granted, but validity counts from the moment of sending. */
-static void validity_from_sending(void **state) {
-    struct live *live = *state;
+static void validity_from_sending(struct live *live) {
     open_patient(live);
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_acquire_options once = live_once(TTL_MS);

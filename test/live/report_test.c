@@ -81,8 +81,7 @@ static void open_traced(struct live *live, size_t n, struct trace *trace) {
 }
 
 /* One node, so that there is one order. */
-static void story_of_a_lock(void **state) {
-    struct live *live = *state;
+static void story_of_a_lock(struct live *live) {
     struct trace trace;
     char text[STORY_MAX];
     open_traced(live, 1, &trace);
@@ -122,8 +121,7 @@ static int waiting_for(struct live *live, const char *name) {
 }
 
 /* Another client has it, is waited for in line, and hands it over. */
-static void story_of_a_turn(void **state) {
-    struct live *live = *state;
+static void story_of_a_turn(struct live *live) {
     struct trace trace;
     struct live_done done = {0};
     char text[STORY_MAX];
@@ -174,8 +172,7 @@ static void check_message(redlock_lock *lock, const char *beginning) {
 }
 
 /* A message with more to say than it may ends in "...". */
-static void long_sentences(void **state) {
-    struct live *live = *state;
+static void long_sentences(struct live *live) {
     char names[31][64];
     const char *urls[31];
     for (int i = 0; i < 31; i++) {

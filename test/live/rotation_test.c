@@ -205,9 +205,9 @@ static void reconnect_all(struct rotation *r, const char *user) {
 /* -- Nodes first -- */
 
 /* The usual way: both are good for a while. */
-static void both_are_good_for_a_while(void **state) {
+static void both_are_good_for_a_while(struct live *live) {
     struct rotation r;
-    start(&r, *state);
+    start(&r, live);
     tell_all(&r, "ACL SETUSER app >new");
     check_goes_on(&r);
     set(&r, REDLOCK_ALL_NODES, "app", "new");
@@ -225,9 +225,9 @@ static void both_are_good_for_a_while(void **state) {
 
 /* The old password is invalid at once. Existing connections go on, broken ones come back as soon as
  * the client gets the new password. */
-static void the_old_one_is_gone_at_once(void **state) {
+static void the_old_one_is_gone_at_once(struct live *live) {
     struct rotation r;
-    start(&r, *state);
+    start(&r, live);
     tell_all(&r, "ACL SETUSER app resetpass >new");
     check_goes_on(&r);
     live_tell(r.live, 4, "CLIENT KILL USER app");
@@ -240,9 +240,8 @@ static void the_old_one_is_gone_at_once(void **state) {
 }
 
 /* The default user's password, as CONFIG SET requirepass has it. */
-static void requirepass(void **state) {
+static void requirepass(struct live *live) {
     static const char *const args[] = {"--requirepass", "old", NULL};
-    struct live *live = *state;
     redlock_client *client;
     char url[64];
     const char *urls[] = {url};
@@ -269,9 +268,9 @@ static void requirepass(void **state) {
 
 /* -- The client first -- */
 
-static void the_client_is_told_first(void **state) {
+static void the_client_is_told_first(struct live *live) {
     struct rotation r;
-    start(&r, *state);
+    start(&r, live);
     set(&r, REDLOCK_ALL_NODES, "app", "new-one");
     LIVE_UNTIL(r.live, all_refuse(&r, 1));
     assert_int_equal(pending(&r), N);
@@ -297,9 +296,9 @@ static void the_client_is_told_first(void **state) {
     end(&r);
 }
 
-static void a_wrong_one(void **state) {
+static void a_wrong_one(struct live *live) {
     struct rotation r;
-    start(&r, *state);
+    start(&r, live);
     set(&r, REDLOCK_ALL_NODES, "app", "wrong");
     LIVE_UNTIL(r.live, all_refuse(&r, 1));
     check_goes_on(&r);
@@ -316,9 +315,9 @@ static void a_wrong_one(void **state) {
 
 /* -- Node by node -- */
 
-static void node_by_node(void **state) {
+static void node_by_node(struct live *live) {
     struct rotation r;
-    start(&r, *state);
+    start(&r, live);
     for (size_t i = 0; i < N; i++) {
         if (i % 2 == 0) { /* whoever is first */
             set(&r, i, "app", "new");
@@ -339,10 +338,10 @@ static void node_by_node(void **state) {
 
 /* A waiter's connections, including the subscribed one, end with the old user. It is still
  * served. */
-static void a_new_user(void **state) {
+static void a_new_user(struct live *live) {
     struct rotation r;
     struct live_done served = {0};
-    start(&r, *state);
+    start(&r, live);
     redlock_client *other = live_another(r.live);
     redlock_lock *first = live_lock(other, "waited-for"),
                  *waiter = live_lock(r.client, "waited-for");
@@ -368,10 +367,10 @@ static void a_new_user(void **state) {
 
 /* The client was first, and the nodes know only the new one by now, which its connections need not
  * know. The one on which it listens breaks, and finds that out for all. */
-static void a_listener_finds_out(void **state) {
+static void a_listener_finds_out(struct live *live) {
     struct rotation r;
     struct live_done served = {0};
-    start(&r, *state);
+    start(&r, live);
     redlock_client *other = live_another(r.live);
     redlock_lock *first = live_lock(other, "waited-for"),
                  *waiter = live_lock(r.client, "waited-for");

@@ -17,8 +17,7 @@ static long long loaded(const struct live *live, size_t i, enum rl_command_kind 
     return is_loaded;
 }
 
-static void hashes(void **state) {
-    struct live *live = *state;
+static void hashes(struct live *live) {
     const char *script;
     const char *sha1;
     live_start(live, 1, NULL);
@@ -51,8 +50,7 @@ static void cycle(struct live *live, redlock_lock *lock, bool extend, bool flush
     assert_true(live_no_keys(live));
 }
 
-static void never_unknown(void **state) {
-    struct live *live = *state;
+static void never_unknown(struct live *live) {
     redlock_lock *lock = live_lock(live->client, "key");
     cycle(live, lock, true, false);
     cycle(live, lock, true, false);
@@ -65,8 +63,7 @@ static void never_unknown(void **state) {
 }
 
 /* EVAL loads what it runs, so each script is flushed away for a turn of its own. */
-static void flushed(void **state) {
-    struct live *live = *state;
+static void flushed(struct live *live) {
     MARK_FROM(SCRIPT_FORGOTTEN);
     redlock_lock *lock = live_lock(live->client, "key");
     cycle(live, lock, true, true);
@@ -85,8 +82,7 @@ static void flushed(void **state) {
 }
 
 /* A release that belongs to no round: of an attempt that lost. */
-static void flushed_before_a_loser_releases(void **state) {
-    struct live *live = *state;
+static void flushed_before_a_loser_releases(struct live *live) {
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *lock = live_lock(live->client, "key");
     for (size_t i = 0; i < 3; i++) {
@@ -154,8 +150,7 @@ static long long scripts_run(const struct live *live, size_t i) {
 }
 
 /* 100 extensions are two commands for each node, and each lock has its own answer. */
-static void extends_many_in_one_command(void **state) {
-    struct live *live = *state;
+static void extends_many_in_one_command(struct live *live) {
     struct many many = {{0}, {{0}}, {{0}}};
     hold_many(live, &many);
     for (unsigned round = 0; round < 3; round++) { /* whole, by its hash, and when forgotten */
@@ -178,8 +173,7 @@ static void extends_many_in_one_command(void **state) {
 }
 
 /* The key of one lock is gone, that of another is a list, the counter of a third is behind. */
-static void answers_each_of_many(void **state) {
-    struct live *live = *state;
+static void answers_each_of_many(struct live *live) {
     struct many many = {{0}, {{0}}, {{0}}};
     hold_many(live, &many);
     for (size_t i = 0; i < 3; i++) {
@@ -201,8 +195,7 @@ static void answers_each_of_many(void **state) {
 }
 
 /* The user may no longer write most of the keys: the other locks are extended all the same. */
-static void refuses_each_of_many(void **state) {
-    struct live *live = *state;
+static void refuses_each_of_many(struct live *live) {
     struct many many = {{0}, {{0}}, {{0}}};
     hold_many(live, &many);
     live_tell_all(live, "ACL SETUSER default resetkeys ~many:1* ~libredlock:*");

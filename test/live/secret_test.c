@@ -212,8 +212,7 @@ static int run(struct live *live, const char *how, const char *password, size_t 
     return child_exit_code(pid);
 }
 
-static void after_use(void **state) {
-    struct live *live = *state;
+static void after_use(struct live *live) {
     const char *args[] = {"--requirepass", PASSWORD, NULL};
     live->password = PASSWORD;
     live_start(live, 3, args);
@@ -222,8 +221,7 @@ static void after_use(void **state) {
 }
 
 /* What a node has accepted leaves nothing of what it had before. */
-static void after_a_rotation(void **state) {
-    struct live *live = *state;
+static void after_a_rotation(struct live *live) {
     const char *args[] = {"--requirepass", PASSWORD, NULL};
     live->password = PASSWORD;
     live_start(live, 3, args);
@@ -232,8 +230,7 @@ static void after_a_rotation(void **state) {
     live_end(live);
 }
 
-static void after_a_wrong_one(void **state) {
-    struct live *live = *state;
+static void after_a_wrong_one(struct live *live) {
     const char *args[] = {"--requirepass", PASSWORD, NULL};
     live->password = PASSWORD;
     live_start(live, 3, args);
@@ -241,8 +238,7 @@ static void after_a_wrong_one(void **state) {
     live_end(live);
 }
 
-static void with_nodes_that_are_down(void **state) {
-    struct live *live = *state;
+static void with_nodes_that_are_down(struct live *live) {
     const char *args[] = {"--requirepass", PASSWORD, NULL};
     live->password = PASSWORD;
     live_start(live, 3, args);

@@ -39,8 +39,7 @@ static char *copy_of(const char *name) {
     return value != NULL ? strdup(value) : NULL;
 }
 
-static void the_named_one(void **state) {
-    struct live *live = *state;
+static void the_named_one(struct live *live) {
     const struct rl_local_nodes_options options = {.n = 1};
     struct rl_local_nodes *nodes;
     char error[512], *server = copy_of("REDLOCK_SERVER");
@@ -53,8 +52,7 @@ static void the_named_one(void **state) {
     live_end(live);
 }
 
-static void valkey_alone(void **state) {
-    struct live *live = *state;
+static void valkey_alone(struct live *live) {
     char folder[] = "/tmp/redlock-server-XXXXXX";
     char *server = copy_of("REDLOCK_SERVER"), *search = copy_of("PATH");
     make_program(folder, "valkey-server");

@@ -80,8 +80,7 @@ static void spoil(struct live *live, size_t i, const struct stray *stray) {
     cut(live, i);
 }
 
-static void a_node_of_another_mind_has_no_vote(void **state) {
-    struct live *live = *state;
+static void a_node_of_another_mind_has_no_vote(struct live *live) {
     const struct set set = {ID, 5, 0, 0x07, 0};
     live_start(live, 3, NULL);
     write_all(live, &set);
@@ -105,8 +104,7 @@ static void a_node_of_another_mind_has_no_vote(void **state) {
     live_end(live);
 }
 
-static void nodes_of_two_sets_have_no_vote(void **state) {
-    struct live *live = *state;
+static void nodes_of_two_sets_have_no_vote(struct live *live) {
     live_start(live, 6, NULL);
     write_all(live, &(struct set){ID, 1, 0, 0x07, 0});
     write_all(live, &(struct set){OTHER_ID, 7, 0, 0x38, 0});
@@ -130,8 +128,7 @@ static void nodes_of_two_sets_have_no_vote(void **state) {
 }
 
 /* ... and have one when the nodes of one set have left it. */
-static void nodes_of_two_sets_that_become_one(void **state) {
-    struct live *live = *state;
+static void nodes_of_two_sets_that_become_one(struct live *live) {
     live_start(live, 4, NULL);
     write_all(live, &(struct set){OTHER_ID, 7, 0, 0x0c, 0});
     write_all(live, &(struct set){ID, 1, 0, 0x03, 0});
@@ -148,8 +145,7 @@ static void nodes_of_two_sets_that_become_one(void **state) {
 }
 
 /* A node that accepts connections and says nothing holds nobody up. */
-static void a_silent_member_is_not_waited_for(void **state) {
-    struct live *live = *state;
+static void a_silent_member_is_not_waited_for(struct live *live) {
     live_start(live, 3, NULL);
     write_all(live, &(struct set){ID, 1, 0, 0x07, 0});
     live_pause(live, 2);
@@ -161,8 +157,7 @@ static void a_silent_member_is_not_waited_for(void **state) {
     live_end(live);
 }
 
-static void an_id_demands_a_configuration(void **state) {
-    struct live *live = *state;
+static void an_id_demands_a_configuration(struct live *live) {
     char error[REDLOCK_MESSAGE_MAX];
     live_start(live, 3, NULL);
     redlock_client *client = open_part(live, 0x07, ID, REDLOCK_ERR_NO_QUORUM);

@@ -58,8 +58,7 @@ static void one_try(struct live *live, unsigned number) {
     end_both(live, clients, locks);
 }
 
-static void clients_of_different_lists_exclude_each_other(void **state) {
-    struct live *live = *state;
+static void clients_of_different_lists_exclude_each_other(struct live *live) {
     const char *tries = getenv("REDLOCK_SET_TRIES");
     live_start(live, 5, NULL);
     write_all(live, &(struct set){ID, 1, 0, 0x1f, 0});
@@ -70,8 +69,7 @@ static void clients_of_different_lists_exclude_each_other(void **state) {
 }
 
 /* What it is about: without a configuration, both would hold. */
-static void without_one_they_do_not(void **state) {
-    struct live *live = *state;
+static void without_one_they_do_not(struct live *live) {
     live_start(live, 5, NULL);
     redlock_client *clients[] = {open_part(live, 0x07, NULL, 0), open_part(live, 0x18, NULL, 0)};
     redlock_lock *const locks[] = {live_lock(clients[0], "r"), live_lock(clients[1], "r")};
@@ -99,8 +97,7 @@ static void await_adopted(struct held *held, const struct set *set) {
 }
 
 /* In the middle of the change a second client begins with an old node, and waits in line. */
-static void three_of_three_are_replaced_under_a_hold(void **state) {
-    struct live *live = *state;
+static void three_of_three_are_replaced_under_a_hold(struct live *live) {
     const struct set sets[] = {{ID, 1, 0, 0x07, 0}, {ID, 2, 0x07, 0x38, 0}, {ID, 3, 0, 0x38, 0}};
     struct held held = {0};
     struct live_done granted = {0};
@@ -150,8 +147,7 @@ static bool is_left(const struct live *live, uint32_t nodes) {
 }
 
 /* Nodes come and go until each of the client's places has been used again and again. */
-static void many_changes_in_a_row(void **state) {
-    struct live *live = *state;
+static void many_changes_in_a_row(struct live *live) {
     static const uint32_t masks[] = {0x07, 0x38, 0x15, 0x2a, 0x1c};
     struct held held = {0};
     struct set set = {ID, 1, 0, masks[0], 0};
@@ -179,8 +175,7 @@ static void many_changes_in_a_row(void **state) {
 
 /* -- Nodes without a vote -- */
 
-static void no_ttl_is_above_the_sets(void **state) {
-    struct live *live = *state;
+static void no_ttl_is_above_the_sets(struct live *live) {
     live_start(live, 3, NULL);
     write_all(live, &(struct set){ID, 1, 0, 0x07, 5000});
     live->client = open_part(live, 0x07, NULL, 0);
@@ -196,8 +191,7 @@ static void no_ttl_is_above_the_sets(void **state) {
 }
 
 /* A hold that began with a longer ttl is renewed with the set's. */
-static void a_hold_falls_in_with_the_sets_ttl(void **state) {
-    struct live *live = *state;
+static void a_hold_falls_in_with_the_sets_ttl(struct live *live) {
     struct held held = {0};
     const struct set set = {ID, 1, 0, 0x07, 3000};
     live_start(live, 3, NULL);

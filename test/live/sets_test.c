@@ -178,8 +178,7 @@ static void check_holder(struct live *live, const char *name, const redlock_lock
     fail();
 }
 
-static void each_resource_is_locked_on_its_set(void **state) {
-    struct live *live = *state;
+static void each_resource_is_locked_on_its_set(struct live *live) {
     uint32_t seen = 0;
     live_start(live, 6, NULL);
     write_all(live, &two);
@@ -207,8 +206,7 @@ static void each_resource_is_locked_on_its_set(void **state) {
 }
 
 /* Three of six are down, all of one set: the other one's resources go on, and clients open. */
-static void a_set_that_is_down_stops_its_own_resources(void **state) {
-    struct live *live = *state;
+static void a_set_that_is_down_stops_its_own_resources(struct live *live) {
     char up[16], down[16];
     live_start(live, 6, NULL);
     write_all(live, &two);
@@ -236,8 +234,7 @@ static void a_set_that_is_down_stops_its_own_resources(void **state) {
 
 /* -- Several resources -- */
 
-static void several_resources_need_one_set(void **state) {
-    struct live *live = *state;
+static void several_resources_need_one_set(struct live *live) {
     char one[16], other[16], wanted[128];
     redlock_lock *lock;
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
@@ -291,8 +288,7 @@ static void is_held_on(struct live *live, const char *resource, const struct hel
 
 /* The resource moves while it is held here and another client waits for it; the one that stays
  * needs nothing of the new set. */
-static void a_set_is_added_under_holds(void **state) {
-    struct live *live = *state;
+static void a_set_is_added_under_holds(struct live *live) {
     const struct set one = {1, {.n = 0}, {{"a"}, {A}, 1}},
                      joint = {2, {{"a"}, {A}, 1}, {{"a", "b"}, {A, B}, 2}},
                      both = {3, {.n = 0}, {{"a", "b"}, {A, B}, 2}};
@@ -353,8 +349,7 @@ static void check_old_side_is_lacking(struct live *live, const char *name) {
 }
 
 /* While joint, a majority of the new set alone, or of the old one alone, is not enough. */
-static void who_moves_needs_both_sets(void **state) {
-    struct live *live = *state;
+static void who_moves_needs_both_sets(struct live *live) {
     const struct set joint = {1, {{"a"}, {A}, 1}, {{"a", "b"}, {A, B}, 2}}, both = two;
     char moves[16], stays[16];
     live_start(live, 6, NULL);
@@ -387,8 +382,7 @@ static void who_moves_needs_both_sets(void **state) {
 }
 
 /* Its resources go to both others. */
-static void a_set_is_removed_under_holds(void **state) {
-    struct live *live = *state;
+static void a_set_is_removed_under_holds(struct live *live) {
     const struct set three = {1, {.n = 0}, {{"a", "b", "c"}, {A, B, C}, 3}},
                      joint = {2, {{"a", "b", "c"}, {A, B, C}, 3}, {{"b", "c"}, {B, C}, 2}},
                      rest = {3, {.n = 0}, {{"b", "c"}, {B, C}, 2}};

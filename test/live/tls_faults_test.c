@@ -73,8 +73,7 @@ static size_t whole_handshake(struct bad *bad) {
     return bytes;
 }
 
-static void drips(void **state) {
-    struct live *live = *state;
+static void drips(struct live *live) {
     struct bad bad;
     begin(&bad, live);
     bad.relay.mode = RELAY_DRIPS;
@@ -88,8 +87,7 @@ static void drips(void **state) {
 
 /* At the very start, in the middle of the handshake, and shortly before the node is up: how much it
  * says until then varies by some bytes, with signatures and with what INFO counts. */
-static void hangs(void **state) {
-    struct live *live = *state;
+static void hangs(struct live *live) {
     struct bad bad;
     begin(&bad, live);
     const size_t whole = whole_handshake(&bad);
@@ -108,8 +106,7 @@ static void hangs(void **state) {
     live_end(live);
 }
 
-static void is_cut(void **state) {
-    struct live *live = *state;
+static void is_cut(struct live *live) {
     struct bad bad;
     begin(&bad, live);
     const size_t whole = whole_handshake(&bad);
@@ -128,8 +125,7 @@ static void is_cut(void **state) {
 }
 
 /* In the middle of a record of a connection that is up. */
-static void is_cut_later(void **state) {
-    struct live *live = *state;
+static void is_cut_later(struct live *live) {
     struct bad bad;
     begin(&bad, live);
     bad.relay.mode = RELAY_WHOLE;
@@ -151,8 +147,7 @@ static void is_cut_later(void **state) {
 }
 
 /* TLS to the plain port, and the reverse. */
-static void the_wrong_port(void **state) {
-    struct live *live = *state;
+static void the_wrong_port(struct live *live) {
     char plain[64], secure[64];
     live_start(live, 5, NULL);
     secure_all(live);

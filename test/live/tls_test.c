@@ -27,7 +27,7 @@ static int setup_secure(void **state) {
     return 0;
 }
 
-#define SECURE_TEST(function) cmocka_unit_test_setup_teardown(function, setup_secure, live_teardown)
+#define SECURE_TEST(function) LIVE_TEST_WITH(function, setup_secure)
 
 /* Until node i is down and says why, and the others are up. */
 static void await_refusal(struct live *live, size_t i, int reason, const char *words) {
@@ -43,8 +43,7 @@ static void await_refusal(struct live *live, size_t i, int reason, const char *w
 /* -- Happy paths -- */
 
 /* Also waiting: messages arrive over TLS, on a separate connection. */
-static void locks_and_waits(void **state) {
-    struct live *live = *state;
+static void locks_and_waits(struct live *live) {
     struct live_done done = {0};
     live_open_all(live, NULL);
     redlock_client *other = live_another(live);
@@ -66,8 +65,7 @@ static void locks_and_waits(void **state) {
     live_end(live);
 }
 
-static void some_have_it_and_some_do_not(void **state) {
-    struct live *live = *state;
+static void some_have_it_and_some_do_not(struct live *live) {
     live_start(live, 5, NULL);
     secure_node(live, 1, "good");
     secure_node(live, 3, "good");
@@ -79,8 +77,7 @@ static void some_have_it_and_some_do_not(void **state) {
 }
 
 /* The system's authorities, as OpenSSL finds them. */
-static void the_systems_authorities(void **state) {
-    struct live *live = *state;
+static void the_systems_authorities(struct live *live) {
     redlock_client_options options = live_options(live);
     options.tls_ca = NULL;
     assert_int_equal(setenv("SSL_CERT_FILE", live->ca, 1), 0);
@@ -90,8 +87,7 @@ static void the_systems_authorities(void **state) {
     live_end(live);
 }
 
-static void for_threads(void **state) {
-    struct live *live = *state;
+static void for_threads(struct live *live) {
     redlock_blocking *blocking = NULL;
     redlock_mutex *mutex = NULL;
     redlock_client_options options = live_options(live);
@@ -108,8 +104,7 @@ static void for_threads(void **state) {
 
 /* -- Names -- */
 
-static void another_name(void **state) {
-    struct live *live = *state;
+static void another_name(struct live *live) {
     char with_name[128];
     secure_rotate(live, 2, "elsewhere");
     redlock_client_options options = live_options(live);
@@ -126,8 +121,7 @@ static void another_name(void **state) {
     live_end(live);
 }
 
-static void one_name_for_all(void **state) {
-    struct live *live = *state;
+static void one_name_for_all(struct live *live) {
     for (size_t i = 0; i < live->n; i++) {
         secure_rotate(live, i, "elsewhere");
     }
@@ -140,8 +134,7 @@ static void one_name_for_all(void **state) {
 
 /* -- Certificates that are refused -- */
 
-static void bad_certificates(void **state) {
-    struct live *live = *state;
+static void bad_certificates(struct live *live) {
     static const struct {
         const char *cert, *words;
     } rows[] = {
@@ -166,8 +159,7 @@ static void bad_certificates(void **state) {
 }
 
 /* Three of five: no quorum, and why. */
-static void no_quorum_of_certificates(void **state) {
-    struct live *live = *state;
+static void no_quorum_of_certificates(struct live *live) {
     for (size_t i = 0; i < 3; i++) {
         secure_rotate(live, i, "expired");
     }
@@ -181,8 +173,7 @@ static void no_quorum_of_certificates(void **state) {
     live_end(live);
 }
 
-static void nothing_is_looked_at(void **state) {
-    struct live *live = *state;
+static void nothing_is_looked_at(struct live *live) {
     static const char *const certs[] = {"expired", "early", "stranger", "self", "elsewhere"};
     for (size_t i = 0; i < live->n; i++) {
         secure_rotate(live, i, certs[i]);
@@ -197,8 +188,7 @@ static void nothing_is_looked_at(void **state) {
 
 /* -- The client's certificate -- */
 
-static void the_servers_want_one(void **state) {
-    struct live *live = *state;
+static void the_servers_want_one(struct live *live) {
     char cert[160], key[160];
     for (size_t i = 0; i < 2; i++) {
         secure_demand(live, i, true);
@@ -232,8 +222,7 @@ static void set_query(struct live *live, size_t i, const char *query, const char
 
 /* Node 4 has a bad certificate that only node 0 is told to take, and no setting of its own as the
  * others have. It sees no lock. */
-static void trust_is_of_one_node(void **state) {
-    struct live *live = *state;
+static void trust_is_of_one_node(struct live *live) {
     char other_ca[160];
     snprintf(other_ca, sizeof other_ca, "%s", secure_path("other/ca", "crt"));
     const struct {
@@ -265,8 +254,7 @@ static void trust_is_of_one_node(void **state) {
 }
 
 /* Each server asks for a certificate by another authority. */
-static void certificates_are_of_one_node(void **state) {
-    struct live *live = *state;
+static void certificates_are_of_one_node(struct live *live) {
     char paths[160];
     secure_demand(live, 0, true);
     secure_demand(live, 4, true);
@@ -285,8 +273,7 @@ static void certificates_are_of_one_node(void **state) {
 /* -- Connections that end -- */
 
 /* A handshake without certificates, of the first connection and of the one that listens. */
-static void sessions_are_resumed(void **state) {
-    struct live *live = *state;
+static void sessions_are_resumed(struct live *live) {
     struct live_done done = {0};
     live_open_all(live, NULL);
     for (int round = 0; round < 3; round++) {
@@ -310,8 +297,7 @@ static void sessions_are_resumed(void **state) {
 }
 
 /* A server that starts anew knows no tickets. */
-static void a_restart_forgets_sessions(void **state) {
-    struct live *live = *state;
+static void a_restart_forgets_sessions(struct live *live) {
     live_open_all(live, NULL);
     live_kill(live, 1);
     LIVE_UNTIL(live, live_up(live->client) == 4);
@@ -322,8 +308,7 @@ static void a_restart_forgets_sessions(void **state) {
 }
 
 /* A held lock is not affected; a new connection verifies the new certificate. */
-static void certificates_are_rotated(void **state) {
-    struct live *live = *state;
+static void certificates_are_rotated(struct live *live) {
     live_open_all(live, NULL);
     redlock_lock *lock = live_lock(live->client, "held");
     live_hold(live, lock, NULL);
@@ -345,8 +330,7 @@ static void certificates_are_rotated(void **state) {
 /* -- fork() -- */
 
 /* The child closes its copies silently: it sends no close_notify in the parent's name. */
-static void a_child_says_nothing(void **state) {
-    struct live *live = *state;
+static void a_child_says_nothing(struct live *live) {
     live_open_all(live, NULL);
     redlock_lock *lock = live_lock(live->client, "held");
     live_hold(live, lock, NULL);

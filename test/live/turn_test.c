@@ -52,8 +52,7 @@ static void submit_close(struct late *late) {
     assert_int_equal(redlock_client_close(late->client, live_client_cb, &late->done), 0);
 }
 
-static void from_a_later_prepare(void **state) {
-    struct live *live = *state;
+static void from_a_later_prepare(struct live *live) {
     struct late late;
     open_behind(live, &late);
     late.lock = live_lock(live->client, "key");
@@ -87,8 +86,7 @@ static void relay_cb(redlock_lock *lock, int status, void *data) {
     live_wake();
 }
 
-static void from_another_clients_callback(void **state) {
-    struct live *live = *state;
+static void from_another_clients_callback(struct live *live) {
     redlock_client *second = NULL;
     redlock_client_options options = live_options(live);
     LIVE_STATUS(live_open(live, &options, &second), 0);

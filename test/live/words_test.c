@@ -23,8 +23,7 @@ static void says(redlock_lock *lock, const char *beginning) {
     }
 }
 
-static void in_line(void **state) {
-    struct live *live = *state;
+static void in_line(struct live *live) {
     struct live_done done = {0};
     redlock_lock *first = live_lock(live->client, "key");
     redlock_lock *lock = live_lock(live->client, "key");
@@ -54,8 +53,7 @@ static void in_line(void **state) {
 }
 
 /* Behind another client that is known to wait, without a SET; until the deadline. */
-static void behind_other_clients(void **state) {
-    struct live *live = *state;
+static void behind_other_clients(struct live *live) {
     struct live_done done = {0}, waited = {0};
     redlock_client *rival;
     redlock_client_options rivals = live_options(live);
@@ -84,8 +82,7 @@ static void behind_other_clients(void **state) {
     live_end(live);
 }
 
-static void between_attempts(void **state) {
-    struct live *live = *state;
+static void between_attempts(struct live *live) {
     struct live_done done = {0};
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_lock *next = live_lock(live->client, "key");
@@ -117,8 +114,7 @@ static void between_attempts(void **state) {
     live_end(live);
 }
 
-static void shared(void **state) {
-    struct live *live = *state;
+static void shared(struct live *live) {
     redlock_lock *a = live_lock(live->client, "key");
     redlock_lock *b = live_lock(live->client, "key");
     redlock_acquire_options options = patient(7);
@@ -155,8 +151,7 @@ static void keep_message(redlock_lock *lock, int status, void *data) {
 }
 
 /* The beginning of the sentence is about the same thing as the rest. */
-static void renewals_in_vain(void **state) {
-    struct live *live = *state;
+static void renewals_in_vain(struct live *live) {
     struct live_done renewed = {0};
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_acquire_options options = patient(0);
@@ -179,8 +174,7 @@ static void renewals_in_vain(void **state) {
 }
 
 /* A loss by the clock is none by the nodes. */
-static void losses(void **state) {
-    struct live *live = *state;
+static void losses(struct live *live) {
     static const struct {
         int status;
         const char *told, *released;
@@ -219,8 +213,7 @@ static void losses(void **state) {
 }
 
 /* A refusal is reported until something else ends, and no longer. */
-static void a_refusal_is_over(void **state) {
-    struct live *live = *state;
+static void a_refusal_is_over(struct live *live) {
     struct live_done done = {0};
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_acquire_options options = patient(0);
@@ -242,8 +235,7 @@ static void a_refusal_is_over(void **state) {
 }
 
 /* Requests to other locks, and their progress, change neither a message nor its later text. */
-static void each_has_its_own(void **state) {
-    struct live *live = *state;
+static void each_has_its_own(struct live *live) {
     redlock_lock *a = live_lock(live->client, "a"), *b = live_lock(live->client, "b");
     redlock_acquire_options options = patient(0);
     char of_a[REDLOCK_MESSAGE_MAX], of_b[REDLOCK_MESSAGE_MAX];
@@ -269,8 +261,7 @@ static void each_has_its_own(void **state) {
 }
 
 /* Cut to what there is room for, and never a byte beyond it. */
-static void any_buffer(void **state) {
-    struct live *live = *state;
+static void any_buffer(struct live *live) {
     redlock_lock *lock = live_lock(live->client, "key");
     char whole[REDLOCK_MESSAGE_MAX], text[REDLOCK_MESSAGE_MAX + 1];
     redlock_lock_message(lock, whole, sizeof whole);
