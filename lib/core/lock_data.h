@@ -127,8 +127,8 @@ struct rl_event {
     } u;
 };
 
-/* What the driver has to do, in this order. Masks have a bit for each node. The token is
- * lock->token; for `send`, `repair`, `plant` and `release` it is the token at the time of this
+/* What the driver has to do; lock/step.c has the order. Masks have a bit for each node. The token
+ * is lock->token; for `send`, `repair`, `plant` and `release` it is the token at the time of this
  * step: the driver acts before it feeds the next event. */
 struct rl_actions {
     uint32_t release;    /* send a release; its answer belongs to no round */
