@@ -128,8 +128,8 @@ enum rl_item_kind {
     RL_ITEM_LOCK, /* who holds it alone */
     RL_ITEM_READER,
     RL_ITEM_SLOT,
-    RL_ITEM_WAITS,         /* to hold it alone */
-    RL_ITEM_WAITS_TO_READ, /* these two: not in a snapshot's order of any kind */
+    RL_ITEM_WAITS, /* to hold it alone; this and the following wait */
+    RL_ITEM_WAITS_TO_READ,
     RL_ITEM_WAITS_FOR_PERMITS
 };
 
