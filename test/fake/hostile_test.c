@@ -220,6 +220,42 @@ static void takes_no_yes_without_its_fence(void **state) {
     five_stop(&f);
 }
 
+/* A script may set its key before it ends with an error. The node then goes away before the attempt
+ * is over, and is owed the release. */
+static void owes_a_release_after_an_error(void **state) {
+    struct five f;
+    struct five_done done = {0, 0};
+    size_t hostile = 1;
+    five_start(&f);
+    assert_int_equal(five_open(&f), 0);
+    fake_node_rule(
+        f.nodes[1],
+        (struct fake_rule){
+            .command = "take", .times = 1, .action = FAKE_REPLACE, .bytes = "-ERR half-way\r\n"});
+    for (size_t i = 2; i < FIVE; i++) {
+        fake_node_rule(f.nodes[i], (struct fake_rule){.command = "take",
+                                                      .times = 1,
+                                                      .action = FAKE_INSTEAD,
+                                                      .bytes = "-ERR no\r\n",
+                                                      .delay_ms = 200});
+    }
+    redlock_acquire_options options = five_one_try(&f);
+    options.fencing = 1;
+    assert_int_equal(redlock_acquire(f.lock, &options, five_on_lock, &done), 0);
+    assert_true(five_run_until(&f, has_voted, &hostile));
+    fake_node_refuse(f.nodes[1]);
+    fake_node_drop(f.nodes[1], false);
+    assert_int_equal(five_wait(&f, &done), REDLOCK_ERR_NO_QUORUM);
+    fake_node_listen(f.nodes[1]);
+    five_wait_up(&f, FIVE);
+    five_wait_repaid(&f);
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_int_equal(fake_node_keys(f.nodes[i]), i < 2); /* its counter */
+    }
+    f.may_keep |= 3;
+    five_stop(&f);
+}
+
 /* A majority that answers wrongly does not grant. */
 static void needs_three_right_answers(void **state) {
     struct five f;
@@ -355,6 +391,7 @@ int main(void) {
         cmocka_unit_test(takes_no_wrong_answer_for_a_grant),
         cmocka_unit_test(takes_no_wrong_answer_for_a_renewal),
         cmocka_unit_test(takes_no_yes_without_its_fence),
+        cmocka_unit_test(owes_a_release_after_an_error),
         cmocka_unit_test(needs_three_right_answers),
         cmocka_unit_test(caps_what_has_no_end),
         cmocka_unit_test(refuses_deep_nesting_and_floods),
