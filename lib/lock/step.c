@@ -289,8 +289,7 @@ static void begin_attempt(redlock_lock *lock) {
 
 /* -- The step -- */
 
-/* Carries out all that a step asks for. Keys are given up before anything is asked for again, and
- * the caller's operations end before a loss is reported. */
+/* Carries out all that a step asks for. Keys are given up before others are asked for. */
 static void perform(redlock_lock *lock, const struct rl_actions *actions) {
     int16_t why[RL_SEATS_MAX]; /* of no consequence where no round counts the votes */
     assert(!actions->generate_token || actions->send == 0); /* its attempt has not begun */
