@@ -22,7 +22,8 @@ struct counter {
 static struct {
     struct change changes[CHANGES_MAX]; /* by the command that runs */
     uint32_t change_count;
-    bool is_planted; /* by a client of another library */
+    bool is_planted;  /* by a client of another library */
+    uint64_t evicted; /* keys that the replay knows to be evicted, of all nodes */
     struct counter counters[SIM_NODES_MAX][SIM_RESOURCES_MAX];
 } nodes_now;
 
@@ -51,6 +52,8 @@ static bool is_asked(const struct sim_seen *before, const struct sim_seen *now) 
            watched.world->check.tokens[now->token].place == before->place;
 }
 
+static void restarted(uint32_t node);
+
 void __real_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
                                const struct sim_seen *before, const struct sim_seen *now);
 void __wrap_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
@@ -61,6 +64,11 @@ void __wrap_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t 
     const struct steps_value is = value_of(node, resource, now);
     bool has_ended = is.value == STEPS_NOTHING && world->now_ns >= before->expires_ns;
     __real_sim_check_line_key(world, node, resource, before, now);
+    if (world->stats.evicted != nodes_now.evicted) { /* by no command, whichever runs */
+        nodes_now.evicted = world->stats.evicted;
+        restarted(node);
+        return;
+    }
     if (is_asked(before, now)) {
         return;
     }
@@ -379,8 +387,7 @@ void __wrap_sim_node_change_policy(struct sim_world *world, uint32_t node);
 
 void __wrap_sim_node_change_policy(struct sim_world *world, uint32_t node) {
     __real_sim_node_change_policy(world, node);
-    restarted(node); /* what it has evicted is forgotten, by no command */
-    nodes_now.change_count = 0;
+    restarted(node);
 }
 
 void __real_sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server);
