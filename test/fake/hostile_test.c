@@ -193,20 +193,28 @@ static void takes_no_wrong_answer_for_a_renewal(void **state) {
     five_stop(&f);
 }
 
+/* Node 1 runs the first script that takes a lock, and says this. */
+static void open_with_answer_to_take(struct five *f, const char *answer) {
+    five_start(f);
+    assert_int_equal(five_open(f), 0);
+    fake_node_rule(
+        f->nodes[1],
+        (struct fake_rule){.command = "take", .times = 1, .action = FAKE_REPLACE, .bytes = answer});
+}
+
+static void acquire_fenced(struct five *f, struct five_done *done) {
+    redlock_acquire_options options = five_one_try(f);
+    options.fencing = 1;
+    assert_int_equal(redlock_acquire(f->lock, &options, five_on_lock, done), 0);
+}
+
 /* A yes without the fence that was asked for, by the node that keeps the key, is none. */
 static void takes_no_yes_without_its_fence(void **state) {
     struct five f;
     struct five_done done = {0, 0};
     size_t hostile = 1;
-    five_start(&f);
-    assert_int_equal(five_open(&f), 0);
-    fake_node_rule(
-        f.nodes[1],
-        (struct fake_rule){
-            .command = "take", .times = 1, .action = FAKE_REPLACE, .bytes = "$7\r\n1 0 0 0\r\n"});
-    redlock_acquire_options options = five_one_try(&f);
-    options.fencing = 1;
-    assert_int_equal(redlock_acquire(f.lock, &options, five_on_lock, &done), 0);
+    open_with_answer_to_take(&f, "$7\r\n1 0 0 0\r\n");
+    acquire_fenced(&f, &done);
     assert_int_equal(five_wait(&f, &done), 0);
     assert_true(five_run_until(&f, has_voted, &hostile));
     expect_protocol_failure(&f, "1 0 0 0");
@@ -220,18 +228,13 @@ static void takes_no_yes_without_its_fence(void **state) {
     five_stop(&f);
 }
 
-/* A script may set its key before it ends with an error. The node then goes away before the attempt
- * is over, and is owed the release. */
+/* A script may set its key before it fails. Node 1 goes away before the attempt ends, and the
+ * client still owes it the release. */
 static void owes_a_release_after_an_error(void **state) {
     struct five f;
     struct five_done done = {0, 0};
     size_t hostile = 1;
-    five_start(&f);
-    assert_int_equal(five_open(&f), 0);
-    fake_node_rule(
-        f.nodes[1],
-        (struct fake_rule){
-            .command = "take", .times = 1, .action = FAKE_REPLACE, .bytes = "-ERR half-way\r\n"});
+    open_with_answer_to_take(&f, "-ERR half-way\r\n");
     for (size_t i = 2; i < FIVE; i++) {
         fake_node_rule(f.nodes[i], (struct fake_rule){.command = "take",
                                                       .times = 1,
@@ -239,9 +242,7 @@ static void owes_a_release_after_an_error(void **state) {
                                                       .bytes = "-ERR no\r\n",
                                                       .delay_ms = 200});
     }
-    redlock_acquire_options options = five_one_try(&f);
-    options.fencing = 1;
-    assert_int_equal(redlock_acquire(f.lock, &options, five_on_lock, &done), 0);
+    acquire_fenced(&f, &done);
     assert_true(five_run_until(&f, has_voted, &hostile));
     fake_node_refuse(f.nodes[1]);
     fake_node_drop(f.nodes[1], false);
