@@ -197,7 +197,6 @@ bool rl_look_say(const struct rl_look *look, uint64_t since_ms, char out[RL_LOOK
     }
     snprintf(out, RL_LOOK_TEXT_MAX, "held by %s %s%s", rl_look_name(look, name),
              rl_look_left(look, since_ms, left),
-
              look->is_shared && look->reads ? "; a writer is next" : "");
     return true;
 }

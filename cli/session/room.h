@@ -182,7 +182,7 @@ struct rl_part {
     size_t total;    /* readers, and clients that wait, including those that are not listed */
     size_t held;     /* of the n: by a quorum */
     size_t reserved; /* of the n */
-    size_t writing;  /* of the n: who wait to hold it alone; those who would read are behind them */
+    size_t writing; /* of the n: clients that want it alone; they precede those that want to read */
     size_t n, room;
     struct rl_item *items;
 };

@@ -1,9 +1,9 @@
 /* Mutexes and their lock objects, made and freed in the loop.
  *
  * A mutex has one lock object from the beginning, whose creation checks the program's options;
- * others are made like that one when several owners want the mutex at one
- * time or in another mode. They are freed with the mutex, or with the client; their holds are freed
- * with the mutex, see state.h.
+ * others are made like that one when several owners want the mutex at one time or in another mode.
+ * They are freed with the mutex, or with the client; their holds are freed with the mutex, see
+ * state.h.
  */
 #include "blocking/make.h"
 
