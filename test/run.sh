@@ -246,10 +246,12 @@ count() {
     done <"$tmp/count"
 }
 
-# set_up NAME COMPILER SETUP_OPTIONS: the build of a leg, $leg_dir, made again if it was another
+# set_up NAME COMPILER SETUP_OPTIONS: the build of a leg, $leg_dir, made again if it was another. It
+# installs into lib, as docs/start.md says: a minimal Debian's meson would choose lib64, where CMake does
+# not look.
 set_up() {
     leg_dir=build/test/$1
-    set_up="-Dtests=enabled${3:+ $3}"
+    set_up="-Dtests=enabled -Dlibdir=lib${3:+ $3}"
     case $2 in clang) leg_cxx=clang++ ;; *) leg_cxx=g++ ;; esac
     [ "$(cat "$leg_dir/.redlock-setup" 2>/dev/null)" != "$2 $set_up" ] ||
         [ ! -e "$leg_dir/build.ninja" ] || return 0
