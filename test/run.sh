@@ -246,56 +246,59 @@ count() {
     done <"$tmp/count"
 }
 
-# set_up NAME COMPILER SETUP_OPTIONS: the build of a leg, $leg_dir, made again if it was another. It
-# installs into lib, as docs/start.md says: a minimal Debian's meson would choose lib64, where CMake does
-# not look.
-set_up() {
-    leg_dir=build/test/$1
-    set_up="-Dtests=enabled -Dlibdir=lib${3:+ $3}"
-    case $2 in clang) leg_cxx=clang++ ;; *) leg_cxx=g++ ;; esac
-    [ "$(cat "$leg_dir/.redlock-setup" 2>/dev/null)" != "$2 $set_up" ] ||
-        [ ! -e "$leg_dir/build.ninja" ] || return 0
-    rm -rf "$leg_dir"
+# build NAME COMPILER SETUP_OPTIONS TEST_OPTIONS: makes the build of a leg, build/test/NAME, anew if it was
+# another, and in it what its tests need; all if some are named, since any can be. It installs into lib, as
+# docs/start.md says: a minimal Debian's meson would choose lib64, where CMake does not look.
+build() {
+    build_dir=build/test/$1
+    build_log=$tmp/build.$1
+    build_set_up="-Dtests=enabled -Dlibdir=lib${3:+ $3}"
+    case $2 in clang) build_cxx=clang++ ;; *) build_cxx=g++ ;; esac
+    if [ "$(cat "$build_dir/.redlock-setup" 2>/dev/null)" != "$2 $build_set_up" ] ||
+        [ ! -e "$build_dir/build.ninja" ]; then
+        rm -rf "$build_dir"
+        # shellcheck disable=SC2086
+        CC=$2 CXX=$build_cxx run meson setup "$build_dir" -Dwerror=true $build_set_up >"$build_log" 2>&1 ||
+            return 1
+        echo "$2 $build_set_up" >"$build_dir/.redlock-setup"
+    fi
+    # Newer mesons leave out of "all" what only tests need.
+    build_what='all meson-test-prereq'
+    if [ "$named" -eq 0 ]; then
+        run ninja -C "$build_dir" build.ninja >"$build_log" 2>&1 # what needs.py reads is made with it
+        # shellcheck disable=SC2086
+        build_what=$(python3 test/needs.py "$build_dir" $4 2>>"$build_log") || return 1
+    fi
     # shellcheck disable=SC2086
-    CC=$2 CXX=$leg_cxx run meson setup "$leg_dir" -Dwerror=true $set_up >"$tmp/log" 2>&1 || {
-        cat "$tmp/log"
-        return 1
-    }
-    echo "$2 $set_up" >"$leg_dir/.redlock-setup"
+    run ninja -C "$build_dir" $build_what >"$build_log" 2>&1
 }
 
-# leg NAME COMPILER SETUP_OPTIONS TEST_OPTIONS [WHAT WAS GIVEN AFTER --]...
+# build_ahead, as build: makes the next leg's build while tests wait, and takes no processor from them. What
+# fails is reported by that leg, which makes it again.
+ahead=''
+build_ahead() {
+    build "$@" 9>&- &
+    ahead=$!
+    chrt --idle --pid 0 "$ahead" 2>/dev/null
+}
+
+# leg NAME COMPILER SETUP_OPTIONS TEST_OPTIONS [WHAT WAS GIVEN AFTER --]...: builds and tests
 leg() {
     leg=$1
-    leg_cc=$2
+    leg_dir=build/test/$1
     leg_test=$4
     leg_began=$(date +%s)
     echo
-    echo "== $leg: $leg_cc $3"
-    set_up "$leg" "$leg_cc" "$3" || {
-        fail "$leg: meson setup"
-        return
-    }
-    shift 4
+    echo "== $leg: $2 $3"
     digests >"$tmp/before"
-    # A leg of several builds what its tests need. Newer mesons leave out of "all" what only tests need.
-    leg_build='all meson-test-prereq'
-    if [ "$leg_part" = yes ] && [ $# -eq 0 ]; then
-        run ninja -C "$leg_dir" build.ninja >"$tmp/log" 2>&1 # what needs.py reads is made with it
-        # shellcheck disable=SC2086
-        leg_build=$(python3 test/needs.py "$leg_dir" $leg_test) || {
-            cat "$tmp/log"
-            fail "$leg: test/needs.py"
-            return
-        }
-    fi
-    # shellcheck disable=SC2086
-    run ninja -C "$leg_dir" $leg_build >"$tmp/log" 2>&1 || {
-        grep -v '^\[[0-9]*/[0-9]*\]' "$tmp/log"
+    build "$1" "$2" "$3" "$4" || {
+        grep -v '^\[[0-9]*/[0-9]*\]' "$tmp/build.$1"
         fail "$leg: the build"
         return
     }
+    shift 4
     leg_built=$(date +%s)
+    $leg_next
     rm -f "$leg_dir/meson-logs/testlog.json"
     # shellcheck disable=SC2086
     run meson test -C "$leg_dir" --no-rebuild --num-processes "$at_once" $leg_test "$@"
@@ -306,9 +309,11 @@ leg() {
     else
         fail "$leg: no test ran"
     fi
+    leg_ended=$(date +%s)
+    [ -z "$ahead" ] || wait "$ahead"
+    ahead=''
     # The guard of a redlock that a test has killed ends by itself, when its lock is over.
     sweep 60 || fail "$leg: processes left behind:$swept"
-    leg_ended=$(date +%s)
     summary="$summary  $leg: $((leg_ended - leg_began)) s, $((leg_built - leg_began)) of them for the build
 "
 }
@@ -328,14 +333,14 @@ at_once=$(($(nproc) + 3))
 busy='-t 2'
 busy_sanitized='-t 5'
 
-# By name everything can be run.
-leg_part=no
+# The legs. Each hands its build to the command that it is given, leg or build_ahead. By name everything can
+# be run.
 plain_without=''
 plain_leg() {
     plain_cc=$1
     shift
     plain_test=$busy
-    [ $# -gt 0 ] || plain_test="$plain_without $busy $(unchanged)"
+    [ "$named" -gt 0 ] || plain_test="$plain_without $busy $(unchanged)"
     leg "$plain_cc" "$plain_cc" -Ddefault_library=both "$plain_test" "$@"
 }
 
@@ -357,24 +362,20 @@ find_hiredis1() {
 
 # clang leaves the sanitizers' names in a shared library open, hence lundef.
 sanitize_leg() {
-    if [ "$1" = gcc ]; then
-        sanitize_more=''
-    else
-        sanitize_more='-Db_lundef=false -Dfuzz=true'
-    fi
-    sanitize_cc=$1
-    shift
-    leg_part=yes
-    find_hiredis1
-    leg "sanitize-$sanitize_cc" "$sanitize_cc" \
+    sanitize_do=$1
+    sanitize_cc=$2
+    shift 2
+    case $sanitize_cc in clang) sanitize_more='-Db_lundef=false -Dfuzz=true' ;; *) sanitize_more='' ;; esac
+    "$sanitize_do" "sanitize-$sanitize_cc" "$sanitize_cc" \
         "-Db_sanitize=address,undefined -Ddocs=disabled $sanitize_more $hiredis_setup" \
         "$(suites --no-suite "$plain") $busy_sanitized" "$@"
 }
 
 # Only what has threads: the rest of the library belongs to one.
 tsan_leg() {
-    leg_part=yes
-    leg tsan clang '-Db_sanitize=thread -Db_lundef=false -Ddocs=disabled' \
+    tsan_do=$1
+    shift
+    "$tsan_do" tsan clang '-Db_sanitize=thread -Db_lundef=false -Ddocs=disabled' \
         "--suite threads $busy_sanitized" "$@"
 }
 
@@ -429,26 +430,31 @@ flock -n 9 || {
     run flock 9
 }
 
+named=$#
+leg_next=''
 if [ -n "$long" ]; then
     export REDLOCK_LONG=1
-    leg_part=yes
     leg gcc gcc -Ddefault_library=both "$busy $(sed -n 's/^\([^# ]*\) .*/--suite \1/p' "$judged" | tr '\n' ' ')"
     run sh test/sim/long.sh "$leg_dir/test/sim/redlock-sim" "$long" || fail 'the simulator'
 elif [ "$quick" = yes ]; then
     plain_without=$(suites --no-suite "$slow")
     plain_leg gcc "$@"
 elif [ "$tsan" = yes ]; then
-    tsan_leg "$@"
+    tsan_leg leg "$@"
 elif [ "$sanitize" = yes ]; then
-    sanitize_leg "${compiler:-clang}" "$@"
+    find_hiredis1
+    sanitize_leg leg "${compiler:-clang}" "$@"
 elif [ -n "$compiler" ]; then
     plain_leg "$compiler" "$@"
 else
-    leg_part=yes
+    find_hiredis1
     plain_without=$(suites --suite "$plain sim")
+    leg_next='sanitize_leg build_ahead clang'
     plain_leg gcc "$@"
-    sanitize_leg clang "$@"
-    tsan_leg "$@"
+    leg_next='tsan_leg build_ahead'
+    sanitize_leg leg clang "$@"
+    leg_next=''
+    tsan_leg leg "$@"
 fi
 
 echo
