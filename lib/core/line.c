@@ -325,7 +325,6 @@ void rl_line_step(struct rl_line *line, const struct rl_line_event *event,
             on_want(line, event, out);
             break;
         case RL_LINE_EV_UNWANT:
-        case RL_LINE_EV_FAILED:
             on_unwant(line, event, out);
             break;
         case RL_LINE_EV_NODES:

@@ -64,7 +64,6 @@
 #define RL_LINE_GRACE_MS 250u
 #define RL_LINE_LEASE_MS 1000u /* how long passed keys live */
 #define RL_LINE_GRACE_NS (RL_LINE_GRACE_MS * RL_NS_PER_MS)
-#define RL_LINE_ANSWER_NS RL_LINE_GRACE_NS     /* the longest wait for home's answer to a release */
 #define RL_LINE_BUSY_NS (4 * RL_LINE_GRACE_NS) /* how long a sign of waiters counts */
 #define RL_LINE_AVOID_NS (UINT64_C(1000) * RL_NS_PER_MS)
 #define RL_LINE_ASK_NS_MAX (UINT64_C(1000) * RL_NS_PER_MS)   /* the heir's pause */
@@ -97,7 +96,6 @@ enum rl_line_event_type {
     RL_LINE_EV_TAKE,    /* turn: the lock begins to ask the nodes */
     RL_LINE_EV_WON,     /* taking: a quorum granted */
     RL_LINE_EV_REFUSED, /* taking: other clients' keys are in the way; with life_ms */
-    RL_LINE_EV_FAILED,  /* taking: no quorum of answers, or too late */
     RL_LINE_EVENT_TYPES
 };
 

@@ -162,8 +162,6 @@ void rl_lock_ready(struct rl_lock *lock, const struct rl_event *event, struct rl
     out->generate_token = true;
 }
 
-/* Each pause costs a try, as it would if it were spent between two attempts. */
-
 void rl_lock_wait(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     assert(lock->state == RL_WAITING);
     lock->retry_ns = RL_NEVER;

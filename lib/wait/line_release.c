@@ -275,7 +275,7 @@ void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mod
     redlock_client *client = lock->client;
     const struct rl_request *oldest = client->nodes[node]->node.head;
     const uint64_t timeout_ns = client->rules.node_timeout_ns;
-    const uint64_t wait_ns = timeout_ns < RL_LINE_ANSWER_NS ? timeout_ns : RL_LINE_ANSWER_NS;
+    const uint64_t wait_ns = timeout_ns < RL_LINE_GRACE_NS ? timeout_ns : RL_LINE_GRACE_NS;
     assert(client->up >> node & 1);
     if (oldest != NULL && oldest->sent_ns + wait_ns < lock->core.now_ns) {
         return;

@@ -4,7 +4,7 @@
  *
  *     with homes=02 heard=- idle=9 random=0.5 many
  *                                    what the next events bring; many: of several resources
- *     want unwant take won failed    as they are called in core/line.h
+ *     want unwant take won           as they are called in core/line.h
  *     nodes homes=12 heard=0         as "with", and then the event
  *     yes; no rank=2 life=500; nothing
  *                                    the answer to a JOIN of the place, or of place=7
@@ -153,12 +153,10 @@ static void with_event(struct world *w, const struct words *words) {
 }
 
 static const char *const names[RL_LINE_EVENT_TYPES] = {
-    [RL_LINE_EV_WANT] = "want",       [RL_LINE_EV_UNWANT] = "unwant",
-    [RL_LINE_EV_NODES] = "nodes",     [RL_LINE_EV_ANSWER] = "answer",
-    [RL_LINE_EV_TURN] = "turn",       [RL_LINE_EV_PASS] = "pass",
-    [RL_LINE_EV_HEIR] = "heir",       [RL_LINE_EV_TICK] = "tick",
-    [RL_LINE_EV_TAKE] = "take",       [RL_LINE_EV_WON] = "won",
-    [RL_LINE_EV_REFUSED] = "refused", [RL_LINE_EV_FAILED] = "failed",
+    [RL_LINE_EV_WANT] = "want",     [RL_LINE_EV_UNWANT] = "unwant",   [RL_LINE_EV_NODES] = "nodes",
+    [RL_LINE_EV_ANSWER] = "answer", [RL_LINE_EV_TURN] = "turn",       [RL_LINE_EV_PASS] = "pass",
+    [RL_LINE_EV_HEIR] = "heir",     [RL_LINE_EV_TICK] = "tick",       [RL_LINE_EV_TAKE] = "take",
+    [RL_LINE_EV_WON] = "won",       [RL_LINE_EV_REFUSED] = "refused",
 };
 
 static struct rl_line_event answer_of(const struct words *words, enum rl_line_said said,
