@@ -31,8 +31,8 @@
  * runs there: a client with a trace hook, a label function or an allocator, or with a mutex that
  * has on_lost, leaves all of it to the loop thread. So does a call with less than 128 KB left of
  * its stack. A program in which a thread that calls may not use sockets (seccomp), has a network or
- * descriptors of its own (setns(), unshare()), or stands behind all others (SCHED_IDLE), should
- * have a mutex with on_lost: an unused one will do.
+ * descriptors of its own (setns(), unshare()), or runs at idle priority (SCHED_IDLE), turns this
+ * off with a mutex that has on_lost; it need not be used.
  *
  * Signals: the loop thread blocks all signals but those that a fault in the thread itself raises
  * (SIGSEGV and its like), so handlers of the program do not run there. A call is not ended by a
@@ -66,8 +66,8 @@ typedef struct redlock_mutex redlock_mutex;       /* opaque: a lock that threads
  *
  * options: as for redlock_client_open(); copied. The trace hook is called on the loop thread, the
  * allocator there and on the threads that open, close and free, also at one time; its data must
- * live as long as the client and its mutexes. error has an error text also for
- * REDLOCK_ERR_NO_QUORUM, and is not used after this call.
+ * live as long as the client and its mutexes. error is also filled in for REDLOCK_ERR_NO_QUORUM,
+ * and is not used after this call.
  *
  * Returns 0, or:
  *     REDLOCK_ERR_NO_QUORUM   fewer nodes are up, or may vote. *blocking is set, the client goes on

@@ -68,9 +68,9 @@ typedef struct redlock_election_options {
     size_t name_length;
 
     /* The name of this candidate, for on_leader of others: 1 to REDLOCK_CANDIDATE_MAX printable
-     * characters without spaces. The election works even if the name is not unique, but then it
-     * does not say which candidate leads. NULL: host name and process id, "host:4711". Default
-     * NULL. */
+     * characters without spaces. The election works even if the name is not unique, but then
+     * observers cannot tell which candidate leads. NULL: host name and process id, "host:4711".
+     * Default NULL. */
     const char *candidate;
 
     /* The life of the leader's key on each node, as ttl_ms of redlock_acquire_options: the longest

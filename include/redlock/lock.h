@@ -98,8 +98,8 @@ typedef struct redlock_acquire_options {
     /* The life of the key on each node, and so of the lock if it is not extended. Above the drift
      * allowance and min_validity_ms, up to REDLOCK_TTL_MS_MAX or max_ttl_ms. Default 10000.
      *
-     * A lock that another client's release passed to this one has 1 s at first, if that is less. It
-     * is extended to its ttl in the background soon afterwards, without auto_extend too; on_renew
+     * A lock that another client's release passed on is valid for at most 1 s at first. It is
+     * extended to its ttl in the background soon afterwards, without auto_extend too; on_renew
      * runs. A program that may block its loop for longer sets min_validity_ms. */
     int64_t ttl_ms;
 
@@ -192,12 +192,12 @@ typedef struct redlock_acquire_options {
      *
      * Until then other clients see a lock that is held: they are refused if they try once, or are
      * not of this library, and "redlock ls" shows the key with its ttl. Recalls need a second
-     * connection to one of the nodes, and without that it does not linger. A message that is lost,
-     * or that a client sends to another node since it reaches other nodes, costs that client up to
-     * linger_ms; so does standing first in line already when this client acquires the lock of a
-     * holder that told nobody of its end, as those of other libraries. The lock is also released
-     * when another lock object of the client wants it, with redlock_lock_free() and with
-     * redlock_client_close(); a process that exits without these leaves it to its ttl.
+     * connection to one of the nodes, and without that it does not linger. A client may wait up to
+     * linger_ms if its message is lost, if it reaches other nodes and so sends it to another home,
+     * or if it stood first in line already when this client took the lock over from another
+     * library's holder. The lock is also released when another lock object of the client wants it,
+     * with redlock_lock_free() and with redlock_client_close(); a process that exits without these
+     * leaves it to its ttl.
      *
      * 0 to ttl_ms; 0: none. Not with fencing or max_hold_ms, and not for readers, permits and
      * several resources. Adopted locks do not linger. Default 0. */
@@ -336,7 +336,7 @@ REDLOCK_API int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, v
  *     REDLOCK_ERR_LOST, REDLOCK_ERR_EXPIRED, REDLOCK_ERR_CANCELED
  *                                as for redlock_extend()
  * Before a failure is reported an extension gives back what some nodes had granted. Nodes that did
- * not answer that may keep others out until the next extension, or the release.
+ * not answer that extension may keep others out until the next one, or until the release.
  *
  * Returns as redlock_downgrade(); REDLOCK_ERR_INVALID also if it is held exclusively already, or
  * was adopted. Since 0.1. */

@@ -54,8 +54,8 @@ static void deliver_loss(redlock_lock *lock) {
 
 /* Steps what is due: losses by now, the rest by until_ns. Losses go first, also those that become
  * due meanwhile: otherwise the retries of a hundred thousand locks would delay them. Returns
- * whether an on_lost ran; what became due during it is left to the next call. What is stepped and
- * still the first is due later now, or this would spin; if it is not the first, it may be freed. */
+ * whether an on_lost ran; what became due during it is left to the next call. A callback sets its
+ * item to a later time, unsets it or frees it; otherwise this loop would never end. */
 static bool run_due(redlock_client *client, uint64_t until_ns) {
     uint64_t now_ns = rl_client_now_ns(client);
     bool told = false;

@@ -13,10 +13,11 @@
  * than the allowance. A bound in the future shows a step, and is rejected. A bound costs validity:
  * the command's way to the node, and the drift since. So a calibration is used for 10 s.
  *
- * Whose time was it? A calibration belongs to the connection that the guard has checked, and ends
- * with it. It counts only for messages of a subscription that was confirmed before the command was
- * sent: the server that answered the command was up when the subscription was confirmed, so both
- * are one server, or the subscribed one is gone, and its successor may not vote (guard.h). */
+ * Which server does a calibration describe? A calibration belongs to the connection that the guard
+ * has checked, and ends with it. It counts only for messages of a subscription that was confirmed
+ * before the command was sent: the server that answered the command was up when the subscription
+ * was confirmed, so both are one server, or the subscribed one is gone, and its successor may not
+ * vote (guard.h). */
 #ifndef RL_CORE_CALIBRATION_H
 #define RL_CORE_CALIBRATION_H
 

@@ -17,7 +17,7 @@ struct rl_deadline;
  * set to a later time, or is unset, or is freed. */
 typedef void (*rl_due_cb)(struct rl_deadline *item, uint64_t now_ns);
 
-/* Who waits. An item says only that, since a lock has two, and there may be very many locks. */
+/* What waits. A byte in place of a pointer to the callback saves memory in each of many locks. */
 enum rl_waits {
     RL_WAITS_LOCK,
     RL_WAITS_HOLDER, /* for the end of what its lock holds */

@@ -42,7 +42,7 @@
 #define RL_FENCE_FLOOR_MAX ((UINT64_C(1) << 53) - (UINT64_C(1) << 40))
 
 /* No larger counter is accepted as a vote: half of those numbers are never reached by counting. A
- * node beyond this would take all others with it, and at 2^53 none of them could count on. */
+ * larger counter would pull all others up, and at 2^53 none of them could count any further. */
 #define RL_FENCE_VOTE_MAX ((UINT64_C(1) << 53) - (UINT64_C(1) << 39))
 
 struct rl_fence {

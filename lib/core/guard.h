@@ -90,8 +90,9 @@ struct rl_guard {
     uint64_t since_ns; /* when the quarantine began */
     uint64_t votes_ns; /* when it ends; 0: no quarantine */
     uint8_t standing;  /* enum rl_standing: why there is, or was, a quarantine */
-    uint8_t unfit;     /* enum rl_standing: a replica, or evicting, when last seen, or flushed since
-                          then; 0: none of these */
+    /* enum rl_standing: why it was unfit when last seen: a replica, evicting, or flushed; 0: it was
+     * fit */
+    uint8_t unfit;
 };
 
 void rl_guard_init(struct rl_guard *guard);

@@ -237,7 +237,7 @@ static void on_turn(struct rl_line *line, const struct rl_line_event *event,
     line_given(line, out);
 }
 
-/* Not the time to try without a turn: the client ahead has its turn just now. */
+/* It does not try without a turn yet: the client ahead has just been given its turn. */
 static void on_heir(struct rl_line *line, const struct rl_line_event *event) {
     if (event->u.place != line->place || !line->stands) {
         return;

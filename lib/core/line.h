@@ -71,7 +71,7 @@
 #define RL_LINE_PAUSE_NS_MAX (UINT64_C(200) * RL_NS_PER_MS)  /* within a release's grace */
 #define RL_LINE_IDLE_NS_MAX (UINT64_C(60000) * RL_NS_PER_MS) /* the longest pause of other places */
 #define RL_LINE_NO_HOME UINT8_MAX
-#define RL_LINE_NO_PLACE UINT64_MAX /* of a TAKE in another place's turn, with a token of its own */
+#define RL_LINE_NO_PLACE UINT64_MAX /* TAKE with a token of its own, in another place's turn */
 
 enum rl_line_state {
     RL_LINE_OUT,       /* no lock of ours waits */
@@ -85,16 +85,16 @@ enum rl_line_state {
 };
 
 enum rl_line_event_type {
-    RL_LINE_EV_WANT,    /* a lock of ours waits; with since_ns */
-    RL_LINE_EV_UNWANT,  /* no lock does any more, or it holds by other means */
-    RL_LINE_EV_NODES,   /* which nodes can be home, or be heard, may have changed */
-    RL_LINE_EV_ANSWER,  /* to a JOIN; with `answer` */
-    RL_LINE_EV_TURN,    /* it is the turn of `place`, home says */
-    RL_LINE_EV_PASS,    /* another node reports the token of `place` in its key */
-    RL_LINE_EV_HEIR,    /* `place` is the first in line */
-    RL_LINE_EV_TICK,    /* the time that rl_line_wake_ns() named has come, or may have */
-    RL_LINE_EV_TAKE,    /* turn: the lock begins to ask the nodes */
-    RL_LINE_EV_WON,     /* taking: a quorum granted */
+    RL_LINE_EV_WANT,   /* a lock of ours waits; with since_ns */
+    RL_LINE_EV_UNWANT, /* no lock of ours waits any more, or it has got the lock without the line */
+    RL_LINE_EV_NODES,  /* which nodes can be home, or be heard, may have changed */
+    RL_LINE_EV_ANSWER, /* to a JOIN; with `answer` */
+    RL_LINE_EV_TURN,   /* it is the turn of `place`, home says */
+    RL_LINE_EV_PASS,   /* another node reports the token of `place` in its key */
+    RL_LINE_EV_HEIR,   /* `place` is the first in line */
+    RL_LINE_EV_TICK,   /* the time that rl_line_wake_ns() named has come, or may have */
+    RL_LINE_EV_TAKE,   /* turn: the lock begins to ask the nodes */
+    RL_LINE_EV_WON,    /* taking: a quorum granted */
     RL_LINE_EV_REFUSED, /* taking: other clients' keys are in the way; with life_ms */
     RL_LINE_EVENT_TYPES
 };

@@ -107,7 +107,7 @@ static void take_vote(struct rl_lock *lock, const struct rl_event *event, struct
 }
 
 /* Of nodes that are one server only the first yes counts. And the second SET of a token finds the
- * key of the first: whichever answer comes first, that is no refusal by another client's key. (No
+ * key of the first: in either order, that no does not mean that another client has the key. (No
  * safety rests on a release: there only nodes that may vote count as one server, so that a node
  * which shows another identity each time cannot stand in for several.) */
 static bool is_twins_second(struct rl_lock *lock, const struct rl_event *event) {
@@ -137,7 +137,7 @@ static void take_as_failed(struct rl_lock *lock, const struct rl_event *event,
     take_vote(lock, &failed, out);
 }
 
-/* A node that the set is growing by does not know the hold yet: that is no vote. */
+/* A node that has just joined the set lacks the key: its no is not a vote. */
 static bool is_absent(const struct rl_lock *lock, const struct rl_ballot_in *in) {
     const struct rl_round *round = &lock->round;
     const uint32_t *sides = round->electorate.sides;
@@ -213,12 +213,12 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
     }
 }
 
-/* What is under way must send nothing more: its votes would come on connections that have read the
- * new configuration. A release needs no vote. */
+/* Open rounds end here: further votes would come on connections that have read the new
+ * configuration. A release needs no vote. */
 static void on_changed(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     struct rl_acquire *acquire = &lock->acquire;
     const uint32_t max_ms = event->u.ttl_ms;
-    if (max_ms != 0 && acquire->ttl_ms > max_ms) { /* so long an administrator waits */
+    if (max_ms != 0 && acquire->ttl_ms > max_ms) { /* an administrator waits no longer than this */
         const uint64_t renew_ms = (uint64_t)acquire->renew_ms * max_ms / acquire->ttl_ms;
         acquire->renew_ms = renew_ms > 0 || acquire->renew_ms == 0 ? (uint32_t)renew_ms : 1;
         acquire->ttl_ms = max_ms;

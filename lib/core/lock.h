@@ -139,8 +139,8 @@
  *     that is their vote: it is as good as an attempt's, since the key lives there for the round's
  *     ttl from then on. It overwrites nothing but a reservation, which nobody relies on, and which
  *     every client that waits in line leaves when it has tried in vain. Another client's key is in
- *     the way only while that client asks for both majorities, in vain. The round is lost for good
- *     when the old nodes say so.
+ *     the way only while that client's own attempt at both majorities is failing. The round is lost
+ *     for good when the old nodes say so.
  */
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H

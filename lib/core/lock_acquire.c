@@ -308,7 +308,7 @@ void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
         }
         return;
     }
-    out->send = 0; /* too few nodes: set no keys that must then be deleted */
+    out->send = 0; /* too few nodes can vote: send no SETs that would have to be undone */
     rl_lock_attempt_decided(lock, event, out);
     out->release = has_keys ? out->release : 0;
     rl_round_expire(&lock->round, lock->rules->not_asked_reason, event->now_ns);

@@ -112,8 +112,9 @@ struct rl_event {
     uint64_t since_ns;          /* of an attempt: when its token was asked for; 0: now */
     uint64_t floor;             /* ... the wall clock in microseconds, after that, see fence.h; also
                                    of an upgrade */
-    uint64_t place;             /* of a turn: whose it is, see line.h; 0: this client's own; of an
-                                   attempt that has none from its turn: the one whose token it is */
+    /* TURN: the place that was given the turn (line.h), 0 for a turn among this client's locks.
+     * ATTEMPT: the place whose token is used, if the turn named none */
+    uint64_t place;
     uint32_t lease_ms; /* of an attempt: the lease of its passed keys; 0: it asks for votes */
     uint32_t awaited;  /* ... nodes whose vote a won attempt waits for briefly: a mask */
     bool lines;        /* lines can be used, see line.h */
@@ -122,8 +123,9 @@ struct rl_event {
         struct rl_adopt adopt;
         const char *token; /* RL_TOKEN_LEN hex digits; of an attempt never used before */
         struct rl_ballot_in vote;
-        uint32_t ttl_ms; /* 0: the ttl of the acquire. Changed: the longest from now on; 0: any */
-        bool pause;      /* yield to other clients: ask after a pause */
+        /* EXTEND: the new ttl; 0 keeps the acquire's. CHANGED: the new limit; 0: none */
+        uint32_t ttl_ms;
+        bool pause; /* yield to other clients: ask after a pause */
     } u;
 };
 
@@ -185,13 +187,16 @@ struct rl_lock {
     uint32_t planted;  /* ... and those that were asked to set it */
     uint32_t may_hold; /* nodes that may have a key with the present token */
     uint8_t state;     /* enum rl_lock_state */
-    uint8_t reverts;   /* enum rl_result: the pending extension follows an upgrade with this one */
-    bool adopts : 1;   /* the attempt is an adoption: it must not release what it finds */
-    bool renews : 1;   /* the pending extension is the watchdog's */
+    /* enum rl_result: the result to report for the failed upgrade that the pending extension undoes
+     * */
+    uint8_t reverts;
+    bool adopts : 1;      /* the attempt is an adoption: it must not release what it finds */
+    bool renews : 1;      /* the pending extension is the watchdog's */
     bool was_refused : 1; /* waiting for other clients, after a refused attempt */
-    bool is_given : 1;    /* of a place: nodes may have been passed its keys without being asked */
-    bool is_leased : 1;   /* its keys were passed to it, and not extended yet */
-    bool is_silent : 1;   /* held: the watchdog has stopped for want of a sign of life */
+    /* nodes may have the token though they were not asked, because a release passed it on */
+    bool is_given : 1;
+    bool is_leased : 1;           /* its keys were passed to it, and not extended yet */
+    bool is_silent : 1;           /* held: the watchdog has stopped for want of a sign of life */
     char token[RL_TOKEN_LEN + 1]; /* with a zero, "" before the first attempt */
 };
 

@@ -4,9 +4,10 @@
  * Happy path: the node answered its release, nothing is pending.
  * Failure modes: the node was not connected, or its connection ended before it answered: the item
  * stays until the node is up again, however long that takes, because a paused node may run our SET
- * as late as that. The node answered with an error (loading, no permission): the release is sent
- * again after a pause, until the key must have expired there. Too many are pending: the oldest is
- * dropped, and its key expires with its ttl.
+ * as late as that (redis/conn.c has the pauses before it is connected again). The node answered
+ * with an error (loading, no permission): the release is sent again after a pause, until the key
+ * must have expired there. Too many are pending: the oldest is dropped, and its key expires with
+ * its ttl.
  *
  * A release compares tokens and tokens are never reused, so repeating one does no harm.
  */
@@ -42,8 +43,8 @@ void rl_pending_release_init(struct rl_pending_release *item, const struct rl_ru
                              uint32_t life_ms);
 
 /* Adds a release that the node refused with an error, or that was not answered or not sent. Returns
- * an item to drop (perhaps this one), or NULL. is_up: the node could be sent to now; then a release
- * that it was too busy for is retried after a pause, since no reconnect will follow. */
+ * an item to drop (perhaps this one), or NULL. is_up: the node could be sent to now; then the
+ * release is retried after a pause, because no reconnection will trigger that. */
 struct rl_pending_release *rl_pending_add(struct rl_pending *pending,
                                           struct rl_pending_release *item, bool is_refused,
                                           bool is_up, uint64_t now_ns);

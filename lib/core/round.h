@@ -75,7 +75,7 @@ void rl_round_note_latency(struct rl_round *round, uint32_t node, uint32_t laten
 /* A round that has just begun is not won before these nodes have voted, or before rl_round_await()
  * is called with none. */
 void rl_round_await(struct rl_round *round, uint32_t nodes);
-/* Whether it would be won without the awaited votes. */
+/* Whether a quorum has said yes, and only the awaited votes keep the round open. */
 bool rl_round_awaits(const struct rl_round *round);
 
 /* Fails every outstanding vote. */

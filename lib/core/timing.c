@@ -1,4 +1,4 @@
-/* See timing.h. The modulo's bias is below 2^-17 for the largest jitter: of no concern here. */
+/* See timing.h. The modulo's bias is below 2^-17 for the largest jitter: negligible. */
 #include "core/timing.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
-/* Pauses: between two attempts, and until the watchdog extends a lock. Randomness is an argument.
+/* Pauses: between two attempts, and until the watchdog extends a lock. The caller brings the random
+ * number.
  *
  * Between attempts: a fixed part, so that the nodes are not hammered, and a random one, so that
  * clients that split the votes do not collide again (specification, "Retry on failure").

@@ -37,8 +37,9 @@ struct rl_ticket;
 struct rl_waitlist {
     struct rl_ticket *first;
     struct rl_ticket *last;
-    struct rl_ticket *active; /* asks or holds, or NULL; of readers: waits for all of them */
-    uint64_t since_ns;        /* since when it has been handed on without a gap; 0: it has not */
+    /* the lock that asks or holds, of readers the one that waits in line for all; NULL: none */
+    struct rl_ticket *active;
+    uint64_t since_ns; /* since when locks have handed it on without a gap; 0: they have not */
 };
 
 /* One of the tickets of a lock, which are an array in the lock. */
@@ -67,7 +68,7 @@ bool rl_tickets_may_ask(const struct rl_ticket *all);
 /* The lock becomes active in all its waitlists. */
 void rl_tickets_ask(struct rl_ticket *all);
 
-/* The active lock steps aside, and keeps its tickets: for a lock that holds beside others. */
+/* Makes no lock active; the lock keeps its tickets. For locks that hold side by side. */
 void rl_tickets_pass(struct rl_ticket *all);
 
 /* Leaves a waitlist, from anywhere in it. Returns whether the waitlist thereby lost its active

@@ -103,8 +103,8 @@ bool rl_hold_reserve(redlock_lock *lock, const redlock_acquire_options *full);
 /* Whether the object holds, as its callback has said. */
 bool rl_hold_is_held(const redlock_lock *lock);
 
-/* Whether the object uses the hold: its callback has said so, or is about to. And: whether any
- * object does. */
+/* Whether the object uses the hold: its callback has said so, or is about to. rl_hold_has_users():
+ * whether any object does. */
 bool rl_hold_uses(const redlock_lock *lock);
 bool rl_hold_has_users(const redlock_lock *primary);
 
@@ -116,8 +116,8 @@ bool rl_hold_has_others(const redlock_lock *lock);
 struct rl_resource *rl_hold_other_mode(const redlock_lock *lock,
                                        const struct rl_resource *resource);
 
-/* Whether the lock holds for nobody, and until then waits for its next acquire (reentrancy.h).
- * And: its deadline, which is that of its core otherwise. */
+/* Whether the lock was released and lingers (reentrancy.h). rl_hold_wake_ns(): when that ends, or
+ * else the core's deadline. */
 bool rl_hold_lingers(const redlock_lock *lock);
 uint64_t rl_hold_wake_ns(const redlock_lock *lock);
 
@@ -129,8 +129,8 @@ void rl_hold_detach(redlock_lock *lock);
 /* Ends an acquire that has joined with another status after all. */
 void rl_hold_end_join(redlock_lock *lock, int status, enum rl_words words);
 
-/* The object whose extension or release the primary's core carries out from now on; NULL: none's.
- * And: that object, the primary itself if there is none. */
+/* Sets the object whose extension or release the primary's core carries out; NULL clears it.
+ * rl_hold_user_of() returns that object, or the primary if there is none. */
 void rl_hold_act_for(redlock_lock *primary, enum rl_op_kind kind, redlock_lock *lock);
 redlock_lock *rl_hold_user_of(redlock_lock *primary, enum rl_op_kind kind);
 

@@ -81,19 +81,19 @@ void rl_reentrancy_abandon(redlock_lock *lock);
  *
  * Can a client that waits be kept waiting for ever? No: acquires do not prolong the time, which is
  * over linger_ms after the first release. A lock does not linger at all if another client was seen
- * to want it, or would not have been heard since before the attempt that won the hold.
+ * to want it, or if the client began to listen only after the attempt that won the hold had begun.
  */
 
-/* A hold may begin, that may linger for so long. */
+/* Prepares for a new hold, which may linger for up to ms. */
 void rl_linger_reset(redlock_lock *lock, uint32_t ms);
 
-/* Whether an acquire with these options can go on with the hold that lingers. And: its operation,
- * which was submitted, does so. */
+/* Whether an acquire with these options can go on with the hold that lingers. rl_linger_resume()
+ * makes the operation that was submitted do so. */
 bool rl_linger_suits(const redlock_lock *lock, const struct rl_acquire *acquire, uint32_t ms);
 void rl_linger_resume(redlock_lock *lock);
 
-/* The lock is released if it lingers; and: so are those of this client that have one of the lock's
- * resources. */
+/* Releases the lock if it lingers. rl_linger_recall() releases all locks of this client that linger
+ * on one of its resources. */
 void rl_linger_end(redlock_lock *lock);
 void rl_linger_recall(const redlock_lock *lock);
 

@@ -6,12 +6,12 @@
  * changes.
  *
  * Failure modes: a command that cannot be sent is a failed vote at once, so a round is not held up
- * by it; a release that cannot be sent becomes pending, but only where the key may be, since a
- * release that is not needed would displace one that is; a token that cannot be generated ends the
- * acquire. A silent node is left out of an attempt: a SET would only queue up behind the unanswered
- * request, and be one more key to clean up when a stopped node goes on. Nor is a silent node sent a
- * release that it cannot need: each attempt of each lock would queue one more there, and one slow
- * node would fill the memory of all its clients.
+ * by it; a release that cannot be sent becomes pending, but only if the node may have the key,
+ * since the list of pending releases is limited; a token that cannot be generated ends the acquire.
+ * A silent node is left out of an attempt: a SET would only queue up behind the unanswered request,
+ * and be one more key to clean up when a stopped node goes on. Nor is a silent node sent a release
+ * that it cannot need: each attempt of each lock would queue one more there, and one slow node
+ * would fill the memory of all its clients.
  *
  * Which releases are not needed? Those of a token that is not on the node and cannot get there: the
  * node is not in may_hold of this step (core/lock.h, 2). Only the SETs of an attempt, a repair or a

@@ -18,9 +18,9 @@
  * to the reader's mode and has not answered it: the node's yes counts neither for an upgrade nor,
  * once that is won, for any extension (a repair may have put the token there, and the conversion
  * would find it). The node is sent no second conversion before it has answered, even with an error,
- * or the connection has ended. After that it may be sent one, or the writer's key that the lost one
- * was to convert would keep readers out for as long as the hold lasts; but for so long the node is
- * not counted. All other late commands do no harm: a conversion to the writer's mode needs a live
+ * or the connection has ended. After that it may be sent one: otherwise a writer's key that was not
+ * converted would keep readers out for as long as the hold lasts. For that long the node's votes do
+ * not count. All other late commands do no harm: a conversion to the writer's mode needs a live
  * lease, and keeps more clients out, not fewer; an extension that does not convert leaves a key's
  * mode as it is; and a release is of a token that is never used again.
  *

@@ -26,14 +26,14 @@
 
 #include "client/state.h"
 
-/* 0, or why the node must not be up. And: its keys were all deleted, and it is in quarantine when
- * it is up again. As events of a node. */
+/* Events of a node. Judge: 0, or why the node must not be up. Flushed: all its keys were deleted,
+ * and it will be in quarantine when it is up again. */
 int16_t rl_eligibility_judge(struct rl_node *node, const struct rl_info *info,
                              char detail[RL_DETAIL_MAX]);
 void rl_eligibility_flushed(struct rl_node *node);
 
-/* The node is up, or its configuration counts from now on; is down; its configuration no longer
- * counts. */
+/* Suspend: its configuration no longer counts. Up: it is up, or its configuration counts again.
+ * Down: it is down. */
 void rl_eligibility_suspend(struct rl_client_node *place);
 void rl_eligibility_up(struct rl_client_node *place);
 void rl_eligibility_down(struct rl_client_node *place);

@@ -40,8 +40,8 @@ struct rl_seats_room {
 /* Fills it in, and what else an event says of nodes. */
 void rl_seats_fill(const redlock_lock *lock, struct rl_event *event, struct rl_seats_room *room);
 
-/* Seats for these nodes, for those that the core needs, and for those in other seats that are
- * needed. False: there are too many. */
+/* Gives a seat to each of these nodes, to those that the core still refers to, and to those in the
+ * seats of `needed`. False: there are too many. */
 bool rl_seats_make(const redlock_lock *lock, rl_mask nodes, uint32_t needed,
                    struct rl_seats *seats);
 

@@ -15,9 +15,8 @@
  * ones too, before any of them is stepped. So a hold that moves needs both its sets, and then its
  * new one. Nodes on which it left keys are sent its releases: they are in its may_hold.
  *
- * A lock of several resources needs them in one set. One that is held when its resources part, or
- * that waits, needs both sets; there cannot be more than two sides, so with more it has no votes,
- * and ends.
+ * A lock of several resources needs them in one set. If they come to be in two sets while it is
+ * held or waits, it needs both. An electorate has no more than two sides, so in more sets it fails.
  */
 #ifndef RL_NODES_SETS_H
 #define RL_NODES_SETS_H

@@ -14,9 +14,10 @@
 struct rl_waiting {
     bool is_in_line : 1; /* waits, asks or holds */
     bool has_turn : 1;   /* its turn has come, and it was not stepped yet */
-    bool pauses : 1;     /* ... and it must let others go first */
-    bool takes : 1;      /* ... and another lock of ours has its turn among all clients */
-    bool shuts : 1;      /* its turn among all clients came while writers wait */
+    bool pauses : 1;     /* its turn has come, but it must let others go first */
+    /* it asks by TAKE, since another of our locks has the turn in the shared line */
+    bool takes : 1;
+    bool shuts : 1; /* its turn among all clients came while writers wait */
 };
 
 /* What the loop's turn must do with the first waiting lock of its client. */
@@ -30,15 +31,17 @@ enum rl_line_call {
 /* A lock's wait among the locks of all clients, see line.h. */
 struct rl_queueing {
     uint32_t refused_life_ms; /* the shortest life of the keys that refused; 0: not known */
-    uint32_t lease_ms;  /* how long the keys live that its turn is passed; 0: it asks for them */
-    uint8_t refused_by; /* index of the resource that was held */
-    uint8_t line;       /* the resource in whose line it is */
-    uint8_t call;       /* enum rl_line_call */
+    /* the lease of the keys that were passed with its turn; 0: none were, so it asks for votes */
+    uint32_t lease_ms;
+    uint8_t refused_by;       /* index of the resource that was held */
+    uint8_t line;             /* the resource in whose line it is */
+    uint8_t call;             /* enum rl_line_call */
     bool refused_at_home : 1; /* home has refused the attempt's token */
     bool hears_next : 1;      /* the client hears who comes next: its resource is in `passed` */
-    bool is_unwanted : 1;     /* ... and has, since before its attempt: nobody does */
-    bool is_queued : 1;       /* in line, or asks in its turn, or waits for home's answer */
-    bool noted_intent : 1;    /* it was refused, and keeps new readers off */
+    /* it listened before its attempt began, and nobody has asked for the lock since */
+    bool is_unwanted : 1;
+    bool is_queued : 1;    /* in line, or asks in its turn, or waits for home's answer */
+    bool noted_intent : 1; /* it was refused, and keeps new readers off */
 };
 
 /* A place that was given up, and may still be passed a key. Masks have a bit for each node. */
@@ -54,7 +57,7 @@ struct rl_left {
 /* The lines that a client waits in. */
 struct rl_lines {
     struct rl_list waiting; /* struct rl_wait, by `waits` */
-    struct rl_list passed;  /* ... of resources of which a holder hears who comes next */
+    struct rl_list passed;  /* struct rl_wait, by `passed`: the holder hears who comes next */
     struct rl_line_request *free;
     struct rl_line_request *pending; /* LEAVEs that did not arrive */
     uint32_t pending_count;

@@ -58,7 +58,7 @@ static void set_due(struct rl_resource *resource, uint64_t at_ns) {
     }
 }
 
-/* Not a lock that asks already, with its last try: it gives up its place when it ends. */
+/* A lock that is making its last try is not called: it leaves the line when the try ends. */
 static void call_lock(redlock_lock *lock, enum rl_line_call call) {
     assert(call != RL_LINE_CALL_NONE);
     if (lock->core.state == RL_WAITING) {
@@ -102,8 +102,8 @@ void rl_line_listen(struct rl_resource *resource, const redlock_lock *lock) {
     }
 }
 
-/* A place keeps the holder's name of the lock that took it, as long as it stands: home knows the
- * place by token and name. By then another lock may wait with the place, or leave it. */
+/* Home knows a place by its token and by the holder's name of the lock that joined. Another lock
+ * may wait with the place later, or leave it. */
 static void name_place(struct rl_wait *wait, redlock_lock *lock) {
     assert(wait->placed == NULL);
     if (wait->line.place != 0) {
@@ -230,7 +230,8 @@ bool rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
 
 /* -- The lock that waits -- */
 
-/* Keys carry the holder's name of the lock that took the place: another name needs a new place. */
+/* Keys contain the holder's name of the lock that joined, so a lock with another name must join
+ * anew. */
 static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
     const struct rl_target *mine = &lock->target;
     const redlock_lock *placed = resource->wait != NULL ? resource->wait->placed : NULL;
@@ -243,7 +244,7 @@ static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
 
 static void queue(redlock_lock *lock, uint8_t line) {
     assert(lock->core.state == RL_WAITING);
-    assert(rl_line_active(rl_lock_resource(lock, line)) == lock); /* else it has another's place */
+    assert(rl_line_active(rl_lock_resource(lock, line)) == lock); /* whose place it is */
     lock->queueing.is_queued = true;
     lock->queueing.line = line;
     lock->waiting.shuts = false;
@@ -386,7 +387,7 @@ static void taken(redlock_lock *lock, struct rl_resource *resource) {
     rl_line_feed_simple(resource, lock, RL_LINE_EV_WON);
 }
 
-/* Other nodes refused the attempt that the lock's turn began. If another of its resources is held,
+/* The lock had its turn, but other nodes refused the attempt. If another of its resources is held,
  * the lock waits for that one. If that key is reserved for another client's turn, which may want
  * this resource as well, the two would swap places for ever: instead each gives up what it has, and
  * pauses. */

@@ -80,8 +80,8 @@ static inline redlock_lock *rl_line_active(const struct rl_resource *resource) {
 }
 /* The resource in whose line the lock is, or was last. */
 struct rl_resource *rl_line_of(const redlock_lock *lock);
-/* This client's lock that waits in this line, or asks in its turn, or is about to because its place
- * was taken in advance. NULL: none. */
+/* The lock that uses this client's place in the line: it waits, asks in its turn, or has joined
+ * ahead of time. NULL: none. */
 redlock_lock *rl_line_waiter(const struct rl_resource *resource);
 /* Takes a place for this lock, if this client has none in the line. False: no memory. */
 bool rl_line_want(struct rl_resource *resource, redlock_lock *lock);

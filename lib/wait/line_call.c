@@ -393,7 +393,7 @@ static struct rl_left *find(redlock_client *client, uint64_t place) {
     return found;
 }
 
-/* rl_left_take() has something to find if a node of it both has no key and has passed it one. */
+/* Notes for rl_left_take() that a node has passed a key to this place after its release. */
 static void look(redlock_client *client, const struct rl_left *left) {
     client->lines.refuses = client->lines.refuses || (left->gone & left->passed) != 0;
 }

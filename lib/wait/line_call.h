@@ -8,10 +8,9 @@
  * Failure modes: a home that is down, whose connection breaks, or no memory: a JOIN is not sent. A
  * LEAVE that did not arrive is pending, as a release is, and sent when the node is connected again:
  * this client may still listen there, and would be given a turn that it does not want, which costs
- * a grace period for each place that it has left so. LEAVEs beyond the number that is kept, and a
- * JOIN that runs late, after its LEAVE, cost that too. Memory is reused, and freed with the client;
- * a call that is outstanding or pending holds a reference to its lock, whose target it writes.
- * */
+ * a grace period for each place that it has left so. So do LEAVEs that are dropped because too many
+ * are pending, and a JOIN that runs after its LEAVE. Memory is reused, and freed with the client; a
+ * call that is outstanding or pending holds a reference to its lock, whose target it writes. */
 #ifndef RL_WAIT_LINE_CALL_H
 #define RL_WAIT_LINE_CALL_H
 
@@ -77,8 +76,8 @@ void rl_line_calls_free(redlock_client *client);
 struct rl_wait *rl_line_wait(struct rl_resource *resource);
 
 /* A number for a place that was never used. The next call returns the same one, until a place is
- * made with it. For a semaphore its first byte is how many permits it takes. And: takes that
- * number. */
+ * made with it. For a semaphore its first byte is how many permits it takes. rl_line_new_place()
+ * also uses the number up. */
 uint64_t rl_line_next_place(struct rl_resource *resource);
 uint64_t rl_line_new_place(struct rl_resource *resource);
 
@@ -105,8 +104,8 @@ uint64_t rl_line_places(const redlock_client *client);
 rl_mask rl_line_refused(const redlock_client *client);
 bool rl_line_awaits_answers(const redlock_client *client);
 
-/* The lease of the keys that are passed to the attempt's token in its turn; 0: the attempt asks for
- * them. And: the attempt has its token. */
+/* The lease of the keys that were passed to the attempt's token; 0: none were, and the attempt asks
+ * for votes. rl_line_asks() is to be called when the attempt has its token. */
 uint32_t rl_line_lease(const redlock_lock *lock);
 void rl_line_asks(redlock_lock *lock);
 

@@ -236,8 +236,8 @@ static void hear_vote(redlock_lock *lock, uint32_t node, const struct rl_line_me
     rl_step_event(lock, &event);
 }
 
-/* The first pass begins the attempt. A lock that keys may not be passed to asks for all votes when
- * home says that it has its turn. */
+/* The first pass begins the attempt. A lock to which keys may not be passed waits for home's
+ * message, and then asks all nodes. */
 static void hear_pass(struct rl_resource *resource, uint32_t node,
                       const struct rl_line_message *said) {
     redlock_client *client = rl_line_client(resource);
@@ -264,8 +264,8 @@ static void hear_pass(struct rl_resource *resource, uint32_t node,
     }
 }
 
-/* A known successor is also a sign that another client waits. Without one readers wait, or nobody
- * any more. */
+/* A known successor is also a sign that another client waits. No successor means that only readers
+ * wait, or nobody. */
 static void hear_next(struct rl_resource *resource, const char *next) {
     struct rl_wait *wait = resource->wait;
     assert(strlen(next) <= RL_VALUE_MAX);
@@ -278,8 +278,8 @@ static void hear_next(struct rl_resource *resource, const char *next) {
     }
 }
 
-/* Keys are passed to writers only. resource: NULL if no lock waits with this place; then it may be
- * held already, and home's pass comes last. */
+/* Keys are passed to writers only. resource: NULL if no lock waits with this place; it may be held
+ * already, if home's message is the last to arrive. */
 static void on_pass(redlock_client *client, struct rl_resource *resource, uint32_t node,
                     const struct rl_line_message *said) {
     if (resource == NULL) {

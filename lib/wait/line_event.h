@@ -6,7 +6,7 @@
 #include "client/state.h"
 
 /* The lock is to be stepped in the loop's turn: its turn has come, among this client's locks or all
- * clients, or it was notified (which is not seen to here). */
+ * clients, or it was notified of a release, which the caller handles. */
 void rl_line_run(redlock_lock *lock);
 
 /* The answer to a JOIN or LEAVE. */

@@ -28,7 +28,7 @@ uint32_t rl_line_home(const struct rl_resource *resource) {
     return rl_home_node(resource->home_hash, client->node_hashes, heard != 0 ? heard : voters);
 }
 
-/* A second address of a server is no home: it refuses what the first address granted. */
+/* A duplicate URL is never home: the server refuses there what it granted under the first URL. */
 static bool is_home(const redlock_lock *lock, uint32_t node) {
     bool found = false;
     assert(node < lock->client->n_nodes);
@@ -73,7 +73,7 @@ static void note_others(struct rl_resource *resource, bool others_wait, uint64_t
 /* Home has said whether another client waits, or will not say. */
 static void learn_from_release(struct rl_resource *resource, bool anybody_waits,
                                const struct rl_request *request, const struct rl_answer *answer) {
-    const uint64_t now_ns = rl_line_client(resource)->step_ns; /* near enough */
+    const uint64_t now_ns = rl_line_client(resource)->step_ns; /* exact enough */
     assert(resource->references > 0);                          /* the lock that was released */
     bool is_said = answer->verdict == RL_YES || answer->verdict == RL_NO;
     if (is_said && request->announces) { /* after a refusal the key there is the holder's */
@@ -172,9 +172,9 @@ static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
     }
 }
 
-/* A client that hands on among its own locks goes by the last sign, however old: otherwise holds
- * that outlast the life of a sign would let it overtake others for ever. Home's answer says when no
- * other client waits any more. */
+/* A client that hands on among its own locks trusts the last sign of other waiters, however old:
+ * long holds would outlast a sign, and the client could overtake for ever. Home's answer says when
+ * no other client waits any more. */
 static bool is_busy(const redlock_lock *lock) {
     bool busy = false;
     assert(lock->resource_count > 0);
@@ -245,9 +245,9 @@ static uint32_t intent_of(redlock_lock *lock) {
 void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
     const bool busy = is_busy(lock);
     /* A client that won without home may have overtaken another whose turn it was and who asks
-     * again: deleted keys would go to the next newcomer, which knows as little. An attempt that
-     * went without the line and failed reserves nothing: where no line can be used, clients that
-     * did so would block each other for ever. */
+     * again: deleted keys could be won by a newcomer that does not know of the line either. An
+     * attempt that went without the line and failed reserves nothing: where no line can be used,
+     * clients that did so would block each other for ever. */
     const bool keeps = (busy && (lock->announces || lock->queueing.is_queued)) ||
                        (lock->announces && lock->queueing.refused_at_home);
     join_ahead(lock);
@@ -338,8 +338,8 @@ void rl_hear_follow(redlock_lock *lock, uint8_t before) {
     }
 }
 
-/* Else home would not know whom to tell: the lock was won without it, and it may have given its key
- * to another client. */
+/* Without home's vote, home does not know who holds the lock, and may have given its key to another
+ * client. */
 static bool has_home(const redlock_lock *lock) {
     const uint32_t home = rl_line_home(rl_lock_resource(lock, 0));
     const uint32_t seat = home != RL_LINE_NO_HOME ? rl_seats_of(lock, home) : RL_SEATS_MAX;

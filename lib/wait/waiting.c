@@ -2,8 +2,8 @@
  *
  * Can a turn be missed? No. A waiting lock can go on only after an active one has left one of its
  * waitlists, and rl_waiting_update() looks at every waitlist that an active lock has left. A lock
- * that has its turn is active, and stays in the queue until the loop's turn, which always follows:
- * a lock is stepped by a turn itself, by an event of the poll before it, or by a call of the user,
+ * that has its turn is active, and stays queued until the loop's next turn, which always comes: a
+ * lock is stepped by a turn itself, by an event of the poll before it, or by a call of the user,
  * which wakes the loop.
  */
 #include "wait/waiting.h"
@@ -16,8 +16,8 @@
 #include "nodes/seats.h"
 #include "wait/line.h"
 
-/* Whether another lock is active for one of this lock's resources and, as in_its_line says, waits
- * in the line of that very resource or of another one. */
+/* Whether another lock is active for one of this lock's resources, and waits in that resource's own
+ * line (in_its_line) or in another's. */
 static bool has_before(const redlock_lock *lock, bool in_its_line) {
     bool found = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
