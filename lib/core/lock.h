@@ -161,10 +161,11 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
  * an attempt that can no longer win is not waited for. */
 void rl_lock_put_off(struct rl_lock *lock, uint64_t since_ns, uint64_t now_ns);
 
-/* For drivers whose locks have few of many nodes. Which nodes the core counts votes of, or may have
- * to send a release. And: the node at each number has another number from now on, which is no other
- * node's, and for which there is a ballot; RL_SEATS_MAX: none, and it is none of these. Not within
- * a step. And: so renumbered, a mask that the driver keeps. */
+/* For drivers whose locks have few of many nodes. rl_lock_nodes(): nodes whose votes the core
+ * counts, or to which it may have to send a release. rl_lock_renumber(): the node at each number
+ * gets another number, which no other node has, and for which there is a ballot. RL_SEATS_MAX: it
+ * gets none, since it is not among those nodes. Not within a step. rl_renumber(): the same for a
+ * mask that the driver keeps. */
 uint32_t rl_lock_nodes(const struct rl_lock *lock);
 void rl_lock_renumber(struct rl_lock *lock, const uint8_t to[RL_SEATS_MAX]);
 uint32_t rl_renumber(uint32_t nodes, const uint8_t to[RL_SEATS_MAX]);

@@ -114,11 +114,12 @@ bool rl_mode_is_adopted(const redlock_lock *lock);
 /* The rules of the attempt, or of the hold. */
 const struct rl_mode_rules *rl_mode_now(const redlock_lock *lock);
 
-/* The rules of a command that is sent for the lock now. And: of one that was sent in this mode. */
+/* The rules of a command that is sent for the lock now; and of one that was sent in this mode. */
 const struct rl_mode_rules *rl_mode_of(const redlock_lock *lock, enum rl_call_kind kind);
 const struct rl_mode_rules *rl_mode_sent(const redlock_lock *lock, uint8_t mode);
 
-/* Whether an extension is to convert the node's key. And: such an extension was sent. */
+/* Whether an extension is to convert the node's key. rl_mode_convert_sent() notes that such an
+ * extension was sent. */
 bool rl_mode_converts(const redlock_lock *lock, uint32_t node);
 void rl_mode_convert_sent(redlock_lock *lock, uint32_t node);
 
@@ -134,8 +135,9 @@ void rl_mode_downgrade(redlock_lock *lock);
 void rl_mode_upgrade(redlock_lock *lock);
 bool rl_mode_is_upgrading(const redlock_lock *lock);
 
-/* Whether there are nodes whose yes must not count now, because of a conversion that they may still
- * run. And: excludes them from the event's voters, whose reasons these are. */
+/* Whether there are nodes whose yes must not count now, because of a conversion that they may
+ * still run. rl_mode_leave_out() excludes them from the event's voters, and gives the reason for
+ * each. */
 bool rl_mode_is_unsure(const redlock_lock *lock);
 void rl_mode_leave_out(const redlock_lock *lock, struct rl_event *event,
                        int16_t reasons[RL_SEATS_MAX]);
