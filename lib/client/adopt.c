@@ -53,7 +53,7 @@ static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
     memcpy(url->user, like->user, sizeof url->user);
     memcpy(url->password, like->password, sizeof url->password);
     url->db = like->db;
-    if (!rl_place_init(client, i, url, client->nodes[0]->node.events)) {
+    if (!rl_member_init(client, i, url, client->nodes[0]->node.events)) {
         return false;
     }
     client->n_nodes = i == client->n_nodes ? i + 1 : client->n_nodes;
@@ -101,7 +101,7 @@ static void leave_others(redlock_client *client, uint64_t now_ns) {
         place->left_ns = !is_left                     ? RL_NEVER
                          : place->left_ns != RL_NEVER ? place->left_ns
                                                       : now_ns + longest_ns;
-        rl_place_update(place);
+        rl_member_update(place);
     }
 }
 
@@ -155,7 +155,7 @@ static void adopt(redlock_client *client) {
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         if (client->up & ~client->voters & rl_bit(i)) {
             rl_eligibility_up(client->nodes[i]);
-            rl_place_update(client->nodes[i]);
+            rl_member_update(client->nodes[i]);
         }
     }
     rl_notification_nodes_changed(client);

@@ -77,14 +77,14 @@ static void check_waiting(const redlock_lock *lock) {
 static void check_queueing(const redlock_lock *lock) {
     const struct rl_queueing *queueing = &lock->queueing;
     const struct rl_resource *resource = rl_lock_resource(lock, queueing->line);
-    const struct rl_line *line = rl_resource_line(resource);
+    const struct rl_place *place = rl_resource_place(resource);
     uint8_t state = lock->core.state;
     assert(queueing->line < lock->resource_count);
     assert(!queueing->is_queued || state == RL_WAITING || state == RL_TRYING ||
            state == RL_FENCING || state == RL_READY);
     assert(queueing->call == RL_LINE_CALL_NONE ||
            (state == RL_WAITING && queueing->is_queued && rl_queued_is_in(&lock->ready)));
-    assert(!queueing->is_queued || state != RL_WAITING || line->state != RL_LINE_TAKING);
+    assert(!queueing->is_queued || state != RL_WAITING || place->state != RL_PLACE_TAKING);
     assert(!queueing->is_queued || state != RL_WAITING || queueing->call != RL_LINE_CALL_NONE ||
            resource->wait->due.slot != RL_DEADLINE_UNSET);
 }

@@ -47,7 +47,7 @@ static struct rl_client_node *place_of(struct rl_node *node) {
 }
 
 static void node_deadline(struct rl_node *node) {
-    rl_place_update(place_of(node));
+    rl_member_update(place_of(node));
 }
 
 static void node_dirty(struct rl_node *node) {
@@ -68,7 +68,7 @@ static void node_up(struct rl_node *node) {
     place->is_settled = true;
     rl_trace(client, REDLOCK_EVENT_NODE_UP, NULL, node, 0, 0);
     rl_eligibility_up(place);
-    rl_place_update(place);
+    rl_member_update(place);
     rl_listening_node_up(client, place->index);
     rl_calls_retry(place);
     rl_line_calls_retry(client, place->index); /* before any JOIN is sent */
@@ -155,7 +155,7 @@ static void node_due(struct rl_deadline *item, uint64_t now_ns) {
     }
     rl_eligibility_tick(place, now_ns);
     rl_adopt_tick(place, now_ns);
-    rl_place_update(place);
+    rl_member_update(place);
     if (client->voters != voters) {
         rl_line_nodes_changed(client);
     }
@@ -177,7 +177,7 @@ static int parse_node(redlock_client *client, const redlock_client_options *o, u
         }
     }
     if (status == 0) {
-        status = rl_place_init(client, i, &url, &node_events)
+        status = rl_member_init(client, i, &url, &node_events)
                      ? rl_client_tls_node(client, o, i, &tls)
                      : rl_error_set(o->error, o->error_size, REDLOCK_ERR_NOMEM, "out of memory");
     }

@@ -112,12 +112,12 @@ struct rl_event {
     uint64_t since_ns;          /* of an attempt: when its token was asked for; 0: now */
     uint64_t floor;             /* ... the wall clock in microseconds, after that, see fence.h; also
                                    of an upgrade */
-    /* TURN: the place that was given the turn (line.h), 0 for a turn among this client's locks.
+    /* TURN: the place that was given the turn (place.h), 0 for a turn among this client's locks.
      * ATTEMPT: the place whose token is used, if the turn named none */
     uint64_t place;
     uint32_t lease_ms; /* of an attempt: the lease of its passed keys; 0: it asks for votes */
     uint32_t awaited;  /* ... nodes whose vote a won attempt waits for briefly: a mask */
-    bool lines;        /* lines can be used, see line.h */
+    bool lines;        /* lines can be used, see place.h */
     union {
         struct rl_acquire acquire;
         struct rl_adopt adopt;

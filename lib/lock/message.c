@@ -308,7 +308,7 @@ int redlock_lock_attempt_status(const redlock_lock *lock) {
 }
 
 int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_outcome *outcome) {
-    const uint32_t node = lock != NULL ? rl_place_at(lock->client, index) : RL_NODES_MAX;
+    const uint32_t node = lock != NULL ? rl_member_at(lock->client, index) : RL_NODES_MAX;
     if (outcome == NULL || node == RL_NODES_MAX) {
         return REDLOCK_ERR_INVALID;
     }
@@ -368,7 +368,7 @@ int redlock_client_lacks(const redlock_client *client, const void *resource, siz
 }
 
 int redlock_client_node(const redlock_client *client, size_t index, redlock_node_info *info) {
-    const uint32_t i = client != NULL ? rl_place_at(client, index) : RL_NODES_MAX;
+    const uint32_t i = client != NULL ? rl_member_at(client, index) : RL_NODES_MAX;
     if (info == NULL || i == RL_NODES_MAX) {
         return REDLOCK_ERR_INVALID;
     }

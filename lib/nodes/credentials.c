@@ -43,7 +43,7 @@ int redlock_client_set_credentials(redlock_client *client, size_t node, const ch
         return REDLOCK_ERR_CLOSED;
     }
     if (node != REDLOCK_ALL_NODES) {
-        node = rl_place_at(client, node);
+        node = rl_member_at(client, node);
         if (node == RL_NODES_MAX) {
             return REDLOCK_ERR_INVALID;
         }

@@ -249,13 +249,13 @@ void rl_eligibility_explain(const struct rl_client_node *place, int why, uint64_
     }
 }
 
-uint32_t rl_place_at(const redlock_client *client, size_t index) {
+uint32_t rl_member_at(const redlock_client *client, size_t index) {
     const uint32_t node = rl_bits_nth(rl_sides_all(&client->membership.sides), index);
     return node < client->n_nodes ? node : RL_NODES_MAX;
 }
 
-bool rl_place_init(redlock_client *client, uint32_t i, const struct rl_url *url,
-                   const struct rl_node_events *events) {
+bool rl_member_init(redlock_client *client, uint32_t i, const struct rl_url *url,
+                    const struct rl_node_events *events) {
     struct rl_client_node *place = client->nodes[i];
     assert(i < RL_NODES_MAX);
     if (place == NULL) {
@@ -278,7 +278,7 @@ bool rl_place_init(redlock_client *client, uint32_t i, const struct rl_url *url,
     return true;
 }
 
-void rl_place_update(struct rl_client_node *place) {
+void rl_member_update(struct rl_client_node *place) {
     uint64_t at_ns = rl_node_deadline_ns(&place->node);
     if (rl_node_is_up(&place->node) && place->pending_releases.retry_ns < at_ns) {
         at_ns = place->pending_releases.retry_ns;

@@ -59,14 +59,14 @@ void rl_eligibility_explain(const struct rl_client_node *place, int why, uint64_
                             char *text, size_t size);
 
 /* The node at this place of the user's list, which has those of the set; RL_NODES_MAX: none. */
-uint32_t rl_place_at(const redlock_client *client, size_t index);
+uint32_t rl_member_at(const redlock_client *client, size_t index);
 
 /* A client's node: it is set up, and not started (false: no memory); and when it is due next. */
 
-bool rl_place_init(redlock_client *client, uint32_t i, const struct rl_url *url,
-                   const struct rl_node_events *events);
+bool rl_member_init(redlock_client *client, uint32_t i, const struct rl_url *url,
+                    const struct rl_node_events *events);
 
 /* To be called when something has changed that decides when the node is due. */
-void rl_place_update(struct rl_client_node *place);
+void rl_member_update(struct rl_client_node *place);
 
 #endif
