@@ -127,13 +127,13 @@ static void check_nodes(const redlock_client *client) {
     assert((client->up & ~rl_bits_below(client->n_nodes)) == 0);
     assert((client->voters & ~client->up) == 0);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        const struct rl_client_node *place = client->nodes[i];
+        const struct rl_client_node *member = client->nodes[i];
         bool is_up = client->up >> i & 1, votes = client->voters >> i & 1;
-        pending += place->pending_releases.count;
-        assert(place->client == client);
-        assert(place->index == i);
-        assert(is_up == rl_node_is_up(&place->node));
-        assert(!is_up || place->is_settled);
+        pending += member->pending_releases.count;
+        assert(member->client == client);
+        assert(member->index == i);
+        assert(is_up == rl_node_is_up(&member->node));
+        assert(!is_up || member->is_settled);
         assert(votes == (client->reasons[i] == 0));
         assert((client->duplicates[i] >> i & 1) == 0);
         for (uint32_t j = 0; j < i; j++) {

@@ -208,14 +208,14 @@ static void hear_turn(struct rl_resource *resource, uint32_t node,
 static uint64_t passed_since_ns(const redlock_lock *lock, uint32_t node,
                                 const struct rl_line_message *said) {
     const redlock_client *client = lock->client;
-    const struct rl_client_node *place = client->nodes[node];
+    const struct rl_client_node *member = client->nodes[node];
     const uint64_t begin_us = said->time_us - said->time_us % 1000; /* lives are of whole ms */
     const uint64_t start_ns =
-        rl_calibration_start_ns(&place->calibration, begin_us, rl_client_now_ns(client),
+        rl_calibration_start_ns(&member->calibration, begin_us, rl_client_now_ns(client),
                                 rl_listening_since_ns(client, node), client->rules.drift_ppm);
     const bool has_fence = !lock->core.acquire.fences || said->counter != 0;
-    return start_ns > place->guard.votes_ns && has_fence && said->lease_ms >= lock->core.ttl_ms &&
-                   rl_line_is_signed(said, place->secret, rl_lock_resource(lock, 0))
+    return start_ns > member->guard.votes_ns && has_fence && said->lease_ms >= lock->core.ttl_ms &&
+                   rl_line_is_signed(said, member->secret, rl_lock_resource(lock, 0))
                ? start_ns
                : 0;
 }

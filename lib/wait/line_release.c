@@ -87,19 +87,19 @@ static void learn_from_release(struct rl_resource *resource, bool anybody_waits,
     }
 }
 
-void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
+void rl_line_learn(redlock_lock *lock, struct rl_client_node *member,
                    const struct rl_request *request, const struct rl_answer *answer) {
-    assert(lock->client == place->client);
+    assert(lock->client == member->client);
     if (rl_command_hands_on((enum rl_command_kind)request->kind)) {
-        const bool anybody_waits = does_anybody_wait(lock, place->index, answer);
+        const bool anybody_waits = does_anybody_wait(lock, member->index, answer);
         for (uint32_t i = 0; i < lock->resource_count; i++) {
-            if (rl_line_home(rl_lock_resource(lock, i)) == place->index) {
+            if (rl_line_home(rl_lock_resource(lock, i)) == member->index) {
                 learn_from_release(rl_lock_resource(lock, i), anybody_waits, request, answer);
             }
         }
     } else if (request->kind == RL_COMMAND_TAKE && answer->verdict == RL_YES &&
                answer->line.waiting > 0) {
-        note_others(rl_lock_resource(lock, 0), true, place->client->step_ns);
+        note_others(rl_lock_resource(lock, 0), true, member->client->step_ns);
     } else if (answer->verdict == RL_NO && rl_command_acquires(request->kind)) {
         const int64_t said_ms = answer->line.life_ms > 0 ? answer->line.life_ms : 0;
         const uint32_t life_ms = said_ms < UINT32_MAX ? (uint32_t)said_ms : UINT32_MAX;
@@ -108,14 +108,14 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
             (lock->queueing.refused_life_ms == 0 || life_ms < lock->queueing.refused_life_ms)) {
             lock->queueing.refused_life_ms = life_ms;
         }
-        if (rl_lock_has_token(&lock->core, request->token) && is_home(lock, place->index)) {
+        if (rl_lock_has_token(&lock->core, request->token) && is_home(lock, member->index)) {
             lock->queueing.refused_at_home = true;
         }
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) { /* last: home may change */
         struct rl_resource *resource = rl_lock_resource(lock, i);
         if (rl_resource_place(resource)->avoid != 0) {
-            rl_line_answered(resource, place->index, request, answer);
+            rl_line_answered(resource, member->index, request, answer);
         }
     }
 }
