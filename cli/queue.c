@@ -80,10 +80,6 @@ static void look_for_listeners(struct rl_part *line, const struct rl_args *args)
     }
 }
 
-#define PLACE_WIDTH 7
-#define WANTS_WIDTH 12
-#define WAITED_WIDTH 9
-#define SINCE_WIDTH 21
 #define WHO_WIDTH_MAX 40
 
 /* Where the line is. */
@@ -180,37 +176,26 @@ static void print_home(const struct rl_part *line, const struct home *home) {
     }
 }
 
-static void print_row(const struct rl_part *line, size_t index, int who_width) {
-    const struct rl_item *place = &line->items[index];
-    char number[32] = "-", wants[32], waited[32], since[RL_WHEN_MAX], who[RL_ITEM_TEXT_MAX];
-    if (place->kind != RL_ITEM_WAITS_TO_READ) { /* those are served together */
-        snprintf(number, sizeof number, "%zu", index + 1);
-    }
-    printf("  %-*s%-*s%-*s%-*s", PLACE_WIDTH, number, WANTS_WIDTH, wants_of(place, wants),
-           WAITED_WIDTH, rl_say_duration((double)place->waited_ms, waited, sizeof waited),
-           SINCE_WIDTH, rl_when_show(since_ms(place), false, since));
-    const bool is_elsewhere = place->node != line->items[0].node;
-    const bool is_gone = place->listens == RL_LISTENS_NO;
-    rl_say_painted(RL_PAINT_NONE, rl_item_who(place, who), is_elsewhere || is_gone ? who_width : 0);
-    if (is_gone) {
-        rl_say_painted(RL_PAINT_WARN, "gone", 0);
-    }
-    printf("%s%s%s\n", is_gone && is_elsewhere ? ", " : "", is_elsewhere ? "at " : "",
-           is_elsewhere ? place->node : "");
-}
-
 static void print_table(const struct rl_part *line) {
-    int who_width = 3;
-    char who[RL_ITEM_TEXT_MAX];
+    struct rl_table table = {.heads = "place\twants     \twaited \tsince              \twho\t?",
+                             .indent = 2,
+                             .max = WHO_WIDTH_MAX};
     for (size_t i = 0; i < line->n; i++) {
-        who_width = rl_say_widen(who_width, rl_item_who(&line->items[i], who), WHO_WIDTH_MAX);
+        const struct rl_item *place = &line->items[i];
+        const bool is_elsewhere = place->node != line->items[0].node;
+        const bool is_gone = place->listens == RL_LISTENS_NO;
+        char number[32] = "-", wants[32], waited[32], since[RL_WHEN_MAX], who[RL_ITEM_TEXT_MAX];
+        if (place->kind != RL_ITEM_WAITS_TO_READ) { /* those are served together */
+            snprintf(number, sizeof number, "%zu", i + 1);
+        }
+        rl_table_row(&table, "%s\t%s\t%s\t%s\t%s\t%s%s%s%s", number, wants_of(place, wants),
+                     rl_say_duration((double)place->waited_ms, waited, sizeof waited),
+                     rl_when_show(since_ms(place), false, since), rl_item_who(place, who),
+                     is_gone ? RL_CELL_WARN "gone" : "", is_gone && is_elsewhere ? ", " : "",
+                     is_elsewhere ? "at " : "", is_elsewhere ? place->node : "");
     }
-    who_width += 2;
-    printf("\n  %-*s%-*s%-*s%-*s%s\n", PLACE_WIDTH, "place", WANTS_WIDTH, "wants", WAITED_WIDTH,
-           "waited", SINCE_WIDTH, "since", "who");
-    for (size_t i = 0; i < line->n; i++) {
-        print_row(line, i, who_width);
-    }
+    printf("\n");
+    rl_table_print(&table);
     if (line->total > line->n) {
         printf("  and %zu more\n", line->total - line->n);
     }

@@ -126,13 +126,18 @@ void *rl_must_alloc(size_t n, size_t size) {
     return memory;
 }
 
-char *rl_must_print(const char *format, ...) {
-    va_list args;
+__attribute__((format(printf, 1, 0))) static char *must_print(const char *format, va_list args) {
     char *text = NULL;
-    va_start(args, format);
     if (vasprintf(&text, format, args) < 0) {
         exit(rl_fail(RL_EXIT_SYSTEM, "out of memory"));
     }
+    return text;
+}
+
+char *rl_must_print(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *text = must_print(format, args);
     va_end(args);
     return text;
 }
@@ -166,7 +171,7 @@ void *rl_must_grow(void *items, size_t used, size_t *room, size_t size) {
     return items;
 }
 
-int rl_say_columns(const char *text) {
+static int columns_of(const char *text) {
     int columns = 0;
     for (const char *c = text; *c != '\0'; c++) {
         columns += ((unsigned char)*c & 0xc0) != 0x80; /* continuation bytes take no column */
@@ -175,7 +180,7 @@ int rl_say_columns(const char *text) {
 }
 
 int rl_say_widen(int width, const char *text, int max) {
-    int columns = rl_say_columns(text);
+    int columns = columns_of(text);
     columns = columns > width ? columns : width;
     return columns < max ? columns : max;
 }
@@ -197,9 +202,94 @@ void rl_say_painted(enum rl_paint paint, const char *text, int width) {
         [RL_PAINT_FAINT] = "\033[2m",
     };
     bool colored = paint != RL_PAINT_NONE && rl_say_is_colored(stdout);
-    int padding = width - rl_say_columns(text);
+    int padding = width - columns_of(text);
     printf("%s%s%s%*s", colored ? codes[paint] : "", text, colored ? "\033[0m" : "",
            padding > 0 ? padding : 0, "");
+}
+
+/* -- Tables -- */
+
+#define GAP 2 /* between two columns */
+#define TABLE_COLUMNS_MAX 12
+
+static size_t count_columns(const struct rl_table *table) {
+    size_t n = 1;
+    for (const char *at = table->heads; (at = strchr(at, '\t')) != NULL; at++) {
+        n++;
+    }
+    assert(n <= TABLE_COLUMNS_MAX);
+    return n;
+}
+
+static void add_row(struct rl_table *table, char *text) {
+    const size_t n = count_columns(table);
+    char *rest = text; /* the first cell owns it */
+    for (size_t i = 0; i < n; i++) {
+        table->cells =
+            rl_must_grow(table->cells, table->used, &table->room, sizeof table->cells[0]);
+        table->cells[table->used++] = strsep(&rest, "\t");
+    }
+}
+
+void rl_table_row(struct rl_table *table, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (table->used == 0) {
+        add_row(table, rl_must_print("%s", table->heads));
+    }
+    add_row(table, must_print(format, args));
+    va_end(args);
+}
+
+static enum rl_paint paint_of(const char *cell) {
+    static_assert(RL_PAINT_WARN == 2 && RL_PAINT_BAD == 3, "as RL_CELL_WARN and _BAD have it");
+    return *cell == RL_PAINT_WARN || *cell == RL_PAINT_BAD ? (enum rl_paint) * cell : RL_PAINT_NONE;
+}
+
+/* Without the gap; 0: the column is left out. */
+static int width_of(const struct rl_table *table, size_t column, size_t n) {
+    const char *head = table->cells[column];
+    int width = head[0] == '?' ? 0 : columns_of(head);
+    for (size_t i = column + n; i < table->used; i += n) {
+        const char *cell = table->cells[i];
+        const bool is_rest = column + 1 < n && table->cells[i + 1] == NULL;
+        if (cell != NULL && !is_rest) {
+            width = rl_say_widen(width, cell + (paint_of(cell) != RL_PAINT_NONE), table->max);
+        }
+    }
+    return head[0] == '?' && width > 0 ? rl_say_widen(width, head + 1, table->max) : width;
+}
+
+void rl_table_print(struct rl_table *table) {
+    const size_t n = count_columns(table);
+    int widths[TABLE_COLUMNS_MAX], space = 0;
+    for (size_t i = 0; i < n; i++) {
+        char *head = table->cells[i];
+        widths[i] = width_of(table, i, n);
+        for (size_t length = strlen(head); length > 0 && head[length - 1] == ' '; length--) {
+            head[length - 1] = '\0';
+        }
+    }
+    for (size_t i = 0; i < table->used; i++) {
+        const int width = widths[i % n];
+        const char *cell = table->cells[i] != NULL ? table->cells[i] : "";
+        const enum rl_paint paint = paint_of(cell);
+        const char *text = cell + (paint != RL_PAINT_NONE || (i < n && cell[0] == '?'));
+        const int left = width - columns_of(text);
+        space = i % n == 0 ? table->indent : space;
+        if (width > 0 && text[0] != '\0') {
+            printf("%*s", space, "");
+            rl_say_painted(paint, text, 0);
+            space = left > 0 ? left + GAP : GAP;
+        } else {
+            space += width > 0 ? width + GAP : 0;
+        }
+        printf("%s", i % n == n - 1 ? "\n" : "");
+    }
+    for (size_t i = 0; i < table->used; i += n) {
+        free(table->cells[i]);
+    }
+    free(table->cells);
 }
 
 static int columns_of_terminal(void) {
@@ -218,7 +308,7 @@ void rl_say_wrapped(const char *text, int indent) {
         size_t length = strcspn(text, " ");
         char word[512];
         tool_utf8_clean(text, length, word, sizeof word);
-        int width = rl_say_columns(word);
+        int width = columns_of(word);
         if (at > indent && at + 1 + width > columns) {
             printf("\n%*s", indent, "");
             at = indent;

@@ -80,9 +80,6 @@ bool rl_say_has_line(void);
  * rl_say() clears it, too. Without a terminal nothing happens. */
 void rl_say_line(const char *text);
 
-/* How many columns the text takes, if each character takes one. */
-int rl_say_columns(const char *text);
-
 /* The width of a column that fits this text, too; at most max. */
 int rl_say_widen(int width, const char *text, int max);
 
@@ -96,6 +93,26 @@ bool rl_say_is_colored(FILE *file);
 
 /* text, coloured if stdout may be, and padded to width columns. */
 void rl_say_painted(enum rl_paint paint, const char *text, int width);
+
+/* A table on stdout. heads and rows are texts with a tab between two cells. A head with spaces
+ * behind it makes its column as wide; a column whose head begins with '?' is left out if it has no
+ * text. The last cell of a row that ends early may be as long as it likes. */
+struct rl_table {
+    const char *heads;
+    int indent;
+    int max; /* width of a column; a text that is longer shifts the rest of its row */
+    char **cells;
+    size_t used, room;
+};
+
+/* What a cell begins with to be coloured. */
+#define RL_CELL_WARN "\2" /* RL_PAINT_WARN */
+#define RL_CELL_BAD "\3"
+
+void rl_table_row(struct rl_table *table, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* With its heads, and frees it. */
+void rl_table_print(struct rl_table *table);
 
 /* text on stdout, broken at spaces so that no line is longer than the terminal (80 columns if there
  * is none). It begins at column indent, where the cursor is; so do the lines after the first. */

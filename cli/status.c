@@ -31,49 +31,26 @@
 #include "session/room.h"
 #include "tool/json.h"
 
-#define NODE_WIDTH_MAX 40
-#define HOLDER_WIDTH_MAX 40      /* a UUID in quotes, and some */
+#define WIDTH_MAX 40             /* a UUID in quotes, and some */
 #define SLOT_HOLDER_WIDTH_MAX 36 /* with a fence behind it the row has 80 columns */
-#define SLOT_WIDTH 6
-#define VOTES_WIDTH 7
-#define LEFT_WIDTH 9
-#define PERMITS_WIDTH 9
-#define LATENCY_WIDTH 10
-#define SLOTS_LISTED_MAX 200 /* on the screen; JSON has all */
+#define SLOTS_LISTED_MAX 200     /* on the screen; JSON has all */
 
 /* -- The nodes -- */
 
-static int node_width_of(const struct rl_look *look) {
-    int width = 4;
-    for (size_t i = 0; i < look->n; i++) {
-        width = rl_say_widen(width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
-    }
-    return width + 2;
-}
-
-/* Begins a node's row. False: the node did not answer; the row says why, and is complete. */
-static bool begin_node(const struct rl_look_node *node, int width) {
-    printf("  %-*s", width, node->s.node);
+/* A node's row: what is between its name and how fast it answered, and when it votes if it does not
+ * yet. If it did not answer, why. */
+static void add_node(struct rl_table *table, const struct rl_look_node *node, const char *what) {
+    char latency[32], vote[64] = "", left[32];
     if (node->s.status != 0) {
-        rl_say_painted(RL_PAINT_BAD, node->why, 0);
-        printf("\n");
+        rl_table_row(table, "%s\t" RL_CELL_BAD "%s", node->s.node, node->why);
+        return;
     }
-    return node->s.status == 0;
-}
-
-/* Ends it: how fast the node answered, and when it votes if it does not yet. */
-static void end_node(const struct rl_look_node *node) {
-    char latency[32], votes_in[32], vote[64];
-    rl_say_duration(node->s.latency_us / 1e3, latency, sizeof latency);
     if (node->votes_in_ms > 0) {
-        printf("%-*s", LATENCY_WIDTH, latency);
-        snprintf(vote, sizeof vote, "votes in %s",
-                 rl_say_duration((double)node->votes_in_ms, votes_in, sizeof votes_in));
-        rl_say_painted(RL_PAINT_WARN, vote, 0);
-    } else {
-        printf("%s", latency);
+        snprintf(vote, sizeof vote, RL_CELL_WARN "votes in %s",
+                 rl_say_duration((double)node->votes_in_ms, left, sizeof left));
     }
-    printf("\n");
+    rl_table_row(table, "%s\t%s\t%s\t%s", node->s.node, what,
+                 rl_say_duration(node->s.latency_us / 1e3, latency, sizeof latency), vote);
 }
 
 /* -- Who waits -- */
@@ -169,25 +146,11 @@ static const char *holder_text(const struct rl_look *look, const struct rl_look_
         return node_holder->holder[0] != '\0' ? node_holder->holder : "no name";
     }
     bool is_lock = look->is_foreign && rl_look_is_holding(look, node_holder);
-    int max = HOLDER_WIDTH_MAX - (is_lock ? 2 : (int)strlen("not a lock: "));
+    int max = WIDTH_MAX - (is_lock ? 2 : (int)strlen("not a lock: "));
     bool is_cut = strlen(node_holder->holder) > (size_t)max;
     snprintf(out, RL_LOOK_NAME_MAX, is_lock ? "\"%.*s%s\"" : "not a lock: %.*s%s",
              is_cut ? max - 3 : max, node_holder->holder, is_cut ? "..." : "");
     return out;
-}
-
-static void print_lock_node(const struct rl_look *look, size_t index, int node_width,
-                            int holder_width) {
-    const struct rl_look_node *seen = &look->node_holders[index];
-    char left[32] = "", holder[RL_LOOK_NAME_MAX];
-    if (!begin_node(seen, node_width)) {
-        return;
-    }
-    if (seen->s.is_held || seen->s.is_reserved) {
-        rl_say_left(seen->s.remaining_ms, left, sizeof left);
-    }
-    printf("%-*s%-*s", holder_width, holder_text(look, seen, holder), LEFT_WIDTH, left);
-    end_node(seen);
 }
 
 /* Nothing if nobody reads. */
@@ -218,21 +181,21 @@ static void print_readers(const struct rl_found *found) {
 
 /* The lock's part. */
 static void print_lock(const struct rl_found *found) {
+    struct rl_table table = {
+        .heads = "node\tholder    \tleft   \tlatency \t?", .indent = 2, .max = WIDTH_MAX};
     const struct rl_look *look = &found->look;
-    char holder[RL_LOOK_NAME_MAX];
-    const int node_width = node_width_of(look);
-    int holder_width = 10;
-    for (size_t i = 0; i < look->n; i++) {
-        holder_width = rl_say_widen(holder_width, holder_text(look, &look->node_holders[i], holder),
-                                    HOLDER_WIDTH_MAX);
-    }
-    holder_width += 2;
     print_lock_head(found);
-    printf("\n  %-*s%-*s%-*s%s\n", node_width, "node", holder_width, "holder", LEFT_WIDTH, "left",
-           "latency");
     for (size_t i = 0; i < look->n; i++) {
-        print_lock_node(look, i, node_width, holder_width);
+        const struct rl_look_node *seen = &look->node_holders[i];
+        char left[32] = "", holder[RL_LOOK_NAME_MAX], what[RL_LOOK_NAME_MAX + 32];
+        if (seen->s.is_held || seen->s.is_reserved) {
+            rl_say_left(seen->s.remaining_ms, left, sizeof left);
+        }
+        snprintf(what, sizeof what, "%s\t%s", holder_text(look, seen, holder), left);
+        add_node(&table, seen, what);
     }
+    printf("\n");
+    rl_table_print(&table);
     print_readers(found);
     print_line(&found->line, look, "");
 }
@@ -270,37 +233,27 @@ static const char *slot_text(const struct rl_item *slot, char out[RL_ITEM_TEXT_M
     return slot->is_reserved ? "reserved" : rl_item_who(slot, out);
 }
 
-static void print_slot(const struct rl_item *slot, const struct rl_look *look, int holder_width) {
-    char votes[32], left[32] = "-", fence[32] = "-", who[RL_ITEM_TEXT_MAX];
-    snprintf(votes, sizeof votes, "%" PRIu32 "/%zu", slot->votes, look->n);
-    if (slot->left_ms != 0) {
-        rl_say_left(slot->left_ms, left, sizeof left);
-    }
-    if (slot->fence > 0) {
-        snprintf(fence, sizeof fence, "%" PRIu64, slot->fence);
-    }
-    printf("  %-*" PRIu32, SLOT_WIDTH, slot->number);
-    rl_say_painted(RL_PAINT_NONE, slot_text(slot, who), holder_width);
-    rl_say_painted(slot->is_held || slot->is_reserved ? RL_PAINT_NONE : RL_PAINT_WARN, votes,
-                   VOTES_WIDTH);
-    printf("%-*s%s\n", LEFT_WIDTH, left, fence);
-}
-
 static void print_slots(const struct rl_part *slots, const struct rl_look *look) {
-    char who[RL_ITEM_TEXT_MAX];
-    int holder_width = 10;
+    struct rl_table table = {.heads = "slot\tholder    \tvotes\tleft   \tfence",
+                             .indent = 2,
+                             .max = SLOT_HOLDER_WIDTH_MAX};
     const size_t listed = slots->n < SLOTS_LISTED_MAX ? slots->n : SLOTS_LISTED_MAX;
     for (size_t i = 0; i < listed; i++) {
-        holder_width =
-            rl_say_widen(holder_width, slot_text(&slots->items[i], who), SLOT_HOLDER_WIDTH_MAX);
+        const struct rl_item *slot = &slots->items[i];
+        const char *paint = slot->is_held || slot->is_reserved ? "" : RL_CELL_WARN;
+        char left[32] = "-", fence[32] = "-", who[RL_ITEM_TEXT_MAX];
+        if (slot->left_ms != 0) {
+            rl_say_left(slot->left_ms, left, sizeof left);
+        }
+        if (slot->fence > 0) {
+            snprintf(fence, sizeof fence, "%" PRIu64, slot->fence);
+        }
+        rl_table_row(&table, "%" PRIu32 "\t%s\t%s%" PRIu32 "/%zu\t%s\t%s", slot->number,
+                     slot_text(slot, who), paint, slot->votes, look->n, left, fence);
     }
-    holder_width += 2;
     if (listed > 0) {
-        printf("\n  %-*s%-*s%-*s%-*sfence\n", SLOT_WIDTH, "slot", holder_width, "holder",
-               VOTES_WIDTH, "votes", LEFT_WIDTH, "left");
-    }
-    for (size_t i = 0; i < listed; i++) {
-        print_slot(&slots->items[i], look, holder_width);
+        printf("\n");
+        rl_table_print(&table);
     }
     if (slots->n > listed) {
         printf("  and %zu more; --json has all\n", slots->n - listed);
@@ -334,21 +287,18 @@ static void print_remarks(const struct rl_found *found) {
 }
 
 static void print_kept(const struct rl_found *found) {
-    const struct rl_look *look = &found->look;
-    const int node_width = node_width_of(look);
-    printf("\n  %-*s%-*s%s\n", node_width, "node", PERMITS_WIDTH, "permits", "latency");
-    for (size_t i = 0; i < look->n; i++) {
+    struct rl_table table = {.heads = "node\tpermits\tlatency \t?", .indent = 2, .max = WIDTH_MAX};
+    for (size_t i = 0; i < found->look.n; i++) {
         const int32_t kept = found->kept[i];
         char number[32] = "-";
         if (kept > 0) {
-            snprintf(number, sizeof number, "%" PRId32, kept);
+            snprintf(number, sizeof number, "%s%" PRId32,
+                     kept != found->permits ? RL_CELL_WARN : "", kept);
         }
-        if (begin_node(&look->node_holders[i], node_width)) {
-            rl_say_painted(kept > 0 && kept != found->permits ? RL_PAINT_WARN : RL_PAINT_NONE,
-                           number, PERMITS_WIDTH);
-            end_node(&look->node_holders[i]);
-        }
+        add_node(&table, &found->look.node_holders[i], number);
     }
+    printf("\n");
+    rl_table_print(&table);
 }
 
 /* A lock and a semaphore may have the same key: they are independent. */

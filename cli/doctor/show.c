@@ -37,7 +37,6 @@ void rl_findings_free(struct rl_findings *findings) {
 #define LEVEL_WIDTH 9
 #define CHECK_WIDTH 13
 #define NAME_WIDTH_MAX 31
-#define SET_WIDTH_MAX 12
 
 static const char *const level_names[] = {"ok", "note", "warning", "error"};
 static const enum rl_paint level_paints[] = {RL_PAINT_GOOD, RL_PAINT_FAINT, RL_PAINT_WARN,
@@ -63,47 +62,46 @@ static int exit_status_of(const struct rl_findings *findings) {
 
 /* -- The screen -- */
 
+static const char *role_of(const struct rl_facts *facts) {
+    return strcmp(facts->info.role, "slave") == 0 ? "replica" : "primary";
+}
+
+/* "+0.31 ms", or "0 ms" if there is no difference. */
+static void say_clock(const struct rl_wire_clock *clock, char *out, size_t size) {
+    char text[32];
+    const double ms = clock->ahead_ms < 0 ? -clock->ahead_ms : clock->ahead_ms;
+    const bool is_nothing = ms < 0.01;
+    snprintf(out, size, "%s%s",
+             is_nothing            ? ""
+             : clock->ahead_ms < 0 ? "-"
+                                   : "+",
+             rl_say_duration(is_nothing ? 0 : ms, text, sizeof text));
+}
+
 static void print_facts(const struct rl_facts *facts, const struct rl_wires *wires) {
-    int width = 4, set_width = rl_members_have_names(&wires->members) ? 3 : 0;
-    for (size_t i = 0; i < wires->n; i++) {
-        const char *set = rl_members_set_at(&wires->members, (uint32_t)i);
-        width = rl_say_widen(width, facts[i].wire->url.name, NAME_WIDTH_MAX);
-        set_width = rl_say_widen(set_width, set, SET_WIDTH_MAX);
-    }
-    width += 2;
-    set_width += set_width > 0 ? 2 : 0;
-    printf("%-*s%-*s%-10s%-9s%-10s%-10s%s\n", width, "node", set_width, set_width > 0 ? "set" : "",
-           "version", "role", "up", "latency", "clock");
+    struct rl_table table = {.heads = "node\t?set\tversion \trole   \tup      \tlatency \tclock",
+                             .max = NAME_WIDTH_MAX};
     for (size_t i = 0; i < wires->n; i++) {
         const struct rl_facts *f = &facts[i];
-        char up[32], latency[32], clock[32];
-        printf("%-*s%-*s", width, f->wire->url.name, set_width,
-               rl_members_set_at(&wires->members, (uint32_t)i));
+        const char *node = f->wire->url.name;
+        const char *set = rl_members_set_at(&wires->members, (uint32_t)i);
+        const bool knows = f->no_info[0] == '\0';
+        char up[32] = "0 s", latency[32] = "?", clock[64] = "";
         if (!f->is_reachable) {
-            printf("%s\n", "-");
+            rl_table_row(&table, "%s\t%s\t-", node, set);
             continue;
         }
-        bool knows = f->no_info[0] == '\0';
-        printf("%-10s%-9s%-10s", knows ? f->info.version : "?",
-               !knows                               ? "?"
-               : strcmp(f->info.role, "slave") == 0 ? "replica"
-                                                    : "primary",
-               !knows ? "?"
-               : f->info.uptime_s == 0
-                   ? "0 s"
-                   : rl_say_duration((double)f->info.uptime_s * 1e3, up, sizeof up));
-        if (!f->clock.is_known) {
-            printf("?\n");
-            continue;
+        if (f->info.uptime_s != 0) {
+            rl_say_duration((double)f->info.uptime_s * 1e3, up, sizeof up);
         }
-        double ahead_ms = f->clock.ahead_ms < 0 ? -f->clock.ahead_ms : f->clock.ahead_ms;
-        bool is_nothing = ahead_ms < 0.01;
-        printf("%-10s%s%s\n", rl_say_duration(f->clock.latency_ms, latency, sizeof latency),
-               is_nothing              ? ""
-               : f->clock.ahead_ms < 0 ? "-"
-                                       : "+",
-               rl_say_duration(is_nothing ? 0 : ahead_ms, clock, sizeof clock));
+        if (f->clock.is_known) {
+            rl_say_duration(f->clock.latency_ms, latency, sizeof latency);
+            say_clock(&f->clock, clock, sizeof clock);
+        }
+        rl_table_row(&table, "%s\t%s\t%s\t%s\t%s\t%s\t%s", node, set, knows ? f->info.version : "?",
+                     knows ? role_of(f) : "?", knows ? up : "?", latency, clock);
     }
+    rl_table_print(&table);
 }
 
 static bool says_the_same(const struct rl_finding *a, const struct rl_finding *b) {
@@ -215,16 +213,15 @@ static void show_node(struct tool_json *json, const struct rl_facts *f, const ch
     tool_json_put(json, JSON_TEXT("node", f->wire->url.name),
                   JSON_BOOL("reachable", f->is_reachable));
     if (f->is_reachable && f->no_info[0] == '\0') {
-        tool_json_put(json, JSON_TEXT("server", f->info.server),
-                      JSON_TEXT("version", f->info.version), JSON_TEXT("mode", f->info.mode),
-                      JSON_TEXT("role", strcmp(f->info.role, "slave") == 0 ? "replica" : "primary"),
-                      JSON_TEXT("run_id", f->info.run_id), JSON_INT("uptime_s", f->info.uptime_s),
-                      JSON_INT("replicas", f->info.replicas),
-                      JSON_BOOL("aof", f->info.aof_enabled != 0),
-                      JSON_TEXT("appendfsync", f->has_config ? f->appendfsync : NULL),
-                      JSON_TEXT("save", f->has_config ? f->save : NULL),
-                      JSON_TEXT("maxmemory_policy", f->info.policy),
-                      JSON_INT("maxmemory", f->info.maxmemory));
+        tool_json_put(
+            json, JSON_TEXT("server", f->info.server), JSON_TEXT("version", f->info.version),
+            JSON_TEXT("mode", f->info.mode), JSON_TEXT("role", role_of(f)),
+            JSON_TEXT("run_id", f->info.run_id), JSON_INT("uptime_s", f->info.uptime_s),
+            JSON_INT("replicas", f->info.replicas), JSON_BOOL("aof", f->info.aof_enabled != 0),
+            JSON_TEXT("appendfsync", f->has_config ? f->appendfsync : NULL),
+            JSON_TEXT("save", f->has_config ? f->save : NULL),
+            JSON_TEXT("maxmemory_policy", f->info.policy),
+            JSON_INT("maxmemory", f->info.maxmemory));
     }
     tool_json_put(json, JSON_IF(has_clock, JSON_REAL("latency_ms", f->clock.latency_ms)),
                   JSON_IF(has_clock, JSON_REAL("latency_max_ms", f->clock.latency_max_ms)),

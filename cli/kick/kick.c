@@ -46,7 +46,6 @@
 #include "tool/utf8.h"
 
 #define NODE_WIDTH_MAX 40
-#define KEY_WIDTH 11
 
 #define ANSWER_MAX 64
 
@@ -111,28 +110,21 @@ static void show_meaning(const struct kick *kick) {
 
 /* -- Behind it -- */
 
-static void print_node(const struct kick *kick, size_t index, int node_width) {
+static void add_node(const struct kick *kick, size_t index, struct rl_table *table) {
     const char *node = kick->found.look.node_holders[index].s.node;
     const redlock_node_outcome outcome = rl_kick_outcome(&kick->targets, node);
-    const char *not_noted = kick->not_noted[index];
-    printf("  %-*s", node_width, node);
+    const char *not_noted = kick->not_noted[index], *what = not_noted[0] != '\0' ? "not " : "";
+    const char *why = not_noted[0] != '\0' ? ": " : "";
     if (outcome.vote == REDLOCK_VOTE_GRANTED || outcome.vote == REDLOCK_VOTE_REFUSED) {
-        printf("%-*s", KEY_WIDTH, outcome.vote == REDLOCK_VOTE_GRANTED ? "deleted" : "not there");
+        rl_table_row(table, "%s\t%s\t%s%snoted%s%s", node,
+                     outcome.vote == REDLOCK_VOTE_GRANTED ? "deleted" : "not there",
+                     not_noted[0] != '\0' ? RL_CELL_WARN : "", what, why, not_noted);
     } else {
-        rl_say_painted(RL_PAINT_BAD,
-                       outcome.vote == REDLOCK_VOTE_FAILED ? redlock_strerror(outcome.reason)
-                                                           : "no answer in time",
-                       KEY_WIDTH);
+        rl_table_row(table, "%s\t" RL_CELL_BAD "%s; %snoted%s%s", node,
+                     outcome.vote == REDLOCK_VOTE_FAILED ? redlock_strerror(outcome.reason)
+                                                         : "no answer in time",
+                     what, why, not_noted);
     }
-    if (not_noted[0] == '\0') {
-        printf("noted");
-    } else {
-        char why[RL_KICK_WHY_MAX + 16];
-        snprintf(why, sizeof why, "%snot noted: %s",
-                 outcome.vote == REDLOCK_VOTE_FAILED ? "; " : "", not_noted);
-        rl_say_painted(RL_PAINT_WARN, why, 0);
-    }
-    printf("\n");
 }
 
 static void print_screen(const struct kick *kick, enum rl_kick_verdict verdict) {
@@ -140,17 +132,13 @@ static void print_screen(const struct kick *kick, enum rl_kick_verdict verdict) 
     const struct rl_item *place = next_of(kick);
     char whom[RL_KICK_WHOM_MAX], next[RL_ITEM_TEXT_MAX];
     const char *who = rl_kick_targets_say(&kick->targets, whom);
-    int node_width = 4;
+    struct rl_table table = {.heads = "node\tkey      \tnote", .indent = 2, .max = NODE_WIDTH_MAX};
     size_t noted = 0;
     for (size_t i = 0; i < look->n; i++) {
-        node_width = rl_say_widen(node_width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
+        add_node(kick, i, &table);
         noted += kick->not_noted[i][0] == '\0';
     }
-    node_width += 2;
-    printf("  %-*s%-*s%s\n", node_width, "node", KEY_WIDTH, "key", "note");
-    for (size_t i = 0; i < look->n; i++) {
-        print_node(kick, i, node_width);
-    }
+    rl_table_print(&table);
     printf("\n%s: ", look->shown);
     if (verdict == RL_KICK_DONE) {
         printf("%s %s kicked", who, kick->targets.n == 1 ? "was" : "were");

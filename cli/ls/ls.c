@@ -149,14 +149,7 @@ static void print_json(const struct rl_sweep *sweep, bool waiting) {
         JSON_REAL("took_ms", sweep->took_ms));
 }
 
-#define NAME_WIDTH_MAX 40
-#define CELL_WIDTH_MAX 32
-#define GAP 2
-
-/* Empty columns are left out. */
-struct columns {
-    int name, cells[RL_CELLS];
-};
+#define WIDTH_MAX 40 /* of a column */
 
 /* Whether the lock is in a table of this class. */
 static bool is_in(const struct rl_lock *lock, enum rl_lock_class class, bool waiting) {
@@ -164,71 +157,30 @@ static bool is_in(const struct rl_lock *lock, enum rl_lock_class class, bool wai
     return is_of && (!waiting || lock->waiting > 0);
 }
 
-static struct columns measure(const struct rl_sweep *sweep, enum rl_lock_class class, bool waiting,
-                              struct rl_cells *cells) {
-    struct columns columns = {.name = (int)strlen("resource")};
-    for (size_t i = 0; i < sweep->list.n; i++) {
-        if (is_in(&sweep->list.locks[i], class, waiting)) {
-            rl_cells_fill(cells, &sweep->list.locks[i]);
-            columns.name = rl_say_widen(columns.name, cells->name, NAME_WIDTH_MAX);
-            for (int c = 0; c < RL_CELLS; c++) {
-                columns.cells[c] = rl_say_widen(columns.cells[c], cells->text[c], CELL_WIDTH_MAX);
-            }
-        }
-    }
-    for (int c = 0; c < RL_CELLS; c++) {
-        if (columns.cells[c] > 0) {
-            columns.cells[c] = rl_say_widen(columns.cells[c], rl_cell_heads[c], CELL_WIDTH_MAX);
-        }
-    }
-    return columns;
-}
-
-/* A text longer than its column shifts the rest of the row. width 0: the last cell. */
-static void print_cell(const char *text, int width, enum rl_paint paint) {
-    int columns = rl_say_columns(text);
-    rl_say_painted(paint, text, 0);
-    printf("%*s", width == 0 ? 0 : columns > width ? GAP : width - columns + GAP, "");
-}
-
-/* Empty cells at the end of a row are left out, too. */
-static void print_row(const struct columns *columns, const char *name,
-                      const char *const texts[RL_CELLS], enum rl_paint votes) {
-    int last = -1;
-    for (int c = 0; c < RL_CELLS; c++) {
-        last = columns->cells[c] > 0 && texts[c][0] != '\0' ? c : last;
-    }
-    print_cell(name, last < 0 ? 0 : columns->name, RL_PAINT_NONE);
-    for (int c = 0; c <= last; c++) {
-        if (columns->cells[c] > 0) {
-            print_cell(texts[c], c < last ? columns->cells[c] : 0,
-                       c == RL_CELL_VOTES ? votes : RL_PAINT_NONE);
-        }
-    }
-    printf("\n");
-}
-
-/* before: how many rows others had. Returns how many there were. */
+/* before: how many rows others had. Returns how many there were. Empty columns are left out. */
 static size_t print_class(const struct rl_sweep *sweep, enum rl_lock_class class, bool waiting,
                           size_t before, const char *title, struct rl_cells *cells) {
-    const struct columns columns = measure(sweep, class, waiting, cells);
+    struct rl_table table = {.heads =
+                                 "resource\t?set\t?mode\t?holder\t?votes\t?fence\t?age\t?left"
+                                 "\t?waiting\t?longest",
+                             .max = WIDTH_MAX};
     size_t rows = 0;
+    char(*text)[RL_CELL_MAX] = cells->text;
     for (size_t i = 0; i < sweep->list.n; i++) {
         const struct rl_lock *lock = &sweep->list.locks[i];
-        const char *texts[RL_CELLS];
-        if (!is_in(lock, class, waiting)) {
-            continue;
+        if (is_in(lock, class, waiting)) {
+            rows++;
+            rl_cells_fill(cells, lock);
+            rl_table_row(&table, "%s\t%s\t%s\t%s\t%s%s\t%s\t%s\t%s\t%s\t%s", cells->name,
+                         text[RL_CELL_SET], text[RL_CELL_MODE], text[RL_CELL_HOLDER],
+                         lock->votes < lock->nodes ? RL_CELL_WARN : "", text[RL_CELL_VOTES],
+                         text[RL_CELL_FENCE], text[RL_CELL_AGE], text[RL_CELL_LEFT],
+                         text[RL_CELL_WAITING], text[RL_CELL_LONGEST]);
         }
-        if (rows++ == 0) {
-            printf("%s%s", before > 0 ? "\n" : "", title);
-            print_row(&columns, "resource", rl_cell_heads, RL_PAINT_NONE);
-        }
-        rl_cells_fill(cells, lock);
-        for (int c = 0; c < RL_CELLS; c++) {
-            texts[c] = cells->text[c];
-        }
-        print_row(&columns, cells->name, texts,
-                  lock->votes < lock->nodes ? RL_PAINT_WARN : RL_PAINT_NONE);
+    }
+    if (rows > 0) {
+        printf("%s%s", before > 0 ? "\n" : "", title);
+        rl_table_print(&table);
     }
     return rows;
 }

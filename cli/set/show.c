@@ -18,6 +18,7 @@
 #include "say.h"
 #include "tool/json.h"
 #include "tool/number.h"
+#include "tool/utf8.h"
 
 #define NODE_WIDTH_MAX 40
 #define CLAUSE_MAX 512
@@ -53,14 +54,6 @@ static const char *set_of(const struct rl_config *config, const char *url) {
 
 static bool are_several(const struct rl_config *config) {
     return rl_config_count(config, RL_CONFIG_OLD) > 1 || rl_config_count(config, RL_CONFIG_NEW) > 1;
-}
-
-static int width_of(const struct rl_set *set) {
-    int width = 4;
-    for (size_t i = 0; i < set->n; i++) {
-        width = rl_say_widen(width, rl_set_name(&set->nodes[i]), NODE_WIDTH_MAX);
-    }
-    return width + 2;
 }
 
 /* -- Do they agree? -- */
@@ -173,26 +166,27 @@ static void print_side(const struct rl_config *config, const char *title,
     }
 }
 
-static void print_node(const struct rl_set *set, size_t i, const struct rl_config *latest,
-                       int width) {
+static void add_node(struct rl_table *table, const struct rl_set *set, size_t i,
+                     const struct rl_config *latest) {
     const struct rl_set_node *node = &set->nodes[i];
     const struct rl_config *config = &node->config;
-    printf("  %-*s", width, rl_set_name(node));
+    const char *name = rl_set_name(node);
+    char vote[RL_SET_VOTE_MAX] = "-";
     if (!node->is_known) {
-        rl_say_painted(RL_PAINT_BAD, node->why, 0);
+        rl_table_row(table, "%s\t" RL_CELL_BAD "%s", name, node->why);
     } else if (!has_text(node)) {
-        rl_say_painted(RL_PAINT_WARN,
-                       config->problem != NULL ? config->problem : "no configuration", 0);
+        rl_table_row(table, "%s\t" RL_CELL_WARN "%s", name,
+                     config->problem != NULL ? config->problem : "no configuration");
     } else {
-        printf("%-7" PRIu64 "%-10s%-8s%-*s%s", config->key.epoch, config->key.change,
-               kind_of(config), width, name_of(self_of(node)),
-               node->vote[0] != '\0' ? node->vote : "-");
-        printf("%s", is_member(set, latest, i) ? "" : "  has left the set");
-        if (is_member(set, latest, i) && are_several(latest)) {
-            printf("%*s%s", node->vote[0] != '\0' ? 2 : 5, "", set_of(latest, node->url));
+        if (node->vote[0] != '\0') {
+            tool_utf8_clean(node->vote, strlen(node->vote), vote, sizeof vote);
         }
+        rl_table_row(table, "%s\t%" PRIu64 "\t%s\t%s\t%s\t%s\t%s", name, config->key.epoch,
+                     config->key.change, kind_of(config), name_of(self_of(node)), vote,
+                     !is_member(set, latest, i) ? "has left the set"
+                     : are_several(latest)      ? set_of(latest, node->url)
+                                                : "");
     }
-    printf("\n");
 }
 
 static void print_finding(void *data, const struct finding *finding) {
@@ -206,7 +200,11 @@ static void print_finding(void *data, const struct finding *finding) {
 static void print_screen(const struct rl_set *set) {
     char ttl[TOOL_DURATION_TEXT_MAX];
     const struct rl_config *latest = rl_set_latest(set);
-    const int width = width_of(set);
+    const bool has_sets = latest != NULL && are_several(latest);
+    struct rl_table table = {.heads = has_sets ? "node\tepoch\tchange  \tis    \tself\tvote\tset"
+                                               : "node\tepoch\tchange  \tis    \tself\tvote\t",
+                             .indent = 2,
+                             .max = NODE_WIDTH_MAX};
     if (latest != NULL) {
         printf("set %s, epoch %" PRIu64 ", %s, max-ttl %s\n", latest->key.id, latest->key.epoch,
                kind_of(latest), tool_duration_show(latest->max_ttl_ms, ttl, sizeof ttl));
@@ -216,11 +214,10 @@ static void print_screen(const struct rl_set *set) {
         print_side(latest, latest->is_joint ? "new" : "members", RL_CONFIG_NEW);
         printf("\n");
     }
-    printf("  %-*s%-7s%-10s%-8s%-*s%s\n", width, "node", "epoch", "change", "is", width, "self",
-           latest != NULL && are_several(latest) ? "vote  set" : "vote");
     for (size_t i = 0; i < set->n; i++) {
-        print_node(set, i, latest, width);
+        add_node(&table, set, i, latest);
     }
+    rl_table_print(&table);
     printf("\n");
     if (judge(set, print_finding, NULL) == RL_EXIT_OK) {
         printf("all agree\n");
