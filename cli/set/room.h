@@ -27,9 +27,7 @@ struct rl_set_node {
     struct rl_config config;    /* epoch 0: it has none, or one with a problem */
     char vote[RL_SET_VOTE_MAX]; /* of its text's change; "": none */
 
-    char run_id[RL_WIRE_TEXT_MAX]; /* these are of INFO */
-    bool is_replica;
-    int64_t uptime_s;
+    struct rl_wire_info info;
 
     uint64_t cut_ns;    /* when its connections were cut, with our text there; 0: they were not */
     uint64_t cut_epoch; /* of that text */

@@ -95,7 +95,7 @@ static int check_nodes(const struct rl_set *set, rl_mask which) {
         if (!node->is_known) {
             return rl_fail(RL_EXIT_NO_QUORUM, "%s: %s; nothing was done", name, node->why);
         }
-        if (node->is_replica) {
+        if (strcmp(node->info.role, "slave") == 0) {
             return rl_fail(RL_EXIT_USAGE,
                            "%s is a replica: name an independent server, or make it one: REPLICAOF "
                            "NO ONE",
@@ -107,8 +107,8 @@ static int check_nodes(const struct rl_set *set, rl_mask which) {
                            node->config.problem);
         }
         for (size_t j = 0; j < set->n; j++) {
-            if (j != i && strcmp(node->run_id, set->nodes[j].run_id) == 0 &&
-                node->run_id[0] != '\0') {
+            if (j != i && strcmp(node->info.run_id, set->nodes[j].info.run_id) == 0 &&
+                node->info.run_id[0] != '\0') {
                 return rl_fail(RL_EXIT_USAGE, "%s and %s are the same server", name,
                                rl_set_name(&set->nodes[j]));
             }
@@ -132,7 +132,7 @@ static int64_t quarantine_ms(const struct command *command) {
            wait_ms <= longest_ms) {
         old_enough = 0;
         for (size_t i = 0; i < set->n; i++) {
-            const int64_t up_ms = 1000 * set->nodes[i].uptime_s + wait_ms;
+            const int64_t up_ms = 1000 * set->nodes[i].info.uptime_s + wait_ms;
             old_enough |= set->nodes[i].is_known && up_ms >= longest_ms ? rl_bit((uint32_t)i) : 0;
         }
         wait_ms += 1000;

@@ -58,86 +58,81 @@ static bool are_several(const struct rl_config *config) {
 
 /* -- Do they agree? -- */
 
-enum verdict { AGREE, DIFFER, UNKNOWN };
-
 struct finding {
-    enum verdict verdict;
     char text[CLAUSE_MAX];
     const char *remedy;
 };
 
-static struct finding judge_node(const struct rl_set_node *node, const struct rl_config *latest,
-                                 bool is_member) {
-    struct finding finding = {.verdict = DIFFER};
-    const char *name = rl_set_name(node);
-    if (!node->is_known) {
-        finding.verdict = is_member ? UNKNOWN : AGREE;
-        finding.remedy = "when it is back: redlock set resume";
-        snprintf(finding.text, CLAUSE_MAX, "%s: %s", name, node->why);
-    } else if (node->config.problem != NULL) {
-        finding.remedy = "DEL " RL_CONFIG_KEY " on it, then redlock set resume";
-        snprintf(finding.text, CLAUSE_MAX, "%s: its configuration %s", name, node->config.problem);
-    } else if (!is_member) {
-        const bool has_left = node->config.key.epoch != 0;
-        finding.verdict = has_left ? AGREE : DIFFER;
-        finding.remedy = "leave it out of the nodes, or add it: redlock set resize";
-        snprintf(finding.text, CLAUSE_MAX, "%s%s", has_left ? "" : name,
-                 has_left ? "" : " is not a member");
-    } else if (rl_set_has(node, latest)) {
-        finding.verdict = AGREE;
-    } else if (node->config.key.epoch == 0) {
-        finding.remedy = "redlock set resume";
-        snprintf(finding.text, CLAUSE_MAX, "%s has no configuration", name);
-    } else if (strcmp(self_of(node), node->url) != 0) {
-        finding.remedy = "DEL " RL_CONFIG_KEY " on it, then redlock set resume";
-        snprintf(finding.text, CLAUSE_MAX, "%s is %s by its configuration", name,
-                 name_of(self_of(node)));
-    } else {
-        finding.remedy = "redlock set resume";
-        snprintf(finding.text, CLAUSE_MAX, "%s has epoch %" PRIu64 ", change %s", name,
-                 node->config.key.epoch, node->config.key.change);
-    }
-    return finding;
+struct findings {
+    struct finding items[REDLOCK_NODES_MAX + 1];
+    size_t n;
+    int status; /* the exit status */
+};
+
+__attribute__((format(printf, 3, 4))) static void add(struct findings *findings, const char *remedy,
+                                                      const char *format, ...) {
+    struct finding *finding = &findings->items[findings->n++];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(finding->text, sizeof finding->text, format, args);
+    va_end(args);
+    finding->remedy = remedy;
+    findings->status = RL_EXIT_WARNINGS;
 }
 
 static bool is_member(const struct rl_set *set, const struct rl_config *latest, size_t i) {
     return (rl_set_members(set, latest, BOTH) & rl_bit((uint32_t)i)) != 0;
 }
 
-/* Calls back for each finding that is not good. Returns the exit status. */
-static int judge(const struct rl_set *set, void (*tell)(void *, const struct finding *),
-                 void *data) {
+static void judge_node(struct findings *findings, const struct rl_set_node *node,
+                       const struct rl_config *latest, bool is_member) {
+    const char *name = rl_set_name(node);
+    const bool has_left = node->is_known && !is_member && node->config.key.epoch != 0;
+    if (!node->is_known && is_member) {
+        add(findings, "when it is back: redlock set resume", "%s: %s", name, node->why);
+    } else if (node->is_known && node->config.problem != NULL) {
+        add(findings, "DEL " RL_CONFIG_KEY " on it, then redlock set resume",
+            "%s: its configuration %s", name, node->config.problem);
+    } else if (!node->is_known || has_left || (is_member && rl_set_has(node, latest))) {
+        return;
+    } else if (!is_member) {
+        add(findings, "leave it out of the nodes, or add it: redlock set resize",
+            "%s is not a member", name);
+    } else if (node->config.key.epoch == 0) {
+        add(findings, "redlock set resume", "%s has no configuration", name);
+    } else if (strcmp(self_of(node), node->url) != 0) {
+        add(findings, "DEL " RL_CONFIG_KEY " on it, then redlock set resume",
+            "%s is %s by its configuration", name, name_of(self_of(node)));
+    } else {
+        add(findings, "redlock set resume", "%s has epoch %" PRIu64 ", change %s", name,
+            node->config.key.epoch, node->config.key.change);
+    }
+}
+
+/* What is not good. */
+static void judge(const struct rl_set *set, struct findings *findings) {
     const struct rl_config *latest = rl_set_latest(set);
-    int status = RL_EXIT_OK;
-    if (latest == NULL && rl_set_known(set) == 0) {
-        const struct finding silent = {UNKNOWN, "no node answers", "redlock doctor says more"};
-        tell(data, &silent);
-        return RL_EXIT_NO_QUORUM;
+    const rl_mask known = rl_set_known(set);
+    if (latest == NULL && known == 0) {
+        add(findings, "redlock doctor says more", "no node answers");
+        findings->status = RL_EXIT_NO_QUORUM;
+    }
+    if (latest == NULL && known != 0) {
+        add(findings, "redlock set init", "no node that answers has a configuration");
     }
     if (latest == NULL) {
-        const struct finding none = {DIFFER, "no node that answers has a configuration",
-                                     "redlock set init"};
-        tell(data, &none);
-        return RL_EXIT_WARNINGS;
+        return;
     }
     if (latest->is_joint) {
-        const struct finding pending = {DIFFER, "a change is pending",
-                                        "redlock set resume, or redlock set abort"};
-        tell(data, &pending);
-        status = RL_EXIT_WARNINGS;
+        add(findings, "redlock set resume, or redlock set abort", "a change is pending");
     }
     for (size_t i = 0; i < set->n; i++) {
-        const struct finding finding =
-            judge_node(&set->nodes[i], latest, is_member(set, latest, i));
-        if (finding.verdict != AGREE) {
-            tell(data, &finding);
-            status = RL_EXIT_WARNINGS;
-        }
+        judge_node(findings, &set->nodes[i], latest, is_member(set, latest, i));
     }
-    const bool is_answered =
-        rl_set_is_majority(set, latest, RL_CONFIG_NEW, rl_set_known(set)) &&
-        (!latest->is_joint || rl_set_is_majority(set, latest, RL_CONFIG_OLD, rl_set_known(set)));
-    return is_answered ? status : RL_EXIT_NO_QUORUM;
+    if (!rl_set_is_majority(set, latest, RL_CONFIG_NEW, known) ||
+        (latest->is_joint && !rl_set_is_majority(set, latest, RL_CONFIG_OLD, known))) {
+        findings->status = RL_EXIT_NO_QUORUM;
+    }
 }
 
 /* -- The screen -- */
@@ -189,15 +184,7 @@ static void add_node(struct rl_table *table, const struct rl_set *set, size_t i,
     }
 }
 
-static void print_finding(void *data, const struct finding *finding) {
-    (void)data;
-    const int indent = printf("  ");
-    char text[CLAUSE_MAX + 128];
-    snprintf(text, sizeof text, "%s: %s", finding->text, finding->remedy);
-    rl_say_wrapped(text, indent);
-}
-
-static void print_screen(const struct rl_set *set) {
+static void print_screen(const struct rl_set *set, const struct findings *findings) {
     char ttl[TOOL_DURATION_TEXT_MAX];
     const struct rl_config *latest = rl_set_latest(set);
     const bool has_sets = latest != NULL && are_several(latest);
@@ -219,7 +206,13 @@ static void print_screen(const struct rl_set *set) {
     }
     rl_table_print(&table);
     printf("\n");
-    if (judge(set, print_finding, NULL) == RL_EXIT_OK) {
+    for (size_t i = 0; i < findings->n; i++) {
+        char text[CLAUSE_MAX + 128];
+        snprintf(text, sizeof text, "%s: %s", findings->items[i].text, findings->items[i].remedy);
+        printf("  ");
+        rl_say_wrapped(text, 2);
+    }
+    if (findings->status == RL_EXIT_OK) {
         printf("all agree\n");
     }
 }
@@ -283,25 +276,19 @@ static void put_nodes(struct tool_json *json, const struct rl_set *set) {
     tool_json_close(json, ']');
 }
 
-static void put_finding(void *data, const struct finding *finding) {
-    tool_json_object(data, NULL, JSON_TEXT("text", finding->text),
-                     JSON_TEXT("remedy", finding->remedy));
-}
-
-static void ignore(void *data, const struct finding *finding) {
-    (void)data, (void)finding;
-}
-
-static void print_json(const struct rl_set *set) {
+static void print_json(const struct rl_set *set, const struct findings *findings) {
     struct tool_json json = {.file = stdout};
     const struct rl_config *latest = rl_set_latest(set);
     tool_json_open(&json, NULL, '{');
     if (latest != NULL) {
         put_config(&json, latest);
     }
-    tool_json_put(&json, JSON_BOOL("agree", judge(set, ignore, NULL) == RL_EXIT_OK));
+    tool_json_put(&json, JSON_BOOL("agree", findings->status == RL_EXIT_OK));
     tool_json_open(&json, "findings", '[');
-    judge(set, put_finding, &json);
+    for (size_t i = 0; i < findings->n; i++) {
+        tool_json_object(&json, NULL, JSON_TEXT("text", findings->items[i].text),
+                         JSON_TEXT("remedy", findings->items[i].remedy));
+    }
     tool_json_close(&json, ']');
     put_nodes(&json, set);
     tool_json_close(&json, '}');
@@ -309,12 +296,14 @@ static void print_json(const struct rl_set *set) {
 }
 
 int rl_set_show(const struct rl_set *set) {
+    static struct findings findings;
+    judge(set, &findings);
     if (set->args->json) {
-        print_json(set);
+        print_json(set, &findings);
     } else {
-        print_screen(set);
+        print_screen(set, &findings);
     }
-    return judge(set, ignore, NULL);
+    return findings.status;
 }
 
 void rl_set_show_outcome(const struct rl_set *set, const struct rl_steps *steps, const char *name,

@@ -231,11 +231,6 @@ const char *rl_wire_info_text(const char *info, const char *name, char out[RL_WI
     return out;
 }
 
-int64_t rl_wire_info_number(const char *info, const char *name) {
-    char text[RL_WIRE_TEXT_MAX];
-    return strtoll(rl_wire_info_text(info, name, text), NULL, 10);
-}
-
 #define TEXT(name, field) \
     { name, offsetof(struct rl_wire_info, field), false }
 #define NUMBER(name, field) \
