@@ -203,44 +203,6 @@ static bool has_got_it(const struct rl_item *item, const struct rl_snapshot *old
     return false;
 }
 
-static void find_gone(const struct rl_snapshot *old, const struct rl_snapshot *now,
-                      int64_t between_ms, rl_change_cb on_change, void *data) {
-    for (size_t i = 0; i < old->n; i++) {
-        const struct rl_item *item = &old->items[i];
-        struct rl_change change = {.item = item};
-        if (find(now, item) != NULL) {
-            continue;
-        }
-        if (!is_holder(item)) {
-            change.type = RL_CHANGE_LEFT;
-            if (!has_got_it(item, old, now)) {
-                on_change(&change, data);
-            }
-        } else if (heir_of(item, old, now) == NULL) {
-            const bool is_over = item->left_ms >= 0 && item->left_ms <= between_ms + SLACK_MS;
-            change.type = is_over ? RL_CHANGE_ENDED : RL_CHANGE_RELEASED;
-            on_change(&change, data);
-        }
-    }
-}
-
-void rl_changes(const struct rl_snapshot *old, const struct rl_snapshot *now, int64_t between_ms,
-                rl_change_cb on_change, void *data) {
-    find_gone(old, now, between_ms, on_change, data);
-    for (size_t i = 0; i < now->n; i++) {
-        const struct rl_item *item = &now->items[i];
-        struct rl_change change = {.type = RL_CHANGE_WAITS, .item = item};
-        if (find(old, item) != NULL) {
-            continue;
-        }
-        if (is_holder(item)) {
-            change.from = had_by(item, old, now);
-            change.type = change.from != NULL ? RL_CHANGE_HANDED_OVER : RL_CHANGE_HELD;
-        }
-        on_change(&change, data);
-    }
-}
-
 /* -- Events -- */
 
 /* The events of redlock status --watch, a line each on stdout, written at once:
@@ -312,8 +274,18 @@ static void say_wait(const struct rl_item *item, char out[TEXT_MAX]) {
     snprintf(out, TEXT_MAX, "%s waits%s%s", item->who, what, by_now);
 }
 
-static const char *say_change(const struct rl_change *change, size_t nodes, char out[TEXT_MAX]) {
-    const struct rl_item *item = change->item;
+enum change {
+    RELEASED, /* before its end: by its holder, or any party that knows the token */
+    ENDED,    /* it expired: it was not renewed, or was released just then */
+    HANDED_OVER,
+    HELD,
+    WAITS,
+    LEFT /* it no longer waits, and did not get it */
+};
+
+/* from: the former holder, of HANDED_OVER. */
+static const char *say_change(enum change change, const struct rl_item *item,
+                              const struct rl_item *from, size_t nodes, char out[TEXT_MAX]) {
     const bool reads = item->kind == RL_ITEM_READER;
     char slot[32] = "", time[32], left[64] = "";
     if (item->kind == RL_ITEM_SLOT) {
@@ -323,44 +295,44 @@ static const char *say_change(const struct rl_change *change, size_t nodes, char
         snprintf(left, sizeof left, " for another %s",
                  rl_say_duration((double)item->left_ms, time, sizeof time));
     }
-    switch (change->type) {
-        case RL_CHANGE_RELEASED:
+    switch (change) {
+        case RELEASED:
             snprintf(out, TEXT_MAX, reads ? "%s%s reads no longer" : "%sreleased by %s", slot,
                      item->who);
             break;
-        case RL_CHANGE_ENDED:
+        case ENDED:
             snprintf(out, TEXT_MAX,
                      "%sno longer %s by %s, whose time was over: not renewed, or just released",
                      slot, reads ? "read" : "held", item->who);
             break;
-        case RL_CHANGE_HANDED_OVER:
+        case HANDED_OVER:
             snprintf(out, TEXT_MAX, "%shanded over from %s to %s, on %" PRIu32 " of %zu nodes",
-                     slot, change->from->who, item->who, item->votes, nodes);
+                     slot, from->who, item->who, item->votes, nodes);
             break;
-        case RL_CHANGE_HELD:
+        case HELD:
             snprintf(out, TEXT_MAX, "%s%s by %s%s, on %" PRIu32 " of %zu nodes", slot,
                      reads ? "read" : "held", item->who, left, item->votes, nodes);
             break;
-        case RL_CHANGE_WAITS:
+        case WAITS:
             say_wait(item, out);
             break;
         default:
-            assert(change->type == RL_CHANGE_LEFT);
+            assert(change == LEFT);
             snprintf(out, TEXT_MAX, "%s waits no longer", item->who);
     }
     return out;
 }
 
-void rl_watch_report_change(const struct rl_watch_report *report, const struct rl_change *change) {
+static void report_change(const struct rl_watch_report *report, enum change change,
+                          const struct rl_item *item, const struct rl_item *from) {
     static const char *const events[] = {"released", "ended", "handed_over",
                                          "held",     "waits", "left"};
     static const char *const kinds[] = {"exclusive", "shared", "slot",
                                         "exclusive", "shared", "permits"};
-    const struct rl_item *item = change->item;
     const bool waits = item->kind >= RL_ITEM_WAITS;
-    const bool has = change->type == RL_CHANGE_HELD || change->type == RL_CHANGE_HANDED_OVER;
+    const bool has = change == HELD || change == HANDED_OVER;
     char text[TEXT_MAX];
-    tell(report, events[change->type],
+    tell(report, events[change],
          JSON_MEMBERS(
              JSON_TEXT("kind", kinds[item->kind]), JSON_TEXT("holder", item->who),
              JSON_IF(item->kind == RL_ITEM_SLOT, JSON_INT("slot", item->number)),
@@ -370,8 +342,39 @@ void rl_watch_report_change(const struct rl_watch_report *report, const struct r
              JSON_IF(!waits, JSON_TEXT_OR_NULL("token", item->token)),
              JSON_IF(has, JSON_INT("remaining_ms", item->left_ms)),
              JSON_IF(has, JSON_INT("votes", item->votes)),
-             JSON_IF(change->from != NULL, JSON_TEXT("from", change->from->who))),
-         "%s", say_change(change, report->n, text));
+             JSON_IF(from != NULL, JSON_TEXT("from", from->who))),
+         "%s", say_change(change, item, from, report->n, text));
+}
+
+bool rl_watch_report_changes(const struct rl_watch_report *report, const struct rl_snapshot *old,
+                             const struct rl_snapshot *now, int64_t between_ms) {
+    bool has_gone = false;
+    for (size_t i = 0; i < old->n; i++) {
+        const struct rl_item *item = &old->items[i];
+        if (find(now, item) != NULL) {
+            continue;
+        }
+        if (is_holder(item) && heir_of(item, old, now) == NULL) {
+            const bool is_over = item->left_ms >= 0 && item->left_ms <= between_ms + SLACK_MS;
+            has_gone |= !is_over;
+            report_change(report, is_over ? ENDED : RELEASED, item, NULL);
+        } else if (!is_holder(item) && !has_got_it(item, old, now)) {
+            report_change(report, LEFT, item, NULL);
+        }
+    }
+    for (size_t i = 0; i < now->n; i++) {
+        const struct rl_item *item = &now->items[i];
+        const struct rl_item *from = is_holder(item) ? had_by(item, old, now) : NULL;
+        if (find(old, item) == NULL) {
+            has_gone |= from != NULL;
+            report_change(report,
+                          !is_holder(item) ? WAITS
+                          : from != NULL   ? HANDED_OVER
+                                           : HELD,
+                          item, from);
+        }
+    }
+    return has_gone;
 }
 
 /* -- Other events -- */
