@@ -71,7 +71,8 @@ static bool is_number(const redisReply *value) {
            strspn(value->str, "0123456789") == value->len;
 }
 
-/* The nodes of a key's new set, if it is one of this node's, and they are not those of its old set. */
+/* The nodes of a key's new set, if it is one of this node's keys and they are not those of its old
+ * set. */
 static rl_mask new_nodes_of(const struct rl_set *set, const struct rl_config *joint, size_t from,
                             const redisReply *name) {
     struct rl_key key;
