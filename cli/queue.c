@@ -278,8 +278,6 @@ static void print_json(const struct rl_found *found, const struct home *home) {
     tool_json_open(&json, "places", '[');
     places_json(&json, &found->line);
     places_json(&json, &found->permits_line);
-    tool_json_close(&json, ']');
-    tool_json_close(&json, '}');
     tool_json_end(&json);
     rl_output_flush();
 }

@@ -342,7 +342,7 @@ static void places_json(struct tool_json *json, const char *key, const struct rl
             JSON_IF(is_permit, JSON_INT("take", place->number)),
             JSON_IF(is_permit, JSON_INT("waited_ms", place->waited_ms)));
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 /* Readers, or slots. */
@@ -359,7 +359,7 @@ static void holders_json(struct tool_json *json, const char *key, const struct r
                          JSON_INT("remaining_ms", item->left_ms),
                          JSON_IF(is_slot, JSON_KNOWN(item->fence > 0, INT, "fence", item->fence)));
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 static void permits_json(struct tool_json *json, const struct rl_found *found) {
@@ -407,7 +407,7 @@ static void print_json(const struct rl_found *found, const struct rl_kick_notes 
                          JSON_IF(has_ttl, JSON_INT("remaining_ms", seen->s.remaining_ms)),
                          JSON_IF(has_ttl, JSON_BOOL("shared", seen->s.is_shared != 0)));
     }
-    tool_json_close(&json, ']');
+    tool_json_close(&json);
     tool_json_put(&json, JSON_BOOL("shared", look->is_shared),
                   JSON_KNOWN(!look->is_shared || found->readers.is_known, INT, "reading",
                              found->readers.total));
@@ -417,8 +417,6 @@ static void print_json(const struct rl_found *found, const struct rl_kick_notes 
     for (size_t i = 0; i < kicks->n; i++) {
         tool_json_object(&json, NULL, RL_KICK_NOTE_JSON(&kicks->notes[i], at));
     }
-    tool_json_close(&json, ']');
-    tool_json_close(&json, '}');
     tool_json_end(&json);
     rl_output_flush();
 }

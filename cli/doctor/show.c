@@ -228,7 +228,7 @@ static void show_node(struct tool_json *json, const struct rl_facts *f, const ch
                   JSON_IF(has_clock, JSON_REAL("clock_offset_ms", f->clock.ahead_ms)),
                   JSON_IF(has_clock, JSON_REAL("clock_error_ms", f->clock.error_ms)),
                   JSON_TEXT_OR_NULL("set", set));
-    tool_json_close(json, '}');
+    tool_json_close(json);
 }
 
 static void show_json(const struct rl_findings *findings, const struct rl_facts *facts,
@@ -242,7 +242,7 @@ static void show_json(const struct rl_findings *findings, const struct rl_facts 
     for (size_t i = 0; i < wires->n; i++) {
         show_node(&json, &facts[i], rl_members_set_at(&wires->members, (uint32_t)i));
     }
-    tool_json_close(&json, ']');
+    tool_json_close(&json);
     tool_json_open(&json, "findings", '[');
     for (size_t i = 0; i < findings->count; i++) {
         const struct rl_finding *f = &findings->items[i];
@@ -251,8 +251,6 @@ static void show_json(const struct rl_findings *findings, const struct rl_facts 
             JSON_TEXT("node", f->node == RL_NODE_NONE ? NULL : facts[f->node].wire->url.name),
             JSON_TEXT("text", f->text), JSON_TEXT_OR_NULL("remedy", f->remedy));
     }
-    tool_json_close(&json, ']');
-    tool_json_close(&json, '}');
     tool_json_end(&json);
 }
 

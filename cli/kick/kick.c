@@ -182,8 +182,6 @@ static void print_json(const struct kick *kick, enum rl_kick_verdict verdict) {
                                                      : REDLOCK_ERR_NODE_TIMEOUT)),
             JSON_BOOL("noted", kick->not_noted[i][0] == '\0'));
     }
-    tool_json_close(&json, ']');
-    tool_json_close(&json, '}');
     tool_json_end(&json);
 }
 

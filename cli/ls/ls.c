@@ -50,7 +50,7 @@ static void holdings_json(struct tool_json *json, const struct rl_lock *lock) {
             JSON_KNOWN(h->fence > 0, INT, "fence", h->fence),
             JSON_KNOWN(h->age_ms >= 0, INT, "age_ms", h->age_ms));
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 static void kicks_json(struct tool_json *json, const struct rl_lock *lock) {
@@ -59,7 +59,7 @@ static void kicks_json(struct tool_json *json, const struct rl_lock *lock) {
         char at[RL_WHEN_MAX];
         tool_json_object(json, NULL, RL_KICK_NOTE_JSON(&lock->kicks->notes[i - 1], at));
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 /* The nodes that have a key of the lock, and do not decide about it. */
@@ -71,7 +71,7 @@ static void strays_json(struct tool_json *json, const struct rl_sweep *sweep,
             tool_json_put(json, JSON_TEXT(NULL, sweep->nodes[i].wire->url.name));
         }
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 static void lock_json(struct tool_json *json, const struct rl_sweep *sweep,
@@ -99,7 +99,6 @@ static void lock_json(struct tool_json *json, const struct rl_sweep *sweep,
                   JSON_TEXT_OR_NULL("set", lock->set));
     strays_json(json, sweep, lock);
     kicks_json(json, lock);
-    tool_json_close(json, '}');
     tool_json_end(json);
 }
 

@@ -229,7 +229,7 @@ static void put_urls(struct tool_json *json, const struct rl_config *config, con
             tool_json_put(json, JSON_TEXT(NULL, config->members[i].url));
         }
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 static void put_side(struct tool_json *json, const struct rl_config *config, const char *all,
@@ -243,9 +243,9 @@ static void put_side(struct tool_json *json, const struct rl_config *config, con
         tool_json_open(json, NULL, '{');
         tool_json_put(json, JSON_TEXT_OR_NULL("name", rl_config_name(config, side, set)));
         put_urls(json, config, "nodes", side, set);
-        tool_json_close(json, '}');
+        tool_json_close(json);
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 static void put_config(struct tool_json *json, const struct rl_config *config) {
@@ -273,7 +273,7 @@ static void put_nodes(struct tool_json *json, const struct rl_set *set) {
                          JSON_BOOL("member", latest != NULL && is_member(set, latest, i)),
                          JSON_TEXT("error", !node->is_known ? node->why : node->config.problem));
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 static void print_json(const struct rl_set *set, const struct findings *findings) {
@@ -289,9 +289,8 @@ static void print_json(const struct rl_set *set, const struct findings *findings
         tool_json_object(&json, NULL, JSON_TEXT("text", findings->items[i].text),
                          JSON_TEXT("remedy", findings->items[i].remedy));
     }
-    tool_json_close(&json, ']');
+    tool_json_close(&json);
     put_nodes(&json, set);
-    tool_json_close(&json, '}');
     tool_json_end(&json);
 }
 
@@ -322,8 +321,6 @@ void rl_set_show_outcome(const struct rl_set *set, const struct rl_steps *steps,
                          JSON_TEXT("at", rl_when_utc(steps->items[i].at_ms, at)),
                          JSON_TEXT("text", steps->items[i].text));
     }
-    tool_json_close(&json, ']');
-    tool_json_close(&json, '}');
     tool_json_end(&json);
 }
 

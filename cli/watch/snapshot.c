@@ -237,7 +237,6 @@ static void put_json(redlock_bytes key, const char *event, const struct tool_jso
                   JSON_TEXT("event", event),
                   JSON_IF(key.data != NULL, JSON_BYTES("key", key.data, key.length)));
     tool_json_put_all(&json, members);
-    tool_json_close(&json, '}');
     tool_json_end(&json);
 }
 
