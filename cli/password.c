@@ -75,14 +75,6 @@ static const char *read_from(struct rl_password *password, int fd, char why[WHY_
     return problem;
 }
 
-static void note_file(struct rl_password *password, const struct stat *file) {
-    password->is_watched = S_ISREG(file->st_mode);
-    password->seen.device = file->st_dev;
-    password->seen.inode = file->st_ino;
-    password->seen.size = file->st_size;
-    password->seen.written = file->st_mtim;
-}
-
 /* Returns the mode to chmod to if others can read it. (A group may be how we can read it.) */
 static const char *who_can_read(const struct stat *file) {
     bool is_ours = file->st_uid == geteuid();
@@ -105,7 +97,8 @@ static const char *read_file(struct rl_password *password, int flags, char why[W
         }
         return why;
     }
-    note_file(password, &file);
+    password->is_watched = S_ISREG(file.st_mode);
+    password->seen = file;
     *mode = who_can_read(&file);
     const char *problem = read_from(password, fd, why);
     close(fd);
@@ -170,16 +163,15 @@ bool rl_password_look(struct rl_password *password) {
     if (!password->is_watched || stat(password->path, &file) != 0) {
         return false; /* missing: just being replaced, or removed; keep the password */
     }
-    bool is_same = file.st_dev == password->seen.device && file.st_ino == password->seen.inode &&
-                   file.st_size == password->seen.size &&
-                   file.st_mtim.tv_sec == password->seen.written.tv_sec &&
-                   file.st_mtim.tv_nsec == password->seen.written.tv_nsec;
-    if (is_same) {
+    const struct stat *seen = &password->seen;
+    if (file.st_dev == seen->st_dev && file.st_ino == seen->st_ino &&
+        file.st_size == seen->st_size && file.st_mtim.tv_sec == seen->st_mtim.tv_sec &&
+        file.st_mtim.tv_nsec == seen->st_mtim.tv_nsec) {
         return false;
     }
     const char *problem = read_file(password, O_NONBLOCK, why, &mode);
     if (problem != NULL) {
-        note_file(password, &file); /* once for each change */
+        password->seen = file; /* once for each change */
         rl_say("--password-file %s: %s; the password before stays in use", password->path, problem);
     }
     password->is_watched = true;

@@ -253,27 +253,22 @@ static int print_acl(const struct rl_args *args) {
     return RL_EXIT_OK;
 }
 
-static int examine(struct rl_facts *facts, struct rl_wires *wires) {
-    struct rl_findings findings = {0};
-    rl_wires_each(wires, facts, sizeof *facts, ask); /* and those that configurations name */
-    for (size_t i = 0; i < wires->n; i++) {
-        rl_doctor_judge_node(&findings, &facts[i], (int)i);
-    }
-    int64_t wait_s = rl_doctor_judge_nodes(&findings, facts, wires);
-    int status = rl_doctor_show(&findings, facts, wires, wait_s);
-    rl_findings_free(&findings);
-    return status;
-}
-
 int rl_cmd_doctor(struct rl_args *args) {
     if (args->acl != NULL) {
         return print_acl(args);
     }
     struct rl_wires wires;
+    struct rl_findings findings = {0};
     int status = rl_wires_open(&wires, args, rl_wires_answer_ms(args));
     if (status == 0) {
         struct rl_facts *facts = rl_must_alloc(REDLOCK_NODES_MAX, sizeof *facts);
-        status = examine(facts, &wires);
+        rl_wires_each(&wires, facts, sizeof *facts, ask); /* and those that configurations name */
+        for (size_t i = 0; i < wires.n; i++) {
+            rl_doctor_judge_node(&findings, &facts[i], (int)i);
+        }
+        const int64_t wait_s = rl_doctor_judge_nodes(&findings, facts, &wires);
+        status = rl_doctor_show(&findings, facts, &wires, wait_s);
+        free(findings.items);
         free(facts);
     }
     rl_wires_close(&wires);

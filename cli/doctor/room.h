@@ -85,7 +85,6 @@ struct rl_findings {
 void rl_findings_add(struct rl_findings *findings, const char *check, enum rl_level level, int node,
                      const char *remedy, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
-void rl_findings_free(struct rl_findings *findings);
 
 /* wait_s: until a quorum votes for strict clients, or 0. Returns the exit status. */
 int rl_doctor_show(const struct rl_findings *findings, const struct rl_facts *facts,

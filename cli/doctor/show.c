@@ -29,11 +29,6 @@ void rl_findings_add(struct rl_findings *findings, const char *check, enum rl_le
     snprintf(finding->remedy, sizeof finding->remedy, "%s", remedy != NULL ? remedy : "");
 }
 
-void rl_findings_free(struct rl_findings *findings) {
-    free(findings->items);
-    *findings = (struct rl_findings){0};
-}
-
 #define LEVEL_WIDTH 9
 #define CHECK_WIDTH 13
 #define NAME_WIDTH_MAX 31

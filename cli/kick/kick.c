@@ -185,16 +185,6 @@ static void print_json(const struct kick *kick, enum rl_kick_verdict verdict) {
     tool_json_end(&json);
 }
 
-/* On stdout, behind it. */
-static void show_outcome(const struct kick *kick, enum rl_kick_verdict verdict) {
-    if (kick->session.args->json) {
-        print_json(kick, verdict);
-    } else {
-        print_screen(kick, verdict);
-    }
-    rl_output_flush();
-}
-
 #define NAME_MAX_BYTES 64 /* of a user; a host has as much */
 
 /* -- Arguments -- */
@@ -344,7 +334,12 @@ static int kick_it(struct kick *kick, struct rl_args *args) {
     if (verdict == RL_KICK_GONE) {
         rl_kick_notes_withdraw(args, kick->keys.items[0], &kick->note);
     }
-    show_outcome(kick, verdict);
+    if (args->json) {
+        print_json(kick, verdict);
+    } else {
+        print_screen(kick, verdict);
+    }
+    rl_output_flush();
     return verdict == RL_KICK_DONE   ? RL_EXIT_OK
            : verdict == RL_KICK_GONE ? RL_EXIT_LOST
                                      : RL_EXIT_NO_QUORUM;

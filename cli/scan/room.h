@@ -293,12 +293,11 @@ struct rl_sweep {
 };
 
 /* --prefix and --max-keys limit what is read. Returns 0, or says why not and returns the exit
- * status. */
+ * status; rl_wires_close(&scan->wires) in any case. */
 int rl_scan_open(struct rl_scan *scan, const struct rl_args *args, int samples, bool stays);
 /* sweep: zero, or an earlier one of the same scan. */
 void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep);
 void rl_sweep_free(struct rl_sweep *sweep);
-void rl_scan_close(struct rl_scan *scan); /* also after an rl_scan_open() that failed */
 
 /* One sweep and show(sweep, data), whose exit status it returns. */
 int rl_scan_once(const struct rl_args *args, int samples,

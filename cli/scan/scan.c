@@ -1,7 +1,7 @@
 /* Reads all nodes, and derives the list of locks from their keys. For redlock ls, top and metrics,
  * which print it.
  *
- *     rl_scan_open() -> rl_scan_sweep(), again and again -> rl_sweep_free() -> rl_scan_close()
+ *     rl_scan_open() -> rl_scan_sweep(), again and again -> rl_sweep_free() -> rl_wires_close()
  *
  * Happy path: every node is read at the same time, in a thread of its own, and then those that the
  * configurations of these name (wire/wires.c); then the list is made.
@@ -301,10 +301,6 @@ void rl_sweep_free(struct rl_sweep *sweep) {
     *sweep = (struct rl_sweep){0};
 }
 
-void rl_scan_close(struct rl_scan *scan) {
-    rl_wires_close(&scan->wires);
-}
-
 int rl_scan_once(const struct rl_args *args, int samples,
                  int (*show)(struct rl_sweep *sweep, void *data), void *data) {
     struct rl_scan scan;
@@ -315,7 +311,7 @@ int rl_scan_once(const struct rl_args *args, int samples,
         status = show(&sweep, data);
     }
     rl_sweep_free(&sweep);
-    rl_scan_close(&scan);
+    rl_wires_close(&scan.wires);
     return status;
 }
 

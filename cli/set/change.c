@@ -100,14 +100,12 @@ static char *lacking(const struct rl_set *set, const struct rl_config *config, r
     for (size_t i = 0; i < set->n; i++) {
         const struct rl_set_node *node = &set->nodes[i];
         if (which & rl_bit((uint32_t)i)) {
-            char *longer =
-                rl_must_print("%s%s%s: %s", text, text[0] != '\0' ? "; " : "", rl_set_name(node),
-                              !node->is_known                ? node->why
-                              : node->config.problem != NULL ? node->config.problem
-                              : node->config.key.epoch == 0  ? "it has no configuration"
-                                                             : "it has another text");
-            free(text);
-            text = longer;
+            text = rl_must_join(text, "; ", rl_set_name(node));
+            text = rl_must_join(text, ": ",
+                                !node->is_known                ? node->why
+                                : node->config.problem != NULL ? node->config.problem
+                                : node->config.key.epoch == 0  ? "it has no configuration"
+                                                               : "it has another text");
         }
     }
     return text;
