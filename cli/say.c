@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tool/number.h"
 #include "tool/utf8.h"
 
 #define MS_PER_S 1000
@@ -27,32 +28,45 @@ int64_t rl_when_now_ms(void) {
     return rl_when_now_us() / 1000;
 }
 
+const char *rl_text(const char *format, ...) {
+    static _Thread_local char texts[RL_TEXTS][RL_TEXT_MAX];
+    static _Thread_local unsigned made;
+    char *text = texts[made++ % RL_TEXTS];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, RL_TEXT_MAX, format, args);
+    va_end(args);
+    return text;
+}
+
+const char *rl_text_clean(const char *text, size_t max) {
+    char shown[RL_TEXT_MAX];
+    assert(max <= sizeof shown);
+    return rl_text("%s", tool_utf8_clean(text, strlen(text), shown, max));
+}
+
 /* parts: what separates date and time. end: what follows the ms; NULL: no ms. */
-static const char *show(const struct tm *moment, char parts, int64_t at_ms, const char *end,
-                        char out[RL_WHEN_MAX]) {
-    size_t used = moment != NULL ? strftime(out, RL_WHEN_MAX, "%Y-%m-%d %H:%M:%S", moment) : 0;
-    if (used == 0) {
-        snprintf(out, RL_WHEN_MAX, "?");
-        return out;
+static const char *show(const struct tm *moment, char parts, int64_t at_ms, const char *end) {
+    char text[40];
+    if (moment == NULL || strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", moment) == 0) {
+        return "?";
     }
-    *strchr(out, ' ') = parts;
-    if (end != NULL) {
-        snprintf(out + used, RL_WHEN_MAX - used, ".%03" PRId64 "%s", at_ms % MS_PER_S, end);
-    }
-    return out;
+    *strchr(text, ' ') = parts;
+    return end == NULL ? rl_text("%s", text)
+                       : rl_text("%s.%03" PRId64 "%s", text, at_ms % MS_PER_S, end);
 }
 
-const char *rl_when_show(int64_t at_ms, bool with_ms, char out[RL_WHEN_MAX]) {
+const char *rl_when_show(int64_t at_ms, bool with_ms) {
     const time_t seconds = (time_t)(at_ms / MS_PER_S);
     struct tm moment;
-    return show(at_ms >= 0 ? localtime_r(&seconds, &moment) : NULL, ' ', at_ms, with_ms ? "" : NULL,
-                out);
+    return show(at_ms >= 0 ? localtime_r(&seconds, &moment) : NULL, ' ', at_ms,
+                with_ms ? "" : NULL);
 }
 
-const char *rl_when_utc(int64_t at_ms, char out[RL_WHEN_MAX]) {
+const char *rl_when_utc(int64_t at_ms) {
     const time_t seconds = (time_t)(at_ms / MS_PER_S);
     struct tm moment;
-    return show(at_ms >= 0 ? gmtime_r(&seconds, &moment) : NULL, 'T', at_ms, "Z", out);
+    return show(at_ms >= 0 ? gmtime_r(&seconds, &moment) : NULL, 'T', at_ms, "Z");
 }
 
 #define COLUMNS_DEFAULT 80
@@ -91,12 +105,11 @@ void rl_say_line(const char *text) {
 /* of: NULL, or what it is about. */
 __attribute__((format(printf, 2, 0))) static void say(const char *of, const char *format,
                                                       va_list args) {
-    char shown[128];
     rl_say_line(NULL);
     rl_output_flush(); /* keeps the order of the two streams */
     fputs("redlock: ", stderr);
     if (of != NULL) {
-        fprintf(stderr, "%s: ", tool_utf8_clean(of, strlen(of), shown, sizeof shown));
+        fprintf(stderr, "%s: ", rl_text_clean(of, 128));
     }
     vfprintf(stderr, format, args);
     fputs("\n", stderr);
@@ -322,7 +335,7 @@ void rl_say_wrapped(const char *text, int indent) {
     fputs("\n", stdout);
 }
 
-const char *rl_say_duration(double ms, char *out, size_t size) {
+const char *rl_say_duration(double ms) {
     static const struct {
         double ms;
         const char *name;
@@ -335,16 +348,16 @@ const char *rl_say_duration(double ms, char *out, size_t size) {
     double value = ms / units[i].ms;
     assert(value >= 0);
     int digits = value >= 10 ? 0 : value >= 1 ? 1 : 2;
-    snprintf(out, size, "%.*f %s", value > 0 ? digits : 0, value, units[i].name);
-    return out;
+    return rl_text("%.*f %s", value > 0 ? digits : 0, value, units[i].name);
 }
 
-const char *rl_say_left(int64_t ms, char *out, size_t size) {
-    if (ms < 0) {
-        snprintf(out, size, "for ever");
-        return out;
-    }
-    return rl_say_duration((double)ms, out, size);
+const char *rl_say_left(int64_t ms) {
+    return ms < 0 ? "for ever" : rl_say_duration((double)ms);
+}
+
+const char *rl_say_exact(int64_t ms) {
+    char text[TOOL_DURATION_TEXT_MAX];
+    return rl_text("%s", tool_duration_show(ms, text, sizeof text));
 }
 
 #define BUFFER_BYTES 65536

@@ -40,17 +40,16 @@
 /* A node's row: what is between its name and how fast it answered, and when it votes if it does not
  * yet. If it did not answer, why. */
 static void add_node(struct rl_table *table, const struct rl_look_node *node, const char *what) {
-    char latency[32], vote[64] = "", left[32];
+    const char *vote = "";
     if (node->s.status != 0) {
         rl_table_row(table, "%s\t" RL_CELL_BAD "%s", node->s.node, node->why);
         return;
     }
     if (node->votes_in_ms > 0) {
-        snprintf(vote, sizeof vote, RL_CELL_WARN "votes in %s",
-                 rl_say_duration((double)node->votes_in_ms, left, sizeof left));
+        vote = rl_text(RL_CELL_WARN "votes in %s", rl_say_duration((double)node->votes_in_ms));
     }
     rl_table_row(table, "%s\t%s\t%s\t%s", node->s.node, what,
-                 rl_say_duration(node->s.latency_us / 1e3, latency, sizeof latency), vote);
+                 rl_say_duration(node->s.latency_us / 1e3), vote);
 }
 
 /* -- Who waits -- */
@@ -68,16 +67,12 @@ static void print_place(const struct rl_part *line, size_t index) {
     const struct rl_item *place = &line->items[index];
     const bool is_elsewhere = place->node != line->items[0].node;
     const bool wants_permits = place->kind == RL_ITEM_WAITS_FOR_PERMITS;
-    char waited[32], name[RL_ITEM_TEXT_MAX], number[32] = "  -", wants[48] = ", for";
-    if (place->kind != RL_ITEM_WAITS_TO_READ) {
-        snprintf(number, sizeof number, "%3zu.", index + 1);
-    }
-    if (wants_permits) {
-        snprintf(wants, sizeof wants, " wants %" PRIu32 ", has waited", place->number);
-    }
-    printf("  %s %s%s %s%s%s\n", number, rl_item_who(place, name), wants,
-           rl_say_duration((double)place->waited_ms, waited, sizeof waited),
-           is_elsewhere ? ", in another line, on " : "", is_elsewhere ? place->node : "");
+    printf("  %s %s%s %s%s%s\n",
+           place->kind == RL_ITEM_WAITS_TO_READ ? "  -" : rl_text("%3zu.", index + 1),
+           rl_item_who(place),
+           wants_permits ? rl_text(" wants %" PRIu32 ", has waited", place->number) : ", for",
+           rl_say_duration((double)place->waited_ms), is_elsewhere ? ", in another line, on " : "",
+           is_elsewhere ? place->node : "");
 }
 
 /* what: "" or " for permits". */
@@ -102,30 +97,27 @@ static void print_line(const struct rl_part *line, const struct rl_look *look, c
 
 /* -- Who has it -- */
 
-static const char *held_by(const struct rl_found *found, char out[RL_LOOK_NAME_MAX]) {
+static const char *held_by(const struct rl_found *found) {
     const struct rl_part *readers = &found->readers;
     if (!found->look.is_shared || !readers->is_known) {
-        return rl_look_name(&found->look, out);
+        return rl_look_name(&found->look);
     }
-    snprintf(out, RL_LOOK_NAME_MAX, "%s%zu reader%s",
-             readers->total > readers->n ? "at least " : "", readers->held,
-             rl_say_plural(readers->held));
-    return out;
+    return rl_text("%s%zu reader%s", readers->total > readers->n ? "at least " : "", readers->held,
+                   rl_say_plural(readers->held));
 }
 
 static void print_lock_head(const struct rl_found *found) {
     const struct rl_look *look = &found->look;
     const char *key = look->shown;
-    char left[RL_LOOK_LEFT_MAX], name[RL_LOOK_NAME_MAX];
     if (look->is_held) {
-        printf("%s: held by %s %s, on %zu of %zu nodes (%zu needed)\n", key, held_by(found, name),
-               rl_look_left(look, 0, left), look->holding, look->n, look->needed);
+        printf("%s: held by %s %s, on %zu of %zu nodes (%zu needed)\n", key, held_by(found),
+               rl_look_left(look, 0), look->holding, look->n, look->needed);
     } else if (!look->is_answered) {
         printf("%s: not known, %zu of %zu nodes answer (%zu needed)\n", key, look->answered,
                look->n, look->needed);
     } else if (look->reserved_ms > 0) {
         printf("%s: just released, and kept for the next client for another %s\n", key,
-               rl_say_duration((double)look->reserved_ms, left, sizeof left));
+               rl_say_duration((double)look->reserved_ms));
     } else if (look->having == 0) {
         printf("%s: free\n", key);
     } else {
@@ -134,8 +126,7 @@ static void print_lock_head(const struct rl_found *found) {
     }
 }
 
-static const char *holder_text(const struct rl_look *look, const struct rl_look_node *node_holder,
-                               char out[RL_LOOK_NAME_MAX]) {
+static const char *holder_text(const struct rl_look *look, const struct rl_look_node *node_holder) {
     if (node_holder->s.status != 0 || !node_holder->s.is_held) {
         return node_holder->s.status == 0 && node_holder->s.is_reserved ? "reserved" : "-";
     }
@@ -148,16 +139,14 @@ static const char *holder_text(const struct rl_look *look, const struct rl_look_
     bool is_lock = look->is_foreign && rl_look_is_holding(look, node_holder);
     int max = WIDTH_MAX - (is_lock ? 2 : (int)strlen("not a lock: "));
     bool is_cut = strlen(node_holder->holder) > (size_t)max;
-    snprintf(out, RL_LOOK_NAME_MAX, is_lock ? "\"%.*s%s\"" : "not a lock: %.*s%s",
-             is_cut ? max - 3 : max, node_holder->holder, is_cut ? "..." : "");
-    return out;
+    return rl_text(is_lock ? "\"%.*s%s\"" : "not a lock: %.*s%s", is_cut ? max - 3 : max,
+                   node_holder->holder, is_cut ? "..." : "");
 }
 
 /* Nothing if nobody reads. */
 static void print_readers(const struct rl_found *found) {
     const struct rl_part *readers = &found->readers;
     const struct rl_look *look = &found->look;
-    char left[32], who[RL_ITEM_TEXT_MAX];
     if (look->is_shared) {
         print_unknown(readers, look, "who reads", "");
     }
@@ -167,9 +156,9 @@ static void print_readers(const struct rl_found *found) {
     }
     for (size_t i = 0; i < readers->n; i++) {
         const struct rl_item *reader = &readers->items[i];
-        printf("    - %s", rl_item_who(reader, who));
+        printf("    - %s", rl_item_who(reader));
         if (reader->is_held) {
-            printf(" for another %s", rl_say_duration((double)reader->left_ms, left, sizeof left));
+            printf(" for another %s", rl_say_duration((double)reader->left_ms));
         }
         printf("%s on %" PRIu32 " of %zu nodes%s\n", reader->is_held ? "," : "", reader->votes,
                look->n, reader->is_held ? "" : ": no quorum");
@@ -187,12 +176,10 @@ static void print_lock(const struct rl_found *found) {
     print_lock_head(found);
     for (size_t i = 0; i < look->n; i++) {
         const struct rl_look_node *seen = &look->node_holders[i];
-        char left[32] = "", holder[RL_LOOK_NAME_MAX], what[RL_LOOK_NAME_MAX + 32];
-        if (seen->s.is_held || seen->s.is_reserved) {
-            rl_say_left(seen->s.remaining_ms, left, sizeof left);
-        }
-        snprintf(what, sizeof what, "%s\t%s", holder_text(look, seen, holder), left);
-        add_node(&table, seen, what);
+        const bool is_there = seen->s.is_held || seen->s.is_reserved;
+        add_node(&table, seen,
+                 rl_text("%s\t%s", holder_text(look, seen),
+                         is_there ? rl_say_left(seen->s.remaining_ms) : ""));
     }
     printf("\n");
     rl_table_print(&table);
@@ -229,10 +216,6 @@ static void print_permits_head(const struct rl_found *found) {
     printf(" (%zu of %zu nodes needed)\n", look->needed, look->n);
 }
 
-static const char *slot_text(const struct rl_item *slot, char out[RL_ITEM_TEXT_MAX]) {
-    return slot->is_reserved ? "reserved" : rl_item_who(slot, out);
-}
-
 static void print_slots(const struct rl_part *slots, const struct rl_look *look) {
     struct rl_table table = {.heads = "slot\tholder    \tvotes\tleft   \tfence",
                              .indent = 2,
@@ -241,15 +224,10 @@ static void print_slots(const struct rl_part *slots, const struct rl_look *look)
     for (size_t i = 0; i < listed; i++) {
         const struct rl_item *slot = &slots->items[i];
         const char *paint = slot->is_held || slot->is_reserved ? "" : RL_CELL_WARN;
-        char left[32] = "-", fence[32] = "-", who[RL_ITEM_TEXT_MAX];
-        if (slot->left_ms != 0) {
-            rl_say_left(slot->left_ms, left, sizeof left);
-        }
-        if (slot->fence > 0) {
-            snprintf(fence, sizeof fence, "%" PRIu64, slot->fence);
-        }
         rl_table_row(&table, "%" PRIu32 "\t%s\t%s%" PRIu32 "/%zu\t%s\t%s", slot->number,
-                     slot_text(slot, who), paint, slot->votes, look->n, left, fence);
+                     slot->is_reserved ? "reserved" : rl_item_who(slot), paint, slot->votes,
+                     look->n, slot->left_ms != 0 ? rl_say_left(slot->left_ms) : "-",
+                     slot->fence > 0 ? rl_text("%" PRIu64, slot->fence) : "-");
     }
     if (listed > 0) {
         printf("\n");
@@ -264,13 +242,13 @@ static void print_slots(const struct rl_part *slots, const struct rl_look *look)
 static void print_remarks(const struct rl_found *found) {
     const struct rl_part *slots = &found->slots;
     size_t above = 0;
-    char text[160];
     for (size_t i = 0; i < found->look.n; i++) {
         if (found->kept[i] > 0 && found->kept[i] != found->permits) {
-            snprintf(text, sizeof text, "%.80s has another number of permits: %" PRId32,
-                     found->look.node_holders[i].s.node, found->kept[i]);
             printf("\n  ");
-            rl_say_painted(RL_PAINT_WARN, text, 0);
+            rl_say_painted(RL_PAINT_WARN,
+                           rl_text("%.80s has another number of permits: %" PRId32,
+                                   found->look.node_holders[i].s.node, found->kept[i]),
+                           0);
             printf("\n");
         }
     }
@@ -290,12 +268,9 @@ static void print_kept(const struct rl_found *found) {
     struct rl_table table = {.heads = "node\tpermits\tlatency \t?", .indent = 2, .max = WIDTH_MAX};
     for (size_t i = 0; i < found->look.n; i++) {
         const int32_t kept = found->kept[i];
-        char number[32] = "-";
-        if (kept > 0) {
-            snprintf(number, sizeof number, "%s%" PRId32,
-                     kept != found->permits ? RL_CELL_WARN : "", kept);
-        }
-        add_node(&table, &found->look.node_holders[i], number);
+        const char *paint = kept != found->permits ? RL_CELL_WARN : "";
+        add_node(&table, &found->look.node_holders[i],
+                 kept > 0 ? rl_text("%s%" PRId32, paint, kept) : "-");
     }
     printf("\n");
     rl_table_print(&table);
@@ -303,7 +278,6 @@ static void print_kept(const struct rl_found *found) {
 
 /* A lock and a semaphore may have the same key: they are independent. */
 static void print_screen(const struct rl_found *found, const struct rl_kick_notes *kicks) {
-    char said[RL_KICK_SAY_MAX];
     const bool has_permits = rl_found_has_permits(found);
     const bool shows_lock = !has_permits || rl_found_has_lock(found);
     if (shows_lock) {
@@ -322,7 +296,7 @@ static void print_screen(const struct rl_found *found, const struct rl_kick_note
         print_unknown(&found->slots, &found->look, "who holds permits", "");
     }
     for (size_t i = 0; i < kicks->n; i++) {
-        printf("%s  %s\n", i == 0 ? "\n" : "", rl_kick_note_say(&kicks->notes[i], said));
+        printf("%s  %s\n", i == 0 ? "\n" : "", rl_kick_note_say(&kicks->notes[i]));
     }
 }
 
@@ -376,7 +350,6 @@ static void permits_json(struct tool_json *json, const struct rl_found *found) {
 static void print_json(const struct rl_found *found, const struct rl_kick_notes *kicks) {
     const struct rl_look *look = &found->look;
     struct tool_json json = {.file = stdout};
-    char at[RL_WHEN_MAX];
     tool_json_open(&json, NULL, '{');
     tool_json_put(
         &json, JSON_BYTES("key", look->key.data, look->key.length),
@@ -415,7 +388,7 @@ static void print_json(const struct rl_found *found, const struct rl_kick_notes 
     permits_json(&json, found);
     tool_json_open(&json, "kicks", '[');
     for (size_t i = 0; i < kicks->n; i++) {
-        tool_json_object(&json, NULL, RL_KICK_NOTE_JSON(&kicks->notes[i], at));
+        tool_json_object(&json, NULL, RL_KICK_NOTE_JSON(&kicks->notes[i]));
     }
     tool_json_end(&json);
     rl_output_flush();

@@ -40,9 +40,8 @@ struct rl_player {
 void rl_player_start(struct rl_player *player, uv_loop_t *loop, char *const *command,
                      const char *nodes, const char *story, bool shows);
 
-/* The problem, with the last line of its stderr; in out. */
-#define RL_PLAYER_WHY_MAX (2 * RL_PLAYER_LINE_MAX + 400)
-const char *rl_player_why(const struct rl_player *player, char out[RL_PLAYER_WHY_MAX]);
+/* The problem, with the last line of its stderr: as rl_text(). */
+const char *rl_player_why(const struct rl_player *player);
 
 /* Sends a request, without the line's end. */
 void rl_player_ask(struct rl_player *player, const char *request);

@@ -62,15 +62,14 @@ static const char *role_of(const struct rl_facts *facts) {
 }
 
 /* "+0.31 ms", or "0 ms" if there is no difference. */
-static void say_clock(const struct rl_wire_clock *clock, char *out, size_t size) {
-    char text[32];
+static const char *say_clock(const struct rl_wire_clock *clock) {
     const double ms = clock->ahead_ms < 0 ? -clock->ahead_ms : clock->ahead_ms;
     const bool is_nothing = ms < 0.01;
-    snprintf(out, size, "%s%s",
-             is_nothing            ? ""
-             : clock->ahead_ms < 0 ? "-"
-                                   : "+",
-             rl_say_duration(is_nothing ? 0 : ms, text, sizeof text));
+    return rl_text("%s%s",
+                   is_nothing            ? ""
+                   : clock->ahead_ms < 0 ? "-"
+                                         : "+",
+                   rl_say_duration(is_nothing ? 0 : ms));
 }
 
 static void print_facts(const struct rl_facts *facts, const struct rl_wires *wires) {
@@ -81,20 +80,17 @@ static void print_facts(const struct rl_facts *facts, const struct rl_wires *wir
         const char *node = f->wire->url.name;
         const char *set = rl_members_set_at(&wires->members, (uint32_t)i);
         const bool knows = f->no_info[0] == '\0';
-        char up[32] = "0 s", latency[32] = "?", clock[64] = "";
+        const bool has_clock = f->clock.is_known;
         if (!f->is_reachable) {
             rl_table_row(&table, "%s\t%s\t-", node, set);
             continue;
         }
-        if (f->info.uptime_s != 0) {
-            rl_say_duration((double)f->info.uptime_s * 1e3, up, sizeof up);
-        }
-        if (f->clock.is_known) {
-            rl_say_duration(f->clock.latency_ms, latency, sizeof latency);
-            say_clock(&f->clock, clock, sizeof clock);
-        }
+        const char *up =
+            f->info.uptime_s != 0 ? rl_say_duration((double)f->info.uptime_s * 1e3) : "0 s";
         rl_table_row(&table, "%s\t%s\t%s\t%s\t%s\t%s\t%s", node, set, knows ? f->info.version : "?",
-                     knows ? role_of(f) : "?", knows ? up : "?", latency, clock);
+                     knows ? role_of(f) : "?", knows ? up : "?",
+                     has_clock ? rl_say_duration(f->clock.latency_ms) : "?",
+                     has_clock ? say_clock(&f->clock) : "");
     }
     rl_table_print(&table);
 }
@@ -160,27 +156,20 @@ static void print_verdict(const struct rl_findings *findings, int64_t wait_s) {
         errors += counts && findings->items[i].level == RL_LEVEL_ERROR;
         warnings += counts && findings->items[i].level == RL_LEVEL_WARNING;
     }
-    char text[160], soon[32] = "";
-    if (wait_s > 0) {
-        snprintf(soon, sizeof soon, " in %" PRId64 " s", wait_s);
-    }
+    const char *soon = wait_s > 0 ? rl_text(" in %" PRId64 " s", wait_s) : "";
     printf("\n");
     if (errors == 0 && warnings == (wait_s > 0)) { /* none but that they are to be waited for */
-        snprintf(text, sizeof text, "These nodes can be trusted with locks%s.", soon);
-        rl_say_painted(wait_s > 0 ? RL_PAINT_WARN : RL_PAINT_GOOD, text, 0);
+        rl_say_painted(wait_s > 0 ? RL_PAINT_WARN : RL_PAINT_GOOD,
+                       rl_text("These nodes can be trusted with locks%s.", soon), 0);
     } else {
-        char live[80], errors_text[32] = "", more[32] = "";
-        snprintf(live, sizeof live, "usable%s, if you can live with the warnings above.", soon);
-        if (errors > 0) {
-            snprintf(errors_text, sizeof errors_text, "%zu error%s", errors,
-                     errors == 1 ? "" : "s");
-        }
+        const char *text = errors > 0 ? rl_text("%zu error%s", errors, rl_say_plural(errors)) : "";
         if (warnings > 0) {
-            snprintf(more, sizeof more, "%zu warning%s", warnings, warnings == 1 ? "" : "s");
+            text = rl_text("%s%s%zu warning%s", text, errors > 0 ? ", " : "", warnings,
+                           rl_say_plural(warnings));
         }
-        snprintf(text, sizeof text, "%s%s%s: %s", errors_text,
-                 errors > 0 && warnings > 0 ? ", " : "", more,
-                 errors > 0 ? "do not trust these nodes before the errors are fixed." : live);
+        text = errors > 0
+                   ? rl_text("%s: do not trust these nodes before the errors are fixed.", text)
+                   : rl_text("%s: usable%s, if you can live with the warnings above.", text, soon);
         rl_say_painted(errors > 0 ? RL_PAINT_BAD : RL_PAINT_WARN, text, 0);
     }
     printf("\n");

@@ -43,7 +43,6 @@
 #include "say.h"
 #include "session/room.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 
 #define NODE_WIDTH_MAX 40
 
@@ -71,11 +70,10 @@ static const struct rl_item *next_of(const struct kick *kick) {
 /* What a kick of a holder means. */
 static void say_cost(const struct kick *kick, const char *key, const char *who) {
     const struct rl_kick_targets *targets = &kick->targets;
-    char left[32];
     const bool ends = targets->left_ms > 0;
     rl_say("%s: held by %s%s%s, on %zu of %zu nodes", key, who, ends ? " for another " : "",
-           ends ? rl_say_duration((double)targets->left_ms, left, sizeof left) : "",
-           targets->items[0].votes, kick->found.look.n);
+           ends ? rl_say_duration((double)targets->left_ms) : "", targets->items[0].votes,
+           kick->found.look.n);
     rl_say(
         "its holder is not notified: it finds out at its next renewal, within a third of its ttl.");
     rl_say("Until then both may write, and only a fence can keep the writes apart.");
@@ -84,11 +82,10 @@ static void say_cost(const struct kick *kick, const char *key, const char *who) 
 
 /* On stderr, before the kick. */
 static void show_meaning(const struct kick *kick) {
-    char whom[RL_KICK_WHOM_MAX], next[RL_ITEM_TEXT_MAX];
     const struct rl_kick_targets *targets = &kick->targets;
     const struct rl_look *look = &kick->found.look;
     const struct rl_item *place = next_of(kick);
-    const char *key = look->shown, *who = rl_kick_targets_say(targets, whom);
+    const char *key = look->shown, *who = rl_kick_targets_say(targets);
     if (strcmp(targets->what, "leftover") != 0) {
         say_cost(kick, key, who);
     } else if (look->is_answered) {
@@ -100,7 +97,7 @@ static void show_meaning(const struct kick *kick) {
             key, look->answered, look->n, look->needed, who);
     }
     if (place != NULL) {
-        rl_say("next in line is %s", rl_item_who(place, next));
+        rl_say("next in line is %s", rl_item_who(place));
     }
     if (targets->unlisted > 0) {
         rl_say("%zu more read it, who are not kicked by this: kick again behind it",
@@ -130,8 +127,7 @@ static void add_node(const struct kick *kick, size_t index, struct rl_table *tab
 static void print_screen(const struct kick *kick, enum rl_kick_verdict verdict) {
     const struct rl_look *look = &kick->found.look;
     const struct rl_item *place = next_of(kick);
-    char whom[RL_KICK_WHOM_MAX], next[RL_ITEM_TEXT_MAX];
-    const char *who = rl_kick_targets_say(&kick->targets, whom);
+    const char *who = rl_kick_targets_say(&kick->targets);
     struct rl_table table = {.heads = "node\tkey      \tnote", .indent = 2, .max = NODE_WIDTH_MAX};
     size_t noted = 0;
     for (size_t i = 0; i < look->n; i++) {
@@ -143,7 +139,7 @@ static void print_screen(const struct kick *kick, enum rl_kick_verdict verdict) 
     if (verdict == RL_KICK_DONE) {
         printf("%s %s kicked", who, kick->targets.n == 1 ? "was" : "were");
         if (place != NULL) {
-            printf("; next in line was %s", rl_item_who(place, next));
+            printf("; next in line was %s", rl_item_who(place));
         }
         printf("%s\n", noted == 0 ? ". No node has noted it: write it down elsewhere" : "");
     } else if (verdict == RL_KICK_GONE) {
@@ -161,10 +157,9 @@ static void print_json(const struct kick *kick, enum rl_kick_verdict verdict) {
     const struct rl_look *look = &kick->found.look;
     const struct rl_item *place = next_of(kick);
     struct tool_json json = {.file = stdout};
-    char at[RL_WHEN_MAX];
     tool_json_open(&json, NULL, '{');
     tool_json_put(&json, JSON_BYTES("key", look->key.data, look->key.length),
-                  JSON_TEXT("status", verdicts[verdict]), RL_KICK_NOTE_JSON(&kick->note, at),
+                  JSON_TEXT("status", verdicts[verdict]), RL_KICK_NOTE_JSON(&kick->note),
                   JSON_INT("count", kick->targets.n),
                   JSON_TEXT("next", place != NULL && place->who[0] != '\0' ? place->who : NULL));
     tool_json_open(&json, "nodes", '[');
@@ -274,12 +269,11 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
 
 /* The loop runs meanwhile, so that Ctrl-C works. */
 static bool is_confirmed(struct kick *kick, const char *key) {
-    char shown[128], whom[RL_KICK_WHOM_MAX];
     uv_poll_t poll;
     struct rl_session *session = &kick->session;
     const int flags = fcntl(STDIN_FILENO, F_GETFL);
-    fprintf(stderr, "Kick %s from %s? [y/N] ", rl_kick_targets_say(&kick->targets, whom),
-            tool_utf8_clean(key, strlen(key), shown, sizeof shown));
+    fprintf(stderr, "Kick %s from %s? [y/N] ", rl_kick_targets_say(&kick->targets),
+            rl_text_clean(key, 128));
     fflush(stderr);
     if (uv_poll_init(&session->loop, &poll, STDIN_FILENO) != 0) {
         return false;

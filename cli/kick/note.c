@@ -148,16 +148,14 @@ bool rl_kick_note_parse(struct rl_kick_note *note, const char *bytes, size_t len
     return true;
 }
 
-const char *rl_kick_note_say(const struct rl_kick_note *note, char out[RL_KICK_SAY_MAX]) {
-    char when[RL_WHEN_MAX];
+const char *rl_kick_note_say(const struct rl_kick_note *note) {
     const bool has_slot = strncmp(note->what, "slot:", 5) == 0;
     const char *whom = note->holder[0] != '\0'              ? note->holder
                        : strcmp(note->what, "readers") == 0 ? "every reader"
                                                             : "a holder without a name";
-    snprintf(out, RL_KICK_SAY_MAX, "%s was kicked%s%s by %s at %s: %s", whom,
-             has_slot ? " from slot " : "", has_slot ? note->what + 5 : "", note->by,
-             rl_when_show(note->at_ms, false, when), note->reason);
-    return out;
+    return rl_text("%s was kicked%s%s by %s at %s: %s", whom, has_slot ? " from slot " : "",
+                   has_slot ? note->what + 5 : "", note->by, rl_when_show(note->at_ms, false),
+                   note->reason);
 }
 
 /* -- All notes of a name -- */

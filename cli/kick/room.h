@@ -42,14 +42,13 @@ size_t rl_kick_note_format(const struct rl_kick_note *note, char out[RL_KICK_NOT
 /* The note of these bytes, which need not end with a zero. False: they are none. */
 bool rl_kick_note_parse(struct rl_kick_note *note, const char *bytes, size_t length);
 
-/* "vm:860 was kicked by root@ops1 at 2026-11-23 02:31:07: its machine burnt". Returns out. */
-#define RL_KICK_SAY_MAX (RL_HOLDER_ROOM + RL_KICK_BY_MAX + RL_KICK_REASON_MAX + 96)
-const char *rl_kick_note_say(const struct rl_kick_note *note, char out[RL_KICK_SAY_MAX]);
+/* "vm:860 was kicked by root@ops1 at 2026-11-23 02:31:07: its machine burnt", as rl_text(). */
+const char *rl_kick_note_say(const struct rl_kick_note *note);
 
-/* The members of its object. at: char[RL_WHEN_MAX]. */
-#define RL_KICK_NOTE_JSON(note, at)                                                      \
-    JSON_TEXT("kicked_at", rl_when_utc((note)->at_ms, at)), JSON_TEXT("by", (note)->by), \
-        JSON_TEXT("what", (note)->what), JSON_TEXT_OR_NULL("holder", (note)->holder),    \
+/* The members of its object. */
+#define RL_KICK_NOTE_JSON(note)                                                       \
+    JSON_TEXT("kicked_at", rl_when_utc((note)->at_ms)), JSON_TEXT("by", (note)->by),  \
+        JSON_TEXT("what", (note)->what), JSON_TEXT_OR_NULL("holder", (note)->holder), \
         JSON_TEXT_OR_NULL("token", (note)->token), JSON_TEXT("reason", (note)->reason)
 
 #define RL_KICK_WHY_MAX 128

@@ -40,11 +40,9 @@ static void holdings_json(struct tool_json *json, const struct rl_lock *lock) {
     for (size_t i = 0; i < lock->n_holdings; i++) {
         const struct rl_holding *h = &lock->holdings[i];
         const bool is_ours = h->token[0] != '\0';
-        char token[RL_TOKEN_TEXT_MAX]; /* as redlock release takes it */
         tool_json_object(
             json, NULL, JSON_TEXT_OR_NULL(is_ours ? "holder" : "value", h->holder),
-            JSON_IF(is_ours,
-                    JSON_TEXT("token", rl_token_show(NULL, 0, h->token, h->holder, token))),
+            JSON_IF(is_ours, JSON_TEXT("token", rl_token_show(NULL, 0, h->token, h->holder))),
             JSON_IF(h->slot >= 0, JSON_INT("slot", h->slot)), JSON_INT("votes", h->votes),
             JSON_BOOL("held", h->has_quorum), JSON_INT("remaining_ms", h->remaining_ms),
             JSON_KNOWN(h->fence > 0, INT, "fence", h->fence),
@@ -56,8 +54,7 @@ static void holdings_json(struct tool_json *json, const struct rl_lock *lock) {
 static void kicks_json(struct tool_json *json, const struct rl_lock *lock) {
     tool_json_open(json, "kicks", '[');
     for (size_t i = lock->kicks != NULL ? lock->kicks->n : 0; i > 0; i--) { /* the oldest first */
-        char at[RL_WHEN_MAX];
-        tool_json_object(json, NULL, RL_KICK_NOTE_JSON(&lock->kicks->notes[i - 1], at));
+        tool_json_object(json, NULL, RL_KICK_NOTE_JSON(&lock->kicks->notes[i - 1]));
     }
     tool_json_close(json);
 }
@@ -164,7 +161,7 @@ static size_t print_class(const struct rl_sweep *sweep, enum rl_lock_class class
                                  "\t?waiting\t?longest",
                              .max = WIDTH_MAX};
     size_t rows = 0;
-    char(*text)[RL_CELL_MAX] = cells->text;
+    const char **text = cells->text;
     for (size_t i = 0; i < sweep->list.n; i++) {
         const struct rl_lock *lock = &sweep->list.locks[i];
         if (is_in(lock, class, waiting)) {
@@ -189,10 +186,10 @@ static void print_kicks(const struct rl_sweep *sweep) {
     for (size_t i = 0; i < sweep->list.n; i++) {
         const struct rl_lock *lock = &sweep->list.locks[i];
         for (size_t k = lock->kicks != NULL ? lock->kicks->n : 0; k > 0; k--) {
-            char said[RL_KICK_SAY_MAX], name[RL_CELL_NAME_MAX];
+            char name[RL_CELL_NAME_MAX];
             printf("%s%s: %s\n", is_first ? "\nkicked in the last day\n" : "",
                    tool_utf8_clean(lock->name, lock->length, name, sizeof name),
-                   rl_kick_note_say(&lock->kicks->notes[k - 1], said));
+                   rl_kick_note_say(&lock->kicks->notes[k - 1]));
             is_first = false;
         }
     }
@@ -248,7 +245,6 @@ static void print_sum(const struct rl_sweep *sweep) {
     const size_t *counts = sweep->list.counts;
     size_t locks = counts[RL_LOCK_HELD];
     uint64_t least = UINT64_MAX, most = 0, others = 0;
-    char took[32];
     for (size_t i = 0; i < sweep->n; i++) {
         const struct rl_seen_node *node = &sweep->nodes[i];
         least = node->is_whole && node->keys < least ? node->keys : least;
@@ -267,7 +263,7 @@ static void print_sum(const struct rl_sweep *sweep) {
     if (others > 0) {
         printf(" (up to %" PRIu64 " that are no locks)", others);
     }
-    printf(", in %s\n", rl_say_duration(sweep->took_ms, took, sizeof took));
+    printf(", in %s\n", rl_say_duration(sweep->took_ms));
     for (size_t i = 0; i < sweep->n; i++) {
         print_node(&sweep->nodes[i]);
     }

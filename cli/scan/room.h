@@ -261,7 +261,7 @@ enum rl_cell {
 
 struct rl_cells {
     char name[RL_CELL_NAME_MAX];
-    char text[RL_CELLS][RL_CELL_MAX];
+    const char *text[RL_CELLS]; /* as of rl_text() */
 };
 
 /* The heads of the columns. */

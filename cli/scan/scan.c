@@ -83,10 +83,8 @@ static void judge(struct rl_seen_node *node, const struct rl_info *info) {
 
 /* "db0:keys=12,expires=12,avg_ttl=25712"; a database without keys is not named. */
 static int64_t read_stored(const struct rl_seen_node *node, const char *info) {
-    char name[32], text[RL_WIRE_TEXT_MAX];
+    const char *text = rl_wire_info_text(info, rl_text("db%u", node->wire->url.db));
     long long keys = 0;
-    snprintf(name, sizeof name, "db%u", node->wire->url.db);
-    rl_wire_info_text(info, name, text);
     return sscanf(text, "keys=%lld", &keys) == 1 ? keys : 0;
 }
 
@@ -101,9 +99,8 @@ static void read_info(struct rl_seen_node *node, const char *text) {
 
 /* "cmdstat_zpopmin:calls=12,usec=30,..." */
 static void read_turns(struct rl_seen_node *node, const char *text) {
-    char found[RL_WIRE_TEXT_MAX];
+    const char *found = rl_wire_info_text(text, "cmdstat_zpopmin");
     long long calls = 0;
-    rl_wire_info_text(text, "cmdstat_zpopmin", found);
     node->turns = sscanf(found, "calls=%lld", &calls) == 1 ? calls : 0;
 }
 

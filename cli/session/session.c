@@ -318,7 +318,12 @@ void rl_session_close(struct rl_session *session) {
 
 /* -- Locks -- */
 
-void rl_session_holder(long number, char *out, size_t size) {
+const char *rl_session_message(const redlock_lock *lock) {
+    char sentence[REDLOCK_MESSAGE_MAX];
+    return rl_text("%s", redlock_lock_message(lock, sentence, sizeof sentence));
+}
+
+const char *rl_session_holder(long number) {
     char host[48] = "";
     if (gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') {
         snprintf(host, sizeof host, "localhost");
@@ -326,7 +331,7 @@ void rl_session_holder(long number, char *out, size_t size) {
     for (char *c = host; *c != '\0'; c++) {
         *c = *c > 0x20 && *c < 0x7f ? *c : '?';
     }
-    snprintf(out, size, "%s:%ld", host, number);
+    return rl_text("%s:%ld", host, number);
 }
 
 /* Puts the library's error in terms of the command line. */
@@ -373,8 +378,7 @@ int rl_session_lock(struct rl_session *session, const char *keys_text, const cha
 }
 
 int rl_session_refused(redlock_lock *lock, const char *keys, int status) {
-    char sentence[REDLOCK_MESSAGE_MAX];
-    const char *message = redlock_lock_message(lock, sentence, sizeof sentence);
+    const char *message = rl_session_message(lock);
     switch (status) {
         case REDLOCK_ERR_INVALID:
         case REDLOCK_ERR_PERMITS:

@@ -166,7 +166,7 @@ static long copy(struct rl_set *set, struct rl_steps *steps, const struct rl_con
             keys += more;
         }
         if (more > 0) {
-            rl_steps_wait(steps, 0, "carries fences: %ld of %s", keys, rl_set_name(node));
+            rl_steps_wait(steps, 0, rl_text("carries fences: %ld of %s", keys, rl_set_name(node)));
         }
         free_slice(&slice);
         if (!is_good || rl_steps_caught(steps) != 0) {
@@ -201,7 +201,8 @@ bool rl_carry(struct rl_set *set, struct rl_steps *steps, const struct rl_config
         !rl_set_is_majority(set, joint, RL_CONFIG_NEW, to)) {
         return false;
     }
-    rl_steps_done(steps, "carried", "carried: %ld counter%s of fences and permits", carried,
-                  rl_say_plural((uint64_t)carried));
+    rl_steps_done(steps, "carried",
+                  rl_text("carried: %ld counter%s of fences and permits", carried,
+                          rl_say_plural((uint64_t)carried)));
     return true;
 }

@@ -61,12 +61,11 @@ int rl_set_locked(struct rl_args *args, const struct rl_set_lock *plan, rl_set_w
     struct rl_session session;
     redlock_lock *lock = NULL;
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    char resource[64], host[48], holder[RL_HOLDER_ROOM];
+    char resource[64], holder[RL_HOLDER_ROOM];
     set_options(args, plan->max_ttl_ms);
     options.auto_extend = 1;
     snprintf(resource, sizeof resource, "redlock set %s", plan->id);
-    rl_session_holder((long)getpid(), host, sizeof host);
-    snprintf(holder, sizeof holder, "%s@%s", plan->name, host);
+    snprintf(holder, sizeof holder, "%s@%.47s", plan->name, rl_session_holder((long)getpid()));
     int status = rl_session_open(&session, args);
     if (status != 0) {
         return status;

@@ -28,8 +28,6 @@
 #include "base/bits.h"
 #include "say.h"
 #include "set/room.h"
-#include "tool/number.h"
-#include "tool/utf8.h"
 
 #define MAX_TTL_MS 86400000
 #define WORDS_MAX (RL_CONFIG_SIDE_MAX + 1) /* a name and nodes */
@@ -157,7 +155,6 @@ static bool is_unfinished(const struct rl_set *set, const struct rl_config *late
 static int cmd_init(struct command *command) {
     struct rl_set *set = &command->set;
     struct rl_config *now = &command->now;
-    char ttl[TOOL_DURATION_TEXT_MAX];
     int status = rl_set_look(set);
     const struct rl_config *latest = rl_set_latest(set);
     if (status != 0) {
@@ -195,7 +192,7 @@ static int cmd_init(struct command *command) {
         const bool is_drawn = command->args->dry_run && latest == NULL; /* in vain */
         printf("%s %s of %" PRIu32 " nodes, max-ttl %s\n", is_drawn ? "would make a set" : "set",
                is_drawn ? "(its id is drawn then)" : now->key.id, now->n,
-               tool_duration_show(now->max_ttl_ms, ttl, sizeof ttl));
+               rl_say_exact(now->max_ttl_ms));
     }
     rl_output_flush();
     if (!command->args->dry_run && !command->args->yes) {
@@ -217,8 +214,9 @@ static int change_now(void *data) {
     enum rl_change_end end = RL_CHANGE_DONE;
     int status = 0;
     while (command->wait_ms > 0 && status == 0) {
-        rl_steps_wait(steps, 1000, "waits %" PRId64 " s: until the new nodes may vote",
-                      command->wait_ms / 1000);
+        rl_steps_wait(
+            steps, 1000,
+            rl_text("waits %" PRId64 " s: until the new nodes may vote", command->wait_ms / 1000));
         command->wait_ms -= 1000;
         status = rl_steps_caught(steps);
     }
@@ -420,7 +418,6 @@ static int run_sub(struct rl_args *args, size_t i) {
 }
 
 int rl_cmd_set(struct rl_args *args) {
-    char shown[64];
     const char *name = args->n_words > 0 ? args->words[0] : "";
     if (args->child != NULL) {
         return rl_fail(RL_EXIT_USAGE, "set: it runs no command; leave -- out");
@@ -436,7 +433,6 @@ int rl_cmd_set(struct rl_args *args) {
     return rl_fail(RL_EXIT_USAGE,
                    "set: %s%s%s there are init, show, replace OLD NEW, resize [NAME] URL..., "
                    "add-set NAME URL..., remove-set NAME, resume and abort",
-                   name[0] != '\0' ? "\"" : "",
-                   tool_utf8_clean(name, strlen(name), shown, sizeof shown),
+                   name[0] != '\0' ? "\"" : "", rl_text_clean(name, 64),
                    name[0] != '\0' ? "\" is not one;" : "");
 }

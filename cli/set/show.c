@@ -8,7 +8,6 @@
 #include "set/room.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +16,6 @@
 #include "base/bits.h"
 #include "say.h"
 #include "tool/json.h"
-#include "tool/number.h"
-#include "tool/utf8.h"
 
 #define NODE_WIDTH_MAX 40
 #define CLAUSE_MAX 512
@@ -69,13 +66,9 @@ struct findings {
     int status; /* the exit status */
 };
 
-__attribute__((format(printf, 3, 4))) static void add(struct findings *findings, const char *remedy,
-                                                      const char *format, ...) {
+static void add(struct findings *findings, const char *remedy, const char *text) {
     struct finding *finding = &findings->items[findings->n++];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(finding->text, sizeof finding->text, format, args);
-    va_end(args);
+    snprintf(finding->text, sizeof finding->text, "%s", text);
     finding->remedy = remedy;
     findings->status = RL_EXIT_WARNINGS;
 }
@@ -89,23 +82,24 @@ static void judge_node(struct findings *findings, const struct rl_set_node *node
     const char *name = rl_set_name(node);
     const bool has_left = node->is_known && !is_member && node->config.key.epoch != 0;
     if (!node->is_known && is_member) {
-        add(findings, "when it is back: redlock set resume", "%s: %s", name, node->why);
+        add(findings, "when it is back: redlock set resume", rl_text("%s: %s", name, node->why));
     } else if (node->is_known && node->config.problem != NULL) {
         add(findings, "DEL " RL_CONFIG_KEY " on it, then redlock set resume",
-            "%s: its configuration %s", name, node->config.problem);
+            rl_text("%s: its configuration %s", name, node->config.problem));
     } else if (!node->is_known || has_left || (is_member && rl_set_has(node, latest))) {
         return;
     } else if (!is_member) {
         add(findings, "leave it out of the nodes, or add it: redlock set resize",
-            "%s is not a member", name);
+            rl_text("%s is not a member", name));
     } else if (node->config.key.epoch == 0) {
-        add(findings, "redlock set resume", "%s has no configuration", name);
+        add(findings, "redlock set resume", rl_text("%s has no configuration", name));
     } else if (strcmp(self_of(node), node->url) != 0) {
         add(findings, "DEL " RL_CONFIG_KEY " on it, then redlock set resume",
-            "%s is %s by its configuration", name, name_of(self_of(node)));
+            rl_text("%s is %s by its configuration", name, name_of(self_of(node))));
     } else {
-        add(findings, "redlock set resume", "%s has epoch %" PRIu64 ", change %s", name,
-            node->config.key.epoch, node->config.key.change);
+        add(findings, "redlock set resume",
+            rl_text("%s has epoch %" PRIu64 ", change %s", name, node->config.key.epoch,
+                    node->config.key.change));
     }
 }
 
@@ -166,18 +160,15 @@ static void add_node(struct rl_table *table, const struct rl_set *set, size_t i,
     const struct rl_set_node *node = &set->nodes[i];
     const struct rl_config *config = &node->config;
     const char *name = rl_set_name(node);
-    char vote[RL_SET_VOTE_MAX] = "-";
     if (!node->is_known) {
         rl_table_row(table, "%s\t" RL_CELL_BAD "%s", name, node->why);
     } else if (!has_text(node)) {
         rl_table_row(table, "%s\t" RL_CELL_WARN "%s", name,
                      config->problem != NULL ? config->problem : "no configuration");
     } else {
-        if (node->vote[0] != '\0') {
-            tool_utf8_clean(node->vote, strlen(node->vote), vote, sizeof vote);
-        }
         rl_table_row(table, "%s\t%" PRIu64 "\t%s\t%s\t%s\t%s\t%s", name, config->key.epoch,
-                     config->key.change, kind_of(config), name_of(self_of(node)), vote,
+                     config->key.change, kind_of(config), name_of(self_of(node)),
+                     node->vote[0] != '\0' ? rl_text_clean(node->vote, RL_SET_VOTE_MAX) : "-",
                      !is_member(set, latest, i) ? "has left the set"
                      : are_several(latest)      ? set_of(latest, node->url)
                                                 : "");
@@ -185,7 +176,6 @@ static void add_node(struct rl_table *table, const struct rl_set *set, size_t i,
 }
 
 static void print_screen(const struct rl_set *set, const struct findings *findings) {
-    char ttl[TOOL_DURATION_TEXT_MAX];
     const struct rl_config *latest = rl_set_latest(set);
     const bool has_sets = latest != NULL && are_several(latest);
     struct rl_table table = {.heads = has_sets ? "node\tepoch\tchange  \tis    \tself\tvote\tset"
@@ -194,7 +184,7 @@ static void print_screen(const struct rl_set *set, const struct findings *findin
                              .max = NODE_WIDTH_MAX};
     if (latest != NULL) {
         printf("set %s, epoch %" PRIu64 ", %s, max-ttl %s\n", latest->key.id, latest->key.epoch,
-               kind_of(latest), tool_duration_show(latest->max_ttl_ms, ttl, sizeof ttl));
+               kind_of(latest), rl_say_exact(latest->max_ttl_ms));
         if (latest->is_joint) {
             print_side(latest, "old", RL_CONFIG_OLD);
         }
@@ -207,10 +197,8 @@ static void print_screen(const struct rl_set *set, const struct findings *findin
     rl_table_print(&table);
     printf("\n");
     for (size_t i = 0; i < findings->n; i++) {
-        char text[CLAUSE_MAX + 128];
-        snprintf(text, sizeof text, "%s: %s", findings->items[i].text, findings->items[i].remedy);
         printf("  ");
-        rl_say_wrapped(text, 2);
+        rl_say_wrapped(rl_text("%s: %s", findings->items[i].text, findings->items[i].remedy), 2);
     }
     if (findings->status == RL_EXIT_OK) {
         printf("all agree\n");
@@ -309,7 +297,6 @@ void rl_set_show_outcome(const struct rl_set *set, const struct rl_steps *steps,
                          int exit_status) {
     struct tool_json json = {.file = stdout};
     const struct rl_config *latest = rl_set_latest(set);
-    char at[RL_WHEN_MAX];
     tool_json_open(&json, NULL, '{');
     tool_json_put(&json, JSON_TEXT("command", name), JSON_INT("exit_status", exit_status));
     if (latest != NULL) {
@@ -318,7 +305,7 @@ void rl_set_show_outcome(const struct rl_set *set, const struct rl_steps *steps,
     tool_json_open(&json, "steps", '[');
     for (size_t i = 0; i < steps->n; i++) {
         tool_json_object(&json, NULL, JSON_TEXT("step", steps->items[i].name),
-                         JSON_TEXT("at", rl_when_utc(steps->items[i].at_ms, at)),
+                         JSON_TEXT("at", rl_when_utc(steps->items[i].at_ms)),
                          JSON_TEXT("text", steps->items[i].text));
     }
     tool_json_end(&json);
@@ -330,7 +317,6 @@ void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, i
     static const char *const fates[] = {[RL_CONFIG_OLD] = "leaves",
                                         [RL_CONFIG_NEW] = "comes",
                                         [RL_CONFIG_OLD | RL_CONFIG_NEW] = "stays"};
-    char shown[32];
     const bool has_sets = are_several(joint);
     printf("set %s, epoch %" PRIu64 "\n\n", joint->key.id, joint->key.epoch - 1);
     for (uint32_t i = 0; i < joint->n; i++) {
@@ -342,7 +328,7 @@ void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, i
     printf("\n");
     if (wait_ms > 0) {
         printf("first, %s: until a majority of the new nodes has run long enough to vote\n",
-               rl_say_duration((double)wait_ms, shown, sizeof shown));
+               rl_say_duration((double)wait_ms));
     }
     printf("epoch %" PRIu64
            ": %s; clients\n"
@@ -351,8 +337,8 @@ void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, i
            joint->key.epoch,
            has_sets ? "a lock needs a majority of its old set and one of its new set"
                     : "locks need a majority of the old nodes and one of the new ones",
-           rl_say_duration((double)rl_change_wait_ms(joint), shown, sizeof shown),
-           joint->key.epoch + 1, has_sets ? "sets" : "nodes");
+           rl_say_duration((double)rl_change_wait_ms(joint)), joint->key.epoch + 1,
+           has_sets ? "sets" : "nodes");
 }
 
 /* -- While it works -- */
@@ -364,14 +350,8 @@ void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, i
  * SIGINT, SIGTERM and SIGHUP end the waiting; what is done so far stays, for `resume`. */
 
 #define PAUSE_MS 50 /* a signal is noticed after this time */
-#define TEXT_MAX 2048
 
-void rl_steps_done(struct rl_steps *steps, const char *name, const char *format, ...) {
-    char text[TEXT_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+void rl_steps_done(struct rl_steps *steps, const char *name, const char *text) {
     steps->items = rl_must_grow(steps->items, steps->n, &steps->room, sizeof steps->items[0]);
     steps->items[steps->n++] = (struct rl_step){name, rl_must_print("%s", text), rl_when_now_ms()};
     steps->is_waiting = false;
@@ -390,12 +370,7 @@ void rl_steps_free(struct rl_steps *steps) {
     steps->items = NULL;
 }
 
-void rl_steps_wait(struct rl_steps *steps, int64_t ms, const char *format, ...) {
-    char text[TEXT_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+void rl_steps_wait(struct rl_steps *steps, int64_t ms, const char *text) {
     if (rl_say_has_line()) {
         rl_say_line(text);
     } else if (!steps->json && !steps->is_waiting) {

@@ -150,8 +150,8 @@ struct rl_wire_info {
 /* text: the answer to INFO. */
 void rl_wire_info_read(const char *text, struct rl_wire_info *info);
 
-/* One field: its first RL_WIRE_TEXT_MAX - 1 bytes, fit for a terminal. Returns out. */
-const char *rl_wire_info_text(const char *info, const char *name, char out[RL_WIRE_TEXT_MAX]);
+/* One field: its first RL_WIRE_TEXT_MAX - 1 bytes, fit for a terminal: as rl_text(). */
+const char *rl_wire_info_text(const char *info, const char *name);
 
 /* -- members.c -- */
 

@@ -218,17 +218,17 @@ void rl_wire_clock(struct rl_wire *wire, int n, struct rl_wire_clock *clock) {
     }
 }
 
-const char *rl_wire_info_text(const char *info, const char *name, char out[RL_WIRE_TEXT_MAX]) {
+const char *rl_wire_info_text(const char *info, const char *name) {
     const size_t length = strlen(name);
     const char *at = info, *end = info + strlen(info);
     struct rl_info_line line;
-    out[0] = '\0';
+    char text[RL_WIRE_TEXT_MAX];
     while (rl_info_next(&at, end, &line)) {
         if (line.name_length == length && memcmp(line.name, name, length) == 0) {
-            return tool_utf8_clean(line.value, line.value_length, out, RL_WIRE_TEXT_MAX);
+            return rl_text("%s", tool_utf8_clean(line.value, line.value_length, text, sizeof text));
         }
     }
-    return out;
+    return "";
 }
 
 #define TEXT(name, field) \
@@ -265,19 +265,18 @@ static const struct {
 };
 
 void rl_wire_info_read(const char *text, struct rl_wire_info *info) {
-    char found[RL_WIRE_TEXT_MAX];
     *info = (struct rl_wire_info){.server = "Redis"};
     rl_info_read(&info->judged, text, strlen(text));
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         char *field = (char *)info + fields[i].offset;
-        rl_wire_info_text(text, fields[i].name, found);
+        const char *found = rl_wire_info_text(text, fields[i].name);
         if (fields[i].is_number) {
             *(int64_t *)(void *)field = strtoll(found, NULL, 10);
         } else if (found[0] != '\0') {
-            memcpy(field, found, sizeof found);
+            memcpy(field, found, strlen(found) + 1);
         }
     }
-    if (strcmp(rl_wire_info_text(text, "server_name", found), "valkey") == 0) {
+    if (strcmp(rl_wire_info_text(text, "server_name"), "valkey") == 0) {
         snprintf(info->server, sizeof info->server, "Valkey");
     }
 }
