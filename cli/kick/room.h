@@ -39,9 +39,6 @@ const char *rl_kick_note_check_reason(const char *reason);
 /* The bytes of a note. Returns their length. */
 size_t rl_kick_note_format(const struct rl_kick_note *note, char out[RL_KICK_NOTE_MAX]);
 
-/* The note of these bytes, which need not end with a zero. False: they are none. */
-bool rl_kick_note_parse(struct rl_kick_note *note, const char *bytes, size_t length);
-
 /* "vm:860 was kicked by root@ops1 at 2026-11-23 02:31:07: its machine burnt", as rl_text(). */
 const char *rl_kick_note_say(const struct rl_kick_note *note);
 
