@@ -110,6 +110,10 @@ static bool read_values(struct rl_set *set, const struct rl_config *joint, size_
         }
         freeReplyObject(life);
     }
+    if (!is_good && node->is_up) { /* the other answers are not to be taken for later ones */
+        rl_wire_disconnect(node->wire);
+        node->is_up = false;
+    }
     return is_good;
 }
 
