@@ -5,11 +5,9 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "args.h"
 #include "say.h"
-#include "tool/utf8.h"
 
 static const char overview[] =
     "redlock: locks on a majority of independent Redis nodes.\n"

@@ -31,7 +31,6 @@
 #include "commands.h"
 #include "say.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 
 #define NAME_WIDTH 16
 #define INDENT 6

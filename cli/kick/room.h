@@ -2,7 +2,6 @@
 #ifndef RL_CLI_KICK_ROOM_H
 #define RL_CLI_KICK_ROOM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

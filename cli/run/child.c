@@ -44,7 +44,6 @@
 #include <unistd.h>
 
 #include "say.h"
-#include "tool/utf8.h"
 
 #define FDS_MAX 1024 /* redlock's own are below it: it has few */
 
