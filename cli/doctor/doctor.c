@@ -253,7 +253,7 @@ int rl_cmd_doctor(struct rl_args *args) {
     }
     struct rl_wires wires;
     struct rl_findings findings = {0};
-    int status = rl_wires_open(&wires, args, rl_wires_answer_ms(args));
+    int status = rl_wires_open(&wires, args);
     if (status == 0) {
         struct rl_facts *facts = rl_must_alloc(REDLOCK_NODES_MAX, sizeof *facts);
         rl_wires_each(&wires, facts, sizeof *facts, ask); /* and those that configurations name */

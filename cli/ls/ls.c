@@ -76,7 +76,6 @@ static void lock_json(struct tool_json *json, const struct rl_sweep *sweep,
     const bool is_held = lock->n_holdings > 0 && lock->holdings[0].has_quorum;
     const bool is_foreign = lock->class == RL_LOCK_FOREIGN;
     const char *colon = strchr(lock->next, ':'); /* behind the place */
-    char next[RL_CELL_MAX];
     tool_json_open(json, NULL, '{');
     tool_json_put(json, JSON_TEXT("kind", kinds[lock->class]),
                   JSON_BYTES("key", lock->name, lock->length), JSON_BOOL("held", is_held),
@@ -91,8 +90,7 @@ static void lock_json(struct tool_json *json, const struct rl_sweep *sweep,
                   JSON_INT("remaining_ms", lock->remaining_ms), JSON_INT("waiting", lock->waiting),
                   JSON_INT("waiting_to_read", lock->waiting_shared),
                   JSON_INT("longest_wait_ms", lock->waited_ms),
-                  JSON_KNOWN(colon != NULL, TEXT, "longest_waiter",
-                             tool_utf8_clean(colon + 1, strlen(colon + 1), next, sizeof next)),
+                  JSON_KNOWN(colon != NULL, TEXT, "longest_waiter", rl_text_clean(colon + 1, 192)),
                   JSON_TEXT_OR_NULL("set", lock->set));
     strays_json(json, sweep, lock);
     kicks_json(json, lock);

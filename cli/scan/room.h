@@ -243,7 +243,6 @@ void rl_list_sort(struct rl_list *list, enum rl_list_order order);
 /* A lock as text, cell by cell: what ls and top show in their columns. All of it is fit for a
  * terminal: bytes from a node that cannot be printed are shown as '?'. */
 
-#define RL_CELL_MAX 192
 #define RL_CELL_NAME_MAX 1025
 
 enum rl_cell {

@@ -261,7 +261,7 @@ int rl_scan_open(struct rl_scan *scan, const struct rl_args *args, int samples, 
     for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
         rl_guard_init(&scan->guards[i]);
     }
-    return rl_wires_open(&scan->wires, args, rl_wires_answer_ms(args));
+    return rl_wires_open(&scan->wires, args);
 }
 
 void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep) {

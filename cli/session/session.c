@@ -117,18 +117,15 @@ static bool has_released(const redlock_node_info *info) {
 }
 
 /* What is waited for, of all nodes: a set may have more than were named. */
-struct of_each {
-    bool (*holds)(const redlock_node_info *info);
-};
-
-static const struct of_each answered = {has_answered}, connected = {has_connected},
-                            released = {has_released};
+typedef bool of_each(const redlock_node_info *info);
+static of_each *const answered = has_answered, *const connected = has_connected,
+                      *const released = has_released;
 
 static bool all_nodes(const struct rl_session *session, const void *data) {
-    const struct of_each *of_each = data;
+    of_each *const *holds = data;
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     for (size_t i = 0; redlock_client_node(session->client, i, &info) == 0; i++) {
-        if (!of_each->holds(&info)) {
+        if (!(*holds)(&info)) {
             return false;
         }
     }

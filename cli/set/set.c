@@ -323,40 +323,35 @@ static int cmd_change(struct command *command) {
 
 /* -- resume, abort, show -- */
 
+/* Ends a change that is pending. */
+static int end_change(struct command *command, enum rl_change_end wish) {
+    enum rl_change_end end = wish;
+    int status = rl_change_run(&command->set, &command->steps, &command->now, &end);
+    return status != 0 || end == wish ? status
+           : end == RL_CHANGE_BACK
+               ? rl_fail(RL_EXIT_HELD, "the change had been aborted: the old nodes are the set")
+               : rl_fail(
+                     RL_EXIT_HELD,
+                     "too late: the change was decided, and is done: the new nodes are the set");
+}
+
 static int resume_now(void *data) {
     struct command *command = data;
-    struct rl_set *set = &command->set;
-    enum rl_change_end end = RL_CHANGE_DONE;
     int status = look(command);
-    if (status != 0) {
-        return status;
-    }
-    if (!command->now.is_joint) {
-        return rl_change_spread(set, &command->steps, &command->now);
-    }
-    status = rl_change_run(set, &command->steps, &command->now, &end);
-    return status == 0 && end == RL_CHANGE_BACK
-               ? rl_fail(RL_EXIT_HELD, "the change had been aborted: the old nodes are the set")
-               : status;
+    return status != 0 ? status
+           : command->now.is_joint
+               ? end_change(command, RL_CHANGE_DONE)
+               : rl_change_spread(&command->set, &command->steps, &command->now);
 }
 
 static int abort_now(void *data) {
     struct command *command = data;
-    struct rl_set *set = &command->set;
-    enum rl_change_end end = RL_CHANGE_BACK;
     int status = look(command);
-    if (status != 0) {
-        return status;
-    }
-    if (!command->now.is_joint) {
-        return rl_fail(RL_EXIT_HELD, "no change is pending: epoch %" PRIu64 " is stable",
-                       command->now.key.epoch);
-    }
-    status = rl_change_run(set, &command->steps, &command->now, &end);
-    return status == 0 && end == RL_CHANGE_DONE
-               ? rl_fail(RL_EXIT_HELD,
-                         "too late: the change was decided, and is done: the new nodes are the set")
-               : status;
+    return status != 0 ? status
+           : command->now.is_joint
+               ? end_change(command, RL_CHANGE_BACK)
+               : rl_fail(RL_EXIT_HELD, "no change is pending: epoch %" PRIu64 " is stable",
+                         command->now.key.epoch);
 }
 
 static int look_and_lock(struct command *command, rl_set_work *work) {

@@ -209,10 +209,10 @@ struct rl_wires {
     bool are_divided;
 };
 
-/* args lives on. Each whole answer may take answer_ms. Returns 0, or says why not and returns the
+/* args lives on. Returns 0, or says why not and returns the
  * exit status. From then on SIGPIPE is ignored: output that nobody reads is reported
  * (rl_output_flush()). */
-int rl_wires_open(struct rl_wires *wires, const struct rl_args *args, int64_t answer_ms);
+int rl_wires_open(struct rl_wires *wires, const struct rl_args *args);
 
 /* How long a whole answer may take: a slow node must be reported as slow, not as dead. */
 int64_t rl_wires_answer_ms(const struct rl_args *args);
