@@ -248,15 +248,6 @@ static void set_note(struct kick *kick, const struct rl_args *args) {
     snprintf(note->reason, sizeof note->reason, "%s", args->reason);
 }
 
-static void write_note(struct kick *kick, const struct rl_args *args) {
-    const char *nodes[REDLOCK_NODES_MAX];
-    const struct rl_look *look = &kick->found.look;
-    for (size_t i = 0; i < look->n; i++) {
-        nodes[i] = look->node_holders[i].s.node;
-    }
-    rl_kick_notes_write(args, kick->keys.items[0], &kick->note, nodes, look->n, kick->not_noted);
-}
-
 /* -- Asking -- */
 
 static void on_readable(uv_poll_t *poll, int status, int events) {
@@ -319,7 +310,7 @@ static int kick_it(struct kick *kick, struct rl_args *args) {
                                          : rl_fail(RL_EXIT_HELD, "nothing was done");
     }
     set_note(kick, args);
-    write_note(kick, args);
+    rl_kick_notes_write(args, &kick->found.look, &kick->note, kick->not_noted);
     exit_status = rl_kick_release(&kick->session, key, &kick->targets);
     if (exit_status != 0) {
         return exit_status;

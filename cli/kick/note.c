@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "say.h"
+#include "session/room.h"
 #include "tool/utf8.h"
 #include "wire/room.h"
 
@@ -161,19 +162,18 @@ static size_t ask(const struct rl_args *args, redlock_bytes name, size_t n, cons
     return rl_wires_ask(args, rl_wires_answer_ms(args), n, argv, lengths, answers);
 }
 
-void rl_kick_notes_write(const struct rl_args *args, redlock_bytes name,
-                         const struct rl_kick_note *note, const char *const *nodes, size_t n_nodes,
-                         rl_kick_why *why) {
+void rl_kick_notes_write(const struct rl_args *args, const struct rl_look *look,
+                         const struct rl_kick_note *note, rl_kick_why *why) {
     struct rl_wire_answer answers[REDLOCK_NODES_MAX];
     char text[RL_KICK_NOTE_MAX], score[24];
     const char *argv[] = {"EVAL", add_script, "1", NULL, score, text};
     snprintf(score, sizeof score, "%" PRId64, note->at_ms);
     rl_kick_note_format(note, text);
-    const size_t n = ask(args, name, sizeof argv / sizeof argv[0], argv, 3, answers);
-    for (size_t i = 0; i < n_nodes; i++) {
+    const size_t n = ask(args, look->key, sizeof argv / sizeof argv[0], argv, 3, answers);
+    for (size_t i = 0; i < look->n; i++) {
         snprintf(why[i], sizeof why[i], "it could not be asked");
         for (size_t j = 0; j < n; j++) {
-            if (strcmp(answers[j].node, nodes[i]) == 0) {
+            if (strcmp(answers[j].node, look->node_holders[i].s.node) == 0) {
                 snprintf(why[i], sizeof why[i], "%s", answers[j].why);
             }
         }

@@ -52,10 +52,11 @@ const char *rl_kick_note_say(const struct rl_kick_note *note);
 /* Why a node has not noted it; "": it has. */
 typedef char rl_kick_why[RL_KICK_WHY_MAX];
 
-/* why: one for each of these nodes, by their names. The note's time is that of its score. */
-void rl_kick_notes_write(const struct rl_args *args, redlock_bytes name,
-                         const struct rl_kick_note *note, const char *const *nodes, size_t n_nodes,
-                         rl_kick_why *why);
+struct rl_look;
+
+/* why: for each node of the look. The note's time is that of its score. */
+void rl_kick_notes_write(const struct rl_args *args, const struct rl_look *look,
+                         const struct rl_kick_note *note, rl_kick_why *why);
 
 /* Removes a note again, if nothing was kicked. */
 void rl_kick_notes_withdraw(const struct rl_args *args, redlock_bytes name,
