@@ -102,32 +102,15 @@ void rl_say_line(const char *text) {
     fprintf(stderr, "\r\033[J%.*s%s", (int)bytes, text != NULL ? text : "", has_line ? "\r" : "");
 }
 
-/* of: NULL, or what it is about. */
-__attribute__((format(printf, 2, 0))) static void say(const char *of, const char *format,
-                                                      va_list args) {
+int rl_fail(int status, const char *format, ...) {
+    va_list args;
     rl_say_line(NULL);
     rl_output_flush(); /* keeps the order of the two streams */
     fputs("redlock: ", stderr);
-    if (of != NULL) {
-        fprintf(stderr, "%s: ", rl_text_clean(of, 128));
-    }
+    va_start(args, format);
     vfprintf(stderr, format, args);
+    va_end(args);
     fputs("\n", stderr);
-}
-
-int rl_fail(int status, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    say(NULL, format, args);
-    va_end(args);
-    return status;
-}
-
-int rl_fail_of(int status, const char *of, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    say(of, format, args);
-    va_end(args);
     return status;
 }
 

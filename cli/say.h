@@ -56,8 +56,8 @@ enum rl_exit {
 int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define rl_say(...) ((void)rl_fail(0, __VA_ARGS__))
 /* "redlock: KEYS: ..."; of: any bytes, as they were typed. */
-int rl_fail_of(int status, const char *of, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define rl_fail_of(status, of, ...) \
+    rl_fail((status), "%s: %s", rl_text_clean((of), 128), rl_text(__VA_ARGS__))
 #define rl_say_of(...) ((void)rl_fail_of(0, __VA_ARGS__))
 
 /* A text for the sentence that is just being made: it lives until this thread has made RL_TEXTS

@@ -96,12 +96,12 @@ void rl_wire_disconnect(struct rl_wire *wire);
  * client does. False: failed_at and failure say why. */
 bool rl_wire_hello(struct rl_wire *wire);
 
-/* As redisCommand(), but the whole answer must arrive in time, and not be endless. */
-struct redisReply *rl_wire_command(struct rl_wire *wire, const char *format, ...);
-/* The same in two steps: as redisAppendCommand() and redisAppendCommandArgv(); and the answer. */
+/* Two steps: as redisAppendCommand() and redisAppendCommandArgv(); and the answer. */
 void rl_wire_ask(struct rl_wire *wire, const char *format, ...);
 void rl_wire_ask_argv(struct rl_wire *wire, size_t n, const char **argv, const size_t *lengths);
 struct redisReply *rl_wire_reply(struct rl_wire *wire);
+/* Both: as redisCommand(), but the whole answer must arrive in time, and not be endless. */
+#define rl_wire_command(wire, ...) (rl_wire_ask((wire), __VA_ARGS__), rl_wire_reply(wire))
 
 /* The reply; or NULL if it is none or an error, which is left in wire->failure. */
 struct redisReply *rl_wire_checked(struct rl_wire *wire, struct redisReply *reply);

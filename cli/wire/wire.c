@@ -66,17 +66,13 @@ static void put(struct rl_wire *wire, char *text, long long length) {
     redisFreeCommand(text);
 }
 
-static void put_format(struct rl_wire *wire, const char *format, va_list args) {
-    char *text = NULL;
-    const long long length = redisvFormatCommand(&text, format, args);
-    put(wire, text, length);
-}
-
 void rl_wire_ask(struct rl_wire *wire, const char *format, ...) {
+    char *text = NULL;
     va_list args;
     va_start(args, format);
-    put_format(wire, format, args);
+    const long long length = redisvFormatCommand(&text, format, args);
     va_end(args);
+    put(wire, text, length);
 }
 
 void rl_wire_ask_argv(struct rl_wire *wire, size_t n, const char **argv, const size_t *lengths) {
@@ -87,14 +83,6 @@ void rl_wire_ask_argv(struct rl_wire *wire, size_t n, const char **argv, const s
 
 redisReply *rl_wire_reply(struct rl_wire *wire) {
     return rl_socket_reply(&wire->socket, wire->answer_ms);
-}
-
-redisReply *rl_wire_command(struct rl_wire *wire, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    put_format(wire, format, args);
-    va_end(args);
-    return rl_wire_reply(wire);
 }
 
 redisReply *rl_wire_checked(struct rl_wire *wire, redisReply *reply) {
