@@ -122,18 +122,13 @@ void *rl_must_alloc(size_t n, size_t size) {
     return memory;
 }
 
-__attribute__((format(printf, 1, 0))) static char *must_print(const char *format, va_list args) {
+char *rl_must_print(const char *format, ...) {
     char *text = NULL;
+    va_list args;
+    va_start(args, format);
     if (vasprintf(&text, format, args) < 0) {
         exit(rl_fail(RL_EXIT_SYSTEM, "out of memory"));
     }
-    return text;
-}
-
-char *rl_must_print(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    char *text = must_print(format, args);
     va_end(args);
     return text;
 }
@@ -227,14 +222,11 @@ static void add_row(struct rl_table *table, char *text) {
     }
 }
 
-void rl_table_row(struct rl_table *table, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
+void rl_table_add(struct rl_table *table, char *row) {
     if (table->used == 0) {
         add_row(table, rl_must_print("%s", table->heads));
     }
-    add_row(table, must_print(format, args));
-    va_end(args);
+    add_row(table, row);
 }
 
 static enum rl_paint paint_of(const char *cell) {

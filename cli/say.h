@@ -115,8 +115,8 @@ struct rl_table {
 #define RL_CELL_WARN "\2" /* RL_PAINT_WARN */
 #define RL_CELL_BAD "\3"
 
-void rl_table_row(struct rl_table *table, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void rl_table_add(struct rl_table *table, char *row); /* which it frees */
+#define rl_table_row(table, ...) rl_table_add((table), rl_must_print(__VA_ARGS__))
 /* With its heads, and frees it. */
 void rl_table_print(struct rl_table *table);
 

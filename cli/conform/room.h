@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "say.h"
 #include "tool/server/fake_node.h"
 
 /* -- player.c -- */
@@ -146,8 +147,10 @@ void rl_stage_open(struct rl_stage *s);
 void rl_stage_close(struct rl_stage *s);
 
 /* Sets the verdict, unless there is one. */
-void rl_stage_decide(struct rl_stage *s, enum rl_verdict verdict, const char *rule,
-                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+void rl_stage_judge(struct rl_stage *s, enum rl_verdict verdict, const char *rule,
+                    const char *text);
+#define rl_stage_decide(s, verdict, rule, ...) \
+    rl_stage_judge((s), (verdict), (rule), rl_text(__VA_ARGS__))
 
 #define VERDICT_UNLESS(s, condition, verdict, ...)        \
     do {                                                  \

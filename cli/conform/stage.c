@@ -13,7 +13,6 @@
  * client's speed counts only where a rule says so. */
 #include "conform/room.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,18 +23,15 @@
 #define READY_MS 20000
 #define WARM_KEY "conform:warm-up"
 
-void rl_stage_decide(struct rl_stage *s, enum rl_verdict verdict, const char *rule,
-                     const char *format, ...) {
-    va_list list;
+void rl_stage_judge(struct rl_stage *s, enum rl_verdict verdict, const char *rule,
+                    const char *text) {
     if (s->is_decided) {
         return;
     }
     s->is_decided = true;
     s->result.verdict = verdict;
     snprintf(s->result.rule, sizeof s->result.rule, "%s", rule);
-    va_start(list, format);
-    vsnprintf(s->result.text, sizeof s->result.text, format, list);
-    va_end(list);
+    snprintf(s->result.text, sizeof s->result.text, "%s", text);
 }
 
 /* -- Time -- */

@@ -6,25 +6,21 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "say.h"
 #include "tool/json.h"
 
-void rl_findings_add(struct rl_findings *findings, const char *check, enum rl_level level, int node,
-                     const char *remedy, const char *format, ...) {
+void rl_findings_put(struct rl_findings *findings, const char *check, enum rl_level level, int node,
+                     const char *remedy, const char *text) {
     findings->items =
         rl_must_grow(findings->items, findings->count, &findings->room, sizeof *findings->items);
     struct rl_finding *finding = &findings->items[findings->count++];
-    va_list args;
     finding->check = check;
     finding->level = level;
     finding->node = node;
-    va_start(args, format);
-    vsnprintf(finding->text, sizeof finding->text, format, args);
-    va_end(args);
+    snprintf(finding->text, sizeof finding->text, "%s", text);
     snprintf(finding->remedy, sizeof finding->remedy, "%s", remedy != NULL ? remedy : "");
 }
 
