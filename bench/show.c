@@ -218,7 +218,7 @@ static void put_side(struct tool_json *json, const struct rl_bench_report *repor
                   JSON_IF(report->options->workload == RL_BENCH_CONTEND ||
                               report->options->workload == RL_BENCH_SHELLS,
                           JSON_INT("overlaps", series->overlaps)));
-    tool_json_close(json, '}');
+    tool_json_close(json);
 }
 
 /* Of the first side to the second. */
@@ -230,7 +230,7 @@ static void put_ratios(struct tool_json *json, const struct rl_bench_report *rep
                       JSON_IF(rl_bench_figure_is_shown(figure, report) && figure->of_slice != NULL,
                               JSON_REAL(figure->key, rl_bench_figure_ratio(figure, report))));
     }
-    tool_json_close(json, '}');
+    tool_json_close(json);
 }
 
 static void put_slice(struct tool_json *json, const struct rl_bench_report *report, size_t side,
@@ -246,7 +246,7 @@ static void put_slice(struct tool_json *json, const struct rl_bench_report *repo
                       JSON_IF(rl_bench_figure_is_shown(figure, report) && figure->of_slice != NULL,
                               JSON_REAL(figure->key, figure->of_slice(slice))));
     }
-    tool_json_close(json, '}');
+    tool_json_close(json);
 }
 
 static void put_slices(struct tool_json *json, const struct rl_bench_report *report) {
@@ -254,7 +254,7 @@ static void put_slices(struct tool_json *json, const struct rl_bench_report *rep
     for (size_t side = 0; side < 2 && report->series[side].n > 0; side++) {
         put_side(json, report, side);
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
     if (report->series[1].n > 0 && !report->is_mixed) {
         put_ratios(json, report);
     }
@@ -264,7 +264,7 @@ static void put_slices(struct tool_json *json, const struct rl_bench_report *rep
             put_slice(json, report, side, i);
         }
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 static void put_keep(struct tool_json *json, const struct rl_bench_keep_figures *figures) {
@@ -321,6 +321,5 @@ void rl_bench_report_print_json(const struct rl_bench_report *report) {
     } else {
         put_slices(&json, report);
     }
-    tool_json_close(&json, '}');
     tool_json_end(&json);
 }

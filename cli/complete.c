@@ -63,8 +63,7 @@ static void offer_commands(const struct line *line) {
 static void offer_options(const struct line *line) {
     for (size_t i = 0; i < line->options.count; i++) {
         const struct tool_option *row = &line->options.rows[i];
-        char name[64];
-        snprintf(name, sizeof name, "--%s", row->name);
+        const char *name = rl_text("--%s", row->name);
         if (!tool_option_is_for(row, line->options.use) || !fits(line, name)) {
             continue;
         }
@@ -95,7 +94,6 @@ static void offer_stories(struct line *line) {
 }
 
 static void offer_value(struct line *line, const struct tool_option *row) {
-    char choice[TOOL_CHOICE_MAX];
     if (strcmp(row->value, "FILE") == 0 || strcmp(row->value, "PATH") == 0) {
         puts("\tfiles");
     } else if (strcmp(row->name, "story") == 0) {
@@ -103,8 +101,7 @@ static void offer_value(struct line *line, const struct tool_option *row) {
     }
     for (const char *at = row->choices; at != NULL; at = strchr(at, '|')) {
         at += *at == '|';
-        snprintf(choice, sizeof choice, "%.*s", (int)strcspn(at, "|"), at);
-        offer(line, choice);
+        offer(line, rl_text("%.*s", (int)strcspn(at, "|"), at));
     }
 }
 

@@ -5,11 +5,9 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "args.h"
 #include "say.h"
-#include "tool/utf8.h"
 
 static const char overview[] =
     "redlock: locks on a majority of independent Redis nodes.\n"
@@ -260,10 +258,9 @@ int rl_help_check_words(const struct rl_args *args) {
                        name);
     }
     if (args->n_words > command->words_max) {
-        char shown[64];
         const char *word = args->words[command->words_max];
         return rl_fail(RL_EXIT_USAGE, "%s: \"%s\" is one argument too many; usage: redlock %s %s",
-                       name, tool_utf8_clean(word, strlen(word), shown, sizeof shown), name, usage);
+                       name, rl_text_clean(word, 64), name, usage);
     }
     if (args->n_words < command->words_min) {
         return rl_fail(RL_EXIT_USAGE, "%s: an argument is missing; usage: redlock %s %s", name,

@@ -48,8 +48,7 @@ static const char *nearest(const char *typed) {
 }
 
 static int unknown(const char *name) {
-    char shown[64];
-    tool_utf8_clean(name, strlen(name), shown, sizeof shown);
+    const char *shown = rl_text_clean(name, 64);
     if (name[0] == '-') {
         return rl_fail(RL_EXIT_USAGE, "%s: options follow the command; see redlock --help", shown);
     }

@@ -12,7 +12,6 @@
 
 #include "say.h"
 #include "tool/config.h"
-#include "tool/number.h"
 
 #define SYSTEM_FILE "/etc/redlock.conf"
 
@@ -151,8 +150,6 @@ static int check_together(const struct rl_args *args, const struct tool_options 
 }
 
 static int check_sizes(const struct rl_args *args) {
-    char retention[TOOL_DURATION_TEXT_MAX], ttl[TOOL_DURATION_TEXT_MAX],
-        least[TOOL_DURATION_TEXT_MAX];
     if (args->user != NULL && strlen(args->user) > REDLOCK_USER_MAX) {
         return rl_fail(RL_EXIT_USAGE, "--user is longer than %d bytes", REDLOCK_USER_MAX);
     }
@@ -165,9 +162,8 @@ static int check_sizes(const struct rl_args *args) {
             RL_EXIT_USAGE,
             "--fence-retention %s is shorter than twice --ttl %s: the nodes would forget "
             "the fence too soon; give --fence-retention %s or more",
-            tool_duration_show(args->fence_retention_ms, retention, sizeof retention),
-            tool_duration_show(args->ttl_ms, ttl, sizeof ttl),
-            tool_duration_show(2 * args->ttl_ms, least, sizeof least));
+            rl_say_exact(args->fence_retention_ms), rl_say_exact(args->ttl_ms),
+            rl_say_exact(2 * args->ttl_ms));
     }
     return 0;
 }
@@ -176,13 +172,11 @@ static int check_sizes(const struct rl_args *args) {
 static int check_ttl(const struct rl_args *args) {
     const unsigned with_ttl =
         (1u << RL_CMD_RUN) | (1u << RL_CMD_ACQUIRE) | (1u << RL_CMD_EXTEND) | (1u << RL_CMD_ELECT);
-    char ttl[TOOL_DURATION_TEXT_MAX], max[TOOL_DURATION_TEXT_MAX];
     bool has_ttl = (with_ttl & (1u << args->command)) != 0;
     if (!has_ttl || args->guard == REDLOCK_GUARD_OFF || args->ttl_ms <= args->max_ttl_ms) {
         return 0;
     }
-    tool_duration_show(args->ttl_ms, ttl, sizeof ttl);
-    tool_duration_show(args->max_ttl_ms, max, sizeof max);
+    const char *ttl = rl_say_exact(args->ttl_ms), *max = rl_say_exact(args->max_ttl_ms);
     return rl_fail(RL_EXIT_USAGE,
                    "--ttl %s is above --max-ttl %s, the time for which the guard keeps a node that "
                    "restarted from voting; give --ttl %s or less, or write max-ttl = %s into the "

@@ -5,15 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "say.h"
-
-#define WHY_MAX 128
 
 /* -- Reading -- */
 
@@ -37,7 +34,7 @@ static ssize_t read_all(int fd, char *out, size_t room) {
 }
 
 /* Strips the line end. Returns NULL, or why the text is no password. */
-static const char *take_line(char *text, size_t length, char why[WHY_MAX]) {
+static const char *take_line(char *text, size_t length) {
     if (length > 0 && text[length - 1] == '\n') {
         length -= length > 1 && text[length - 2] == '\r' ? 2 : 1;
     }
@@ -46,8 +43,7 @@ static const char *take_line(char *text, size_t length, char why[WHY_MAX]) {
         return "it is empty";
     }
     if (length > REDLOCK_PASSWORD_MAX) {
-        snprintf(why, WHY_MAX, "it is longer than %d bytes", REDLOCK_PASSWORD_MAX);
-        return why;
+        return rl_text("it is longer than %d bytes", REDLOCK_PASSWORD_MAX);
     }
     if (strlen(text) < length) {
         return "there is a zero byte in it";
@@ -56,31 +52,18 @@ static const char *take_line(char *text, size_t length, char why[WHY_MAX]) {
 }
 
 /* Reads into password->text, which is unchanged on failure. Returns NULL, or why not. */
-static const char *read_from(struct rl_password *password, int fd, char why[WHY_MAX]) {
+static const char *read_from(struct rl_password *password, int fd) {
     /* Room for the longest password, a line end, and one byte more to notice a longer one. */
     char text[REDLOCK_PASSWORD_MAX + 4];
-    const char *problem = NULL;
-    ssize_t length = read_all(fd, text, sizeof text - 1);
-    if (length < 0) {
-        snprintf(why, WHY_MAX, "%s", strerror(errno));
-        problem = why;
-    } else {
-        problem = take_line(text, (size_t)length, why);
-    }
+    const ssize_t length = read_all(fd, text, sizeof text - 1);
+    const char *problem =
+        length < 0 ? rl_text("%s", strerror(errno)) : take_line(text, (size_t)length);
     if (problem == NULL) {
         explicit_bzero(password->text, sizeof password->text);
         memcpy(password->text, text, strlen(text));
     }
     explicit_bzero(text, sizeof text);
     return problem;
-}
-
-static void note_file(struct rl_password *password, const struct stat *file) {
-    password->is_watched = S_ISREG(file->st_mode);
-    password->seen.device = file->st_dev;
-    password->seen.inode = file->st_ino;
-    password->seen.size = file->st_size;
-    password->seen.written = file->st_mtim;
 }
 
 /* Returns the mode to chmod to if others can read it. (A group may be how we can read it.) */
@@ -94,20 +77,20 @@ static const char *who_can_read(const struct stat *file) {
 
 /* flags: O_NONBLOCK, where waiting for a pipe's writer would stop the watchdog. *mode: the mode for
  * chmod, or NULL. */
-static const char *read_file(struct rl_password *password, int flags, char why[WHY_MAX],
-                             const char **mode) {
+static const char *read_file(struct rl_password *password, int flags, const char **mode) {
     struct stat file;
     int fd = open(password->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
     if (fd < 0 || fstat(fd, &file) != 0) {
-        snprintf(why, WHY_MAX, "%s", strerror(errno));
+        const char *why = rl_text("%s", strerror(errno));
         if (fd >= 0) {
             close(fd);
         }
         return why;
     }
-    note_file(password, &file);
+    password->is_watched = S_ISREG(file.st_mode);
+    password->seen = file;
     *mode = who_can_read(&file);
-    const char *problem = read_from(password, fd, why);
+    const char *problem = read_from(password, fd);
     close(fd);
     return problem;
 }
@@ -115,8 +98,7 @@ static const char *read_file(struct rl_password *password, int flags, char why[W
 /* -- The interface -- */
 
 static int read_descriptor(struct rl_password *password, int64_t fd) {
-    char why[WHY_MAX];
-    const char *problem = read_from(password, (int)fd, why);
+    const char *problem = read_from(password, (int)fd);
     if (problem != NULL) {
         return rl_fail(RL_EXIT_CONFIG, "--password-fd %" PRId64 ": %s", fd, problem);
     }
@@ -127,7 +109,6 @@ static int read_descriptor(struct rl_password *password, int64_t fd) {
 }
 
 int rl_password_read(struct rl_password *password, const char *path, int64_t fd, const char *user) {
-    char why[WHY_MAX];
     const char *mode = NULL;
     memset(password, 0, sizeof *password);
     password->path = path != NULL ? rl_must_print("%s", path) : NULL;
@@ -138,7 +119,7 @@ int rl_password_read(struct rl_password *password, const char *path, int64_t fd,
     if (path == NULL) {
         return 0;
     }
-    const char *problem = read_file(password, 0, why, &mode);
+    const char *problem = read_file(password, 0, &mode);
     if (problem != NULL) {
         return rl_fail(RL_EXIT_CONFIG, "--password-file %s: %s", path, problem);
     }
@@ -164,22 +145,20 @@ int rl_password_set(const struct rl_password *password, redlock_client *client) 
 }
 
 bool rl_password_look(struct rl_password *password) {
-    char why[WHY_MAX];
     const char *mode;
     struct stat file;
     if (!password->is_watched || stat(password->path, &file) != 0) {
         return false; /* missing: just being replaced, or removed; keep the password */
     }
-    bool is_same = file.st_dev == password->seen.device && file.st_ino == password->seen.inode &&
-                   file.st_size == password->seen.size &&
-                   file.st_mtim.tv_sec == password->seen.written.tv_sec &&
-                   file.st_mtim.tv_nsec == password->seen.written.tv_nsec;
-    if (is_same) {
+    const struct stat *seen = &password->seen;
+    if (file.st_dev == seen->st_dev && file.st_ino == seen->st_ino &&
+        file.st_size == seen->st_size && file.st_mtim.tv_sec == seen->st_mtim.tv_sec &&
+        file.st_mtim.tv_nsec == seen->st_mtim.tv_nsec) {
         return false;
     }
-    const char *problem = read_file(password, O_NONBLOCK, why, &mode);
+    const char *problem = read_file(password, O_NONBLOCK, &mode);
     if (problem != NULL) {
-        note_file(password, &file); /* once for each change */
+        password->seen = file; /* once for each change */
         rl_say("--password-file %s: %s; the password before stays in use", password->path, problem);
     }
     password->is_watched = true;

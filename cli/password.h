@@ -18,23 +18,17 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
-#include <time.h>
+#include <sys/stat.h>
 
 #include "redlock/redlock.h"
 
 #define RL_PASSWORD_NO_FD (-1)
 
 struct rl_password {
-    char *path;      /* owned; NULL: it is not from a file, or there is none */
-    char *user;      /* owned, or NULL */
-    bool is_watched; /* the path is a file: a pipe is read once */
-    struct {         /* the file, as it was when it was read */
-        dev_t device;
-        ino_t inode;
-        off_t size;
-        struct timespec written;
-    } seen;
+    char *path;                          /* owned; NULL: it is not from a file, or there is none */
+    char *user;                          /* owned, or NULL */
+    bool is_watched;                     /* the path is a file: a pipe is read once */
+    struct stat seen;                    /* the file, as it was when it was read */
     char text[REDLOCK_PASSWORD_MAX + 1]; /* "": none */
 };
 

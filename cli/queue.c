@@ -80,10 +80,6 @@ static void look_for_listeners(struct rl_part *line, const struct rl_args *args)
     }
 }
 
-#define PLACE_WIDTH 7
-#define WANTS_WIDTH 12
-#define WAITED_WIDTH 9
-#define SINCE_WIDTH 21
 #define WHO_WIDTH_MAX 40
 
 /* Where the line is. */
@@ -104,13 +100,11 @@ static struct home home_of(const redlock_client *client, redlock_bytes key) {
     return home;
 }
 
-static const char *wants_of(const struct rl_item *place, char out[32]) {
-    if (place->kind == RL_ITEM_WAITS_FOR_PERMITS) {
-        snprintf(out, 32, "%" PRIu32 " permit%s", place->number, rl_say_plural(place->number));
-    } else {
-        snprintf(out, 32, "%s", place->kind == RL_ITEM_WAITS ? "exclusive" : "to read");
-    }
-    return out;
+static const char *wants_of(const struct rl_item *place) {
+    return place->kind == RL_ITEM_WAITS ? "exclusive"
+           : place->kind == RL_ITEM_WAITS_TO_READ
+               ? "to read"
+               : rl_text("%" PRIu32 " permit%s", place->number, rl_say_plural(place->number));
 }
 
 static int64_t since_ms(const struct rl_item *place) {
@@ -120,8 +114,8 @@ static int64_t since_ms(const struct rl_item *place) {
 /* -- Its screen -- */
 
 static void print_holder(const struct rl_found *found) {
-    char held[RL_LOOK_TEXT_MAX];
     const struct rl_look *look = &found->look;
+    const char *held = rl_look_say(look, 0);
     const char *key = look->shown;
     if (!look->is_answered) {
         printf("%s: not known, %zu of %zu nodes answer (%zu needed)\n", key, look->answered,
@@ -131,7 +125,7 @@ static void print_holder(const struct rl_found *found) {
                 printf("  %s: %s\n", look->node_holders[i].s.node, look->node_holders[i].why);
             }
         }
-    } else if (rl_look_say(look, 0, held)) {
+    } else if (held != NULL) {
         printf("%s: %s\n", key, held);
     } else if (rl_found_has_permits(found) && found->permits > 0) {
         printf("%s: %zu of %" PRId32 " permits held, %zu free\n", key, found->slots.held,
@@ -157,60 +151,48 @@ static void print_home(const struct rl_part *line, const struct home *home) {
     const redlock_node_info *usual = &home->usual;
     const bool has_moved = home->now == NULL || strcmp(home->now, usual->node) != 0;
     size_t elsewhere = 0;
-    char sentence[512], why[RL_LOOK_WHY_MAX];
     if (has_moved || !has_answered(line, usual->node)) {
-        snprintf(sentence, sizeof sentence, "its home %s %s (%s)%s%s%s", usual->node,
-                 usual->up ? "does not vote" : "cannot be reached", rl_look_why(usual, why),
-                 home->now == NULL ? "" : ": until it is back clients that wait stand in line at ",
-                 home->now == NULL ? "" : home->now,
-                 line->n > 0 ? "" : ", and those that waited there come to it by themselves");
+        const char *until =
+            home->now == NULL
+                ? ""
+                : rl_text(": until it is back clients that wait stand in line at %s", home->now);
         printf("  ");
-        rl_say_wrapped(sentence, 2);
+        rl_say_wrapped(
+            rl_text("its home %s %s (%s)%s%s", usual->node,
+                    usual->up ? "does not vote" : "cannot be reached", rl_look_why(usual), until,
+                    line->n > 0 ? "" : ", and those that waited there come to it by themselves"),
+            2);
     }
     for (size_t i = 0; i < line->n && home->now != NULL; i++) {
         elsewhere += strcmp(line->items[i].node, home->now) != 0;
     }
     if (elsewhere > 0) {
-        snprintf(sentence, sizeof sentence,
-                 "%zu of them %s in line at another node than %s, which is the home now: they come "
-                 "to it by themselves within a ttl, or were left behind",
-                 elsewhere, elsewhere == 1 ? "stands" : "stand", home->now);
         printf("  ");
-        rl_say_wrapped(sentence, 2);
+        rl_say_wrapped(
+            rl_text("%zu of them %s in line at another node than %s, which is the home now: they "
+                    "come to it by themselves within a ttl, or were left behind",
+                    elsewhere, elsewhere == 1 ? "stands" : "stand", home->now),
+            2);
     }
-}
-
-static void print_row(const struct rl_part *line, size_t index, int who_width) {
-    const struct rl_item *place = &line->items[index];
-    char number[32] = "-", wants[32], waited[32], since[RL_WHEN_MAX], who[RL_ITEM_TEXT_MAX];
-    if (place->kind != RL_ITEM_WAITS_TO_READ) { /* those are served together */
-        snprintf(number, sizeof number, "%zu", index + 1);
-    }
-    printf("  %-*s%-*s%-*s%-*s", PLACE_WIDTH, number, WANTS_WIDTH, wants_of(place, wants),
-           WAITED_WIDTH, rl_say_duration((double)place->waited_ms, waited, sizeof waited),
-           SINCE_WIDTH, rl_when_show(since_ms(place), false, since));
-    const bool is_elsewhere = place->node != line->items[0].node;
-    const bool is_gone = place->listens == RL_LISTENS_NO;
-    rl_say_painted(RL_PAINT_NONE, rl_item_who(place, who), is_elsewhere || is_gone ? who_width : 0);
-    if (is_gone) {
-        rl_say_painted(RL_PAINT_WARN, "gone", 0);
-    }
-    printf("%s%s%s\n", is_gone && is_elsewhere ? ", " : "", is_elsewhere ? "at " : "",
-           is_elsewhere ? place->node : "");
 }
 
 static void print_table(const struct rl_part *line) {
-    int who_width = 3;
-    char who[RL_ITEM_TEXT_MAX];
+    struct rl_table table = {.heads = "place\twants     \twaited \tsince              \twho\t?",
+                             .indent = 2,
+                             .max = WHO_WIDTH_MAX};
     for (size_t i = 0; i < line->n; i++) {
-        who_width = rl_say_widen(who_width, rl_item_who(&line->items[i], who), WHO_WIDTH_MAX);
+        const struct rl_item *place = &line->items[i];
+        const bool is_elsewhere = place->node != line->items[0].node;
+        const bool is_gone = place->listens == RL_LISTENS_NO;
+        const bool reads = place->kind == RL_ITEM_WAITS_TO_READ; /* those are served together */
+        rl_table_row(&table, "%s\t%s\t%s\t%s\t%s\t%s%s%s%s", reads ? "-" : rl_text("%zu", i + 1),
+                     wants_of(place), rl_say_duration((double)place->waited_ms),
+                     rl_when_show(since_ms(place), false), rl_item_who(place),
+                     is_gone ? RL_CELL_WARN "gone" : "", is_gone && is_elsewhere ? ", " : "",
+                     is_elsewhere ? "at " : "", is_elsewhere ? place->node : "");
     }
-    who_width += 2;
-    printf("\n  %-*s%-*s%-*s%-*s%s\n", PLACE_WIDTH, "place", WANTS_WIDTH, "wants", WAITED_WIDTH,
-           "waited", SINCE_WIDTH, "since", "who");
-    for (size_t i = 0; i < line->n; i++) {
-        print_row(line, i, who_width);
-    }
+    printf("\n");
+    rl_table_print(&table);
     if (line->total > line->n) {
         printf("  and %zu more\n", line->total - line->n);
     }
@@ -260,7 +242,6 @@ static void print_screen(const struct rl_found *found, const struct home *home) 
 /* -- JSON -- */
 
 static void places_json(struct tool_json *json, const struct rl_part *line) {
-    char since[RL_WHEN_MAX];
     for (size_t i = 0; i < line->n; i++) {
         const struct rl_item *place = &line->items[i];
         const bool is_reader = place->kind == RL_ITEM_WAITS_TO_READ;
@@ -272,7 +253,7 @@ static void places_json(struct tool_json *json, const struct rl_part *line) {
                          JSON_IF(is_permit, JSON_INT("permits", place->number)),
                          JSON_TEXT_OR_NULL("holder", place->who),
                          JSON_TEXT_OR_NULL("client", place->id),
-                         JSON_TEXT("since", rl_when_utc(since_ms(place), since)),
+                         JSON_TEXT("since", rl_when_utc(since_ms(place))),
                          JSON_INT("waited_ms", place->waited_ms), JSON_TEXT("node", place->node),
                          JSON_KNOWN(place->listens != RL_LISTENS_UNKNOWN, BOOL, "alive",
                                     place->listens == RL_LISTENS_YES));
@@ -293,8 +274,6 @@ static void print_json(const struct rl_found *found, const struct home *home) {
     tool_json_open(&json, "places", '[');
     places_json(&json, &found->line);
     places_json(&json, &found->permits_line);
-    tool_json_close(&json, ']');
-    tool_json_close(&json, '}');
     tool_json_end(&json);
     rl_output_flush();
 }

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tool/number.h"
 #include "tool/utf8.h"
 
 #define MS_PER_S 1000
@@ -27,32 +28,45 @@ int64_t rl_when_now_ms(void) {
     return rl_when_now_us() / 1000;
 }
 
+const char *rl_text(const char *format, ...) {
+    static _Thread_local char texts[RL_TEXTS][RL_TEXT_MAX];
+    static _Thread_local unsigned made;
+    char *text = texts[made++ % RL_TEXTS];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, RL_TEXT_MAX, format, args);
+    va_end(args);
+    return text;
+}
+
+const char *rl_text_clean(const char *text, size_t max) {
+    char shown[RL_TEXT_MAX];
+    assert(max <= sizeof shown);
+    return rl_text("%s", tool_utf8_clean(text, strlen(text), shown, max));
+}
+
 /* parts: what separates date and time. end: what follows the ms; NULL: no ms. */
-static const char *show(const struct tm *moment, char parts, int64_t at_ms, const char *end,
-                        char out[RL_WHEN_MAX]) {
-    size_t used = moment != NULL ? strftime(out, RL_WHEN_MAX, "%Y-%m-%d %H:%M:%S", moment) : 0;
-    if (used == 0) {
-        snprintf(out, RL_WHEN_MAX, "?");
-        return out;
+static const char *show(const struct tm *moment, char parts, int64_t at_ms, const char *end) {
+    char text[40];
+    if (moment == NULL || strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", moment) == 0) {
+        return "?";
     }
-    *strchr(out, ' ') = parts;
-    if (end != NULL) {
-        snprintf(out + used, RL_WHEN_MAX - used, ".%03" PRId64 "%s", at_ms % MS_PER_S, end);
-    }
-    return out;
+    *strchr(text, ' ') = parts;
+    return end == NULL ? rl_text("%s", text)
+                       : rl_text("%s.%03" PRId64 "%s", text, at_ms % MS_PER_S, end);
 }
 
-const char *rl_when_show(int64_t at_ms, bool with_ms, char out[RL_WHEN_MAX]) {
+const char *rl_when_show(int64_t at_ms, bool with_ms) {
     const time_t seconds = (time_t)(at_ms / MS_PER_S);
     struct tm moment;
-    return show(at_ms >= 0 ? localtime_r(&seconds, &moment) : NULL, ' ', at_ms, with_ms ? "" : NULL,
-                out);
+    return show(at_ms >= 0 ? localtime_r(&seconds, &moment) : NULL, ' ', at_ms,
+                with_ms ? "" : NULL);
 }
 
-const char *rl_when_utc(int64_t at_ms, char out[RL_WHEN_MAX]) {
+const char *rl_when_utc(int64_t at_ms) {
     const time_t seconds = (time_t)(at_ms / MS_PER_S);
     struct tm moment;
-    return show(at_ms >= 0 ? gmtime_r(&seconds, &moment) : NULL, 'T', at_ms, "Z", out);
+    return show(at_ms >= 0 ? gmtime_r(&seconds, &moment) : NULL, 'T', at_ms, "Z");
 }
 
 #define COLUMNS_DEFAULT 80
@@ -88,33 +102,15 @@ void rl_say_line(const char *text) {
     fprintf(stderr, "\r\033[J%.*s%s", (int)bytes, text != NULL ? text : "", has_line ? "\r" : "");
 }
 
-/* of: NULL, or what it is about. */
-__attribute__((format(printf, 2, 0))) static void say(const char *of, const char *format,
-                                                      va_list args) {
-    char shown[128];
+int rl_fail(int status, const char *format, ...) {
+    va_list args;
     rl_say_line(NULL);
     rl_output_flush(); /* keeps the order of the two streams */
     fputs("redlock: ", stderr);
-    if (of != NULL) {
-        fprintf(stderr, "%s: ", tool_utf8_clean(of, strlen(of), shown, sizeof shown));
-    }
+    va_start(args, format);
     vfprintf(stderr, format, args);
+    va_end(args);
     fputs("\n", stderr);
-}
-
-int rl_fail(int status, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    say(NULL, format, args);
-    va_end(args);
-    return status;
-}
-
-int rl_fail_of(int status, const char *of, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    say(of, format, args);
-    va_end(args);
     return status;
 }
 
@@ -127,8 +123,8 @@ void *rl_must_alloc(size_t n, size_t size) {
 }
 
 char *rl_must_print(const char *format, ...) {
-    va_list args;
     char *text = NULL;
+    va_list args;
     va_start(args, format);
     if (vasprintf(&text, format, args) < 0) {
         exit(rl_fail(RL_EXIT_SYSTEM, "out of memory"));
@@ -166,7 +162,7 @@ void *rl_must_grow(void *items, size_t used, size_t *room, size_t size) {
     return items;
 }
 
-int rl_say_columns(const char *text) {
+static int columns_of(const char *text) {
     int columns = 0;
     for (const char *c = text; *c != '\0'; c++) {
         columns += ((unsigned char)*c & 0xc0) != 0x80; /* continuation bytes take no column */
@@ -175,7 +171,7 @@ int rl_say_columns(const char *text) {
 }
 
 int rl_say_widen(int width, const char *text, int max) {
-    int columns = rl_say_columns(text);
+    int columns = columns_of(text);
     columns = columns > width ? columns : width;
     return columns < max ? columns : max;
 }
@@ -197,9 +193,91 @@ void rl_say_painted(enum rl_paint paint, const char *text, int width) {
         [RL_PAINT_FAINT] = "\033[2m",
     };
     bool colored = paint != RL_PAINT_NONE && rl_say_is_colored(stdout);
-    int padding = width - rl_say_columns(text);
+    int padding = width - columns_of(text);
     printf("%s%s%s%*s", colored ? codes[paint] : "", text, colored ? "\033[0m" : "",
            padding > 0 ? padding : 0, "");
+}
+
+/* -- Tables -- */
+
+#define GAP 2 /* between two columns */
+#define TABLE_COLUMNS_MAX 12
+
+static size_t count_columns(const struct rl_table *table) {
+    size_t n = 1;
+    for (const char *at = table->heads; (at = strchr(at, '\t')) != NULL; at++) {
+        n++;
+    }
+    assert(n <= TABLE_COLUMNS_MAX);
+    return n;
+}
+
+static void add_row(struct rl_table *table, char *text) {
+    const size_t n = count_columns(table);
+    char *rest = text; /* the first cell owns it */
+    for (size_t i = 0; i < n; i++) {
+        table->cells =
+            rl_must_grow(table->cells, table->used, &table->room, sizeof table->cells[0]);
+        table->cells[table->used++] = strsep(&rest, "\t");
+    }
+}
+
+void rl_table_add(struct rl_table *table, char *row) {
+    if (table->used == 0) {
+        add_row(table, rl_must_print("%s", table->heads));
+    }
+    add_row(table, row);
+}
+
+static enum rl_paint paint_of(const char *cell) {
+    static_assert(RL_PAINT_WARN == 2 && RL_PAINT_BAD == 3, "as RL_CELL_WARN and _BAD have it");
+    return *cell == RL_PAINT_WARN || *cell == RL_PAINT_BAD ? (enum rl_paint) * cell : RL_PAINT_NONE;
+}
+
+/* Without the gap; 0: the column is left out. */
+static int width_of(const struct rl_table *table, size_t column, size_t n) {
+    const char *head = table->cells[column];
+    int width = head[0] == '?' ? 0 : columns_of(head);
+    for (size_t i = column + n; i < table->used; i += n) {
+        const char *cell = table->cells[i];
+        const bool is_rest = column + 1 < n && table->cells[i + 1] == NULL;
+        if (cell != NULL && !is_rest) {
+            width = rl_say_widen(width, cell + (paint_of(cell) != RL_PAINT_NONE), table->max);
+        }
+    }
+    return head[0] == '?' && width > 0 ? rl_say_widen(width, head + 1, table->max) : width;
+}
+
+void rl_table_print(struct rl_table *table) {
+    const size_t n = count_columns(table);
+    int widths[TABLE_COLUMNS_MAX], space = 0;
+    for (size_t i = 0; i < n; i++) {
+        char *head = table->cells[i];
+        widths[i] = width_of(table, i, n);
+        for (size_t length = strlen(head); length > 0 && head[length - 1] == ' '; length--) {
+            head[length - 1] = '\0';
+        }
+    }
+    for (size_t i = 0; i < table->used; i++) {
+        const int width = widths[i % n];
+        const char *cell = table->cells[i] != NULL ? table->cells[i] : "";
+        const enum rl_paint paint = paint_of(cell);
+        const char *text = cell + (paint != RL_PAINT_NONE || (i < n && cell[0] == '?'));
+        const int left = width - columns_of(text);
+        space = i % n == 0 ? table->indent : space;
+        if (width > 0 && text[0] != '\0') {
+            printf("%*s", space, "");
+            rl_say_painted(paint, text, 0);
+            space = left > 0 ? left + GAP : GAP;
+        } else {
+            space += width > 0 ? width + GAP : 0;
+        }
+        printf("%s", i % n == n - 1 ? "\n" : "");
+    }
+    for (size_t i = 0; i < table->used; i += n) {
+        free(table->cells[i]);
+    }
+    free(table->cells);
 }
 
 static int columns_of_terminal(void) {
@@ -218,7 +296,7 @@ void rl_say_wrapped(const char *text, int indent) {
         size_t length = strcspn(text, " ");
         char word[512];
         tool_utf8_clean(text, length, word, sizeof word);
-        int width = rl_say_columns(word);
+        int width = columns_of(word);
         if (at > indent && at + 1 + width > columns) {
             printf("\n%*s", indent, "");
             at = indent;
@@ -232,7 +310,7 @@ void rl_say_wrapped(const char *text, int indent) {
     fputs("\n", stdout);
 }
 
-const char *rl_say_duration(double ms, char *out, size_t size) {
+const char *rl_say_duration(double ms) {
     static const struct {
         double ms;
         const char *name;
@@ -245,16 +323,16 @@ const char *rl_say_duration(double ms, char *out, size_t size) {
     double value = ms / units[i].ms;
     assert(value >= 0);
     int digits = value >= 10 ? 0 : value >= 1 ? 1 : 2;
-    snprintf(out, size, "%.*f %s", value > 0 ? digits : 0, value, units[i].name);
-    return out;
+    return rl_text("%.*f %s", value > 0 ? digits : 0, value, units[i].name);
 }
 
-const char *rl_say_left(int64_t ms, char *out, size_t size) {
-    if (ms < 0) {
-        snprintf(out, size, "for ever");
-        return out;
-    }
-    return rl_say_duration((double)ms, out, size);
+const char *rl_say_left(int64_t ms) {
+    return ms < 0 ? "for ever" : rl_say_duration((double)ms);
+}
+
+const char *rl_say_exact(int64_t ms) {
+    char text[TOOL_DURATION_TEXT_MAX];
+    return rl_text("%s", tool_duration_show(ms, text, sizeof text));
 }
 
 #define BUFFER_BYTES 65536

@@ -18,17 +18,15 @@
  * Failure modes: a time outside of the calendar (a machine's clock, or a note, is far off) is shown
  * as "?". */
 
-#define RL_WHEN_MAX 40
-
 /* Now, since 1970. */
 int64_t rl_when_now_us(void);
 int64_t rl_when_now_ms(void);
 
-/* "2026-11-23 02:31:07", with ms "2026-11-23 02:31:07.123". Returns out. */
-const char *rl_when_show(int64_t at_ms, bool with_ms, char out[RL_WHEN_MAX]);
+/* "2026-11-23 02:31:07", with ms "2026-11-23 02:31:07.123": as rl_text(). */
+const char *rl_when_show(int64_t at_ms, bool with_ms);
 
-/* "2026-11-23T01:31:07.123Z". Returns out. */
-const char *rl_when_utc(int64_t at_ms, char out[RL_WHEN_MAX]);
+/* "2026-11-23T01:31:07.123Z", as rl_text(). */
+const char *rl_when_utc(int64_t at_ms);
 
 /* The exit statuses of redlock(1). Scripts rely on them: they are part of the interface, and the
  * manual lists them. Those from 64 on are from <sysexits.h>, those from 126 on are a shell's.
@@ -58,9 +56,17 @@ enum rl_exit {
 int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define rl_say(...) ((void)rl_fail(0, __VA_ARGS__))
 /* "redlock: KEYS: ..."; of: any bytes, as they were typed. */
-int rl_fail_of(int status, const char *of, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define rl_fail_of(status, of, ...) \
+    rl_fail((status), "%s: %s", rl_text_clean((of), 128), rl_text(__VA_ARGS__))
 #define rl_say_of(...) ((void)rl_fail_of(0, __VA_ARGS__))
+
+/* A text for the sentence that is just being made: it lives until this thread has made RL_TEXTS
+ * more. What does not fit into RL_TEXT_MAX is cut. */
+#define RL_TEXTS 16
+#define RL_TEXT_MAX 2048
+const char *rl_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The text, fit for a terminal, and shorter than max: as rl_text(). */
+const char *rl_text_clean(const char *text, size_t max);
 
 /* As calloc(); without memory it says so and ends the program with RL_EXIT_SYSTEM. A lock held at
  * that time does not stay: its guard process releases it, or its ttl ends it. */
@@ -80,9 +86,6 @@ bool rl_say_has_line(void);
  * rl_say() clears it, too. Without a terminal nothing happens. */
 void rl_say_line(const char *text);
 
-/* How many columns the text takes, if each character takes one. */
-int rl_say_columns(const char *text);
-
 /* The width of a column that fits this text, too; at most max. */
 int rl_say_widen(int width, const char *text, int max);
 
@@ -97,14 +100,36 @@ bool rl_say_is_colored(FILE *file);
 /* text, coloured if stdout may be, and padded to width columns. */
 void rl_say_painted(enum rl_paint paint, const char *text, int width);
 
+/* A table on stdout. heads and rows are texts with a tab between two cells. A head with spaces
+ * behind it makes its column as wide; a column whose head begins with '?' is left out if it has no
+ * text. The last cell of a row that ends early may be as long as it likes. */
+struct rl_table {
+    const char *heads;
+    int indent;
+    int max; /* width of a column; a text that is longer shifts the rest of its row */
+    char **cells;
+    size_t used, room;
+};
+
+/* What a cell begins with to be coloured. */
+#define RL_CELL_WARN "\2" /* RL_PAINT_WARN */
+#define RL_CELL_BAD "\3"
+
+void rl_table_add(struct rl_table *table, char *row); /* which it frees */
+#define rl_table_row(table, ...) rl_table_add((table), rl_must_print(__VA_ARGS__))
+/* With its heads, and frees it. */
+void rl_table_print(struct rl_table *table);
+
 /* text on stdout, broken at spaces so that no line is longer than the terminal (80 columns if there
  * is none). It begins at column indent, where the cursor is; so do the lines after the first. */
 void rl_say_wrapped(const char *text, int indent);
 
-/* "8.2 s", "15 min", "0.3 ms": a duration in three digits. */
-const char *rl_say_duration(double ms, char *out, size_t size);
+/* "8.2 s", "15 min", "0.3 ms": a duration in three digits. This and the next two as rl_text(). */
+const char *rl_say_duration(double ms);
 /* The same of what is left of a key's life; -1: "for ever". */
-const char *rl_say_left(int64_t ms, char *out, size_t size);
+const char *rl_say_left(int64_t ms);
+/* As an option has it: "90s". */
+const char *rl_say_exact(int64_t ms);
 
 /* The standard descriptors, and stdout in particular: a script must not take an empty token for a
  * lock.

@@ -91,22 +91,20 @@ static int begin(struct script *script, struct rl_args *args) {
 }
 
 /* The token that was granted, with its slots. */
-static void show_token(struct script *script, const struct rl_args *args,
-                       char out[RL_TOKEN_TEXT_MAX]) {
+static const char *show_token(struct script *script, const struct rl_args *args) {
     struct rl_token *token = &script->token;
     const char *digits = redlock_lock_token(script->lock);
     for (size_t i = 0; args->permits != 0 && i < (size_t)args->take; i++) {
         token->slots[i] = redlock_lock_slot(script->lock, i);
         token->n_slots = i + 1;
     }
-    rl_token_show(token->slots, token->n_slots, digits, token->holder, out);
+    return rl_token_show(token->slots, token->n_slots, digits, token->holder);
 }
 
 /* -- Output -- */
 
 /* The outcome as one line of JSON. message: NULL for the lock's own. */
 static void print_json(struct script *script, int status, const char *token, const char *message) {
-    char sentence[REDLOCK_MESSAGE_MAX];
     const bool is_held = token != NULL;
     const uint64_t fence = redlock_lock_fence(script->lock);
     const size_t n_slots = script->token.n_slots;
@@ -116,9 +114,7 @@ static void print_json(struct script *script, int status, const char *token, con
         JSON_IF(is_held && fence != 0, JSON_INT("fence", fence)),
         JSON_IF(is_held && n_slots > 0, JSON_INTS("slots", script->token.slots, n_slots)),
         JSON_IF(is_held, JSON_INT("valid_ms", redlock_lock_remaining_ms(script->lock))),
-        JSON_TEXT("message", message != NULL
-                                 ? message
-                                 : redlock_lock_message(script->lock, sentence, sizeof sentence)));
+        JSON_TEXT("message", message != NULL ? message : rl_session_message(script->lock)));
 }
 
 static int release_own(struct script *script) {
@@ -138,9 +134,8 @@ static int not_held(struct script *script, const struct rl_args *args, int statu
 }
 
 static void say_message(const struct script *script) {
-    char sentence[REDLOCK_MESSAGE_MAX];
     if (script->session.args->verbose) {
-        rl_say("%s", redlock_lock_message(script->lock, sentence, sizeof sentence));
+        rl_say("%s", rl_session_message(script->lock));
     }
 }
 
@@ -161,7 +156,6 @@ static int not_acquired(struct script *script, const struct rl_args *args, int e
 }
 
 static int acquire(struct script *script, struct rl_args *args) {
-    char token[RL_TOKEN_TEXT_MAX];
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     int status;
     if (!rl_acquire(&script->session, &script->lock, 1, script->keys, &options, &status)) {
@@ -175,7 +169,7 @@ static int acquire(struct script *script, struct rl_args *args) {
     if (!redlock_lock_is_valid(script->lock)) {
         return not_held(script, args, REDLOCK_ERR_EXPIRED);
     }
-    show_token(script, args, token);
+    const char *token = show_token(script, args);
     if (args->json) {
         print_json(script, 0, token, NULL);
     } else if (args->fence) {
@@ -203,9 +197,7 @@ static int extend(struct script *script, struct rl_args *args) {
         return not_held(script, args, status);
     }
     if (args->json) {
-        char token[RL_TOKEN_TEXT_MAX];
-        show_token(script, args, token);
-        print_json(script, 0, token, NULL);
+        print_json(script, 0, show_token(script, args), NULL);
     }
     return disown(script);
 }
@@ -253,11 +245,9 @@ static int run(struct rl_args *args, bool takes_token,
     struct script *script = rl_must_alloc(1, sizeof *script);
     int status = check_words(script, args, takes_token);
     if (status == 0 && !takes_token) {
-        if (args->holder != NULL) {
-            snprintf(script->token.holder, sizeof script->token.holder, "%s", args->holder);
-        } else { /* the script outlives this process */
-            rl_session_holder((long)getppid(), script->token.holder, sizeof script->token.holder);
-        }
+        /* The script outlives this process. */
+        snprintf(script->token.holder, sizeof script->token.holder, "%s",
+                 args->holder != NULL ? args->holder : rl_session_holder((long)getppid()));
     }
     status = status == 0 ? begin(script, args) : status;
     status = status == 0 ? work(script, args) : status;

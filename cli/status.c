@@ -31,49 +31,25 @@
 #include "session/room.h"
 #include "tool/json.h"
 
-#define NODE_WIDTH_MAX 40
-#define HOLDER_WIDTH_MAX 40      /* a UUID in quotes, and some */
+#define WIDTH_MAX 40             /* a UUID in quotes, and some */
 #define SLOT_HOLDER_WIDTH_MAX 36 /* with a fence behind it the row has 80 columns */
-#define SLOT_WIDTH 6
-#define VOTES_WIDTH 7
-#define LEFT_WIDTH 9
-#define PERMITS_WIDTH 9
-#define LATENCY_WIDTH 10
-#define SLOTS_LISTED_MAX 200 /* on the screen; JSON has all */
+#define SLOTS_LISTED_MAX 200     /* on the screen; JSON has all */
 
 /* -- The nodes -- */
 
-static int node_width_of(const struct rl_look *look) {
-    int width = 4;
-    for (size_t i = 0; i < look->n; i++) {
-        width = rl_say_widen(width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
-    }
-    return width + 2;
-}
-
-/* Begins a node's row. False: the node did not answer; the row says why, and is complete. */
-static bool begin_node(const struct rl_look_node *node, int width) {
-    printf("  %-*s", width, node->s.node);
+/* A node's row: what is between its name and how fast it answered, and when it votes if it does not
+ * yet. If it did not answer, why. */
+static void add_node(struct rl_table *table, const struct rl_look_node *node, const char *what) {
+    const char *vote = "";
     if (node->s.status != 0) {
-        rl_say_painted(RL_PAINT_BAD, node->why, 0);
-        printf("\n");
+        rl_table_row(table, "%s\t" RL_CELL_BAD "%s", node->s.node, node->why);
+        return;
     }
-    return node->s.status == 0;
-}
-
-/* Ends it: how fast the node answered, and when it votes if it does not yet. */
-static void end_node(const struct rl_look_node *node) {
-    char latency[32], votes_in[32], vote[64];
-    rl_say_duration(node->s.latency_us / 1e3, latency, sizeof latency);
     if (node->votes_in_ms > 0) {
-        printf("%-*s", LATENCY_WIDTH, latency);
-        snprintf(vote, sizeof vote, "votes in %s",
-                 rl_say_duration((double)node->votes_in_ms, votes_in, sizeof votes_in));
-        rl_say_painted(RL_PAINT_WARN, vote, 0);
-    } else {
-        printf("%s", latency);
+        vote = rl_text(RL_CELL_WARN "votes in %s", rl_say_duration((double)node->votes_in_ms));
     }
-    printf("\n");
+    rl_table_row(table, "%s\t%s\t%s\t%s", node->s.node, what,
+                 rl_say_duration(node->s.latency_us / 1e3), vote);
 }
 
 /* -- Who waits -- */
@@ -91,16 +67,12 @@ static void print_place(const struct rl_part *line, size_t index) {
     const struct rl_item *place = &line->items[index];
     const bool is_elsewhere = place->node != line->items[0].node;
     const bool wants_permits = place->kind == RL_ITEM_WAITS_FOR_PERMITS;
-    char waited[32], name[RL_ITEM_TEXT_MAX], number[32] = "  -", wants[48] = ", for";
-    if (place->kind != RL_ITEM_WAITS_TO_READ) {
-        snprintf(number, sizeof number, "%3zu.", index + 1);
-    }
-    if (wants_permits) {
-        snprintf(wants, sizeof wants, " wants %" PRIu32 ", has waited", place->number);
-    }
-    printf("  %s %s%s %s%s%s\n", number, rl_item_who(place, name), wants,
-           rl_say_duration((double)place->waited_ms, waited, sizeof waited),
-           is_elsewhere ? ", in another line, on " : "", is_elsewhere ? place->node : "");
+    printf("  %s %s%s %s%s%s\n",
+           place->kind == RL_ITEM_WAITS_TO_READ ? "  -" : rl_text("%3zu.", index + 1),
+           rl_item_who(place),
+           wants_permits ? rl_text(" wants %" PRIu32 ", has waited", place->number) : ", for",
+           rl_say_duration((double)place->waited_ms), is_elsewhere ? ", in another line, on " : "",
+           is_elsewhere ? place->node : "");
 }
 
 /* what: "" or " for permits". */
@@ -125,30 +97,27 @@ static void print_line(const struct rl_part *line, const struct rl_look *look, c
 
 /* -- Who has it -- */
 
-static const char *held_by(const struct rl_found *found, char out[RL_LOOK_NAME_MAX]) {
+static const char *held_by(const struct rl_found *found) {
     const struct rl_part *readers = &found->readers;
     if (!found->look.is_shared || !readers->is_known) {
-        return rl_look_name(&found->look, out);
+        return rl_look_name(&found->look);
     }
-    snprintf(out, RL_LOOK_NAME_MAX, "%s%zu reader%s",
-             readers->total > readers->n ? "at least " : "", readers->held,
-             rl_say_plural(readers->held));
-    return out;
+    return rl_text("%s%zu reader%s", readers->total > readers->n ? "at least " : "", readers->held,
+                   rl_say_plural(readers->held));
 }
 
 static void print_lock_head(const struct rl_found *found) {
     const struct rl_look *look = &found->look;
     const char *key = look->shown;
-    char left[RL_LOOK_LEFT_MAX], name[RL_LOOK_NAME_MAX];
     if (look->is_held) {
-        printf("%s: held by %s %s, on %zu of %zu nodes (%zu needed)\n", key, held_by(found, name),
-               rl_look_left(look, 0, left), look->holding, look->n, look->needed);
+        printf("%s: held by %s %s, on %zu of %zu nodes (%zu needed)\n", key, held_by(found),
+               rl_look_left(look, 0), look->holding, look->n, look->needed);
     } else if (!look->is_answered) {
         printf("%s: not known, %zu of %zu nodes answer (%zu needed)\n", key, look->answered,
                look->n, look->needed);
     } else if (look->reserved_ms > 0) {
         printf("%s: just released, and kept for the next client for another %s\n", key,
-               rl_say_duration((double)look->reserved_ms, left, sizeof left));
+               rl_say_duration((double)look->reserved_ms));
     } else if (look->having == 0) {
         printf("%s: free\n", key);
     } else {
@@ -157,8 +126,7 @@ static void print_lock_head(const struct rl_found *found) {
     }
 }
 
-static const char *holder_text(const struct rl_look *look, const struct rl_look_node *node_holder,
-                               char out[RL_LOOK_NAME_MAX]) {
+static const char *holder_text(const struct rl_look *look, const struct rl_look_node *node_holder) {
     if (node_holder->s.status != 0 || !node_holder->s.is_held) {
         return node_holder->s.status == 0 && node_holder->s.is_reserved ? "reserved" : "-";
     }
@@ -169,32 +137,16 @@ static const char *holder_text(const struct rl_look *look, const struct rl_look_
         return node_holder->holder[0] != '\0' ? node_holder->holder : "no name";
     }
     bool is_lock = look->is_foreign && rl_look_is_holding(look, node_holder);
-    int max = HOLDER_WIDTH_MAX - (is_lock ? 2 : (int)strlen("not a lock: "));
+    int max = WIDTH_MAX - (is_lock ? 2 : (int)strlen("not a lock: "));
     bool is_cut = strlen(node_holder->holder) > (size_t)max;
-    snprintf(out, RL_LOOK_NAME_MAX, is_lock ? "\"%.*s%s\"" : "not a lock: %.*s%s",
-             is_cut ? max - 3 : max, node_holder->holder, is_cut ? "..." : "");
-    return out;
-}
-
-static void print_lock_node(const struct rl_look *look, size_t index, int node_width,
-                            int holder_width) {
-    const struct rl_look_node *seen = &look->node_holders[index];
-    char left[32] = "", holder[RL_LOOK_NAME_MAX];
-    if (!begin_node(seen, node_width)) {
-        return;
-    }
-    if (seen->s.is_held || seen->s.is_reserved) {
-        rl_say_left(seen->s.remaining_ms, left, sizeof left);
-    }
-    printf("%-*s%-*s", holder_width, holder_text(look, seen, holder), LEFT_WIDTH, left);
-    end_node(seen);
+    return rl_text(is_lock ? "\"%.*s%s\"" : "not a lock: %.*s%s", is_cut ? max - 3 : max,
+                   node_holder->holder, is_cut ? "..." : "");
 }
 
 /* Nothing if nobody reads. */
 static void print_readers(const struct rl_found *found) {
     const struct rl_part *readers = &found->readers;
     const struct rl_look *look = &found->look;
-    char left[32], who[RL_ITEM_TEXT_MAX];
     if (look->is_shared) {
         print_unknown(readers, look, "who reads", "");
     }
@@ -204,9 +156,9 @@ static void print_readers(const struct rl_found *found) {
     }
     for (size_t i = 0; i < readers->n; i++) {
         const struct rl_item *reader = &readers->items[i];
-        printf("    - %s", rl_item_who(reader, who));
+        printf("    - %s", rl_item_who(reader));
         if (reader->is_held) {
-            printf(" for another %s", rl_say_duration((double)reader->left_ms, left, sizeof left));
+            printf(" for another %s", rl_say_duration((double)reader->left_ms));
         }
         printf("%s on %" PRIu32 " of %zu nodes%s\n", reader->is_held ? "," : "", reader->votes,
                look->n, reader->is_held ? "" : ": no quorum");
@@ -218,21 +170,19 @@ static void print_readers(const struct rl_found *found) {
 
 /* The lock's part. */
 static void print_lock(const struct rl_found *found) {
+    struct rl_table table = {
+        .heads = "node\tholder    \tleft   \tlatency \t?", .indent = 2, .max = WIDTH_MAX};
     const struct rl_look *look = &found->look;
-    char holder[RL_LOOK_NAME_MAX];
-    const int node_width = node_width_of(look);
-    int holder_width = 10;
-    for (size_t i = 0; i < look->n; i++) {
-        holder_width = rl_say_widen(holder_width, holder_text(look, &look->node_holders[i], holder),
-                                    HOLDER_WIDTH_MAX);
-    }
-    holder_width += 2;
     print_lock_head(found);
-    printf("\n  %-*s%-*s%-*s%s\n", node_width, "node", holder_width, "holder", LEFT_WIDTH, "left",
-           "latency");
     for (size_t i = 0; i < look->n; i++) {
-        print_lock_node(look, i, node_width, holder_width);
+        const struct rl_look_node *seen = &look->node_holders[i];
+        const bool is_there = seen->s.is_held || seen->s.is_reserved;
+        add_node(&table, seen,
+                 rl_text("%s\t%s", holder_text(look, seen),
+                         is_there ? rl_say_left(seen->s.remaining_ms) : ""));
     }
+    printf("\n");
+    rl_table_print(&table);
     print_readers(found);
     print_line(&found->line, look, "");
 }
@@ -266,41 +216,22 @@ static void print_permits_head(const struct rl_found *found) {
     printf(" (%zu of %zu nodes needed)\n", look->needed, look->n);
 }
 
-static const char *slot_text(const struct rl_item *slot, char out[RL_ITEM_TEXT_MAX]) {
-    return slot->is_reserved ? "reserved" : rl_item_who(slot, out);
-}
-
-static void print_slot(const struct rl_item *slot, const struct rl_look *look, int holder_width) {
-    char votes[32], left[32] = "-", fence[32] = "-", who[RL_ITEM_TEXT_MAX];
-    snprintf(votes, sizeof votes, "%" PRIu32 "/%zu", slot->votes, look->n);
-    if (slot->left_ms != 0) {
-        rl_say_left(slot->left_ms, left, sizeof left);
-    }
-    if (slot->fence > 0) {
-        snprintf(fence, sizeof fence, "%" PRIu64, slot->fence);
-    }
-    printf("  %-*" PRIu32, SLOT_WIDTH, slot->number);
-    rl_say_painted(RL_PAINT_NONE, slot_text(slot, who), holder_width);
-    rl_say_painted(slot->is_held || slot->is_reserved ? RL_PAINT_NONE : RL_PAINT_WARN, votes,
-                   VOTES_WIDTH);
-    printf("%-*s%s\n", LEFT_WIDTH, left, fence);
-}
-
 static void print_slots(const struct rl_part *slots, const struct rl_look *look) {
-    char who[RL_ITEM_TEXT_MAX];
-    int holder_width = 10;
+    struct rl_table table = {.heads = "slot\tholder    \tvotes\tleft   \tfence",
+                             .indent = 2,
+                             .max = SLOT_HOLDER_WIDTH_MAX};
     const size_t listed = slots->n < SLOTS_LISTED_MAX ? slots->n : SLOTS_LISTED_MAX;
     for (size_t i = 0; i < listed; i++) {
-        holder_width =
-            rl_say_widen(holder_width, slot_text(&slots->items[i], who), SLOT_HOLDER_WIDTH_MAX);
+        const struct rl_item *slot = &slots->items[i];
+        const char *paint = slot->is_held || slot->is_reserved ? "" : RL_CELL_WARN;
+        rl_table_row(&table, "%" PRIu32 "\t%s\t%s%" PRIu32 "/%zu\t%s\t%s", slot->number,
+                     slot->is_reserved ? "reserved" : rl_item_who(slot), paint, slot->votes,
+                     look->n, slot->left_ms != 0 ? rl_say_left(slot->left_ms) : "-",
+                     slot->fence > 0 ? rl_text("%" PRIu64, slot->fence) : "-");
     }
-    holder_width += 2;
     if (listed > 0) {
-        printf("\n  %-*s%-*s%-*s%-*sfence\n", SLOT_WIDTH, "slot", holder_width, "holder",
-               VOTES_WIDTH, "votes", LEFT_WIDTH, "left");
-    }
-    for (size_t i = 0; i < listed; i++) {
-        print_slot(&slots->items[i], look, holder_width);
+        printf("\n");
+        rl_table_print(&table);
     }
     if (slots->n > listed) {
         printf("  and %zu more; --json has all\n", slots->n - listed);
@@ -311,13 +242,13 @@ static void print_slots(const struct rl_part *slots, const struct rl_look *look)
 static void print_remarks(const struct rl_found *found) {
     const struct rl_part *slots = &found->slots;
     size_t above = 0;
-    char text[160];
     for (size_t i = 0; i < found->look.n; i++) {
         if (found->kept[i] > 0 && found->kept[i] != found->permits) {
-            snprintf(text, sizeof text, "%.80s has another number of permits: %" PRId32,
-                     found->look.node_holders[i].s.node, found->kept[i]);
             printf("\n  ");
-            rl_say_painted(RL_PAINT_WARN, text, 0);
+            rl_say_painted(RL_PAINT_WARN,
+                           rl_text("%.80s has another number of permits: %" PRId32,
+                                   found->look.node_holders[i].s.node, found->kept[i]),
+                           0);
             printf("\n");
         }
     }
@@ -334,26 +265,19 @@ static void print_remarks(const struct rl_found *found) {
 }
 
 static void print_kept(const struct rl_found *found) {
-    const struct rl_look *look = &found->look;
-    const int node_width = node_width_of(look);
-    printf("\n  %-*s%-*s%s\n", node_width, "node", PERMITS_WIDTH, "permits", "latency");
-    for (size_t i = 0; i < look->n; i++) {
+    struct rl_table table = {.heads = "node\tpermits\tlatency \t?", .indent = 2, .max = WIDTH_MAX};
+    for (size_t i = 0; i < found->look.n; i++) {
         const int32_t kept = found->kept[i];
-        char number[32] = "-";
-        if (kept > 0) {
-            snprintf(number, sizeof number, "%" PRId32, kept);
-        }
-        if (begin_node(&look->node_holders[i], node_width)) {
-            rl_say_painted(kept > 0 && kept != found->permits ? RL_PAINT_WARN : RL_PAINT_NONE,
-                           number, PERMITS_WIDTH);
-            end_node(&look->node_holders[i]);
-        }
+        const char *paint = kept != found->permits ? RL_CELL_WARN : "";
+        add_node(&table, &found->look.node_holders[i],
+                 kept > 0 ? rl_text("%s%" PRId32, paint, kept) : "-");
     }
+    printf("\n");
+    rl_table_print(&table);
 }
 
 /* A lock and a semaphore may have the same key: they are independent. */
 static void print_screen(const struct rl_found *found, const struct rl_kick_notes *kicks) {
-    char said[RL_KICK_SAY_MAX];
     const bool has_permits = rl_found_has_permits(found);
     const bool shows_lock = !has_permits || rl_found_has_lock(found);
     if (shows_lock) {
@@ -372,7 +296,7 @@ static void print_screen(const struct rl_found *found, const struct rl_kick_note
         print_unknown(&found->slots, &found->look, "who holds permits", "");
     }
     for (size_t i = 0; i < kicks->n; i++) {
-        printf("%s  %s\n", i == 0 ? "\n" : "", rl_kick_note_say(&kicks->notes[i], said));
+        printf("%s  %s\n", i == 0 ? "\n" : "", rl_kick_note_say(&kicks->notes[i]));
     }
 }
 
@@ -392,7 +316,7 @@ static void places_json(struct tool_json *json, const char *key, const struct rl
             JSON_IF(is_permit, JSON_INT("take", place->number)),
             JSON_IF(is_permit, JSON_INT("waited_ms", place->waited_ms)));
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 /* Readers, or slots. */
@@ -409,7 +333,7 @@ static void holders_json(struct tool_json *json, const char *key, const struct r
                          JSON_INT("remaining_ms", item->left_ms),
                          JSON_IF(is_slot, JSON_KNOWN(item->fence > 0, INT, "fence", item->fence)));
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 static void permits_json(struct tool_json *json, const struct rl_found *found) {
@@ -426,7 +350,6 @@ static void permits_json(struct tool_json *json, const struct rl_found *found) {
 static void print_json(const struct rl_found *found, const struct rl_kick_notes *kicks) {
     const struct rl_look *look = &found->look;
     struct tool_json json = {.file = stdout};
-    char at[RL_WHEN_MAX];
     tool_json_open(&json, NULL, '{');
     tool_json_put(
         &json, JSON_BYTES("key", look->key.data, look->key.length),
@@ -457,7 +380,7 @@ static void print_json(const struct rl_found *found, const struct rl_kick_notes 
                          JSON_IF(has_ttl, JSON_INT("remaining_ms", seen->s.remaining_ms)),
                          JSON_IF(has_ttl, JSON_BOOL("shared", seen->s.is_shared != 0)));
     }
-    tool_json_close(&json, ']');
+    tool_json_close(&json);
     tool_json_put(&json, JSON_BOOL("shared", look->is_shared),
                   JSON_KNOWN(!look->is_shared || found->readers.is_known, INT, "reading",
                              found->readers.total));
@@ -465,10 +388,8 @@ static void print_json(const struct rl_found *found, const struct rl_kick_notes 
     permits_json(&json, found);
     tool_json_open(&json, "kicks", '[');
     for (size_t i = 0; i < kicks->n; i++) {
-        tool_json_object(&json, NULL, RL_KICK_NOTE_JSON(&kicks->notes[i], at));
+        tool_json_object(&json, NULL, RL_KICK_NOTE_JSON(&kicks->notes[i]));
     }
-    tool_json_close(&json, ']');
-    tool_json_close(&json, '}');
     tool_json_end(&json);
     rl_output_flush();
 }

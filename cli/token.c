@@ -62,21 +62,20 @@ const char *rl_token_parse(struct rl_token *token, const char *text) {
     return NULL;
 }
 
-const char *rl_token_show(const int32_t *slots, size_t n, const char *digits, const char *holder,
-                          char out[RL_TOKEN_TEXT_MAX]) {
+const char *rl_token_show(const int32_t *slots, size_t n, const char *digits, const char *holder) {
     const bool has_holder = holder != NULL && holder[0] != '\0';
+    char text[RL_TOKEN_SLOTS_MAX + 1] = "";
     size_t used = 0;
+    static_assert(RL_TOKEN_TEXT_MAX <= RL_TEXT_MAX, "a token is a text");
     assert(n <= REDLOCK_TAKE_MAX && strlen(digits) == REDLOCK_TOKEN_LENGTH);
     assert(!has_holder || strlen(holder) <= REDLOCK_HOLDER_MAX);
     for (size_t i = 0; i < n; i++) {
         assert(slots[i] >= 0 && slots[i] < REDLOCK_PERMITS_MAX);
-        used += (size_t)snprintf(out + used, RL_TOKEN_TEXT_MAX - used, "%" PRId32 "%s", slots[i],
+        used += (size_t)snprintf(text + used, sizeof text - used, "%" PRId32 "%s", slots[i],
                                  i + 1 < n ? "," : "@");
     }
     assert(used <= RL_TOKEN_SLOTS_MAX);
-    snprintf(out + used, RL_TOKEN_TEXT_MAX - used, "%s%s%s", digits, has_holder ? ":" : "",
-             has_holder ? holder : "");
-    return out;
+    return rl_text("%s%s%s%s", text, digits, has_holder ? ":" : "", has_holder ? holder : "");
 }
 
 static const char *end_key(struct rl_keys *keys, char *begin, const char *end, long typed) {

@@ -24,10 +24,9 @@ struct rl_token {
 /* Returns NULL, or why not: a clause. */
 const char *rl_token_parse(struct rl_token *token, const char *text);
 
-/* "digits:holder", or "digits" if holder is NULL or ""; of n permits "0,3@digits:holder". Returns
- * out. */
-const char *rl_token_show(const int32_t *slots, size_t n, const char *digits, const char *holder,
-                          char out[RL_TOKEN_TEXT_MAX]);
+/* "digits:holder", or "digits" if holder is NULL or ""; of n permits "0,3@digits:holder": as
+ * rl_text(). */
+const char *rl_token_show(const int32_t *slots, size_t n, const char *digits, const char *holder);
 
 /* "KEY[,KEY...]" taken apart. In a key \, is a comma and \\ a backslash. */
 struct rl_keys {

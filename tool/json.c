@@ -47,17 +47,22 @@ static void begin(struct tool_json *json, const char *name) {
 void tool_json_open(struct tool_json *json, const char *key, char bracket) {
     assert(bracket == '{' || bracket == '[');
     begin(json, key);
+    assert(json->depth < TOOL_JSON_DEPTH_MAX);
+    json->closing[json->depth++] = bracket == '{' ? '}' : ']';
     fputc(bracket, json->file);
     json->needs_comma = false;
 }
 
-void tool_json_close(struct tool_json *json, char bracket) {
-    assert(bracket == '}' || bracket == ']');
-    fputc(bracket, json->file);
+void tool_json_close(struct tool_json *json) {
+    assert(json->depth > 0);
+    fputc(json->closing[--json->depth], json->file);
     json->needs_comma = true;
 }
 
 void tool_json_end(struct tool_json *json) {
+    while (json->depth > 0) {
+        tool_json_close(json);
+    }
     fputc('\n', json->file);
     json->needs_comma = false;
 }
@@ -98,7 +103,7 @@ void tool_json_put_object(struct tool_json *json, const char *key,
                           const struct tool_json_member *members) {
     tool_json_open(json, key, '{');
     tool_json_put_all(json, members);
-    tool_json_close(json, '}');
+    tool_json_close(json);
 }
 
 void tool_json_put_line(FILE *file, const struct tool_json_member *members) {

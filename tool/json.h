@@ -16,9 +16,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define TOOL_JSON_DEPTH_MAX 8
+
 struct tool_json {
     FILE *file;
     bool needs_comma;
+    size_t depth;
+    char closing[TOOL_JSON_DEPTH_MAX]; /* of each object and array that is open */
 };
 
 enum tool_json_kind {
@@ -82,7 +86,7 @@ void tool_json_put_line(FILE *file, const struct tool_json_member *members);
 
 /* For objects that have others in them. bracket: '{' or '['. */
 void tool_json_open(struct tool_json *json, const char *key, char bracket);
-void tool_json_close(struct tool_json *json, char bracket); /* '}' or ']' */
-void tool_json_end(struct tool_json *json);                 /* of a line */
+void tool_json_close(struct tool_json *json); /* what was opened last */
+void tool_json_end(struct tool_json *json);   /* all that is open, and the line */
 
 #endif

@@ -31,7 +31,6 @@
 #include "commands.h"
 #include "say.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 
 #define NAME_WIDTH 16
 #define INDENT 6
@@ -208,7 +207,6 @@ static void show_json(const struct rl_story *story, const struct rl_result *resu
 static void show_verdict(struct runs *runs, const struct rl_story *story,
                          const struct rl_result *result) {
     static const enum rl_paint paints[RL_VERDICTS] = {RL_PAINT_GOOD, RL_PAINT_BAD, RL_PAINT_WARN};
-    char text[RL_VERDICT_TEXT_MAX + RL_VERDICT_RULE_MAX + 2];
     runs->counts[result->verdict]++;
     if (runs->settings->json) {
         show_json(story, result);
@@ -218,9 +216,8 @@ static void show_verdict(struct runs *runs, const struct rl_story *story,
     printf("%-*s ", NAME_WIDTH, story->name);
     rl_say_wrapped(story->what, INDENT + NAME_WIDTH + 1);
     if (result->verdict != RL_VERDICT_PASS) {
-        snprintf(text, sizeof text, "%s: %s", result->rule, result->text);
         printf("%*s", INDENT, "");
-        rl_say_wrapped(text, INDENT);
+        rl_say_wrapped(rl_text("%s: %s", result->rule, result->text), INDENT);
     }
 }
 
@@ -321,11 +318,11 @@ static int finish(const struct run *run, struct rl_result *result) {
 }
 
 static int cannot_start(struct rl_result *result) {
-    char shown[RL_VERDICT_ERRORS_MAX], *place = NULL;
+    char *place = NULL;
     rl_say("conform: %s%s", result->text, result->errors[0] != '\0' ? "; its stderr:" : "");
     for (char *line = strtok_r(result->errors, "\n", &place); line != NULL;
          line = strtok_r(NULL, "\n", &place)) {
-        fprintf(stderr, "  %s\n", tool_utf8_clean(line, strlen(line), shown, sizeof shown));
+        fprintf(stderr, "  %s\n", rl_text_clean(line, RL_TEXT_MAX));
     }
     return result->exit_status;
 }

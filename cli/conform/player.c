@@ -41,14 +41,13 @@ static void set_problem(struct rl_player *player, const char *what) {
     }
 }
 
-const char *rl_player_why(const struct rl_player *player, char out[RL_PLAYER_WHY_MAX]) {
+const char *rl_player_why(const struct rl_player *player) {
     char errors[300];
     size_t length = 0;
     const char *last = last_line(player, &length);
     tool_utf8_clean(last, length, errors, sizeof errors);
-    snprintf(out, RL_PLAYER_WHY_MAX, "%s%s%s", player->problem,
-             length > 0 ? "; the last on its stderr: " : "", errors);
-    return out;
+    return rl_text("%s%s%s", player->problem, length > 0 ? "; the last on its stderr: " : "",
+                   errors);
 }
 
 /* -- What it says -- */
@@ -78,7 +77,6 @@ static bool read_answer(const char *request, struct rl_answer *answer) {
 }
 
 static void take_line(struct rl_player *player) {
-    char text[2 * RL_PLAYER_LINE_MAX];
     struct rl_answer *answer = &player->answer;
     if (player->used > 0 && player->buffer[player->used - 1] == '\r') {
         player->used--;
@@ -96,12 +94,11 @@ static void take_line(struct rl_player *player) {
         player->answered = true;
     } else {
         bool is_waited_for = player->is_ready && player->request[0] != '\0' && !player->answered;
-        snprintf(text, sizeof text, "the client wrote \"%.200s\", which is no answer to \"%.200s\"",
-                 answer->line,
-                 !player->is_ready ? "(nothing: \"ready\" comes first)"
-                 : is_waited_for   ? player->request
-                                   : "(nothing: it was not asked)");
-        set_problem(player, text);
+        set_problem(player, rl_text("the client wrote \"%.200s\", which is no answer to \"%.200s\"",
+                                    answer->line,
+                                    !player->is_ready ? "(nothing: \"ready\" comes first)"
+                                    : is_waited_for   ? player->request
+                                                      : "(nothing: it was not asked)"));
     }
 }
 
@@ -209,10 +206,8 @@ void rl_player_start(struct rl_player *player, uv_loop_t *loop, char *const *com
     int error = spawn(player, loop, command, shows);
     player->is_started = true;
     if (error != 0) {
-        char text[128];
         player->has_ended = player->is_unstarted = true;
-        snprintf(text, sizeof text, "%.60s cannot be started: %s", command[0], uv_strerror(error));
-        set_problem(player, text);
+        set_problem(player, rl_text("%.60s cannot be started: %s", command[0], uv_strerror(error)));
         return;
     }
     uv_read_start((uv_stream_t *)&player->out, allocate, on_output);

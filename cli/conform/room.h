@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "say.h"
 #include "tool/server/fake_node.h"
 
 /* -- player.c -- */
@@ -40,9 +41,8 @@ struct rl_player {
 void rl_player_start(struct rl_player *player, uv_loop_t *loop, char *const *command,
                      const char *nodes, const char *story, bool shows);
 
-/* The problem, with the last line of its stderr; in out. */
-#define RL_PLAYER_WHY_MAX (2 * RL_PLAYER_LINE_MAX + 400)
-const char *rl_player_why(const struct rl_player *player, char out[RL_PLAYER_WHY_MAX]);
+/* The problem, with the last line of its stderr: as rl_text(). */
+const char *rl_player_why(const struct rl_player *player);
 
 /* Sends a request, without the line's end. */
 void rl_player_ask(struct rl_player *player, const char *request);
@@ -147,8 +147,10 @@ void rl_stage_open(struct rl_stage *s);
 void rl_stage_close(struct rl_stage *s);
 
 /* Sets the verdict, unless there is one. */
-void rl_stage_decide(struct rl_stage *s, enum rl_verdict verdict, const char *rule,
-                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+void rl_stage_judge(struct rl_stage *s, enum rl_verdict verdict, const char *rule,
+                    const char *text);
+#define rl_stage_decide(s, verdict, rule, ...) \
+    rl_stage_judge((s), (verdict), (rule), rl_text(__VA_ARGS__))
 
 #define VERDICT_UNLESS(s, condition, verdict, ...)        \
     do {                                                  \

@@ -13,7 +13,6 @@
  * client's speed counts only where a rule says so. */
 #include "conform/room.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,18 +23,15 @@
 #define READY_MS 20000
 #define WARM_KEY "conform:warm-up"
 
-void rl_stage_decide(struct rl_stage *s, enum rl_verdict verdict, const char *rule,
-                     const char *format, ...) {
-    va_list list;
+void rl_stage_judge(struct rl_stage *s, enum rl_verdict verdict, const char *rule,
+                    const char *text) {
     if (s->is_decided) {
         return;
     }
     s->is_decided = true;
     s->result.verdict = verdict;
     snprintf(s->result.rule, sizeof s->result.rule, "%s", rule);
-    va_start(list, format);
-    vsnprintf(s->result.text, sizeof s->result.text, format, list);
-    va_end(list);
+    snprintf(s->result.text, sizeof s->result.text, "%s", text);
 }
 
 /* -- Time -- */
@@ -231,7 +227,7 @@ static bool is_ready(struct rl_stage *s, void *data) {
 }
 
 void rl_stage_start(struct rl_stage *s, int who) {
-    char urls[RL_NODES * 64], why[RL_PLAYER_WHY_MAX];
+    char urls[RL_NODES * 64];
     struct rl_player *player = &s->players[who];
     if (s->is_decided) {
         return;
@@ -243,7 +239,7 @@ void rl_stage_start(struct rl_stage *s, int who) {
                         "the client did not write \"ready\" within %llu s",
                         (unsigned long long)rl_stage_ms(s, READY_MS) / 1000);
     } else if (!player->is_ready) {
-        rl_stage_decide(s, RL_VERDICT_FAIL, "P1", "%s", rl_player_why(player, why));
+        rl_stage_decide(s, RL_VERDICT_FAIL, "P1", "%s", rl_player_why(player));
     }
 }
 
@@ -263,14 +259,11 @@ static void ask(struct rl_stage *s, int who, const char *request) {
 
 void rl_stage_tell_acquire(struct rl_stage *s, int who, const char *key, int64_t ttl_ms,
                            int tries) {
-    char request[RL_PLAYER_LINE_MAX];
-    snprintf(request, sizeof request, "acquire %s %llu %d", key,
-             (unsigned long long)rl_stage_ms(s, ttl_ms), tries);
-    ask(s, who, request);
+    ask(s, who,
+        rl_text("acquire %s %llu %d", key, (unsigned long long)rl_stage_ms(s, ttl_ms), tries));
 }
 
 bool rl_stage_hear(struct rl_stage *s, int who) {
-    char why[RL_PLAYER_WHY_MAX];
     const struct rl_player *player = &s->players[who];
     if (s->is_decided) {
         return false;
@@ -281,7 +274,7 @@ bool rl_stage_hear(struct rl_stage *s, int who) {
                         "it hangs",
                         player->request, (unsigned long long)rl_stage_ms(s, ANSWER_MS) / 1000);
     } else if (!player->answered) {
-        rl_stage_decide(s, RL_VERDICT_FAIL, "P1", "%s", rl_player_why(player, why));
+        rl_stage_decide(s, RL_VERDICT_FAIL, "P1", "%s", rl_player_why(player));
     }
     return !s->is_decided && player->answer.is_yes;
 }
@@ -296,17 +289,12 @@ bool rl_stage_acquire(struct rl_stage *s, int who, const char *key, int64_t ttl_
 }
 
 bool rl_stage_extend(struct rl_stage *s, int who, const char *key, int64_t ttl_ms) {
-    char request[RL_PLAYER_LINE_MAX];
-    snprintf(request, sizeof request, "extend %s %llu", key,
-             (unsigned long long)rl_stage_ms(s, ttl_ms));
-    ask(s, who, request);
+    ask(s, who, rl_text("extend %s %llu", key, (unsigned long long)rl_stage_ms(s, ttl_ms)));
     return rl_stage_hear(s, who);
 }
 
 bool rl_stage_release(struct rl_stage *s, int who, const char *key) {
-    char request[RL_PLAYER_LINE_MAX];
-    snprintf(request, sizeof request, "release %s", key);
-    ask(s, who, request);
+    ask(s, who, rl_text("release %s", key));
     return rl_stage_hear(s, who);
 }
 

@@ -215,7 +215,7 @@ static bool is_name(const char *name) {
 
 /* Prints what a user of the nodes needs. Returns the exit status. */
 static int print_acl(const struct rl_args *args) {
-    char prefix[PREFIX_MAX], keys[3 * PREFIX_MAX + 64], line[1280];
+    char prefix[PREFIX_MAX];
     if (!is_name(args->acl)) {
         return rl_fail(RL_EXIT_USAGE,
                        "--acl: the name of a user is printable characters without spaces and "
@@ -229,22 +229,16 @@ static int print_acl(const struct rl_args *args) {
     }
     /* All keys that the library keeps beside a resource have its name in braces, except its
      * counter. The node's secret, and the configuration of its set, belong to no resource. */
-    int length = prefix[0] == '\0'
-                     ? snprintf(keys, sizeof keys, "~*")
-                     : snprintf(keys, sizeof keys,
-                                "~%s* ~" RL_COMMAND_COUNTER_PREFIX "%s* ~" RL_COMMAND_PREFIX
-                                "*:{%s* ~" RL_COMMAND_SECRET " ~" RL_CONFIG_KEY,
-                                prefix, prefix, prefix);
-    assert(length > 0 && (size_t)length < sizeof keys);
-    length = args->read_only ? snprintf(line, sizeof line,
-                                        "ACL SETUSER %s reset on >PASSWORD %s resetchannels %s",
-                                        args->acl, keys, reading_commands)
-                             : snprintf(line, sizeof line,
-                                        "ACL SETUSER %s reset on >PASSWORD %s &redlock:%s* "
-                                        "&" RL_COMMAND_CLIENT_CHANNEL "* %s",
-                                        args->acl, keys, prefix, commands);
-    assert(length > 0 && (size_t)length < sizeof line);
-    (void)length;
+    const char *keys = prefix[0] == '\0'
+                           ? "~*"
+                           : rl_text("~%s* ~" RL_COMMAND_COUNTER_PREFIX "%s* ~" RL_COMMAND_PREFIX
+                                     "*:{%s* ~" RL_COMMAND_SECRET " ~" RL_CONFIG_KEY,
+                                     prefix, prefix, prefix);
+    const char *rights =
+        args->read_only
+            ? rl_text("resetchannels %s", reading_commands)
+            : rl_text("&redlock:%s* &" RL_COMMAND_CLIENT_CHANNEL "* %s", prefix, commands);
+    const char *line = rl_text("ACL SETUSER %s reset on >PASSWORD %s %s", args->acl, keys, rights);
     if (args->json) {
         tool_json_line(stdout, JSON_TEXT("acl", line));
     } else {
@@ -253,27 +247,22 @@ static int print_acl(const struct rl_args *args) {
     return RL_EXIT_OK;
 }
 
-static int examine(struct rl_facts *facts, struct rl_wires *wires) {
-    struct rl_findings findings = {0};
-    rl_wires_each(wires, facts, sizeof *facts, ask); /* and those that configurations name */
-    for (size_t i = 0; i < wires->n; i++) {
-        rl_doctor_judge_node(&findings, &facts[i], (int)i);
-    }
-    int64_t wait_s = rl_doctor_judge_nodes(&findings, facts, wires);
-    int status = rl_doctor_show(&findings, facts, wires, wait_s);
-    rl_findings_free(&findings);
-    return status;
-}
-
 int rl_cmd_doctor(struct rl_args *args) {
     if (args->acl != NULL) {
         return print_acl(args);
     }
     struct rl_wires wires;
-    int status = rl_wires_open(&wires, args, rl_wires_answer_ms(args));
+    struct rl_findings findings = {0};
+    int status = rl_wires_open(&wires, args);
     if (status == 0) {
         struct rl_facts *facts = rl_must_alloc(REDLOCK_NODES_MAX, sizeof *facts);
-        status = examine(facts, &wires);
+        rl_wires_each(&wires, facts, sizeof *facts, ask); /* and those that configurations name */
+        for (size_t i = 0; i < wires.n; i++) {
+            rl_doctor_judge_node(&findings, &facts[i], (int)i);
+        }
+        const int64_t wait_s = rl_doctor_judge_nodes(&findings, facts, &wires);
+        status = rl_doctor_show(&findings, facts, &wires, wait_s);
+        free(findings.items);
         free(facts);
     }
     rl_wires_close(&wires);

@@ -6,14 +6,12 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "redis/command.h"
 #include "redis/reply.h"
 #include "say.h"
-#include "tool/number.h"
 
 #define CLOCK_MS_MAX 1000 /* NTP keeps clocks closer than this */
 #define FULL_PERCENT 90
@@ -132,31 +130,25 @@ static int64_t longest_ttl_ms(const struct rl_facts *facts) {
 /* What to do about a node that forgets its keys in a restart. Clients with a strict guard need
  * nothing: they give it no vote until all that it may have forgotten has expired. Clients whose
  * guard observes do not see a restart before their own start. */
-static const char *remedy_of_restart(const struct rl_facts *facts, char *out, size_t size) {
-    char ttl[TOOL_DURATION_TEXT_MAX], max[TOOL_DURATION_TEXT_MAX];
-    tool_duration_show(longest_ttl_ms(facts), ttl, sizeof ttl);
-    tool_duration_show(facts->wire->args->max_ttl_ms, max, sizeof max);
+static const char *remedy_of_restart(const struct rl_facts *facts) {
     if (facts->wire->args->guard == REDLOCK_GUARD_STRICT) {
-        snprintf(out, size,
-                 "none is needed if all clients have a strict guard: a restart costs its vote for "
-                 "%s (--max-ttl), no lock. For others: appendonly yes and appendfsync always",
-                 max);
-    } else {
-        snprintf(out, size,
-                 "set appendonly yes and appendfsync always; or guard = strict in all clients; or, "
-                 "after a crash, start it only when the longest ttl (%s) has passed",
-                 ttl);
+        return rl_text(
+            "none is needed if all clients have a strict guard: a restart costs its vote for "
+            "%s (--max-ttl), no lock. For others: appendonly yes and appendfsync always",
+            rl_say_exact(facts->wire->args->max_ttl_ms));
     }
-    return out;
+    return rl_text(
+        "set appendonly yes and appendfsync always; or guard = strict in all clients; or, "
+        "after a crash, start it only when the longest ttl (%s) has passed",
+        rl_say_exact(longest_ttl_ms(facts)));
 }
 
 static void judge_persistence(struct rl_findings *findings, const struct rl_facts *facts,
                               int node) {
     const char *check = "persistence";
-    char remedy[320];
+    const char *remedy = remedy_of_restart(facts);
     bool is_guarded = facts->wire->args->guard == REDLOCK_GUARD_STRICT;
     enum rl_level level = is_guarded ? RL_LEVEL_NOTE : RL_LEVEL_WARNING;
-    remedy_of_restart(facts, remedy, sizeof remedy);
     if (facts->info.aof_enabled == 0 && (!facts->has_config || facts->save[0] == '\0')) {
         rl_findings_add(findings, check, level, node, remedy,
                         "%s: a restart forgets the locks that are held",
@@ -203,22 +195,19 @@ static void judge_eviction(struct rl_findings *findings, const struct rl_facts *
 
 static void judge_uptime(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "uptime";
-    char ttl[TOOL_DURATION_TEXT_MAX], up[TOOL_DURATION_TEXT_MAX], remedy[128];
+    const char *ttl = rl_say_exact(longest_ttl_ms(facts));
     int64_t left_ms = longest_ttl_ms(facts) - facts->info.uptime_s * 1000;
     bool forgets = facts->info.aof_enabled == 0 || !is(facts->appendfsync, "always");
-    tool_duration_show(longest_ttl_ms(facts), ttl, sizeof ttl);
     if (facts->info.loading != 0) {
         ADD(ERROR, "wait until it has loaded", "it is loading its dataset");
     } else if (left_ms > 0 && forgets && facts->wire->args->guard == REDLOCK_GUARD_STRICT) {
         ADD(NOTE, "none is needed if all clients have a strict guard: see guard",
             "up for %s, less than the longest ttl (%s): it may have forgotten locks",
-            tool_duration_show(facts->info.uptime_s * 1000, up, sizeof up), ttl);
+            rl_say_exact(facts->info.uptime_s * 1000), ttl);
     } else if (left_ms > 0 && forgets) {
-        snprintf(remedy, sizeof remedy, "grant no locks for another %" PRId64 " s",
-                 left_ms / 1000 + 1);
-        ADD(WARNING, remedy,
+        ADD(WARNING, rl_text("grant no locks for another %" PRId64 " s", left_ms / 1000 + 1),
             "up for %s, less than the longest ttl (%s): it may have forgotten locks",
-            tool_duration_show(facts->info.uptime_s * 1000, up, sizeof up), ttl);
+            rl_say_exact(facts->info.uptime_s * 1000), ttl);
     } else if (left_ms > 0) {
         ADD(OK, NULL,
             "up for less than the longest ttl, %s; it does not forget, so that is no danger", ttl);
@@ -249,7 +238,6 @@ static void judge_latency(struct rl_findings *findings, const struct rl_facts *f
 static void judge_clock(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "clock";
     double offset_ms = fabs(facts->clock.ahead_ms) - facts->clock.error_ms;
-    char shown[32];
     if (!facts->clock.is_known) {
         ADD(NOTE, "allow TIME to this user", "not known: TIME is refused");
     } else if (offset_ms > CLOCK_MS_MAX) {
@@ -257,7 +245,7 @@ static void judge_clock(struct rl_findings *findings, const struct rl_facts *fac
             "run NTP on both, with slewing (chrony, without makestep after the start): a clock "
             "that is set forward ends locks early",
             "%s %s this machine's: is one of them not synchronized?",
-            rl_say_duration(fabs(facts->clock.ahead_ms), shown, sizeof shown),
+            rl_say_duration(fabs(facts->clock.ahead_ms)),
             facts->clock.ahead_ms > 0 ? "ahead of" : "behind");
     } else {
         ADD(OK, NULL, "agrees with this machine's");
@@ -342,25 +330,22 @@ static const struct trial {
      NULL, "semaphores can be used", RL_TRIAL_PERMITS, RL_LEVEL_NOTE},
 };
 
-static void set_remedy(const struct rl_facts *facts, const struct trial *trial, int reason,
-                       char *out, size_t size) {
+static const char *remedy_of(const struct rl_facts *facts, const struct trial *trial, int reason) {
     const struct rl_args *args = facts->wire->args;
     const bool is_needed = trial->trial == RL_TRIAL_FENCE && args->fence;
-    char keys[200];
-    snprintf(keys, sizeof keys,
-             ", and the keys of your locks (doctor tries %.40s*; --key-prefix changes that); --acl "
-             "prints the whole line",
-             args->key_prefix != NULL ? args->key_prefix : "redlock-doctor:");
+    const char *keys = rl_text(
+        ", and the keys of your locks (doctor tries %.40s*; --key-prefix changes that); --acl "
+        "prints the whole line",
+        args->key_prefix != NULL ? args->key_prefix : "redlock-doctor:");
     if (trial->otherwise == NULL ||
         (trial->allow != NULL && reason == REDLOCK_ERR_NODE_PERMISSION)) {
         const char *user = facts->wire->url.user;
-        snprintf(out, size, "%s%.40s %s%s", trial->allow + (is_needed ? strlen(FENCES) : 0),
-                 user[0] != '\0' ? user : "default", trial->right,
-                 trial->then != NULL ? trial->then : keys);
-    } else {
-        const bool in_cluster = reason == REDLOCK_ERR_NODE_CLUSTER && trial->in_cluster != NULL;
-        snprintf(out, size, "%s", in_cluster ? trial->in_cluster : trial->otherwise);
+        return rl_text("%s%.40s %s%s", trial->allow + (is_needed ? strlen(FENCES) : 0),
+                       user[0] != '\0' ? user : "default", trial->right,
+                       trial->then != NULL ? trial->then : keys);
     }
+    const bool in_cluster = reason == REDLOCK_ERR_NODE_CLUSTER && trial->in_cluster != NULL;
+    return in_cluster ? trial->in_cluster : trial->otherwise;
 }
 
 static void judge_trials(struct rl_findings *findings, const struct rl_facts *facts, int node) {
@@ -369,13 +354,12 @@ static void judge_trials(struct rl_findings *findings, const struct rl_facts *fa
         const struct trial *trial = &trials[i];
         const char *check = trial->check, *said = facts->trials[trial->trial];
         const bool is_needed = trial->trial == RL_TRIAL_FENCE && facts->wire->args->fence;
-        char remedy[400];
         is_good = is_good || !is(check, trials[i - 1].check);
         if (said[0] != '\0' && !says_nothing(facts, check)) {
             is_good = false;
-            set_remedy(facts, trial, rl_reply_reason(said), remedy, sizeof remedy);
             rl_findings_add(findings, check, is_needed ? RL_LEVEL_ERROR : trial->level, node,
-                            remedy, "%s is refused: %s", trial->what, said);
+                            remedy_of(facts, trial, rl_reply_reason(said)), "%s is refused: %s",
+                            trial->what, said);
         } else if (is_good && trial->good != NULL && !says_nothing(facts, check)) {
             ADD(OK, NULL, "%s", trial->good);
         }
@@ -386,7 +370,6 @@ static void judge_trials(struct rl_findings *findings, const struct rl_facts *fa
 static void judge_guard(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "guard";
     const struct rl_args *args = facts->wire->args;
-    char max[TOOL_DURATION_TEXT_MAX];
     if (args->guard == REDLOCK_GUARD_OFF) {
         return;
     }
@@ -404,11 +387,10 @@ static void judge_guard(struct rl_findings *findings, const struct rl_facts *fac
     } else if (facts->info.judged.is_loading) {
         ADD(NOTE, "wait", "clients with a guard do not use it: it is loading its dataset");
     } else if (rl_doctor_quarantine_s(facts) > 0) {
-        tool_duration_show(args->max_ttl_ms, max, sizeof max);
         ADD(NOTE, "wait; or, if no lock was ever held on it, open the first clients with observed",
             "strict clients do not ask it for votes for another %" PRId64
             " s, until it is older than --max-ttl, %s",
-            rl_doctor_quarantine_s(facts), max);
+            rl_doctor_quarantine_s(facts), rl_say_exact(args->max_ttl_ms));
     } else {
         ADD(OK, NULL, "clients with a guard let it vote");
     }

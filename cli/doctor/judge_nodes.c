@@ -78,10 +78,8 @@ static bool is_usable(const struct rl_findings *findings, size_t node) {
 }
 
 /* "set b: ", or "" if there are no others. */
-static const char *of_group(const struct rl_node_group *group, char out[sizeof group->name + 2]) {
-    const bool has_name = group->name[0] != '\0';
-    snprintf(out, sizeof group->name + 2, "%.47s%s", group->name, has_name ? ": " : "");
-    return out;
+static const char *of_group(const struct rl_node_group *group) {
+    return group->name[0] != '\0' ? rl_text("%s: ", group->name) : "";
 }
 
 /* How long each usable node of the group waits, the shortest first. Returns how many there are. */
@@ -106,11 +104,10 @@ static int64_t judge_quorum(struct rl_findings *findings, const struct rl_facts 
     int64_t waits_s[REDLOCK_NODES_MAX];
     const size_t n = rl_bits_count(group->nodes), quorum = rl_quorum((uint32_t)n);
     const size_t usable = find_usable(findings, facts, group->nodes, waits_s);
-    char text[96], of[sizeof group->name + 2];
-    of_group(group, of);
+    const char *of = of_group(group);
+    const char *text = rl_text("%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
     assert(usable <= n);
     int64_t wait_s = usable >= quorum ? waits_s[quorum - 1] : 0;
-    snprintf(text, sizeof text, "%zu of %zu nodes are usable, %zu are needed", usable, n, quorum);
     if (usable < quorum) {
         ADD(ERROR, "quorum",
             of[0] == '\0' ? "fix the errors above: no lock can be acquired"
@@ -133,8 +130,7 @@ static int64_t judge_quorum(struct rl_findings *findings, const struct rl_facts 
 
 static void judge_count(struct rl_findings *findings, const struct rl_node_group *group) {
     const size_t n = rl_bits_count(group->nodes);
-    char of[sizeof group->name + 2];
-    of_group(group, of);
+    const char *of = of_group(group);
     if (n <= 2) {
         ADD(WARNING, "number", "use 3 or 5 independent nodes", "%s%s", of,
             n == 1 ? "one node: if it fails there are no locks, if it forgets there "
@@ -151,7 +147,6 @@ static void judge_count(struct rl_findings *findings, const struct rl_node_group
 
 static void judge_clocks(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
     const struct rl_facts *first = NULL, *last = NULL;
-    char shown[32];
     for (size_t i = 0; i < n; i++) {
         if (facts[i].clock.is_known) {
             first = first == NULL || facts[i].clock.ahead_ms < first->clock.ahead_ms ? &facts[i]
@@ -167,8 +162,8 @@ static void judge_clocks(struct rl_findings *findings, const struct rl_facts *fa
     double error_ms = last->clock.error_ms + first->clock.error_ms;
     if (spread_ms - error_ms > SPREAD_MS_MAX) {
         ADD(WARNING, "clock", "run NTP on both: one of them may be set soon, and end locks early",
-            "%s is %s ahead of %s", last->wire->url.name,
-            rl_say_duration(spread_ms, shown, sizeof shown), first->wire->url.name);
+            "%s is %s ahead of %s", last->wire->url.name, rl_say_duration(spread_ms),
+            first->wire->url.name);
     }
 }
 
@@ -209,10 +204,11 @@ static bool has_left(const struct rl_facts *latest, const struct rl_facts *other
 }
 
 static void judge_left(struct rl_findings *findings, const struct rl_config *now, int node) {
-    char members[400], remedy[480];
-    snprintf(remedy, sizeof remedy, "list the nodes of the set: %s",
-             members_of(now, members, sizeof members));
-    rl_findings_add(findings, "set", RL_LEVEL_WARNING, node, remedy, "it has left the set");
+    char members[400];
+    rl_findings_add(
+        findings, "set", RL_LEVEL_WARNING, node,
+        rl_text("list the nodes of the set: %s", members_of(now, members, sizeof members)),
+        "it has left the set");
 }
 
 /* All know of a change: it is pending, or these are the nodes that it has left behind. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "redis/config.h"
+#include "say.h"
 #include "wire/room.h"
 
 /* What doctor knows of a node. */
@@ -82,10 +83,10 @@ struct rl_findings {
     size_t count, room;
 };
 
-void rl_findings_add(struct rl_findings *findings, const char *check, enum rl_level level, int node,
-                     const char *remedy, const char *format, ...)
-    __attribute__((format(printf, 6, 7)));
-void rl_findings_free(struct rl_findings *findings);
+void rl_findings_put(struct rl_findings *findings, const char *check, enum rl_level level, int node,
+                     const char *remedy, const char *text);
+#define rl_findings_add(findings, check, level, node, remedy, ...) \
+    rl_findings_put((findings), (check), (level), (node), (remedy), rl_text(__VA_ARGS__))
 
 /* wait_s: until a quorum votes for strict clients, or 0. Returns the exit status. */
 int rl_doctor_show(const struct rl_findings *findings, const struct rl_facts *facts,

@@ -6,38 +6,27 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "say.h"
 #include "tool/json.h"
 
-void rl_findings_add(struct rl_findings *findings, const char *check, enum rl_level level, int node,
-                     const char *remedy, const char *format, ...) {
+void rl_findings_put(struct rl_findings *findings, const char *check, enum rl_level level, int node,
+                     const char *remedy, const char *text) {
     findings->items =
         rl_must_grow(findings->items, findings->count, &findings->room, sizeof *findings->items);
     struct rl_finding *finding = &findings->items[findings->count++];
-    va_list args;
     finding->check = check;
     finding->level = level;
     finding->node = node;
-    va_start(args, format);
-    vsnprintf(finding->text, sizeof finding->text, format, args);
-    va_end(args);
+    snprintf(finding->text, sizeof finding->text, "%s", text);
     snprintf(finding->remedy, sizeof finding->remedy, "%s", remedy != NULL ? remedy : "");
-}
-
-void rl_findings_free(struct rl_findings *findings) {
-    free(findings->items);
-    *findings = (struct rl_findings){0};
 }
 
 #define LEVEL_WIDTH 9
 #define CHECK_WIDTH 13
 #define NAME_WIDTH_MAX 31
-#define SET_WIDTH_MAX 12
 
 static const char *const level_names[] = {"ok", "note", "warning", "error"};
 static const enum rl_paint level_paints[] = {RL_PAINT_GOOD, RL_PAINT_FAINT, RL_PAINT_WARN,
@@ -63,47 +52,42 @@ static int exit_status_of(const struct rl_findings *findings) {
 
 /* -- The screen -- */
 
+static const char *role_of(const struct rl_facts *facts) {
+    return strcmp(facts->info.role, "slave") == 0 ? "replica" : "primary";
+}
+
+/* "+0.31 ms", or "0 ms" if there is no difference. */
+static const char *say_clock(const struct rl_wire_clock *clock) {
+    const double ms = clock->ahead_ms < 0 ? -clock->ahead_ms : clock->ahead_ms;
+    const bool is_nothing = ms < 0.01;
+    return rl_text("%s%s",
+                   is_nothing            ? ""
+                   : clock->ahead_ms < 0 ? "-"
+                                         : "+",
+                   rl_say_duration(is_nothing ? 0 : ms));
+}
+
 static void print_facts(const struct rl_facts *facts, const struct rl_wires *wires) {
-    int width = 4, set_width = rl_members_have_names(&wires->members) ? 3 : 0;
-    for (size_t i = 0; i < wires->n; i++) {
-        const char *set = rl_members_set_at(&wires->members, (uint32_t)i);
-        width = rl_say_widen(width, facts[i].wire->url.name, NAME_WIDTH_MAX);
-        set_width = rl_say_widen(set_width, set, SET_WIDTH_MAX);
-    }
-    width += 2;
-    set_width += set_width > 0 ? 2 : 0;
-    printf("%-*s%-*s%-10s%-9s%-10s%-10s%s\n", width, "node", set_width, set_width > 0 ? "set" : "",
-           "version", "role", "up", "latency", "clock");
+    struct rl_table table = {.heads = "node\t?set\tversion \trole   \tup      \tlatency \tclock",
+                             .max = NAME_WIDTH_MAX};
     for (size_t i = 0; i < wires->n; i++) {
         const struct rl_facts *f = &facts[i];
-        char up[32], latency[32], clock[32];
-        printf("%-*s%-*s", width, f->wire->url.name, set_width,
-               rl_members_set_at(&wires->members, (uint32_t)i));
+        const char *node = f->wire->url.name;
+        const char *set = rl_members_set_at(&wires->members, (uint32_t)i);
+        const bool knows = f->no_info[0] == '\0';
+        const bool has_clock = f->clock.is_known;
         if (!f->is_reachable) {
-            printf("%s\n", "-");
+            rl_table_row(&table, "%s\t%s\t-", node, set);
             continue;
         }
-        bool knows = f->no_info[0] == '\0';
-        printf("%-10s%-9s%-10s", knows ? f->info.version : "?",
-               !knows                               ? "?"
-               : strcmp(f->info.role, "slave") == 0 ? "replica"
-                                                    : "primary",
-               !knows ? "?"
-               : f->info.uptime_s == 0
-                   ? "0 s"
-                   : rl_say_duration((double)f->info.uptime_s * 1e3, up, sizeof up));
-        if (!f->clock.is_known) {
-            printf("?\n");
-            continue;
-        }
-        double ahead_ms = f->clock.ahead_ms < 0 ? -f->clock.ahead_ms : f->clock.ahead_ms;
-        bool is_nothing = ahead_ms < 0.01;
-        printf("%-10s%s%s\n", rl_say_duration(f->clock.latency_ms, latency, sizeof latency),
-               is_nothing              ? ""
-               : f->clock.ahead_ms < 0 ? "-"
-                                       : "+",
-               rl_say_duration(is_nothing ? 0 : ahead_ms, clock, sizeof clock));
+        const char *up =
+            f->info.uptime_s != 0 ? rl_say_duration((double)f->info.uptime_s * 1e3) : "0 s";
+        rl_table_row(&table, "%s\t%s\t%s\t%s\t%s\t%s\t%s", node, set, knows ? f->info.version : "?",
+                     knows ? role_of(f) : "?", knows ? up : "?",
+                     has_clock ? rl_say_duration(f->clock.latency_ms) : "?",
+                     has_clock ? say_clock(&f->clock) : "");
     }
+    rl_table_print(&table);
 }
 
 static bool says_the_same(const struct rl_finding *a, const struct rl_finding *b) {
@@ -167,27 +151,20 @@ static void print_verdict(const struct rl_findings *findings, int64_t wait_s) {
         errors += counts && findings->items[i].level == RL_LEVEL_ERROR;
         warnings += counts && findings->items[i].level == RL_LEVEL_WARNING;
     }
-    char text[160], soon[32] = "";
-    if (wait_s > 0) {
-        snprintf(soon, sizeof soon, " in %" PRId64 " s", wait_s);
-    }
+    const char *soon = wait_s > 0 ? rl_text(" in %" PRId64 " s", wait_s) : "";
     printf("\n");
     if (errors == 0 && warnings == (wait_s > 0)) { /* none but that they are to be waited for */
-        snprintf(text, sizeof text, "These nodes can be trusted with locks%s.", soon);
-        rl_say_painted(wait_s > 0 ? RL_PAINT_WARN : RL_PAINT_GOOD, text, 0);
+        rl_say_painted(wait_s > 0 ? RL_PAINT_WARN : RL_PAINT_GOOD,
+                       rl_text("These nodes can be trusted with locks%s.", soon), 0);
     } else {
-        char live[80], errors_text[32] = "", more[32] = "";
-        snprintf(live, sizeof live, "usable%s, if you can live with the warnings above.", soon);
-        if (errors > 0) {
-            snprintf(errors_text, sizeof errors_text, "%zu error%s", errors,
-                     errors == 1 ? "" : "s");
-        }
+        const char *text = errors > 0 ? rl_text("%zu error%s", errors, rl_say_plural(errors)) : "";
         if (warnings > 0) {
-            snprintf(more, sizeof more, "%zu warning%s", warnings, warnings == 1 ? "" : "s");
+            text = rl_text("%s%s%zu warning%s", text, errors > 0 ? ", " : "", warnings,
+                           rl_say_plural(warnings));
         }
-        snprintf(text, sizeof text, "%s%s%s: %s", errors_text,
-                 errors > 0 && warnings > 0 ? ", " : "", more,
-                 errors > 0 ? "do not trust these nodes before the errors are fixed." : live);
+        text = errors > 0
+                   ? rl_text("%s: do not trust these nodes before the errors are fixed.", text)
+                   : rl_text("%s: usable%s, if you can live with the warnings above.", text, soon);
         rl_say_painted(errors > 0 ? RL_PAINT_BAD : RL_PAINT_WARN, text, 0);
     }
     printf("\n");
@@ -215,23 +192,22 @@ static void show_node(struct tool_json *json, const struct rl_facts *f, const ch
     tool_json_put(json, JSON_TEXT("node", f->wire->url.name),
                   JSON_BOOL("reachable", f->is_reachable));
     if (f->is_reachable && f->no_info[0] == '\0') {
-        tool_json_put(json, JSON_TEXT("server", f->info.server),
-                      JSON_TEXT("version", f->info.version), JSON_TEXT("mode", f->info.mode),
-                      JSON_TEXT("role", strcmp(f->info.role, "slave") == 0 ? "replica" : "primary"),
-                      JSON_TEXT("run_id", f->info.run_id), JSON_INT("uptime_s", f->info.uptime_s),
-                      JSON_INT("replicas", f->info.replicas),
-                      JSON_BOOL("aof", f->info.aof_enabled != 0),
-                      JSON_TEXT("appendfsync", f->has_config ? f->appendfsync : NULL),
-                      JSON_TEXT("save", f->has_config ? f->save : NULL),
-                      JSON_TEXT("maxmemory_policy", f->info.policy),
-                      JSON_INT("maxmemory", f->info.maxmemory));
+        tool_json_put(
+            json, JSON_TEXT("server", f->info.server), JSON_TEXT("version", f->info.version),
+            JSON_TEXT("mode", f->info.mode), JSON_TEXT("role", role_of(f)),
+            JSON_TEXT("run_id", f->info.run_id), JSON_INT("uptime_s", f->info.uptime_s),
+            JSON_INT("replicas", f->info.replicas), JSON_BOOL("aof", f->info.aof_enabled != 0),
+            JSON_TEXT("appendfsync", f->has_config ? f->appendfsync : NULL),
+            JSON_TEXT("save", f->has_config ? f->save : NULL),
+            JSON_TEXT("maxmemory_policy", f->info.policy),
+            JSON_INT("maxmemory", f->info.maxmemory));
     }
     tool_json_put(json, JSON_IF(has_clock, JSON_REAL("latency_ms", f->clock.latency_ms)),
                   JSON_IF(has_clock, JSON_REAL("latency_max_ms", f->clock.latency_max_ms)),
                   JSON_IF(has_clock, JSON_REAL("clock_offset_ms", f->clock.ahead_ms)),
                   JSON_IF(has_clock, JSON_REAL("clock_error_ms", f->clock.error_ms)),
                   JSON_TEXT_OR_NULL("set", set));
-    tool_json_close(json, '}');
+    tool_json_close(json);
 }
 
 static void show_json(const struct rl_findings *findings, const struct rl_facts *facts,
@@ -245,7 +221,7 @@ static void show_json(const struct rl_findings *findings, const struct rl_facts 
     for (size_t i = 0; i < wires->n; i++) {
         show_node(&json, &facts[i], rl_members_set_at(&wires->members, (uint32_t)i));
     }
-    tool_json_close(&json, ']');
+    tool_json_close(&json);
     tool_json_open(&json, "findings", '[');
     for (size_t i = 0; i < findings->count; i++) {
         const struct rl_finding *f = &findings->items[i];
@@ -254,8 +230,6 @@ static void show_json(const struct rl_findings *findings, const struct rl_facts 
             JSON_TEXT("node", f->node == RL_NODE_NONE ? NULL : facts[f->node].wire->url.name),
             JSON_TEXT("text", f->text), JSON_TEXT_OR_NULL("remedy", f->remedy));
     }
-    tool_json_close(&json, ']');
-    tool_json_close(&json, '}');
     tool_json_end(&json);
 }
 

@@ -43,10 +43,8 @@
 #include "say.h"
 #include "session/room.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 
 #define NODE_WIDTH_MAX 40
-#define KEY_WIDTH 11
 
 #define ANSWER_MAX 64
 
@@ -72,11 +70,10 @@ static const struct rl_item *next_of(const struct kick *kick) {
 /* What a kick of a holder means. */
 static void say_cost(const struct kick *kick, const char *key, const char *who) {
     const struct rl_kick_targets *targets = &kick->targets;
-    char left[32];
     const bool ends = targets->left_ms > 0;
     rl_say("%s: held by %s%s%s, on %zu of %zu nodes", key, who, ends ? " for another " : "",
-           ends ? rl_say_duration((double)targets->left_ms, left, sizeof left) : "",
-           targets->items[0].votes, kick->found.look.n);
+           ends ? rl_say_duration((double)targets->left_ms) : "", targets->items[0].votes,
+           kick->found.look.n);
     rl_say(
         "its holder is not notified: it finds out at its next renewal, within a third of its ttl.");
     rl_say("Until then both may write, and only a fence can keep the writes apart.");
@@ -85,11 +82,10 @@ static void say_cost(const struct kick *kick, const char *key, const char *who) 
 
 /* On stderr, before the kick. */
 static void show_meaning(const struct kick *kick) {
-    char whom[RL_KICK_WHOM_MAX], next[RL_ITEM_TEXT_MAX];
     const struct rl_kick_targets *targets = &kick->targets;
     const struct rl_look *look = &kick->found.look;
     const struct rl_item *place = next_of(kick);
-    const char *key = look->shown, *who = rl_kick_targets_say(targets, whom);
+    const char *key = look->shown, *who = rl_kick_targets_say(targets);
     if (strcmp(targets->what, "leftover") != 0) {
         say_cost(kick, key, who);
     } else if (look->is_answered) {
@@ -101,7 +97,7 @@ static void show_meaning(const struct kick *kick) {
             key, look->answered, look->n, look->needed, who);
     }
     if (place != NULL) {
-        rl_say("next in line is %s", rl_item_who(place, next));
+        rl_say("next in line is %s", rl_item_who(place));
     }
     if (targets->unlisted > 0) {
         rl_say("%zu more read it, who are not kicked by this: kick again behind it",
@@ -111,51 +107,39 @@ static void show_meaning(const struct kick *kick) {
 
 /* -- Behind it -- */
 
-static void print_node(const struct kick *kick, size_t index, int node_width) {
+static void add_node(const struct kick *kick, size_t index, struct rl_table *table) {
     const char *node = kick->found.look.node_holders[index].s.node;
     const redlock_node_outcome outcome = rl_kick_outcome(&kick->targets, node);
-    const char *not_noted = kick->not_noted[index];
-    printf("  %-*s", node_width, node);
+    const char *not_noted = kick->not_noted[index], *what = not_noted[0] != '\0' ? "not " : "";
+    const char *why = not_noted[0] != '\0' ? ": " : "";
     if (outcome.vote == REDLOCK_VOTE_GRANTED || outcome.vote == REDLOCK_VOTE_REFUSED) {
-        printf("%-*s", KEY_WIDTH, outcome.vote == REDLOCK_VOTE_GRANTED ? "deleted" : "not there");
+        rl_table_row(table, "%s\t%s\t%s%snoted%s%s", node,
+                     outcome.vote == REDLOCK_VOTE_GRANTED ? "deleted" : "not there",
+                     not_noted[0] != '\0' ? RL_CELL_WARN : "", what, why, not_noted);
     } else {
-        rl_say_painted(RL_PAINT_BAD,
-                       outcome.vote == REDLOCK_VOTE_FAILED ? redlock_strerror(outcome.reason)
-                                                           : "no answer in time",
-                       KEY_WIDTH);
+        rl_table_row(table, "%s\t" RL_CELL_BAD "%s; %snoted%s%s", node,
+                     outcome.vote == REDLOCK_VOTE_FAILED ? redlock_strerror(outcome.reason)
+                                                         : "no answer in time",
+                     what, why, not_noted);
     }
-    if (not_noted[0] == '\0') {
-        printf("noted");
-    } else {
-        char why[RL_KICK_WHY_MAX + 16];
-        snprintf(why, sizeof why, "%snot noted: %s",
-                 outcome.vote == REDLOCK_VOTE_FAILED ? "; " : "", not_noted);
-        rl_say_painted(RL_PAINT_WARN, why, 0);
-    }
-    printf("\n");
 }
 
 static void print_screen(const struct kick *kick, enum rl_kick_verdict verdict) {
     const struct rl_look *look = &kick->found.look;
     const struct rl_item *place = next_of(kick);
-    char whom[RL_KICK_WHOM_MAX], next[RL_ITEM_TEXT_MAX];
-    const char *who = rl_kick_targets_say(&kick->targets, whom);
-    int node_width = 4;
+    const char *who = rl_kick_targets_say(&kick->targets);
+    struct rl_table table = {.heads = "node\tkey      \tnote", .indent = 2, .max = NODE_WIDTH_MAX};
     size_t noted = 0;
     for (size_t i = 0; i < look->n; i++) {
-        node_width = rl_say_widen(node_width, look->node_holders[i].s.node, NODE_WIDTH_MAX);
+        add_node(kick, i, &table);
         noted += kick->not_noted[i][0] == '\0';
     }
-    node_width += 2;
-    printf("  %-*s%-*s%s\n", node_width, "node", KEY_WIDTH, "key", "note");
-    for (size_t i = 0; i < look->n; i++) {
-        print_node(kick, i, node_width);
-    }
+    rl_table_print(&table);
     printf("\n%s: ", look->shown);
     if (verdict == RL_KICK_DONE) {
         printf("%s %s kicked", who, kick->targets.n == 1 ? "was" : "were");
         if (place != NULL) {
-            printf("; next in line was %s", rl_item_who(place, next));
+            printf("; next in line was %s", rl_item_who(place));
         }
         printf("%s\n", noted == 0 ? ". No node has noted it: write it down elsewhere" : "");
     } else if (verdict == RL_KICK_GONE) {
@@ -173,10 +157,9 @@ static void print_json(const struct kick *kick, enum rl_kick_verdict verdict) {
     const struct rl_look *look = &kick->found.look;
     const struct rl_item *place = next_of(kick);
     struct tool_json json = {.file = stdout};
-    char at[RL_WHEN_MAX];
     tool_json_open(&json, NULL, '{');
     tool_json_put(&json, JSON_BYTES("key", look->key.data, look->key.length),
-                  JSON_TEXT("status", verdicts[verdict]), RL_KICK_NOTE_JSON(&kick->note, at),
+                  JSON_TEXT("status", verdicts[verdict]), RL_KICK_NOTE_JSON(&kick->note),
                   JSON_INT("count", kick->targets.n),
                   JSON_TEXT("next", place != NULL && place->who[0] != '\0' ? place->who : NULL));
     tool_json_open(&json, "nodes", '[');
@@ -194,19 +177,7 @@ static void print_json(const struct kick *kick, enum rl_kick_verdict verdict) {
                                                      : REDLOCK_ERR_NODE_TIMEOUT)),
             JSON_BOOL("noted", kick->not_noted[i][0] == '\0'));
     }
-    tool_json_close(&json, ']');
-    tool_json_close(&json, '}');
     tool_json_end(&json);
-}
-
-/* On stdout, behind it. */
-static void show_outcome(const struct kick *kick, enum rl_kick_verdict verdict) {
-    if (kick->session.args->json) {
-        print_json(kick, verdict);
-    } else {
-        print_screen(kick, verdict);
-    }
-    rl_output_flush();
 }
 
 #define NAME_MAX_BYTES 64 /* of a user; a host has as much */
@@ -277,15 +248,6 @@ static void set_note(struct kick *kick, const struct rl_args *args) {
     snprintf(note->reason, sizeof note->reason, "%s", args->reason);
 }
 
-static void write_note(struct kick *kick, const struct rl_args *args) {
-    const char *nodes[REDLOCK_NODES_MAX];
-    const struct rl_look *look = &kick->found.look;
-    for (size_t i = 0; i < look->n; i++) {
-        nodes[i] = look->node_holders[i].s.node;
-    }
-    rl_kick_notes_write(args, kick->keys.items[0], &kick->note, nodes, look->n, kick->not_noted);
-}
-
 /* -- Asking -- */
 
 static void on_readable(uv_poll_t *poll, int status, int events) {
@@ -298,12 +260,11 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
 
 /* The loop runs meanwhile, so that Ctrl-C works. */
 static bool is_confirmed(struct kick *kick, const char *key) {
-    char shown[128], whom[RL_KICK_WHOM_MAX];
     uv_poll_t poll;
     struct rl_session *session = &kick->session;
     const int flags = fcntl(STDIN_FILENO, F_GETFL);
-    fprintf(stderr, "Kick %s from %s? [y/N] ", rl_kick_targets_say(&kick->targets, whom),
-            tool_utf8_clean(key, strlen(key), shown, sizeof shown));
+    fprintf(stderr, "Kick %s from %s? [y/N] ", rl_kick_targets_say(&kick->targets),
+            rl_text_clean(key, 128));
     fflush(stderr);
     if (uv_poll_init(&session->loop, &poll, STDIN_FILENO) != 0) {
         return false;
@@ -349,7 +310,7 @@ static int kick_it(struct kick *kick, struct rl_args *args) {
                                          : rl_fail(RL_EXIT_HELD, "nothing was done");
     }
     set_note(kick, args);
-    write_note(kick, args);
+    rl_kick_notes_write(args, &kick->found.look, &kick->note, kick->not_noted);
     exit_status = rl_kick_release(&kick->session, key, &kick->targets);
     if (exit_status != 0) {
         return exit_status;
@@ -358,7 +319,12 @@ static int kick_it(struct kick *kick, struct rl_args *args) {
     if (verdict == RL_KICK_GONE) {
         rl_kick_notes_withdraw(args, kick->keys.items[0], &kick->note);
     }
-    show_outcome(kick, verdict);
+    if (args->json) {
+        print_json(kick, verdict);
+    } else {
+        print_screen(kick, verdict);
+    }
+    rl_output_flush();
     return verdict == RL_KICK_DONE   ? RL_EXIT_OK
            : verdict == RL_KICK_GONE ? RL_EXIT_LOST
                                      : RL_EXIT_NO_QUORUM;

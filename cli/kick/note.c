@@ -12,7 +12,7 @@
  * name of the kicked holder, or "-"; and the reason, which may contain spaces.
  *
  * Failure modes: a member may be of another version, or written by any client of the nodes:
- * rl_kick_note_parse() checks every byte, and rejects anything else than a note. A note is no
+ * parse() checks every byte, and rejects anything else than a note. A note is no
  * proof. */
 #include "kick/room.h"
 
@@ -23,12 +23,12 @@
 #include <string.h>
 
 #include "say.h"
+#include "session/room.h"
 #include "tool/utf8.h"
 #include "wire/room.h"
 
 #define VERSION "1"
 #define NONE "-"
-#define DIGITS_MAX 15 /* digits of the time; the year 33658 needs 15 */
 
 size_t rl_kick_key(redlock_bytes name, char out[RL_KICK_KEY_MAX]) {
     const size_t prefix = sizeof RL_KICK_KEY_PREFIX - 1;
@@ -75,30 +75,6 @@ size_t rl_kick_note_format(const struct rl_kick_note *note, char out[RL_KICK_NOT
     return (size_t)length;
 }
 
-/* Copies one field of printable ASCII to out and skips the space behind it. Returns the rest, or
- * NULL. */
-static const char *take_field(const char *text, char *out, size_t size) {
-    size_t length = 0;
-    while (text[length] > ' ' && text[length] <= '~') {
-        length++;
-    }
-    if (length < 1 || length >= size || text[length] != ' ') {
-        return NULL;
-    }
-    memcpy(out, text, length);
-    out[length] = '\0';
-    return text + length + 1;
-}
-
-static bool take_time(const char *digits, int64_t *at_ms) {
-    const size_t length = strspn(digits, "0123456789");
-    *at_ms = 0;
-    for (size_t i = 0; i < length && length <= DIGITS_MAX; i++) {
-        *at_ms = *at_ms * 10 + (digits[i] - '0');
-    }
-    return length >= 1 && length <= DIGITS_MAX && digits[length] == '\0';
-}
-
 static bool is_what(const char *what) {
     static const char *const known[] = {"lock", "reader", "readers", "leftover"};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -112,52 +88,43 @@ static bool is_what(const char *what) {
 }
 
 /* "-" is none. */
-static bool take_token(char token[REDLOCK_TOKEN_LENGTH + 1]) {
-    if (strcmp(token, NONE) == 0) {
-        token[0] = '\0';
-        return true;
-    }
-    return strspn(token, "0123456789abcdef") == REDLOCK_TOKEN_LENGTH;
+static void take_none(char *text) {
+    text[0] = strcmp(text, NONE) == 0 ? '\0' : text[0];
 }
 
-bool rl_kick_note_parse(struct rl_kick_note *note, const char *bytes, size_t length) {
-    char text[RL_KICK_NOTE_MAX], version[sizeof VERSION], time[DIGITS_MAX + 1];
-    const struct {
-        char *out;
-        size_t size;
-    } fields[] = {{version, sizeof version},         {time, sizeof time},
-                  {note->by, sizeof note->by},       {note->what, sizeof note->what},
-                  {note->token, sizeof note->token}, {note->holder, sizeof note->holder}};
-    const char *at = text;
-    if (length >= sizeof text || memchr(bytes, '\0', length) != NULL) {
+/* What is a note's is found out by writing it again. */
+static bool parse(struct rl_kick_note *note, const char *bytes, size_t length) {
+    char text[RL_KICK_NOTE_MAX], again[RL_KICK_NOTE_MAX];
+    int at = 0;
+    if (length >= sizeof text) {
         return false;
     }
     memcpy(text, bytes, length);
     text[length] = '\0';
-    for (size_t i = 0; at != NULL && i < sizeof fields / sizeof fields[0]; i++) {
-        at = take_field(at, fields[i].out, fields[i].size);
-    }
-    if (at == NULL || strcmp(version, VERSION) != 0 || !take_time(time, &note->at_ms) ||
-        !is_what(note->what) || !take_token(note->token) || rl_kick_note_check_reason(at) != NULL) {
+    const int found = sscanf(text, VERSION " %15" SCNd64 " %128[!-~] %15[!-~] %40[!-~] %64[!-~]%n",
+                             &note->at_ms, note->by, note->what, note->token, note->holder, &at);
+    if (found != 5 || text[at] != ' ' || rl_kick_note_check_reason(text + at + 1) != NULL) {
         return false;
     }
-    if (strcmp(note->holder, NONE) == 0) {
-        note->holder[0] = '\0';
-    }
-    memcpy(note->reason, at, strlen(at) + 1);
-    return true;
+    snprintf(note->reason, sizeof note->reason, "%s", text + at + 1);
+    take_none(note->token);
+    take_none(note->holder);
+    const bool has_token = strspn(note->token, "0123456789abcdef") == REDLOCK_TOKEN_LENGTH;
+    return note->at_ms >= 0 && is_what(note->what) && (has_token || note->token[0] == '\0') &&
+           rl_kick_note_format(note, again) == length && memcmp(again, bytes, length) == 0;
 }
+static_assert(RL_KICK_BY_MAX == 129 && RL_KICK_WHAT_MAX == 16 && RL_HOLDER_ROOM == 65 &&
+                  REDLOCK_TOKEN_LENGTH == 40,
+              "as they are read");
 
-const char *rl_kick_note_say(const struct rl_kick_note *note, char out[RL_KICK_SAY_MAX]) {
-    char when[RL_WHEN_MAX];
+const char *rl_kick_note_say(const struct rl_kick_note *note) {
     const bool has_slot = strncmp(note->what, "slot:", 5) == 0;
     const char *whom = note->holder[0] != '\0'              ? note->holder
                        : strcmp(note->what, "readers") == 0 ? "every reader"
                                                             : "a holder without a name";
-    snprintf(out, RL_KICK_SAY_MAX, "%s was kicked%s%s by %s at %s: %s", whom,
-             has_slot ? " from slot " : "", has_slot ? note->what + 5 : "", note->by,
-             rl_when_show(note->at_ms, false, when), note->reason);
-    return out;
+    return rl_text("%s was kicked%s%s by %s at %s: %s", whom, has_slot ? " from slot " : "",
+                   has_slot ? note->what + 5 : "", note->by, rl_when_show(note->at_ms, false),
+                   note->reason);
 }
 
 /* -- All notes of a name -- */
@@ -195,19 +162,18 @@ static size_t ask(const struct rl_args *args, redlock_bytes name, size_t n, cons
     return rl_wires_ask(args, rl_wires_answer_ms(args), n, argv, lengths, answers);
 }
 
-void rl_kick_notes_write(const struct rl_args *args, redlock_bytes name,
-                         const struct rl_kick_note *note, const char *const *nodes, size_t n_nodes,
-                         rl_kick_why *why) {
+void rl_kick_notes_write(const struct rl_args *args, const struct rl_look *look,
+                         const struct rl_kick_note *note, rl_kick_why *why) {
     struct rl_wire_answer answers[REDLOCK_NODES_MAX];
     char text[RL_KICK_NOTE_MAX], score[24];
     const char *argv[] = {"EVAL", add_script, "1", NULL, score, text};
     snprintf(score, sizeof score, "%" PRId64, note->at_ms);
     rl_kick_note_format(note, text);
-    const size_t n = ask(args, name, sizeof argv / sizeof argv[0], argv, 3, answers);
-    for (size_t i = 0; i < n_nodes; i++) {
+    const size_t n = ask(args, look->key, sizeof argv / sizeof argv[0], argv, 3, answers);
+    for (size_t i = 0; i < look->n; i++) {
         snprintf(why[i], sizeof why[i], "it could not be asked");
         for (size_t j = 0; j < n; j++) {
-            if (strcmp(answers[j].node, nodes[i]) == 0) {
+            if (strcmp(answers[j].node, look->node_holders[i].s.node) == 0) {
                 snprintf(why[i], sizeof why[i], "%s", answers[j].why);
             }
         }
@@ -230,10 +196,9 @@ void rl_kick_notes_withdraw(const struct rl_args *args, redlock_bytes name,
 }
 
 void rl_kick_notes_add(struct rl_kick_notes *notes, const char *bytes, size_t length) {
-    struct rl_kick_note note = {0};
+    struct rl_kick_note note = {0}; /* also behind its texts, for the comparison */
     size_t at = 0;
-    if (!rl_kick_note_parse(&note, bytes, length) ||
-        note.at_ms <= rl_when_now_ms() - RL_KICK_LIFE_MS) {
+    if (!parse(&note, bytes, length) || note.at_ms <= rl_when_now_ms() - RL_KICK_LIFE_MS) {
         return;
     }
     for (size_t i = 0; i < notes->n; i++) {

@@ -2,7 +2,6 @@
 #ifndef RL_CLI_KICK_ROOM_H
 #define RL_CLI_KICK_ROOM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,17 +38,13 @@ const char *rl_kick_note_check_reason(const char *reason);
 /* The bytes of a note. Returns their length. */
 size_t rl_kick_note_format(const struct rl_kick_note *note, char out[RL_KICK_NOTE_MAX]);
 
-/* The note of these bytes, which need not end with a zero. False: they are none. */
-bool rl_kick_note_parse(struct rl_kick_note *note, const char *bytes, size_t length);
+/* "vm:860 was kicked by root@ops1 at 2026-11-23 02:31:07: its machine burnt", as rl_text(). */
+const char *rl_kick_note_say(const struct rl_kick_note *note);
 
-/* "vm:860 was kicked by root@ops1 at 2026-11-23 02:31:07: its machine burnt". Returns out. */
-#define RL_KICK_SAY_MAX (RL_HOLDER_ROOM + RL_KICK_BY_MAX + RL_KICK_REASON_MAX + 96)
-const char *rl_kick_note_say(const struct rl_kick_note *note, char out[RL_KICK_SAY_MAX]);
-
-/* The members of its object. at: char[RL_WHEN_MAX]. */
-#define RL_KICK_NOTE_JSON(note, at)                                                      \
-    JSON_TEXT("kicked_at", rl_when_utc((note)->at_ms, at)), JSON_TEXT("by", (note)->by), \
-        JSON_TEXT("what", (note)->what), JSON_TEXT_OR_NULL("holder", (note)->holder),    \
+/* The members of its object. */
+#define RL_KICK_NOTE_JSON(note)                                                       \
+    JSON_TEXT("kicked_at", rl_when_utc((note)->at_ms)), JSON_TEXT("by", (note)->by),  \
+        JSON_TEXT("what", (note)->what), JSON_TEXT_OR_NULL("holder", (note)->holder), \
         JSON_TEXT_OR_NULL("token", (note)->token), JSON_TEXT("reason", (note)->reason)
 
 #define RL_KICK_WHY_MAX 128
@@ -57,10 +52,11 @@ const char *rl_kick_note_say(const struct rl_kick_note *note, char out[RL_KICK_S
 /* Why a node has not noted it; "": it has. */
 typedef char rl_kick_why[RL_KICK_WHY_MAX];
 
-/* why: one for each of these nodes, by their names. The note's time is that of its score. */
-void rl_kick_notes_write(const struct rl_args *args, redlock_bytes name,
-                         const struct rl_kick_note *note, const char *const *nodes, size_t n_nodes,
-                         rl_kick_why *why);
+struct rl_look;
+
+/* why: for each node of the look. The note's time is that of its score. */
+void rl_kick_notes_write(const struct rl_args *args, const struct rl_look *look,
+                         const struct rl_kick_note *note, rl_kick_why *why);
 
 /* Removes a note again, if nothing was kicked. */
 void rl_kick_notes_withdraw(const struct rl_args *args, redlock_bytes name,

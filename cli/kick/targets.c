@@ -147,8 +147,7 @@ static void add_left_overs(struct rl_kick_targets *targets, const struct rl_foun
     for (size_t i = 0; i < found->look.n; i++) {
         const struct rl_look_node *seen = &found->look.node_holders[i];
         if (seen->s.status == 0 && seen->s.is_held && seen->token[0] != '\0') {
-            char text[RL_TOKEN_TEXT_MAX];
-            add(targets, rl_token_show(NULL, 0, seen->token, seen->holder, text), 1, NONE);
+            add(targets, rl_token_show(NULL, 0, seen->token, seen->holder), 1, NONE);
         }
     }
     add_readers(targets, &found->readers);
@@ -170,12 +169,10 @@ static void choose_lock(struct rl_kick_targets *targets, const struct rl_found *
 
 static void choose_slot(struct rl_kick_targets *targets, const struct rl_part *slots,
                         int64_t number) {
-    char what[RL_KICK_WHAT_MAX];
-    snprintf(what, sizeof what, "slot:%" PRId64, number);
     for (size_t i = 0; i < slots->n; i++) {
         const struct rl_item *slot = &slots->items[i];
         if (slot->number == number && !slot->is_reserved) {
-            be(targets, what, slot->left_ms);
+            be(targets, rl_text("slot:%" PRId64, number), slot->left_ms);
             add(targets, slot->token, slot->votes, (int32_t)slot->number);
         }
     }
@@ -216,19 +213,18 @@ static int no_slot(const struct rl_found *found, int64_t number) {
 }
 
 static int nobody(const struct rl_found *found, const struct rl_args *args) {
-    char why[RL_LOOK_TEXT_MAX];
     const struct rl_look *look = &found->look;
     const bool is_odd = look->is_foreign || look->having > 0;
     if (args->slot != NONE || (!is_odd && found->slots.n > 0)) {
         return no_slot(found, args->slot);
     }
     if (is_odd) {
+        const char *why = rl_look_say(look, 0);
         return rl_fail(
             RL_EXIT_USAGE,
             "%s: %s; only a lock of this library can be kicked. \"Taking a lock away\" in "
             "docs/troubleshooting.md has the command for redis-cli",
-            found->look.shown,
-            rl_look_say(look, 0, why) ? why : "its key is not a lock of this library");
+            found->look.shown, why != NULL ? why : "its key is not a lock of this library");
     }
     if (!look->is_answered) {
         return rl_fail(RL_EXIT_NO_QUORUM,
@@ -264,19 +260,16 @@ int rl_kick_targets_choose(struct rl_kick_targets *targets, const struct rl_foun
                                     found->look.shown);
 }
 
-const char *rl_kick_targets_say(const struct rl_kick_targets *targets, char out[RL_KICK_WHOM_MAX]) {
+const char *rl_kick_targets_say(const struct rl_kick_targets *targets) {
     const struct rl_kick_target *first = &targets->items[0];
     const char *who =
         first->token.holder[0] != '\0' ? first->token.holder : "a holder without a name";
     const bool is_left = strcmp(targets->what, "leftover") == 0;
     assert(targets->n > 0);
     if (first->slot != NONE) {
-        snprintf(out, RL_KICK_WHOM_MAX, "%s (slot %" PRId32 ")", who, first->slot);
-    } else if (targets->n == 1) {
-        snprintf(out, RL_KICK_WHOM_MAX, "%s%s", is_left ? "what is left of " : "", who);
-    } else {
-        snprintf(out, RL_KICK_WHOM_MAX, "%s%zu %s", is_left ? "what is left of " : "", targets->n,
-                 is_left ? "holders" : "readers");
+        return rl_text("%s (slot %" PRId32 ")", who, first->slot);
     }
-    return out;
+    return rl_text(
+        "%s%s", is_left ? "what is left of " : "",
+        targets->n == 1 ? who : rl_text("%zu %s", targets->n, is_left ? "holders" : "readers"));
 }

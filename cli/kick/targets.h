@@ -14,7 +14,6 @@
 #include "session/room.h"
 
 #define RL_KICK_TARGETS_MAX (RL_READERS_MAX + REDLOCK_NODES_MAX)
-#define RL_KICK_WHOM_MAX 160
 
 struct rl_kick_target {
     struct rl_token token;
@@ -35,8 +34,8 @@ struct rl_kick_targets {
 int rl_kick_targets_choose(struct rl_kick_targets *targets, const struct rl_found *found,
                            const struct rl_args *args);
 
-/* "vm:860", "vm:860 (slot 3)", "3 readers", "what is left of 2 holders". Returns out. */
-const char *rl_kick_targets_say(const struct rl_kick_targets *targets, char out[RL_KICK_WHOM_MAX]);
+/* "vm:860", "vm:860 (slot 3)", "3 readers", "what is left of 2 holders": as rl_text(). */
+const char *rl_kick_targets_say(const struct rl_kick_targets *targets);
 
 /* Releases the targets' locks on all nodes, by their token, as `redlock release KEY TOKEN` does. So
  * the waiting clients get them in turn.

@@ -40,26 +40,23 @@ static void holdings_json(struct tool_json *json, const struct rl_lock *lock) {
     for (size_t i = 0; i < lock->n_holdings; i++) {
         const struct rl_holding *h = &lock->holdings[i];
         const bool is_ours = h->token[0] != '\0';
-        char token[RL_TOKEN_TEXT_MAX]; /* as redlock release takes it */
         tool_json_object(
             json, NULL, JSON_TEXT_OR_NULL(is_ours ? "holder" : "value", h->holder),
-            JSON_IF(is_ours,
-                    JSON_TEXT("token", rl_token_show(NULL, 0, h->token, h->holder, token))),
+            JSON_IF(is_ours, JSON_TEXT("token", rl_token_show(NULL, 0, h->token, h->holder))),
             JSON_IF(h->slot >= 0, JSON_INT("slot", h->slot)), JSON_INT("votes", h->votes),
             JSON_BOOL("held", h->has_quorum), JSON_INT("remaining_ms", h->remaining_ms),
             JSON_KNOWN(h->fence > 0, INT, "fence", h->fence),
             JSON_KNOWN(h->age_ms >= 0, INT, "age_ms", h->age_ms));
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 static void kicks_json(struct tool_json *json, const struct rl_lock *lock) {
     tool_json_open(json, "kicks", '[');
     for (size_t i = lock->kicks != NULL ? lock->kicks->n : 0; i > 0; i--) { /* the oldest first */
-        char at[RL_WHEN_MAX];
-        tool_json_object(json, NULL, RL_KICK_NOTE_JSON(&lock->kicks->notes[i - 1], at));
+        tool_json_object(json, NULL, RL_KICK_NOTE_JSON(&lock->kicks->notes[i - 1]));
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 /* The nodes that have a key of the lock, and do not decide about it. */
@@ -71,7 +68,7 @@ static void strays_json(struct tool_json *json, const struct rl_sweep *sweep,
             tool_json_put(json, JSON_TEXT(NULL, sweep->nodes[i].wire->url.name));
         }
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 static void lock_json(struct tool_json *json, const struct rl_sweep *sweep,
@@ -79,7 +76,6 @@ static void lock_json(struct tool_json *json, const struct rl_sweep *sweep,
     const bool is_held = lock->n_holdings > 0 && lock->holdings[0].has_quorum;
     const bool is_foreign = lock->class == RL_LOCK_FOREIGN;
     const char *colon = strchr(lock->next, ':'); /* behind the place */
-    char next[RL_CELL_MAX];
     tool_json_open(json, NULL, '{');
     tool_json_put(json, JSON_TEXT("kind", kinds[lock->class]),
                   JSON_BYTES("key", lock->name, lock->length), JSON_BOOL("held", is_held),
@@ -94,12 +90,10 @@ static void lock_json(struct tool_json *json, const struct rl_sweep *sweep,
                   JSON_INT("remaining_ms", lock->remaining_ms), JSON_INT("waiting", lock->waiting),
                   JSON_INT("waiting_to_read", lock->waiting_shared),
                   JSON_INT("longest_wait_ms", lock->waited_ms),
-                  JSON_KNOWN(colon != NULL, TEXT, "longest_waiter",
-                             tool_utf8_clean(colon + 1, strlen(colon + 1), next, sizeof next)),
+                  JSON_KNOWN(colon != NULL, TEXT, "longest_waiter", rl_text_clean(colon + 1, 192)),
                   JSON_TEXT_OR_NULL("set", lock->set));
     strays_json(json, sweep, lock);
     kicks_json(json, lock);
-    tool_json_close(json, '}');
     tool_json_end(json);
 }
 
@@ -149,14 +143,7 @@ static void print_json(const struct rl_sweep *sweep, bool waiting) {
         JSON_REAL("took_ms", sweep->took_ms));
 }
 
-#define NAME_WIDTH_MAX 40
-#define CELL_WIDTH_MAX 32
-#define GAP 2
-
-/* Empty columns are left out. */
-struct columns {
-    int name, cells[RL_CELLS];
-};
+#define WIDTH_MAX 40 /* of a column */
 
 /* Whether the lock is in a table of this class. */
 static bool is_in(const struct rl_lock *lock, enum rl_lock_class class, bool waiting) {
@@ -164,71 +151,30 @@ static bool is_in(const struct rl_lock *lock, enum rl_lock_class class, bool wai
     return is_of && (!waiting || lock->waiting > 0);
 }
 
-static struct columns measure(const struct rl_sweep *sweep, enum rl_lock_class class, bool waiting,
-                              struct rl_cells *cells) {
-    struct columns columns = {.name = (int)strlen("resource")};
-    for (size_t i = 0; i < sweep->list.n; i++) {
-        if (is_in(&sweep->list.locks[i], class, waiting)) {
-            rl_cells_fill(cells, &sweep->list.locks[i]);
-            columns.name = rl_say_widen(columns.name, cells->name, NAME_WIDTH_MAX);
-            for (int c = 0; c < RL_CELLS; c++) {
-                columns.cells[c] = rl_say_widen(columns.cells[c], cells->text[c], CELL_WIDTH_MAX);
-            }
-        }
-    }
-    for (int c = 0; c < RL_CELLS; c++) {
-        if (columns.cells[c] > 0) {
-            columns.cells[c] = rl_say_widen(columns.cells[c], rl_cell_heads[c], CELL_WIDTH_MAX);
-        }
-    }
-    return columns;
-}
-
-/* A text longer than its column shifts the rest of the row. width 0: the last cell. */
-static void print_cell(const char *text, int width, enum rl_paint paint) {
-    int columns = rl_say_columns(text);
-    rl_say_painted(paint, text, 0);
-    printf("%*s", width == 0 ? 0 : columns > width ? GAP : width - columns + GAP, "");
-}
-
-/* Empty cells at the end of a row are left out, too. */
-static void print_row(const struct columns *columns, const char *name,
-                      const char *const texts[RL_CELLS], enum rl_paint votes) {
-    int last = -1;
-    for (int c = 0; c < RL_CELLS; c++) {
-        last = columns->cells[c] > 0 && texts[c][0] != '\0' ? c : last;
-    }
-    print_cell(name, last < 0 ? 0 : columns->name, RL_PAINT_NONE);
-    for (int c = 0; c <= last; c++) {
-        if (columns->cells[c] > 0) {
-            print_cell(texts[c], c < last ? columns->cells[c] : 0,
-                       c == RL_CELL_VOTES ? votes : RL_PAINT_NONE);
-        }
-    }
-    printf("\n");
-}
-
-/* before: how many rows others had. Returns how many there were. */
+/* before: how many rows others had. Returns how many there were. Empty columns are left out. */
 static size_t print_class(const struct rl_sweep *sweep, enum rl_lock_class class, bool waiting,
                           size_t before, const char *title, struct rl_cells *cells) {
-    const struct columns columns = measure(sweep, class, waiting, cells);
+    struct rl_table table = {.heads =
+                                 "resource\t?set\t?mode\t?holder\t?votes\t?fence\t?age\t?left"
+                                 "\t?waiting\t?longest",
+                             .max = WIDTH_MAX};
     size_t rows = 0;
+    const char **text = cells->text;
     for (size_t i = 0; i < sweep->list.n; i++) {
         const struct rl_lock *lock = &sweep->list.locks[i];
-        const char *texts[RL_CELLS];
-        if (!is_in(lock, class, waiting)) {
-            continue;
+        if (is_in(lock, class, waiting)) {
+            rows++;
+            rl_cells_fill(cells, lock);
+            rl_table_row(&table, "%s\t%s\t%s\t%s\t%s%s\t%s\t%s\t%s\t%s\t%s", cells->name,
+                         text[RL_CELL_SET], text[RL_CELL_MODE], text[RL_CELL_HOLDER],
+                         lock->votes < lock->nodes ? RL_CELL_WARN : "", text[RL_CELL_VOTES],
+                         text[RL_CELL_FENCE], text[RL_CELL_AGE], text[RL_CELL_LEFT],
+                         text[RL_CELL_WAITING], text[RL_CELL_LONGEST]);
         }
-        if (rows++ == 0) {
-            printf("%s%s", before > 0 ? "\n" : "", title);
-            print_row(&columns, "resource", rl_cell_heads, RL_PAINT_NONE);
-        }
-        rl_cells_fill(cells, lock);
-        for (int c = 0; c < RL_CELLS; c++) {
-            texts[c] = cells->text[c];
-        }
-        print_row(&columns, cells->name, texts,
-                  lock->votes < lock->nodes ? RL_PAINT_WARN : RL_PAINT_NONE);
+    }
+    if (rows > 0) {
+        printf("%s%s", before > 0 ? "\n" : "", title);
+        rl_table_print(&table);
     }
     return rows;
 }
@@ -238,10 +184,10 @@ static void print_kicks(const struct rl_sweep *sweep) {
     for (size_t i = 0; i < sweep->list.n; i++) {
         const struct rl_lock *lock = &sweep->list.locks[i];
         for (size_t k = lock->kicks != NULL ? lock->kicks->n : 0; k > 0; k--) {
-            char said[RL_KICK_SAY_MAX], name[RL_CELL_NAME_MAX];
+            char name[RL_CELL_NAME_MAX];
             printf("%s%s: %s\n", is_first ? "\nkicked in the last day\n" : "",
                    tool_utf8_clean(lock->name, lock->length, name, sizeof name),
-                   rl_kick_note_say(&lock->kicks->notes[k - 1], said));
+                   rl_kick_note_say(&lock->kicks->notes[k - 1]));
             is_first = false;
         }
     }
@@ -297,7 +243,6 @@ static void print_sum(const struct rl_sweep *sweep) {
     const size_t *counts = sweep->list.counts;
     size_t locks = counts[RL_LOCK_HELD];
     uint64_t least = UINT64_MAX, most = 0, others = 0;
-    char took[32];
     for (size_t i = 0; i < sweep->n; i++) {
         const struct rl_seen_node *node = &sweep->nodes[i];
         least = node->is_whole && node->keys < least ? node->keys : least;
@@ -316,7 +261,7 @@ static void print_sum(const struct rl_sweep *sweep) {
     if (others > 0) {
         printf(" (up to %" PRIu64 " that are no locks)", others);
     }
-    printf(", in %s\n", rl_say_duration(sweep->took_ms, took, sizeof took));
+    printf(", in %s\n", rl_say_duration(sweep->took_ms));
     for (size_t i = 0; i < sweep->n; i++) {
         print_node(&sweep->nodes[i]);
     }

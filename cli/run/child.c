@@ -44,7 +44,6 @@
 #include <unistd.h>
 
 #include "say.h"
-#include "tool/utf8.h"
 
 #define FDS_MAX 1024 /* redlock's own are below it: it has few */
 
@@ -119,8 +118,7 @@ static void become(char *const *argv, const sigset_t *mask, int gate) {
 /* -- In the parent -- */
 
 static int say_not_run(const char *name, int error) {
-    char shown[128];
-    tool_utf8_clean(name, strlen(name), shown, sizeof shown);
+    const char *shown = rl_text_clean(name, 128);
     if (error == ENOENT && strchr(name, '/') != NULL && access(name, F_OK) == 0) {
         return rl_fail(RL_EXIT_CANNOT_RUN, "%s: the interpreter in its first line does not exist",
                        shown);

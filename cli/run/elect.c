@@ -25,7 +25,6 @@
 #include "redlock/election.h"
 #include "say.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define LOOKS_PER_TTL 30 /* how often the end of validity is read anew */
@@ -58,27 +57,21 @@ static void report_event(const struct elect *elect, const char *event, const cha
 }
 
 /* ", fence 1700000000000000", or nothing. */
-static void show_fence(const redlock_election *election, char *out, size_t size) {
-    uint64_t fence = redlock_election_fence(election);
-    out[0] = '\0';
-    if (fence != 0) {
-        snprintf(out, size, ", fence %" PRIu64, fence);
-    }
+static const char *show_fence(const redlock_election *election) {
+    const uint64_t fence = redlock_election_fence(election);
+    return fence != 0 ? rl_text(", fence %" PRIu64, fence) : "";
 }
 
 static void on_leader(redlock_election *election, const char *leader, void *data) {
     struct elect *elect = data;
-    char shown[REDLOCK_CANDIDATE_MAX + 1] = "nobody", we[48];
-    if (leader != NULL) {
-        tool_utf8_clean(leader, strlen(leader), shown, sizeof shown);
-    }
+    const char *shown =
+        leader != NULL ? rl_text_clean(leader, REDLOCK_CANDIDATE_MAX + 1) : "nobody";
     if (elect->args->json) {
         report_event(elect, "leader", leader, 0, NULL);
     } else if (elect->args->child == NULL) {
         bool we_lead = leader != NULL && redlock_election_is_leader(election);
-        show_fence(election, we, sizeof we);
-        printf("%s leads%s%s%s\n", shown, we_lead ? " (we" : "", we_lead ? we : "",
-               we_lead ? ")" : "");
+        printf("%s leads%s%s%s\n", shown, we_lead ? " (we" : "",
+               we_lead ? show_fence(election) : "", we_lead ? ")" : "");
     } else if (elect->args->verbose || !(elect->args->quiet || elect->is_leading)) {
         rl_say("%s: %s leads", elect->report.keys, shown);
     }
@@ -158,10 +151,9 @@ static void report_lost(const struct elect *elect, const char *message) {
 static void on_due(const char *why, void *data) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct elect *elect = data;
-    char message[RL_REPORT_MAX];
     elect->is_lost = elect->is_kept = true;
     redlock_election_message(elect->election, sentence, sizeof sentence);
-    report_lost(elect, why != NULL ? why : rl_report_not_renewed(sentence, message));
+    report_lost(elect, why != NULL ? why : rl_report_not_renewed(sentence));
 }
 
 static void start(struct elect *elect) {
@@ -198,10 +190,8 @@ static void on_elected(redlock_election *election, int status, void *data) {
         report_event(elect, "elected", redlock_election_candidate(election),
                      redlock_election_fence(election), NULL);
     } else if (elect->args->verbose) {
-        char fence[48];
-        show_fence(election, fence, sizeof fence);
         rl_say("%s: elected as %s%s", elect->report.keys, redlock_election_candidate(election),
-               fence);
+               show_fence(election));
     }
     if (elect->args->child != NULL && !elect->is_working) {
         start(elect);

@@ -217,9 +217,7 @@ static int keep_only(int channel) {
 
 static void become_guard(int channel, const struct rl_guard_plan *plan,
                          const struct rl_guard_word *word) {
-    char title[32];
-    snprintf(title, sizeof title, "lock-guard %ld", (long)getppid());
-    set_title("lock-guard", title);
+    set_title("lock-guard", rl_text("lock-guard %ld", (long)getppid()));
     setsid(); /* out of reach of the terminal's signals */
     for (int i = 1; i < NSIG; i++) {
         signal(i, SIG_IGN);

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "tool/number.h"
+#include "say.h"
 
 #define HEALTH_FAILURES_MAX 3
 
@@ -26,14 +26,13 @@ static const struct rl_args *args_of(const struct rl_health *health) {
 }
 
 static void failed(struct rl_health *health, const char *how) {
-    char why[128];
     health->failures++;
     rl_report_unhealthy(health->plan.report, how, health->failures, HEALTH_FAILURES_MAX);
     if (health->failures == HEALTH_FAILURES_MAX) {
         uv_timer_stop(&health->timer); /* the work is ended */
-        snprintf(why, sizeof why, "--health failed %d times in a row, the last time: %s",
-                 HEALTH_FAILURES_MAX, how);
-        health->plan.on_unhealthy(why, health->plan.data);
+        health->plan.on_unhealthy(rl_text("--health failed %d times in a row, the last time: %s",
+                                          HEALTH_FAILURES_MAX, how),
+                                  health->plan.data);
     }
 }
 
@@ -59,16 +58,14 @@ static void begin(struct rl_health *health) {
 
 static void on_timer(uv_timer_t *timer) {
     struct rl_health *health = timer->data;
-    char interval[TOOL_DURATION_TEXT_MAX], how[64];
     if (!health->is_running) {
         begin(health);
         return;
     }
     rl_child_signal(&health->check, SIGKILL);
     health->is_counted = true;
-    snprintf(how, sizeof how, "it ran for longer than %s",
-             tool_duration_show(args_of(health)->health_interval_ms, interval, sizeof interval));
-    failed(health, how);
+    failed(health,
+           rl_text("it ran for longer than %s", rl_say_exact(args_of(health)->health_interval_ms)));
 }
 
 void rl_health_open(struct rl_health *health, const struct rl_health_plan *plan) {
@@ -84,7 +81,6 @@ void rl_health_open(struct rl_health *health, const struct rl_health_plan *plan)
 }
 
 bool rl_health_reaped(struct rl_health *health, pid_t pid, int wait_status) {
-    char how[64];
     if (!health->is_running || pid != health->check.pid) {
         return false;
     }
@@ -99,12 +95,9 @@ bool rl_health_reaped(struct rl_health *health, pid_t pid, int wait_status) {
         health->failures = 0;
         return true;
     }
-    if (WIFSIGNALED(wait_status)) {
-        snprintf(how, sizeof how, "ended by %s", strsignal(WTERMSIG(wait_status)));
-    } else {
-        snprintf(how, sizeof how, "status %d", WEXITSTATUS(wait_status));
-    }
-    failed(health, how);
+    failed(health, WIFSIGNALED(wait_status)
+                       ? rl_text("ended by %s", strsignal(WTERMSIG(wait_status)))
+                       : rl_text("status %d", WEXITSTATUS(wait_status)));
     return true;
 }
 

@@ -7,7 +7,6 @@
 #include "redis/url.h"
 #include "say.h"
 #include "tool/list.h"
-#include "tool/number.h"
 
 /* Takes user and password out of a URL. Returns its new length; 0: it is no URL, so there is no
  * telling where a password is. */
@@ -87,9 +86,6 @@ static int64_t longest_grace_ms(const struct rl_args *args) {
 }
 
 int rl_plan_check_ttl(const struct rl_args *args) {
-    char ttl[TOOL_DURATION_TEXT_MAX], grace[TOOL_DURATION_TEXT_MAX],
-        timeout[TOOL_DURATION_TEXT_MAX];
-    char enough[TOOL_DURATION_TEXT_MAX];
     struct rl_args other = *args;
     if (is_long_enough(args, args->ttl_ms, rl_args_grace_ms(args))) {
         return 0;
@@ -109,8 +105,6 @@ int rl_plan_check_ttl(const struct rl_args *args) {
     return rl_fail(RL_EXIT_USAGE,
                    "--ttl %s is too short to renew the lock (a node may take --node-timeout %s to "
                    "answer) and to end the command in time (--grace %s); give %s %s or %s",
-                   tool_duration_show(args->ttl_ms, ttl, sizeof ttl),
-                   tool_duration_show(args->node_timeout_ms, timeout, sizeof timeout),
-                   tool_duration_show(rl_args_grace_ms(args), grace, sizeof grace), option,
-                   tool_duration_show(enough_ms, enough, sizeof enough), bound);
+                   rl_say_exact(args->ttl_ms), rl_say_exact(args->node_timeout_ms),
+                   rl_say_exact(rl_args_grace_ms(args)), option, rl_say_exact(enough_ms), bound);
 }

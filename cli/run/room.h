@@ -54,9 +54,6 @@ int rl_child_exit_status(const struct rl_child *child);
 
 /* -- report.c -- */
 
-#define RL_REPORT_SLOTS_MAX ((size_t)REDLOCK_TAKE_MAX * 12 + 1)
-#define RL_REPORT_MAX (REDLOCK_MESSAGE_MAX + 32)
-
 struct rl_report {
     const struct rl_args *args;
     FILE *file; /* of JSON */
@@ -65,8 +62,8 @@ struct rl_report {
     size_t n_slots;
 };
 
-/* The numbers of the slots, a space between two. Returns out. */
-const char *rl_report_slots(const struct rl_report *report, char out[RL_REPORT_SLOTS_MAX]);
+/* The numbers of the slots, a space between two: as rl_text(). */
+const char *rl_report_slots(const struct rl_report *report);
 
 /* token may be NULL. fence: 0 for none. */
 void rl_report_acquired(const struct rl_report *report, const char *token, uint64_t fence,
@@ -74,9 +71,9 @@ void rl_report_acquired(const struct rl_report *report, const char *token, uint6
 /* With --json only: the terminal shows it already. */
 void rl_report_refused(const struct rl_report *report, int status, const char *message);
 void rl_report_renewed(const struct rl_report *report, int status, int64_t valid_ms);
-/* Why a lock that is still held was not renewed: message, with this reason in place of "success".
- * Returns out. */
-const char *rl_report_not_renewed(const char *message, char out[RL_REPORT_MAX]);
+/* Why a lock that is still held was not renewed: message, with this reason in place of
+ * "success": as rl_text(). */
+const char *rl_report_not_renewed(const char *message);
 /* The text without "the lock was lost: ", if it begins so. */
 const char *rl_report_cause(const char *message);
 /* Always reported: with neither option as a text on stderr. */

@@ -64,7 +64,6 @@ static void report_kick(struct rl_session *session, const struct rl_report *repo
     static struct rl_found found;
     struct rl_keys keys;
     struct rl_kick_notes notes = {0};
-    char said[RL_KICK_SAY_MAX];
     const bool is_parsed = rl_keys_parse(&keys, report->keys) == NULL;
     for (size_t i = 0; is_parsed && i < keys.count; i++) {
         if (rl_ask_key(session, &found, keys.items[i], (struct rl_found_parts){.kicks = true}) ==
@@ -74,7 +73,7 @@ static void report_kick(struct rl_session *session, const struct rl_report *repo
         }
         for (size_t j = 0; j < notes.n; j++) { /* the newest first */
             if (is_of(&notes.notes[j], token, session->args->shared)) {
-                rl_report_kicked(report, rl_kick_note_say(&notes.notes[j], said));
+                rl_report_kicked(report, rl_kick_note_say(&notes.notes[j]));
                 rl_keys_free(&keys);
                 return;
             }
@@ -99,9 +98,8 @@ static void lose(struct run *run, int status, const char *message) {
 }
 
 static void on_lost(redlock_lock *lock, int status, void *data) {
-    char sentence[REDLOCK_MESSAGE_MAX];
     struct run *run = data;
-    lose(run, status, redlock_lock_message(lock, sentence, sizeof sentence));
+    lose(run, status, rl_session_message(lock));
     if (run->is_working) {
         rl_work_lost(&run->work);
     }
@@ -109,15 +107,9 @@ static void on_lost(redlock_lock *lock, int status, void *data) {
 
 /* The lock is still ours, and we keep it while the command is terminated: see work.c. */
 static void on_due(const char *why, void *data) {
-    char sentence[REDLOCK_MESSAGE_MAX];
     struct run *run = data;
-    char message[RL_REPORT_MAX];
-    if (why != NULL) {
-        lose(run, REDLOCK_ERR_SILENT, why);
-        return;
-    }
-    redlock_lock_message(run->lock, sentence, sizeof sentence);
-    lose(run, REDLOCK_ERR_EXPIRED, rl_report_not_renewed(sentence, message));
+    lose(run, why != NULL ? REDLOCK_ERR_SILENT : REDLOCK_ERR_EXPIRED,
+         why != NULL ? why : rl_report_not_renewed(rl_session_message(run->lock)));
 }
 
 static void on_renew(redlock_lock *lock, int status, void *data) {
@@ -182,16 +174,15 @@ static void note_slots(struct run *run) {
 }
 
 static int work(struct run *run) {
-    char token[RL_TOKEN_TEXT_MAX];
     const char *digits = redlock_lock_token(run->lock);
     const struct rl_grant grant = {.token = digits,
-                                   .shown = rl_token_show(NULL, 0, digits, run->holder, token),
+                                   .shown = rl_token_show(NULL, 0, digits, run->holder),
                                    .fence = redlock_lock_fence(run->lock),
                                    .valid_ms = redlock_lock_remaining_ms(run->lock),
                                    .valid_until_ns = redlock_lock_valid_until_ns(run->lock)};
     run->acquired_ns = redlock_now_ns();
     note_slots(run);
-    rl_report_acquired(&run->report, token, grant.fence, grant.valid_ms);
+    rl_report_acquired(&run->report, grant.shown, grant.fence, grant.valid_ms);
     int status = rl_work_start(&run->work, &grant);
     if (status != 0) {
         if (status != RL_EXIT_LOST) {
@@ -284,10 +275,8 @@ int rl_cmd_run(struct rl_args *args) {
     run->ignores_loss = args->on_lost == RL_ON_LOST_IGNORE;
     if (status == 0) {
         run->report = (struct rl_report){.args = args, .file = stderr, .keys = args->words[0]};
-        snprintf(run->holder, sizeof run->holder, "%s", args->holder != NULL ? args->holder : "");
-        if (args->holder == NULL) {
-            rl_session_holder((long)getpid(), run->holder, sizeof run->holder);
-        }
+        snprintf(run->holder, sizeof run->holder, "%s",
+                 args->holder != NULL ? args->holder : rl_session_holder((long)getpid()));
     }
     status = status == 0 ? rl_plan_begin(args) : status;
     status = status == 0 ? rl_session_open(&run->session, args) : status;

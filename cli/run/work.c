@@ -220,7 +220,6 @@ static int release(redlock_lock *lock, const struct rl_guard_word *word,
  * have been closed with the others. */
 static void on_orphaned(const struct rl_guard_word *word, void *data) {
     static struct rl_session session;
-    char sentence[REDLOCK_MESSAGE_MAX];
     const struct rl_work *work = data;
     const char *keys = work->plan.report->keys;
     struct rl_args args = *args_of(work);
@@ -234,7 +233,7 @@ static void on_orphaned(const struct rl_guard_word *word, void *data) {
             rl_say_of(keys, "the lock is released");
         } else if (lock != NULL) {
             rl_say_of(keys, "the lock is not released: %s; it ends with its ttl",
-                      redlock_lock_message(lock, sentence, sizeof sentence));
+                      rl_session_message(lock));
         }
         rl_session_close(&session);
     }
@@ -416,19 +415,16 @@ static int begin_both(struct rl_work *work) {
 
 static void set_variables(const struct rl_work *work, const struct rl_grant *grant) {
     const struct rl_report *report = work->plan.report;
-    char number[32], slots[RL_REPORT_SLOTS_MAX];
     rl_child_set(&work->child, "REDLOCK_KEY", report->keys);
     if (grant->shown != NULL) {
         rl_child_set(&work->child, "REDLOCK_TOKEN", grant->shown);
     }
-    snprintf(number, sizeof number, "%" PRId64, grant->valid_ms);
-    rl_child_set(&work->child, "REDLOCK_VALID_MS", number);
+    rl_child_set(&work->child, "REDLOCK_VALID_MS", rl_text("%" PRId64, grant->valid_ms));
     if (grant->fence != 0) {
-        snprintf(number, sizeof number, "%" PRIu64, grant->fence);
-        rl_child_set(&work->child, "REDLOCK_FENCE", number);
+        rl_child_set(&work->child, "REDLOCK_FENCE", rl_text("%" PRIu64, grant->fence));
     }
     if (report->n_slots > 0) {
-        rl_child_set(&work->child, "REDLOCK_SLOT", rl_report_slots(report, slots));
+        rl_child_set(&work->child, "REDLOCK_SLOT", rl_report_slots(report));
     }
 }
 

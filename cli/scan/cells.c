@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,64 +69,48 @@ const char *rl_cells_mode(enum rl_lock_mode mode) {
     return mode == RL_LOCK_SHARED ? "shared" : mode == RL_LOCK_PERMITS ? "permits" : "exclusive";
 }
 
-static void fill_mode(char out[RL_CELL_MAX], const struct rl_lock *lock) {
+static const char *say_mode(const struct rl_lock *lock) {
     if (lock->class == RL_LOCK_FOREIGN || lock->class == RL_LOCK_KICKED) {
-        snprintf(out, RL_CELL_MAX, "-");
-    } else if (lock->mode == RL_LOCK_SHARED && lock->class == RL_LOCK_HELD) {
-        snprintf(out, RL_CELL_MAX, "%" PRIu64 " reader%s", lock->holders,
-                 lock->holders == 1 ? "" : "s");
-    } else if (lock->mode == RL_LOCK_PERMITS && lock->permits > 0) {
-        snprintf(out, RL_CELL_MAX, "%" PRIu64 "/%" PRIu32 " permits", lock->holders, lock->permits);
-    } else {
-        snprintf(out, RL_CELL_MAX, "%s", rl_cells_mode(lock->mode));
+        return "-";
     }
+    if (lock->mode == RL_LOCK_SHARED && lock->class == RL_LOCK_HELD) {
+        return rl_text("%" PRIu64 " reader%s", lock->holders, rl_say_plural(lock->holders));
+    }
+    return lock->mode == RL_LOCK_PERMITS && lock->permits > 0
+               ? rl_text("%" PRIu64 "/%" PRIu32 " permits", lock->holders, lock->permits)
+               : rl_cells_mode(lock->mode);
 }
 
 /* The first, and how many there are besides. */
-static void fill_holder(char out[RL_CELL_MAX], const struct rl_lock *lock) {
-    uint64_t n = lock->class == RL_LOCK_HELD ? lock->holders : lock->n_holdings;
-    char more[32] = "";
+static const char *say_holder(const struct rl_lock *lock) {
+    const uint64_t n = lock->class == RL_LOCK_HELD ? lock->holders : lock->n_holdings;
+    const char *more = n > 1 ? rl_text(" +%" PRIu64, n - 1) : "";
     if (lock->n_holdings == 0) {
-        snprintf(out, RL_CELL_MAX, "%s", lock->mode == RL_LOCK_SHARED ? "readers" : "-");
-        return;
+        return lock->mode == RL_LOCK_SHARED ? "readers" : "-";
     }
     const struct rl_holding *first = &lock->holdings[0];
-    if (n > 1) {
-        snprintf(more, sizeof more, " +%" PRIu64, n - 1);
-    }
     if (first->token[0] == '\0') {
-        bool is_type = first->holder[0] == '(';
-        snprintf(out, RL_CELL_MAX, is_type ? "%s%s" : "\"%s\"%s", first->holder, more);
-    } else {
-        snprintf(out, RL_CELL_MAX, "%s%s", first->holder[0] != '\0' ? first->holder : "no name",
-                 more);
+        const bool is_type = first->holder[0] == '(';
+        return rl_text(is_type ? "%s%s" : "\"%s\"%s", first->holder, more);
     }
+    return rl_text("%s%s", first->holder[0] != '\0' ? first->holder : "no name", more);
 }
 
 void rl_cells_fill(struct rl_cells *cells, const struct rl_lock *lock) {
-    char(*text)[RL_CELL_MAX] = cells->text;
+    const bool has_left = lock->votes > 0 || lock->remaining_ms == RL_SEEN_FOR_EVER;
+    const bool is_waited_for = lock->waiting > 0;
     tool_utf8_clean(lock->name, lock->length, cells->name, sizeof cells->name);
-    for (size_t i = 0; i < RL_CELLS; i++) {
-        text[i][0] = '\0';
-    }
-    snprintf(text[RL_CELL_SET], RL_CELL_MAX, "%s", lock->set);
-    fill_mode(text[RL_CELL_MODE], lock);
-    fill_holder(text[RL_CELL_HOLDER], lock);
-    if (lock->votes > 0) {
-        snprintf(text[RL_CELL_VOTES], RL_CELL_MAX, "%" PRIu32 "/%" PRIu32, lock->votes,
-                 lock->nodes);
-    }
-    if (lock->votes > 0 || lock->remaining_ms == RL_SEEN_FOR_EVER) {
-        rl_say_left(lock->remaining_ms, text[RL_CELL_LEFT], RL_CELL_MAX);
-    }
-    if (lock->fence > 0) {
-        snprintf(text[RL_CELL_FENCE], RL_CELL_MAX, "%" PRIu64, lock->fence);
-    }
-    if (lock->age_ms >= 0) {
-        rl_say_left(lock->age_ms, text[RL_CELL_AGE], RL_CELL_MAX);
-    }
-    if (lock->waiting > 0) {
-        snprintf(text[RL_CELL_WAITING], RL_CELL_MAX, "%" PRIu64, lock->waiting);
-        rl_say_left(lock->waited_ms, text[RL_CELL_LONGEST], RL_CELL_MAX);
-    }
+    const char *const texts[RL_CELLS] = {
+        [RL_CELL_SET] = lock->set,
+        [RL_CELL_MODE] = say_mode(lock),
+        [RL_CELL_HOLDER] = say_holder(lock),
+        [RL_CELL_VOTES] =
+            lock->votes > 0 ? rl_text("%" PRIu32 "/%" PRIu32, lock->votes, lock->nodes) : "",
+        [RL_CELL_FENCE] = lock->fence > 0 ? rl_text("%" PRIu64, lock->fence) : "",
+        [RL_CELL_AGE] = lock->age_ms >= 0 ? rl_say_left(lock->age_ms) : "",
+        [RL_CELL_LEFT] = has_left ? rl_say_left(lock->remaining_ms) : "",
+        [RL_CELL_WAITING] = is_waited_for ? rl_text("%" PRIu64, lock->waiting) : "",
+        [RL_CELL_LONGEST] = is_waited_for ? rl_say_left(lock->waited_ms) : "",
+    };
+    memcpy(cells->text, texts, sizeof texts);
 }

@@ -243,7 +243,6 @@ void rl_list_sort(struct rl_list *list, enum rl_list_order order);
 /* A lock as text, cell by cell: what ls and top show in their columns. All of it is fit for a
  * terminal: bytes from a node that cannot be printed are shown as '?'. */
 
-#define RL_CELL_MAX 192
 #define RL_CELL_NAME_MAX 1025
 
 enum rl_cell {
@@ -261,7 +260,7 @@ enum rl_cell {
 
 struct rl_cells {
     char name[RL_CELL_NAME_MAX];
-    char text[RL_CELLS][RL_CELL_MAX];
+    const char *text[RL_CELLS]; /* as of rl_text() */
 };
 
 /* The heads of the columns. */
@@ -293,12 +292,11 @@ struct rl_sweep {
 };
 
 /* --prefix and --max-keys limit what is read. Returns 0, or says why not and returns the exit
- * status. */
+ * status; rl_wires_close(&scan->wires) in any case. */
 int rl_scan_open(struct rl_scan *scan, const struct rl_args *args, int samples, bool stays);
 /* sweep: zero, or an earlier one of the same scan. */
 void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep);
 void rl_sweep_free(struct rl_sweep *sweep);
-void rl_scan_close(struct rl_scan *scan); /* also after an rl_scan_open() that failed */
 
 /* One sweep and show(sweep, data), whose exit status it returns. */
 int rl_scan_once(const struct rl_args *args, int samples,

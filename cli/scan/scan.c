@@ -1,7 +1,7 @@
 /* Reads all nodes, and derives the list of locks from their keys. For redlock ls, top and metrics,
  * which print it.
  *
- *     rl_scan_open() -> rl_scan_sweep(), again and again -> rl_sweep_free() -> rl_scan_close()
+ *     rl_scan_open() -> rl_scan_sweep(), again and again -> rl_sweep_free() -> rl_wires_close()
  *
  * Happy path: every node is read at the same time, in a thread of its own, and then those that the
  * configurations of these name (wire/wires.c); then the list is made.
@@ -83,10 +83,8 @@ static void judge(struct rl_seen_node *node, const struct rl_info *info) {
 
 /* "db0:keys=12,expires=12,avg_ttl=25712"; a database without keys is not named. */
 static int64_t read_stored(const struct rl_seen_node *node, const char *info) {
-    char name[32], text[RL_WIRE_TEXT_MAX];
+    const char *text = rl_wire_info_text(info, rl_text("db%u", node->wire->url.db));
     long long keys = 0;
-    snprintf(name, sizeof name, "db%u", node->wire->url.db);
-    rl_wire_info_text(info, name, text);
     return sscanf(text, "keys=%lld", &keys) == 1 ? keys : 0;
 }
 
@@ -101,9 +99,8 @@ static void read_info(struct rl_seen_node *node, const char *text) {
 
 /* "cmdstat_zpopmin:calls=12,usec=30,..." */
 static void read_turns(struct rl_seen_node *node, const char *text) {
-    char found[RL_WIRE_TEXT_MAX];
+    const char *found = rl_wire_info_text(text, "cmdstat_zpopmin");
     long long calls = 0;
-    rl_wire_info_text(text, "cmdstat_zpopmin", found);
     node->turns = sscanf(found, "calls=%lld", &calls) == 1 ? calls : 0;
 }
 
@@ -264,7 +261,7 @@ int rl_scan_open(struct rl_scan *scan, const struct rl_args *args, int samples, 
     for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
         rl_guard_init(&scan->guards[i]);
     }
-    return rl_wires_open(&scan->wires, args, rl_wires_answer_ms(args));
+    return rl_wires_open(&scan->wires, args);
 }
 
 void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep) {
@@ -301,10 +298,6 @@ void rl_sweep_free(struct rl_sweep *sweep) {
     *sweep = (struct rl_sweep){0};
 }
 
-void rl_scan_close(struct rl_scan *scan) {
-    rl_wires_close(&scan->wires);
-}
-
 int rl_scan_once(const struct rl_args *args, int samples,
                  int (*show)(struct rl_sweep *sweep, void *data), void *data) {
     struct rl_scan scan;
@@ -315,7 +308,7 @@ int rl_scan_once(const struct rl_args *args, int samples,
         status = show(&sweep, data);
     }
     rl_sweep_free(&sweep);
-    rl_scan_close(&scan);
+    rl_wires_close(&scan.wires);
     return status;
 }
 

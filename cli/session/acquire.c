@@ -10,23 +10,22 @@
 
 #include "say.h"
 
-/* rl_look_say() for the first key that it can describe. False: there is none, or too few nodes
+/* rl_look_say() for the first key that it can describe. NULL: there is none, or too few nodes
  * answer. */
-static bool find_holder(struct rl_session *session, const char *keys_text,
-                        char out[RL_LOOK_TEXT_MAX]) {
+static const char *find_holder(struct rl_session *session, const char *keys_text) {
     struct rl_keys keys;
     static struct rl_found found;
-    bool is_found = false;
+    const char *said = NULL;
     if (rl_keys_parse(&keys, keys_text) == NULL) {
-        for (size_t i = 0; i < keys.count && !is_found; i++) {
+        for (size_t i = 0; i < keys.count && said == NULL; i++) {
             int status = rl_ask_key(session, &found, keys.items[i],
                                     (struct rl_found_parts){.readers = true});
             found.look.reads = session->args->shared;
-            is_found = status == 0 && found.status == 0 && rl_look_say(&found.look, 0, out);
+            said = status == 0 && found.status == 0 ? rl_look_say(&found.look, 0) : NULL;
         }
     }
     rl_keys_free(&keys);
-    return is_found;
+    return said;
 }
 
 /* Why an acquire failed: RL_EXIT_HELD, RL_EXIT_NO_QUORUM, or RL_EXIT_USAGE if other clients use
@@ -58,11 +57,10 @@ static int not_acquired(struct rl_session *session, redlock_lock *lock, const ch
     }
     redlock_lock_message(lock, session->why_not, sizeof session->why_not);
     if (why == RL_EXIT_HELD && (exit_status != 0 || args->verbose)) {
-        char holder[RL_LOOK_TEXT_MAX];
-        bool found = args->permits != 0 ? rl_look_say_permits(args->permits, args->take, holder)
-                                        : find_holder(session, keys, holder);
+        const char *holder = args->permits != 0 ? rl_look_say_permits(args->permits, args->take)
+                                                : find_holder(session, keys);
         snprintf(session->why_not, sizeof session->why_not, "%s",
-                 found ? holder : "another client was faster");
+                 holder != NULL ? holder : "another client was faster");
     }
     bool is_told = why != RL_EXIT_HELD || exit_status != 0 || args->verbose;
     if (is_told && !args->json) { /* with --json the caller reports it */

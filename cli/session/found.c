@@ -20,27 +20,22 @@
 #include "say.h"
 #include "tool/utf8.h"
 
-const char *rl_look_why(const redlock_node_info *info, char out[RL_LOOK_WHY_MAX]) {
-    bool has_detail = info->detail != NULL && info->detail[0] != '\0';
-    snprintf(out, RL_LOOK_WHY_MAX, "%s%s%s%s", redlock_strerror(info->reason),
-             has_detail ? " (" : "", has_detail ? info->detail : "", has_detail ? ")" : "");
-    return out;
+const char *rl_look_why(const redlock_node_info *info) {
+    const bool has_detail = info->detail != NULL && info->detail[0] != '\0';
+    const char *reason = redlock_strerror(info->reason);
+    return has_detail ? rl_text("%s (%s)", reason, info->detail) : reason;
 }
 
-const char *rl_look_state(const redlock_node_info *info, const char *voting,
-                          char out[RL_LOOK_WHY_MAX + 32]) {
-    char why[RL_LOOK_WHY_MAX], left[32];
+const char *rl_look_state(const redlock_node_info *info, const char *voting) {
     if (!info->up) {
-        snprintf(out, RL_LOOK_WHY_MAX + 32, "went away: %s", rl_look_why(info, why));
-    } else if (info->voting) {
-        snprintf(out, RL_LOOK_WHY_MAX + 32, "%s", voting);
-    } else if (info->votes_in_ms > 0) {
-        snprintf(out, RL_LOOK_WHY_MAX + 32, "is up, and votes in %s",
-                 rl_say_duration((double)info->votes_in_ms, left, sizeof left));
-    } else {
-        snprintf(out, RL_LOOK_WHY_MAX + 32, "does not vote: %s", rl_look_why(info, why));
+        return rl_text("went away: %s", rl_look_why(info));
     }
-    return out;
+    if (info->voting) {
+        return voting;
+    }
+    return info->votes_in_ms > 0
+               ? rl_text("is up, and votes in %s", rl_say_duration((double)info->votes_in_ms))
+               : rl_text("does not vote: %s", rl_look_why(info));
 }
 
 /* The client has nodes of other sets, too. */
@@ -62,7 +57,7 @@ static void look_at_node(struct rl_look_node *node_holder, const redlock_client 
         snprintf(node_holder->why, sizeof node_holder->why, "%s",
                  redlock_strerror(node_holder->s.status));
     } else if (node_holder->s.status != 0) {
-        rl_look_why(&info, node_holder->why);
+        snprintf(node_holder->why, sizeof node_holder->why, "%s", rl_look_why(&info));
     }
 }
 
@@ -149,7 +144,7 @@ static void take_holder(struct rl_look *look, const redlock_client *client,
     look->is_foreign = look->is_held && token[0] == '\0';
     if (look->is_held) {
         if (!look->is_foreign) {
-            rl_token_show(NULL, 0, token, holder, look->token);
+            snprintf(look->token, sizeof look->token, "%s", rl_token_show(NULL, 0, token, holder));
         }
         tool_utf8_clean(holder, strlen(holder), look->holder, sizeof look->holder);
     }
@@ -162,68 +157,46 @@ static void take_holder(struct rl_look *look, const redlock_client *client,
     }
 }
 
-const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]) {
-    if (look->is_foreign) {
-        snprintf(out, RL_LOOK_NAME_MAX, "another library's client (value \"%s\")", look->holder);
-    } else if (look->is_shared) {
-        snprintf(out, RL_LOOK_NAME_MAX, "readers");
-    } else {
-        snprintf(out, RL_LOOK_NAME_MAX, "%s",
-                 look->holder[0] != '\0' ? look->holder : "a holder without a name");
-    }
-    return out;
+const char *rl_look_name(const struct rl_look *look) {
+    return look->is_foreign  ? rl_text("another library's client (value \"%s\")", look->holder)
+           : look->is_shared ? "readers"
+           : look->holder[0] != '\0' ? look->holder
+                                     : "a holder without a name";
 }
 
-const char *rl_look_left(const struct rl_look *look, uint64_t since_ms,
-                         char out[RL_LOOK_LEFT_MAX]) {
+const char *rl_look_left(const struct rl_look *look, uint64_t since_ms) {
     const int64_t left_ms = look->remaining_ms - (int64_t)since_ms;
-    char left[32];
-    snprintf(out, RL_LOOK_LEFT_MAX, "for %s%s", look->remaining_ms < 0 ? "" : "another ",
-             look->remaining_ms < 0
-                 ? "ever"
-                 : rl_say_duration(left_ms > 0 ? (double)left_ms : 0, left, sizeof left));
-    return out;
+    return look->remaining_ms < 0
+               ? "for ever"
+               : rl_text("for another %s", rl_say_duration(left_ms > 0 ? (double)left_ms : 0));
 }
 
-bool rl_look_say(const struct rl_look *look, uint64_t since_ms, char out[RL_LOOK_TEXT_MAX]) {
-    char left[RL_LOOK_LEFT_MAX], name[RL_LOOK_NAME_MAX];
-    if (!look->is_held && look->is_hindered) {
-        snprintf(out, RL_LOOK_TEXT_MAX,
-                 "the key holds something other than this library's lock on %zu of %zu nodes: %s",
-                 look->hindering, look->n, look->hindrance);
+const char *rl_look_say(const struct rl_look *look, uint64_t since_ms) {
+    if (look->is_held) {
+        return rl_text("held by %s %s%s", rl_look_name(look), rl_look_left(look, since_ms),
+                       look->is_shared && look->reads ? "; a writer is next" : "");
     }
-    if (!look->is_held) {
-        return look->is_hindered;
-    }
-    snprintf(out, RL_LOOK_TEXT_MAX, "held by %s %s%s", rl_look_name(look, name),
-             rl_look_left(look, since_ms, left),
-             look->is_shared && look->reads ? "; a writer is next" : "");
-    return true;
+    return look->is_hindered ? rl_text(
+                                   "the key holds something other than this library's lock on "
+                                   "%zu of %zu nodes: %s",
+                                   look->hindering, look->n, look->hindrance)
+                             : NULL;
 }
 
-bool rl_look_say_permits(int64_t permits, int64_t take, char out[RL_LOOK_TEXT_MAX]) {
+const char *rl_look_say_permits(int64_t permits, int64_t take) {
     assert(take >= 1 && take <= permits);
-    if (take == 1) {
-        snprintf(out, RL_LOOK_TEXT_MAX,
-                 "none of %" PRId64 " permits is free, or others wait for those that are", permits);
-    } else {
-        snprintf(out, RL_LOOK_TEXT_MAX,
-                 "fewer than %" PRId64 " of %" PRId64
-                 " permits are free, or others wait for those that are",
-                 take, permits);
-    }
-    return true;
+    return take == 1
+               ? rl_text("none of %" PRId64 " permits is free, or others wait for those that are",
+                         permits)
+               : rl_text("fewer than %" PRId64 " of %" PRId64
+                         " permits are free, or others wait for those that are",
+                         take, permits);
 }
 
-const char *rl_item_who(const struct rl_item *item, char out[RL_ITEM_TEXT_MAX]) {
-    if (item->who[0] != '\0') {
-        snprintf(out, RL_ITEM_TEXT_MAX, "%s", item->who);
-    } else if (item->kind >= RL_ITEM_WAITS) {
-        snprintf(out, RL_ITEM_TEXT_MAX, "no name (client %.32s)", item->id);
-    } else {
-        snprintf(out, RL_ITEM_TEXT_MAX, "no name");
-    }
-    return out;
+const char *rl_item_who(const struct rl_item *item) {
+    return item->who[0] != '\0'          ? item->who
+           : item->kind >= RL_ITEM_WAITS ? rl_text("no name (client %.32s)", item->id)
+                                         : "no name";
 }
 
 /* The clients that are not listed are of the kind whose list is full. */
@@ -254,7 +227,7 @@ static void set_token(struct rl_item *item, const char *digits, const char *hold
     set_who(item, holder);
     snprintf(item->id, sizeof item->id, "%s", digits[0] != '\0' ? digits : item->who);
     if (digits[0] != '\0') {
-        rl_token_show(slot, n, digits, holder, item->token);
+        snprintf(item->token, sizeof item->token, "%s", rl_token_show(slot, n, digits, holder));
     }
 }
 

@@ -96,32 +96,32 @@ struct rl_look {
     } node_holders[REDLOCK_NODES_MAX];
 };
 
-/* Why a node is down or may not vote, with the node's or the system's error. Returns out. */
-const char *rl_look_why(const redlock_node_info *info, char out[RL_LOOK_WHY_MAX]);
+/* The texts that follow are as those of rl_text(). */
+
+/* Why a node is down or may not vote, with the node's or the system's error. */
+const char *rl_look_why(const redlock_node_info *info);
 
 /* What became of a node: "went away: connection refused", "is up, and votes in 12 s". Of one that
- * votes: voting. Returns out. */
-const char *rl_look_state(const redlock_node_info *info, const char *voting,
-                          char out[RL_LOOK_WHY_MAX + 32]);
+ * votes: voting. */
+const char *rl_look_state(const redlock_node_info *info, const char *voting);
 
 /* Whether a node has what the quorum has. */
 bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_node *node_holder);
 
-/* Who holds it. Returns out. */
-const char *rl_look_name(const struct rl_look *look, char out[RL_LOOK_NAME_MAX]);
+/* Who holds it. */
+const char *rl_look_name(const struct rl_look *look);
 
-/* "for another 25 s", since_ms after the look, or "for ever" of keys without a ttl. Returns out. */
-#define RL_LOOK_LEFT_MAX 48
-const char *rl_look_left(const struct rl_look *look, uint64_t since_ms, char out[RL_LOOK_LEFT_MAX]);
+/* "for another 25 s", since_ms after the look, or "for ever" of keys without a ttl. */
+const char *rl_look_left(const struct rl_look *look, uint64_t since_ms);
 
 /* "held by web1:4711 for another 25 s", since_ms after the look. A lock of another library is named
  * by its value, readers as "readers", and why one more must wait; so is a key that blocks the lock
- * and is none. False: there is nothing to name. */
-bool rl_look_say(const struct rl_look *look, uint64_t since_ms, char out[RL_LOOK_TEXT_MAX]);
+ * and is none. NULL: there is nothing to name. */
+const char *rl_look_say(const struct rl_look *look, uint64_t since_ms);
 
 /* Why `take` of so many permits are not available. The nodes are not asked for the holders of the
- * slots or the first client in line. Always true. */
-bool rl_look_say_permits(int64_t permits, int64_t take, char out[RL_LOOK_TEXT_MAX]);
+ * slots or the first client in line. */
+const char *rl_look_say_permits(int64_t permits, int64_t take);
 
 /* Who has a key, or waits for it, as the nodes report it. */
 enum rl_item_kind {
@@ -157,8 +157,8 @@ struct rl_item {
     enum rl_listens listens; /* see queue.c */
 };
 
-/* Who it is: a name, "no name", or "no name (client 0123456789abcdef)". Returns out. */
-const char *rl_item_who(const struct rl_item *item, char out[RL_ITEM_TEXT_MAX]);
+/* Who it is: a name, "no name", or "no name (client 0123456789abcdef)". */
+const char *rl_item_who(const struct rl_item *item);
 
 /* One list of what is known of a key, in the nodes' order.
  *
@@ -326,8 +326,11 @@ int rl_session_lock(struct rl_session *session, const char *keys, const char *ho
 /* Reports that a call on a lock was refused, or how an operation ended. Returns the exit status. */
 int rl_session_refused(redlock_lock *lock, const char *keys, int status);
 
-/* "host:number", the usual name of a holder. */
-void rl_session_holder(long number, char *out, size_t size);
+/* What the library says of the lock, as rl_text(). */
+const char *rl_session_message(const redlock_lock *lock);
+
+/* "host:number", the usual name of a holder: as rl_text(). */
+const char *rl_session_holder(long number);
 
 /* Shows one key. Returns its exit status; the command's is the largest of all. */
 typedef int (*rl_ask_keys_show)(struct rl_session *session, struct rl_found *found, bool is_first);

@@ -117,18 +117,15 @@ static bool has_released(const redlock_node_info *info) {
 }
 
 /* What is waited for, of all nodes: a set may have more than were named. */
-struct of_each {
-    bool (*holds)(const redlock_node_info *info);
-};
-
-static const struct of_each answered = {has_answered}, connected = {has_connected},
-                            released = {has_released};
+typedef bool of_each(const redlock_node_info *info);
+static of_each *const answered = has_answered, *const connected = has_connected,
+                      *const released = has_released;
 
 static bool all_nodes(const struct rl_session *session, const void *data) {
-    const struct of_each *of_each = data;
+    of_each *const *holds = data;
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     for (size_t i = 0; redlock_client_node(session->client, i, &info) == 0; i++) {
-        if (!of_each->holds(&info)) {
+        if (!(*holds)(&info)) {
             return false;
         }
     }
@@ -318,7 +315,12 @@ void rl_session_close(struct rl_session *session) {
 
 /* -- Locks -- */
 
-void rl_session_holder(long number, char *out, size_t size) {
+const char *rl_session_message(const redlock_lock *lock) {
+    char sentence[REDLOCK_MESSAGE_MAX];
+    return rl_text("%s", redlock_lock_message(lock, sentence, sizeof sentence));
+}
+
+const char *rl_session_holder(long number) {
     char host[48] = "";
     if (gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') {
         snprintf(host, sizeof host, "localhost");
@@ -326,7 +328,7 @@ void rl_session_holder(long number, char *out, size_t size) {
     for (char *c = host; *c != '\0'; c++) {
         *c = *c > 0x20 && *c < 0x7f ? *c : '?';
     }
-    snprintf(out, size, "%s:%ld", host, number);
+    return rl_text("%s:%ld", host, number);
 }
 
 /* Puts the library's error in terms of the command line. */
@@ -373,8 +375,7 @@ int rl_session_lock(struct rl_session *session, const char *keys_text, const cha
 }
 
 int rl_session_refused(redlock_lock *lock, const char *keys, int status) {
-    char sentence[REDLOCK_MESSAGE_MAX];
-    const char *message = redlock_lock_message(lock, sentence, sizeof sentence);
+    const char *message = rl_session_message(lock);
     switch (status) {
         case REDLOCK_ERR_INVALID:
         case REDLOCK_ERR_PERMITS:

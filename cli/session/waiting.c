@@ -15,11 +15,9 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "say.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 
 #define FIRST_MS 200 /* a lock that comes sooner was not waited for */
 #define LINE_MS 1000
@@ -60,8 +58,7 @@ static void node_json(const struct rl_waiting *waiting, const struct voters *vot
 
 static void say_node(const struct rl_waiting *waiting, const struct voters *voters,
                      const redlock_node_info *info, int before) {
-    char what[RL_LOOK_WHY_MAX + 32];
-    rl_look_state(info, before == 0 ? "is up" : "votes again", what);
+    const char *what = rl_look_state(info, before == 0 ? "is up" : "votes again");
     rl_say_of(waiting->label, "waiting: node %s %s; %zu of %zu nodes can vote, %zu are needed",
               info->node, what, voters->voting, voters->nodes, voters->needed);
 }
@@ -103,26 +100,23 @@ void rl_waiting_on_event(struct rl_waiting *waiting, const redlock_event *event)
 /* -- Who holds it -- */
 
 /* What we wait for. */
-static void show_why(const struct rl_waiting *waiting, const struct voters *voters,
-                     char out[RL_LOOK_TEXT_MAX]) {
+static const char *say_why(const struct rl_waiting *waiting, const struct voters *voters) {
     if (voters->are_few) {
-        snprintf(out, RL_LOOK_TEXT_MAX, "for nodes: %zu of %zu can vote, %zu are needed",
-                 voters->voting, voters->nodes, voters->needed);
-    } else if (waiting->found.look.is_held) {
-        rl_look_say(&waiting->found.look, uv_now(waiting->timer.loop) - waiting->looked_ms, out);
-    } else {
-        snprintf(out, RL_LOOK_TEXT_MAX, "%s",
-                 waiting->who[0] != '\0' ? waiting->who : "no client has a quorum yet");
+        return rl_text("for nodes: %zu of %zu can vote, %zu are needed", voters->voting,
+                       voters->nodes, voters->needed);
     }
+    if (waiting->found.look.is_held) {
+        return rl_look_say(&waiting->found.look, uv_now(waiting->timer.loop) - waiting->looked_ms);
+    }
+    return waiting->who[0] != '\0' ? waiting->who : "no client has a quorum yet";
 }
 
 static void say_once(struct rl_waiting *waiting) {
     char sentence[REDLOCK_MESSAGE_MAX];
-    char why[RL_LOOK_TEXT_MAX];
     const struct rl_look *look = &waiting->found.look;
     const struct voters voters = voters_of(waiting);
+    const char *why = say_why(waiting, &voters);
     waiting->is_said = true;
-    show_why(waiting, &voters, why);
     if (waiting->args->json) {
         EVENT(waiting, voters, "waiting",
               JSON_TEXT("holder", look->is_held && !look->is_shared ? look->holder : NULL),
@@ -137,17 +131,14 @@ static void say_once(struct rl_waiting *waiting) {
 }
 
 void rl_waiting_redraw(struct rl_waiting *waiting) {
-    char label[128], why[RL_LOOK_TEXT_MAX], line[1024], since[32];
     if (!waiting->is_waiting || !waiting->is_line || !waiting->is_said) {
         return;
     }
     const struct voters voters = voters_of(waiting);
-    show_why(waiting, &voters, why);
     uint64_t waited_ms = uv_now(waiting->timer.loop) - waiting->began_ms;
-    snprintf(line, sizeof line, "redlock: %s: waiting %s: %s",
-             tool_utf8_clean(waiting->label, strlen(waiting->label), label, sizeof label),
-             rl_say_duration((double)(waited_ms / LINE_MS * LINE_MS), since, sizeof since), why);
-    rl_say_line(line);
+    rl_say_line(rl_text("redlock: %s: waiting %s: %s", rl_text_clean(waiting->label, 128),
+                        rl_say_duration((double)(waited_ms / LINE_MS * LINE_MS)),
+                        say_why(waiting, &voters)));
 }
 
 static void on_timer(uv_timer_t *timer);
@@ -172,19 +163,17 @@ static void on_looked(struct rl_found *answers, void *data) {
     if (!waiting->is_waiting) {
         return;
     }
-    bool found = status == 0 && rl_look_say(look, 0, waiting->who);
-    if (status == 0 && !found && waiting->at + 1 < waiting->keys.count) {
+    const char *who = status == 0 ? rl_look_say(look, 0) : NULL;
+    if (status == 0 && who == NULL && waiting->at + 1 < waiting->keys.count) {
         waiting->at++;
         uv_timer_start(&waiting->timer, on_timer, 0, 0);
         return;
     }
-    if (!found) {
-        waiting->who[0] = '\0';
-    }
     if (status != 0) {
-        snprintf(waiting->who, sizeof waiting->who, "%zu of %zu nodes answer, %zu are needed",
-                 look->answered, look->n, look->needed);
+        who = rl_text("%zu of %zu nodes answer, %zu are needed", look->answered, look->n,
+                      look->needed);
     }
+    snprintf(waiting->who, sizeof waiting->who, "%s", who != NULL ? who : "");
     waiting->looked_ms = uv_now(waiting->timer.loop);
     waiting->at = 0;
     show(waiting);
@@ -196,7 +185,8 @@ static void on_timer(uv_timer_t *timer) {
         return; /* a query of the waiting before is pending; on_looked() runs anyway */
     }
     if (waiting->args->permits != 0) { /* a lock of the same key is not in the way */
-        rl_look_say_permits(waiting->args->permits, waiting->args->take, waiting->who);
+        snprintf(waiting->who, sizeof waiting->who, "%s",
+                 rl_look_say_permits(waiting->args->permits, waiting->args->take));
         show(waiting);
         return;
     }

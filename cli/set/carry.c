@@ -30,49 +30,40 @@
 #define COUNT "250"
 #define NUMBER_MAX 24
 
-/* KEYS: counters and numbers of permits. ARGV: of each the value, and its life in ms. */
+/* KEYS: a counter, or a number of permits. ARGV: its value, and its life in ms. */
 static const char script[] =
-    "for i, key in ipairs(KEYS) do\n"
-    "    local value, life = ARGV[2 * i - 1], tonumber(ARGV[2 * i])\n"
-    "    local own = redis.pcall('get', key)\n"
-    "    local left = redis.call('pttl', key)\n"
-    "    local is_counter = string.find(key, '" RL_COMMAND_COUNTER_PREFIX
+    "local value, life = ARGV[1], tonumber(ARGV[2])\n"
+    "local own = redis.pcall('get', KEYS[1])\n"
+    "local left = redis.call('pttl', KEYS[1])\n"
+    "local is_counter = string.find(KEYS[1], '" RL_COMMAND_COUNTER_PREFIX
     "', 1, true) == 1\n"
-    "    if type(own) == 'table' then\n" /* not a string */
-    "    elseif not own or is_counter and (tonumber(own) or 0) < tonumber(value) then\n"
-    "        redis.call('set', key, value, 'PX', math.max(life, left))\n"
-    "    elseif left >= 0 and left < life then\n"
-    "        redis.call('pexpire', key, life)\n"
-    "    end\n"
+    "if type(own) == 'table' then\n" /* not a string */
+    "elseif not own or is_counter and (tonumber(own) or 0) < tonumber(value) then\n"
+    "    redis.call('set', KEYS[1], value, 'PX', math.max(life, left))\n"
+    "elseif left >= 0 and left < life then\n"
+    "    redis.call('pexpire', KEYS[1], life)\n"
     "end\n"
-    "return #KEYS\n";
+    "return 1\n";
 
-#define STAYS RL_CONFIG_SETS_MAX
-
-/* Some keys of one node, and those of them that go to one set as the arguments of EVAL. */
+/* Some keys of one node. */
 struct slice {
-    size_t n;     /* keys */
-    size_t words; /* of the command */
-    const char **argv;
-    size_t *lengths;
-    char count[NUMBER_MAX];
-    redisReply *keys; /* of SCAN, which argv points into */
+    const struct rl_set *set;
+    redisReply *scanned;
+    size_t n;
     struct item {
-        uint32_t set; /* to which it goes; STAYS */
+        const redisReply *key;
         redisReply *value;
-        char life[NUMBER_MAX];
+        long long life_ms;
+        rl_mask to; /* the nodes that get it */
     } * items;
 };
 
 static void free_slice(struct slice *slice) {
-    const size_t n = slice->items != NULL ? slice->keys->element[1]->elements : 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < slice->n; i++) {
         freeReplyObject(slice->items[i].value);
     }
-    freeReplyObject(slice->keys);
+    freeReplyObject(slice->scanned);
     free(slice->items);
-    free(slice->argv);
-    free(slice->lengths);
 }
 
 static bool is_number(const redisReply *value) {
@@ -80,45 +71,18 @@ static bool is_number(const redisReply *value) {
            strspn(value->str, "0123456789") == value->len;
 }
 
-static void put_word(struct slice *slice, const char *text, size_t length) {
-    slice->argv[slice->words] = text;
-    slice->lengths[slice->words++] = length;
-}
-
-/* The command, of those keys that go to this set. */
-static void set_command(struct slice *slice, uint32_t set) {
-    const redisReply *keys = slice->keys->element[1];
-    slice->n = slice->words = 0;
-    put_word(slice, "EVAL", 4);
-    put_word(slice, script, sizeof script - 1);
-    put_word(slice, slice->count, 0);
-    for (size_t i = 0; i < keys->elements; i++) {
-        if (slice->items[i].set == set) {
-            put_word(slice, keys->element[i]->str, keys->element[i]->len);
-            slice->n++;
-        }
-    }
-    for (size_t i = 0; i < keys->elements; i++) {
-        const struct item *item = &slice->items[i];
-        if (item->set == set) {
-            put_word(slice, item->value->str, item->value->len);
-            put_word(slice, item->life, strlen(item->life));
-        }
-    }
-    slice->lengths[2] = (size_t)snprintf(slice->count, NUMBER_MAX, "%zu", slice->n);
-}
-
-/* To which new set a key of this node goes. */
-static uint32_t set_of(const struct rl_set *set, const struct rl_config *joint, size_t from,
-                       const redisReply *name) {
+/* The nodes of a key's new set, if it is one of this node's keys and they are not those of its old
+ * set. */
+static rl_mask new_nodes_of(const struct rl_set *set, const struct rl_config *joint, size_t from,
+                            const redisReply *name) {
     struct rl_key key;
     rl_key_read(name->str, name->len, &key);
     const uint32_t old = rl_config_set_of(joint, RL_CONFIG_OLD, key.resource, key.length);
     const uint32_t new = rl_config_set_of(joint, RL_CONFIG_NEW, key.resource, key.length);
     const rl_mask old_nodes = rl_set_members_of(set, joint, RL_CONFIG_OLD, old);
+    const rl_mask new_nodes = rl_set_members_of(set, joint, RL_CONFIG_NEW, new);
     const bool is_its = old_nodes & rl_bit((uint32_t)from);
-    const bool moves = old_nodes != rl_set_members_of(set, joint, RL_CONFIG_NEW, new);
-    return is_its && moves ? new : STAYS;
+    return is_its && old_nodes != new_nodes ? new_nodes : 0;
 }
 
 /* Reads the values of the keys, of which those go that have a number and end some day. False:
@@ -126,50 +90,64 @@ static uint32_t set_of(const struct rl_set *set, const struct rl_config *joint, 
 static bool read_values(struct rl_set *set, const struct rl_config *joint, size_t from,
                         struct slice *slice) {
     struct rl_set_node *node = &set->nodes[from];
-    const redisReply *keys = slice->keys->element[1];
-    const size_t n = keys->elements;
+    const redisReply *keys = slice->scanned->element[1];
     bool is_good = true;
-    slice->items = rl_must_alloc(n + 1, sizeof slice->items[0]);
-    slice->argv = rl_must_alloc(3 + 3 * n, sizeof slice->argv[0]);
-    slice->lengths = rl_must_alloc(3 + 3 * n, sizeof slice->lengths[0]);
-    for (size_t i = 0; i < n; i++) {
+    slice->n = keys->elements;
+    slice->items = rl_must_alloc(slice->n + 1, sizeof slice->items[0]);
+    for (size_t i = 0; i < slice->n; i++) {
+        slice->items[i].key = keys->element[i];
         rl_wire_ask(node->wire, "GET %b", keys->element[i]->str, keys->element[i]->len);
         rl_wire_ask(node->wire, "PTTL %b", keys->element[i]->str, keys->element[i]->len);
     }
-    for (size_t i = 0; i < n && is_good; i++) {
+    for (size_t i = 0; i < slice->n && is_good; i++) {
         struct item *item = &slice->items[i];
         item->value = rl_wire_reply(node->wire); /* an error is no number */
         redisReply *life = rl_set_checked(node, rl_wire_reply(node->wire));
         is_good = item->value != NULL && life != NULL && life->type == REDIS_REPLY_INTEGER;
-        const bool goes = is_good && is_number(item->value) && life->integer > 0;
-        snprintf(item->life, NUMBER_MAX, "%lld", goes ? life->integer : 0);
-        item->set = goes ? set_of(set, joint, from, keys->element[i]) : STAYS;
+        item->life_ms = is_good ? life->integer : 0;
+        if (item->life_ms > 0 && is_number(item->value)) {
+            item->to = new_nodes_of(set, joint, from, item->key);
+        }
         freeReplyObject(life);
+    }
+    if (!is_good && node->is_up) { /* the other answers are not to be taken for later ones */
+        rl_wire_disconnect(node->wire);
+        node->is_up = false;
     }
     return is_good;
 }
 
 static void write_slice(struct rl_set_node *node, void *data) {
     const struct slice *slice = data;
-    rl_wire_ask_argv(node->wire, slice->words, slice->argv, slice->lengths);
-    redisReply *reply = rl_set_checked(node, rl_wire_reply(node->wire));
-    node->is_known = reply != NULL;
-    freeReplyObject(reply);
-}
-
-/* Returns how many keys there were. */
-static long write_all(struct rl_set *set, const struct rl_config *joint, struct slice *slice,
-                      rl_mask *to) {
-    long keys = 0;
-    for (uint32_t s = 0; s < rl_config_count(joint, RL_CONFIG_NEW); s++) {
-        const rl_mask its = rl_set_members_of(set, joint, RL_CONFIG_NEW, s);
-        set_command(slice, s);
-        if (slice->n > 0) {
-            rl_set_each(set, *to & its, write_slice, slice);
-            *to &= rl_set_known(set) | ~its;
-            keys += (long)slice->n;
+    const rl_mask bit = rl_bit((uint32_t)(node - slice->set->nodes));
+    size_t asked = 0;
+    for (size_t i = 0; i < slice->n; i++) {
+        const struct item *item = &slice->items[i];
+        if (item->to & bit) {
+            rl_wire_ask(node->wire, "EVAL %s 1 %b %s %lld", script, item->key->str, item->key->len,
+                        item->value->str, item->life_ms);
+            asked++;
         }
     }
+    node->is_known = true;
+    for (; asked > 0 && node->is_up; asked--) {
+        redisReply *reply = rl_set_checked(node, rl_wire_reply(node->wire));
+        node->is_known = node->is_known && reply != NULL;
+        freeReplyObject(reply);
+    }
+}
+
+/* To those of these nodes that get any, from which those are taken that failed. Returns how many
+ * keys. */
+static long write_all(struct rl_set *set, struct slice *slice, rl_mask *to) {
+    rl_mask all = 0;
+    long keys = 0;
+    for (size_t i = 0; i < slice->n; i++) {
+        all |= slice->items[i].to;
+        keys += slice->items[i].to != 0;
+    }
+    rl_set_each(set, *to & all, write_slice, slice);
+    *to &= rl_set_known(set) | ~all;
     return keys;
 }
 
@@ -181,18 +159,18 @@ static long copy(struct rl_set *set, struct rl_steps *steps, const struct rl_con
     char cursor[RL_WIRE_CURSOR_MAX] = "0";
     long keys = 0;
     do {
-        struct slice slice = {.n = 0};
-        slice.keys = rl_set_checked(
+        struct slice slice = {.set = set};
+        slice.scanned = rl_set_checked(
             node, rl_wire_command(node->wire, "SCAN %s MATCH %s COUNT " COUNT, cursor, pattern));
-        bool is_good = slice.keys != NULL && rl_wire_is_scan(slice.keys) &&
+        bool is_good = slice.scanned != NULL && rl_wire_is_scan(slice.scanned) &&
                        read_values(set, joint, from, &slice);
-        const long more = is_good ? write_all(set, joint, &slice, to) : 0;
+        const long more = is_good ? write_all(set, &slice, to) : 0;
         if (is_good) {
-            snprintf(cursor, sizeof cursor, "%s", slice.keys->element[0]->str);
+            snprintf(cursor, sizeof cursor, "%s", slice.scanned->element[0]->str);
             keys += more;
         }
         if (more > 0) {
-            rl_steps_wait(steps, 0, "carries fences: %ld of %s", keys, rl_set_name(node));
+            rl_steps_wait(steps, 0, rl_text("carries fences: %ld of %s", keys, rl_set_name(node)));
         }
         free_slice(&slice);
         if (!is_good || rl_steps_caught(steps) != 0) {
@@ -227,7 +205,8 @@ bool rl_carry(struct rl_set *set, struct rl_steps *steps, const struct rl_config
         !rl_set_is_majority(set, joint, RL_CONFIG_NEW, to)) {
         return false;
     }
-    rl_steps_done(steps, "carried", "carried: %ld counter%s of fences and permits", carried,
-                  rl_say_plural((uint64_t)carried));
+    rl_steps_done(steps, "carried",
+                  rl_text("carried: %ld counter%s of fences and permits", carried,
+                          rl_say_plural((uint64_t)carried)));
     return true;
 }

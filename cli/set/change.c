@@ -48,7 +48,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,14 +99,12 @@ static char *lacking(const struct rl_set *set, const struct rl_config *config, r
     for (size_t i = 0; i < set->n; i++) {
         const struct rl_set_node *node = &set->nodes[i];
         if (which & rl_bit((uint32_t)i)) {
-            char *longer =
-                rl_must_print("%s%s%s: %s", text, text[0] != '\0' ? "; " : "", rl_set_name(node),
-                              !node->is_known                ? node->why
-                              : node->config.problem != NULL ? node->config.problem
-                              : node->config.key.epoch == 0  ? "it has no configuration"
-                                                             : "it has another text");
-            free(text);
-            text = longer;
+            text = rl_must_join(text, "; ", rl_set_name(node));
+            text = rl_must_join(text, ": ",
+                                !node->is_known                ? node->why
+                                : node->config.problem != NULL ? node->config.problem
+                                : node->config.key.epoch == 0  ? "it has no configuration"
+                                                               : "it has another text");
         }
     }
     return text;
@@ -127,7 +124,7 @@ static int be_patient(struct change *c, const char *what, const struct rl_config
                          why[0] != '\0' ? why : "a majority is needed",
                          config->is_joint ? ", or redlock set abort" : "");
     } else if (status == 0) {
-        rl_steps_wait(c->steps, ROUND_MS, "%s: waits for nodes: %s", what, why);
+        rl_steps_wait(c->steps, ROUND_MS, rl_text("%s: waits for nodes: %s", what, why));
         status = rl_steps_caught(c->steps);
     }
     free(why);
@@ -202,7 +199,6 @@ static bool has_forgotten(const struct change *c) {
 }
 
 static int decide(struct change *c) {
-    char what[64];
     enum rl_change_end end;
     int status = 0;
     c->patient_ns = 0;
@@ -210,14 +206,14 @@ static int decide(struct change *c) {
         ask_votes(c);
         if (is_decided(c, &end)) {
             c->wish = end;
-            rl_steps_done(c->steps, "decided", "decided: %s", words[end]);
+            rl_steps_done(c->steps, "decided", rl_text("decided: %s", words[end]));
             return 0;
         }
         if (has_forgotten(c)) {
             return RL_EXIT_NO_QUORUM;
         }
-        snprintf(what, sizeof what, "the decision of epoch %" PRIu64, c->joint.key.epoch);
-        status = be_patient(c, what, &c->joint, rl_set_members(c->set, &c->joint, RL_CONFIG_OLD));
+        status = be_patient(c, rl_text("the decision of epoch %" PRIu64, c->joint.key.epoch),
+                            &c->joint, rl_set_members(c->set, &c->joint, RL_CONFIG_OLD));
         status = status != 0 ? status : look(c);
     }
     return status;
@@ -248,8 +244,8 @@ static int wait_for_forgetful(struct change *c, rl_mask which, int64_t ms) {
     char *names = rl_set_names(c->set, which);
     c->patient_ns = 0;
     rl_steps_wait(c->steps, ms < ROUND_MS ? ms : ROUND_MS,
-                  "waits %" PRId64 " s: no configuration, and perhaps lost locks: %s",
-                  (ms + 999) / 1000, names);
+                  rl_text("waits %" PRId64 " s: no configuration, and perhaps lost locks: %s",
+                          (ms + 999) / 1000, names));
     free(names);
     return rl_steps_caught(c->steps);
 }
@@ -279,8 +275,10 @@ static int64_t left_ms(const struct change *c, rl_mask met) {
 static void report_met(struct change *c) {
     const rl_mask all = rl_set_members(c->set, &c->joint, BOTH);
     if (!c->is_met) {
-        rl_steps_done(c->steps, "joint", "epoch %" PRIu64 ", old and new nodes: on %d of %d",
-                      c->joint.key.epoch, count(rl_set_having(c->set, &c->joint, all)), count(all));
+        rl_steps_done(
+            c->steps, "joint",
+            rl_text("epoch %" PRIu64 ", old and new nodes: on %d of %d", c->joint.key.epoch,
+                    count(rl_set_having(c->set, &c->joint, all)), count(all)));
     }
     c->is_met = true;
     c->patient_ns = 0;
@@ -297,7 +295,6 @@ static void write_joint(const struct change *c, rl_mask which) {
 
 /* One round of meet, carry and wait. *is_ready: nothing of it is left to do. */
 static int prepare(struct change *c, bool *is_ready) {
-    char what[64];
     int64_t ms;
     enum rl_change_end end;
     struct rl_set *set = c->set;
@@ -321,8 +318,7 @@ static int prepare(struct change *c, bool *is_ready) {
     const rl_mask met = goes_back ? having : rl_set_met(set, joint, old);
     if (!rl_set_is_majority(set, joint, RL_CONFIG_OLD, met) ||
         (!goes_back && !rl_set_is_majority(set, joint, RL_CONFIG_NEW, having))) {
-        snprintf(what, sizeof what, "epoch %" PRIu64, joint->key.epoch);
-        return be_patient(c, what, joint, needed);
+        return be_patient(c, rl_text("epoch %" PRIu64, joint->key.epoch), joint, needed);
     }
     report_met(c);
     if (goes_back) {
@@ -336,10 +332,10 @@ static int prepare(struct change *c, bool *is_ready) {
     }
     *is_ready = ms <= 0;
     if (ms > 0) {
-        rl_steps_wait(c->steps, ms < ROUND_MS ? ms : ROUND_MS,
-                      "waits %" PRId64
-                      " s: until no lock is left that old nodes alone have granted",
-                      (ms + 999) / 1000);
+        rl_steps_wait(
+            c->steps, ms < ROUND_MS ? ms : ROUND_MS,
+            rl_text("waits %" PRId64 " s: until no lock is left that old nodes alone have granted",
+                    (ms + 999) / 1000));
     }
     return 0;
 }
@@ -355,7 +351,6 @@ static rl_mask done_with(const struct rl_set *set, const struct rl_config *stabl
 }
 
 int rl_change_spread(struct rl_set *set, struct rl_steps *steps, const struct rl_config *config) {
-    char what[64];
     struct change c = {.set = set, .steps = steps, .joint = *config};
     const struct rl_config *stable = &c.joint;
     int64_t ms;
@@ -363,8 +358,6 @@ int rl_change_spread(struct rl_set *set, struct rl_steps *steps, const struct rl
     const bool is_first =
         stable->key.epoch == 1 &&
         rl_set_having(set, stable, rl_set_members(set, stable, RL_CONFIG_NEW)) == 0;
-    snprintf(what, sizeof what, "epoch %" PRIu64 "%s", stable->key.epoch,
-             stable->key.epoch == 1 ? ", which all nodes must have" : "");
     for (;;) {
         const rl_mask all = rl_set_members(set, stable, RL_CONFIG_NEW);
         const rl_mask waiting = is_first ? 0 : forgetful(&c, all, &ms);
@@ -374,8 +367,9 @@ int rl_change_spread(struct rl_set *set, struct rl_steps *steps, const struct rl
                                       ? done == all
                                       : rl_set_is_majority(set, stable, RL_CONFIG_NEW, done);
         if (is_on_enough && waiting == 0) {
-            rl_steps_done(steps, "stable", "epoch %" PRIu64 ": on %d of %d nodes",
-                          stable->key.epoch, count(done), count(all));
+            rl_steps_done(steps, "stable",
+                          rl_text("epoch %" PRIu64 ": on %d of %d nodes", stable->key.epoch,
+                                  count(done), count(all)));
             char *why = lacking(set, stable, all);
             if (why[0] != '\0') {
                 rl_say("not on all: %s. When they are back: redlock set resume", why);
@@ -383,6 +377,8 @@ int rl_change_spread(struct rl_set *set, struct rl_steps *steps, const struct rl
             free(why);
             return 0;
         }
+        const char *what = rl_text("epoch %" PRIu64 "%s", stable->key.epoch,
+                                   stable->key.epoch == 1 ? ", which all nodes must have" : "");
         int status =
             waiting != 0 ? wait_for_forgetful(&c, waiting, ms) : be_patient(&c, what, stable, all);
         status = status != 0 ? status : look(&c);

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "say.h"
-#include "tool/utf8.h"
 
 uint32_t rl_set_goal_at(const struct rl_config *now, const char *name) {
     const uint32_t n = rl_config_count(now, RL_CONFIG_NEW);
@@ -61,10 +60,9 @@ static int check_present(const struct rl_set *set, const struct rl_config *now, 
         return rl_fail(RL_EXIT_USAGE, "remove-set: there is only one set");
     }
     if (rl_set_goal_at(now, name) == n) {
-        char *names = names_of(now), shown[64];
+        char *names = names_of(now);
         int status = rl_fail(RL_EXIT_USAGE, "%s: \"%s\" is no set; there are several: %s",
-                             set->args->words[0],
-                             tool_utf8_clean(name, strlen(name), shown, sizeof shown), names);
+                             set->args->words[0], rl_text_clean(name, 64), names);
         free(names);
         return status;
     }
@@ -73,13 +71,10 @@ static int check_present(const struct rl_set *set, const struct rl_config *now, 
 
 static int read_name(const struct rl_set *set, const struct rl_config *now, const char *word,
                      struct rl_set_goal *goal) {
-    char shown[64];
     if (is_sub(set, "add-set") && !rl_config_is_name(word, strlen(word))) {
         return rl_fail(RL_EXIT_USAGE,
                        "%s: \"%s\" is no name of a set: 1 to %d letters, digits, and any of .-_",
-                       set->args->words[0],
-                       tool_utf8_clean(word, strlen(word), shown, sizeof shown),
-                       RL_CONFIG_NAME_MAX);
+                       set->args->words[0], rl_text_clean(word, 64), RL_CONFIG_NAME_MAX);
     }
     snprintf(goal->name, sizeof goal->name, "%s", word);
     return is_sub(set, "add-set") ? check_new(now, word) : check_present(set, now, word);

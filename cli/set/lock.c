@@ -16,42 +16,36 @@
 #define WAIT_MS 1000 /* beyond the ttl, of an administrator who has died */
 
 struct job {
+    uv_work_t beside; /* another thread */
     rl_set_work *work;
     void *data;
     struct rl_session *session;
-    uv_async_t ended;
     int status;
+    bool is_over;
 };
 
-static void work_thread(void *data) {
-    struct job *job = data;
+static void run_job(uv_work_t *beside) {
+    struct job *job = beside->data;
     job->status = job->work(job->data);
-    uv_async_send(&job->ended);
 }
 
-static void on_ended(uv_async_t *async) {
-    const struct job *job = async->data;
-    rl_session_done(job->session, 0);
+static void on_ended(uv_work_t *beside, int status) {
+    struct job *job = beside->data;
+    job->is_over = true;
+    rl_session_done(job->session, status);
 }
 
 static int work_beside(struct rl_session *session, struct rl_steps *steps, rl_set_work *work,
                        void *data) {
     struct job job = {.work = work, .data = data, .session = session};
-    uv_thread_t thread;
-    uv_async_init(&session->loop, &job.ended, on_ended);
-    job.ended.data = &job;
-    if (uv_thread_create(&thread, work_thread, &job) != 0) {
-        job.status = rl_fail(RL_EXIT_SYSTEM, "a thread is unavailable");
-    } else {
-        session->is_interruptible = true;
+    job.beside.data = &job;
+    uv_queue_work(&session->loop, &job.beside, run_job, on_ended);
+    session->is_interruptible = true;
+    while (!job.is_over) {
         rl_session_wait(session);
-        session->is_interruptible = false;
         atomic_store(&steps->caught, session->caught);
-        uv_thread_join(&thread);
     }
-    uv_close((uv_handle_t *)&job.ended, NULL);
-    uv_run(&session->loop, UV_RUN_NOWAIT);
-    session->is_done = false; /* both may have come */
+    session->is_interruptible = false;
     return job.status;
 }
 
@@ -67,12 +61,11 @@ int rl_set_locked(struct rl_args *args, const struct rl_set_lock *plan, rl_set_w
     struct rl_session session;
     redlock_lock *lock = NULL;
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    char resource[64], host[48], holder[RL_HOLDER_ROOM];
+    char resource[64], holder[RL_HOLDER_ROOM];
     set_options(args, plan->max_ttl_ms);
     options.auto_extend = 1;
     snprintf(resource, sizeof resource, "redlock set %s", plan->id);
-    rl_session_holder((long)getpid(), host, sizeof host);
-    snprintf(holder, sizeof holder, "%s@%s", plan->name, host);
+    snprintf(holder, sizeof holder, "%s@%.47s", plan->name, rl_session_holder((long)getpid()));
     int status = rl_session_open(&session, args);
     if (status != 0) {
         return status;

@@ -166,19 +166,17 @@ redisReply *rl_set_checked(struct rl_set_node *node, redisReply *reply) {
 }
 
 static bool read_info(struct rl_set_node *node) {
-    char run_id[RL_WIRE_TEXT_MAX], role[RL_WIRE_TEXT_MAX];
+    struct rl_wire_info info;
     redisReply *reply = rl_set_checked(node, rl_wire_command(node->wire, "INFO"));
     if (reply == NULL || reply->str == NULL) {
         freeReplyObject(reply);
         return false;
     }
-    rl_wire_info_text(reply->str, "run_id", run_id);
-    if (strcmp(run_id, node->run_id) != 0) { /* it has restarted */
+    rl_wire_info_read(reply->str, &info);
+    if (strcmp(info.run_id, node->info.run_id) != 0) { /* it has restarted */
         node->cut_ns = 0;
     }
-    memcpy(node->run_id, run_id, sizeof node->run_id);
-    node->is_replica = strcmp(rl_wire_info_text(reply->str, "role", role), "slave") == 0;
-    node->uptime_s = rl_wire_info_number(reply->str, "uptime_in_seconds");
+    node->info = info;
     freeReplyObject(reply);
     return true;
 }

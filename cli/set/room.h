@@ -27,9 +27,7 @@ struct rl_set_node {
     struct rl_config config;    /* epoch 0: it has none, or one with a problem */
     char vote[RL_SET_VOTE_MAX]; /* of its text's change; "": none */
 
-    char run_id[RL_WIRE_TEXT_MAX]; /* these are of INFO */
-    bool is_replica;
-    int64_t uptime_s;
+    struct rl_wire_info info;
 
     uint64_t cut_ns;    /* when its connections were cut, with our text there; 0: they were not */
     uint64_t cut_epoch; /* of that text */
@@ -132,13 +130,11 @@ struct rl_steps {
     atomic_int caught; /* a signal, which another thread sets; 0: none */
 };
 
-void rl_steps_done(struct rl_steps *steps, const char *name, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void rl_steps_done(struct rl_steps *steps, const char *name, const char *text);
 void rl_steps_free(struct rl_steps *steps);
 
-/* Waits so long, or until a signal has come; format: for what. */
-void rl_steps_wait(struct rl_steps *steps, int64_t ms, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Waits so long, or until a signal has come; text: for what. */
+void rl_steps_wait(struct rl_steps *steps, int64_t ms, const char *text);
 
 /* RL_EXIT_SIGNAL plus the signal, or 0. */
 int rl_steps_caught(struct rl_steps *steps);

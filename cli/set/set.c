@@ -28,8 +28,6 @@
 #include "base/bits.h"
 #include "say.h"
 #include "set/room.h"
-#include "tool/number.h"
-#include "tool/utf8.h"
 
 #define MAX_TTL_MS 86400000
 #define WORDS_MAX (RL_CONFIG_SIDE_MAX + 1) /* a name and nodes */
@@ -95,7 +93,7 @@ static int check_nodes(const struct rl_set *set, rl_mask which) {
         if (!node->is_known) {
             return rl_fail(RL_EXIT_NO_QUORUM, "%s: %s; nothing was done", name, node->why);
         }
-        if (node->is_replica) {
+        if (strcmp(node->info.role, "slave") == 0) {
             return rl_fail(RL_EXIT_USAGE,
                            "%s is a replica: name an independent server, or make it one: REPLICAOF "
                            "NO ONE",
@@ -107,8 +105,8 @@ static int check_nodes(const struct rl_set *set, rl_mask which) {
                            node->config.problem);
         }
         for (size_t j = 0; j < set->n; j++) {
-            if (j != i && strcmp(node->run_id, set->nodes[j].run_id) == 0 &&
-                node->run_id[0] != '\0') {
+            if (j != i && strcmp(node->info.run_id, set->nodes[j].info.run_id) == 0 &&
+                node->info.run_id[0] != '\0') {
                 return rl_fail(RL_EXIT_USAGE, "%s and %s are the same server", name,
                                rl_set_name(&set->nodes[j]));
             }
@@ -132,7 +130,7 @@ static int64_t quarantine_ms(const struct command *command) {
            wait_ms <= longest_ms) {
         old_enough = 0;
         for (size_t i = 0; i < set->n; i++) {
-            const int64_t up_ms = 1000 * set->nodes[i].uptime_s + wait_ms;
+            const int64_t up_ms = 1000 * set->nodes[i].info.uptime_s + wait_ms;
             old_enough |= set->nodes[i].is_known && up_ms >= longest_ms ? rl_bit((uint32_t)i) : 0;
         }
         wait_ms += 1000;
@@ -157,7 +155,6 @@ static bool is_unfinished(const struct rl_set *set, const struct rl_config *late
 static int cmd_init(struct command *command) {
     struct rl_set *set = &command->set;
     struct rl_config *now = &command->now;
-    char ttl[TOOL_DURATION_TEXT_MAX];
     int status = rl_set_look(set);
     const struct rl_config *latest = rl_set_latest(set);
     if (status != 0) {
@@ -195,7 +192,7 @@ static int cmd_init(struct command *command) {
         const bool is_drawn = command->args->dry_run && latest == NULL; /* in vain */
         printf("%s %s of %" PRIu32 " nodes, max-ttl %s\n", is_drawn ? "would make a set" : "set",
                is_drawn ? "(its id is drawn then)" : now->key.id, now->n,
-               tool_duration_show(now->max_ttl_ms, ttl, sizeof ttl));
+               rl_say_exact(now->max_ttl_ms));
     }
     rl_output_flush();
     if (!command->args->dry_run && !command->args->yes) {
@@ -217,8 +214,9 @@ static int change_now(void *data) {
     enum rl_change_end end = RL_CHANGE_DONE;
     int status = 0;
     while (command->wait_ms > 0 && status == 0) {
-        rl_steps_wait(steps, 1000, "waits %" PRId64 " s: until the new nodes may vote",
-                      command->wait_ms / 1000);
+        rl_steps_wait(
+            steps, 1000,
+            rl_text("waits %" PRId64 " s: until the new nodes may vote", command->wait_ms / 1000));
         command->wait_ms -= 1000;
         status = rl_steps_caught(steps);
     }
@@ -325,40 +323,35 @@ static int cmd_change(struct command *command) {
 
 /* -- resume, abort, show -- */
 
+/* Ends a change that is pending. */
+static int end_change(struct command *command, enum rl_change_end wish) {
+    enum rl_change_end end = wish;
+    int status = rl_change_run(&command->set, &command->steps, &command->now, &end);
+    return status != 0 || end == wish ? status
+           : end == RL_CHANGE_BACK
+               ? rl_fail(RL_EXIT_HELD, "the change had been aborted: the old nodes are the set")
+               : rl_fail(
+                     RL_EXIT_HELD,
+                     "too late: the change was decided, and is done: the new nodes are the set");
+}
+
 static int resume_now(void *data) {
     struct command *command = data;
-    struct rl_set *set = &command->set;
-    enum rl_change_end end = RL_CHANGE_DONE;
     int status = look(command);
-    if (status != 0) {
-        return status;
-    }
-    if (!command->now.is_joint) {
-        return rl_change_spread(set, &command->steps, &command->now);
-    }
-    status = rl_change_run(set, &command->steps, &command->now, &end);
-    return status == 0 && end == RL_CHANGE_BACK
-               ? rl_fail(RL_EXIT_HELD, "the change had been aborted: the old nodes are the set")
-               : status;
+    return status != 0 ? status
+           : command->now.is_joint
+               ? end_change(command, RL_CHANGE_DONE)
+               : rl_change_spread(&command->set, &command->steps, &command->now);
 }
 
 static int abort_now(void *data) {
     struct command *command = data;
-    struct rl_set *set = &command->set;
-    enum rl_change_end end = RL_CHANGE_BACK;
     int status = look(command);
-    if (status != 0) {
-        return status;
-    }
-    if (!command->now.is_joint) {
-        return rl_fail(RL_EXIT_HELD, "no change is pending: epoch %" PRIu64 " is stable",
-                       command->now.key.epoch);
-    }
-    status = rl_change_run(set, &command->steps, &command->now, &end);
-    return status == 0 && end == RL_CHANGE_DONE
-               ? rl_fail(RL_EXIT_HELD,
-                         "too late: the change was decided, and is done: the new nodes are the set")
-               : status;
+    return status != 0 ? status
+           : command->now.is_joint
+               ? end_change(command, RL_CHANGE_BACK)
+               : rl_fail(RL_EXIT_HELD, "no change is pending: epoch %" PRIu64 " is stable",
+                         command->now.key.epoch);
 }
 
 static int look_and_lock(struct command *command, rl_set_work *work) {
@@ -420,7 +413,6 @@ static int run_sub(struct rl_args *args, size_t i) {
 }
 
 int rl_cmd_set(struct rl_args *args) {
-    char shown[64];
     const char *name = args->n_words > 0 ? args->words[0] : "";
     if (args->child != NULL) {
         return rl_fail(RL_EXIT_USAGE, "set: it runs no command; leave -- out");
@@ -436,7 +428,6 @@ int rl_cmd_set(struct rl_args *args) {
     return rl_fail(RL_EXIT_USAGE,
                    "set: %s%s%s there are init, show, replace OLD NEW, resize [NAME] URL..., "
                    "add-set NAME URL..., remove-set NAME, resume and abort",
-                   name[0] != '\0' ? "\"" : "",
-                   tool_utf8_clean(name, strlen(name), shown, sizeof shown),
+                   name[0] != '\0' ? "\"" : "", rl_text_clean(name, 64),
                    name[0] != '\0' ? "\" is not one;" : "");
 }

@@ -8,7 +8,6 @@
 #include "set/room.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include "base/bits.h"
 #include "say.h"
 #include "tool/json.h"
-#include "tool/number.h"
 
 #define NODE_WIDTH_MAX 40
 #define CLAUSE_MAX 512
@@ -55,96 +53,80 @@ static bool are_several(const struct rl_config *config) {
     return rl_config_count(config, RL_CONFIG_OLD) > 1 || rl_config_count(config, RL_CONFIG_NEW) > 1;
 }
 
-static int width_of(const struct rl_set *set) {
-    int width = 4;
-    for (size_t i = 0; i < set->n; i++) {
-        width = rl_say_widen(width, rl_set_name(&set->nodes[i]), NODE_WIDTH_MAX);
-    }
-    return width + 2;
-}
-
 /* -- Do they agree? -- */
 
-enum verdict { AGREE, DIFFER, UNKNOWN };
-
 struct finding {
-    enum verdict verdict;
     char text[CLAUSE_MAX];
     const char *remedy;
 };
 
-static struct finding judge_node(const struct rl_set_node *node, const struct rl_config *latest,
-                                 bool is_member) {
-    struct finding finding = {.verdict = DIFFER};
-    const char *name = rl_set_name(node);
-    if (!node->is_known) {
-        finding.verdict = is_member ? UNKNOWN : AGREE;
-        finding.remedy = "when it is back: redlock set resume";
-        snprintf(finding.text, CLAUSE_MAX, "%s: %s", name, node->why);
-    } else if (node->config.problem != NULL) {
-        finding.remedy = "DEL " RL_CONFIG_KEY " on it, then redlock set resume";
-        snprintf(finding.text, CLAUSE_MAX, "%s: its configuration %s", name, node->config.problem);
-    } else if (!is_member) {
-        const bool has_left = node->config.key.epoch != 0;
-        finding.verdict = has_left ? AGREE : DIFFER;
-        finding.remedy = "leave it out of the nodes, or add it: redlock set resize";
-        snprintf(finding.text, CLAUSE_MAX, "%s%s", has_left ? "" : name,
-                 has_left ? "" : " is not a member");
-    } else if (rl_set_has(node, latest)) {
-        finding.verdict = AGREE;
-    } else if (node->config.key.epoch == 0) {
-        finding.remedy = "redlock set resume";
-        snprintf(finding.text, CLAUSE_MAX, "%s has no configuration", name);
-    } else if (strcmp(self_of(node), node->url) != 0) {
-        finding.remedy = "DEL " RL_CONFIG_KEY " on it, then redlock set resume";
-        snprintf(finding.text, CLAUSE_MAX, "%s is %s by its configuration", name,
-                 name_of(self_of(node)));
-    } else {
-        finding.remedy = "redlock set resume";
-        snprintf(finding.text, CLAUSE_MAX, "%s has epoch %" PRIu64 ", change %s", name,
-                 node->config.key.epoch, node->config.key.change);
-    }
-    return finding;
+struct findings {
+    struct finding items[REDLOCK_NODES_MAX + 1];
+    size_t n;
+    int status; /* the exit status */
+};
+
+static void add(struct findings *findings, const char *remedy, const char *text) {
+    struct finding *finding = &findings->items[findings->n++];
+    snprintf(finding->text, sizeof finding->text, "%s", text);
+    finding->remedy = remedy;
+    findings->status = RL_EXIT_WARNINGS;
 }
 
 static bool is_member(const struct rl_set *set, const struct rl_config *latest, size_t i) {
     return (rl_set_members(set, latest, BOTH) & rl_bit((uint32_t)i)) != 0;
 }
 
-/* Calls back for each finding that is not good. Returns the exit status. */
-static int judge(const struct rl_set *set, void (*tell)(void *, const struct finding *),
-                 void *data) {
+static void judge_node(struct findings *findings, const struct rl_set_node *node,
+                       const struct rl_config *latest, bool is_member) {
+    const char *name = rl_set_name(node);
+    const bool has_left = node->is_known && !is_member && node->config.key.epoch != 0;
+    if (!node->is_known && is_member) {
+        add(findings, "when it is back: redlock set resume", rl_text("%s: %s", name, node->why));
+    } else if (node->is_known && node->config.problem != NULL) {
+        add(findings, "DEL " RL_CONFIG_KEY " on it, then redlock set resume",
+            rl_text("%s: its configuration %s", name, node->config.problem));
+    } else if (!node->is_known || has_left || (is_member && rl_set_has(node, latest))) {
+        return;
+    } else if (!is_member) {
+        add(findings, "leave it out of the nodes, or add it: redlock set resize",
+            rl_text("%s is not a member", name));
+    } else if (node->config.key.epoch == 0) {
+        add(findings, "redlock set resume", rl_text("%s has no configuration", name));
+    } else if (strcmp(self_of(node), node->url) != 0) {
+        add(findings, "DEL " RL_CONFIG_KEY " on it, then redlock set resume",
+            rl_text("%s is %s by its configuration", name, name_of(self_of(node))));
+    } else {
+        add(findings, "redlock set resume",
+            rl_text("%s has epoch %" PRIu64 ", change %s", name, node->config.key.epoch,
+                    node->config.key.change));
+    }
+}
+
+/* What is not good. */
+static void judge(const struct rl_set *set, struct findings *findings) {
     const struct rl_config *latest = rl_set_latest(set);
-    int status = RL_EXIT_OK;
-    if (latest == NULL && rl_set_known(set) == 0) {
-        const struct finding silent = {UNKNOWN, "no node answers", "redlock doctor says more"};
-        tell(data, &silent);
-        return RL_EXIT_NO_QUORUM;
+    const rl_mask known = rl_set_known(set);
+    if (latest == NULL && known == 0) {
+        add(findings, "redlock doctor says more", "no node answers");
+        findings->status = RL_EXIT_NO_QUORUM;
+    }
+    if (latest == NULL && known != 0) {
+        add(findings, "redlock set init", "no node that answers has a configuration");
     }
     if (latest == NULL) {
-        const struct finding none = {DIFFER, "no node that answers has a configuration",
-                                     "redlock set init"};
-        tell(data, &none);
-        return RL_EXIT_WARNINGS;
+        return;
     }
     if (latest->is_joint) {
-        const struct finding pending = {DIFFER, "a change is pending",
-                                        "redlock set resume, or redlock set abort"};
-        tell(data, &pending);
-        status = RL_EXIT_WARNINGS;
+        add(findings, "redlock set resume, or redlock set abort", "a change is pending");
     }
     for (size_t i = 0; i < set->n; i++) {
-        const struct finding finding =
-            judge_node(&set->nodes[i], latest, is_member(set, latest, i));
-        if (finding.verdict != AGREE) {
-            tell(data, &finding);
-            status = RL_EXIT_WARNINGS;
-        }
+        judge_node(findings, &set->nodes[i], latest, is_member(set, latest, i));
     }
-    const bool is_answered =
-        rl_set_is_majority(set, latest, RL_CONFIG_NEW, rl_set_known(set)) &&
-        (!latest->is_joint || rl_set_is_majority(set, latest, RL_CONFIG_OLD, rl_set_known(set)));
-    return is_answered ? status : RL_EXIT_NO_QUORUM;
+    if (!rl_set_is_majority(set, latest, RL_CONFIG_NEW, known) ||
+        (latest->is_joint && !rl_set_is_majority(set, latest, RL_CONFIG_OLD, known))) {
+        findings->status = RL_EXIT_NO_QUORUM;
+    }
 }
 
 /* -- The screen -- */
@@ -173,56 +155,52 @@ static void print_side(const struct rl_config *config, const char *title,
     }
 }
 
-static void print_node(const struct rl_set *set, size_t i, const struct rl_config *latest,
-                       int width) {
+static void add_node(struct rl_table *table, const struct rl_set *set, size_t i,
+                     const struct rl_config *latest) {
     const struct rl_set_node *node = &set->nodes[i];
     const struct rl_config *config = &node->config;
-    printf("  %-*s", width, rl_set_name(node));
+    const char *name = rl_set_name(node);
     if (!node->is_known) {
-        rl_say_painted(RL_PAINT_BAD, node->why, 0);
+        rl_table_row(table, "%s\t" RL_CELL_BAD "%s", name, node->why);
     } else if (!has_text(node)) {
-        rl_say_painted(RL_PAINT_WARN,
-                       config->problem != NULL ? config->problem : "no configuration", 0);
+        rl_table_row(table, "%s\t" RL_CELL_WARN "%s", name,
+                     config->problem != NULL ? config->problem : "no configuration");
     } else {
-        printf("%-7" PRIu64 "%-10s%-8s%-*s%s", config->key.epoch, config->key.change,
-               kind_of(config), width, name_of(self_of(node)),
-               node->vote[0] != '\0' ? node->vote : "-");
-        printf("%s", is_member(set, latest, i) ? "" : "  has left the set");
-        if (is_member(set, latest, i) && are_several(latest)) {
-            printf("%*s%s", node->vote[0] != '\0' ? 2 : 5, "", set_of(latest, node->url));
-        }
+        rl_table_row(table, "%s\t%" PRIu64 "\t%s\t%s\t%s\t%s\t%s", name, config->key.epoch,
+                     config->key.change, kind_of(config), name_of(self_of(node)),
+                     node->vote[0] != '\0' ? rl_text_clean(node->vote, RL_SET_VOTE_MAX) : "-",
+                     !is_member(set, latest, i) ? "has left the set"
+                     : are_several(latest)      ? set_of(latest, node->url)
+                                                : "");
     }
-    printf("\n");
 }
 
-static void print_finding(void *data, const struct finding *finding) {
-    (void)data;
-    const int indent = printf("  ");
-    char text[CLAUSE_MAX + 128];
-    snprintf(text, sizeof text, "%s: %s", finding->text, finding->remedy);
-    rl_say_wrapped(text, indent);
-}
-
-static void print_screen(const struct rl_set *set) {
-    char ttl[TOOL_DURATION_TEXT_MAX];
+static void print_screen(const struct rl_set *set, const struct findings *findings) {
     const struct rl_config *latest = rl_set_latest(set);
-    const int width = width_of(set);
+    const bool has_sets = latest != NULL && are_several(latest);
+    struct rl_table table = {.heads = has_sets ? "node\tepoch\tchange  \tis    \tself\tvote\tset"
+                                               : "node\tepoch\tchange  \tis    \tself\tvote\t",
+                             .indent = 2,
+                             .max = NODE_WIDTH_MAX};
     if (latest != NULL) {
         printf("set %s, epoch %" PRIu64 ", %s, max-ttl %s\n", latest->key.id, latest->key.epoch,
-               kind_of(latest), tool_duration_show(latest->max_ttl_ms, ttl, sizeof ttl));
+               kind_of(latest), rl_say_exact(latest->max_ttl_ms));
         if (latest->is_joint) {
             print_side(latest, "old", RL_CONFIG_OLD);
         }
         print_side(latest, latest->is_joint ? "new" : "members", RL_CONFIG_NEW);
         printf("\n");
     }
-    printf("  %-*s%-7s%-10s%-8s%-*s%s\n", width, "node", "epoch", "change", "is", width, "self",
-           latest != NULL && are_several(latest) ? "vote  set" : "vote");
     for (size_t i = 0; i < set->n; i++) {
-        print_node(set, i, latest, width);
+        add_node(&table, set, i, latest);
     }
+    rl_table_print(&table);
     printf("\n");
-    if (judge(set, print_finding, NULL) == RL_EXIT_OK) {
+    for (size_t i = 0; i < findings->n; i++) {
+        printf("  ");
+        rl_say_wrapped(rl_text("%s: %s", findings->items[i].text, findings->items[i].remedy), 2);
+    }
+    if (findings->status == RL_EXIT_OK) {
         printf("all agree\n");
     }
 }
@@ -239,7 +217,7 @@ static void put_urls(struct tool_json *json, const struct rl_config *config, con
             tool_json_put(json, JSON_TEXT(NULL, config->members[i].url));
         }
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 static void put_side(struct tool_json *json, const struct rl_config *config, const char *all,
@@ -253,9 +231,9 @@ static void put_side(struct tool_json *json, const struct rl_config *config, con
         tool_json_open(json, NULL, '{');
         tool_json_put(json, JSON_TEXT_OR_NULL("name", rl_config_name(config, side, set)));
         put_urls(json, config, "nodes", side, set);
-        tool_json_close(json, '}');
+        tool_json_close(json);
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
 static void put_config(struct tool_json *json, const struct rl_config *config) {
@@ -283,48 +261,42 @@ static void put_nodes(struct tool_json *json, const struct rl_set *set) {
                          JSON_BOOL("member", latest != NULL && is_member(set, latest, i)),
                          JSON_TEXT("error", !node->is_known ? node->why : node->config.problem));
     }
-    tool_json_close(json, ']');
+    tool_json_close(json);
 }
 
-static void put_finding(void *data, const struct finding *finding) {
-    tool_json_object(data, NULL, JSON_TEXT("text", finding->text),
-                     JSON_TEXT("remedy", finding->remedy));
-}
-
-static void ignore(void *data, const struct finding *finding) {
-    (void)data, (void)finding;
-}
-
-static void print_json(const struct rl_set *set) {
+static void print_json(const struct rl_set *set, const struct findings *findings) {
     struct tool_json json = {.file = stdout};
     const struct rl_config *latest = rl_set_latest(set);
     tool_json_open(&json, NULL, '{');
     if (latest != NULL) {
         put_config(&json, latest);
     }
-    tool_json_put(&json, JSON_BOOL("agree", judge(set, ignore, NULL) == RL_EXIT_OK));
+    tool_json_put(&json, JSON_BOOL("agree", findings->status == RL_EXIT_OK));
     tool_json_open(&json, "findings", '[');
-    judge(set, put_finding, &json);
-    tool_json_close(&json, ']');
+    for (size_t i = 0; i < findings->n; i++) {
+        tool_json_object(&json, NULL, JSON_TEXT("text", findings->items[i].text),
+                         JSON_TEXT("remedy", findings->items[i].remedy));
+    }
+    tool_json_close(&json);
     put_nodes(&json, set);
-    tool_json_close(&json, '}');
     tool_json_end(&json);
 }
 
 int rl_set_show(const struct rl_set *set) {
+    static struct findings findings;
+    judge(set, &findings);
     if (set->args->json) {
-        print_json(set);
+        print_json(set, &findings);
     } else {
-        print_screen(set);
+        print_screen(set, &findings);
     }
-    return judge(set, ignore, NULL);
+    return findings.status;
 }
 
 void rl_set_show_outcome(const struct rl_set *set, const struct rl_steps *steps, const char *name,
                          int exit_status) {
     struct tool_json json = {.file = stdout};
     const struct rl_config *latest = rl_set_latest(set);
-    char at[RL_WHEN_MAX];
     tool_json_open(&json, NULL, '{');
     tool_json_put(&json, JSON_TEXT("command", name), JSON_INT("exit_status", exit_status));
     if (latest != NULL) {
@@ -333,11 +305,9 @@ void rl_set_show_outcome(const struct rl_set *set, const struct rl_steps *steps,
     tool_json_open(&json, "steps", '[');
     for (size_t i = 0; i < steps->n; i++) {
         tool_json_object(&json, NULL, JSON_TEXT("step", steps->items[i].name),
-                         JSON_TEXT("at", rl_when_utc(steps->items[i].at_ms, at)),
+                         JSON_TEXT("at", rl_when_utc(steps->items[i].at_ms)),
                          JSON_TEXT("text", steps->items[i].text));
     }
-    tool_json_close(&json, ']');
-    tool_json_close(&json, '}');
     tool_json_end(&json);
 }
 
@@ -347,7 +317,6 @@ void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, i
     static const char *const fates[] = {[RL_CONFIG_OLD] = "leaves",
                                         [RL_CONFIG_NEW] = "comes",
                                         [RL_CONFIG_OLD | RL_CONFIG_NEW] = "stays"};
-    char shown[32];
     const bool has_sets = are_several(joint);
     printf("set %s, epoch %" PRIu64 "\n\n", joint->key.id, joint->key.epoch - 1);
     for (uint32_t i = 0; i < joint->n; i++) {
@@ -359,7 +328,7 @@ void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, i
     printf("\n");
     if (wait_ms > 0) {
         printf("first, %s: until a majority of the new nodes has run long enough to vote\n",
-               rl_say_duration((double)wait_ms, shown, sizeof shown));
+               rl_say_duration((double)wait_ms));
     }
     printf("epoch %" PRIu64
            ": %s; clients\n"
@@ -368,8 +337,8 @@ void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, i
            joint->key.epoch,
            has_sets ? "a lock needs a majority of its old set and one of its new set"
                     : "locks need a majority of the old nodes and one of the new ones",
-           rl_say_duration((double)rl_change_wait_ms(joint), shown, sizeof shown),
-           joint->key.epoch + 1, has_sets ? "sets" : "nodes");
+           rl_say_duration((double)rl_change_wait_ms(joint)), joint->key.epoch + 1,
+           has_sets ? "sets" : "nodes");
 }
 
 /* -- While it works -- */
@@ -381,14 +350,8 @@ void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, i
  * SIGINT, SIGTERM and SIGHUP end the waiting; what is done so far stays, for `resume`. */
 
 #define PAUSE_MS 50 /* a signal is noticed after this time */
-#define TEXT_MAX 2048
 
-void rl_steps_done(struct rl_steps *steps, const char *name, const char *format, ...) {
-    char text[TEXT_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+void rl_steps_done(struct rl_steps *steps, const char *name, const char *text) {
     steps->items = rl_must_grow(steps->items, steps->n, &steps->room, sizeof steps->items[0]);
     steps->items[steps->n++] = (struct rl_step){name, rl_must_print("%s", text), rl_when_now_ms()};
     steps->is_waiting = false;
@@ -407,12 +370,7 @@ void rl_steps_free(struct rl_steps *steps) {
     steps->items = NULL;
 }
 
-void rl_steps_wait(struct rl_steps *steps, int64_t ms, const char *format, ...) {
-    char text[TEXT_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+void rl_steps_wait(struct rl_steps *steps, int64_t ms, const char *text) {
     if (rl_say_has_line()) {
         rl_say_line(text);
     } else if (!steps->json && !steps->is_waiting) {

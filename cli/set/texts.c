@@ -257,26 +257,22 @@ const struct rl_config *rl_set_latest(const struct rl_set *set) {
 
 /* -- Writing -- */
 
+static bool is_done(struct rl_set_node *node, const char *command) {
+    redisReply *reply = rl_set_checked(node, rl_wire_command(node->wire, command));
+    freeReplyObject(reply);
+    return reply != NULL;
+}
+
 /* Nobody who has read another text before counts votes of this node any more. */
 static bool cut(struct rl_set_node *node) {
-    static const char *const kinds[] = {"normal", "pubsub"};
-    for (int i = 0; i < 2; i++) {
-        redisReply *reply = rl_set_checked(
-            node, rl_wire_command(node->wire, "CLIENT KILL TYPE %s SKIPME yes", kinds[i]));
-        if (reply == NULL) {
-            return false;
-        }
-        freeReplyObject(reply);
-    }
-    return true;
+    return is_done(node, "CLIENT KILL TYPE normal SKIPME yes") &&
+           is_done(node, "CLIENT KILL TYPE pubsub SKIPME yes");
 }
 
 static void probe_one(struct rl_set_node *node, void *data) {
     (void)data;
-    redisReply *reply = /* no connection has this address: the rights alone are checked */
-        rl_set_checked(node, rl_wire_command(node->wire, "CLIENT KILL ADDR 0.0.0.0:0"));
-    node->is_known = reply != NULL;
-    freeReplyObject(reply);
+    /* No connection has this address: the rights alone are checked. */
+    node->is_known = is_done(node, "CLIENT KILL ADDR 0.0.0.0:0");
 }
 
 int rl_set_check_rights(struct rl_set *set) {

@@ -191,7 +191,7 @@ static bool write_within(int64_t ms, const char *bytes, size_t length) {
 }
 
 /* Called in signal handlers too: everything it calls is async-signal-safe. */
-static void restore(void) {
+void rl_screen_close(void) {
     if (is_open) {
         is_open = 0;
         write_within(LEAVE_MS, turn_back, sizeof turn_back - 1);
@@ -201,7 +201,7 @@ static void restore(void) {
 }
 
 static void on_crash(int signal_number) {
-    restore();
+    rl_screen_close();
     raise(signal_number); /* the handler has been reset */
 }
 
@@ -233,17 +233,13 @@ bool rl_screen_open(void) {
     now.c_cc[VMIN] = 1;
     now.c_cc[VTIME] = 0;
     watch_crashes();
-    atexit(restore); /* rl_must_alloc() ends the program where it is */
+    atexit(rl_screen_close); /* rl_must_alloc() ends the program where it is */
     if (tcsetattr(STDIN_FILENO, TCSADRAIN, &now) != 0) {
         return false;
     }
     is_open = 1;
     fcntl(STDIN_FILENO, F_SETFL, flags_before | O_NONBLOCK);
     return rl_screen_write(turn_to, sizeof turn_to - 1);
-}
-
-void rl_screen_close(void) {
-    restore();
 }
 
 void rl_screen_size(int *columns, int *rows) {

@@ -208,32 +208,24 @@ static int run(struct top *top, const struct rl_args *args) {
     return top->status;
 }
 
-static int refuse(void) {
+int rl_cmd_top(struct rl_args *args) {
     if (!rl_screen_is_possible()) {
         return rl_fail(RL_EXIT_USAGE,
                        "top: it needs a terminal, for stdin and stdout; redlock ls lists the locks "
                        "without one");
-    }
-    return 0;
-}
-
-int rl_cmd_top(struct rl_args *args) {
-    int status = refuse();
-    if (status != 0) {
-        return status;
     }
     struct top *top = rl_must_alloc(1, sizeof *top);
     top->shown = -1;
     top->view = (struct rl_view){.order = (enum rl_list_order)args->sort, .waiting = args->waiting};
     top->frame.is_colored = rl_say_is_colored(stdout);
     rl_output_flush();
-    status = rl_scan_open(&top->scan, args, RL_WIRE_SAMPLES, true);
+    int status = rl_scan_open(&top->scan, args, RL_WIRE_SAMPLES, true);
     if (status == 0) {
         status = run(top, args);
     }
     rl_sweep_free(&top->sweeps[0]);
     rl_sweep_free(&top->sweeps[1]);
-    rl_scan_close(&top->scan);
+    rl_wires_close(&top->scan.wires);
     free(top);
     return status;
 }

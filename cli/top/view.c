@@ -80,15 +80,11 @@ static double rl_rates_latency_ms(const struct rl_rates *rates, size_t node, dou
 
 /* -- Texts -- */
 
-static const char *say_ms(double ms, char out[32]) {
-    if (ms < 0) {
-        return "-";
-    }
-    return rl_say_duration(ms, out, 32);
+static const char *say_ms(double ms) {
+    return ms < 0 ? "-" : rl_say_duration(ms);
 }
 
-static const char *say_clock(const struct rl_wire_clock *clock, char out[32]) {
-    char text[24];
+static const char *say_clock(const struct rl_wire_clock *clock) {
     double ms = clock->ahead_ms < 0 ? -clock->ahead_ms : clock->ahead_ms;
     if (!clock->is_known) {
         return "-";
@@ -96,12 +92,10 @@ static const char *say_clock(const struct rl_wire_clock *clock, char out[32]) {
     if (ms < 1) {
         return "0 ms"; /* no more can be known of it over a network */
     }
-    snprintf(out, 32, "%c%s", clock->ahead_ms < 0 ? '-' : '+',
-             rl_say_duration(ms, text, sizeof text));
-    return out;
+    return rl_text("%c%s", clock->ahead_ms < 0 ? '-' : '+', rl_say_duration(ms));
 }
 
-static const char *say_bytes(int64_t bytes, char out[32]) {
+static const char *say_bytes(int64_t bytes) {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
     double value = (double)bytes;
     size_t unit = 0;
@@ -109,14 +103,12 @@ static const char *say_bytes(int64_t bytes, char out[32]) {
         value /= 1000;
         unit++;
     }
-    snprintf(out, 32, "%.*f %s", unit > 0 && value < 10 ? 1 : 0, value, units[unit]);
-    return out;
+    return rl_text("%.*f %s", unit > 0 && value < 10 ? 1 : 0, value, units[unit]);
 }
 
 /* -- Tables -- */
 
 #define COLUMNS_MAX 10
-#define TEXT_MAX 64
 
 struct table {
     int widths[COLUMNS_MAX]; /* 0: it is left out */
@@ -171,56 +163,54 @@ static struct table place_nodes(const struct rl_frame *frame, const struct rl_sw
 }
 
 /* Its state in words, and whether it is good. */
-static enum rl_style say_state(const struct rl_seen_node *node, char out[TEXT_MAX]) {
-    char left[24];
+static enum rl_style say_state(const struct rl_seen_node *node, const char **out) {
     if (!node->is_member) {
-        snprintf(out, TEXT_MAX, "not in a set");
+        *out = "not in a set";
         return RL_STYLE_WARN;
     }
     switch (node->standing) {
         case RL_NODE_VOTES:
-            snprintf(out, TEXT_MAX, "votes");
+            *out = "votes";
             return RL_STYLE_GOOD;
         case RL_NODE_IN_QUARANTINE:
-            snprintf(out, TEXT_MAX, "votes in %s",
-                     rl_say_duration((double)node->votes_in_ms, left, sizeof left));
+            *out = rl_text("votes in %s", rl_say_duration((double)node->votes_in_ms));
             return RL_STYLE_WARN;
         case RL_NODE_UNFIT:
-            snprintf(out, TEXT_MAX, "%s", node->unfit);
+            *out = node->unfit;
             return RL_STYLE_BAD;
         default:
-            snprintf(out, TEXT_MAX, "unknown");
+            *out = "unknown";
             return RL_STYLE_WARN;
     }
 }
 
 static void draw_node(struct rl_frame *frame, int row, const struct table *table,
                       const struct rl_seen_node *node, const struct rl_rates *rates, size_t index) {
-    char text[2 * RL_WIRE_TEXT_MAX], state[TEXT_MAX], p50[32], p99[32], per_s[32], memory[32],
-        ahead[32];
+    const char *state;
     enum rl_style styles[COLUMNS_MAX] = {RL_STYLE_PLAIN};
     const double commands = rates->nodes[index].commands_per_s;
     const struct rl_wire_info *info = &node->info;
     if (!node->is_up || !node->is_whole) {
-        snprintf(text, sizeof text, "%s: %s", node->is_up ? "not read" : "down", node->why);
         rl_frame_put(frame, row, 0, table->widths[AT_NODE] - 1, node->wire->url.name,
                      RL_STYLE_PLAIN, false);
-        rl_frame_put(frame, row, table->widths[AT_NODE], frame->columns, text, RL_STYLE_BAD, false);
+        rl_frame_put(frame, row, table->widths[AT_NODE], frame->columns,
+                     rl_text("%s: %s", node->is_up ? "not read" : "down", node->why), RL_STYLE_BAD,
+                     false);
         return;
     }
-    styles[AT_STATE] = say_state(node, state);
-    snprintf(per_s, sizeof per_s, "%.0f", commands < 0 ? (double)info->commands_per_s : commands);
-    snprintf(text, sizeof text, "%s%s%s", frame->columns >= ROOMY ? info->server : "",
-             frame->columns >= ROOMY ? " " : "", info->version);
+    styles[AT_STATE] = say_state(node, &state);
+    const char *per_s = rl_text("%.0f", commands < 0 ? (double)info->commands_per_s : commands);
+    const char *version =
+        frame->columns >= ROOMY ? rl_text("%s %s", info->server, info->version) : info->version;
     const char *const texts[AT_ALL] = {
         [AT_NODE] = node->wire->url.name,
         [AT_STATE] = state,
-        [AT_P50] = say_ms(rl_rates_latency_ms(rates, index, 0.5), p50),
-        [AT_P99] = say_ms(rl_rates_latency_ms(rates, index, 0.99), p99),
+        [AT_P50] = say_ms(rl_rates_latency_ms(rates, index, 0.5)),
+        [AT_P99] = say_ms(rl_rates_latency_ms(rates, index, 0.99)),
         [AT_COMMANDS] = node->has_info ? per_s : "",
-        [AT_MEMORY] = node->has_info ? say_bytes(info->used_memory, memory) : "",
-        [AT_VERSION] = node->has_info ? text : "",
-        [AT_CLOCK] = say_clock(&node->clock, ahead),
+        [AT_MEMORY] = node->has_info ? say_bytes(info->used_memory) : "",
+        [AT_VERSION] = node->has_info ? version : "",
+        [AT_CLOCK] = say_clock(&node->clock),
     };
     draw_row(frame, row, table, texts, styles);
 }
@@ -231,7 +221,6 @@ static int draw_nodes(struct rl_frame *frame, int row, const struct rl_sweep *sw
     static const char *const heads[AT_ALL] = {"node",  "state",  "p50",     "p99",
                                               "cmd/s", "memory", "version", "clock"};
     const struct table table = place_nodes(frame, sweep);
-    char more[64];
     size_t room = frame->rows > 8 ? (size_t)frame->rows / 2 - 2 : 1;
     size_t shown = sweep->n <= room ? sweep->n : room - 1;
     draw_heads(frame, row++, &table, heads, -1);
@@ -239,8 +228,8 @@ static int draw_nodes(struct rl_frame *frame, int row, const struct rl_sweep *sw
         draw_node(frame, row++, &table, &sweep->nodes[i], rates, i);
     }
     if (shown < sweep->n) {
-        snprintf(more, sizeof more, "and %zu more nodes", sweep->n - shown);
-        rl_frame_put(frame, row++, 0, frame->columns, more, RL_STYLE_FAINT, false);
+        rl_frame_put(frame, row++, 0, frame->columns,
+                     rl_text("and %zu more nodes", sweep->n - shown), RL_STYLE_FAINT, false);
     }
     return row;
 }
@@ -333,31 +322,29 @@ static void draw_locks(struct rl_view *view, struct rl_frame *frame, int row,
 
 static void draw_sum(struct rl_frame *frame, const struct rl_sweep *sweep,
                      const struct rl_rates *rates) {
-    char text[192], turns[32] = "-", took[32], clock[16] = "";
+    char clock[16] = "";
     time_t now = time(NULL);
     struct tm local;
     if (localtime_r(&now, &local) != NULL) {
         strftime(clock, sizeof clock, "%H:%M:%S", &local);
     }
-    if (rates->turns_per_s >= 0) {
-        snprintf(turns, sizeof turns, "%.*f", rates->turns_per_s < 10 ? 1 : 0, rates->turns_per_s);
-    }
-    snprintf(text, sizeof text,
-             "redlock top %s  %zu held  %" PRIu64 " wait  %s hand-overs/s  %zu/%zu nodes in %s",
-             clock, sweep->list.counts[RL_LOCK_HELD], sweep->list.waiting, turns, sweep->whole,
-             sweep->n, rl_say_duration(sweep->took_ms, took, sizeof took));
+    const double per_s = rates->turns_per_s;
+    const char *turns = per_s >= 0 ? rl_text("%.*f", per_s < 10 ? 1 : 0, per_s) : "-";
+    const char *text =
+        rl_text("redlock top %s  %zu held  %" PRIu64 " wait  %s hand-overs/s  %zu/%zu nodes in %s",
+                clock, sweep->list.counts[RL_LOCK_HELD], sweep->list.waiting, turns, sweep->whole,
+                sweep->n, rl_say_duration(sweep->took_ms));
     rl_frame_put(frame, 0, 0, frame->columns, text, RL_STYLE_BOLD, false);
 }
 
 static void draw_keys(const struct rl_view *view, struct rl_frame *frame) {
-    char text[160], where[64], order[TOOL_CHOICE_MAX];
+    char order[TOOL_CHOICE_MAX];
     int row = frame->rows - 1;
     size_t end = view->offset + view->rows < view->locks ? view->offset + view->rows : view->locks;
-    snprintf(where, sizeof where, "%zu-%zu of %zu", end > 0 ? view->offset + 1 : 0, end,
-             view->locks);
-    snprintf(text, sizeof text, "q quit  sort n o v f a t w l: %s  W %s  h nodes",
-             tool_choice_name(RL_ARGS_ORDERS, (int)view->order, order),
-             view->waiting ? "all locks" : "waited for");
+    const char *where = rl_text("%zu-%zu of %zu", end > 0 ? view->offset + 1 : 0, end, view->locks);
+    const char *text = rl_text("q quit  sort n o v f a t w l: %s  W %s  h nodes",
+                               tool_choice_name(RL_ARGS_ORDERS, (int)view->order, order),
+                               view->waiting ? "all locks" : "waited for");
     rl_frame_fill(frame, row, RL_STYLE_HEAD);
     const int at = frame->columns - (int)strlen(where) - 1;
     rl_frame_put(frame, row, 0, at - 1, text, RL_STYLE_HEAD, false);

@@ -28,40 +28,20 @@ void rl_snapshot_free(struct rl_snapshot *snapshot);
  * may be missing once. */
 bool rl_snapshot_lacks(const struct rl_snapshot *snapshot, const struct rl_snapshot *old);
 
-/* What has changed between two snapshots of one key, as events in a readable order: former holders,
- * new holders, waiting clients.
- *
- * Can a change be missed? Yes: a hold that began and ended between two queries is in neither
- * snapshot, and a holder that released and acquired again appears as a hand-over to itself. */
-
-enum rl_change_type {
-    RL_CHANGE_RELEASED, /* before its end: by its holder, or any party that knows the token */
-    RL_CHANGE_ENDED,    /* it expired: it was not renewed, or was released just then */
-    RL_CHANGE_HANDED_OVER,
-    RL_CHANGE_HELD,
-    RL_CHANGE_WAITS,
-    RL_CHANGE_LEFT /* it no longer waits, and did not get it */
-};
-
-struct rl_change {
-    enum rl_change_type type;
-    const struct rl_item *item; /* of HANDED_OVER: the new holder */
-    const struct rl_item *from; /* HANDED_OVER: the former holder */
-};
-
-typedef void (*rl_change_cb)(const struct rl_change *change, void *data);
-
-/* between_ms: from one to the other. */
-void rl_changes(const struct rl_snapshot *old, const struct rl_snapshot *now, int64_t between_ms,
-                rl_change_cb on_change, void *data);
-
 struct rl_watch_report {
     const struct rl_args *args;
     redlock_bytes key; /* of the events that are of one */
     size_t n, needed;  /* nodes that decide about it, and a quorum of them */
 };
 
-void rl_watch_report_change(const struct rl_watch_report *report, const struct rl_change *change);
+/* Reports what has changed between two snapshots of one key, between_ms apart, as events in a
+ * readable order: former holders, new holders, waiting clients. Returns whether a holder has gone
+ * before its end.
+ *
+ * Can a change be missed? Yes: a hold that began and ended between two queries is in neither
+ * snapshot, and a holder that released and acquired again appears as a hand-over to itself. */
+bool rl_watch_report_changes(const struct rl_watch_report *report, const struct rl_snapshot *old,
+                             const struct rl_snapshot *now, int64_t between_ms);
 
 /* The state when nobody holds it: at the beginning, and after an unknown state. */
 void rl_watch_report_free(const struct rl_watch_report *report, size_t left_over);

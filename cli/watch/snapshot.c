@@ -11,7 +11,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +25,7 @@ static void add(struct rl_snapshot *snapshot, const struct rl_item *item) {
         rl_must_grow(snapshot->items, snapshot->n, &snapshot->room, sizeof *snapshot->items);
     struct rl_item *added = &snapshot->items[snapshot->n++];
     *added = *item;
-    rl_item_who(item, added->who);
+    snprintf(added->who, sizeof added->who, "%s", rl_item_who(item));
     if (added->id[0] == '\0') {
         memcpy(added->id, added->who, sizeof added->id);
     }
@@ -50,7 +49,7 @@ static void take_holder(struct rl_snapshot *snapshot, const struct rl_look *look
     struct rl_item item = {
         .kind = RL_ITEM_LOCK, .votes = (uint32_t)look->holding, .left_ms = look->remaining_ms};
     if (look->is_held && !look->is_shared) {
-        rl_look_name(look, item.who);
+        snprintf(item.who, sizeof item.who, "%s", rl_look_name(look));
         snprintf(item.token, sizeof item.token, "%s", look->token);
         snprintf(item.id, sizeof item.id, "%.*s", look->is_foreign ? -1 : REDLOCK_TOKEN_LENGTH,
                  look->is_foreign ? look->holder : look->token);
@@ -203,44 +202,6 @@ static bool has_got_it(const struct rl_item *item, const struct rl_snapshot *old
     return false;
 }
 
-static void find_gone(const struct rl_snapshot *old, const struct rl_snapshot *now,
-                      int64_t between_ms, rl_change_cb on_change, void *data) {
-    for (size_t i = 0; i < old->n; i++) {
-        const struct rl_item *item = &old->items[i];
-        struct rl_change change = {.item = item};
-        if (find(now, item) != NULL) {
-            continue;
-        }
-        if (!is_holder(item)) {
-            change.type = RL_CHANGE_LEFT;
-            if (!has_got_it(item, old, now)) {
-                on_change(&change, data);
-            }
-        } else if (heir_of(item, old, now) == NULL) {
-            const bool is_over = item->left_ms >= 0 && item->left_ms <= between_ms + SLACK_MS;
-            change.type = is_over ? RL_CHANGE_ENDED : RL_CHANGE_RELEASED;
-            on_change(&change, data);
-        }
-    }
-}
-
-void rl_changes(const struct rl_snapshot *old, const struct rl_snapshot *now, int64_t between_ms,
-                rl_change_cb on_change, void *data) {
-    find_gone(old, now, between_ms, on_change, data);
-    for (size_t i = 0; i < now->n; i++) {
-        const struct rl_item *item = &now->items[i];
-        struct rl_change change = {.type = RL_CHANGE_WAITS, .item = item};
-        if (find(old, item) != NULL) {
-            continue;
-        }
-        if (is_holder(item)) {
-            change.from = had_by(item, old, now);
-            change.type = change.from != NULL ? RL_CHANGE_HANDED_OVER : RL_CHANGE_HELD;
-        }
-        on_change(&change, data);
-    }
-}
-
 /* -- Events -- */
 
 /* The events of redlock status --watch, a line each on stdout, written at once:
@@ -251,116 +212,99 @@ void rl_changes(const struct rl_snapshot *old, const struct rl_snapshot *now, in
  *
  * Failure modes: stdout cannot be written: the next rl_output_flush() reports it. */
 
-#define TEXT_MAX (3 * RL_ITEM_TEXT_MAX)
-
 /* -- An event, as a line or an object -- */
 
-__attribute__((format(printf, 2, 0))) static void put_line(redlock_bytes key, const char *format,
-                                                           va_list args) {
-    char at[RL_WHEN_MAX], shown[256];
-    printf("%s", rl_when_show(rl_when_now_ms(), true, at));
+static void put_line(redlock_bytes key, const char *text) {
+    char shown[256];
+    printf("%s", rl_when_show(rl_when_now_ms(), true));
     if (key.data != NULL) {
         printf(" %s", tool_utf8_clean(key.data, key.length, shown, sizeof shown));
     }
-    printf(": ");
-    vprintf(format, args);
-    printf("\n");
+    printf(": %s\n", text);
 }
 
 static void put_json(redlock_bytes key, const char *event, const struct tool_json_member *members) {
     struct tool_json json = {.file = stdout};
-    char at[RL_WHEN_MAX];
     tool_json_open(&json, NULL, '{');
-    tool_json_put(&json, JSON_TEXT("at", rl_when_utc(rl_when_now_ms(), at)),
-                  JSON_TEXT("event", event),
+    tool_json_put(&json, JSON_TEXT("at", rl_when_utc(rl_when_now_ms())), JSON_TEXT("event", event),
                   JSON_IF(key.data != NULL, JSON_BYTES("key", key.data, key.length)));
     tool_json_put_all(&json, members);
-    tool_json_close(&json, '}');
     tool_json_end(&json);
 }
 
-/* members: its own, of JSON; format: of its line. */
-__attribute__((format(printf, 4, 5))) static void tell(const struct rl_watch_report *report,
-                                                       const char *event,
-                                                       const struct tool_json_member *members,
-                                                       const char *format, ...) {
+/* members: its own, of JSON. text: its line. */
+static void tell(const struct rl_watch_report *report, const char *event,
+                 const struct tool_json_member *members, const char *text) {
     if (report->args->json) {
         put_json(report->key, event, members);
     } else {
-        va_list args;
-        va_start(args, format);
-        put_line(report->key, format, args);
-        va_end(args);
+        put_line(report->key, text);
     }
     rl_output_flush();
 }
 
 /* -- Changes -- */
 
-static void say_wait(const struct rl_item *item, char out[TEXT_MAX]) {
-    char waited[32], by_now[64] = "", what[64] = "";
-    if (item->kind == RL_ITEM_WAITS_FOR_PERMITS) {
-        snprintf(what, sizeof what, " for %" PRIu32 " permit%s", item->number,
-                 rl_say_plural(item->number));
-    } else if (item->kind == RL_ITEM_WAITS_TO_READ) {
-        snprintf(what, sizeof what, " to read");
-    }
-    if (item->waited_ms >= 1000) {
-        snprintf(by_now, sizeof by_now, ", for %s by now",
-                 rl_say_duration((double)item->waited_ms, waited, sizeof waited));
-    }
-    snprintf(out, TEXT_MAX, "%s waits%s%s", item->who, what, by_now);
+static const char *say_wait(const struct rl_item *item) {
+    const char *what =
+        item->kind == RL_ITEM_WAITS_FOR_PERMITS
+            ? rl_text(" for %" PRIu32 " permit%s", item->number, rl_say_plural(item->number))
+        : item->kind == RL_ITEM_WAITS_TO_READ ? " to read"
+                                              : "";
+    return rl_text("%s waits%s%s", item->who, what,
+                   item->waited_ms >= 1000
+                       ? rl_text(", for %s by now", rl_say_duration((double)item->waited_ms))
+                       : "");
 }
 
-static const char *say_change(const struct rl_change *change, size_t nodes, char out[TEXT_MAX]) {
-    const struct rl_item *item = change->item;
+enum change {
+    RELEASED, /* before its end: by its holder, or any party that knows the token */
+    ENDED,    /* it expired: it was not renewed, or was released just then */
+    HANDED_OVER,
+    HELD,
+    WAITS,
+    LEFT /* it no longer waits, and did not get it */
+};
+
+/* from: the former holder, of HANDED_OVER. */
+static const char *say_change(enum change change, const struct rl_item *item,
+                              const struct rl_item *from, size_t nodes) {
     const bool reads = item->kind == RL_ITEM_READER;
-    char slot[32] = "", time[32], left[64] = "";
-    if (item->kind == RL_ITEM_SLOT) {
-        snprintf(slot, sizeof slot, "slot %" PRIu32 " ", item->number);
-    }
-    if (item->left_ms >= 0) {
-        snprintf(left, sizeof left, " for another %s",
-                 rl_say_duration((double)item->left_ms, time, sizeof time));
-    }
-    switch (change->type) {
-        case RL_CHANGE_RELEASED:
-            snprintf(out, TEXT_MAX, reads ? "%s%s reads no longer" : "%sreleased by %s", slot,
-                     item->who);
-            break;
-        case RL_CHANGE_ENDED:
-            snprintf(out, TEXT_MAX,
-                     "%sno longer %s by %s, whose time was over: not renewed, or just released",
-                     slot, reads ? "read" : "held", item->who);
-            break;
-        case RL_CHANGE_HANDED_OVER:
-            snprintf(out, TEXT_MAX, "%shanded over from %s to %s, on %" PRIu32 " of %zu nodes",
-                     slot, change->from->who, item->who, item->votes, nodes);
-            break;
-        case RL_CHANGE_HELD:
-            snprintf(out, TEXT_MAX, "%s%s by %s%s, on %" PRIu32 " of %zu nodes", slot,
-                     reads ? "read" : "held", item->who, left, item->votes, nodes);
-            break;
-        case RL_CHANGE_WAITS:
-            say_wait(item, out);
-            break;
+    const char *slot = item->kind == RL_ITEM_SLOT ? rl_text("slot %" PRIu32 " ", item->number) : "";
+    switch (change) {
+        case RELEASED:
+            return rl_text(reads ? "%s%s reads no longer" : "%sreleased by %s", slot, item->who);
+        case ENDED:
+            return rl_text(
+                "%sno longer %s by %s, whose time was over: not renewed, or just released", slot,
+                reads ? "read" : "held", item->who);
+        case HANDED_OVER:
+            return rl_text("%shanded over from %s to %s, on %" PRIu32 " of %zu nodes", slot,
+                           from->who, item->who, item->votes, nodes);
+        case HELD:
+            return rl_text("%s%s by %s%s, on %" PRIu32 " of %zu nodes", slot,
+                           reads ? "read" : "held", item->who,
+                           item->left_ms >= 0
+                               ? rl_text(" for another %s", rl_say_duration((double)item->left_ms))
+                               : "",
+                           item->votes, nodes);
+        case WAITS:
+            return say_wait(item);
         default:
-            assert(change->type == RL_CHANGE_LEFT);
-            snprintf(out, TEXT_MAX, "%s waits no longer", item->who);
+            assert(change == LEFT);
+            return rl_text("%s waits no longer", item->who);
     }
-    return out;
 }
 
-void rl_watch_report_change(const struct rl_watch_report *report, const struct rl_change *change) {
+static void report_change(const struct rl_watch_report *report, enum change change,
+                          const struct rl_item *item, const struct rl_item *from) {
     static const char *const events[] = {"released", "ended", "handed_over",
                                          "held",     "waits", "left"};
     static const char *const kinds[] = {"exclusive", "shared", "slot",
                                         "exclusive", "shared", "permits"};
-    const struct rl_item *item = change->item;
     const bool waits = item->kind >= RL_ITEM_WAITS;
-    const bool has = change->type == RL_CHANGE_HELD || change->type == RL_CHANGE_HANDED_OVER;
-    char text[TEXT_MAX];
-    tell(report, events[change->type],
+    const bool has = change == HELD || change == HANDED_OVER;
+    tell(report, events[change],
          JSON_MEMBERS(
              JSON_TEXT("kind", kinds[item->kind]), JSON_TEXT("holder", item->who),
              JSON_IF(item->kind == RL_ITEM_SLOT, JSON_INT("slot", item->number)),
@@ -370,45 +314,70 @@ void rl_watch_report_change(const struct rl_watch_report *report, const struct r
              JSON_IF(!waits, JSON_TEXT_OR_NULL("token", item->token)),
              JSON_IF(has, JSON_INT("remaining_ms", item->left_ms)),
              JSON_IF(has, JSON_INT("votes", item->votes)),
-             JSON_IF(change->from != NULL, JSON_TEXT("from", change->from->who))),
-         "%s", say_change(change, report->n, text));
+             JSON_IF(from != NULL, JSON_TEXT("from", from->who))),
+         say_change(change, item, from, report->n));
+}
+
+bool rl_watch_report_changes(const struct rl_watch_report *report, const struct rl_snapshot *old,
+                             const struct rl_snapshot *now, int64_t between_ms) {
+    bool has_gone = false;
+    for (size_t i = 0; i < old->n; i++) {
+        const struct rl_item *item = &old->items[i];
+        if (find(now, item) != NULL) {
+            continue;
+        }
+        if (is_holder(item) && heir_of(item, old, now) == NULL) {
+            const bool is_over = item->left_ms >= 0 && item->left_ms <= between_ms + SLACK_MS;
+            has_gone |= !is_over;
+            report_change(report, is_over ? ENDED : RELEASED, item, NULL);
+        } else if (!is_holder(item) && !has_got_it(item, old, now)) {
+            report_change(report, LEFT, item, NULL);
+        }
+    }
+    for (size_t i = 0; i < now->n; i++) {
+        const struct rl_item *item = &now->items[i];
+        const struct rl_item *from = is_holder(item) ? had_by(item, old, now) : NULL;
+        if (find(old, item) == NULL) {
+            has_gone |= from != NULL;
+            report_change(report,
+                          !is_holder(item) ? WAITS
+                          : from != NULL   ? HANDED_OVER
+                                           : HELD,
+                          item, from);
+        }
+    }
+    return has_gone;
 }
 
 /* -- Other events -- */
 
 void rl_watch_report_free(const struct rl_watch_report *report, size_t left_over) {
-    char text[96] = "free";
-    if (left_over > 0) {
-        snprintf(text, sizeof text, "no client has a quorum; keys are left on %zu of %zu nodes",
-                 left_over, report->n);
-    }
     tell(report, left_over > 0 ? "left_over" : "free", JSON_MEMBERS(JSON_INT("keys", left_over)),
-         "%s", text);
+         left_over > 0 ? rl_text("no client has a quorum; keys are left on %zu of %zu nodes",
+                                 left_over, report->n)
+                       : "free");
 }
 
 void rl_watch_report_unknown(const struct rl_watch_report *report, size_t answered) {
     const size_t n = report->n, quorum = report->needed;
     tell(report, "unknown",
          JSON_MEMBERS(JSON_INT("answered", answered), JSON_INT("quorum", quorum)),
-         "not known, %zu of %zu nodes answer (%zu needed)", answered, n, quorum);
+         rl_text("not known, %zu of %zu nodes answer (%zu needed)", answered, n, quorum));
 }
 
 void rl_watch_report_kicked(const struct rl_watch_report *report, const struct rl_kick_note *note) {
-    char said[RL_KICK_SAY_MAX], at[RL_WHEN_MAX];
-    tell(report, "kicked", JSON_MEMBERS(RL_KICK_NOTE_JSON(note, at)), "%s",
-         rl_kick_note_say(note, said));
+    tell(report, "kicked", JSON_MEMBERS(RL_KICK_NOTE_JSON(note)), rl_kick_note_say(note));
 }
 
 void rl_watch_report_node(const struct rl_watch_report *report, const redlock_node_info *info,
                           uint64_t voting) {
     const size_t n = report->n, quorum = report->needed;
-    char what[RL_LOOK_WHY_MAX + 32];
     tell(report, "node",
          JSON_MEMBERS(JSON_TEXT("node", info->node), JSON_BOOL("up", info->up != 0),
                       JSON_BOOL("voting", info->voting != 0),
                       JSON_TEXT("status", redlock_err_name(info->reason)),
                       JSON_INT("votes_in_ms", info->votes_in_ms), JSON_INT("nodes_voting", voting),
                       JSON_INT("quorum", quorum)),
-         "node %s %s; %" PRIu64 " of %zu nodes can vote, %zu are needed", info->node,
-         rl_look_state(info, "is up", what), voting, n, quorum);
+         rl_text("node %s %s; %" PRIu64 " of %zu nodes can vote, %zu are needed", info->node,
+                 rl_look_state(info, "is up"), voting, n, quorum));
 }

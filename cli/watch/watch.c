@@ -192,14 +192,6 @@ static void look_in(struct watched *watched, uint64_t ms) {
     uv_timer_start(&watched->timer, on_timer, ms, 0);
 }
 
-static void on_change(const struct rl_change *change, void *data) {
-    struct watched *watched = data;
-    rl_watch_report_change(&watched->report, change);
-    if (change->type == RL_CHANGE_RELEASED || change->type == RL_CHANGE_HANDED_OVER) {
-        watched->wants_kicks = true;
-    }
-}
-
 /* Whether anyone holds the lock or a permit of it, or reads it. */
 static bool is_had(const struct rl_snapshot *snapshot) {
     bool is_had = false;
@@ -213,7 +205,8 @@ static bool is_had(const struct rl_snapshot *snapshot) {
 static void show(struct watched *watched, struct rl_snapshot *now, uint64_t now_ms) {
     const bool is_new = !watched->was_said || !watched->is_known;
     const size_t left_over = watched->seen.left_over;
-    rl_changes(&watched->seen, now, (int64_t)(now_ms - watched->looked_ms), on_change, watched);
+    watched->wants_kicks |= rl_watch_report_changes(&watched->report, &watched->seen, now,
+                                                    (int64_t)(now_ms - watched->looked_ms));
     const bool is_odd = now->left_over > 0 && left_over == 0;
     if (!is_had(now) && (is_new || is_odd)) {
         rl_watch_report_free(&watched->report, now->left_over);

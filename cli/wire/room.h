@@ -96,12 +96,12 @@ void rl_wire_disconnect(struct rl_wire *wire);
  * client does. False: failed_at and failure say why. */
 bool rl_wire_hello(struct rl_wire *wire);
 
-/* As redisCommand(), but the whole answer must arrive in time, and not be endless. */
-struct redisReply *rl_wire_command(struct rl_wire *wire, const char *format, ...);
-/* The same in two steps: as redisAppendCommand() and redisAppendCommandArgv(); and the answer. */
+/* Two steps: as redisAppendCommand() and redisAppendCommandArgv(); and the answer. */
 void rl_wire_ask(struct rl_wire *wire, const char *format, ...);
 void rl_wire_ask_argv(struct rl_wire *wire, size_t n, const char **argv, const size_t *lengths);
 struct redisReply *rl_wire_reply(struct rl_wire *wire);
+/* Both: as redisCommand(), but the whole answer must arrive in time, and not be endless. */
+#define rl_wire_command(wire, ...) (rl_wire_ask((wire), __VA_ARGS__), rl_wire_reply(wire))
 
 /* The reply; or NULL if it is none or an error, which is left in wire->failure. */
 struct redisReply *rl_wire_checked(struct rl_wire *wire, struct redisReply *reply);
@@ -150,9 +150,8 @@ struct rl_wire_info {
 /* text: the answer to INFO. */
 void rl_wire_info_read(const char *text, struct rl_wire_info *info);
 
-/* One field: its first RL_WIRE_TEXT_MAX - 1 bytes, fit for a terminal. Returns out. */
-const char *rl_wire_info_text(const char *info, const char *name, char out[RL_WIRE_TEXT_MAX]);
-int64_t rl_wire_info_number(const char *info, const char *name);
+/* One field: its first RL_WIRE_TEXT_MAX - 1 bytes, fit for a terminal: as rl_text(). */
+const char *rl_wire_info_text(const char *info, const char *name);
 
 /* -- members.c -- */
 
@@ -210,10 +209,10 @@ struct rl_wires {
     bool are_divided;
 };
 
-/* args lives on. Each whole answer may take answer_ms. Returns 0, or says why not and returns the
+/* args lives on. Returns 0, or says why not and returns the
  * exit status. From then on SIGPIPE is ignored: output that nobody reads is reported
  * (rl_output_flush()). */
-int rl_wires_open(struct rl_wires *wires, const struct rl_args *args, int64_t answer_ms);
+int rl_wires_open(struct rl_wires *wires, const struct rl_args *args);
 
 /* How long a whole answer may take: a slow node must be reported as slow, not as dead. */
 int64_t rl_wires_answer_ms(const struct rl_args *args);

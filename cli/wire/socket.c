@@ -200,10 +200,8 @@ void rl_socket_put(struct rl_socket *s, const char *bytes, size_t length) {
 
 static void say_odd(struct rl_socket *s) {
     const redisReader *reader = s->context->reader;
-    char why[64];
     const char *stranger = rl_reply_stranger(s->first, s->first_length);
-    snprintf(why, sizeof why, "not Redis: %s", stranger != NULL ? stranger : "");
-    fail(s, reader->err, stranger != NULL ? why : reader->errstr);
+    fail(s, reader->err, stranger != NULL ? rl_text("not Redis: %s", stranger) : reader->errstr);
 }
 
 redisReply *rl_socket_reply(struct rl_socket *s, int64_t answer_ms) {

@@ -66,17 +66,13 @@ static void put(struct rl_wire *wire, char *text, long long length) {
     redisFreeCommand(text);
 }
 
-static void put_format(struct rl_wire *wire, const char *format, va_list args) {
-    char *text = NULL;
-    const long long length = redisvFormatCommand(&text, format, args);
-    put(wire, text, length);
-}
-
 void rl_wire_ask(struct rl_wire *wire, const char *format, ...) {
+    char *text = NULL;
     va_list args;
     va_start(args, format);
-    put_format(wire, format, args);
+    const long long length = redisvFormatCommand(&text, format, args);
     va_end(args);
+    put(wire, text, length);
 }
 
 void rl_wire_ask_argv(struct rl_wire *wire, size_t n, const char **argv, const size_t *lengths) {
@@ -87,14 +83,6 @@ void rl_wire_ask_argv(struct rl_wire *wire, size_t n, const char **argv, const s
 
 redisReply *rl_wire_reply(struct rl_wire *wire) {
     return rl_socket_reply(&wire->socket, wire->answer_ms);
-}
-
-redisReply *rl_wire_command(struct rl_wire *wire, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    put_format(wire, format, args);
-    va_end(args);
-    return rl_wire_reply(wire);
 }
 
 redisReply *rl_wire_checked(struct rl_wire *wire, redisReply *reply) {
@@ -218,22 +206,17 @@ void rl_wire_clock(struct rl_wire *wire, int n, struct rl_wire_clock *clock) {
     }
 }
 
-const char *rl_wire_info_text(const char *info, const char *name, char out[RL_WIRE_TEXT_MAX]) {
+const char *rl_wire_info_text(const char *info, const char *name) {
     const size_t length = strlen(name);
     const char *at = info, *end = info + strlen(info);
     struct rl_info_line line;
-    out[0] = '\0';
+    char text[RL_WIRE_TEXT_MAX];
     while (rl_info_next(&at, end, &line)) {
         if (line.name_length == length && memcmp(line.name, name, length) == 0) {
-            return tool_utf8_clean(line.value, line.value_length, out, RL_WIRE_TEXT_MAX);
+            return rl_text("%s", tool_utf8_clean(line.value, line.value_length, text, sizeof text));
         }
     }
-    return out;
-}
-
-int64_t rl_wire_info_number(const char *info, const char *name) {
-    char text[RL_WIRE_TEXT_MAX];
-    return strtoll(rl_wire_info_text(info, name, text), NULL, 10);
+    return "";
 }
 
 #define TEXT(name, field) \
@@ -270,19 +253,18 @@ static const struct {
 };
 
 void rl_wire_info_read(const char *text, struct rl_wire_info *info) {
-    char found[RL_WIRE_TEXT_MAX];
     *info = (struct rl_wire_info){.server = "Redis"};
     rl_info_read(&info->judged, text, strlen(text));
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         char *field = (char *)info + fields[i].offset;
-        rl_wire_info_text(text, fields[i].name, found);
+        const char *found = rl_wire_info_text(text, fields[i].name);
         if (fields[i].is_number) {
             *(int64_t *)(void *)field = strtoll(found, NULL, 10);
         } else if (found[0] != '\0') {
-            memcpy(field, found, sizeof found);
+            memcpy(field, found, strlen(found) + 1);
         }
     }
-    if (strcmp(rl_wire_info_text(text, "server_name", found), "valkey") == 0) {
+    if (strcmp(rl_wire_info_text(text, "server_name"), "valkey") == 0) {
         snprintf(info->server, sizeof info->server, "Valkey");
     }
 }

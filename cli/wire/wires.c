@@ -142,9 +142,9 @@ static int open_all(struct rl_wires *wires, const struct rl_args *args, int64_t 
     return status == 0 ? make_all_tls(wires->all, args, wires->n) : status;
 }
 
-int rl_wires_open(struct rl_wires *wires, const struct rl_args *args, int64_t answer_ms) {
+int rl_wires_open(struct rl_wires *wires, const struct rl_args *args) {
     signal(SIGPIPE, SIG_IGN);
-    return open_all(wires, args, answer_ms);
+    return open_all(wires, args, rl_wires_answer_ms(args));
 }
 
 void rl_wires_close(struct rl_wires *wires) {

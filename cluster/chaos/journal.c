@@ -117,7 +117,6 @@ struct tool_json *chaos_journal_begin(struct chaos_journal *journal, const char 
 }
 
 void chaos_journal_end(struct chaos_journal *journal) {
-    tool_json_close(&journal->json, '}');
     tool_json_end(&journal->json);
     if (fflush(journal->story) != 0) {
         chaos_journal_die("a record could not be written");

@@ -27,14 +27,12 @@ static void nests(void **state) {
     tool_json_open(&json, "list", '[');
     tool_json_put(&json, JSON_INT(NULL, -1));
     tool_json_open(&json, NULL, '{');
-    tool_json_close(&json, '}');
+    tool_json_close(&json);
     tool_json_put(&json, JSON_BOOL(NULL, true));
-    tool_json_close(&json, ']');
+    tool_json_close(&json);
     tool_json_put(&json, JSON_KNOWN(false, TEXT, "none", NULL), JSON_TEXT("text", NULL));
-    tool_json_close(&json, '}');
     tool_json_end(&json);
     tool_json_open(&json, NULL, '[');
-    tool_json_close(&json, ']');
     tool_json_end(&json);
     check(&json, "{\"list\": [-1, {}, true], \"none\": null, \"text\": null}\n[]\n");
 }
@@ -63,7 +61,7 @@ static void numbers(void **state) {
     tool_json_open(&json, NULL, '[');
     tool_json_put(&json, JSON_REAL(NULL, 1.0 / 3), JSON_REAL(NULL, (double)NAN),
                   JSON_REAL(NULL, (double)INFINITY), JSON_INT(NULL, INT64_MIN));
-    tool_json_close(&json, ']');
+    tool_json_close(&json);
     check(&json, "[0.333, null, null, -9223372036854775808]");
 }
 
