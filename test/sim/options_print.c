@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "server/server.h"
 #include "sim/options.h"
 
 #include "sim/kind.h"
@@ -50,51 +51,6 @@ static const char *const fault_names[SIM_FAULTS] = {
     [SIM_FAULT_PREEMPT] = "stop inside",
 };
 
-static const char *const break_names[SIM_BREAKS] = {
-    [SIM_BREAK_NONE] = "none",
-    [SIM_BREAK_BLIND_RELEASE] = "blind-release",
-    [SIM_BREAK_STOPPED_CLOCK] = "stopped-clock",
-    [SIM_BREAK_EXTEND_SHORTENS] = "extend-shortens",
-    [SIM_BREAK_RAISE_BLIND] = "raise-blind",
-    [SIM_BREAK_RAISE_ANYWHERE] = "raise-anywhere",
-    [SIM_BREAK_RAISE_LARGER] = "raise-larger",
-    [SIM_BREAK_COUNTER_TTL] = "counter-ttl",
-    [SIM_BREAK_PARTIAL_SET] = "partial-set",
-    [SIM_BREAK_LONG_TTL] = "long-ttl",
-    [SIM_BREAK_WALLS_APART] = "walls-apart",
-    [SIM_BREAK_FLUSHALL] = "flushall",
-    [SIM_BREAK_RETENTION] = "retention",
-    [SIM_BREAK_COUNTER_LEFT] = "counter-left",
-    [SIM_BREAK_TAKE_ANY] = "take-any",
-    [SIM_BREAK_TAKE_SHORTENS] = "take-shortens",
-    [SIM_BREAK_TAKE_KEEPS] = "take-keeps",
-    [SIM_BREAK_PASS_BLIND] = "pass-blind",
-    [SIM_BREAK_PASS_TWICE] = "pass-twice",
-    [SIM_BREAK_SERVE_STAYS] = "serve-stays",
-    [SIM_BREAK_HEIR_UNTOLD] = "heir-untold",
-    [SIM_BREAK_LEAVE_BLIND] = "leave-blind",
-    [SIM_BREAK_JOIN_ANEW] = "join-anew",
-    [SIM_BREAK_JOIN_PASSES] = "join-passes",
-    [SIM_BREAK_JOIN_DEAD] = "join-dead",
-    [SIM_BREAK_MESSAGES] = "messages",
-    [SIM_BREAK_SHARE_ANY] = "share-any",
-    [SIM_BREAK_SHARE_SHORTENS] = "share-shortens",
-    [SIM_BREAK_SHARE_ENDS] = "share-ends",
-    [SIM_BREAK_UPGRADE_BLIND] = "upgrade-blind",
-    [SIM_BREAK_INTENT_UNHEARD] = "intent-unheard",
-    [SIM_BREAK_INTENT_STAYS] = "intent-stays",
-    [SIM_BREAK_PERMITS_COUNTED] = "permits-counted",
-    [SIM_BREAK_PERMITS_ABOVE] = "permits-above",
-    [SIM_BREAK_PERMITS_PASS] = "permits-pass",
-    [SIM_BREAK_PERMITS_TWICE] = "permits-twice",
-    [SIM_BREAK_PERMITS_SERVED] = "permits-served",
-    [SIM_BREAK_PERMITS_LIES] = "permits-lies",
-    [SIM_BREAK_PERMITS_LEFT] = "permits-left",
-    [SIM_BREAK_MEMBERS_UNCUT] = "members-uncut",
-    [SIM_BREAK_MEMBERS_UNMET] = "members-unmet",
-    [SIM_BREAK_MEMBERS_IMPATIENT] = "members-impatient",
-};
-
 const char *sim_preset_name(enum sim_preset preset) {
     return preset_names[preset];
 }
@@ -120,8 +76,19 @@ const char *sim_guard_name(enum rl_guard_mode guard) {
     return guards[guard];
 }
 
-const char *sim_break_name(enum sim_break broken) {
-    return break_names[broken];
+const char *sim_break_name(uint32_t broken) {
+    static const char *const names[SIM_BREAKS] = {
+        [SIM_BREAK_NONE] = "none",
+        [SIM_BREAK_STOPPED_CLOCK] = "stopped-clock",
+        [SIM_BREAK_LONG_TTL] = "long-ttl",
+        [SIM_BREAK_WALLS_APART] = "walls-apart",
+        [SIM_BREAK_FLUSHALL] = "flushall",
+        [SIM_BREAK_MEMBERS_UNCUT] = "members-uncut",
+        [SIM_BREAK_MEMBERS_UNMET] = "members-unmet",
+        [SIM_BREAK_MEMBERS_IMPATIENT] = "members-impatient",
+    };
+    const char *what;
+    return broken < SIM_BREAKS ? names[broken] : server_break_name(broken - SIM_BREAKS, &what);
 }
 
 /* -- Printing -- */
@@ -143,7 +110,7 @@ void sim_options_print(const struct sim_options *options) {
     printf("seed            %" PRIu64 "\n", options->seed);
     printf("preset          %s%s%s\n", preset_names[options->preset],
            options->broken != SIM_BREAK_NONE ? ", broken: " : "",
-           options->broken != SIM_BREAK_NONE ? break_names[options->broken] : "");
+           options->broken != SIM_BREAK_NONE ? sim_break_name(options->broken) : "");
     printf("size            %u nodes, %u clients with %u locks each, %u resources, %u steps\n",
            options->nodes, options->clients, options->locks, options->resources, options->steps);
     if (sim_options_has_lines(options)) {
