@@ -101,6 +101,18 @@ result 'a client that ends by itself makes the run unusable' $? "$log"
 [ -z "$(left_behind)" ]
 result 'nothing of it is left' $?
 
+for bad in '--nodes foo' '--control quorum2' '--control kept-slot' --under '--ttl-ms 0' '--clients x' '--nonsense' 'more'; do
+    # shellcheck disable=SC2086
+    "$REDLOCK_CHAOS_CLIENT" --nodes redis://127.0.0.1:1 --dir "$scratch" --process 9 $bad >"$log" 2>&1
+    [ $? -eq 2 ] && [ -s "$log" ]
+    result "the client refuses $bad" $? "$log"
+done
+"$REDLOCK_CHAOS_CLIENT" --nodes redis://127.0.0.1:1 --dir "$scratch/nowhere" --process 9 >"$log" 2>&1
+[ $? -eq 3 ] && grep -q nowhere "$log"
+result 'the client has no folder' $? "$log"
+"$REDLOCK_CHAOS_CLIENT" --help | grep -q -- --ttl-ms
+result "the client's help" $?
+
 for number in 130 143; do
     name=TERM
     [ "$number" -ne 130 ] || name=INT
