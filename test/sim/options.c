@@ -10,16 +10,15 @@
 #define BIT(fault) (UINT32_C(1) << (fault))
 #define MS RL_NS_PER_MS
 
-static const uint32_t forgetting_faults =
-    BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_STALE) | BIT(SIM_FAULT_EVICT);
+#define FORGETTING (BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_STALE) | BIT(SIM_FAULT_EVICT))
 
 bool sim_options_within_promise(const struct sim_options *options) {
-    return !(options->faults & (forgetting_faults | BIT(SIM_FAULT_STEP))) &&
+    return !(options->faults & (FORGETTING | BIT(SIM_FAULT_STEP))) &&
            !sim_options_changes(options); /* a quorum of which nodes? */
 }
 
 bool sim_options_is_exclusive(const struct sim_options *options) {
-    bool remembers = !(options->faults & forgetting_faults) || options->guard != RL_GUARD_OFF;
+    bool remembers = !(options->faults & FORGETTING) || options->guard != RL_GUARD_OFF;
     return remembers && !(options->faults & BIT(SIM_FAULT_STEP));
 }
 
@@ -37,7 +36,7 @@ bool sim_options_has_lines(const struct sim_options *options) {
 }
 
 bool sim_options_is_fenced(const struct sim_options *options) {
-    if (options->faults & forgetting_faults) {
+    if (options->faults & FORGETTING) {
         return options->walls_agree && options->guard != RL_GUARD_OFF;
     }
     return true;
@@ -53,13 +52,15 @@ uint64_t sim_options_kept_ns(const struct sim_options *options) {
 
 /* -- Deriving -- */
 
-static const uint32_t network_faults = BIT(SIM_FAULT_RESET) | BIT(SIM_FAULT_STRAY) |
-                                       BIT(SIM_FAULT_HALF_OPEN) | BIT(SIM_FAULT_PARTITION) |
-                                       BIT(SIM_FAULT_FOREVER) | BIT(SIM_FAULT_CLOG);
-static const uint32_t clock_faults = BIT(SIM_FAULT_NODE_BACK) | BIT(SIM_FAULT_NODE_FROZEN) |
-                                     BIT(SIM_FAULT_CLIENT_PAUSE) | BIT(SIM_FAULT_CLIENT_SUSPEND);
-static const uint32_t restart_faults = BIT(SIM_FAULT_NODE_PAUSE) | BIT(SIM_FAULT_NODE_RESTART) |
-                                       BIT(SIM_FAULT_NODE_REFUSE) | BIT(SIM_FAULT_NODE_ERROR);
+#define NETWORK                                                               \
+    (BIT(SIM_FAULT_RESET) | BIT(SIM_FAULT_STRAY) | BIT(SIM_FAULT_HALF_OPEN) | \
+     BIT(SIM_FAULT_PARTITION) | BIT(SIM_FAULT_FOREVER) | BIT(SIM_FAULT_CLOG))
+#define CLOCKS                                                                             \
+    (BIT(SIM_FAULT_NODE_BACK) | BIT(SIM_FAULT_NODE_FROZEN) | BIT(SIM_FAULT_CLIENT_PAUSE) | \
+     BIT(SIM_FAULT_CLIENT_SUSPEND))
+#define RESTARTS                                                                            \
+    (BIT(SIM_FAULT_NODE_PAUSE) | BIT(SIM_FAULT_NODE_RESTART) | BIT(SIM_FAULT_NODE_REFUSE) | \
+     BIT(SIM_FAULT_NODE_ERROR))
 
 static void derive_size(struct sim_options *options, struct sim_random *random) {
     static const uint32_t sizes[] = {1, 2, 3, 3, 3, 4, 5, 5, 5, 6, 7};
@@ -101,8 +102,7 @@ static void derive_clocks(struct sim_options *options, struct sim_random *random
 
 /* A subset: faults that always come together hide each other. */
 static void derive_swarm(struct sim_options *options, struct sim_random *random) {
-    uint32_t all = network_faults | clock_faults | restart_faults;
-    options->faults = all & (uint32_t)sim_random(random);
+    options->faults = (NETWORK | CLOCKS | RESTARTS) & (uint32_t)sim_random(random);
     if (sim_chance(random, 50)) {
         derive_network(options, random);
     }
@@ -118,75 +118,33 @@ static void derive_swarm(struct sim_options *options, struct sim_random *random)
     }
 }
 
-static void derive_faults(struct sim_options *options, struct sim_random *random) {
-    switch (options->preset) {
-        case SIM_NETWORK:
-            options->faults = network_faults;
-            derive_network(options, random);
-            break;
-        case SIM_CLOCKS:
-            options->faults = clock_faults;
-            options->block_percent = (uint32_t)sim_between(random, 0, 5);
-            options->grant_percent = (uint32_t)sim_between(random, 0, 10);
-            derive_clocks(options, random);
-            break;
-        case SIM_RESTARTS:
-            options->faults = restart_faults;
-            break;
-        case SIM_SWARM:
-            derive_swarm(options, random);
-            break;
-        case SIM_KEPT:
-        case SIM_LEADERS:
-            derive_swarm(options, random);
-            options->watch_percent = (uint32_t)sim_between(random, 30, 100);
-            options->silence_percent = options->preset == SIM_KEPT ? 40 : 0;
-            break;
-        case SIM_FORGETFUL:
-            derive_swarm(options, random);
-            options->faults |= sim_chance(random, 50)
-                                   ? forgetting_faults
-                                   : BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_CLIENT_ANEW);
-            break;
-        case SIM_FENCED:
-            derive_swarm(options, random);
-            options->faults |= BIT(SIM_FAULT_STEP) | BIT(SIM_FAULT_CLIENT_PAUSE);
-            break;
-        case SIM_SHARED_HOLDS:
-        case SIM_SEVERAL:
-        case SIM_ADOPTED:
-        case SIM_ELECTED:
-        case SIM_LINGERING:
-        case SIM_SLOW:
-        case SIM_EVICTING:
-        case SIM_READERS:
-        case SIM_PERMITS:
-            derive_swarm(options, random);
-            break;
-        case SIM_MEMBERS:
-        case SIM_SETS:
-            derive_swarm(options, random);
-            options->faults &= ~(BIT(SIM_FAULT_NODE_BACK) | BIT(SIM_FAULT_NODE_FROZEN));
-            break;
-        case SIM_AMNESIA:
-            options->faults = BIT(SIM_FAULT_AMNESIA);
-            break;
-        case SIM_STALE:
-            options->faults = BIT(SIM_FAULT_STALE);
-            break;
-        case SIM_STEPS:
-            options->faults = BIT(SIM_FAULT_STEP);
-            break;
-        case SIM_LINES: /* sim_options_lines() */
-        case SIM_PHASES:
-        case SIM_TURNS:
-        case SIM_QUIET:
-        case SIM_STORY:
-        case SIM_PRESETS:
-            break;
-    }
-    options->fault_ns = sim_skewed(random, 20 * MS, 5000 * MS);
-    options->fault_gap_ns = options->fault_ns / sim_between(random, 1, 20) + MS;
+/* Clients' loops block, and they are stopped. */
+static void derive_stops(struct sim_options *options, struct sim_random *random) {
+    options->block_percent = (uint32_t)sim_between(random, 0, 5);
+    options->grant_percent = (uint32_t)sim_between(random, 0, 10);
+    derive_clocks(options, random);
+}
+
+static void derive_kept(struct sim_options *options, struct sim_random *random) {
+    derive_swarm(options, random);
+    options->watch_percent = (uint32_t)sim_between(random, 30, 100);
+    options->silence_percent = options->preset == SIM_KEPT ? 40 : 0;
+}
+
+static void derive_forgetful(struct sim_options *options, struct sim_random *random) {
+    derive_swarm(options, random);
+    options->faults |=
+        sim_chance(random, 50) ? FORGETTING : BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_CLIENT_ANEW);
+}
+
+static void derive_fenced(struct sim_options *options, struct sim_random *random) {
+    derive_swarm(options, random);
+    options->faults |= BIT(SIM_FAULT_STEP) | BIT(SIM_FAULT_CLIENT_PAUSE);
+}
+
+static void derive_changed(struct sim_options *options, struct sim_random *random) {
+    derive_swarm(options, random);
+    options->faults &= ~(BIT(SIM_FAULT_NODE_BACK) | BIT(SIM_FAULT_NODE_FROZEN));
 }
 
 /* Small in some histories, so that a node is too busy for a request, or has too many pending
@@ -207,7 +165,7 @@ static void derive_limits(struct sim_options *options) {
 /* Nodes forget, within the assumptions: clients have a guard, and wall clocks agree. */
 static bool forgets(const struct sim_options *options) {
     return options->preset == SIM_FORGETFUL || options->preset == SIM_EVICTING ||
-           (options->preset == SIM_PERMITS && (options->faults & forgetting_faults) != 0);
+           (options->preset == SIM_PERMITS && (options->faults & FORGETTING) != 0);
 }
 
 /* A restarted client must not trust nodes that it has not seen before: it needs the strict
@@ -395,53 +353,84 @@ static void derive_readers(struct sim_options *options, struct sim_random *rando
     options->query_percent = sim_chance(random, 20) ? 10 : 0;
 }
 
+static void derive_permits(struct sim_options *options, struct sim_random *random) {
+    (void)random; /* it has a stream of its own */
+    sim_options_permits(options);
+}
+
+static void derive_members(struct sim_options *options, struct sim_random *random) {
+    const bool is_sets = options->preset == SIM_SETS;
+    options->nodes = (uint32_t)sim_between(random, is_sets ? 4 : 2, SIM_NODES_MAX);
+    if (is_sets) {
+        options->resources = (uint32_t)sim_between(random, 1, SIM_RESOURCES_USUAL);
+    }
+    options->watch_percent = (uint32_t)sim_between(random, 0, 80);
+    options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
+}
+
+static void derive_evicting(struct sim_options *options, struct sim_random *random) {
+    options->faults |= BIT(SIM_FAULT_EVICT);
+    options->locks = (uint32_t)sim_between(random, 1, SIM_LOCKS_MAX);
+}
+
+/* -- The presets -- */
+
+typedef void derive(struct sim_options *options, struct sim_random *random);
+
+/* The faults that strike in any case; what derives the others, and what their strength is; what
+ * derives the use of the client's additions. */
+static const struct {
+    const char *name;
+    uint32_t faults;
+    derive *strength, *client;
+} presets[SIM_PRESETS] = {
+    [SIM_QUIET] = {"quiet", 0, NULL, NULL},
+    [SIM_NETWORK] = {"network", NETWORK, derive_network, NULL},
+    [SIM_CLOCKS] = {"clocks", CLOCKS, derive_stops, NULL},
+    [SIM_RESTARTS] = {"restarts", RESTARTS, NULL, NULL},
+    [SIM_SWARM] = {"swarm", 0, derive_swarm, NULL},
+    [SIM_KEPT] = {"kept", 0, derive_kept, NULL},
+    [SIM_FORGETFUL] = {"forgetful", 0, derive_forgetful, NULL},
+    [SIM_FENCED] = {"fenced", 0, derive_fenced, NULL},
+    [SIM_LEADERS] = {"leaders", 0, derive_kept, NULL},
+    [SIM_SHARED_HOLDS] = {"shared", 0, derive_swarm, derive_shared},
+    [SIM_LINES] = {"lines", 0, NULL, NULL}, /* sim_options_lines() */
+    [SIM_SEVERAL] = {"several", 0, derive_swarm, derive_several},
+    [SIM_ADOPTED] = {"adopted", 0, derive_swarm, derive_adopted},
+    [SIM_ELECTED] = {"elected", 0, derive_swarm, derive_elected},
+    [SIM_LINGERING] = {"lingering", 0, derive_swarm, derive_lingering},
+    [SIM_SLOW] = {"slow", 0, derive_swarm, derive_slow},
+    [SIM_EVICTING] = {"evicting", 0, derive_swarm, derive_evicting},
+    [SIM_READERS] = {"readers", 0, derive_swarm, derive_readers},
+    [SIM_PHASES] = {"phases", 0, NULL, derive_readers},
+    [SIM_PERMITS] = {"permits", 0, derive_swarm, derive_permits},
+    [SIM_TURNS] = {"turns", 0, NULL, derive_permits},
+    [SIM_MEMBERS] = {"members", 0, derive_changed, derive_members},
+    [SIM_SETS] = {"sets", 0, derive_changed, derive_members},
+    [SIM_AMNESIA] = {"amnesia", BIT(SIM_FAULT_AMNESIA), NULL, NULL},
+    [SIM_STALE] = {"stale", BIT(SIM_FAULT_STALE), NULL, NULL},
+    [SIM_STEPS] = {"steps", BIT(SIM_FAULT_STEP), NULL, NULL},
+    [SIM_STORY] = {"story", 0, NULL, NULL},
+};
+
+const char *sim_preset_name(enum sim_preset preset) {
+    return presets[preset].name;
+}
+
+static void derive_faults(struct sim_options *options, struct sim_random *random) {
+    options->faults = presets[options->preset].faults;
+    if (presets[options->preset].strength != NULL) {
+        presets[options->preset].strength(options, random);
+    }
+    options->fault_ns = sim_skewed(random, 20 * MS, 5000 * MS);
+    options->fault_gap_ns = options->fault_ns / sim_between(random, 1, 20) + MS;
+}
+
 static void derive_client(struct sim_options *options) {
     struct sim_random random = sim_random_stream(options->seed, 12);
     options->room = 1 << 20;
-    switch (options->preset) {
-        case SIM_SHARED_HOLDS:
-            derive_shared(options, &random);
-            break;
-        case SIM_SEVERAL:
-            derive_several(options, &random);
-            break;
-        case SIM_ADOPTED:
-            derive_adopted(options, &random);
-            break;
-        case SIM_ELECTED:
-            derive_elected(options, &random);
-            break;
-        case SIM_LINGERING:
-            derive_lingering(options, &random);
-            break;
-        case SIM_SLOW:
-            derive_slow(options, &random);
-            break;
-        case SIM_READERS:
-        case SIM_PHASES:
-            derive_readers(options, &random);
-            break;
-        case SIM_PERMITS:
-        case SIM_TURNS:
-            sim_options_permits(options);
-            break;
-        case SIM_MEMBERS:
-            options->nodes = (uint32_t)sim_between(&random, 2, SIM_NODES_MAX);
-            options->watch_percent = (uint32_t)sim_between(&random, 0, 80);
-            options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(&random);
-            break;
-        case SIM_SETS:
-            options->nodes = (uint32_t)sim_between(&random, 4, SIM_NODES_MAX);
-            options->resources = (uint32_t)sim_between(&random, 1, SIM_RESOURCES_USUAL);
-            options->watch_percent = (uint32_t)sim_between(&random, 0, 80);
-            options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(&random);
-            break;
-        case SIM_EVICTING:
-            options->faults |= BIT(SIM_FAULT_EVICT);
-            options->locks = (uint32_t)sim_between(&random, 1, SIM_LOCKS_MAX);
-            break;
-        default:
-            break;
+    if (presets[options->preset].client != NULL) {
+        presets[options->preset].client(options, &random);
     }
     if (options->grant_percent > 0 && sim_chance(&random, 50)) {
         options->preempt_looks = (uint32_t)sim_between(&random, 200, 5000);

@@ -96,35 +96,40 @@ enum sim_preset {
 };
 
 /* Kinds of faults. Momentary ones are in the order of fault.c's table. */
+#define SIM_FAULT_MAP(X)                                                                           \
+    X(RESET, "reset")                /* a connection is reset */                                   \
+    X(STRAY, "stray commands")       /* the same, but its commands still arrive, much later */     \
+    X(HALF_OPEN, "half-open")        /* a connection silently swallows everything */               \
+    X(PARTITION, "partition")        /* a link carries nothing, in one direction or both */        \
+    X(FOREVER, "partition for good") /* the same, until the end of the safety phase */             \
+    X(CLOG, "clog")                  /* a link is slow */                                          \
+    X(NODE_PAUSE, "node pause")     /* a node is stopped; what it received runs when it goes on */ \
+    X(NODE_RESTART, "node restart") /* down for a moment, memory kept */                           \
+    X(NODE_REFUSE, "node down")     /* down for long, memory kept */                               \
+    X(NODE_ERROR, "node errors")    /* SETs (OOM) or all commands (LOADING, READONLY) fail */      \
+    X(NODE_BACK, "clock back")      /* a node's clock steps back */                                \
+    X(NODE_FROZEN, "clock frozen")  /* a node's clock stands for a while */                        \
+    X(CLIENT_PAUSE, "client pause") /* SIGSTOP */                                                  \
+    X(CLIENT_SUSPEND, "client suspend") /* its machine sleeps */                                   \
+    X(CLIENT_ANEW, "client anew")       /* a client starts again, and has not seen any node yet */ \
+    X(CLIENT_KILL, "client killed")     /* the same, but it dies silently */                       \
+    X(AMNESIA, "amnesia")     /* a node restarts empty: within the assumptions with a guard */     \
+    X(STALE, "stale replica") /* a stale replica takes a node's place: the same */                 \
+    X(DRIP, "dripping")       /* a wire carries a few bytes at a time */                           \
+    X(EVICT, "eviction")      /* a node evicts keys from now on, or no longer does */              \
+    X(STEP, "clock step")    /* a node's clock steps beyond the ttl: outside of the assumptions */ \
+    X(LOSS, "loss")          /* a message is lost, and its connection with it */                   \
+    X(BLOCK, "blocked loop") /* a callback blocks the client's loop */                             \
+    X(GRANT_PAUSE, "pause at a grant") /* a client is stopped between quorum and callback */       \
+    X(NO_TOKEN, "no randomness")       /* the system has no random bytes */                        \
+    X(NO_DIAL, "no descriptor")        /* the system has no descriptor for a connection */         \
+    X(PREEMPT, "stop inside")          /* a process is stopped inside of the library */
+
 enum sim_fault {
-    SIM_FAULT_RESET,        /* a connection is reset */
-    SIM_FAULT_STRAY,        /* a connection is reset, but its commands still arrive, much later */
-    SIM_FAULT_HALF_OPEN,    /* a connection silently swallows everything */
-    SIM_FAULT_PARTITION,    /* a link carries nothing, in one direction or both */
-    SIM_FAULT_FOREVER,      /* the same, until the end of the safety phase */
-    SIM_FAULT_CLOG,         /* a link is slow */
-    SIM_FAULT_NODE_PAUSE,   /* a node is stopped; what it received runs when it goes on */
-    SIM_FAULT_NODE_RESTART, /* down for a moment, memory kept */
-    SIM_FAULT_NODE_REFUSE,  /* down for long, memory kept */
-    SIM_FAULT_NODE_ERROR,   /* SETs (OOM) or all commands (LOADING, READONLY) are answered errors */
-    SIM_FAULT_NODE_BACK,    /* a node's clock steps back */
-    SIM_FAULT_NODE_FROZEN,  /* a node's clock stands for a while */
-    SIM_FAULT_CLIENT_PAUSE, /* SIGSTOP */
-    SIM_FAULT_CLIENT_SUSPEND, /* its machine sleeps */
-    SIM_FAULT_CLIENT_ANEW,    /* a client starts again, and has not seen any node yet */
-    SIM_FAULT_CLIENT_KILL,    /* the same, but it dies silently */
-    SIM_FAULT_AMNESIA,        /* a node restarts empty: within the assumptions with a guard */
-    SIM_FAULT_STALE,          /* a stale replica takes a node's place: the same */
-    SIM_FAULT_DRIP,           /* a wire carries a few bytes at a time */
-    SIM_FAULT_EVICT,          /* a node evicts keys from now on, or no longer does */
-    SIM_FAULT_STEP,           /* a node's clock steps beyond the ttl: outside of the assumptions */
-    SIM_FAULT_LOSS,           /* a message is lost, and its connection with it */
-    SIM_FAULT_BLOCK,          /* a callback blocks the client's loop */
-    SIM_FAULT_GRANT_PAUSE,    /* a client is stopped between the quorum and the callback */
-    SIM_FAULT_NO_TOKEN,       /* the system has no random bytes */
-    SIM_FAULT_NO_DIAL,        /* the system has no descriptor for a connection */
-    SIM_FAULT_PREEMPT,        /* a process is stopped inside of the library */
-    SIM_FAULTS
+#define ROW(name, text) SIM_FAULT_##name,
+    SIM_FAULT_MAP(ROW)
+#undef ROW
+        SIM_FAULTS
 };
 
 #define SIM_FAULTS_STRIKING SIM_FAULT_LOSS /* below this: scheduled by fault.c */

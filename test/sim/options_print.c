@@ -9,51 +9,11 @@
 
 #define BIT(fault) (UINT32_C(1) << (fault))
 
-static const char *const preset_names[SIM_PRESETS] = {
-    [SIM_QUIET] = "quiet",         [SIM_NETWORK] = "network", [SIM_CLOCKS] = "clocks",
-    [SIM_RESTARTS] = "restarts",   [SIM_SWARM] = "swarm",     [SIM_KEPT] = "kept",
-    [SIM_FORGETFUL] = "forgetful", [SIM_FENCED] = "fenced",   [SIM_LEADERS] = "leaders",
-    [SIM_SHARED_HOLDS] = "shared", [SIM_LINES] = "lines",     [SIM_SEVERAL] = "several",
-    [SIM_ADOPTED] = "adopted",     [SIM_ELECTED] = "elected", [SIM_SLOW] = "slow",
-    [SIM_EVICTING] = "evicting",   [SIM_READERS] = "readers", [SIM_PHASES] = "phases",
-    [SIM_PERMITS] = "permits",     [SIM_TURNS] = "turns",     [SIM_AMNESIA] = "amnesia",
-    [SIM_STALE] = "stale",         [SIM_STEPS] = "steps",     [SIM_STORY] = "story",
-    [SIM_MEMBERS] = "members",     [SIM_SETS] = "sets",       [SIM_LINGERING] = "lingering",
-};
-
 static const char *const fault_names[SIM_FAULTS] = {
-    [SIM_FAULT_RESET] = "reset",
-    [SIM_FAULT_STRAY] = "stray commands",
-    [SIM_FAULT_HALF_OPEN] = "half-open",
-    [SIM_FAULT_PARTITION] = "partition",
-    [SIM_FAULT_FOREVER] = "partition for good",
-    [SIM_FAULT_CLOG] = "clog",
-    [SIM_FAULT_NODE_PAUSE] = "node pause",
-    [SIM_FAULT_NODE_RESTART] = "node restart",
-    [SIM_FAULT_NODE_REFUSE] = "node down",
-    [SIM_FAULT_NODE_ERROR] = "node errors",
-    [SIM_FAULT_NODE_BACK] = "clock back",
-    [SIM_FAULT_NODE_FROZEN] = "clock frozen",
-    [SIM_FAULT_CLIENT_PAUSE] = "client pause",
-    [SIM_FAULT_CLIENT_SUSPEND] = "client suspend",
-    [SIM_FAULT_CLIENT_ANEW] = "client anew",
-    [SIM_FAULT_CLIENT_KILL] = "client killed",
-    [SIM_FAULT_AMNESIA] = "amnesia",
-    [SIM_FAULT_STALE] = "stale replica",
-    [SIM_FAULT_DRIP] = "dripping",
-    [SIM_FAULT_EVICT] = "eviction",
-    [SIM_FAULT_STEP] = "clock step",
-    [SIM_FAULT_LOSS] = "loss",
-    [SIM_FAULT_BLOCK] = "blocked loop",
-    [SIM_FAULT_GRANT_PAUSE] = "pause at a grant",
-    [SIM_FAULT_NO_TOKEN] = "no randomness",
-    [SIM_FAULT_NO_DIAL] = "no descriptor",
-    [SIM_FAULT_PREEMPT] = "stop inside",
+#define ROW(name, text) [SIM_FAULT_##name] = text,
+    SIM_FAULT_MAP(ROW)
+#undef ROW
 };
-
-const char *sim_preset_name(enum sim_preset preset) {
-    return preset_names[preset];
-}
 
 static const char *const trouble_names[SIM_TROUBLES] = {
     [SIM_TROUBLE_NONE] = "none",     [SIM_TROUBLE_CONNECTIONS] = "connections",
@@ -108,7 +68,7 @@ static void print_faults(const struct sim_options *options) {
 
 void sim_options_print(const struct sim_options *options) {
     printf("seed            %" PRIu64 "\n", options->seed);
-    printf("preset          %s%s%s\n", preset_names[options->preset],
+    printf("preset          %s%s%s\n", sim_preset_name(options->preset),
            options->broken != SIM_BREAK_NONE ? ", broken: " : "",
            options->broken != SIM_BREAK_NONE ? sim_break_name(options->broken) : "");
     printf("size            %u nodes, %u clients with %u locks each, %u resources, %u steps\n",
