@@ -132,6 +132,8 @@ enum sim_fault {
         SIM_FAULTS
 };
 
+#define SIM_BIT(fault) (UINT32_C(1) << (fault))
+
 #define SIM_FAULTS_STRIKING SIM_FAULT_LOSS /* below this: scheduled by fault.c */
 
 /* Defects outside of the library, for the negative controls. Behind these are those of servers

@@ -7,8 +7,6 @@
 
 #include "sim/kind.h"
 
-#define BIT(fault) (UINT32_C(1) << (fault))
-
 static const char *const fault_names[SIM_FAULTS] = {
 #define ROW(name, text) [SIM_FAULT_##name] = text,
     SIM_FAULT_MAP(ROW)
@@ -58,7 +56,7 @@ static void print_faults(const struct sim_options *options) {
            (double)options->fault_gap_ns / 1e6, (double)options->fault_ns / 1e6);
     const char *comma = " ";
     for (uint32_t i = 0; i < SIM_FAULTS; i++) {
-        if (options->faults & BIT(i)) {
+        if (options->faults & SIM_BIT(i)) {
             printf("%s%s", comma, fault_names[i]);
             comma = ", ";
         }

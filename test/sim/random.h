@@ -32,6 +32,11 @@ static inline uint64_t sim_between(struct sim_random *random, uint64_t low, uint
     return low + sim_random(random) % (high - low + 1);
 }
 
+/* The same, of small numbers. */
+static inline uint32_t sim_any(struct sim_random *random, uint64_t low, uint64_t high) {
+    return (uint32_t)sim_between(random, low, high);
+}
+
 /* One of 0 to count - 1. */
 static inline uint32_t sim_pick(struct sim_random *random, uint32_t count) {
     return (uint32_t)sim_between(random, 0, count - 1);
