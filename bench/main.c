@@ -16,11 +16,6 @@
 #include <sys/resource.h>
 
 #include "bench.h"
-#include "contend.h"
-#include "cycle.h"
-#include "keep.h"
-#include "shells.h"
-#include "show.h"
 
 #define CLOSING_TURNS 100
 
