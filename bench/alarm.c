@@ -31,20 +31,13 @@ int rl_bench_alarm_open(struct rl_bench_alarm *alarm, uv_loop_t *loop, void (*ri
     return 0;
 }
 
-static void set(struct rl_bench_alarm *alarm, uint64_t at_ns) {
+void rl_bench_alarm_set(struct rl_bench_alarm *alarm, uint64_t at_ns) {
     struct itimerspec time = {.it_value = {.tv_sec = (time_t)(at_ns / 1000000000),
                                            .tv_nsec = (long)(at_ns % 1000000000)}};
+    assert(at_ns > 0);
     int result = timerfd_settime(alarm->fd, TFD_TIMER_ABSTIME, &time, NULL);
     assert(result == 0);
     (void)result;
-}
-
-void rl_bench_alarm_set(struct rl_bench_alarm *alarm, uint64_t at_ns) {
-    set(alarm, at_ns > 0 ? at_ns : 1);
-}
-
-void rl_bench_alarm_clear(struct rl_bench_alarm *alarm) {
-    set(alarm, 0);
 }
 
 static void closed_cb(uv_handle_t *handle) {

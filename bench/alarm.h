@@ -25,7 +25,6 @@ int rl_bench_alarm_open(struct rl_bench_alarm *alarm, uv_loop_t *loop, void (*ri
 
 /* at_ns: of rl_bench_now_ns(). It replaces the time that was set before. */
 void rl_bench_alarm_set(struct rl_bench_alarm *alarm, uint64_t at_ns);
-void rl_bench_alarm_clear(struct rl_bench_alarm *alarm);
 void rl_bench_alarm_close(struct rl_bench_alarm *alarm);
 
 #endif /* RL_BENCH_ALARM_H */

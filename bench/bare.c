@@ -5,6 +5,7 @@
 #include <hiredis/adapters/libuv.h>
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
+#include <regex.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
  * the first command after them. */
 
 #define PART_MAX 256
+#define GROUPS 11
 
 /* Empty parts are absent. */
 struct url_parts {
@@ -30,91 +32,57 @@ struct url_parts {
     int db;
 };
 
-static int copy_part(char *part, const char *start, size_t length) {
-    if (length >= PART_MAX) {
+/* Groups: 2 the user, 3 the password, 5 the host, or 6 an address in brackets, 8 the port, 10 the
+ * database; 1 the path, 3 the database. */
+static const char tcp_form[] =
+    "^redis://(([^:]*):(.*)@)?(([^][@:/]+)|\\[([^]]+)])(:([0-9]{1,5}))?(/([0-9]{0,6}))?$";
+static const char unix_form[] = "^unix://([^?]+)(\\?db=([0-9]{1,6}))?$";
+
+/* -1 if the URL has not this form, or a part is too long. */
+static int match(const char *form, const char *url, regmatch_t groups[]) {
+    regex_t regex;
+    if (regcomp(&regex, form, REG_EXTENDED) != 0) {
         return -1;
     }
-    memcpy(part, start, length);
-    part[length] = '\0';
-    return 0;
+    int result = regexec(&regex, url, GROUPS, groups, 0);
+    regfree(&regex);
+    for (size_t i = 1; result == 0 && i < GROUPS; i++) {
+        result = groups[i].rm_so < 0 || groups[i].rm_eo - groups[i].rm_so < PART_MAX ? 0 : -1;
+    }
+    return result == 0 ? 0 : -1;
 }
 
-/* A number at the start of *text, which moves behind it. -1 if there is none. */
-static int take_number(const char **text, int max) {
-    char *end;
-    long value = strtol(*text, &end, 10);
-    if (end == *text || value < 0 || value > max) {
-        return -1;
-    }
-    *text = end;
-    return (int)value;
+/* Empty if the group is not there. */
+static void copy_part(char part[PART_MAX], const char *url, regmatch_t group) {
+    int length = group.rm_so < 0 ? 0 : (int)(group.rm_eo - group.rm_so);
+    snprintf(part, PART_MAX, "%.*s", length, length > 0 ? url + group.rm_so : "");
 }
 
-static int parse_credentials(struct url_parts *parts, const char **text) {
-    const char *at = strrchr(*text, '@');
-    if (at == NULL) {
-        return 0;
-    }
-    const char *colon = memchr(*text, ':', (size_t)(at - *text));
-    if (colon == NULL || copy_part(parts->user, *text, (size_t)(colon - *text)) != 0 ||
-        copy_part(parts->password, colon + 1, (size_t)(at - colon) - 1) != 0) {
-        return -1;
-    }
-    *text = at + 1;
-    return 0;
-}
-
-static int parse_host(struct url_parts *parts, const char **text) {
-    bool bracket = **text == '[';
-    *text += bracket ? 1 : 0;
-    size_t length = strcspn(*text, bracket ? "]" : ":/");
-    if (length == 0 || copy_part(parts->host, *text, length) != 0) {
-        return -1;
-    }
-    *text += length + (bracket && (*text)[length] == ']' ? 1 : 0);
-    parts->port = 6379;
-    if (**text == ':') {
-        ++*text;
-        parts->port = take_number(text, 65535);
-    }
-    return parts->port < 0 ? -1 : 0;
-}
-
-static int parse_tcp(struct url_parts *parts, const char *text) {
-    if (parse_credentials(parts, &text) != 0 || parse_host(parts, &text) != 0) {
-        return -1;
-    }
-    if (*text == '/' && text[1] != '\0') {
-        text++;
-        parts->db = take_number(&text, 1 << 20);
-    } else if (*text == '/') {
-        text++;
-    }
-    return parts->db < 0 || *text != '\0' ? -1 : 0;
-}
-
-static int parse_unix(struct url_parts *parts, const char *text) {
-    size_t length = strcspn(text, "?");
-    if (copy_part(parts->path, text, length) != 0) {
-        return -1;
-    }
-    text += length;
-    if (strncmp(text, "?db=", 4) == 0) {
-        text += 4;
-        parts->db = take_number(&text, 1 << 20);
-    }
-    return parts->db < 0 || *text != '\0' ? -1 : 0;
+static int number_at(const char *url, regmatch_t group, int without) {
+    bool is_there = group.rm_so >= 0 && group.rm_eo > group.rm_so;
+    return is_there ? (int)strtol(url + group.rm_so, NULL, 10) : without;
 }
 
 static int parse_url(struct url_parts *parts, const char *url) {
+    regmatch_t groups[GROUPS];
     memset(parts, 0, sizeof(*parts));
     if (strchr(url, '%') != NULL) {
         return -1;
     }
-    if (strncmp(url, "redis://", 8) == 0) {
-        return parse_tcp(parts, url + 8);
+    if (match(unix_form, url, groups) == 0) {
+        copy_part(parts->path, url, groups[1]);
+        parts->db = number_at(url, groups[3], 0);
+        return 0;
     }
-    return strncmp(url, "unix://", 7) == 0 ? parse_unix(parts, url + 7) : -1;
+    if (match(tcp_form, url, groups) != 0) {
+        return -1;
+    }
+    copy_part(parts->user, url, groups[2]);
+    copy_part(parts->password, url, groups[3]);
+    copy_part(parts->host, url, groups[groups[5].rm_so >= 0 ? 5 : 6]);
+    parts->port = number_at(url, groups[8], 6379);
+    parts->db = number_at(url, groups[10], 0);
+    return parts->port <= 65535 ? 0 : -1;
 }
 
 static void queue_setup(redisAsyncContext *context, const struct url_parts *parts) {

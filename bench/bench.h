@@ -37,4 +37,10 @@ struct rl_bench {
     struct rl_bench_report report;
 };
 
+/* The workloads: each in a file of its name. 0, or -1. */
+int rl_bench_contend(struct rl_bench *bench);
+int rl_bench_cycle(struct rl_bench *bench);
+int rl_bench_keep(struct rl_bench *bench);
+int rl_bench_shells(struct rl_bench *bench);
+
 #endif /* RL_BENCH_BENCH_H */

@@ -4,8 +4,7 @@
  * report; then the loop must close with no handle left, and the nodes are stopped.
  *
  * Failure modes: one sentence on stderr and exit status 1; status 2 for bad arguments; status 3 if
- * mutual exclusion was violated. The nodes are stopped in any case, also by SIGINT and SIGTERM
- * (local_nodes.h).
+ * mutual exclusion was violated. The nodes are stopped in any case (local_nodes.h).
  *
  * Used for the figures of the README and of every change that touches speed. */
 #include <assert.h>
@@ -17,11 +16,6 @@
 #include <sys/resource.h>
 
 #include "bench.h"
-#include "contend.h"
-#include "cycle.h"
-#include "keep.h"
-#include "shells.h"
-#include "show.h"
 
 #define CLOSING_TURNS 100
 

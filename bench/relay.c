@@ -9,9 +9,9 @@
 
 #include "alarm.h"
 #include "slice.h"
+#include "tool/server/splitmix.h"
 
 #define BACKLOG 1024
-#define SEED UINT64_C(0x9e3779b97f4a7c15)
 
 /* Bytes on their way. */
 struct piece {
@@ -73,12 +73,10 @@ static void *take(size_t size) {
     return block;
 }
 
-/* splitmix64 of the client and the node */
+/* By the client and the node: clients.py of bench/peers draws the same. */
 static uint64_t draw_delay_ns(uint64_t client, size_t node, uint64_t max_ms) {
-    uint64_t x = SEED * (client * 64 + node + 1);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (x ^ x >> 31) % (max_ms * 1000000 + 1);
+    uint64_t state = SPLITMIX_STEP * (client * 64 + node);
+    return next_random(&state) % (max_ms * 1000000 + 1);
 }
 
 /* -- The end of a connection -- */

@@ -1,7 +1,7 @@
 /* The results of redlock-bench, to be shown as a table or as JSON.
  *
  * Happy path: a workload fills in one or two series of slices, or the figures of keep; main.c
- * prints the report (show.h) by one table of figures (figures.h). Data only.
+ * prints the report (show.c) by one table of figures (figures.h).
  *
  * Used by main.c and the workloads. */
 #ifndef RL_BENCH_REPORT_H
@@ -45,5 +45,13 @@ struct rl_bench_report {
     struct rl_bench_hist late; /* what --distance-ms added to the distance */
     struct rl_bench_keep_figures keep;
 };
+
+/* -- show.c -- */
+
+/* One row per figure, one column per series, and the ratio. */
+void rl_bench_report_print_table(const struct rl_bench_report *report);
+
+/* One JSON object. */
+void rl_bench_report_print_json(const struct rl_bench_report *report);
 
 #endif /* RL_BENCH_REPORT_H */

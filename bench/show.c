@@ -1,5 +1,5 @@
-/* See show.h. */
-#include "show.h"
+/* Prints the report (report.h), by the figures of figures.h. */
+#include "report.h"
 
 #include <inttypes.h>
 #include <math.h>

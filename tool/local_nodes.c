@@ -1,9 +1,7 @@
 /* Redis nodes of our own: see local_nodes.h for purpose, use and failure modes.
  *
- * All sets of nodes are on one list, so that a signal handler and exit() can stop them. The handler
- * uses only what is safe there: kill, waitpid, unlink, rmdir. The list and the process ids change
- * only while the handled signals are blocked, so that it never kills another process that has
- * reused an id of ours. */
+ * When this process ends, however it does, the kernel kills the nodes (PR_SET_PDEATHSIG), and the
+ * guard, a child that waits for the end of a socket, removes their folder. */
 #include "tool/local_nodes.h"
 #include "tool/local_process.h"
 
@@ -15,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,101 +22,57 @@
 
 struct rl_local_nodes {
     size_t n;
-    pid_t owner; /* a child of fork is not the owner of its copy */
+    pid_t guard;
+    int guard_fd; /* a byte, or the end of this process, ends the guard */
     struct rl_local_setup setup;
     const char *urls[NODES_MAX];
     struct rl_local_process node[NODES_MAX];
-    struct rl_local_nodes *next;
 };
 
-static struct rl_local_nodes *all_nodes;
-static struct sigaction old_actions[RL_LOCAL_SIGNALS];
-static bool is_exit_registered;
+/* -- The guard -- */
 
-/* -- Stopping, whatever happens -- */
-
-/* Kills all at once, then reaps each. Safe in a signal handler. */
-static void kill_all(struct rl_local_nodes *nodes) {
-    for (size_t i = 0; i < nodes->n; i++) {
-        if (nodes->node[i].pid > 0) {
-            kill(nodes->node[i].pid, SIGKILL);
-        }
-    }
-    for (size_t i = 0; i < nodes->n; i++) {
-        rl_local_process_reap(&nodes->node[i], true);
-    }
+/* The folder may hold more than the logs: the caller's arguments may enable persistence. */
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place) {
+    (void)status, (void)type, (void)place;
+    remove(path);
+    return 0;
 }
 
-/* Safe in a signal handler. */
-static void stop_everything(void) {
-    for (struct rl_local_nodes *nodes = all_nodes; nodes != NULL; nodes = nodes->next) {
-        if (nodes->owner != getpid()) {
-            continue;
-        }
-        kill_all(nodes);
-        for (size_t i = 0; i < nodes->n; i++) {
-            unlink(nodes->node[i].log);
-        }
-        rmdir(nodes->setup.folder);
+/* In the child. A node that is being killed may still write a file. */
+static void guard(const char *folder, int fd) {
+    char byte;
+    setpgid(0, 0); /* the terminal's signals are not for it */
+    dup2(fd, 0);
+    rl_local_close_all(1, ~0U);
+    while (read(0, &byte, 1) < 0 && errno == EINTR) {
     }
+    while (access(folder, F_OK) == 0) {
+        nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    }
+    _exit(EXIT_SUCCESS);
 }
 
-static void on_signal(int signal_number) {
-    stop_everything();
-    for (size_t i = 0; i < RL_LOCAL_SIGNALS; i++) {
-        if (rl_local_signals[i] == signal_number) {
-            sigaction(signal_number, &old_actions[i], NULL);
-        }
+static int start_guard(struct rl_local_nodes *nodes) {
+    int fds[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
+        return -1;
     }
-    raise(signal_number);
+    nodes->guard = fork();
+    if (nodes->guard == 0) {
+        close(fds[1]);
+        guard(nodes->setup.folder, fds[0]);
+    }
+    close(fds[0]);
+    nodes->guard_fd = fds[1];
+    return nodes->guard > 0 ? 0 : -1;
 }
 
-static void install_handlers(void) {
-    struct sigaction action;
-    memset(&action, 0, sizeof(action));
-    action.sa_handler = on_signal;
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < RL_LOCAL_SIGNALS; i++) {
-        sigaction(rl_local_signals[i], NULL, &old_actions[i]);
-        if (old_actions[i].sa_handler != SIG_IGN) {
-            sigaction(rl_local_signals[i], &action, NULL);
-        }
+/* Returns when the folder is gone. */
+static void end_guard(struct rl_local_nodes *nodes) {
+    send(nodes->guard_fd, "", 1, MSG_NOSIGNAL); /* a child of ours may have it open, too */
+    close(nodes->guard_fd);
+    while (waitpid(nodes->guard, NULL, 0) < 0 && errno == EINTR) {
     }
-    if (!is_exit_registered) {
-        is_exit_registered = atexit(stop_everything) == 0;
-    }
-}
-
-static void remove_handlers(void) {
-    for (size_t i = 0; i < RL_LOCAL_SIGNALS; i++) {
-        sigaction(rl_local_signals[i], &old_actions[i], NULL);
-    }
-}
-
-static void enlist(struct rl_local_nodes *nodes) {
-    sigset_t old;
-    rl_local_signals_block(&old);
-    if (all_nodes == NULL) {
-        install_handlers();
-    }
-    nodes->next = all_nodes;
-    all_nodes = nodes;
-    rl_local_signals_restore(&old);
-}
-
-static void delist(struct rl_local_nodes *nodes) {
-    sigset_t old;
-    rl_local_signals_block(&old);
-    struct rl_local_nodes **link = &all_nodes;
-    while (*link != nodes) {
-        assert(*link != NULL);
-        link = &(*link)->next;
-    }
-    *link = nodes->next;
-    if (all_nodes == NULL) {
-        remove_handlers();
-    }
-    rl_local_signals_restore(&old);
 }
 
 /* -- Starting -- */
@@ -198,10 +153,14 @@ static struct rl_local_nodes *new_nodes(const struct rl_local_nodes_options *opt
         return NULL;
     }
     nodes->n = options->n;
-    nodes->owner = getpid();
     nodes->setup.server = server_of(options);
     nodes->setup.args = options->args;
     if (make_folder(nodes) != 0) {
+        free(nodes);
+        return NULL;
+    }
+    if (start_guard(nodes) != 0) {
+        rmdir(nodes->setup.folder);
         free(nodes);
         return NULL;
     }
@@ -225,7 +184,6 @@ int rl_local_nodes_start(struct rl_local_nodes **nodes,
         snprintf(error, error_size, "no folder for the nodes: %s", strerror(errno));
         return -1;
     }
-    enlist(made);
     int result = 0;
     for (size_t i = 0; i < made->n && result == 0; i++) {
         result = launch(made, i, error, error_size);
@@ -267,23 +225,20 @@ void rl_local_nodes_kill(struct rl_local_nodes *nodes, size_t i) {
     assert(nodes->node[i].pid == 0);
 }
 
-/* The folder may hold more than the logs: the caller's arguments may enable persistence. */
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place) {
-    (void)status, (void)type, (void)place;
-    remove(path);
-    return 0;
-}
-
 void rl_local_nodes_stop(struct rl_local_nodes *nodes) {
     if (nodes == NULL) {
         return;
     }
-    kill_all(nodes);
     for (size_t i = 0; i < nodes->n; i++) {
+        if (nodes->node[i].pid > 0) {
+            kill(nodes->node[i].pid, SIGKILL); /* all at once */
+        }
+    }
+    for (size_t i = 0; i < nodes->n; i++) {
+        rl_local_process_reap(&nodes->node[i], true);
         rl_local_process_give_port_back(&nodes->node[i]);
     }
-    nftw(nodes->setup.folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-    delist(nodes);
+    end_guard(nodes);
     free(nodes);
 }
 

@@ -8,10 +8,8 @@
  *
  * Failure modes: whatever fails while starting stops what was started, and says why in the caller's
  * buffer, with the last line of the server's log. If another program takes a port between our
- * choice and the server's bind, the start is repeated with another port. SIGINT, SIGTERM and SIGHUP
- * stop the nodes and remove the folder, then go to their previous handlers; so does exit(). If the
- * process is killed outright, the kernel kills the nodes (PR_SET_PDEATHSIG), and only the folder
- * stays; it also stays after a signal if options.args made the servers write more than their logs.
+ * choice and the server's bind, the start is repeated with another port. If the process ends
+ * without stopping the nodes, by exit() or a signal, they are killed, and the folder is removed.
  *
  * Preconditions: Linux. The kernel takes the death of the *thread* that started a node for the
  * parent's: start nodes from a thread that outlives them. A child that the process forks itself

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,21 +32,6 @@
 #define POLL_NS 2000000
 #define HIGH_FD 10 /* in the child: it closes the descriptors from this number on */
 
-const int rl_local_signals[RL_LOCAL_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
-
-void rl_local_signals_block(sigset_t *old) {
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < RL_LOCAL_SIGNALS; i++) {
-        sigaddset(&set, rl_local_signals[i]);
-    }
-    pthread_sigmask(SIG_BLOCK, &set, old);
-}
-
-void rl_local_signals_restore(const sigset_t *old) {
-    pthread_sigmask(SIG_SETMASK, old, NULL);
-}
-
 /* -- Starting -- */
 
 /* A copy of fd above those that the server gets, closed by exec. */
@@ -53,8 +39,8 @@ static int move_up(int fd) {
     return fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
 }
 
-/* close_range(), which musl has not. */
-static int close_all(unsigned first, unsigned last) {
+/* By close_range(), which musl has not. */
+int rl_local_close_all(unsigned first, unsigned last) {
     return (int)syscall(SYS_close_range, first, last, 0U);
 }
 
@@ -67,7 +53,7 @@ static int replace_fds(const char *log, int report_fd) {
         return -1;
     }
     unsigned report = (unsigned)report_fd;
-    return close_all(3, report - 1) == 0 ? close_all(report + 1, ~0U) : -1;
+    return rl_local_close_all(3, report - 1) == 0 ? rl_local_close_all(report + 1, ~0U) : -1;
 }
 
 /* 0, or -1 with errno. */
@@ -158,8 +144,6 @@ int rl_local_process_spawn(const struct rl_local_setup *setup, struct rl_local_p
     if (pipe2(fds, O_CLOEXEC) != 0) {
         return -1;
     }
-    sigset_t old;
-    rl_local_signals_block(&old);
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0) {
@@ -167,7 +151,6 @@ int rl_local_process_spawn(const struct rl_local_setup *setup, struct rl_local_p
     }
     int error = pid > 0 ? 0 : errno;
     process->pid = pid > 0 ? pid : 0;
-    rl_local_signals_restore(&old);
     close(fds[1]);
     error = pid > 0 ? read_exec_error(fds[0]) : error;
     close(fds[0]);
@@ -182,14 +165,11 @@ bool rl_local_process_reap(struct rl_local_process *process, bool wait) {
     if (process->pid == 0) {
         return true;
     }
-    sigset_t old;
     pid_t pid;
-    rl_local_signals_block(&old);
     do {
         pid = waitpid(process->pid, NULL, wait ? 0 : WNOHANG);
     } while (pid < 0 && errno == EINTR);
     process->pid = pid == 0 ? process->pid : 0; /* ECHILD, too: it was reaped elsewhere */
-    rl_local_signals_restore(&old);
     return process->pid == 0;
 }
 

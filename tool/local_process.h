@@ -4,19 +4,17 @@
  *
  * Failure modes: spawning reports the errno of pipe, fork or exec; waiting reports that the process
  * ended or did not answer in time. A process is never signalled after it was reaped, since pid is 0
- * from then on; pid changes only while the signals that local_nodes.c handles are blocked.
+ * from then on.
  *
  * Used by local_nodes.c; no other file includes it. */
 #ifndef RL_LOCAL_PROCESS_H
 #define RL_LOCAL_PROCESS_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 #define RL_LOCAL_FOLDER_MAX 256
 #define RL_LOCAL_LOG_MAX (RL_LOCAL_FOLDER_MAX + 32)
-#define RL_LOCAL_SIGNALS 3
 
 /* The default server, and its substitute where only that is installed. */
 #define RL_LOCAL_SERVER "redis-server"
@@ -38,10 +36,8 @@ struct rl_local_process {
     char log[RL_LOCAL_LOG_MAX];
 };
 
-/* The signals that stop the nodes, and blocking them while a pid or the list of sets changes. */
-extern const int rl_local_signals[RL_LOCAL_SIGNALS];
-void rl_local_signals_block(sigset_t *old);
-void rl_local_signals_restore(const sigset_t *old);
+/* In a child: closes these descriptors. 0, or -1 with errno. */
+int rl_local_close_all(unsigned first, unsigned last);
 
 /* Finds a free loopback port, in place of the current one, and sets port, port_text and url. The
  * port is reserved for the node until it is given back: the kernel assigns it to no other socket,

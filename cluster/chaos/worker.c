@@ -3,13 +3,11 @@
 
 #include <assert.h>
 
+#include "tool/server/splitmix.h"
+
 uint64_t chaos_worker_draw(struct chaos_worker *worker, uint64_t below) {
-    /* splitmix64 */
-    uint64_t z = (worker->random += 0x9e3779b97f4a7c15u);
     assert(below > 0);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (z ^ (z >> 31)) % below;
+    return next_random(&worker->random) % below;
 }
 
 static void timer_cb(uv_timer_t *timer) {

@@ -39,13 +39,88 @@ class Case(unittest.TestCase):
         return verdict
 
 
+class Told(Run):
+    """Scenes that several stories have."""
+
+    def dry(self):
+        """Nobody gets anything between 5 s and 50 s of 60, though c1.1 and c2.1 ask for it."""
+        self.usual(end_ms=5000)
+        self.usual(begin_ms=50000, end_ms=60000)
+        for client in ("c1.1", "c2.1"):
+            for ms in range(5000, 49900, 5000):
+                self.story(ms, client, "wait", resource="chaos-1")
+                self.story(ms + 4990, client, "denied", resource="chaos-1", status="ERR_DEADLINE")
+
+    def away(self, state, *nodes):
+        for node in nodes:
+            self.state(5000, node, state)
+            self.state(48000, node, "up")
+
+    def waits(self, reads=False, joins=True):
+        """c9 waits from 1000 to 3000 ms and stands in n1's line, if it joins; others come and go
+        meanwhile."""
+        self.run.setdefault("order", True)
+        self.usual(end_ms=900)
+        self.hold("c9.1", 3000, 3010, waited_ms=2000, reads=reads)
+        if joins:
+            self.story(1001, "c9.1", "join", node="n1")
+        self.usual(begin_ms=3100)
+
+    def crowd(self, later, joins=True):
+        """So many who come later than c9 are first."""
+        self.waits(joins=joins)
+        for begin_ms in range(1500, 1500 + 100 * later, 100):
+            self.hold("c8.1", begin_ms, begin_ms + 50, waited_ms=20)
+
+    def in_lines(self, *nodes, moves=(), before=()):
+        """... from these lines. moves: (ms, node) of c9, before: of c8; a move to None is a LEAVE."""
+        self.crowd(len(nodes))
+        for i, node in enumerate(nodes):
+            self.story(1481 + 100 * i, "c8.1", "join", node=node)
+        for client, several in (("c9.1", moves), ("c8.1", before)):
+            for ms, node in several:
+                self.story(ms, client, "join" if node else "leave", node=node)
+
+    def beside(self, writers, readers=0):
+        """c9 waits to read; these come later."""
+        self.waits(reads=True)
+        for i in range(writers + readers):
+            self.hold("c8.1", 1500 + 100 * i, 1550 + 100 * i, waited_ms=20, reads=i >= writers)
+
+    def converts(self, what):
+        """c1 holds from 6000 to 6500 ms, and becomes the other kind at 6200."""
+        sequence = self.hold("c1.1", 6000, 6500, reads=what == "upgrade", ended=None)
+        act = "read" if what == "downgrade" else "write"
+        for ms, word in ((6200, what), (6300, act), (6500, "exit")):
+            self.record(ms, "c1.1", word, "chaos-1", f"{sequence:040x}", 6000 + VALID_MS, sequence)
+
+
 def step(name):
-    """A method of Run that is called later, with these arguments."""
+    """A method of Told that is called later, with these arguments."""
     return lambda *args, **fields: (name, args, fields)
 
 
-run, hold, fault, usual, story, event = map(
-    step, ("run", "hold", "fault", "usual", "story", "event"))
+run, hold, fault, usual, story, event, dry, away, crowd, in_lines, beside, converts = map(step, (
+    "run", "hold", "fault", "usual", "story", "event", "dry", "away", "crowd", "in_lines", "beside", "converts"))
+says = step("says")  # what is in the verdict besides
+SCENES = ("usual", "dry", "crowd", "in_lines", "beside")  # with what is usual
+
+
+def writes(client, begin_ms, end_ms, **fields):
+    return hold(client, begin_ms, end_ms, writes=[begin_ms + 1], **fields)
+
+
+def reads(client, begin_ms, end_ms):
+    return writes(client, begin_ms, end_ms, reads=True)
+
+
+def permits(client, begin_ms, end_ms, slots):
+    return writes(client, begin_ms, end_ms, resource="chaos-2", permits=slots)
+
+
+RW, PERMITS, MINUTE = run(workload="rwlock"), run(workload="permits"), run(seconds=60)
+JOINED = (hold("c7.1", 5000.5, 5001, waited_ms=1), story(5000, "c7.1", "join", node="n1"))
+OVERTAKEN = {"overtaken": 1}
 # What is told, what has to be found, and what happens. Unless it says itself what was usual, that went
 # on until 5000 ms.
 STORIES = (
@@ -121,6 +196,22 @@ STORIES = (
      event(12000, "orphan", node="n3", resource="chaos-1", pttl_ms=900, explained="clock-back")),
     # liveness
     ("nobody asks", {}, run(seconds=60), usual(end_ms=5000), usual(begin_ms=50000, end_ms=60000)),
+    ("without a quorum", {}, MINUTE, dry(), away("down", "n1", "n2", "n3")),
+    ("minority away", {"stall": 1}, MINUTE, dry(), away("cut", "n1", "n2")),
+    *((f"{state} counts as away", {}, MINUTE, dry(), away(state, "n1", "n3", "n5"))
+      for state in ("paused", "cut", "down", "loading", "slow")),
+    ("all processes stopped", {},
+     MINUTE, dry(), *(fault("client-stop", 5000, 49000, client=client) for client in ("c1", "c2"))),
+    ("one process stopped", {"stall": 1}, MINUTE, dry(), fault("client-stop", 5000, 49000, client="c1")),
+    ("scenario is not judged", {}, run(seconds=60, liveness=False), dry()),
+    ("a client that waits and gets it passes", {},
+     run(seconds=100), usual(end_ms=100000),
+     *(hold("c3.1", ms + 20000, ms + 20005, resource="chaos-2", waited_ms=20000)
+       for ms in (1000, 30000, 60000))),
+    # chaos-2 is held from 1000 to 1900, and wanted from 1200 on; it is granted at 2150.
+    ("a free lock that is wanted", {},
+     usual(), hold("c3.1", 1000, 1900, resource="chaos-2"),
+     hold("c4.1", 2150, 2200, resource="chaos-2", waited_ms=950), says(idle_ms=250)),
     ("one client starves", {"starved": 1},
      run(seconds=100), usual(end_ms=100000), hold("c3.1", 40, 45, resource="chaos-2"),
      story(1000, "c3.1", "wait", resource="chaos-1"),
@@ -130,6 +221,87 @@ STORIES = (
      run(seconds=20, order=True), usual(end_ms=2000), usual(begin_ms=9000, end_ms=20000),
      hold("c9.1", 9000.5, 9001, resource="chaos-2", waited_ms=6000),
      story(3001, "c9.1", "join", node="n1")),
+    # readers and writers
+    ("readers together pass", {},
+     RW, reads("c1.1", 6000, 6500), reads("c2.1", 6100, 6400), reads("c1.2", 6200, 6600)),
+    ("a writer among readers", {"overlap": 1},
+     RW, reads("c1.1", 6000, 6500), reads("c2.1", 6100, 6110), writes("c3.1", 6200, 6300)),
+    ("readers beside a writer", {"overlap": 2},
+     RW, writes("c3.1", 6000, 6500), reads("c1.1", 6100, 6110), reads("c2.1", 6105, 6120)),
+    ("two writers", {"overlap": 1}, RW, writes("c1.1", 6000, 6500), writes("c2.1", 6499, 6600)),
+    ("phases pass", {},
+     RW, reads("c1.1", 6000, 6500), reads("c2.1", 6100, 6400), writes("c3.1", 6500, 6600),
+     reads("c1.1", 6600, 6700)),
+    ("a downgrade lets readers in", {}, RW, reads("c2.1", 6200, 6400), converts("downgrade")),
+    ("readers before the downgrade", {"overlap": 1}, RW, reads("c2.1", 6199, 6400), converts("downgrade")),
+    ("a writer after the downgrade", {"overlap": 1}, RW, writes("c2.1", 6400, 6600), converts("downgrade")),
+    ("readers before the upgrade", {}, RW, reads("c2.1", 6100, 6200), converts("upgrade")),
+    ("a reader that stays after the upgrade", {"overlap": 1}, RW, reads("c2.1", 6100, 6201), converts("upgrade")),
+    ("a reader that comes after the upgrade", {"overlap": 1}, RW, reads("c2.1", 6400, 6450), converts("upgrade")),
+    ("a reader waits for two writers", {}, RW, beside(2), says(waits_in_line=1, overtaken=0)),
+    ("a third writer is paid for", {}, RW, beside(3), says(overtaken=1)),
+    ("a reader that waits for more", OVERTAKEN, RW, beside(4)),
+    ("other readers overtake nobody", {}, RW, beside(0, 6), says(overtaken=0)),
+    # permits
+    ("different slots pass", {},
+     PERMITS, permits("c1.1", 6000, 6500, "0,3/5"), permits("c2.1", 6100, 6400, "1/5"),
+     permits("c1.2", 6200, 6600, "2,4/5")),
+    ("one slot after the other passes", {},
+     PERMITS, permits("c1.1", 6000, 6500, "0,3/5"), permits("c2.1", 6500, 6600, "3/5")),
+    ("as many as there are", {},
+     PERMITS, permits("c1.1", 6000, 6500, "0/3"), permits("c2.1", 6000, 6400, "1,2/3")),
+    # Slot 3 of 3 is none, and it is one too many.
+    ("more than there are", {"permits": 1, "slots": 1},
+     PERMITS, permits("c1.1", 6000, 6500, "0/3"), permits("c2.1", 6000, 6400, "1,2/3"),
+     permits("c3.1", 6100, 6200, "3/3")),
+    # Those that are held stay held, and the larger number counts until they are gone.
+    ("a number that was lowered", {},
+     PERMITS, permits("c1.1", 6000, 6500, "3,4/5"), permits("c2.1", 6100, 6400, "0,1,2/3")),
+    ("a number that was raised", {},
+     PERMITS, permits("c1.1", 6000, 6500, "0,1,2/3"), permits("c2.1", 6100, 6400, "3,4/5")),
+    ("a slot twice in one hold", {"slots": 1}, PERMITS, permits("c1.1", 6000, 6500, "2,2/5")),
+    ("the last slot passes", {}, PERMITS, permits("c1.1", 6000, 6500, "0,4/5")),
+    ("a slot that is none", {"slots": 1}, PERMITS, permits("c1.1", 6000, 6500, "0,5/5")),
+    # order
+    ("one release that nobody knew of is paid for", {}, crowd(1), says(overtaken=1, overtaken_most=1)),
+    ("who comes later and is first twice", OVERTAKEN, crowd(2)),
+    ("a note where the scenario is not about it", {}, run(order=False), crowd(2), says(overtaken_most=2)),
+    ("who came before does not overtake", {},
+     crowd(1), hold("c5.1", 1900, 1950, waited_ms=850), hold("c6.1", 2000, 2050, waited_ms=950),
+     hold("c7.1", 2100, 2150, waited_ms=1050)),
+    ("who stands in no line is not overtaken", {}, crowd(3, joins=False), *JOINED, says(waits_in_line=1)),
+    ("who stands in another line is told", {}, in_lines("n2", "n2", "n1"), says(overtaken=1, overtaken_apart=2)),
+    ("who stays in another line overtakes", OVERTAKEN,
+     in_lines("n2", "n2", "n2", "n2"), says(overtaken=2, overtaken_apart=2)),
+    ("who had to go there twice does not", {},
+     in_lines("n2", "n2", "n2", "n2", before=[(300, "n2"), (400, None), (400, "n1")]), says(overtaken_apart=4)),
+    ("who went there long ago does", OVERTAKEN,
+     in_lines("n1", *["n2"] * 5, before=[(-300, "n2"), (-200, "n1")])),
+    ("who stands in the same line is counted", OVERTAKEN, in_lines("n1", "n2", "n1")),
+    ("who asks again stands where it stood", OVERTAKEN,
+     in_lines("n1", "n1", moves=[(1450, "n1"), (1590, "n1")])),
+    ("who has moved is not in the old line", {}, in_lines("n1", "n1", "n1", moves=[(1450, "n2")])),
+    ("who has moved stands in the new line", OVERTAKEN, in_lines("n1", "n2", "n2", moves=[(1450, "n2")])),
+    ("who has moved back", {}, in_lines("n2", "n2", moves=[(1450, "n2"), (1480, "n1")])),
+    # 0.1 s after its JOIN
+    ("those who stayed do not overtake who went", {},
+     in_lines(*["n1"] * 6, moves=[(1450, "n2")], before=[(950, "n1")]), says(overtaken_apart=5)),
+    ("who has left a line stands in none", {},
+     in_lines("n1", "n1", moves=[(1450, None)]), says(overtaken=0, overtaken_apart=0)),
+    ("who has come back", OVERTAKEN, in_lines("n1", "n1", "n1", moves=[(1450, None), (1460, "n1")])),
+    ("another resource is another line", {},
+     crowd(1), *(hold("c7.1", ms, ms + 50, resource="chaos-2", waited_ms=20) for ms in (2000, 2100, 2200))),
+    ("a kill pays for one", {}, crowd(2), fault("client-kill", 1400, 1450, client="c7")),
+    ("a kill pays for no more than it may", OVERTAKEN, crowd(6), fault("client-kill", 1400, 1450, client="c7")),
+    ("a missed turn pays for one", {}, crowd(2), story(1400, "c9.1", "turn", node="n1")),
+    ("a turn that was taken pays for none", OVERTAKEN,
+     crowd(2), story(2900, "c9.1", "turn", node="n1"), story(1499, "c8.1", "turn", node="n1")),
+    ("a node that was broken a moment ago excuses all", {},
+     crowd(6), fault("sigkill", 300, 500, node="n1"), *JOINED, says(overtaken=0)),
+    ("a node that was broken long ago excuses nothing", OVERTAKEN,
+     run(seconds=12), crowd(6), fault("sigkill", 5300, 5500, node="n1")),
+    ("a waiter that was stopped was not overtaken", {},
+     crowd(6), fault("client-stop", 1400, 1900, client="c9"), *JOINED),
     # processes
     ("killed passes", {},
      usual(), story(3000, "c3.1", "open", status="OK"), fault("client-kill", 3001, client="c3")),
@@ -158,13 +330,15 @@ STORIES = (
 
 class Stories(Case):
     def play(self, found, steps):
-        made = Run(**steps.pop(0)[2]) if steps and steps[0][0] == "run" else Run()
-        if all(name != "usual" for name, _, _ in steps):
+        made = Told(**steps.pop(0)[2]) if steps and steps[0][0] == "run" else Told()
+        said = steps.pop()[2] if steps and steps[-1][0] == "says" else {}
+        if all(name not in SCENES for name, _, _ in steps):
             made.usual(end_ms=5000)
         for name, args, fields in steps:
             getattr(made, name)(*args, **fields)
         excused = ("-explained", "-paused", "-landing")
-        self.expect(made, VIOLATED if any(not kind.endswith(excused) for kind in found) else SAFE, found)
+        verdict = self.expect(made, VIOLATED if any(not kind.endswith(excused) for kind in found) else SAFE, found)
+        self.assertEqual({name: verdict[name] for name in said}, said)
 
 
 for what, wanted, *done in STORIES:
@@ -395,15 +569,9 @@ class LockSet(Case):
 
 
 class Liveness(Case):
-    def dry(self, seconds=60, **run):
-        """Nobody gets anything between 5 s and 50 s, though c1.1 and c2.1 ask for it."""
-        made = Run(seconds=seconds, **run)
-        made.usual(end_ms=5000)
-        made.usual(begin_ms=50000, end_ms=seconds * 1000)
-        for client in ("c1.1", "c2.1"):
-            for ms in range(5000, 49900, 5000):
-                made.story(ms, client, "wait", resource="chaos-1")
-                made.story(ms + 4990, client, "denied", resource="chaos-1", status="ERR_DEADLINE")
+    def dry(self):
+        made = Told(seconds=60)
+        made.dry()
         return made
 
     def test_stalled(self):
@@ -414,14 +582,6 @@ class Liveness(Case):
         self.expect(self.dry(), SAFE, stall_s=46)
         self.expect(self.dry(), VIOLATED, {"stall": 1}, stall_s=44)
         self.expect(self.dry(), VIOLATED, {"starved": 2}, stall_s=46, starved_s=44)
-
-    def test_a_free_lock_that_is_wanted(self):
-        """chaos-2 is held from 1000 to 1900, and wanted from 1200 on; it is granted at 2150."""
-        run = Run()
-        run.usual()
-        run.hold("c3.1", 1000, 1900, resource="chaos-2")
-        run.hold("c4.1", 2150, 2200, resource="chaos-2", waited_ms=950)
-        self.assertEqual(self.expect(run, SAFE)["idle_ms"], 250)
 
     def test_a_free_lock_without_a_quorum(self):
         run = Run()
@@ -454,50 +614,6 @@ class Liveness(Case):
             run.story(4900 + pause_ms, "c1.1", "denied", resource="chaos-1", status="ERR_DEADLINE")
             self.expect(run, status, found)
 
-    def test_without_a_quorum(self):
-        run = self.dry()
-        for node in ("n1", "n2", "n3"):
-            run.state(5000, node, "down")
-            run.state(48000, node, "up")
-        self.expect(run, SAFE)
-
-    def test_minority_away(self):
-        run = self.dry()
-        for node in ("n1", "n2"):
-            run.state(5000, node, "cut")
-            run.state(48000, node, "up")
-        self.expect(run, VIOLATED, {"stall": 1})
-
-    def test_every_state_but_up_counts_as_away(self):
-        for state in ("paused", "cut", "down", "loading", "slow"):
-            with self.subTest(state):
-                run = self.dry()
-                for node in ("n1", "n3", "n5"):
-                    run.state(5000, node, state)
-                    run.state(48000, node, "up")
-                self.expect(run, SAFE)
-
-    def test_all_processes_stopped(self):
-        run = self.dry()
-        run.fault("client-stop", 5000, 49000, client="c1")
-        run.fault("client-stop", 5000, 49000, client="c2")
-        self.expect(run, SAFE)
-
-    def test_one_process_stopped(self):
-        run = self.dry()
-        run.fault("client-stop", 5000, 49000, client="c1")
-        self.expect(run, VIOLATED, {"stall": 1})
-
-    def test_scenario_is_not_judged(self):
-        self.expect(self.dry(liveness=False), SAFE)
-
-    def test_a_client_that_waits_and_gets_it_passes(self):
-        run = Run(seconds=100)
-        run.usual(end_ms=100000)
-        for ms in (1000, 30000, 60000):
-            run.hold("c3.1", ms + 20000, ms + 20005, resource="chaos-2", waited_ms=20000)
-        self.expect(run, SAFE)
-
 
 class Readers(Case):
     def run_with(self, *holds):
@@ -506,26 +622,6 @@ class Readers(Case):
         for client, begin_ms, end_ms, reads in holds:
             run.hold(client, begin_ms, end_ms, reads=reads, writes=[begin_ms + 1])
         return run
-
-    def test_readers_together_pass(self):
-        self.expect(self.run_with(("c1.1", 6000, 6500, True), ("c2.1", 6100, 6400, True),
-                                  ("c1.2", 6200, 6600, True)), SAFE)
-
-    def test_a_writer_among_them(self):
-        self.expect(self.run_with(("c1.1", 6000, 6500, True), ("c2.1", 6100, 6110, True),
-                                  ("c3.1", 6200, 6300, False)), VIOLATED, {"overlap": 1})
-
-    def test_a_reader_beside_a_writer(self):
-        self.expect(self.run_with(("c3.1", 6000, 6500, False), ("c1.1", 6100, 6110, True),
-                                  ("c2.1", 6105, 6120, True)), VIOLATED, {"overlap": 2})
-
-    def test_two_writers(self):
-        self.expect(self.run_with(("c1.1", 6000, 6500, False), ("c2.1", 6499, 6600, False)),
-                    VIOLATED, {"overlap": 1})
-
-    def test_phases_pass(self):
-        self.expect(self.run_with(("c1.1", 6000, 6500, True), ("c2.1", 6100, 6400, True),
-                                  ("c3.1", 6500, 6600, False), ("c1.1", 6600, 6700, True)), SAFE)
 
     def test_a_read_that_lands_behind_another_reader_is_nothing(self):
         run = self.run_with(("c2.1", 6010, 6500, True))
@@ -541,59 +637,6 @@ class Readers(Case):
         run.lines.append((7530, line[1].replace(str(ns(7530)), str(ns(6980)))))
         self.expect(run, SAFE, {"late-landing": 1})
 
-    def converting(self, what, *others):
-        """c1 holds from 6000 to 6500 ms, and becomes the other kind at 6200."""
-        run = self.run_with(*others)
-        sequence = run.hold("c1.1", 6000, 6500, reads=what == "upgrade", ended=None)
-        act = "read" if what == "downgrade" else "write"
-        for ms, word in ((6200, what), (6300, act), (6500, "exit")):
-            run.record(ms, "c1.1", word, "chaos-1", f"{sequence:040x}", 6000 + VALID_MS, sequence)
-        return run
-
-    def test_a_downgrade_lets_readers_in(self):
-        self.expect(self.converting("downgrade", ("c2.1", 6200, 6400, True)), SAFE)
-
-    def test_readers_before_the_downgrade(self):
-        self.expect(self.converting("downgrade", ("c2.1", 6199, 6400, True)), VIOLATED,
-                    {"overlap": 1})
-
-    def test_a_writer_after_the_downgrade(self):
-        self.expect(self.converting("downgrade", ("c2.1", 6400, 6600, False)), VIOLATED,
-                    {"overlap": 1})
-
-    def test_readers_before_the_upgrade(self):
-        self.expect(self.converting("upgrade", ("c2.1", 6100, 6200, True)), SAFE)
-
-    def test_a_reader_that_stays_after_the_upgrade(self):
-        self.expect(self.converting("upgrade", ("c2.1", 6100, 6201, True)), VIOLATED,
-                    {"overlap": 1})
-
-    def test_a_reader_that_comes_after_the_upgrade(self):
-        self.expect(self.converting("upgrade", ("c2.1", 6400, 6450, True)), VIOLATED,
-                    {"overlap": 1})
-
-    def waits_beside(self, writers, readers=0):
-        run = Run(order=True, workload="rwlock")
-        run.usual(end_ms=900)
-        run.hold("c9.1", 3000, 3010, waited_ms=2000, reads=True)
-        run.story(1001, "c9.1", "join", node="n1")
-        for i in range(writers + readers):
-            begin_ms = 1500 + 100 * i
-            run.hold("c8.1", begin_ms, begin_ms + 50, waited_ms=20, reads=i >= writers)
-        run.usual(begin_ms=3100)
-        return run
-
-    def test_a_reader_waits_for_two_writers(self):
-        verdict = self.expect(self.waits_beside(2), SAFE)
-        self.assertEqual((verdict["waits_in_line"], verdict["overtaken"]), (1, 0))
-        self.assertEqual(self.expect(self.waits_beside(3), SAFE)["overtaken"], 1)  # it is paid for
-
-    def test_a_reader_that_waits_for_more(self):
-        self.expect(self.waits_beside(4), VIOLATED, {"overtaken": 1})
-
-    def test_other_readers_overtake_nobody(self):
-        self.assertEqual(self.expect(self.waits_beside(0, 6), SAFE)["overtaken"], 0)
-
 
 class Permits(Case):
     def run_with(self, *holds, **fields):
@@ -604,41 +647,12 @@ class Permits(Case):
             run.hold(client, begin_ms, end_ms, "chaos-2", permits=permits, writes=[begin_ms + 1])
         return run
 
-    def test_different_slots_pass(self):
-        self.expect(self.run_with(("c1.1", 6000, 6500, "0,3/5"), ("c2.1", 6100, 6400, "1/5"),
-                                  ("c1.2", 6200, 6600, "2,4/5")), SAFE)
-
-    def test_one_slot_after_the_other_passes(self):
-        self.expect(self.run_with(("c1.1", 6000, 6500, "0,3/5"), ("c2.1", 6500, 6600, "3/5")), SAFE)
-
     def test_a_slot_with_two_holders(self):
         self.expect(self.run_with(("c1.1", 6000, 6500, "0,3/5"), ("c2.1", 6100, 6400, "3,4/5"),
                                   ("c1.2", 6200, 6300, "1/5")), VIOLATED, {"overlap": 1})
         overlap = self.verdict["findings"][0]
         self.assertIn("slot", overlap["title"])
         self.assertIn("c1.1, slots 0 3 of 5, from", overlap["examples"][0])
-
-    def test_more_than_there_are(self):
-        """Of five and of three: a change of their number that nobody waited for. No slot has two."""
-        holds = (("c1.1", 6000, 6500, "0/3"), ("c2.1", 6000, 6400, "1,2/3"))
-        self.expect(self.run_with(*holds), SAFE)
-        # Slot 3 of 3 is none, and it is one too many.
-        self.expect(self.run_with(*holds, ("c3.1", 6100, 6200, "3/3")), VIOLATED,
-                    {"permits": 1, "slots": 1})
-
-    def test_a_number_that_was_raised_or_lowered(self):
-        """Those that are held stay held, and the larger number counts until they are gone."""
-        self.expect(self.run_with(("c1.1", 6000, 6500, "3,4/5"), ("c2.1", 6100, 6400, "0,1,2/3")),
-                    SAFE)
-        self.expect(self.run_with(("c1.1", 6000, 6500, "0,1,2/3"), ("c2.1", 6100, 6400, "3,4/5")),
-                    SAFE)
-
-    def test_a_slot_twice_in_one_hold(self):
-        self.expect(self.run_with(("c1.1", 6000, 6500, "2,2/5")), VIOLATED, {"slots": 1})
-
-    def test_a_slot_that_is_none(self):
-        self.expect(self.run_with(("c1.1", 6000, 6500, "0,4/5")), SAFE)
-        self.expect(self.run_with(("c1.1", 6000, 6500, "0,5/5")), VIOLATED, {"slots": 1})
 
     def command(self, run, begin_ms, acts_ms, slots="1/5"):
         """What redlock(1) runs: by each act it says that it goes on for 5 ms."""
@@ -688,146 +702,15 @@ class Permits(Case):
 
 
 class Order(Case):
-    """c9 waits from 1000 to 3000 ms and stands in a line; others come and go meanwhile."""
-
-    def crowd(self, later=1, **run):
-        run = Run(**{"order": True, **run})
-        run.usual(end_ms=900)
-        run.hold("c9.1", 3000, 3010, waited_ms=2000)
-        run.story(1001, "c9.1", "join", node="n1")
-        for i in range(later):
-            begin_ms = 1500 + 100 * i
-            run.hold("c8.1", begin_ms, begin_ms + 50, waited_ms=20)
-        run.usual(begin_ms=3100)
-        return run
-
-    def test_one_release_that_nobody_knew_of_is_paid_for(self):
-        verdict = self.expect(self.crowd(1), SAFE)
-        self.assertEqual((verdict["overtaken"], verdict["overtaken_most"]), (1, 1))
-
-    def test_who_comes_later_and_is_first_twice(self):
-        self.expect(self.crowd(2), VIOLATED, {"overtaken": 1})
-
-    def test_a_note_where_the_scenario_is_not_about_it(self):
-        self.assertEqual(self.expect(self.crowd(2, order=False), SAFE)["overtaken_most"], 2)
-
-    def test_who_came_before_does_not_overtake(self):
-        run = self.crowd(1)
-        for client, begin_ms in (("c5.1", 1900), ("c6.1", 2000), ("c7.1", 2100)):
-            run.hold(client, begin_ms, begin_ms + 50, waited_ms=begin_ms - 1050)
-        self.expect(run, SAFE)
-
-    def test_who_stands_in_no_line_is_not_overtaken(self):
-        run = self.crowd(3)
-        run.stories["c9"] = [told for told in run.stories["c9"] if told[1]["what"] != "join"]
-        run.hold("c7.1", 5000.5, 5001, waited_ms=1)
-        run.story(5000, "c7.1", "join", node="n1")
-        self.assertEqual(self.expect(run, SAFE)["waits_in_line"], 1)
-
-    def crowd_of_lines(self, *lines, moves=(), before=()):
-        """c9 stands in n1's line, c8 comes later, from these lines. moves: (ms, node) of c9, before:
-        of c8; a move to None is a LEAVE."""
-        run = self.crowd(0)
-        for i, node in enumerate(lines):
-            begin_ms = 1500 + 100 * i
-            run.hold("c8.1", begin_ms, begin_ms + 50, waited_ms=20)
-            run.story(begin_ms - 19, "c8.1", "join", node=node)
-        for client, several in (("c9.1", moves), ("c8.1", before)):
-            for ms, node in several:
-                run.story(ms, client, "join" if node else "leave", node=node)
-        return run
-
-    def test_who_stands_in_another_line_is_told(self):
-        verdict = self.expect(self.crowd_of_lines("n2", "n2", "n1"), SAFE)
-        self.assertEqual((verdict["overtaken"], verdict["overtaken_apart"]), (1, 2))
-        self.assertIn("2 times somebody in the line of another node", "\n".join(verdict["summary"]))
-
-    def test_who_stays_in_another_line_overtakes(self):
-        run = self.crowd_of_lines("n2", "n2", "n2", "n2")
-        self.expect(run, VIOLATED, {"overtaken": 1})
-        self.assertEqual((self.verdict["overtaken"], self.verdict["overtaken_apart"]), (2, 2))
-
-    def test_who_had_to_go_there_twice_does_not(self):
-        twice = [(300, "n2"), (400, None), (400, "n1")]
-        run = self.crowd_of_lines("n2", "n2", "n2", "n2", before=twice)
-        self.assertEqual(self.expect(run, SAFE)["overtaken_apart"], 4)
-        long_ago = self.crowd_of_lines("n1", *["n2"] * 5, before=[(-300, "n2"), (-200, "n1")])
-        self.expect(long_ago, VIOLATED, {"overtaken": 1})
-
-    def test_who_stands_in_the_same_line_is_counted(self):
-        self.expect(self.crowd_of_lines("n1", "n2", "n1"), VIOLATED, {"overtaken": 1})
-
-    def test_who_asks_again_stands_where_it_stood(self):
-        run = self.crowd_of_lines("n1", "n1", moves=[(1450, "n1"), (1590, "n1")])
-        self.expect(run, VIOLATED, {"overtaken": 1})
-
-    def test_who_has_moved_stands_in_the_new_line(self):
-        moved = [(1450, "n2")]
-        self.expect(self.crowd_of_lines("n1", "n1", "n1", moves=moved), SAFE)
-        self.expect(self.crowd_of_lines("n1", "n2", "n2", moves=moved), VIOLATED, {"overtaken": 1})
-        self.expect(self.crowd_of_lines("n2", "n2", moves=[*moved, (1480, "n1")]), SAFE)
-
-    def test_those_who_stayed_do_not_overtake_who_went(self):
-        run = self.crowd_of_lines(*["n1"] * 6, moves=[(1450, "n2")], before=[(950, "n1")])
-        self.assertEqual(self.expect(run, SAFE)["overtaken_apart"], 5)  # 0.1 s after its JOIN
-
-    def test_who_has_left_a_line_stands_in_none(self):
-        left = [(1450, None)]
-        verdict = self.expect(self.crowd_of_lines("n1", "n1", moves=left), SAFE)
-        self.assertEqual((verdict["overtaken"], verdict["overtaken_apart"]), (0, 0))
-        self.expect(self.crowd_of_lines("n1", "n1", "n1", moves=[*left, (1460, "n1")]), VIOLATED,
-                    {"overtaken": 1})
-
-    def test_another_resource_is_another_line(self):
-        run = self.crowd(1)
-        for begin_ms in (2000, 2100, 2200):
-            run.hold("c7.1", begin_ms, begin_ms + 50, resource="chaos-2", waited_ms=20)
-        self.expect(run, SAFE)
-
-    def test_a_kill_pays_for_one(self):
-        run = self.crowd(2)
-        run.fault("client-kill", 1400, 1450, client="c7")
-        self.expect(run, SAFE)
-
-    def test_a_kill_pays_for_no_more_than_it_may(self):
-        run = self.crowd(6)
-        run.fault("client-kill", 1400, 1450, client="c7")
-        self.expect(run, VIOLATED, {"overtaken": 1})
-
-    def test_a_missed_turn_pays_for_one(self):
-        run = self.crowd(2)
-        run.story(1400, "c9.1", "turn", node="n1")
-        self.expect(run, SAFE)
-
-    def test_a_turn_that_was_taken_pays_for_none(self):
-        run = self.crowd(2)
-        run.story(2900, "c9.1", "turn", node="n1")
-        run.story(1499, "c8.1", "turn", node="n1")
-        self.expect(run, VIOLATED, {"overtaken": 1})
-
-    def test_a_node_that_was_broken_a_moment_ago_excuses_all(self):
-        run = self.crowd(6)
-        run.fault("sigkill", 300, 500, node="n1")
-        run.hold("c7.1", 5000.5, 5001, waited_ms=1)
-        run.story(5000, "c7.1", "join", node="n1")
-        self.assertEqual(self.expect(run, SAFE)["overtaken"], 0)
-
-    def test_a_node_that_was_broken_long_ago_excuses_nothing(self):
-        run = self.crowd(6, seconds=12)
-        run.fault("sigkill", 5300, 5500, node="n1")
-        self.expect(run, VIOLATED, {"overtaken": 1})
-
-    def test_a_waiter_that_was_stopped_was_not_overtaken(self):
-        run = self.crowd(6)
-        run.fault("client-stop", 1400, 1900, client="c9")
-        run.hold("c7.1", 5000.5, 5001, waited_ms=1)
-        run.story(5000, "c7.1", "join", node="n1")
-        self.expect(run, SAFE)
+    def test_who_stands_in_another_line_is_told_in_words(self):
+        made = Told()
+        made.in_lines("n2", "n2", "n1")
+        self.assertIn("2 times somebody in the line of another node", "\n".join(self.judge(made)["summary"]))
 
     def test_a_run_without_a_line_shows_nothing_of_it(self):
-        run = self.crowd(0)
-        run.stories["c9"] = [told for told in run.stories["c9"] if told[1]["what"] != "join"]
-        self.expect(run, UNUSABLE)
+        made = Told()
+        made.crowd(0, joins=False)
+        self.expect(made, UNUSABLE)
 
 
 class Processes(Case):

@@ -65,8 +65,14 @@ else
         run_it "$seed" "$@"
         [ "$status" -eq 0 ] || break
     done
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 1 ] && grep -q '"control_caught": true' "$scratch/run/verdict.json"
     result "$control is caught" $? "$scratch/log"
+fi
+if [ "$control" = ignore-validity ]; then
+    python3 -c 'import json, sys
+kinds = {finding["kind"]: finding["count"] for finding in json.load(open(sys.argv[1]))["findings"]}
+sys.exit(not kinds["late-act"])' "$scratch/run/verdict.json"
+    result 'it acts after the end, and not only its windows are longer' $? "$scratch/log"
 fi
 [ -s "$scratch/run/report.html" ]
 result "$scenario has a report" $? "$scratch/log"

@@ -30,6 +30,16 @@ refused() {
     [ "$status" -eq "$1" ] && grep -q -e "$2" "$log" && [ -z "$(ls -A "$TMPDIR")" ]
 }
 
+# refuses WHAT WORDS OPTION...: with these words
+refuses() {
+    refuses_what=$1 refuses_words=$2
+    shift 2
+    chaos "$@"
+    status=$?
+    refused 2 "$refuses_words"
+    result "$refuses_what" $? "$log"
+}
+
 # left_behind: processes that work below our TMPDIR, or were told about a file there
 left_behind() {
     for proc in /proc/[0-9]*; do
@@ -49,35 +59,14 @@ chaos --plan --seed 9 && cp "$log" "$scratch/plan" &&
     chaos --plan --seed 9 && cmp "$log" "$scratch/plan"
 result 'a seed has one plan' $? "$log"
 
-chaos --faults sigstop,rain
-status=$?
-refused 2 "no fault 'rain'"
-result 'an unknown fault is named' $? "$log"
-chaos --scenario all --faults sigstop
-status=$?
-refused 2 'exclude each other'
-result 'a scenario and faults' $? "$log"
-chaos --tls --backend compose
-status=$?
-refused 2 'it is for --backend local and netns'
-result 'TLS elsewhere' $? "$log"
-chaos --seconds 0
-status=$?
-refused 2 'seconds 0'
-result 'no time' $? "$log"
-chaos --scenario pause --seconds 2 --ttl-ms 9000
-status=$?
-refused 2 'too short'
-result 'a run too short for a fault' $? "$log"
+refuses 'an unknown fault is named' "no fault 'rain'" --faults sigstop,rain
+refuses 'a scenario and faults' 'exclude each other' --scenario all --faults sigstop
+refuses 'TLS elsewhere' 'it is for --backend local and netns' --tls --backend compose
+refuses 'no time' 'seconds 0' --seconds 0
+refuses 'a run too short for a fault' 'too short' --scenario pause --seconds 2 --ttl-ms 9000
 mkdir "$scratch/full" && touch "$scratch/full/x"
-chaos --report "$scratch/full"
-status=$?
-refused 2 'not empty'
-result 'a folder that is not empty' $? "$log"
-chaos --client "$scratch/none"
-status=$?
-refused 2 'no such file'
-result 'no client program' $? "$log"
+refuses 'a folder that is not empty' 'not empty' --report "$scratch/full"
+refuses 'no client program' 'no such file' --client "$scratch/none"
 if [ "$(id -u)" -ne 0 ]; then
     chaos --backend netns
     status=$?
@@ -100,6 +89,18 @@ refused 2 'status 7' && grep -q 'out of luck' "$log"
 result 'a client that ends by itself makes the run unusable' $? "$log"
 [ -z "$(left_behind)" ]
 result 'nothing of it is left' $?
+
+for bad in '--nodes foo' '--control quorum2' '--control kept-slot' --under '--ttl-ms 0' '--clients x' '--nonsense' 'more'; do
+    # shellcheck disable=SC2086
+    "$REDLOCK_CHAOS_CLIENT" --nodes redis://127.0.0.1:1 --dir "$scratch" --process 9 $bad >"$log" 2>&1
+    [ $? -eq 2 ] && [ -s "$log" ]
+    result "the client refuses $bad" $? "$log"
+done
+"$REDLOCK_CHAOS_CLIENT" --nodes redis://127.0.0.1:1 --dir "$scratch/nowhere" --process 9 >"$log" 2>&1
+[ $? -eq 3 ] && grep -q nowhere "$log"
+result 'the client has no folder' $? "$log"
+"$REDLOCK_CHAOS_CLIENT" --help | grep -q -- --ttl-ms
+result "the client's help" $?
 
 for number in 130 143; do
     name=TERM

@@ -178,9 +178,7 @@ static void goes_out(struct rl_node *node, struct rl_request *request) {
     add_sent(sent);
 }
 
-bool __real_rl_node_resend(struct rl_node *node, struct rl_request *request);
-bool __wrap_rl_node_resend(struct rl_node *node, struct rl_request *request);
-
+WRAP(rl_node_resend);
 bool __wrap_rl_node_resend(struct rl_node *node, struct rl_request *request) {
     const struct rl_client_node *member = RL_CONTAINER(node, struct rl_client_node, node);
     const struct sim_conn *conn = conn_of(process_of(member->client), node);
@@ -199,11 +197,7 @@ bool __wrap_rl_node_resend(struct rl_node *node, struct rl_request *request) {
     return __real_rl_node_resend(node, request);
 }
 
-int16_t __real_rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
-                            size_t length, uint64_t now_ns);
-int16_t __wrap_rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
-                            size_t length, uint64_t now_ns);
-
+WRAP(rl_node_send);
 int16_t __wrap_rl_node_send(struct rl_node *node, struct rl_request *request, const char *wire,
                             size_t length, uint64_t now_ns) {
     int16_t why = __real_rl_node_send(node, request, wire, length, now_ns);
@@ -215,11 +209,7 @@ int16_t __wrap_rl_node_send(struct rl_node *node, struct rl_request *request, co
 
 /* -- Clients: what they count and rely on -- */
 
-bool __real_rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
-                          int16_t reason, uint64_t now_ns);
-bool __wrap_rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
-                          int16_t reason, uint64_t now_ns);
-
+WRAP(rl_round_vote);
 bool __wrap_rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
                           int16_t reason, uint64_t now_ns) {
     const redlock_lock *lock =
@@ -251,13 +241,7 @@ bool __wrap_rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, en
     return is_in;
 }
 
-uint64_t __real_rl_calibration_start_ns(const struct rl_calibration *calibration, uint64_t time_us,
-                                        uint64_t now_ns, uint64_t subscribed_ns,
-                                        uint32_t drift_ppm);
-uint64_t __wrap_rl_calibration_start_ns(const struct rl_calibration *calibration, uint64_t time_us,
-                                        uint64_t now_ns, uint64_t subscribed_ns,
-                                        uint32_t drift_ppm);
-
+WRAP(rl_calibration_start_ns);
 uint64_t __wrap_rl_calibration_start_ns(const struct rl_calibration *calibration, uint64_t time_us,
                                         uint64_t now_ns, uint64_t subscribed_ns,
                                         uint32_t drift_ppm) {
@@ -267,9 +251,7 @@ uint64_t __wrap_rl_calibration_start_ns(const struct rl_calibration *calibration
                                                 drift_ppm);
 }
 
-bool __real_rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes);
-bool __wrap_rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes);
-
+WRAP(rl_is_quorum);
 bool __wrap_rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes) {
     return watched.broken == WATCH_BREAKS_QUORUM ? (nodes & rl_electors(electorate)) != 0
                                                  : __real_rl_is_quorum(electorate, nodes);
@@ -319,11 +301,7 @@ static void look_at_mode(const redlock_lock *lock) {
     about->writes = writes;
 }
 
-void __real_rl_lock_step(struct rl_lock *core, const struct rl_event *event,
-                         struct rl_actions *out);
-void __wrap_rl_lock_step(struct rl_lock *core, const struct rl_event *event,
-                         struct rl_actions *out);
-
+WRAP(rl_lock_step);
 void __wrap_rl_lock_step(struct rl_lock *core, const struct rl_event *event,
                          struct rl_actions *out) {
     const redlock_lock *lock = RL_CONTAINER(core, redlock_lock, core);

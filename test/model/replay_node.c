@@ -54,11 +54,7 @@ static bool is_asked(const struct sim_seen *before, const struct sim_seen *now) 
 
 static void restarted(uint32_t node);
 
-void __real_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
-                               const struct sim_seen *before, const struct sim_seen *now);
-void __wrap_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
-                               const struct sim_seen *before, const struct sim_seen *now);
-
+WRAP(sim_check_line_key);
 void __wrap_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t resource,
                                const struct sim_seen *before, const struct sim_seen *now) {
     const struct steps_value is = value_of(node, resource, now);
@@ -348,9 +344,7 @@ static void node_ran(const struct sim_conn *conn, const struct server_ran *ran,
     nodes_now.change_count = 0;
 }
 
-bool __real_sim_wire_read(const struct server_ran *ran, uint32_t nth, struct sim_ran *out);
-bool __wrap_sim_wire_read(const struct server_ran *ran, uint32_t nth, struct sim_ran *out);
-
+WRAP(sim_wire_read);
 bool __wrap_sim_wire_read(const struct server_ran *ran, uint32_t nth, struct sim_ran *out) {
     bool is_ours = __real_sim_wire_read(ran, nth, out);
     if (is_ours) {
@@ -374,33 +368,25 @@ static void restarted(uint32_t node) {
     watch_leases_found(node);
 }
 
-void __real_sim_node_forget(struct sim_world *world, uint32_t node);
-void __wrap_sim_node_forget(struct sim_world *world, uint32_t node);
-
+WRAP(sim_node_forget);
 void __wrap_sim_node_forget(struct sim_world *world, uint32_t node) {
     __real_sim_node_forget(world, node);
     restarted(node);
 }
 
-void __real_sim_node_change_policy(struct sim_world *world, uint32_t node);
-void __wrap_sim_node_change_policy(struct sim_world *world, uint32_t node);
-
+WRAP(sim_node_change_policy);
 void __wrap_sim_node_change_policy(struct sim_world *world, uint32_t node) {
     __real_sim_node_change_policy(world, node);
     restarted(node);
 }
 
-void __real_sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server);
-void __wrap_sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server);
-
+WRAP(sim_node_fail_over);
 void __wrap_sim_node_fail_over(struct sim_world *world, uint32_t node, bool same_server) {
     __real_sim_node_fail_over(world, node, same_server);
     restarted(node);
 }
 
-void __real_sim_node_planted(struct sim_world *world, uint32_t node, uint32_t resource);
-void __wrap_sim_node_planted(struct sim_world *world, uint32_t node, uint32_t resource);
-
+WRAP(sim_node_planted);
 void __wrap_sim_node_planted(struct sim_world *world, uint32_t node, uint32_t resource) {
     nodes_now.is_planted = true;
     __real_sim_node_planted(world, node, resource);

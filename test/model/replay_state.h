@@ -25,6 +25,9 @@ struct watch {
     bool prints;
 };
 
+/* The linker puts __wrap_x() in the place of x(), which is called __real_x(): --wrap. */
+#define WRAP(name) __typeof__(name) __real_##name, __wrap_##name
+
 /* The history that is watched. */
 extern struct watch watched;
 

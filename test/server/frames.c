@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define SHOWN_MAX 600
-#define WAITED_SLACK_MS 2
 
 ssize_t frame_length(const char *data, size_t length) {
     const char *end = length > 0 ? memchr(data, '\n', length) : NULL;
@@ -159,76 +158,6 @@ static bool same_info(const char *real, size_t real_length, const char *ours, si
     return true;
 }
 
-/* -- Who waits, and for how long -- */
-
-/* What is in a bulk string, from its first space on; NULL: it is none. */
-static const char *numbers_of(const char *data, size_t length, const char **end) {
-    const char *head = length > 0 ? memchr(data, '\n', length) : NULL;
-    *end = data + length - 2;
-    return head != NULL && data[0] == '$' && head + 1 < *end ? head + 1 : NULL;
-}
-
-static bool next_word(const char **at, const char *end, struct text_line *word) {
-    if (*at >= end) {
-        return false;
-    }
-    const char *stop = memchr(*at, ' ', (size_t)(end - *at));
-    stop = stop != NULL ? stop : end;
-    *word = (struct text_line){*at, (size_t)(stop - *at)};
-    *at = stop + 1;
-    return true;
-}
-
-/* A node's TIME in us: both were read in one millisecond. */
-static bool same_time(const struct text_line *real, const struct text_line *ours) {
-    return real->length == 16 && ours->length == 16 && is_number(real, 0) && is_number(ours, 0) &&
-           llabs(strtoll(real->at, NULL, 10) - strtoll(ours->at, NULL, 10)) < 1000;
-}
-
-/* A node has one or none: "0"; and what it signs is a hash. */
-static bool same_secret(const struct text_line *real, const struct text_line *ours,
-                        bool is_answer) {
-    return is_answer ? is_number(real, 0) && (real->at[0] == '0') == (ours->at[0] == '0')
-                     : is_hex_id(real, 0) && is_hex_id(ours, 0);
-}
-
-/* "W F" in an answer of four numbers or six, "COUNT WAITED MEMBER": two clocks that were read in
- * one millisecond, less a score of another one, each have a millisecond to differ in. And a time,
- * in an answer of six numbers and in "pass V TIME LEASE COUNTER MAC", with who is next or without;
- * behind which is a secret of the node, or what is signed by it. */
-static bool same_waiting(const char *real, size_t real_length, const char *ours,
-                         size_t our_length) {
-    const char *real_end, *end, *real_at = numbers_of(real, real_length, &real_end);
-    const char *at = numbers_of(ours, our_length, &end);
-    struct text_line real_words[8], words[8];
-    size_t n = 0, real_n = 0;
-    while (at != NULL && n < 8 && next_word(&at, end, &words[n])) {
-        n++;
-    }
-    while (real_at != NULL && real_n < 8 && next_word(&real_at, real_end, &real_words[real_n])) {
-        real_n++;
-    }
-    bool is_waiter = n == 3 && words[2].length >= 32;
-    if (n != real_n || (n < 4 && !is_waiter)) {
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        bool same = words[i].length == real_words[i].length &&
-                    memcmp(words[i].at, real_words[i].at, words[i].length) == 0;
-        bool is_waited = i == (is_waiter ? 1 : 2) && is_number(&words[i], 0) &&
-                         is_number(&real_words[i], 0) &&
-                         labs(strtol(words[i].at, NULL, 10) - strtol(real_words[i].at, NULL, 10)) <=
-                             WAITED_SLACK_MS;
-        if (!same && !is_waited &&
-            !(n >= 6 &&
-              (same_time(&real_words[i], &words[i]) ||
-               (i == 5 && same_secret(&real_words[i], &words[i], is_number(&words[0], 0)))))) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* -- All of it -- */
 
 /* Of an array its head: its elements follow. */
@@ -248,7 +177,7 @@ bool frames_same(const char *real, size_t real_length, const char *ours, size_t 
         bool same = real_one == one && memcmp(real + real_used, ours + used, (size_t)one) == 0;
         bool infos =
             is_info(real + real_used, (size_t)real_one) && is_info(ours + used, (size_t)one);
-        if (!same && !same_waiting(real + real_used, (size_t)real_one, ours + used, (size_t)one) &&
+        if (!same &&
             !(infos && same_info(real + real_used, (size_t)real_one, ours + used, (size_t)one))) {
             return false;
         }

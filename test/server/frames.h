@@ -3,8 +3,7 @@
  * Happy path: frames_count() of what the server in memory says tells how many a real one owes;
  * frames_same() compares them byte for byte. INFO is the exception: every line of ours has to be in
  * the real one's, in the same section and order; what only the real one has does not count, and of
- * numbers and ids that cannot be the same it has to be the form. Times of one millisecond are the
- * same. */
+ * numbers and ids that cannot be the same it has to be the form. */
 #ifndef SERVER_FRAMES_H
 #define SERVER_FRAMES_H
 

@@ -10,8 +10,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "redis/command.h"
@@ -19,8 +19,8 @@
 #include "server/random_commands.h"
 #include "server/server_keys.h"
 
-#define TAKE_OVER_TRIES 1000
-#define SKEW_US 20  /* how far the clocks of two processors may be apart */
+#define BEGIN_US UINT64_C(1700000000000000)
+#define STANDS_PPM (-1000000)
 #define DATABASES 2 /* that random_commands.c uses */
 
 static void demand(bool truth, const char *what) {
@@ -28,12 +28,6 @@ static void demand(bool truth, const char *what) {
         fprintf(stderr, "# pair: %s: %s\n", what, strerror(errno));
         exit(99);
     }
-}
-
-uint64_t pair_now_us(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 __attribute__((format(printf, 2, 3))) static bool differ(struct pair *pair, const char *format,
@@ -95,18 +89,45 @@ static bool knows(const struct pair *pair, const char *command) {
     return is_known;
 }
 
+/* -- Time -- */
+
+void pair_pass(struct pair *pair, uint64_t us) {
+    const uint64_t next = 1 - pair->clock->active;
+    pair->now_us += us;
+    pair->clock->settings[next].base_ns = (int64_t)pair->now_us * 1000;
+    pair->clock->settings[next].rate_ppm = STANDS_PPM;
+    __atomic_store_n(&pair->clock->active, next, __ATOMIC_RELEASE);
+}
+
+/* For the servers that are started now. The file's name is needed until they are. */
+static void make_clock(struct pair *pair, char path[]) {
+    int file = mkstemp(path);
+    demand(file >= 0 && ftruncate(file, sizeof *pair->clock) == 0, "clock");
+    pair->clock = mmap(NULL, sizeof *pair->clock, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    demand(pair->clock != MAP_FAILED, "mmap");
+    close(file);
+    setenv("LD_PRELOAD", CLOCK_LIBRARY, 1);
+    setenv("REDLOCK_CLOCK_FILE", path, 1);
+    pair_pass(pair, BEGIN_US);
+}
+
 /* -- Life -- */
 
 void pair_start(struct pair *pair, size_t n, const char *const *args, const char *password) {
     struct rl_local_nodes_options options = {.n = n, .args = args};
-    char error[512] = "";
+    char error[512] = "", path[] = "/tmp/redlock-clock.XXXXXX";
     memset(pair, 0, sizeof *pair);
-    if (rl_local_nodes_start(&pair->nodes, &options, error, sizeof error) != 0) {
+    make_clock(pair, path);
+    int started = rl_local_nodes_start(&pair->nodes, &options, error, sizeof error);
+    unsetenv("LD_PRELOAD");
+    unlink(path);
+    if (started != 0) {
         fprintf(stderr, "# %s\n", error);
         exit(99);
     }
     pair->control = pair_control(pair, 0, password);
-    pair->ours = server_new(1, pair_now_us());
+    pair_tell(pair, "DEBUG SET-ACTIVE-EXPIRE 0");
+    pair->ours = server_new(1, pair->now_us);
     if (pair_info_says(pair, "valkey_version:")) {
         pair->ours->words = SERVER_VALKEY;
     } else {
@@ -141,6 +162,7 @@ void pair_stop(struct pair *pair) {
     server_free(pair->ours);
     redisFree(pair->control);
     rl_local_nodes_stop(pair->nodes);
+    munmap(pair->clock, sizeof *pair->clock);
     fclose(pair->story);
     free(pair->story_text);
 }
@@ -192,11 +214,11 @@ static void send_real(struct pair *pair, const struct pair_connection *connectio
 }
 
 static void tell_ours(struct pair *pair, const struct pair_connection *connection,
-                      const struct bytes *wire, uint64_t now_us) {
+                      const struct bytes *wire) {
     size_t at = 0;
     while (at < wire->length) {
         size_t piece = some_of(pair, wire->length - at);
-        server_receive(connection->ours, wire->data + at, piece, now_us);
+        server_receive(connection->ours, wire->data + at, piece, pair->now_us);
         at += piece;
     }
 }
@@ -233,7 +255,6 @@ static bool compare(struct pair *pair, uint32_t which) {
         differ(pair, length < 0 ? "too few answers on connection %u" : "connection %u differs",
                which);
     }
-    snprintf(pair->last, sizeof pair->last, "%.*s", (int)shown, real->data);
     bytes_consume(real, shown);
     ours->length = 0;
     return same;
@@ -251,64 +272,18 @@ static bool compare_end(struct pair *pair, uint32_t which) {
     return true;
 }
 
-/* Whether a key may be gone or not: Redis 7.2 and later removes keys in their last millisecond
- * already, when its cycle comes across them. */
-static bool is_open(const struct pair *pair, uint64_t now_us) {
-    uint32_t at = 0;
-    const struct server_key *key;
-    while (pair->ours->words == SERVER_REDIS_8 &&
-           (key = server_keys_next(&pair->ours->keys, &at)) != NULL) {
-        if (key->expires_ms == now_us / 1000) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What the real server has told others, at a moment that may have been another one than ours, and
- * ours has not. It has answered on the control connection since, so all of it is here. */
-static void drop_strays(struct pair *pair) {
-    char buffer[16384];
-    for (uint32_t i = 0; i < PAIR_CONNECTIONS; i++) {
-        struct pair_connection *connection = &pair->connections[i];
-        bool is_up = connection->fd >= 0 && !connection->ours->ended;
-        while (is_up && recv(connection->fd, buffer, sizeof buffer, MSG_DONTWAIT) > 0) {
-        }
-        if (is_up) {
-            connection->heard.length = 0;
-        }
-    }
-}
-
 bool pair_say(struct pair *pair, uint32_t which, const struct bytes *wire) {
     if (pair->connections[which].fd < 0) {
         call_up(pair, which);
     }
     const struct pair_connection *connection = &pair->connections[which];
-    const uint64_t before_us = pair_now_us();
-    const bool was_open = is_open(pair, before_us);
     note(pair, "said", which, wire->data, wire->length);
     pair->said++;
-    tell_ours(pair, connection, wire, before_us);
+    tell_ours(pair, connection, wire);
     send_real(pair, connection, wire);
     bool same = compare(pair, which);
-    const bool is_answered = same || strncmp(pair->problem, "too few", 7) != 0;
-    const bool is_exact =
-        (before_us - SKEW_US) / 1000 == (pair_now_us() + SKEW_US) / 1000 && !was_open;
     for (uint32_t i = 0; i < PAIR_CONNECTIONS; i++) { /* what others are told because of it */
         same = (i == which || compare(pair, i)) && same;
-    }
-    pair->exact += is_exact;
-    if (!is_exact) {
-        pair->last[0] = '\0';
-    }
-    if (!is_exact && !pair->is_blind) {
-        pair_take_over(pair);
-        drop_strays(pair);
-    }
-    if (!same && !is_exact && is_answered) {
-        pair->problem[0] = '\0'; /* it may be the time */
-        same = true;
     }
     return connection->ours->ended ? compare_end(pair, which) && same : same;
 }
@@ -333,80 +308,48 @@ static void ask_for(struct pair *pair, const struct resp_arg *key) {
     redisAppendCommand(pair->control, "ZRANGE %b 0 -1 WITHSCORES", key->data, key->length);
 }
 
-/* The node's own, so that a slow reader of its answers does not count. */
-static uint64_t answered_time(struct pair *pair) {
-    redisReply *reply = answer(pair);
-    demand(reply->type == REDIS_REPLY_ARRAY && reply->elements == 2, "TIME");
-    const uint64_t s = strtoull(reply->element[0]->str, NULL, 10);
-    const uint64_t us = strtoull(reply->element[1]->str, NULL, 10);
-    freeReplyObject(reply);
-    return s * 1000000 + us;
-}
-
-/* Calls `with` for each key of each database, with all of them as they were in one millisecond,
- * whose time is returned. */
-static uint64_t look(struct pair *pair,
-                     void (*with)(struct pair *pair, uint32_t db, const struct resp_arg *key,
-                                  const struct found *found, uint64_t now_us),
-                     uint32_t tries) {
-    struct found found[DATABASES][40];
-    redisAppendCommand(pair->control, "TIME");
+/* Calls `with` for each key of each database. */
+static void look(struct pair *pair,
+                 void (*with)(struct pair *pair, uint32_t db, const struct resp_arg *key,
+                              const struct found *found)) {
     for (uint32_t db = 0; db < DATABASES; db++) {
         redisAppendCommand(pair->control, "SELECT %u", db);
         for (size_t i = 0; random_key(i) != NULL; i++) {
             ask_for(pair, random_key(i));
         }
-    }
-    redisAppendCommand(pair->control, "TIME");
-    const uint64_t from_us = answered_time(pair);
-    for (uint32_t db = 0; db < DATABASES; db++) {
         freeReplyObject(answer(pair));
         for (size_t i = 0; random_key(i) != NULL; i++) {
-            found[db][i].type = answer(pair);
-            found[db][i].expires = answer(pair);
-            found[db][i].value = answer(pair);
-            found[db][i].elements = answer(pair);
-            found[db][i].members = answer(pair);
+            struct found found = {.type = answer(pair)};
+            found.expires = answer(pair);
+            found.value = answer(pair);
+            found.elements = answer(pair);
+            found.members = answer(pair);
+            with(pair, db, random_key(i), &found);
+            freeReplyObject(found.type);
+            freeReplyObject(found.expires);
+            freeReplyObject(found.value);
+            freeReplyObject(found.elements);
+            freeReplyObject(found.members);
         }
     }
-    bool is_one_moment = from_us / 1000 == answered_time(pair) / 1000 && !is_open(pair, from_us);
-    demand(is_one_moment || tries > 0, "no millisecond is long enough");
-    for (uint32_t db = 0; db < DATABASES; db++) {
-        for (size_t i = 0; random_key(i) != NULL; i++) {
-            if (is_one_moment) {
-                with(pair, db, random_key(i), &found[db][i], from_us);
-            }
-            freeReplyObject(found[db][i].type);
-            freeReplyObject(found[db][i].expires);
-            freeReplyObject(found[db][i].value);
-            freeReplyObject(found[db][i].elements);
-            freeReplyObject(found[db][i].members);
-        }
-    }
-    return is_one_moment ? from_us : look(pair, with, tries - 1);
 }
 
-/* The scores of a line are of the same millisecond, and no more than that; those of leases are in
- * milliseconds. */
 static bool is_same_line(const redisReply *members, const struct server_key *ours) {
-    const size_t length = sizeof RL_COMMAND_READERS_PREFIX - 1;
-    const bool is_leases = ours->name.length >= length &&
-                           memcmp(ours->name.data, RL_COMMAND_READERS_PREFIX, length) == 0;
-    const double apart = is_leases ? 0.5 : 1000;
     bool same = members->elements == 2 * (size_t)ours->elements;
     for (uint32_t i = 0; same && i < ours->elements; i++) {
         const redisReply *name = members->element[2 * i];
         struct server_member member;
         same = server_line_at(ours, i, &member) && member.name.length == name->len &&
                memcmp(member.name.data, name->str, name->len) == 0 &&
-               fabs(member.score - atof(members->element[2 * i + 1]->str)) < apart;
+               fabs(member.score - atof(members->element[2 * i + 1]->str)) <= 0;
     }
     return same;
 }
 
 static void check_key(struct pair *pair, uint32_t db, const struct resp_arg *key,
-                      const struct found *found, uint64_t now_us) {
-    const struct server_key *ours = server_get(pair->ours, db, key->data, key->length, now_us);
+                      const struct found *found) {
+    const struct server_key *ours =
+        server_get(pair->ours, db, key->data, key->length, pair->now_us);
     const char *type = ours == NULL         ? "none"
                        : ours->is_line      ? "zset"
                        : ours->elements > 0 ? "list"
@@ -415,9 +358,7 @@ static void check_key(struct pair *pair, uint32_t db, const struct resp_arg *key
                         : ours->expires_ms == SERVER_NEVER_MS ? -1
                                                               : (long long)ours->expires_ms;
     bool same = strcmp(found->type->str, type) == 0 && found->expires->integer == expires;
-    const bool is_secret =
-        key->length == strlen(RANDOM_SECRET) && memcmp(key->data, RANDOM_SECRET, key->length) == 0;
-    if (same && strcmp(type, "string") == 0 && !is_secret) {
+    if (same && strcmp(type, "string") == 0) {
         same = found->value->len == ours->value.length &&
                memcmp(found->value->str, ours->value.data, ours->value.length) == 0;
     } else if (same && strcmp(type, "list") == 0) {
@@ -438,14 +379,13 @@ static void check_key(struct pair *pair, uint32_t db, const struct resp_arg *key
 
 bool pair_check_keys(struct pair *pair) {
     if (!pair->is_blind) {
-        look(pair, check_key, TAKE_OVER_TRIES);
+        look(pair, check_key);
     }
     return pair->problem[0] == '\0';
 }
 
 static void take_key(struct pair *pair, uint32_t db, const struct resp_arg *key,
-                     const struct found *found, uint64_t now_us) {
-    (void)now_us;
+                     const struct found *found) {
     bool is_list = strcmp(found->type->str, "list") == 0;
     bool is_line = strcmp(found->type->str, "zset") == 0;
     if (strcmp(found->type->str, "none") == 0) {
@@ -466,6 +406,5 @@ static void take_key(struct pair *pair, uint32_t db, const struct resp_arg *key,
 }
 
 void pair_take_over(struct pair *pair) {
-    pair->taken_over++;
-    look(pair, take_key, TAKE_OVER_TRIES);
+    look(pair, take_key);
 }

@@ -4,12 +4,9 @@
  * here and there, and what both say on all connections is compared. pair_check_keys() compares what
  * is under the keys then.
  *
- * Time: both servers read the clock of this machine. If the exchange began and ended in the same
- * millisecond, the real server has run it in that millisecond, the one in memory is told the same,
- * and answers with lives in them, and lives that end just then, have to agree to the byte.
- * Otherwise, and where Redis 7.2 or later is in the last millisecond of a key's life, the answers
- * may differ, and the server in memory takes over the real one's keys.
- * `exact` counts the former, `taken_over` the latter.
+ * Time: the real server's clock stands still (cluster/chaos/clock.c is preloaded into it) until
+ * pair_pass(); the one in memory is told the same time. So all answers agree to the byte, and keys
+ * to the millisecond. Keys end when somebody looks for them, and not by themselves.
  *
  * Failure modes: a difference; no answer within PAIR_PATIENCE_MS. `problem` says what, and `story`
  * has all that was said since pair_begin(). What only this machine can cause ends the program. */
@@ -35,16 +32,26 @@ struct pair_connection {
     struct bytes heard; /* from the real one, not compared yet */
 };
 
+/* What cluster/chaos/clock.c reads. */
+struct pair_clock {
+    uint64_t active; /* 0 or 1: which setting counts */
+    struct {
+        int64_t base_ns, offset_ns, rate_ppm;
+    } settings[2];
+    uint64_t unused;
+};
+
 struct pair {
     struct rl_local_nodes *nodes; /* the first is compared */
     redisContext *control;
     struct server *ours;
     struct pair_connection connections[PAIR_CONNECTIONS];
     uint64_t random; /* where bytes are cut */
-    bool is_blind;   /* the keys cannot be read, in the state that the server is in */
-    uint64_t said, exact, taken_over;
+    uint64_t now_us; /* of both clocks */
+    struct pair_clock *clock;
+    bool is_blind; /* the keys cannot be read, in the state that the server is in */
+    uint64_t said;
     char problem[256]; /* "": none */
-    char last[32];     /* what the real one said last within one millisecond; "": not within one */
     FILE *story;
     char *story_text; /* after fflush() */
     size_t story_length;
@@ -73,6 +80,7 @@ bool pair_check_keys(struct pair *pair);
 /* The server in memory gets the real one's keys. */
 void pair_take_over(struct pair *pair);
 
-uint64_t pair_now_us(void);
+/* Both clocks go on. */
+void pair_pass(struct pair *pair, uint64_t us);
 
 #endif

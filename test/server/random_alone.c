@@ -1,11 +1,11 @@
-/* See random_alone.h. */
-#include "server/random_alone.h"
+/* What chance seldom meets: a reader that is alone, for which take.lua and release_line.lua have
+ * first lines of their own, and a writer that becomes a reader. */
+#include "server/random_parts.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "redis/command.h"
-#include "server/random_parts.h"
 
 static void put(struct bytes *wire, const char *token, struct rl_request command, uint32_t key) {
     const struct rl_bytes name = {random_keys[key].data, random_keys[key].length};

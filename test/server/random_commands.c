@@ -7,9 +7,7 @@
 
 #include "redis/command.h"
 #include "redis/handshake.h"
-#include "server/random_alone.h"
 #include "server/random_parts.h"
-#include "server/random_permits.h"
 #include "server/splitmix.h"
 
 #define FENCE RL_COMMAND_COUNTER_PREFIX

@@ -39,4 +39,21 @@ void random_plain(struct random_commands *random, struct bytes *wire);
 void random_connection_command(struct random_commands *random, struct bytes *wire);
 void random_odd_count(struct random_commands *random, struct bytes *wire); /* of arguments */
 
+/* -- random_alone.c -- */
+
+/* Deletes whatever there is of a resource, reads it, and gives it up, or becomes a reader; or some
+ * of that. */
+void random_alone(struct random_commands *random, struct bytes *wire);
+
+/* Reads one of the resources (random_keys); gives it up, as elsewhere and as at home. */
+#define RANDOM_ALONE_KEY 2
+void random_alone_plant(struct bytes *wire);
+void random_alone_release(struct bytes *wire);
+
+/* -- random_permits.c -- */
+
+#define RANDOM_PERMITS_NAME "p"
+
+void random_permits(struct random_commands *random, struct bytes *wire);
+
 #endif

@@ -1,11 +1,10 @@
-/* What the library sends for a semaphore: see random_permits.h. */
-#include "server/random_permits.h"
+/* What the library sends for a semaphore. */
+#include "server/random_parts.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "redis/command.h"
-#include "server/random_parts.h"
 
 /* For one permit and for several; of three clients. How long each has waited: much more apart than
  * this takes, so that neither order depends on the microsecond in which a JOIN runs. */

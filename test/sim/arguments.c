@@ -60,7 +60,7 @@ static void name_choices(void) {
     for (enum sim_preset i = 0; i < SIM_STORY; i++) {
         add_choice(presets, sim_preset_name(i));
     }
-    for (enum sim_break i = 0; i < SIM_BREAKS; i++) {
+    for (uint32_t i = 0; sim_break_name(i) != NULL; i++) {
         add_choice(breaks, sim_break_name(i));
     }
     for (enum sim_trouble i = 0; i < SIM_TROUBLES; i++) {

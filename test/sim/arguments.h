@@ -19,7 +19,7 @@ struct sim_arguments {
     int64_t requests; /* 0: by the seed */
     int64_t last;     /* events to be printed of a failure */
     int preset;       /* enum sim_preset */
-    int broken;       /* enum sim_break */
+    int broken;       /* of sim_break_name() */
     int expected;     /* enum sim_violation; SIM_FINE: any counts */
     int guard;        /* enum rl_guard_mode */
     int trouble;      /* enum sim_trouble */

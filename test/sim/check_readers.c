@@ -115,15 +115,6 @@ uint64_t sim_check_readers_until(const struct sim_world *world, uint32_t node, u
     return 0;
 }
 
-bool sim_check_readers_any(const struct sim_world *world, uint32_t node, uint32_t resource) {
-    const struct sim_leases *leases = &world->check.leases[node][resource];
-    bool any = false;
-    for (uint32_t i = 0; i < leases->count; i++) {
-        any = any || world->now_ns < leases->items[i].ends_ns;
-    }
-    return any && shared_until(world, node, resource) > 0;
-}
-
 void sim_check_readers_print(const struct sim_world *world, uint32_t node, uint32_t resource) {
     const struct sim_leases *leases = &world->check.leases[node][resource];
     printf("read by");

@@ -53,9 +53,6 @@ void sim_check_readers_clock(struct sim_world *world, uint32_t node);
 uint64_t sim_check_readers_until(const struct sim_world *world, uint32_t node, uint32_t resource,
                                  uint32_t token);
 
-/* Whether leases that live keep writers out there now. */
-bool sim_check_readers_any(const struct sim_world *world, uint32_t node, uint32_t resource);
-
 /* The owners of a node's leases. */
 void sim_check_readers_print(const struct sim_world *world, uint32_t node, uint32_t resource);
 

@@ -375,8 +375,9 @@ void sim_node_start(struct sim_world *world, uint32_t node) {
     me->server->owner = me;
     sim_kind_init(world, node);
     me->server->ends_early = true;
-    me->server->broken = world->options.server_broken;
-    me->server->permits_broken = world->options.permits_broken;
+    if (world->options.broken >= SIM_BREAKS) {
+        me->server->broken = UINT64_C(1) << (world->options.broken - SIM_BREAKS);
+    }
     me->server->random = world->options.seed + node;
     bool young = world->options.preset != SIM_STORY && sim_chance(&world->past_random, 15);
     if (!young) {

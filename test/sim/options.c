@@ -7,20 +7,19 @@
 #include "sim/kind.h"
 #include "sim/random.h"
 
-#define BIT(fault) (UINT32_C(1) << (fault))
 #define MS RL_NS_PER_MS
 
-static const uint32_t forgetting_faults =
-    BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_STALE) | BIT(SIM_FAULT_EVICT);
+#define FORGETTING \
+    (SIM_BIT(SIM_FAULT_AMNESIA) | SIM_BIT(SIM_FAULT_STALE) | SIM_BIT(SIM_FAULT_EVICT))
 
 bool sim_options_within_promise(const struct sim_options *options) {
-    return !(options->faults & (forgetting_faults | BIT(SIM_FAULT_STEP))) &&
+    return !(options->faults & (FORGETTING | SIM_BIT(SIM_FAULT_STEP))) &&
            !sim_options_changes(options); /* a quorum of which nodes? */
 }
 
 bool sim_options_is_exclusive(const struct sim_options *options) {
-    bool remembers = !(options->faults & forgetting_faults) || options->guard != RL_GUARD_OFF;
-    return remembers && !(options->faults & BIT(SIM_FAULT_STEP));
+    bool remembers = !(options->faults & FORGETTING) || options->guard != RL_GUARD_OFF;
+    return remembers && !(options->faults & SIM_BIT(SIM_FAULT_STEP));
 }
 
 bool sim_options_changes(const struct sim_options *options) {
@@ -37,7 +36,7 @@ bool sim_options_has_lines(const struct sim_options *options) {
 }
 
 bool sim_options_is_fenced(const struct sim_options *options) {
-    if (options->faults & forgetting_faults) {
+    if (options->faults & FORGETTING) {
         return options->walls_agree && options->guard != RL_GUARD_OFF;
     }
     return true;
@@ -53,13 +52,15 @@ uint64_t sim_options_kept_ns(const struct sim_options *options) {
 
 /* -- Deriving -- */
 
-static const uint32_t network_faults = BIT(SIM_FAULT_RESET) | BIT(SIM_FAULT_STRAY) |
-                                       BIT(SIM_FAULT_HALF_OPEN) | BIT(SIM_FAULT_PARTITION) |
-                                       BIT(SIM_FAULT_FOREVER) | BIT(SIM_FAULT_CLOG);
-static const uint32_t clock_faults = BIT(SIM_FAULT_NODE_BACK) | BIT(SIM_FAULT_NODE_FROZEN) |
-                                     BIT(SIM_FAULT_CLIENT_PAUSE) | BIT(SIM_FAULT_CLIENT_SUSPEND);
-static const uint32_t restart_faults = BIT(SIM_FAULT_NODE_PAUSE) | BIT(SIM_FAULT_NODE_RESTART) |
-                                       BIT(SIM_FAULT_NODE_REFUSE) | BIT(SIM_FAULT_NODE_ERROR);
+#define NETWORK                                                                           \
+    (SIM_BIT(SIM_FAULT_RESET) | SIM_BIT(SIM_FAULT_STRAY) | SIM_BIT(SIM_FAULT_HALF_OPEN) | \
+     SIM_BIT(SIM_FAULT_PARTITION) | SIM_BIT(SIM_FAULT_FOREVER) | SIM_BIT(SIM_FAULT_CLOG))
+#define CLOCKS                                                       \
+    (SIM_BIT(SIM_FAULT_NODE_BACK) | SIM_BIT(SIM_FAULT_NODE_FROZEN) | \
+     SIM_BIT(SIM_FAULT_CLIENT_PAUSE) | SIM_BIT(SIM_FAULT_CLIENT_SUSPEND))
+#define RESTARTS                                                       \
+    (SIM_BIT(SIM_FAULT_NODE_PAUSE) | SIM_BIT(SIM_FAULT_NODE_RESTART) | \
+     SIM_BIT(SIM_FAULT_NODE_REFUSE) | SIM_BIT(SIM_FAULT_NODE_ERROR))
 
 static void derive_size(struct sim_options *options, struct sim_random *random) {
     static const uint32_t sizes[] = {1, 2, 3, 3, 3, 4, 5, 5, 5, 6, 7};
@@ -67,24 +68,24 @@ static void derive_size(struct sim_options *options, struct sim_random *random) 
     options->nodes = options->nodes == 0 ? size : options->nodes;
     options->clients = (uint32_t)sim_skewed(random, 2, SIM_CLIENTS_USUAL + 1);
     options->clients -= options->clients > SIM_CLIENTS_USUAL;
-    options->locks = (uint32_t)sim_between(random, 1, 3);
-    options->resources = (uint32_t)sim_between(random, 1, 3);
+    options->locks = sim_any(random, 1, 3);
+    options->resources = sim_any(random, 1, 3);
 }
 
 static void derive_times(struct sim_options *options, struct sim_random *random) {
     options->node_timeout_ms = (uint32_t)sim_skewed(random, 20, 300);
-    options->connect_timeout_ms = (uint32_t)sim_between(random, 50, 1000);
-    options->reconnect_min_ms = (uint32_t)sim_between(random, 1, 50);
-    options->reconnect_max_ms = (uint32_t)sim_between(random, 50, 2000);
+    options->connect_timeout_ms = sim_any(random, 50, 1000);
+    options->reconnect_min_ms = sim_any(random, 1, 50);
+    options->reconnect_max_ms = sim_any(random, 50, 2000);
     options->lost_margin_ms = 2;
     options->delay_min_ns = sim_between(random, 20000, MS);
     options->delay_max_ns = options->delay_min_ns + sim_skewed(random, 50000, 40 * MS);
     options->loop_lag_ns = 50000;
     options->timer_lag_ns = MS;
-    options->ttl_min_ms = (uint32_t)sim_between(random, 60, 500);
+    options->ttl_min_ms = sim_any(random, 60, 500);
     options->ttl_max_ms = options->ttl_min_ms + (uint32_t)sim_skewed(random, 0, 5000);
     options->think_max_ms = (uint32_t)sim_skewed(random, 10, 1000);
-    options->extend_percent = (uint32_t)sim_between(random, 30, 95);
+    options->extend_percent = sim_any(random, 30, 95);
     options->hold_percent = (uint32_t)sim_skewed(random, 2, 125);
 }
 
@@ -101,92 +102,50 @@ static void derive_clocks(struct sim_options *options, struct sim_random *random
 
 /* A subset: faults that always come together hide each other. */
 static void derive_swarm(struct sim_options *options, struct sim_random *random) {
-    uint32_t all = network_faults | clock_faults | restart_faults;
-    options->faults = all & (uint32_t)sim_random(random);
+    options->faults = (NETWORK | CLOCKS | RESTARTS) & (uint32_t)sim_random(random);
     if (sim_chance(random, 50)) {
         derive_network(options, random);
     }
-    if (options->faults & BIT(SIM_FAULT_CLOG) && options->clog_ns == 0) {
+    if (options->faults & SIM_BIT(SIM_FAULT_CLOG) && options->clog_ns == 0) {
         options->clog_ns = sim_skewed(random, 10 * MS, 4000 * MS);
     }
     if (sim_chance(random, 60)) {
         derive_clocks(options, random);
     }
     if (sim_chance(random, 30)) {
-        options->block_percent = (uint32_t)sim_between(random, 1, 10);
-        options->grant_percent = (uint32_t)sim_between(random, 0, 10);
+        options->block_percent = sim_any(random, 1, 10);
+        options->grant_percent = sim_any(random, 0, 10);
     }
 }
 
-static void derive_faults(struct sim_options *options, struct sim_random *random) {
-    switch (options->preset) {
-        case SIM_NETWORK:
-            options->faults = network_faults;
-            derive_network(options, random);
-            break;
-        case SIM_CLOCKS:
-            options->faults = clock_faults;
-            options->block_percent = (uint32_t)sim_between(random, 0, 5);
-            options->grant_percent = (uint32_t)sim_between(random, 0, 10);
-            derive_clocks(options, random);
-            break;
-        case SIM_RESTARTS:
-            options->faults = restart_faults;
-            break;
-        case SIM_SWARM:
-            derive_swarm(options, random);
-            break;
-        case SIM_KEPT:
-        case SIM_LEADERS:
-            derive_swarm(options, random);
-            options->watch_percent = (uint32_t)sim_between(random, 30, 100);
-            options->silence_percent = options->preset == SIM_KEPT ? 40 : 0;
-            break;
-        case SIM_FORGETFUL:
-            derive_swarm(options, random);
-            options->faults |= sim_chance(random, 50)
-                                   ? forgetting_faults
-                                   : BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_CLIENT_ANEW);
-            break;
-        case SIM_FENCED:
-            derive_swarm(options, random);
-            options->faults |= BIT(SIM_FAULT_STEP) | BIT(SIM_FAULT_CLIENT_PAUSE);
-            break;
-        case SIM_SHARED_HOLDS:
-        case SIM_SEVERAL:
-        case SIM_ADOPTED:
-        case SIM_ELECTED:
-        case SIM_LINGERING:
-        case SIM_SLOW:
-        case SIM_EVICTING:
-        case SIM_READERS:
-        case SIM_PERMITS:
-            derive_swarm(options, random);
-            break;
-        case SIM_MEMBERS:
-        case SIM_SETS:
-            derive_swarm(options, random);
-            options->faults &= ~(BIT(SIM_FAULT_NODE_BACK) | BIT(SIM_FAULT_NODE_FROZEN));
-            break;
-        case SIM_AMNESIA:
-            options->faults = BIT(SIM_FAULT_AMNESIA);
-            break;
-        case SIM_STALE:
-            options->faults = BIT(SIM_FAULT_STALE);
-            break;
-        case SIM_STEPS:
-            options->faults = BIT(SIM_FAULT_STEP);
-            break;
-        case SIM_LINES: /* sim_options_lines() */
-        case SIM_PHASES:
-        case SIM_TURNS:
-        case SIM_QUIET:
-        case SIM_STORY:
-        case SIM_PRESETS:
-            break;
-    }
-    options->fault_ns = sim_skewed(random, 20 * MS, 5000 * MS);
-    options->fault_gap_ns = options->fault_ns / sim_between(random, 1, 20) + MS;
+/* Clients' loops block, and they are stopped. */
+static void derive_stops(struct sim_options *options, struct sim_random *random) {
+    options->block_percent = sim_any(random, 0, 5);
+    options->grant_percent = sim_any(random, 0, 10);
+    derive_clocks(options, random);
+}
+
+static void derive_kept(struct sim_options *options, struct sim_random *random) {
+    derive_swarm(options, random);
+    options->watch_percent = sim_any(random, 30, 100);
+    options->silence_percent = options->preset == SIM_KEPT ? 40 : 0;
+}
+
+static void derive_forgetful(struct sim_options *options, struct sim_random *random) {
+    derive_swarm(options, random);
+    options->faults |= sim_chance(random, 50)
+                           ? FORGETTING
+                           : SIM_BIT(SIM_FAULT_AMNESIA) | SIM_BIT(SIM_FAULT_CLIENT_ANEW);
+}
+
+static void derive_fenced(struct sim_options *options, struct sim_random *random) {
+    derive_swarm(options, random);
+    options->faults |= SIM_BIT(SIM_FAULT_STEP) | SIM_BIT(SIM_FAULT_CLIENT_PAUSE);
+}
+
+static void derive_changed(struct sim_options *options, struct sim_random *random) {
+    derive_swarm(options, random);
+    options->faults &= ~(SIM_BIT(SIM_FAULT_NODE_BACK) | SIM_BIT(SIM_FAULT_NODE_FROZEN));
 }
 
 /* Small in some histories, so that a node is too busy for a request, or has too many pending
@@ -199,15 +158,14 @@ static void derive_limits(struct sim_options *options) {
         options->owed_max = options->requests_max / 2;
     }
     if (sim_chance(&random, 30)) {
-        options->owed_max =
-            (uint32_t)sim_between(&random, 1, options->owed_max < 24 ? options->owed_max : 24);
+        options->owed_max = sim_any(&random, 1, options->owed_max < 24 ? options->owed_max : 24);
     }
 }
 
 /* Nodes forget, within the assumptions: clients have a guard, and wall clocks agree. */
 static bool forgets(const struct sim_options *options) {
     return options->preset == SIM_FORGETFUL || options->preset == SIM_EVICTING ||
-           (options->preset == SIM_PERMITS && (options->faults & forgetting_faults) != 0);
+           (options->preset == SIM_PERMITS && (options->faults & FORGETTING) != 0);
 }
 
 /* A restarted client must not trust nodes that it has not seen before: it needs the strict
@@ -215,7 +173,7 @@ static bool forgets(const struct sim_options *options) {
 static enum rl_guard_mode derive_guard(const struct sim_options *options,
                                        struct sim_random *random) {
     bool some = sim_chance(random, 50), strict = sim_chance(random, 50);
-    bool anew = options->faults & BIT(SIM_FAULT_CLIENT_ANEW);
+    bool anew = options->faults & SIM_BIT(SIM_FAULT_CLIENT_ANEW);
     if (options->preset >= SIM_AMNESIA) {
         return RL_GUARD_OFF;
     }
@@ -236,8 +194,8 @@ static void derive_far_nodes(struct sim_options *options, struct sim_random *ran
     options->resources = 1;
     derive_distance(options, sim_skewed(random, 5 * MS, 100 * MS));
     options->node_timeout_ms += (uint32_t)(3 * options->delay_max_ns / MS);
-    options->reconnect_min_ms = (uint32_t)sim_between(random, 1, 10);
-    options->reconnect_max_ms = (uint32_t)sim_between(random, 50, 200);
+    options->reconnect_min_ms = sim_any(random, 1, 10);
+    options->reconnect_max_ms = sim_any(random, 50, 200);
 }
 
 static uint64_t least_retention_ms(const struct sim_options *options) {
@@ -252,12 +210,12 @@ static void derive_memory(struct sim_options *options) {
     options->max_ttl_ms = options->ttl_max_ms;
     options->retention_ms = SIM_RETENTION_MS;
     options->guard = derive_guard(options, &random);
-    options->fence_percent = (uint32_t)sim_between(&random, 30, 100);
+    options->fence_percent = sim_any(&random, 30, 100);
     options->wall_percent = (uint32_t)sim_skewed(&random, 0, 50);
     options->walls_agree = sim_chance(&random, 40) || forgets(options);
     uint64_t least_ms = least_retention_ms(options);
-    uint32_t short_ms = (uint32_t)sim_between(&random, least_ms, 4 * least_ms);
-    bool steps = options->faults & BIT(SIM_FAULT_STEP);
+    uint32_t short_ms = sim_any(&random, least_ms, 4 * least_ms);
+    bool steps = options->faults & SIM_BIT(SIM_FAULT_STEP);
     if (options->walls_agree && !steps && sim_chance(&random, 50)) {
         options->retention_ms = short_ms;
     }
@@ -281,16 +239,16 @@ static void derive_rough_fences(struct sim_options *options) {
     if (options->preset != SIM_FENCED || sim_chance(&random, 40)) {
         return;
     }
-    const uint32_t rough = BIT(SIM_FAULT_STEP) | BIT(SIM_FAULT_CLIENT_PAUSE) |
-                           BIT(SIM_FAULT_STRAY) | BIT(SIM_FAULT_CLOG) | BIT(SIM_FAULT_PARTITION) |
-                           BIT(SIM_FAULT_NODE_PAUSE);
-    options->faults = BIT(SIM_FAULT_STEP) | (rough & (uint32_t)sim_random(&random));
+    const uint32_t rough = SIM_BIT(SIM_FAULT_STEP) | SIM_BIT(SIM_FAULT_CLIENT_PAUSE) |
+                           SIM_BIT(SIM_FAULT_STRAY) | SIM_BIT(SIM_FAULT_CLOG) |
+                           SIM_BIT(SIM_FAULT_PARTITION) | SIM_BIT(SIM_FAULT_NODE_PAUSE);
+    options->faults = SIM_BIT(SIM_FAULT_STEP) | (rough & (uint32_t)sim_random(&random));
     options->walls_agree = false;
     options->walls_stand = sim_chance(&random, 80);
     options->guard = RL_GUARD_OFF;
     options->retention_ms = SIM_RETENTION_MS;
     options->resources = 1;
-    options->clients = (uint32_t)sim_between(&random, 3, SIM_CLIENTS_USUAL);
+    options->clients = sim_any(&random, 3, SIM_CLIENTS_USUAL);
     options->hold_percent = (uint32_t)sim_skewed(&random, 0, 50);
     options->think_max_ms = (uint32_t)sim_skewed(&random, 1, 100);
     options->fence_percent = 100;
@@ -309,12 +267,12 @@ static void derive_leaders(struct sim_options *options) {
     if (options->preset != SIM_LEADERS) {
         return;
     }
-    options->clients = (uint32_t)sim_between(&random, 2, 4);
+    options->clients = sim_any(&random, 2, 4);
     options->locks = options->resources = 1;
     options->ttl_min_ms = options->ttl_max_ms / 2 + 1;
     derive_distance(options, sim_skewed(&random, MS, 30 * MS));
     options->node_timeout_ms += (uint32_t)(3 * options->delay_max_ns / MS);
-    options->extend_percent = (uint32_t)sim_between(&random, 80, 96);
+    options->extend_percent = sim_any(&random, 80, 96);
     options->fence_percent = 100;
     options->walls_agree = false;
     options->walls_stand = sim_chance(&random, 50);
@@ -325,126 +283,155 @@ static void derive_leaders(struct sim_options *options) {
 /* -- What the client adds to the protocol -- */
 
 static void derive_shared(struct sim_options *options, struct sim_random *random) {
-    options->owner_percent = (uint32_t)sim_between(random, 50, 100);
-    options->owners = (uint32_t)sim_between(random, 1, 3);
-    options->locks = (uint32_t)sim_between(random, 2, SIM_LOCKS_MAX);
-    options->resources = (uint32_t)sim_between(random, 1, 2);
-    options->several_percent = options->resources > 1 ? (uint32_t)sim_between(random, 0, 60) : 0;
-    options->watch_percent = (uint32_t)sim_between(random, 0, 80);
+    options->owner_percent = sim_any(random, 50, 100);
+    options->owners = sim_any(random, 1, 3);
+    options->locks = sim_any(random, 2, SIM_LOCKS_MAX);
+    options->resources = sim_any(random, 1, 2);
+    options->several_percent = options->resources > 1 ? sim_any(random, 0, 60) : 0;
+    options->watch_percent = sim_any(random, 0, 80);
 }
 
 static void derive_several(struct sim_options *options, struct sim_random *random) {
-    options->resources = (uint32_t)sim_between(random, 2, SIM_RESOURCES_USUAL);
-    options->several_percent = (uint32_t)sim_between(random, 50, 100);
+    options->resources = sim_any(random, 2, SIM_RESOURCES_USUAL);
+    options->several_percent = sim_any(random, 50, 100);
 }
 
 static void derive_adopted(struct sim_options *options, struct sim_random *random) {
-    options->adopt_percent = (uint32_t)sim_between(random, 20, 60);
-    options->resources = (uint32_t)sim_between(random, 1, 2);
-    options->query_percent = (uint32_t)sim_between(random, 0, 40);
+    options->adopt_percent = sim_any(random, 20, 60);
+    options->resources = sim_any(random, 1, 2);
+    options->query_percent = sim_any(random, 0, 40);
     options->ttl_min_ms += 500;
     options->ttl_max_ms += 1000;
-    options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
+    options->faults |= SIM_BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
 }
 
 static void derive_elected(struct sim_options *options, struct sim_random *random) {
-    options->elections = (uint32_t)sim_between(random, 1, SIM_ELECTIONS_MAX);
+    options->elections = sim_any(random, 1, SIM_ELECTIONS_MAX);
     options->node_timeout_ms += (uint32_t)(3 * options->delay_max_ns / MS); /* all must answer */
     options->locks = 1;
     options->resources = SIM_RESOURCES_USUAL; /* locks have other resources: r1 is the election's */
-    options->query_percent = (uint32_t)sim_between(random, 0, 20);
+    options->query_percent = sim_any(random, 0, 20);
     options->ttl_min_ms = options->ttl_max_ms / 2 + 100;
     options->ttl_max_ms += 200;
-    options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
+    options->faults |= SIM_BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
 }
 
 /* Few clients, which are often back before another one waits. */
 static void derive_lingering(struct sim_options *options, struct sim_random *random) {
-    options->linger_percent = (uint32_t)sim_between(random, 50, 100);
-    options->clients = (uint32_t)sim_between(random, 1, 3);
+    options->linger_percent = sim_any(random, 50, 100);
+    options->clients = sim_any(random, 1, 3);
     options->think_max_ms = (uint32_t)sim_skewed(random, 1, 500);
-    options->watch_percent = (uint32_t)sim_between(random, 0, 60);
+    options->watch_percent = sim_any(random, 0, 60);
     options->owner_percent = sim_chance(random, 30) ? 50 : 0, options->owners = 2;
-    options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
+    options->faults |= SIM_BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
 }
 
 static void derive_slow(struct sim_options *options, struct sim_random *random) {
-    options->faults |= BIT(SIM_FAULT_DRIP) | BIT(SIM_FAULT_NODE_PAUSE);
+    options->faults |= SIM_BIT(SIM_FAULT_DRIP) | SIM_BIT(SIM_FAULT_NODE_PAUSE);
     options->drip_ns = sim_skewed(random, MS / 10, 50 * MS);
-    options->split_percent = (uint32_t)sim_between(random, 10, 80);
+    options->split_percent = sim_any(random, 10, 80);
     options->room = (uint32_t)sim_skewed(random, 600, 4000); /* a handshake has 4 KiB */
     options->node_timeout_ms += (uint32_t)(20 * options->delay_max_ns / MS);
     options->unsent_max = (uint32_t)sim_skewed(random, 1000, 100000);
-    options->locks = (uint32_t)sim_between(random, 1, SIM_LOCKS_MAX);
-    options->names_percent = (uint32_t)sim_between(random, 0, 100);
+    options->locks = sim_any(random, 1, SIM_LOCKS_MAX);
+    options->names_percent = sim_any(random, 0, 100);
     options->resolve_ns = sim_skewed(random, 0, 500 * MS);
-    options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
+    options->faults |= SIM_BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
 }
 
 static void derive_readers(struct sim_options *options, struct sim_random *random) {
-    options->reader_percent = (uint32_t)sim_between(random, 20, 90);
-    options->change_percent = sim_chance(random, options->preset == SIM_PHASES ? 20 : 70)
-                                  ? (uint32_t)sim_between(random, 5, 50)
-                                  : 0;
-    options->resources = sim_chance(random, 60) ? 1 : (uint32_t)sim_between(random, 2, 3);
-    options->several_percent = options->resources > 1 && sim_chance(random, 50)
-                                   ? (uint32_t)sim_between(random, 20, 80)
-                                   : 0;
-    options->locks = (uint32_t)sim_between(random, 1, SIM_LOCKS_MAX);
-    options->watch_percent = sim_chance(random, 50) ? (uint32_t)sim_between(random, 20, 100) : 0;
+    options->reader_percent = sim_any(random, 20, 90);
+    options->change_percent =
+        sim_chance(random, options->preset == SIM_PHASES ? 20 : 70) ? sim_any(random, 5, 50) : 0;
+    options->resources = sim_chance(random, 60) ? 1 : sim_any(random, 2, 3);
+    options->several_percent =
+        options->resources > 1 && sim_chance(random, 50) ? sim_any(random, 20, 80) : 0;
+    options->locks = sim_any(random, 1, SIM_LOCKS_MAX);
+    options->watch_percent = sim_chance(random, 50) ? sim_any(random, 20, 100) : 0;
     options->query_percent = sim_chance(random, 20) ? 10 : 0;
+}
+
+static void derive_permits(struct sim_options *options, struct sim_random *random) {
+    (void)random; /* it has a stream of its own */
+    sim_options_permits(options);
+}
+
+static void derive_members(struct sim_options *options, struct sim_random *random) {
+    const bool is_sets = options->preset == SIM_SETS;
+    options->nodes = sim_any(random, is_sets ? 4 : 2, SIM_NODES_MAX);
+    if (is_sets) {
+        options->resources = sim_any(random, 1, SIM_RESOURCES_USUAL);
+    }
+    options->watch_percent = sim_any(random, 0, 80);
+    options->faults |= SIM_BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
+}
+
+static void derive_evicting(struct sim_options *options, struct sim_random *random) {
+    options->faults |= SIM_BIT(SIM_FAULT_EVICT);
+    options->locks = sim_any(random, 1, SIM_LOCKS_MAX);
+}
+
+/* -- The presets -- */
+
+typedef void derive(struct sim_options *options, struct sim_random *random);
+
+/* The faults that strike in any case; what derives the others, and what their strength is; what
+ * derives the use of the client's additions. */
+static const struct {
+    const char *name;
+    uint32_t faults;
+    derive *strength, *client;
+} presets[SIM_PRESETS] = {
+    [SIM_QUIET] = {"quiet", 0, NULL, NULL},
+    [SIM_NETWORK] = {"network", NETWORK, derive_network, NULL},
+    [SIM_CLOCKS] = {"clocks", CLOCKS, derive_stops, NULL},
+    [SIM_RESTARTS] = {"restarts", RESTARTS, NULL, NULL},
+    [SIM_SWARM] = {"swarm", 0, derive_swarm, NULL},
+    [SIM_KEPT] = {"kept", 0, derive_kept, NULL},
+    [SIM_FORGETFUL] = {"forgetful", 0, derive_forgetful, NULL},
+    [SIM_FENCED] = {"fenced", 0, derive_fenced, NULL},
+    [SIM_LEADERS] = {"leaders", 0, derive_kept, NULL},
+    [SIM_SHARED_HOLDS] = {"shared", 0, derive_swarm, derive_shared},
+    [SIM_LINES] = {"lines", 0, NULL, NULL}, /* sim_options_lines() */
+    [SIM_SEVERAL] = {"several", 0, derive_swarm, derive_several},
+    [SIM_ADOPTED] = {"adopted", 0, derive_swarm, derive_adopted},
+    [SIM_ELECTED] = {"elected", 0, derive_swarm, derive_elected},
+    [SIM_LINGERING] = {"lingering", 0, derive_swarm, derive_lingering},
+    [SIM_SLOW] = {"slow", 0, derive_swarm, derive_slow},
+    [SIM_EVICTING] = {"evicting", 0, derive_swarm, derive_evicting},
+    [SIM_READERS] = {"readers", 0, derive_swarm, derive_readers},
+    [SIM_PHASES] = {"phases", 0, NULL, derive_readers},
+    [SIM_PERMITS] = {"permits", 0, derive_swarm, derive_permits},
+    [SIM_TURNS] = {"turns", 0, NULL, derive_permits},
+    [SIM_MEMBERS] = {"members", 0, derive_changed, derive_members},
+    [SIM_SETS] = {"sets", 0, derive_changed, derive_members},
+    [SIM_AMNESIA] = {"amnesia", SIM_BIT(SIM_FAULT_AMNESIA), NULL, NULL},
+    [SIM_STALE] = {"stale", SIM_BIT(SIM_FAULT_STALE), NULL, NULL},
+    [SIM_STEPS] = {"steps", SIM_BIT(SIM_FAULT_STEP), NULL, NULL},
+    [SIM_STORY] = {"story", 0, NULL, NULL},
+};
+
+const char *sim_preset_name(enum sim_preset preset) {
+    return presets[preset].name;
+}
+
+static void derive_faults(struct sim_options *options, struct sim_random *random) {
+    options->faults = presets[options->preset].faults;
+    if (presets[options->preset].strength != NULL) {
+        presets[options->preset].strength(options, random);
+    }
+    options->fault_ns = sim_skewed(random, 20 * MS, 5000 * MS);
+    options->fault_gap_ns = options->fault_ns / sim_between(random, 1, 20) + MS;
 }
 
 static void derive_client(struct sim_options *options) {
     struct sim_random random = sim_random_stream(options->seed, 12);
     options->room = 1 << 20;
-    switch (options->preset) {
-        case SIM_SHARED_HOLDS:
-            derive_shared(options, &random);
-            break;
-        case SIM_SEVERAL:
-            derive_several(options, &random);
-            break;
-        case SIM_ADOPTED:
-            derive_adopted(options, &random);
-            break;
-        case SIM_ELECTED:
-            derive_elected(options, &random);
-            break;
-        case SIM_LINGERING:
-            derive_lingering(options, &random);
-            break;
-        case SIM_SLOW:
-            derive_slow(options, &random);
-            break;
-        case SIM_READERS:
-        case SIM_PHASES:
-            derive_readers(options, &random);
-            break;
-        case SIM_PERMITS:
-        case SIM_TURNS:
-            sim_options_permits(options);
-            break;
-        case SIM_MEMBERS:
-            options->nodes = (uint32_t)sim_between(&random, 2, SIM_NODES_MAX);
-            options->watch_percent = (uint32_t)sim_between(&random, 0, 80);
-            options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(&random);
-            break;
-        case SIM_SETS:
-            options->nodes = (uint32_t)sim_between(&random, 4, SIM_NODES_MAX);
-            options->resources = (uint32_t)sim_between(&random, 1, SIM_RESOURCES_USUAL);
-            options->watch_percent = (uint32_t)sim_between(&random, 0, 80);
-            options->faults |= BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(&random);
-            break;
-        case SIM_EVICTING:
-            options->faults |= BIT(SIM_FAULT_EVICT);
-            options->locks = (uint32_t)sim_between(&random, 1, SIM_LOCKS_MAX);
-            break;
-        default:
-            break;
+    if (presets[options->preset].client != NULL) {
+        presets[options->preset].client(options, &random);
     }
     if (options->grant_percent > 0 && sim_chance(&random, 50)) {
-        options->preempt_looks = (uint32_t)sim_between(&random, 200, 5000);
+        options->preempt_looks = sim_any(&random, 200, 5000);
     }
 }
 
@@ -483,7 +470,7 @@ struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uin
     struct sim_random random = sim_random_stream(seed, 0);
     options.drift_ppm = drifts_ppm[sim_pick(&random, 4)];
     options.same_ttl = sim_chance(&random, 30);
-    options.steps = steps == 0 ? (uint32_t)sim_between(&random, 500, 5000) : steps;
+    options.steps = steps == 0 ? sim_any(&random, 500, 5000) : steps;
     derive_size(&options, &random);
     derive_times(&options, &random);
     derive_faults(&options, &random);

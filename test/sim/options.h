@@ -96,84 +96,56 @@ enum sim_preset {
 };
 
 /* Kinds of faults. Momentary ones are in the order of fault.c's table. */
+#define SIM_FAULT_MAP(X)                                                                           \
+    X(RESET, "reset")                /* a connection is reset */                                   \
+    X(STRAY, "stray commands")       /* the same, but its commands still arrive, much later */     \
+    X(HALF_OPEN, "half-open")        /* a connection silently swallows everything */               \
+    X(PARTITION, "partition")        /* a link carries nothing, in one direction or both */        \
+    X(FOREVER, "partition for good") /* the same, until the end of the safety phase */             \
+    X(CLOG, "clog")                  /* a link is slow */                                          \
+    X(NODE_PAUSE, "node pause")     /* a node is stopped; what it received runs when it goes on */ \
+    X(NODE_RESTART, "node restart") /* down for a moment, memory kept */                           \
+    X(NODE_REFUSE, "node down")     /* down for long, memory kept */                               \
+    X(NODE_ERROR, "node errors")    /* SETs (OOM) or all commands (LOADING, READONLY) fail */      \
+    X(NODE_BACK, "clock back")      /* a node's clock steps back */                                \
+    X(NODE_FROZEN, "clock frozen")  /* a node's clock stands for a while */                        \
+    X(CLIENT_PAUSE, "client pause") /* SIGSTOP */                                                  \
+    X(CLIENT_SUSPEND, "client suspend") /* its machine sleeps */                                   \
+    X(CLIENT_ANEW, "client anew")       /* a client starts again, and has not seen any node yet */ \
+    X(CLIENT_KILL, "client killed")     /* the same, but it dies silently */                       \
+    X(AMNESIA, "amnesia")     /* a node restarts empty: within the assumptions with a guard */     \
+    X(STALE, "stale replica") /* a stale replica takes a node's place: the same */                 \
+    X(DRIP, "dripping")       /* a wire carries a few bytes at a time */                           \
+    X(EVICT, "eviction")      /* a node evicts keys from now on, or no longer does */              \
+    X(STEP, "clock step")    /* a node's clock steps beyond the ttl: outside of the assumptions */ \
+    X(LOSS, "loss")          /* a message is lost, and its connection with it */                   \
+    X(BLOCK, "blocked loop") /* a callback blocks the client's loop */                             \
+    X(GRANT_PAUSE, "pause at a grant") /* a client is stopped between quorum and callback */       \
+    X(NO_TOKEN, "no randomness")       /* the system has no random bytes */                        \
+    X(NO_DIAL, "no descriptor")        /* the system has no descriptor for a connection */         \
+    X(PREEMPT, "stop inside")          /* a process is stopped inside of the library */
+
 enum sim_fault {
-    SIM_FAULT_RESET,        /* a connection is reset */
-    SIM_FAULT_STRAY,        /* a connection is reset, but its commands still arrive, much later */
-    SIM_FAULT_HALF_OPEN,    /* a connection silently swallows everything */
-    SIM_FAULT_PARTITION,    /* a link carries nothing, in one direction or both */
-    SIM_FAULT_FOREVER,      /* the same, until the end of the safety phase */
-    SIM_FAULT_CLOG,         /* a link is slow */
-    SIM_FAULT_NODE_PAUSE,   /* a node is stopped; what it received runs when it goes on */
-    SIM_FAULT_NODE_RESTART, /* down for a moment, memory kept */
-    SIM_FAULT_NODE_REFUSE,  /* down for long, memory kept */
-    SIM_FAULT_NODE_ERROR,   /* SETs (OOM) or all commands (LOADING, READONLY) are answered errors */
-    SIM_FAULT_NODE_BACK,    /* a node's clock steps back */
-    SIM_FAULT_NODE_FROZEN,  /* a node's clock stands for a while */
-    SIM_FAULT_CLIENT_PAUSE, /* SIGSTOP */
-    SIM_FAULT_CLIENT_SUSPEND, /* its machine sleeps */
-    SIM_FAULT_CLIENT_ANEW,    /* a client starts again, and has not seen any node yet */
-    SIM_FAULT_CLIENT_KILL,    /* the same, but it dies silently */
-    SIM_FAULT_AMNESIA,        /* a node restarts empty: within the assumptions with a guard */
-    SIM_FAULT_STALE,          /* a stale replica takes a node's place: the same */
-    SIM_FAULT_DRIP,           /* a wire carries a few bytes at a time */
-    SIM_FAULT_EVICT,          /* a node evicts keys from now on, or no longer does */
-    SIM_FAULT_STEP,           /* a node's clock steps beyond the ttl: outside of the assumptions */
-    SIM_FAULT_LOSS,           /* a message is lost, and its connection with it */
-    SIM_FAULT_BLOCK,          /* a callback blocks the client's loop */
-    SIM_FAULT_GRANT_PAUSE,    /* a client is stopped between the quorum and the callback */
-    SIM_FAULT_NO_TOKEN,       /* the system has no random bytes */
-    SIM_FAULT_NO_DIAL,        /* the system has no descriptor for a connection */
-    SIM_FAULT_PREEMPT,        /* a process is stopped inside of the library */
-    SIM_FAULTS
+#define ROW(name, text) SIM_FAULT_##name,
+    SIM_FAULT_MAP(ROW)
+#undef ROW
+        SIM_FAULTS
 };
+
+#define SIM_BIT(fault) (UINT32_C(1) << (fault))
 
 #define SIM_FAULTS_STRIKING SIM_FAULT_LOSS /* below this: scheduled by fault.c */
 
-/* Defects outside of the library, for the negative controls; defects in the library are patches
- * (broken/). */
+/* Defects outside of the library, for the negative controls. Behind these are those of servers
+ * (server_break_name()); defects in the library are patches (broken/). */
 enum sim_break {
     SIM_BREAK_NONE,
-    SIM_BREAK_BLIND_RELEASE,   /* nodes delete without comparing */
-    SIM_BREAK_STOPPED_CLOCK,   /* validity on a clock that stops in suspend */
-    SIM_BREAK_EXTEND_SHORTENS, /* the extend script sets a shorter ttl, too: a late extension then
-                                  shortens a later one */
-    SIM_BREAK_RAISE_BLIND,     /* a raise compares nothing */
-    SIM_BREAK_RAISE_ANYWHERE,  /* a raise does not compare the token */
-    SIM_BREAK_RAISE_LARGER,    /* a raise accepts a larger counter */
-    SIM_BREAK_COUNTER_TTL,     /* a counter ends with its key */
-    SIM_BREAK_PARTIAL_SET,     /* of several keys, sets those that are free */
-    SIM_BREAK_LONG_TTL,        /* every second client thinks that the longest ttl is a short one */
-    SIM_BREAK_WALLS_APART,     /* wall clocks that should agree differ by five times as much */
-    SIM_BREAK_FLUSHALL,        /* a node forgets without a restart: the guard cannot see that */
-    SIM_BREAK_RETENTION,       /* counters are kept no longer than the longest ttl */
-    SIM_BREAK_COUNTER_LEFT,    /* an extension, or a turn's key, leaves the counters alone */
-    SIM_BREAK_TAKE_ANY,        /* TAKE overwrites any key */
-    SIM_BREAK_TAKE_SHORTENS,   /* TAKE sets the requested ttl on its own key */
-    SIM_BREAK_TAKE_KEEPS,     /* TAKE leaves the ttl of an existing key, its own or a reservation */
-    SIM_BREAK_PASS_BLIND,     /* a release passes on any value */
-    SIM_BREAK_PASS_TWICE,     /* ... and reports its counter without incrementing it */
-    SIM_BREAK_SERVE_STAYS,    /* a served client stays in the line */
-    SIM_BREAK_HEIR_UNTOLD,    /* a client that becomes first is not notified */
-    SIM_BREAK_LEAVE_BLIND,    /* LEAVE deletes the key, whatever its value */
-    SIM_BREAK_JOIN_ANEW,      /* JOIN again gives a waiter a new score */
-    SIM_BREAK_JOIN_PASSES,    /* JOIN says yes although others are ahead */
-    SIM_BREAK_JOIN_DEAD,      /* JOIN does not drop the dead and the left behind */
-    SIM_BREAK_MESSAGES,       /* messages are not delivered */
-    SIM_BREAK_SHARE_ANY,      /* a reader overwrites any key */
-    SIM_BREAK_SHARE_SHORTENS, /* the key of readers ends with the lease that was set last */
-    SIM_BREAK_SHARE_ENDS,     /* the release of a reader frees the key although others read */
-    SIM_BREAK_UPGRADE_BLIND,  /* an upgrade ignores other readers */
-    SIM_BREAK_INTENT_UNHEARD, /* an intent does not keep readers out */
-    SIM_BREAK_INTENT_STAYS,   /* an intent never ends */
-    SIM_BREAK_PERMITS_COUNTED,   /* nodes count permits: TAKE takes any slot that is free there */
-    SIM_BREAK_PERMITS_ABOVE,     /* a lowered number of permits is acknowledged, but not enforced */
-    SIM_BREAK_PERMITS_PASS,      /* a client that wants several does not block those behind it */
-    SIM_BREAK_PERMITS_TWICE,     /* two clients are notified of the same slots */
-    SIM_BREAK_PERMITS_SERVED,    /* a notified client does not get its slots */
-    SIM_BREAK_PERMITS_LIES,      /* home names slots that do not exist */
-    SIM_BREAK_PERMITS_LEFT,      /* LEAVE serves nobody behind, readers neither */
-    SIM_BREAK_MEMBERS_UNCUT,     /* connections are not cut when a configuration is written */
-    SIM_BREAK_MEMBERS_UNMET,     /* one node with the joint configuration is enough */
+    SIM_BREAK_STOPPED_CLOCK, /* validity on a clock that stops in suspend */
+    SIM_BREAK_LONG_TTL,      /* every second client thinks that the longest ttl is a short one */
+    SIM_BREAK_WALLS_APART,   /* wall clocks that should agree differ by five times as much */
+    SIM_BREAK_FLUSHALL,      /* a node forgets without a restart: the guard cannot see that */
+    SIM_BREAK_MEMBERS_UNCUT, /* connections are not cut when a configuration is written */
+    SIM_BREAK_MEMBERS_UNMET, /* one node with the joint configuration is enough */
     SIM_BREAK_MEMBERS_IMPATIENT, /* the longest ttl is not waited out */
     SIM_BREAKS
 };
@@ -196,10 +168,8 @@ struct sim_options {
     uint64_t seed;
     enum sim_preset preset;
     enum sim_trouble trouble;
-    enum sim_break broken;
-    uint32_t server_broken;  /* the same, as enum server_broken */
-    uint32_t permits_broken; /* the same, as enum server_permits_broken */
-    uint32_t steps;          /* of the safety phase */
+    uint32_t broken; /* enum sim_break, or behind it */
+    uint32_t steps;  /* of the safety phase */
     uint32_t nodes;
     uint32_t clients;
     uint32_t plain;     /* clients of other libraries */
@@ -295,9 +265,6 @@ void sim_options_lines(struct sim_options *options, enum sim_trouble trouble);
  * check_line.c. */
 uint64_t sim_options_stall_ns(const struct sim_options *options);
 
-/* options_break.c: adds this defect to the history. */
-void sim_options_break(struct sim_options *options, enum sim_break broken);
-
 void sim_options_print(const struct sim_options *options);
 
 /* Whether the assumptions hold in such histories, even without a guard: then each hold has a quorum
@@ -327,7 +294,7 @@ uint64_t sim_options_kept_ns(const struct sim_options *options);
 const char *sim_preset_name(enum sim_preset preset);
 const char *sim_fault_name(enum sim_fault fault);
 const char *sim_trouble_name(enum sim_trouble trouble);
-const char *sim_break_name(enum sim_break broken);
+const char *sim_break_name(uint32_t broken); /* NULL: there are no more */
 const char *sim_guard_name(enum rl_guard_mode guard);
 
 #endif

@@ -6,30 +6,25 @@
 #include "sim/options.h"
 #include "sim/random.h"
 
-#define BIT(fault) (UINT32_C(1) << (fault))
 #define MS RL_NS_PER_MS
 #define GRACE_MS 250 /* a reservation's life */
-
-static uint32_t any(struct sim_random *random, uint64_t low, uint64_t high) {
-    return (uint32_t)sim_between(random, low, high);
-}
 
 /* Many processes with one lock each, or fewer with several. */
 static void derive_crowd(struct sim_options *options, struct sim_random *random) {
     bool is_local = sim_chance(random, 40);
     uint64_t most = is_local ? SIM_CLIENTS_MAX / 4 : SIM_CLIENTS_MAX;
     options->clients = (uint32_t)sim_skewed(random, 2, most);
-    options->locks = is_local ? any(random, 2, SIM_LOCKS_MAX) : 1;
-    options->resources = sim_chance(random, 70) ? 1 : any(random, 2, 3);
+    options->locks = is_local ? sim_any(random, 2, SIM_LOCKS_MAX) : 1;
+    options->resources = sim_chance(random, 70) ? 1 : sim_any(random, 2, 3);
     options->several_percent =
-        options->resources > 1 && sim_chance(random, 50) ? any(random, 20, 80) : 0;
+        options->resources > 1 && sim_chance(random, 50) ? sim_any(random, 20, 80) : 0;
     bool is_greedy = sim_chance(random, 50);
     options->think_max_ms = (uint32_t)sim_skewed(random, 1, is_greedy ? 3 : 300);
     options->hold_percent = (uint32_t)sim_skewed(random, 0, 20);
-    options->extend_percent = sim_chance(random, 30) ? any(random, 5, 50) : 0;
-    options->watch_percent = sim_chance(random, 20) ? any(random, 30, 100) : 0;
-    options->patient_percent = any(random, 50, 100);
-    options->cancel_percent = sim_chance(random, 50) ? any(random, 0, 20) : 0;
+    options->extend_percent = sim_chance(random, 30) ? sim_any(random, 5, 50) : 0;
+    options->watch_percent = sim_chance(random, 20) ? sim_any(random, 30, 100) : 0;
+    options->patient_percent = sim_any(random, 50, 100);
+    options->cancel_percent = sim_chance(random, 50) ? sim_any(random, 0, 20) : 0;
     options->query_percent = sim_chance(random, 20) ? 10 : 0;
     options->fence_percent = sim_chance(random, 50) ? 0 : options->fence_percent;
 }
@@ -37,11 +32,12 @@ static void derive_crowd(struct sim_options *options, struct sim_random *random)
 static void derive_times(struct sim_options *options, struct sim_random *random) {
     options->delay_min_ns = sim_between(random, 20000, MS);
     options->delay_max_ns = options->delay_min_ns + sim_skewed(random, 50000, 20 * MS);
-    options->node_timeout_ms = any(random, 50, 300) + (uint32_t)(3 * options->delay_max_ns / MS);
-    options->connect_timeout_ms = any(random, 100, 500);
-    options->reconnect_min_ms = any(random, 1, 50);
-    options->reconnect_max_ms = any(random, 50, 500);
-    options->ttl_min_ms = any(random, 500, 1500);
+    options->node_timeout_ms =
+        sim_any(random, 50, 300) + (uint32_t)(3 * options->delay_max_ns / MS);
+    options->connect_timeout_ms = sim_any(random, 100, 500);
+    options->reconnect_min_ms = sim_any(random, 1, 50);
+    options->reconnect_max_ms = sim_any(random, 50, 500);
+    options->ttl_min_ms = sim_any(random, 500, 1500);
     options->ttl_max_ms = options->ttl_min_ms + (uint32_t)sim_skewed(random, 0, 2000);
     options->max_ttl_ms = options->ttl_max_ms;
     options->retention_ms = SIM_RETENTION_MS;
@@ -53,33 +49,33 @@ static void derive_times(struct sim_options *options, struct sim_random *random)
 }
 
 static void add_connections(struct sim_options *options, struct sim_random *random) {
-    options->faults |= BIT(SIM_FAULT_RESET) | BIT(SIM_FAULT_STRAY) | BIT(SIM_FAULT_HALF_OPEN) |
-                       BIT(SIM_FAULT_CLOG);
+    options->faults |= SIM_BIT(SIM_FAULT_RESET) | SIM_BIT(SIM_FAULT_STRAY) |
+                       SIM_BIT(SIM_FAULT_HALF_OPEN) | SIM_BIT(SIM_FAULT_CLOG);
     options->loss_ppm = (uint32_t)sim_skewed(random, 0, 3000);
     options->split_percent = (uint32_t)sim_skewed(random, 0, 50);
     options->clog_ns = sim_skewed(random, 10 * MS, 1000 * MS);
 }
 
 static void add_nodes(struct sim_options *options) {
-    options->faults |= BIT(SIM_FAULT_NODE_PAUSE) | BIT(SIM_FAULT_NODE_RESTART) |
-                       BIT(SIM_FAULT_NODE_REFUSE) | BIT(SIM_FAULT_NODE_ERROR) |
-                       BIT(SIM_FAULT_AMNESIA);
+    options->faults |= SIM_BIT(SIM_FAULT_NODE_PAUSE) | SIM_BIT(SIM_FAULT_NODE_RESTART) |
+                       SIM_BIT(SIM_FAULT_NODE_REFUSE) | SIM_BIT(SIM_FAULT_NODE_ERROR) |
+                       SIM_BIT(SIM_FAULT_AMNESIA);
     options->guard = RL_GUARD_STRICT;
     options->walls_agree = true;
 }
 
 static void add_clients(struct sim_options *options, struct sim_random *random) {
-    options->faults |=
-        BIT(SIM_FAULT_CLIENT_PAUSE) | BIT(SIM_FAULT_CLIENT_ANEW) | BIT(SIM_FAULT_CLIENT_KILL);
-    options->exit_percent = any(random, 0, 20);
+    options->faults |= SIM_BIT(SIM_FAULT_CLIENT_PAUSE) | SIM_BIT(SIM_FAULT_CLIENT_ANEW) |
+                       SIM_BIT(SIM_FAULT_CLIENT_KILL);
+    options->exit_percent = sim_any(random, 0, 20);
 }
 
 static void add_partitions(struct sim_options *options) {
-    options->faults |= BIT(SIM_FAULT_PARTITION) | BIT(SIM_FAULT_FOREVER);
+    options->faults |= SIM_BIT(SIM_FAULT_PARTITION) | SIM_BIT(SIM_FAULT_FOREVER);
 }
 
 static void add_clocks(struct sim_options *options, struct sim_random *random) {
-    options->faults |= BIT(SIM_FAULT_NODE_BACK);
+    options->faults |= SIM_BIT(SIM_FAULT_NODE_BACK);
     options->clock_drift_ppm = options->drift_ppm;
     options->clock_wave_ns = sim_between(random, 0, MS * 3 / 10);
 }
@@ -101,8 +97,8 @@ static void derive_trouble(struct sim_options *options, struct sim_random *rando
         add_clients(options, random);
     }
     if (options->trouble == SIM_TROUBLE_PLAIN || (all && sim_chance(random, 50))) {
-        options->plain = any(random, 1, SIM_PLAIN_MAX);
-        options->faults &= ~BIT(SIM_FAULT_AMNESIA); /* they have no guard */
+        options->plain = sim_any(random, 1, SIM_PLAIN_MAX);
+        options->faults &= ~SIM_BIT(SIM_FAULT_AMNESIA); /* they have no guard */
     }
     if (all || options->trouble == SIM_TROUBLE_PARTITIONS) {
         add_partitions(options);

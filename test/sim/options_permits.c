@@ -2,21 +2,15 @@
 #include "sim/options.h"
 #include "sim/random.h"
 
-#define BIT(fault) (UINT32_C(1) << (fault))
-
-static uint32_t any(struct sim_random *random, uint64_t low, uint64_t high) {
-    return (uint32_t)sim_between(random, low, high);
-}
-
 /* Nodes may restart or evict, and forget everything: the guard keeps them out. A restarted client
  * cannot detect a stale replica. */
 static void derive_forgetting(struct sim_options *options, struct sim_random *random) {
     const uint32_t forgetting =
-        BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_STALE) | BIT(SIM_FAULT_EVICT);
-    const uint32_t anew = BIT(SIM_FAULT_CLIENT_ANEW) | BIT(SIM_FAULT_CLIENT_KILL);
+        SIM_BIT(SIM_FAULT_AMNESIA) | SIM_BIT(SIM_FAULT_STALE) | SIM_BIT(SIM_FAULT_EVICT);
+    const uint32_t anew = SIM_BIT(SIM_FAULT_CLIENT_ANEW) | SIM_BIT(SIM_FAULT_CLIENT_KILL);
     const uint32_t part = sim_pick(random, 10);
     options->faults |= part < 2   ? forgetting
-                       : part < 4 ? BIT(SIM_FAULT_AMNESIA) | BIT(SIM_FAULT_CLIENT_ANEW)
+                       : part < 4 ? SIM_BIT(SIM_FAULT_AMNESIA) | SIM_BIT(SIM_FAULT_CLIENT_ANEW)
                        : part < 7 ? anew
                                   : 0;
 }
@@ -31,15 +25,15 @@ void sim_options_permits(struct sim_options *options) {
     struct sim_random random = sim_random_stream(options->seed, 16);
     bool is_line = sim_options_has_lines(options);
     options->permits = (uint32_t)sim_skewed(&random, 1, SIM_RESOURCES_MAX);
-    options->take_most = sim_chance(&random, 40) ? 1 : any(&random, 2, SIM_TAKE_MAX);
+    options->take_most = sim_chance(&random, 40) ? 1 : sim_any(&random, 2, SIM_TAKE_MAX);
     options->resize_percent =
         sim_chance(&random, is_line ? 15 : 35) ? (uint32_t)sim_skewed(&random, 1, 20) : 0;
-    options->odd_percent = sim_chance(&random, is_line ? 5 : 15) ? any(&random, 1, 10) : 0;
+    options->odd_percent = sim_chance(&random, is_line ? 5 : 15) ? sim_any(&random, 1, 10) : 0;
     options->resources = sim_options_slots(options);
     if (!is_line) {
-        options->locks = any(&random, 1, SIM_LOCKS_MAX);
-        options->watch_percent = sim_chance(&random, 50) ? any(&random, 20, 100) : 0;
-        options->adopt_percent = sim_chance(&random, 20) ? any(&random, 10, 50) : 0;
+        options->locks = sim_any(&random, 1, SIM_LOCKS_MAX);
+        options->watch_percent = sim_chance(&random, 50) ? sim_any(&random, 20, 100) : 0;
+        options->adopt_percent = sim_chance(&random, 20) ? sim_any(&random, 10, 50) : 0;
         derive_forgetting(options, &random);
     }
 }

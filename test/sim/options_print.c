@@ -2,102 +2,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "server/server.h"
 #include "sim/options.h"
 
 #include "sim/kind.h"
 
-#define BIT(fault) (UINT32_C(1) << (fault))
-
-static const char *const preset_names[SIM_PRESETS] = {
-    [SIM_QUIET] = "quiet",         [SIM_NETWORK] = "network", [SIM_CLOCKS] = "clocks",
-    [SIM_RESTARTS] = "restarts",   [SIM_SWARM] = "swarm",     [SIM_KEPT] = "kept",
-    [SIM_FORGETFUL] = "forgetful", [SIM_FENCED] = "fenced",   [SIM_LEADERS] = "leaders",
-    [SIM_SHARED_HOLDS] = "shared", [SIM_LINES] = "lines",     [SIM_SEVERAL] = "several",
-    [SIM_ADOPTED] = "adopted",     [SIM_ELECTED] = "elected", [SIM_SLOW] = "slow",
-    [SIM_EVICTING] = "evicting",   [SIM_READERS] = "readers", [SIM_PHASES] = "phases",
-    [SIM_PERMITS] = "permits",     [SIM_TURNS] = "turns",     [SIM_AMNESIA] = "amnesia",
-    [SIM_STALE] = "stale",         [SIM_STEPS] = "steps",     [SIM_STORY] = "story",
-    [SIM_MEMBERS] = "members",     [SIM_SETS] = "sets",       [SIM_LINGERING] = "lingering",
-};
-
 static const char *const fault_names[SIM_FAULTS] = {
-    [SIM_FAULT_RESET] = "reset",
-    [SIM_FAULT_STRAY] = "stray commands",
-    [SIM_FAULT_HALF_OPEN] = "half-open",
-    [SIM_FAULT_PARTITION] = "partition",
-    [SIM_FAULT_FOREVER] = "partition for good",
-    [SIM_FAULT_CLOG] = "clog",
-    [SIM_FAULT_NODE_PAUSE] = "node pause",
-    [SIM_FAULT_NODE_RESTART] = "node restart",
-    [SIM_FAULT_NODE_REFUSE] = "node down",
-    [SIM_FAULT_NODE_ERROR] = "node errors",
-    [SIM_FAULT_NODE_BACK] = "clock back",
-    [SIM_FAULT_NODE_FROZEN] = "clock frozen",
-    [SIM_FAULT_CLIENT_PAUSE] = "client pause",
-    [SIM_FAULT_CLIENT_SUSPEND] = "client suspend",
-    [SIM_FAULT_CLIENT_ANEW] = "client anew",
-    [SIM_FAULT_CLIENT_KILL] = "client killed",
-    [SIM_FAULT_AMNESIA] = "amnesia",
-    [SIM_FAULT_STALE] = "stale replica",
-    [SIM_FAULT_DRIP] = "dripping",
-    [SIM_FAULT_EVICT] = "eviction",
-    [SIM_FAULT_STEP] = "clock step",
-    [SIM_FAULT_LOSS] = "loss",
-    [SIM_FAULT_BLOCK] = "blocked loop",
-    [SIM_FAULT_GRANT_PAUSE] = "pause at a grant",
-    [SIM_FAULT_NO_TOKEN] = "no randomness",
-    [SIM_FAULT_NO_DIAL] = "no descriptor",
-    [SIM_FAULT_PREEMPT] = "stop inside",
+#define ROW(name, text) [SIM_FAULT_##name] = text,
+    SIM_FAULT_MAP(ROW)
+#undef ROW
 };
-
-static const char *const break_names[SIM_BREAKS] = {
-    [SIM_BREAK_NONE] = "none",
-    [SIM_BREAK_BLIND_RELEASE] = "blind-release",
-    [SIM_BREAK_STOPPED_CLOCK] = "stopped-clock",
-    [SIM_BREAK_EXTEND_SHORTENS] = "extend-shortens",
-    [SIM_BREAK_RAISE_BLIND] = "raise-blind",
-    [SIM_BREAK_RAISE_ANYWHERE] = "raise-anywhere",
-    [SIM_BREAK_RAISE_LARGER] = "raise-larger",
-    [SIM_BREAK_COUNTER_TTL] = "counter-ttl",
-    [SIM_BREAK_PARTIAL_SET] = "partial-set",
-    [SIM_BREAK_LONG_TTL] = "long-ttl",
-    [SIM_BREAK_WALLS_APART] = "walls-apart",
-    [SIM_BREAK_FLUSHALL] = "flushall",
-    [SIM_BREAK_RETENTION] = "retention",
-    [SIM_BREAK_COUNTER_LEFT] = "counter-left",
-    [SIM_BREAK_TAKE_ANY] = "take-any",
-    [SIM_BREAK_TAKE_SHORTENS] = "take-shortens",
-    [SIM_BREAK_TAKE_KEEPS] = "take-keeps",
-    [SIM_BREAK_PASS_BLIND] = "pass-blind",
-    [SIM_BREAK_PASS_TWICE] = "pass-twice",
-    [SIM_BREAK_SERVE_STAYS] = "serve-stays",
-    [SIM_BREAK_HEIR_UNTOLD] = "heir-untold",
-    [SIM_BREAK_LEAVE_BLIND] = "leave-blind",
-    [SIM_BREAK_JOIN_ANEW] = "join-anew",
-    [SIM_BREAK_JOIN_PASSES] = "join-passes",
-    [SIM_BREAK_JOIN_DEAD] = "join-dead",
-    [SIM_BREAK_MESSAGES] = "messages",
-    [SIM_BREAK_SHARE_ANY] = "share-any",
-    [SIM_BREAK_SHARE_SHORTENS] = "share-shortens",
-    [SIM_BREAK_SHARE_ENDS] = "share-ends",
-    [SIM_BREAK_UPGRADE_BLIND] = "upgrade-blind",
-    [SIM_BREAK_INTENT_UNHEARD] = "intent-unheard",
-    [SIM_BREAK_INTENT_STAYS] = "intent-stays",
-    [SIM_BREAK_PERMITS_COUNTED] = "permits-counted",
-    [SIM_BREAK_PERMITS_ABOVE] = "permits-above",
-    [SIM_BREAK_PERMITS_PASS] = "permits-pass",
-    [SIM_BREAK_PERMITS_TWICE] = "permits-twice",
-    [SIM_BREAK_PERMITS_SERVED] = "permits-served",
-    [SIM_BREAK_PERMITS_LIES] = "permits-lies",
-    [SIM_BREAK_PERMITS_LEFT] = "permits-left",
-    [SIM_BREAK_MEMBERS_UNCUT] = "members-uncut",
-    [SIM_BREAK_MEMBERS_UNMET] = "members-unmet",
-    [SIM_BREAK_MEMBERS_IMPATIENT] = "members-impatient",
-};
-
-const char *sim_preset_name(enum sim_preset preset) {
-    return preset_names[preset];
-}
 
 static const char *const trouble_names[SIM_TROUBLES] = {
     [SIM_TROUBLE_NONE] = "none",     [SIM_TROUBLE_CONNECTIONS] = "connections",
@@ -120,8 +34,19 @@ const char *sim_guard_name(enum rl_guard_mode guard) {
     return guards[guard];
 }
 
-const char *sim_break_name(enum sim_break broken) {
-    return break_names[broken];
+const char *sim_break_name(uint32_t broken) {
+    static const char *const names[SIM_BREAKS] = {
+        [SIM_BREAK_NONE] = "none",
+        [SIM_BREAK_STOPPED_CLOCK] = "stopped-clock",
+        [SIM_BREAK_LONG_TTL] = "long-ttl",
+        [SIM_BREAK_WALLS_APART] = "walls-apart",
+        [SIM_BREAK_FLUSHALL] = "flushall",
+        [SIM_BREAK_MEMBERS_UNCUT] = "members-uncut",
+        [SIM_BREAK_MEMBERS_UNMET] = "members-unmet",
+        [SIM_BREAK_MEMBERS_IMPATIENT] = "members-impatient",
+    };
+    const char *what;
+    return broken < SIM_BREAKS ? names[broken] : server_break_name(broken - SIM_BREAKS, &what);
 }
 
 /* -- Printing -- */
@@ -131,7 +56,7 @@ static void print_faults(const struct sim_options *options) {
            (double)options->fault_gap_ns / 1e6, (double)options->fault_ns / 1e6);
     const char *comma = " ";
     for (uint32_t i = 0; i < SIM_FAULTS; i++) {
-        if (options->faults & BIT(i)) {
+        if (options->faults & SIM_BIT(i)) {
             printf("%s%s", comma, fault_names[i]);
             comma = ", ";
         }
@@ -141,9 +66,9 @@ static void print_faults(const struct sim_options *options) {
 
 void sim_options_print(const struct sim_options *options) {
     printf("seed            %" PRIu64 "\n", options->seed);
-    printf("preset          %s%s%s\n", preset_names[options->preset],
+    printf("preset          %s%s%s\n", sim_preset_name(options->preset),
            options->broken != SIM_BREAK_NONE ? ", broken: " : "",
-           options->broken != SIM_BREAK_NONE ? break_names[options->broken] : "");
+           options->broken != SIM_BREAK_NONE ? sim_break_name(options->broken) : "");
     printf("size            %u nodes, %u clients with %u locks each, %u resources, %u steps\n",
            options->nodes, options->clients, options->locks, options->resources, options->steps);
     if (sim_options_has_lines(options)) {

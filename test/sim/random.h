@@ -8,15 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server/splitmix.h"
+
 struct sim_random {
     uint64_t state;
 };
 
 static inline uint64_t sim_random(struct sim_random *random) {
-    uint64_t z = random->state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    return next_random(&random->state);
 }
 
 /* A stream of its own, by number, out of one seed. */
@@ -30,6 +29,11 @@ static inline struct sim_random sim_random_stream(uint64_t seed, uint32_t stream
 static inline uint64_t sim_between(struct sim_random *random, uint64_t low, uint64_t high) {
     assert(low <= high);
     return low + sim_random(random) % (high - low + 1);
+}
+
+/* The same, of small numbers. */
+static inline uint32_t sim_any(struct sim_random *random, uint64_t low, uint64_t high) {
+    return (uint32_t)sim_between(random, low, high);
 }
 
 /* One of 0 to count - 1. */

@@ -137,7 +137,7 @@ static void print_command(const struct sim_arguments *arguments, const char *wha
         printf(" --guard %s", sim_guard_name((enum rl_guard_mode)arguments->guard));
     }
     if (arguments->broken != SIM_BREAK_NONE) {
-        printf(" --break %s", sim_break_name((enum sim_break)arguments->broken));
+        printf(" --break %s", sim_break_name((uint32_t)arguments->broken));
     }
     printf("\n");
 }
@@ -160,7 +160,7 @@ static bool run_seed(const struct sim_arguments *arguments, uint64_t seed, struc
     struct sim_options options =
         sim_options_derive((enum sim_preset)arguments->preset, seed, (uint32_t)arguments->nodes,
                            (uint32_t)arguments->steps);
-    sim_options_break(&options, (enum sim_break)arguments->broken);
+    options.broken = (uint32_t)arguments->broken;
     if (arguments->is_trouble_given && sim_options_has_lines(&options)) {
         sim_options_lines(&options, (enum sim_trouble)arguments->trouble);
     }

@@ -278,7 +278,6 @@ static void receive(struct fake_conn *conn) {
     }
     if (n > 0) {
         bytes_append(&conn->input, buffer, (size_t)n);
-        conn->node->bytes_in += (uint64_t)n;
     } else {
         conn->eof = true;
     }

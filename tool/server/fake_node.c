@@ -457,7 +457,3 @@ void fake_node_put(struct fake_node *node, const char *key, const char *value, u
 uint64_t fake_node_bytes_out(const struct fake_node *node) {
     return node->bytes_out;
 }
-
-uint64_t fake_node_bytes_in(const struct fake_node *node) {
-    return node->bytes_in;
-}

@@ -226,8 +226,7 @@ size_t fake_node_count(const struct fake_node *node, const char *command);
 #define FAKE_LOG_LINE 160
 const char *fake_node_log(const struct fake_node *node, size_t index);
 
-/* Bytes that the peers have received from this node, and that they sent. */
+/* Bytes that the peers have received from this node. */
 uint64_t fake_node_bytes_out(const struct fake_node *node);
-uint64_t fake_node_bytes_in(const struct fake_node *node);
 
 #endif /* FAKE_NODE_H */

@@ -51,7 +51,7 @@ struct fake_node {
     struct fake_count counts[FAKE_NAMES_MAX];
     size_t n_counts;
     size_t accepted, commands;
-    uint64_t bytes_in, bytes_out;
+    uint64_t bytes_out;
     char (*log)[FAKE_LOG_LINE];
     uint16_t port; /* 0: a socket path */
     char name[128], url[160];

@@ -154,9 +154,7 @@ struct server {
                          ms before the ttl is over */
     uint32_t max_clients; /* 0: any number */
 
-    /* Rules broken on purpose: a bit for each of server_broken. */
-    uint32_t broken;
-    uint32_t permits_broken; /* the same for server_permits_broken */
+    uint64_t broken; /* rules broken on purpose: see server_break() */
 
     struct server_keys keys;
     struct server_user **users; /* the first is "default" */
@@ -173,58 +171,22 @@ struct server {
     struct bytes scratch;
 };
 
-/* Ways to break the library's scripts (server_broken.c) and the keys: negative controls of the
- * tests. */
+/* Ways to break keys, connections and the library's scripts: negative controls of the tests. Those
+ * of scripts have names only (server_broken.c). */
 enum server_broken {
-    SERVER_BREAK_EXTEND_SHORTENS = 1 << 0, /* also to a shorter life */
-    SERVER_BREAK_BLIND_RELEASE = 1 << 1,   /* deletes any value */
-    SERVER_BREAK_RAISE_BLIND = 1 << 2,     /* sets the counter without checking token or counter */
-    SERVER_BREAK_RAISE_LARGER = 1 << 3,    /* says yes although the counter is higher, and leaves
-                                              it */
-    SERVER_BREAK_RAISE_ANYWHERE = 1 << 4,  /* raises without the token */
-    SERVER_BREAK_COUNTER_TTL = 1 << 5,     /* the counter lives as long as the lock */
-    SERVER_BREAK_COUNTER_LEFT = 1 << 6,    /* an extension, or a turn's key, does not renew it */
-    SERVER_BREAK_LATE_EXPIRY = 1 << 7,     /* a key lives 1 ms longer */
-    SERVER_BREAK_PARTIAL_SET = 1 << 8,     /* of several keys, sets those that are free */
-    SERVER_BREAK_LOADED_SCRIPTS = 1 << 9,  /* knows every script by its hash */
-    SERVER_BREAK_ONE_DATABASE = 1 << 10,   /* SELECT selects nothing */
-    SERVER_BREAK_MESSAGES = 1 << 11,       /* messages are not delivered */
-    SERVER_BREAK_TAKE_ANY = 1 << 12,       /* TAKE overwrites any key */
-    SERVER_BREAK_TAKE_SHORTENS = 1 << 13,  /* ... sets the requested ttl on its own key */
-    SERVER_BREAK_TAKE_KEEPS = 1 << 14,     /* ... leaves the ttl of an existing key */
-    SERVER_BREAK_PASS_BLIND = 1 << 15,     /* a release passes on any value */
-    SERVER_BREAK_PASS_TWICE = 1 << 16,     /* ... and reports its counter without incrementing it */
-    SERVER_BREAK_SERVE_STAYS = 1 << 17,    /* a served client stays in the line */
-    SERVER_BREAK_HEIR_UNTOLD = 1 << 18,    /* a client that becomes first is not notified */
-    SERVER_BREAK_LEAVE_BLIND = 1 << 19,    /* LEAVE deletes the key, whatever its value */
-    SERVER_BREAK_JOIN_ANEW = 1 << 20,      /* JOIN again gives a waiter a new score */
-    SERVER_BREAK_JOIN_PASSES = 1 << 21,    /* JOIN says yes although others are ahead */
-    SERVER_BREAK_JOIN_DEAD = 1 << 22,      /* JOIN does not drop the dead and the left behind */
-    SERVER_BREAK_SHARE_ANY = 1 << 23,      /* a reader overwrites any key */
-    SERVER_BREAK_SHARE_SHORTENS = 1 << 24, /* ... and the key ends with its own lease */
-    SERVER_BREAK_SHARE_ENDS = 1 << 25,     /* its release deletes the key although others read */
-    SERVER_BREAK_UPGRADE_BLIND = 1 << 26,  /* an upgrade ignores other readers */
-    SERVER_BREAK_EXTEND_CONVERTS = 1 << 27, /* each extension of a reader makes the key shared */
-    SERVER_BREAK_INTENT_UNHEARD = 1 << 28,  /* an intent does not keep readers out */
-    SERVER_BREAK_INTENT_SHORTENS = 1 << 29, /* renewing an intent shortens it */
-    SERVER_BREAK_INTENT_STAYS = 1 << 30,    /* an intent never ends */
-
-    /* All of these except those of keys, connections and messages change the scripts' texts. */
-    SERVER_BREAKS_SCRIPTS = 0x7fffffff & ~(SERVER_BREAK_LATE_EXPIRY | SERVER_BREAK_LOADED_SCRIPTS |
-                                           SERVER_BREAK_ONE_DATABASE | SERVER_BREAK_MESSAGES),
+    SERVER_BREAK_LATE_EXPIRY = 1 << 0,
+    SERVER_BREAK_ONE_DATABASE = 1 << 1,
+    SERVER_BREAK_LOADED_SCRIPTS = 1 << 2,
+    SERVER_BREAK_MESSAGES = 1 << 3,
+    SERVER_BREAK_BLIND_RELEASE = 1 << 4, /* of native releases, and of scripts */
 };
 
-/* The same for the scripts of a semaphore. */
-enum server_permits_broken {
-    SERVER_PERMITS_COUNTED = 1 << 0, /* TAKE sets any free slots, if there are enough */
-    SERVER_PERMITS_ABOVE = 1 << 1,   /* slots above a lowered number are passed on */
-    SERVER_PERMITS_PASS = 1 << 2,    /* a client that wants several does not block those behind
-                                        it */
-    SERVER_PERMITS_TWICE = 1 << 3,   /* all served clients are notified of the same slots */
-    SERVER_PERMITS_SERVED = 1 << 4,  /* a notified client does not get its slots */
-    SERVER_PERMITS_LIES = 1 << 5,    /* names slots that do not exist */
-    SERVER_PERMITS_LEFT = 1 << 6,    /* LEAVE serves nobody behind, readers neither */
-};
+/* The name of number i, whose bit in `broken` is 1 << i, and what is wrong then. NULL: there are no
+ * more. */
+const char *server_break_name(size_t i, const char **what);
+
+/* The bit of this name; a name that there is not ends the program. */
+uint64_t server_break(const char *name);
 
 /* A server without keys, up since now. id: any number, for its run ID and replication ID. */
 struct server *server_new(uint64_t id, uint64_t now_us);

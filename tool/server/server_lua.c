@@ -30,77 +30,6 @@ static struct {
     bool has_written;
 } run;
 
-/* -- Memory -- */
-
-/* Small pieces come from blocks, and return to a list for each size. Scripts make and drop strings
- * and tables all the time: the system's allocator would take a tenth of a simulation's time. */
-#define PIECE 16
-#define SMALL 512 /* the largest, in bytes */
-#define BLOCK 65536
-
-struct piece {
-    struct piece *next;
-};
-
-static struct {
-    struct piece *free[SMALL / PIECE + 1];
-    char *at, *end;       /* what is left of the newest block */
-    struct piece *blocks; /* all of them */
-} memory;
-
-static void *take_piece(size_t size) {
-    const size_t row = (size + PIECE - 1) / PIECE;
-    struct piece *found = memory.free[row];
-    if (found != NULL) {
-        memory.free[row] = found->next;
-        return found;
-    }
-    if ((size_t)(memory.end - memory.at) < row * PIECE) {
-        struct piece *block = malloc(BLOCK);
-        if (block == NULL) {
-            abort();
-        }
-        block->next = memory.blocks;
-        memory.blocks = block;
-        memory.at = (char *)block + PIECE;
-        memory.end = (char *)block + BLOCK;
-    }
-    memory.at += row * PIECE;
-    return memory.at - row * PIECE;
-}
-
-static void give_piece(void *gone, size_t size) {
-    struct piece *piece = gone;
-    const size_t row = (size + PIECE - 1) / PIECE;
-    piece->next = memory.free[row];
-    memory.free[row] = piece;
-}
-
-static void *give_memory(void *unused, void *old, size_t old_size, size_t size) {
-    (void)unused;
-    const bool was_small = old != NULL && old_size <= SMALL, is_small = size <= SMALL;
-    if (was_small && is_small && size > 0 &&
-        (old_size + PIECE - 1) / PIECE == (size + PIECE - 1) / PIECE) {
-        return old;
-    }
-    void *made = size == 0 ? NULL : is_small ? take_piece(size) : NULL;
-    if (size > SMALL) {
-        made = realloc(was_small ? NULL : old, size);
-        if (made == NULL) {
-            abort();
-        }
-    }
-    if (old != NULL && made != NULL && (was_small || is_small)) {
-        memcpy(made, old, old_size < size ? old_size : size);
-    }
-    if (was_small) {
-        give_piece(old, old_size);
-    } else if (old != NULL && is_small) {
-        free(old);
-    }
-    return made;
-}
-
 /* -- Values as replies -- */
 
 static void reply_value(struct call *call);
@@ -363,7 +292,7 @@ static void open_redis(void) {
 }
 
 static void begin(void) {
-    machine = lua_newstate(give_memory, NULL);
+    machine = luaL_newstate();
     if (machine == NULL) {
         abort();
     }
@@ -377,12 +306,6 @@ void lua_end(void) {
     if (machine != NULL) {
         lua_close(machine);
         machine = NULL;
-        while (memory.blocks != NULL) {
-            struct piece *next = memory.blocks->next;
-            free(memory.blocks);
-            memory.blocks = next;
-        }
-        memset(&memory, 0, sizeof memory);
     }
 }
 

@@ -61,7 +61,7 @@ struct rule {
 /* -- server.c -- */
 
 static inline bool is_set(const struct server *server, enum server_broken broken) {
-    return (server->broken & (uint32_t)broken) != 0;
+    return (server->broken & broken) != 0;
 }
 
 /* -- server_commands.c -- */
@@ -169,8 +169,8 @@ struct script {
     const char *name; /* of the library's: "release"; NULL: another client's */
     struct bytes text;
     char sha1[RL_SHA1_LEN + 1];
-    int function;                    /* in the registry of Lua's state; 0: it is not compiled */
-    uint32_t broken, permits_broken; /* ... as these servers have it */
+    int function;    /* in the registry of Lua's state; 0: it is not compiled */
+    uint64_t broken; /* ... as these servers have it */
 };
 
 void do_eval(struct call *call);
@@ -192,7 +192,7 @@ void lua_run(struct call *call, const struct script *script, size_t keys);
 /* -- server_broken.c -- */
 
 /* Changes the text of the library's script. */
-void break_script(const char *name, uint32_t broken, uint32_t permits_broken, struct bytes *text);
+void break_script(const char *name, uint64_t broken, struct bytes *text);
 
 /* -- server_channels.c -- */
 

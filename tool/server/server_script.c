@@ -120,21 +120,18 @@ static void forget_others(void) {
 /* Unless it is compiled already, as this server is broken. False: the error is the reply. */
 static bool compile(struct call *call, struct script *script) {
     const struct server *server = call->server;
-    const uint32_t broken = server->broken & SERVER_BREAKS_SCRIPTS;
-    if (script->function != 0 && script->broken == broken &&
-        script->permits_broken == server->permits_broken) {
+    if (script->function != 0 && script->broken == server->broken) {
         return true;
     }
     if (script->name == NULL && n_compiled++ == COMPILED_MAX) {
         forget_others();
     }
     lua_forget(script);
-    script->broken = broken;
-    script->permits_broken = server->permits_broken;
+    script->broken = server->broken;
     struct bytes text = {NULL, 0, 0};
     bytes_set(&text, script->text.data, script->text.length);
-    if (script->name != NULL && (broken != 0 || script->permits_broken != 0)) {
-        break_script(script->name, broken, script->permits_broken, &text);
+    if (script->name != NULL && script->broken != 0) {
+        break_script(script->name, script->broken, &text);
     }
     const bool is_good = lua_compile(call, script, &text);
     bytes_free(&text);

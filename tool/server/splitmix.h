@@ -4,8 +4,10 @@
 
 #include <stdint.h>
 
+#define SPLITMIX_STEP UINT64_C(0x9e3779b97f4a7c15)
+
 static inline uint64_t next_random(uint64_t *state) {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = *state += SPLITMIX_STEP;
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);

@@ -188,128 +188,88 @@ BROKEN = [
 
 # -- what must be possible --
 
+
+def possible(name, theory, rounds, *phases):
+    return Story(name, theory, [], rounds.split(), list(phases))
+
+
 A_HOLDS = (6, "send set count tell", lambda now: holds(now, A))
 
 POSSIBLE = [
-    Story(
-        "released and reserved, and taken by B",
-        Exclusion,
-        [],
-        ["A", "B"],
-        [
-            A_HOLDS,
-            (
-                4,
-                "give_up release line",
-                lambda now: now.gone(A_TOKEN) & every(n, x)(now.stored(n, x) == RESERVED),
-            ),
-            (6, "send take count tell", lambda now: holds(now, B)),
-        ],
+    possible(
+        "released and reserved, and taken by B", Exclusion, "A B",
+        A_HOLDS,
+        (
+            4,
+            "give_up release line",
+            lambda now: now.gone(A_TOKEN) & every(n, x)(now.stored(n, x) == RESERVED),
+        ),
+        (6, "send take count tell", lambda now: holds(now, B)),
     ),
-    Story(
-        "passed to B, of whose votes one ends before the other",
-        Exclusion,
-        [],
-        ["A", "B"],
-        [
-            A_HOLDS,
-            (7, "give_up send pass_ count tell", lambda now: holds(now, B)),
-            (1, "pass_time", lambda now: ~holds(now, B) & ~over(now, B)),
-        ],
+    possible(
+        "passed to B, of whose votes one ends before the other", Exclusion, "A B",
+        A_HOLDS,
+        (7, "give_up send pass_ count tell", lambda now: holds(now, B)),
+        (1, "pass_time", lambda now: ~holds(now, B) & ~over(now, B)),
     ),
-    Story(
-        "extended beyond the first validity",
-        Exclusion,
-        [],
-        ["A", "A2"],
-        [
-            A_HOLDS,
-            (7, "send extend count tell pass_time", lambda now: holds(now, A2) & over(now, A)),
-        ],
+    possible(
+        "extended beyond the first validity", Exclusion, "A A2",
+        A_HOLDS,
+        (7, "send extend count tell pass_time", lambda now: holds(now, A2) & over(now, A)),
     ),
-    Story(
-        "adopted by the token, after the first validity",
-        Exclusion,
-        [],
-        ["A", "A2"],
-        [
-            A_HOLDS,
-            (1, "pass_time", lambda now: over(now, A)),
-            (6, "send extend count tell", lambda now: holds(now, A2)),
-        ],
+    possible(
+        "adopted by the token, after the first validity", Exclusion, "A A2",
+        A_HOLDS,
+        (1, "pass_time", lambda now: over(now, A)),
+        (6, "send extend count tell", lambda now: holds(now, A2)),
     ),
-    Story(
-        "extended on a node that restarted and was repaired",
-        Exclusion,
-        [],
-        ["A", "A2"],
-        [
-            A_HOLDS,
-            (1, "restart", lambda now: some(n)(now.forgot(n, A))),
-            (
-                7,
-                "send extend set_uncounted count tell",
-                lambda now: holds(now, A2) & some(n)(now.forgot(n, A) & now.counted(n, A2)),
-            ),
-        ],
+    possible(
+        "extended on a node that restarted and was repaired", Exclusion, "A A2",
+        A_HOLDS,
+        (1, "restart", lambda now: some(n)(now.forgot(n, A))),
+        (
+            7,
+            "send extend set_uncounted count tell",
+            lambda now: holds(now, A2) & some(n)(now.forgot(n, A) & now.counted(n, A2)),
+        ),
     ),
-    Story(
-        "a node that forgot A votes for B after A's validity",
-        Exclusion,
-        [],
-        ["A", "B"],
-        [
-            A_HOLDS,
-            (1, "restart", lambda now: some(n)(now.forgot(n, A))),
-            (
-                7,
-                "send set pass_time count tell",
-                lambda now: holds(now, B) & some(n)(now.doubt(n, B, A) & now.counted(n, B)),
-            ),
-        ],
+    possible(
+        "a node that forgot A votes for B after A's validity", Exclusion, "A B",
+        A_HOLDS,
+        (1, "restart", lambda now: some(n)(now.forgot(n, A))),
+        (
+            7,
+            "send set pass_time count tell",
+            lambda now: holds(now, B) & some(n)(now.doubt(n, B, A) & now.counted(n, B)),
+        ),
     ),
-    Story(
-        "two fences, the first of which had to be raised",
-        Fences,
-        [],
-        ["A", "B"],
-        [
-            (3, "send vote", lambda now: now.counter(N0) != now.counter(N1)),
-            (2, "raise_ tell", lambda now: now.told(A_FENCED)),
-            (
-                5,
-                "put send vote tell",
-                lambda now: now.told(B_FENCED) & now.before(A_FENCED, B_FENCED),
-            ),
-        ],
+    possible(
+        "two fences, the first of which had to be raised", Fences, "A B",
+        (3, "send vote", lambda now: now.counter(N0) != now.counter(N1)),
+        (2, "raise_ tell", lambda now: now.told(A_FENCED)),
+        (
+            5,
+            "put send vote tell",
+            lambda now: now.told(B_FENCED) & now.before(A_FENCED, B_FENCED),
+        ),
     ),
-    Story(
-        "B's attempt begins first, and B is told later, with the larger fence",
-        Order,
-        [],
-        ["A", "B"],
-        [
-            (1, "send", lambda now: now.sent(B)),
-            (6, "send set count tell_fence", lambda now: holds(now, A)),
-            (
-                7,
-                "give_up release take count tell_fence",
-                lambda now: holds(now, B) & now.earlier(A, B),
-            ),
-        ],
+    possible(
+        "B's attempt begins first, and B is told later, with the larger fence", Order, "A B",
+        (1, "send", lambda now: now.sent(B)),
+        (6, "send set count tell_fence", lambda now: holds(now, A)),
+        (
+            7,
+            "give_up release take count tell_fence",
+            lambda now: holds(now, B) & now.earlier(A, B),
+        ),
     ),
-    Story(
-        "passed to B with the next fence",
-        Order,
-        [],
-        ["A", "B"],
-        [
-            (6, "send set count tell_fence", lambda now: holds(now, A)),
-            (
-                7,
-                "give_up send pass_ count tell_fence",
-                lambda now: holds(now, B) & now.earlier(A, B),
-            ),
-        ],
+    possible(
+        "passed to B with the next fence", Order, "A B",
+        (6, "send set count tell_fence", lambda now: holds(now, A)),
+        (
+            7,
+            "give_up send pass_ count tell_fence",
+            lambda now: holds(now, B) & now.earlier(A, B),
+        ),
     ),
 ]

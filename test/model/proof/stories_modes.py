@@ -12,7 +12,7 @@ from order import fence
 from permits import Permits
 from shared_fences import SharedFences
 from shared_order import SharedOrder
-from stories import NODES, NUMBERS, QUORUMS, Story, holds
+from stories import NODES, NUMBERS, QUORUMS, Story, holds, possible
 from terms import Var, every, some
 
 ROUNDS = {  # name -> token, kind
@@ -187,97 +187,64 @@ BROKEN = [
 ]
 
 POSSIBLE = [
-    Story(
-        "two read at once",
-        Modes,
-        [],
-        ["R", "S"],
-        [R_READS, (6, "send share count tell", lambda now: holds(now, R) & holds(now, S))],
+    possible(
+        "two read at once", Modes, "R S",
+        R_READS, (6, "send share count tell", lambda now: holds(now, R) & holds(now, S)),
     ),
-    Story(
-        "the last reader leaves, and W writes",
-        Modes,
-        [],
-        ["R", "S", "W"],
-        [
-            R_READS,
-            S_READS,
-            (4, "give_up release_shared", lambda now: now.gone(R_TOKEN) & now.gone(S_TOKEN)),
-            (
-                3,
-                "release_shared lease_expires",
-                lambda now: every(n)(now.stored(n, x) != Var("shared", Value)),
-            ),
-            (7, "send set take count tell", lambda now: holds(now, W)),
-        ],
+    possible(
+        "the last reader leaves, and W writes", Modes, "R S W",
+        R_READS,
+        S_READS,
+        (4, "give_up release_shared", lambda now: now.gone(R_TOKEN) & now.gone(S_TOKEN)),
+        (
+            3,
+            "release_shared lease_expires",
+            lambda now: every(n)(now.stored(n, x) != Var("shared", Value)),
+        ),
+        (7, "send set take count tell", lambda now: holds(now, W)),
     ),
-    Story(
-        "W becomes a reader, and another reads beside it",
-        Modes,
-        [],
-        ["W", "W2", "S"],
-        [
-            W_WRITES,
-            (1, "downgrade", lambda now: now.lowered(W)),
-            wins(W2, "extend_shared"),
-            (6, "send share count tell", lambda now: holds(now, S) & holds(now, W2)),
-        ],
+    possible(
+        "W becomes a reader, and another reads beside it", Modes, "W W2 S",
+        W_WRITES,
+        (1, "downgrade", lambda now: now.lowered(W)),
+        wins(W2, "extend_shared"),
+        (6, "send share count tell", lambda now: holds(now, S) & holds(now, W2)),
     ),
-    Story(
-        "the last reader becomes the writer",
-        Modes,
-        [],
-        ["R", "U", "S"],
-        [
-            R_READS,
-            S_READS,
-            (3, "give_up release_shared", lambda now: every(n)(~now.leases(n, x, S_TOKEN))),
-            wins(U, "upgrade"),
-        ],
+    possible(
+        "the last reader becomes the writer", Modes, "R U S",
+        R_READS,
+        S_READS,
+        (3, "give_up release_shared", lambda now: every(n)(~now.leases(n, x, S_TOKEN))),
+        wins(U, "upgrade"),
     ),
-    Story(
-        "an upgrade that is not won goes back, and another reads",
-        Modes,
-        [],
-        ["R", "U", "R2", "S"],
-        [
-            R_READS,
-            (2, "send upgrade", lambda now: some(n)(now.stored(n, x) == R_TOKEN)),
-            (1, "downgrade", lambda now: now.lowered(U)),
-            wins(R2, "extend_shared"),
-            (6, "send share count tell", lambda now: holds(now, S) & holds(now, R2)),
-        ],
+    possible(
+        "an upgrade that is not won goes back, and another reads", Modes, "R U R2 S",
+        R_READS,
+        (2, "send upgrade", lambda now: some(n)(now.stored(n, x) == R_TOKEN)),
+        (1, "downgrade", lambda now: now.lowered(U)),
+        wins(R2, "extend_shared"),
+        (6, "send share count tell", lambda now: holds(now, S) & holds(now, R2)),
     ),
-    Story(
-        "a reader with the writer's fence, a later writer above it",
-        SharedFences,
-        [],
-        ["W", "R", "Later"],
-        [
-            (4, "send vote tell", lambda now: now.told(W_FENCED)),
-            (
-                5,
-                "send share raise_shared tell_reader",
-                lambda now: now.told(R_FENCED)
-                & (shared_fences.fence(R_FENCED) == shared_fences.fence(W_FENCED)),
-            ),
-            (4, "send vote tell", lambda now: now.told(Var("Later", Attempt))),
-        ],
+    possible(
+        "a reader with the writer's fence, a later writer above it", SharedFences, "W R Later",
+        (4, "send vote tell", lambda now: now.told(W_FENCED)),
+        (
+            5,
+            "send share raise_shared tell_reader",
+            lambda now: now.told(R_FENCED)
+            & (shared_fences.fence(R_FENCED) == shared_fences.fence(W_FENCED)),
+        ),
+        (4, "send vote tell", lambda now: now.told(Var("Later", Attempt))),
     ),
-    Story(
-        "W becomes a reader, and then S has W's fence",
-        SharedOrder,
-        [],
-        ["W", "W2", "S"],
-        [
-            (6, "send set count tell_fence", lambda now: holds(now, W)),
-            (1, "downgrade", lambda now: now.lowered(W)),
-            (3, "send extend_shared", lambda now: now.agreed(Var("n1", Node), W2)),
-            (
-                8,
-                "send share raise_shared count tell_reader",
-                lambda now: holds(now, S) & now.earlier(W, S) & (fence(S) == fence(W)),
-            ),
-        ],
+    possible(
+        "W becomes a reader, and then S has W's fence", SharedOrder, "W W2 S",
+        (6, "send set count tell_fence", lambda now: holds(now, W)),
+        (1, "downgrade", lambda now: now.lowered(W)),
+        (3, "send extend_shared", lambda now: now.agreed(Var("n1", Node), W2)),
+        (
+            8,
+            "send share raise_shared count tell_reader",
+            lambda now: holds(now, S) & now.earlier(W, S) & (fence(S) == fence(W)),
+        ),
     ),
 ]
