@@ -64,7 +64,7 @@ static void play(struct scene_result *result, size_t fail_at, bool and_later) {
     assert_int_equal(counting.live, 0);
 }
 
-static void nothing_fails(void **state) {
+TEST(nothing_fails) {
     struct scene_result result;
     play(&result, 0, false);
     scene_assert_clean(&result);
@@ -91,21 +91,12 @@ static void sweep(bool and_later) {
     print_message("# %zu runs, %zu of them could not open\n", n, refused);
 }
 
-static void one_fails(void **state) {
+TEST(one_fails) {
     sweep(false);
 }
 
-static void one_and_all_later_fail(void **state) {
+TEST(one_and_all_later_fail) {
     MARK_FROM(SEND_NO_MEMORY);
     sweep(true);
     MARK_TO(SEND_NO_MEMORY);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_fails),
-        cmocka_unit_test(one_fails),
-        cmocka_unit_test(one_and_all_later_fail),
-    };
-    return cmocka_run_group_tests_name("alloc_fail", tests, NULL, NULL);
 }

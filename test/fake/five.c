@@ -291,6 +291,12 @@ int five_open(struct five *f) {
     return five_open_n(f, FIVE);
 }
 
+void five_start_open(struct five *f) {
+    five_start(f);
+    assert_int_equal(five_open(f), 0);
+    five_wait_up(f, FIVE);
+}
+
 static void close_nodes(struct five *f) {
     for (size_t i = 0; i < FIVE; i++) {
         assert_true(fake_node_keys(f->nodes[i]) == 0 || (f->may_keep & 1u << i));

@@ -148,19 +148,18 @@ static void with_stopped(struct live *live, size_t stopped) {
         live_resume(live, i);
     }
     LIVE_POLL(live, is_clean(live, 0));
-    live_end(live);
 }
 
-static void with_two_stopped(struct live *live) {
+LIVE_TEST_FIVE_HASTY(with_two_stopped) {
     with_stopped(live, 2);
 }
 
-static void with_all_stopped(struct live *live) {
+LIVE_TEST_FIVE_HASTY(with_all_stopped) {
     with_stopped(live, 5);
 }
 
 /* Before on_open, in each of the turns that it takes to open. */
-static void while_opening(struct live *live) {
+LIVE_TEST(while_opening) {
     live_start(live, 5, NULL);
     live_kill(live, 4);
     redlock_client_options options = live_options(live);
@@ -181,12 +180,11 @@ static void while_opening(struct live *live) {
         assert_int_equal(acquired.count, 1);
         assert_true(live_no_keys(live));
     }
-    live_end(live);
 }
 
 /* -- What is refused -- */
 
-static void busy(struct live *live) {
+LIVE_TEST_FIVE(busy) {
     struct live_done done = {0};
     redlock_lock *lock = live_lock(live->client, "key");
     LIVE_STATUS(redlock_cancel(lock), REDLOCK_ERR_IDLE);
@@ -215,15 +213,4 @@ static void busy(struct live *live) {
     assert_null(lock);
     LIVE_UNTIL(live, done.count == 4);
     live->client = NULL;
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE_HASTY(with_two_stopped),
-        LIVE_TEST_FIVE_HASTY(with_all_stopped),
-        LIVE_TEST(while_opening),
-        LIVE_TEST_FIVE(busy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

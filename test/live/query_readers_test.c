@@ -114,7 +114,7 @@ static size_t find(const struct seen *seen, const char *holder) {
 }
 
 /* Two readers of two clients: each has its lease, and the key no holder of its own. */
-static void readers(struct live *live) {
+LIVE_TEST(readers) {
     five(live);
     redlock_client *other = live_another(live);
     redlock_acquire_options once = live_once(TTL_MS);
@@ -155,12 +155,11 @@ static void readers(struct live *live) {
     assert_int_equal(who_reads(live, 4).n, 0);
     assert_int_equal(who_holds(live).held, 0);
     live_close(live, other);
-    live_end(live);
 }
 
 /* What a quorum has comes first; what fewer have is over for its holder. More than were asked for
  * are counted. */
-static void votes(struct live *live) {
+LIVE_TEST(votes) {
     five(live);
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *lock = new_lock(live->client, "whole", REDLOCK_SHARED);
@@ -197,11 +196,10 @@ static void votes(struct live *live) {
     assert_int_equal(seen.answered, 2);
     assert_int_equal(seen.n, 2);
     assert_int_equal(seen.readers[find(&seen, "whole")].votes, 2);
-    live_end(live);
 }
 
 /* Both lines of a resource: the writers' in its order, then the readers'. */
-static void waiters(struct live *live) {
+LIVE_TEST(waiters) {
     five(live);
     redlock_acquire_options once = live_once(TTL_MS), waits = REDLOCK_ACQUIRE_OPTIONS_INIT;
     redlock_lock *lock = new_lock(live->client, "holder", REDLOCK_EXCLUSIVE);
@@ -245,14 +243,4 @@ static void waiters(struct live *live) {
     for (size_t i = 0; i < 3; i++) {
         live_close(live, clients[i]);
     }
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(readers),
-        LIVE_TEST(votes),
-        LIVE_TEST(waiters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ static struct seen who_waits(struct live *live, size_t max) {
 }
 
 /* One holder of one, one of two with fences; each in the slots that it was granted. */
-static void holders(struct live *live) {
+LIVE_TEST_FIVE(holders) {
     redlock_client *other = live_another(live);
     redlock_lock *one = permits_lock(live->client, 5, 1), *two = permits_lock(other, 5, 2);
     redlock_acquire_options fenced = live_once(TTL_MS);
@@ -111,11 +111,10 @@ static void holders(struct live *live) {
     assert_int_equal(seen.n, 0);
     assert_int_equal(seen.permits[4], 5); /* for a day */
     live_close(live, other);
-    live_end(live);
 }
 
 /* What nodes have that no holder of a quorum has; numbers that differ; nodes that are down. */
-static void odd_ones(struct live *live) {
+LIVE_TEST_FIVE(odd_ones) {
     redlock_lock *lock = permits_lock(live->client, 3, 1);
     permits_hold(live, lock, TTL_MS);
     assert_int_equal(redlock_lock_slot(lock, 0), 0);
@@ -161,11 +160,10 @@ static void odd_ones(struct live *live) {
     assert_int_equal(seen.permits[0], 0);
     assert_int_equal(seen.slots[0].s.votes, 2);
     assert_int_equal(seen.slots[0].s.remaining_ms, 0);
-    live_end(live);
 }
 
 /* All slots of the largest semaphore. */
-static void as_many_as_there_can_be(struct live *live) {
+LIVE_TEST_FIVE(as_many_as_there_can_be) {
     for (size_t i = 0; i < 5; i++) {
         live_tell(live, i, "SET libredlock:permits:{key} %d", REDLOCK_PERMITS_MAX);
         for (int slot = 0; slot < REDLOCK_PERMITS_MAX; slot++) {
@@ -176,11 +174,10 @@ static void as_many_as_there_can_be(struct live *live) {
     LIVE_STATUS(seen.status, 0);
     assert_int_equal(seen.n, LISTED_MAX);
     assert_int_equal(seen.slots[LISTED_MAX - 1].s.votes, 5);
-    live_end(live);
 }
 
 /* In their order, each with how many it wants; and not in the line of the lock. */
-static void waiters(struct live *live) {
+LIVE_TEST_FIVE(waiters) {
     redlock_lock *all = permits_lock(live->client, 3, 3);
     redlock_acquire_options patient = live_patient(TTL_MS);
     redlock_client *clients[2];
@@ -214,15 +211,4 @@ static void waiters(struct live *live) {
         LIVE_STATUS(live_release(live, locks[i]), 0);
         live_close(live, clients[i]);
     }
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(holders),
-        LIVE_TEST_FIVE(odd_ones),
-        LIVE_TEST_FIVE(as_many_as_there_can_be),
-        LIVE_TEST_FIVE(waiters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static redlock_lock *named_lock(redlock_client *client, const char *name, const 
 }
 
 /* Another client looks, first at a free lock, then at a held one, then at a free one again. */
-static void held_and_free(struct live *live) {
+LIVE_TEST(held_and_free) {
     five(live, PATIENT_MS);
     struct seen seen;
     redlock_client *other = NULL;
@@ -108,11 +108,10 @@ static void held_and_free(struct live *live) {
         assert_int_equal(seen.node_holders[i].is_held, 0);
     }
     live_close(live, other);
-    live_end(live);
 }
 
 /* What was never ours, and how it reads. */
-static void foreign(struct live *live) {
+LIVE_TEST(foreign) {
     five(live, PATIENT_MS);
     struct seen seen;
     live_tell(live, 0, "SET key stranger PX 60000");
@@ -150,11 +149,10 @@ static void foreign(struct live *live) {
         assert_int_equal(live_node(live->client, i).connects, 1); /* nobody was dropped */
     }
     live_tell_all(live, "FLUSHALL");
-    live_end(live);
 }
 
 /* A holder's key that was made persistent. */
-static void without_ttl(struct live *live) {
+LIVE_TEST(without_ttl) {
     five(live, PATIENT_MS);
     struct seen seen;
     redlock_acquire_options once = live_once(TTL_MS);
@@ -169,11 +167,10 @@ static void without_ttl(struct live *live) {
         assert_int_equal(seen.remaining_ms == -1, persistent == 3); /* the third longest of five */
     }
     LIVE_STATUS(live_release(live, lock), 0);
-    live_end(live);
 }
 
 /* Names of any bytes and length; the room for a longer one is made when it is asked for. */
-static void any_name(struct live *live) {
+LIVE_TEST(any_name) {
     five(live, PATIENT_MS);
     struct seen seen;
     char name[REDLOCK_RESOURCE_MAX];
@@ -189,11 +186,10 @@ static void any_name(struct live *live) {
     LIVE_STATUS(look_at(live, name, 8, &seen), 0);
     assert_string_equal(seen.token, TOKEN_B);
     live_tell_all(live, "FLUSHALL");
-    live_end(live);
 }
 
 /* It changes nothing on a node: neither keys nor their ttls; and it works on a replica. */
-static void changes_nothing(struct live *live) {
+LIVE_TEST(changes_nothing) {
     five(live, PATIENT_MS);
     struct seen seen;
     LIVE_STATUS(look(live, &seen), 0);
@@ -209,13 +205,4 @@ static void changes_nothing(struct live *live) {
         assert_int_equal(live_keys(live, i), 1);
     }
     live_tell_all(live, "FLUSHALL");
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(held_and_free), LIVE_TEST(foreign),         LIVE_TEST(without_ttl),
-        LIVE_TEST(any_name),      LIVE_TEST(changes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

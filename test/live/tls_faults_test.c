@@ -73,7 +73,7 @@ static size_t whole_handshake(struct bad *bad) {
     return bytes;
 }
 
-static void drips(struct live *live) {
+LIVE_TEST(drips) {
     struct bad bad;
     begin(&bad, live);
     bad.relay.mode = RELAY_DRIPS;
@@ -82,12 +82,11 @@ static void drips(struct live *live) {
     assert_int_equal(live_node(live->client, BAD).failures, 0);
     end(&bad);
     relay_end(live, &bad.relay);
-    live_end(live);
 }
 
 /* At the very start, in the middle of the handshake, and shortly before the node is up: how much it
  * says until then varies by some bytes, with signatures and with what INFO counts. */
-static void hangs(struct live *live) {
+LIVE_TEST(hangs) {
     struct bad bad;
     begin(&bad, live);
     const size_t whole = whole_handshake(&bad);
@@ -103,10 +102,9 @@ static void hangs(struct live *live) {
         end(&bad);
     }
     relay_end(live, &bad.relay);
-    live_end(live);
 }
 
-static void is_cut(struct live *live) {
+LIVE_TEST(is_cut) {
     struct bad bad;
     begin(&bad, live);
     const size_t whole = whole_handshake(&bad);
@@ -121,11 +119,10 @@ static void is_cut(struct live *live) {
         end(&bad);
     }
     relay_end(live, &bad.relay);
-    live_end(live);
 }
 
 /* In the middle of a record of a connection that is up. */
-static void is_cut_later(struct live *live) {
+LIVE_TEST(is_cut_later) {
     struct bad bad;
     begin(&bad, live);
     bad.relay.mode = RELAY_WHOLE;
@@ -143,11 +140,10 @@ static void is_cut_later(struct live *live) {
     assert_true(live_no_keys(live)); /* what it was not asked for in time, it was asked for again */
     end(&bad);
     relay_end(live, &bad.relay);
-    live_end(live);
 }
 
 /* TLS to the plain port, and the reverse. */
-static void the_wrong_port(struct live *live) {
+LIVE_TEST(the_wrong_port) {
     char plain[64], secure[64];
     live_start(live, 5, NULL);
     secure_all(live);
@@ -164,17 +160,12 @@ static void the_wrong_port(struct live *live) {
     int reason = live_node(live->client, 1).reason; /* an answer, if there is a line end in it */
     assert_true(reason == REDLOCK_ERR_NODE_TIMEOUT || reason == REDLOCK_ERR_NODE_TLS);
     assert_non_null(strstr(CLIENT_MESSAGE(live->client), "TLS"));
-    live_end(live);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(drips),        LIVE_TEST(hangs),          LIVE_TEST(is_cut),
-        LIVE_TEST(is_cut_later), LIVE_TEST(the_wrong_port),
-    };
     if (!secure_is_possible()) {
         puts("1..0 # SKIP the server has no TLS, or there is no openssl");
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(0);
 }

@@ -10,10 +10,10 @@
 static struct rl_answer judge_bulk(struct fixture *f, enum rl_command_kind kind, const char *text) {
     char wire[256];
     snprintf(wire, sizeof wire, "$%zu\r\n%s\r\n", strlen(text), text);
-    return judge(f, kind, wire);
+    return judge(kind, wire);
 }
 
-static void reads_the_lines_numbers(void **state) {
+TEST(reads_the_lines_numbers) {
     static const struct {
         enum rl_command_kind kind;
         const char *text;
@@ -72,7 +72,7 @@ static void reads_the_lines_numbers(void **state) {
     }
 }
 
-static void shows_who_waits(void **state) {
+TEST(shows_who_waits) {
     static const char *const members[] = {TOKEN, TOKEN ":h", TOKEN ":" NAME_64, "", "stranger's"};
     struct fixture f;
     for (size_t i = 0; i < COUNT(members); i++) {
@@ -84,11 +84,11 @@ static void shows_who_waits(void **state) {
         assert_true(answer.line.first_waited_ms == UINT32_MAX);
         assert_string_equal(answer.text, members[i]);
     }
-    assert_int_equal(judge(&f, RL_COMMAND_WAITER, "$-1\r\n").verdict, RL_NO);
+    assert_int_equal(judge(RL_COMMAND_WAITER, "$-1\r\n").verdict, RL_NO);
     const char *too_long = "1 2 " TOKEN ":" NAME_64 "x";
     assert_int_equal(judge_bulk(&f, RL_COMMAND_WAITER, too_long).verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, ":1\r\n").verdict, RL_YES);
-    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, ":0\r\n").verdict, RL_NO);
+    assert_int_equal(judge(RL_COMMAND_LEAVE, ":1\r\n").verdict, RL_YES);
+    assert_int_equal(judge(RL_COMMAND_LEAVE, ":0\r\n").verdict, RL_NO);
 }
 
 static const struct {
@@ -156,7 +156,7 @@ static const struct {
 };
 
 /* For each of them, what is good for another one included. */
-static void takes_the_lines_answers_as_they_are(void **state) {
+TEST(takes_the_lines_answers_as_they_are) {
     static const enum rl_command_kind kinds[] = {RL_COMMAND_JOIN, RL_COMMAND_TAKE,
                                                  RL_COMMAND_RELEASE_LINE, RL_COMMAND_WAITER};
     for (size_t i = 0; i < COUNT(answers); i++) {
@@ -173,7 +173,7 @@ static void takes_the_lines_answers_as_they_are(void **state) {
 }
 
 /* Of a semaphore a JOIN names the slots. */
-static void takes_slots(void **state) {
+TEST(takes_slots) {
     static const struct {
         const char *text;
         uint8_t n; /* 0: none */
@@ -206,7 +206,7 @@ static void takes_slots(void **state) {
 }
 
 /* Other types than a bulk string, and errors. */
-static void takes_no_other_type(void **state) {
+TEST(takes_no_other_type) {
     static const struct {
         const char *wire;
         enum rl_verdict join, release;
@@ -220,24 +220,10 @@ static void takes_no_other_type(void **state) {
         {"-WRONGTYPE x\r\n", RL_ERROR, RL_NO},
     };
     for (size_t i = 0; i < COUNT(others); i++) {
-        struct fixture f;
-        assert_int_equal(judge(&f, RL_COMMAND_JOIN, others[i].wire).verdict, others[i].join);
-        assert_int_equal(judge(&f, RL_COMMAND_TAKE, others[i].wire).verdict, others[i].join);
-        assert_int_equal(judge(&f, RL_COMMAND_RELEASE_LINE, others[i].wire).verdict,
-                         others[i].release);
+        assert_int_equal(judge(RL_COMMAND_JOIN, others[i].wire).verdict, others[i].join);
+        assert_int_equal(judge(RL_COMMAND_TAKE, others[i].wire).verdict, others[i].join);
+        assert_int_equal(judge(RL_COMMAND_RELEASE_LINE, others[i].wire).verdict, others[i].release);
     }
-    struct fixture f;
-    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, "-WRONGTYPE x\r\n").verdict, RL_NO);
-    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, "$1\r\n1\r\n").verdict, RL_NOT_REDIS);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_the_lines_numbers),
-        cmocka_unit_test(shows_who_waits),
-        cmocka_unit_test(takes_the_lines_answers_as_they_are),
-        cmocka_unit_test(takes_slots),
-        cmocka_unit_test(takes_no_other_type),
-    };
-    return cmocka_run_group_tests_name("line reply", tests, NULL, NULL);
+    assert_int_equal(judge(RL_COMMAND_LEAVE, "-WRONGTYPE x\r\n").verdict, RL_NO);
+    assert_int_equal(judge(RL_COMMAND_LEAVE, "$1\r\n1\r\n").verdict, RL_NOT_REDIS);
 }
