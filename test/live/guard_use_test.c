@@ -1,4 +1,4 @@
-/* Nodes that a client with a guard does not use at all: replicas, nodes that may evict, and a second
+/* Nodes that a client with a guard does not use at all: replicas, nodes that may evict, a second
  * address of one server. Each comes back by itself once it is fixed. And recently started nodes.
  * (Nodes that forbid INFO, or answer it in other ways: fake/guard_info.) */
 
