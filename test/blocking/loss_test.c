@@ -60,15 +60,11 @@ static void end(struct live *live, struct loss *loss, redlock_mutex *mutex) {
 }
 
 static void pause_all(struct live *live) {
-    for (size_t i = 0; i < live->n; i++) {
-        live_pause(live, i);
-    }
+    live_do(live, live_pause, 0, live->n);
 }
 
 static void resume_all(struct live *live) {
-    for (size_t i = 0; i < live->n; i++) {
-        live_resume(live, i);
-    }
+    live_do(live, live_resume, 0, live->n);
 }
 
 static void check_inside(const struct loss *loss) {

@@ -151,16 +151,12 @@ CREW_TEST(a_shorter_life_shows_at_once) {
     LIVE_STATUS(redlock_mutex_lock(one, 5000), 0);
     LIVE_STATUS(redlock_mutex_lock(duplicate, 5000), 0);
     struct member other = {.mutex = one, .timeout_ms = 20000};
-    for (size_t i = 0; i < live->n; i++) {
-        live_pause(live, i);
-    }
+    live_do(live, live_pause, 0, live->n);
     crew_start(&other, crew_extend);
     LIVE_POLL(live, redlock_mutex_remaining_ms(one) <= 20000 || atomic_load(&other.stage) == 1);
     assert_int_equal(atomic_load(&other.stage), 0); /* it is out, as no node answers */
     assert_in_range(redlock_mutex_remaining_ms(duplicate), 1, 20000);
-    for (size_t i = 0; i < live->n; i++) {
-        live_resume(live, i);
-    }
+    live_do(live, live_resume, 0, live->n);
     crew_join(&other);
     LIVE_STATUS(other.status, 0);
     LIVE_STATUS(redlock_mutex_unlock(one), 0);
@@ -393,9 +389,7 @@ CREW_TEST(deadlines) {
     LIVE_STATUS(redlock_mutex_lock(mutex, 100), REDLOCK_ERR_DEADLINE);
     LIVE_STATUS(redlock_mutex_attempt_status(mutex), REDLOCK_ERR_HELD);
     LIVE_STATUS(redlock_mutex_attempt_status(free_one), 0); /* it was not on that */
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 0, 3);
     other.mutex = mutex;
     crew_start(&other, attempt_of_another);
     crew_join(&other);

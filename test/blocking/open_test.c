@@ -11,9 +11,7 @@ LIVE_TEST(no_node_is_up) {
     redlock_blocking *blocking = NULL;
     live_start(live, 3, NULL);
     redlock_client_options options = live_options(live);
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 0, 3);
     options.error = error;
     options.error_size = sizeof error;
     LIVE_STATUS(redlock_blocking_open(&blocking, &options), REDLOCK_ERR_NO_QUORUM);
@@ -22,9 +20,7 @@ LIVE_TEST(no_node_is_up) {
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
     LIVE_STATUS(redlock_mutex_try_lock(mutex), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(redlock_mutex_lock(mutex, 200), REDLOCK_ERR_DEADLINE);
-    for (size_t i = 0; i < 3; i++) {
-        live_restart(live, i);
-    }
+    live_do(live, live_restart, 0, 3);
     LIVE_STATUS(redlock_mutex_lock(mutex, LIVE_PATIENCE_MS), 0); /* it went on connecting */
     LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
     LIVE_STATUS(redlock_mutex_free(mutex), 0);

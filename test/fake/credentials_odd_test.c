@@ -30,11 +30,10 @@ ROTATING_EACH(hangs_up_on_the_newer_ones, COUNT(hang_ups)) {
  * refused one then, and each answer that follows would be taken for another command's. */
 FIVE_TEST(waits_for_what_was_sent_before) {
     struct five_done done = {0, 0};
-    struct fake_rule rule = {.command = "extend", .times = 1, .action = FAKE_IGNORE};
     rotating_prepare(f, "old");
     f->options.node_timeout_ms = 500;
     rotating_open(f);
-    fake_node_rule(f->nodes[1], rule);
+    five_rule(f, 1, .command = "extend", .times = 1, .action = FAKE_IGNORE);
     assert_int_equal(redlock_extend(f->lock, 0, five_on_lock, &done), 0);
     five_wait_count(f, 1, "extend", 1);
     rotating_set(f, 1, "new");
@@ -67,7 +66,6 @@ static const enum fake_action cuts[] = {FAKE_CLOSE, FAKE_RESET, FAKE_IGNORE};
 /* A handshake ends while the newer ones are out, by chance: the next one is without them, and they
  * are said when it is up. Those before stay good, so nothing else would ever say them. */
 FIVE_EACH(a_cut_by_chance, COUNT(cuts)) {
-    struct fake_rule rule = {.command = "AUTH", .times = 1, .action = cuts[row]};
     rotating_prepare(f, "old");
     f->options.connect_timeout_ms = 500;
     rotating_open(f);
@@ -76,7 +74,7 @@ FIVE_EACH(a_cut_by_chance, COUNT(cuts)) {
     fake_node_drop(f->nodes[1], false);
     five_wait_node(f, 1, false);
     assert_int_equal(redlock_client_set_credentials(f->client, 1, "app2", "two"), 0);
-    fake_node_rule(f->nodes[1], rule);
+    five_rule(f, 1, .command = "AUTH", .times = 1, .action = cuts[row]);
     fake_node_listen(f->nodes[1]);
     rotating_wait(f, 1, 0, 2);
     assert_string_equal(nth_last(f, 1, "AUTH", 3), "AUTH app2 two");
@@ -108,11 +106,8 @@ ROTATING_TEST(says_ok_before_it_is_asked) {
 /* -- The node does not know the connection any more -- */
 
 static void fail_extensions(struct five *f, unsigned times) {
-    struct fake_rule rule = {.command = "extend",
-                             .times = times,
-                             .action = FAKE_INSTEAD,
-                             .bytes = "-NOAUTH Authentication required.\r\n"};
-    fake_node_rule(f->nodes[1], rule);
+    five_rule(f, 1, .command = "extend", .times = times, .action = FAKE_INSTEAD,
+              .bytes = "-NOAUTH Authentication required.\r\n");
     for (unsigned i = 0; i < times; i++) {
         assert_int_equal(five_extend(f, f->lock), 0);
         five_wait_repaid(f);

@@ -29,9 +29,8 @@ ROTATING_TEST(every_refusal_leaves_the_connection) {
         {"-\r\n", REDLOCK_ERR_NODE_AUTH, "()"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct fake_rule rule = {
-            .command = "AUTH", .times = 1, .action = FAKE_INSTEAD, .bytes = rows[i].bytes};
-        fake_node_rule(f->nodes[1], rule);
+        five_rule(f, 1, .command = "AUTH", .times = 1, .action = FAKE_INSTEAD,
+                  .bytes = rows[i].bytes);
         rotating_set(f, 1, "new-and-secret");
         assert_int_equal(five_info(f, 1).credentials, REDLOCK_ERR_NODE_DOWN); /* not answered */
         assert_int_equal(five_stats(f).credentials_pending, 1);
@@ -54,9 +53,7 @@ ROTATING_TEST(an_odd_answer_costs_the_connection) {
     static const char *const odd[] = {"+QUEUED\r\n", ":1\r\n",    "$-1\r\n",
                                       "*0\r\n",      "what?\r\n", "+OK\r\n+OK\r\n"};
     for (size_t i = 0; i < COUNT(odd); i++) {
-        struct fake_rule rule = {
-            .command = "AUTH", .times = 1, .action = FAKE_INSTEAD, .bytes = odd[i]};
-        fake_node_rule(f->nodes[1], rule);
+        five_rule(f, 1, .command = "AUTH", .times = 1, .action = FAKE_INSTEAD, .bytes = odd[i]);
         rotating_set(f, 1, i % 2 == 0 ? "new" : "newer");
         five_wait_down(f, 1, (unsigned)i + 1, REDLOCK_ERR_NODE_PROTOCOL);
         if (i + 1 < COUNT(odd)) { /* the last one has said OK before */
@@ -71,12 +68,11 @@ ROTATING_TEST(an_odd_answer_costs_the_connection) {
 
 /* No answer: as for any other command. The commands before and behind it are answered in order. */
 FIVE_TEST(no_answer_is_a_stall) {
-    struct fake_rule rule = {.command = "AUTH", .times = 1, .action = FAKE_IGNORE};
     rotating_prepare(f, "old");
     f->options.node_timeout_ms = 500;
     rotating_open(f);
     rotating_know(f, 1, "new");
-    fake_node_rule(f->nodes[1], rule);
+    five_rule(f, 1, .command = "AUTH", .times = 1, .action = FAKE_IGNORE);
     rotating_set(f, 1, "new");
     five_wait_down(f, 1, 1, REDLOCK_ERR_NODE_TIMEOUT);
     rotating_wait(f, 1, 0, 2);
@@ -111,9 +107,8 @@ ROTATING_TEST(the_connection_ends_meanwhile) {
     static const enum fake_action actions[] = {FAKE_CLOSE, FAKE_RESET, FAKE_EXECUTE_RESET};
     for (size_t i = 0; i < COUNT(actions); i++) {
         char password[16];
-        struct fake_rule rule = {.command = "AUTH", .times = 1, .action = actions[i]};
         snprintf(password, sizeof password, "new%zu", i);
-        fake_node_rule(f->nodes[1], rule);
+        five_rule(f, 1, .command = "AUTH", .times = 1, .action = actions[i]);
         rotating_know(f, 1, password);
         rotating_set(f, 1, password);
         rotating_wait(f, 1, 0, i + 2);
@@ -290,9 +285,6 @@ static void strike(struct five *f, uint64_t *random) {
     static const char *const passwords[] = {"a", "b", "c"};
     const size_t index = draw(random, 2);
     struct fake_node *node = f->nodes[index];
-    struct fake_rule rule = {.command = "AUTH",
-                             .times = 1,
-                             .action = draw(random, 2) == 0 ? FAKE_CLOSE : FAKE_EXECUTE_RESET};
     const char *password = passwords[draw(random, 3)];
     switch (draw(random, 7)) {
         case 0:
@@ -314,7 +306,8 @@ static void strike(struct five *f, uint64_t *random) {
             fake_node_resume(node);
             break;
         default:
-            fake_node_rule(node, rule);
+            node_rule(node, .command = "AUTH", .times = 1,
+                      .action = draw(random, 2) == 0 ? FAKE_CLOSE : FAKE_EXECUTE_RESET);
             break;
     }
 }

@@ -126,9 +126,8 @@ static const struct {
 
 FIVE_EACH(takes_a_long_one_and_bounds_a_huge_one, COUNT(lengths)) {
     char *text = big(lengths[row].length);
-    struct fake_rule rule = {.command = "INFO", .action = FAKE_INSTEAD, .bytes = text};
     f->options.guard = REDLOCK_GUARD_STRICT;
-    fake_node_rule(f->nodes[0], rule);
+    five_rule(f, 0, .command = "INFO", .action = FAKE_INSTEAD, .bytes = text);
     fake_node_set_fragment(f->nodes[0], 4096);
     assert_int_equal(five_open(f), 0);
     five_wait_up(f, lengths[row].is_taken ? 5 : 4);
@@ -167,9 +166,8 @@ FIVE_EACH(survives_every_way_to_break_it, COUNT(ways)) {
 /* Where another answer is due, the words of INFO are only words. */
 FIVE_TEST(reads_it_only_where_it_is_due) {
     char *text = big(1000);
-    struct fake_rule rule = {.command = "CLIENT", .action = FAKE_REPLACE, .bytes = text};
     f->options.guard = REDLOCK_GUARD_STRICT;
-    fake_node_rule(f->nodes[0], rule);
+    five_rule(f, 0, .command = "CLIENT", .action = FAKE_REPLACE, .bytes = text);
     server_set_info(fake_node_server(f->nodes[0]), "role", "slave");
     assert_int_equal(five_open(f), 0);
     assert_int_equal(five_info(f, 0).reason, REDLOCK_ERR_NODE_READONLY);

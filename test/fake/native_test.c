@@ -139,11 +139,8 @@ NATIVE_EACH(sends_the_script_when_it_is_refused, COUNT(refusals)) {
     open_and_try(f);
     cycle(f);
     for (size_t i = 0; i < FIVE; i++) {
-        struct fake_rule rule = {.command = i % 2 == 0 ? "DELIFEQ" : "DELEX",
-                                 .times = 1,
-                                 .action = FAKE_INSTEAD,
-                                 .bytes = refusals[row].bytes};
-        fake_node_rule(f->nodes[i], rule);
+        five_rule(f, i, .command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .times = 1,
+                  .action = FAKE_INSTEAD, .bytes = refusals[row].bytes);
     }
     size_t scripts = count(f, "script"), native = count_native(f);
     cycle(f);
@@ -183,11 +180,8 @@ NATIVE_TEST(leaves_a_key_of_another_type) {
     for (size_t i = 0; i < FIVE; i++) {
         struct server *server = fake_node_server(f->nodes[i]);
         server_remove(server, 0, FIVE_RESOURCE, strlen(FIVE_RESOURCE));
-        struct fake_rule rule = {.command = i % 2 == 0 ? "DELIFEQ" : "DELEX",
-                                 .times = 1,
-                                 .action = FAKE_INSTEAD,
-                                 .bytes = rows[i % 2]};
-        fake_node_rule(f->nodes[i], rule);
+        five_rule(f, i, .command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .times = 1,
+                  .action = FAKE_INSTEAD, .bytes = rows[i % 2]);
     }
     const size_t scripts = count(f, "script"), native = count_native(f);
     five_release(f, f->lock);
@@ -203,10 +197,8 @@ static const char *const odd_answers[] = {"+OK\r\n", "$-1\r\n", ":7\r\n", "$2\r\
 /* A node that answers the trial in a way that Redis does not stays usable. */
 NATIVE_EACH(lives_with_an_odd_answer_to_the_trial, COUNT(odd_answers)) {
     for (size_t i = 0; i < FIVE; i++) {
-        struct fake_rule rule = {.command = i % 2 == 0 ? "DELIFEQ" : "DELEX",
-                                 .action = FAKE_INSTEAD,
-                                 .bytes = odd_answers[row]};
-        fake_node_rule(f->nodes[i], rule);
+        five_rule(f, i, .command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .action = FAKE_INSTEAD,
+                  .bytes = odd_answers[row]);
     }
     open_and_try(f);
     cycle(f);
@@ -229,9 +221,8 @@ static void drop_all(struct five *f) {
  * because of it, so the next connection goes without. */
 NATIVE_TEST(forgets_an_unanswered_trial) {
     for (size_t i = 0; i < FIVE; i++) {
-        struct fake_rule rule = {
-            .command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .times = 1, .action = FAKE_IGNORE};
-        fake_node_rule(f->nodes[i], rule);
+        five_rule(f, i, .command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .times = 1,
+                  .action = FAKE_IGNORE);
     }
     assert_int_equal(five_open(f), 0);
     five_wait_up(f, FIVE);
@@ -266,8 +257,7 @@ static void wait_for_the_trials(struct five *f, unsigned nth) {
  * costs a connection now and then, and not one for each release. */
 NATIVE_TEST(seldom_tries_what_ends_the_connection) {
     for (size_t i = 0; i < FIVE; i++) {
-        struct fake_rule rule = {.command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .action = FAKE_CLOSE};
-        fake_node_rule(f->nodes[i], rule);
+        five_rule(f, i, .command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .action = FAKE_CLOSE);
     }
     MARK_FROM(TRIAL_LOST);
     assert_int_equal(five_open(f), 0);

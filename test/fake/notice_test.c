@@ -72,10 +72,9 @@ static void let_go(struct scene *s) {
 }
 
 static void forbid(struct scene *s, const char *command, size_t first, size_t last) {
-    struct fake_rule rule = {
-        .command = command, .action = FAKE_INSTEAD, .bytes = "-NOPERM not for you\r\n"};
     for (size_t i = first; i <= last; i++) {
-        fake_node_rule(s->f.nodes[i], rule);
+        five_rule(&s->f, i, .command = command, .action = FAKE_INSTEAD,
+                  .bytes = "-NOPERM not for you\r\n");
     }
 }
 

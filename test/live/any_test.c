@@ -164,9 +164,7 @@ LIVE_TEST_FIVE(an_outage_ends_the_round) {
     redlock_acquire_options options = one_round();
     struct result result = {.done = {0}};
     make(live->client, locks);
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 0, 3);
     LIVE_UNTIL(live, live_up(live->client) == 2);
     LIVE_STATUS(acquire_any(live, locks, N, &options, &lock), REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(live_stats(live->client).no_quorum, 1);

@@ -136,17 +136,13 @@ static void with_stopped(struct live *live, size_t stopped) {
     struct crowd c;
     make_locks(&c, live);
     prepare(&c);
-    for (size_t i = 0; i < stopped; i++) {
-        live_pause(live, i);
-    }
+    live_do(live, live_pause, 0, stopped);
     set_going(&c, stopped);
     uint64_t before_ns = redlock_now_ns();
     close_and_check(&c);
     assert_true(c.closed.at_ns - before_ns < 5000 * LIVE_MS); /* node_timeout_ms is 250 */
     assert_true(is_clean(live, stopped));
-    for (size_t i = 0; i < stopped; i++) {
-        live_resume(live, i);
-    }
+    live_do(live, live_resume, 0, stopped);
     LIVE_POLL(live, is_clean(live, 0));
 }
 

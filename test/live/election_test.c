@@ -370,14 +370,10 @@ LIVE_TEST_FIVE(client_is_closed_by_another_loss) {
     campaign_elect(live, &ending.c);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     live_tell_all(live, "FLUSHALL");
-    for (size_t i = 0; i < 5; i++) {
-        live_pause(live, i);
-    }
+    live_do(live, live_pause, 0, 5);
     LIVE_STATUS(redlock_extend(lock, LIVE_PATIENCE_MS, NULL, NULL), 0);
     LIVE_UNTIL(live, live_node(live->client, 4).outstanding == 2); /* the renewal is out as well */
-    for (size_t i = 0; i < 5; i++) {
-        live_resume(live, i);
-    }
+    live_do(live, live_resume, 0, 5);
     LIVE_UNTIL(live, ending.is_closed);
     live->client = NULL;
     assert_int_equal(ending.state, REDLOCK_ELECTION_IDLE);

@@ -203,18 +203,14 @@ LIVE_TEST(told_in_silence) {
     options.node_timeout_ms = 10000; /* or the extension would be of unknown outcome before */
     live_open_all(live, &options);
     redlock_lock *lock = hold(live, "key", TTL_MS, &expiry);
-    for (size_t i = 0; i < 5; i++) {
-        live_pause(live, i);
-    }
+    live_do(live, live_pause, 0, 5);
     LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &extended), 0);
     LIVE_UNTIL(live, extended.count > 0);
     assert_int_equal(expiry.lost.count, 1);
     LIVE_STATUS(expiry.lost.status, REDLOCK_ERR_EXPIRED);
     LIVE_STATUS(extended.status, REDLOCK_ERR_EXPIRED);
     assert_true(extended.at_ns >= expiry.lost.at_ns);
-    for (size_t i = 0; i < 5; i++) {
-        live_resume(live, i);
-    }
+    live_do(live, live_resume, 0, 5);
     LIVE_UNTIL(live, live_up(live->client) == 5 && live_is_quiet(live->client, 5));
     assert_true(live_no_keys(live));
 }
@@ -379,14 +375,10 @@ LIVE_TEST_FIVE(extension_too_late) {
     struct blocked b;
     struct live_done extended = {0};
     hold_first(live, &b);
-    for (size_t i = 0; i < 3; i++) {
-        live_pause(live, i);
-    }
+    live_do(live, live_pause, 0, 3);
     LIVE_STATUS(redlock_extend(b.first, 10000, live_lock_cb, &extended), 0);
     uv_run(&live->loop, UV_RUN_NOWAIT); /* sent; two may have answered */
-    for (size_t i = 0; i < 3; i++) {
-        live_resume(live, i);
-    }
+    live_do(live, live_resume, 0, 3);
     live_block_until(b.block_until_ns);
     assert_int_equal(redlock_lock_is_valid(b.first), 0);
     LIVE_UNTIL(live, extended.count == 1);

@@ -113,6 +113,8 @@ void live_kill(struct live *live, size_t i);
 void live_restart(struct live *live, size_t i);
 void live_pause(struct live *live, size_t i);
 void live_resume(struct live *live, size_t i);
+/* Does it with n nodes, from `first` on: live_do(live, live_kill, 0, 3); */
+void live_do(struct live *live, void (*what)(struct live *live, size_t i), size_t first, size_t n);
 /* What was submitted is sent, and the answers of the nodes from `first` on are in the sockets when
  * this returns, unread: those nodes stand still while the loop is turned. */
 void live_send(struct live *live, size_t first);

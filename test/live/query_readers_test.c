@@ -187,9 +187,7 @@ LIVE_TEST(votes) {
         redlock_query_readers(live->client, "key", 3, REDLOCK_READERS_MAX + 1, seen_cb, NULL),
         REDLOCK_ERR_INVALID);
 
-    for (size_t i = 1; i <= 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 1, 3);
     LIVE_UNTIL(live, live_up(live->client) == 2);
     seen = who_reads(live, 4);
     LIVE_STATUS(seen.status, REDLOCK_ERR_NO_QUORUM);

@@ -150,9 +150,7 @@ LIVE_TEST_FIVE(odd_ones) {
     LIVE_STATUS(redlock_query_slots(live->client, "key", 3, REDLOCK_PERMITS_MAX + 1, seen_cb, NULL),
                 REDLOCK_ERR_INVALID);
 
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 0, 3);
     LIVE_UNTIL(live, live_up(live->client) == 2);
     seen = who_has(live, REDLOCK_PERMITS_MAX);
     LIVE_STATUS(seen.status, REDLOCK_ERR_NO_QUORUM);

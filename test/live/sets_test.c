@@ -213,9 +213,7 @@ LIVE_TEST(a_set_that_is_down_stops_its_own_resources) {
     LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 6);
     redlock_lock *a = live_lock(live->client, find(up, &two, A, &two, A));
     redlock_lock *b = live_lock(live->client, find(down, &two, B, &two, B));
-    for (size_t i = 3; i < 6; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 3, 3);
     LIVE_UNTIL(live, live_up(live->client) == 3);
     const redlock_acquire_options once = live_once(HOLD_MS);
     LIVE_STATUS(live_acquire(live, a, &once), 0);
@@ -400,9 +398,7 @@ LIVE_TEST(a_set_is_removed_under_holds) {
     is_held_on(live, to_c, &held[1], A | C);
     write_all(live, &rest);
     await_adopted(live, &rest, held);
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 0, 3);
     LIVE_STATUS(live_release(live, held[0].lock), 0);
     LIVE_STATUS(live_release(live, held[1].lock), 0);
     redlock_lock_free(held[0].lock);

@@ -100,9 +100,7 @@ LIVE_TEST_FIVE(between_attempts) {
     bool has_asked = strstr(LOCK_MESSAGE(lock), "(held by another)") != NULL;
     says(lock, has_asked ? "the deadline passed (held by another): 0 of 5 granted, 3 needed; "
                          : "the deadline passed: in line behind other clients");
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 0, 3);
     LIVE_UNTIL(live, live_up(live->client) == 2);
     options.wait_ms = REDLOCK_NO_LIMIT;
     LIVE_STATUS(redlock_acquire(lock, &options, NULL, NULL), 0);
@@ -160,9 +158,7 @@ LIVE_TEST_FIVE_HASTY(renewals_in_vain) {
     LIVE_UNTIL(live, renewed.count > 0);
     assert_non_null(strstr(in_callback, "success: "));
     assert_non_null(strstr(in_callback, " of 5 renewed"));
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 0, 3);
     renewed = (struct live_done){0};
     LIVE_UNTIL(live, renewed.count > 0 && renewed.status == REDLOCK_ERR_UNKNOWN);
     assert_ptr_equal(strstr(in_callback, "the outcome of the extension is unknown: "), in_callback);
