@@ -23,6 +23,13 @@ void test_enter(const struct CMUnitTest *test, int line) {
     list.lines[at] = line;
 }
 
+void test_contains(const char *text, const char *part, const char *file, int line) {
+    if (strstr(text, part) == NULL) {
+        print_error("\"%s\" is not in \"%s\"\n", part, text);
+        _fail(file, line);
+    }
+}
+
 void test_group(CMFixtureFunction setup, CMFixtureFunction teardown) {
     list.setup = setup;
     list.teardown = teardown;

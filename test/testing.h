@@ -22,6 +22,10 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Asserts that a text contains another. */
+#define assert_contains(text, part) test_contains(text, part, __FILE__, __LINE__)
+void test_contains(const char *text, const char *part, const char *file, int line);
+
 /* Enters a case: its function, setup, teardown and initial state, as struct CMUnitTest has them. */
 #define TEST_ENTER(name, ...)                                          \
     __attribute__((constructor)) static void test_enter_##name(void) { \

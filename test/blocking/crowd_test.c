@@ -104,7 +104,7 @@ LIVE_TEST(several_resources) {
     options.error = text;
     options.error_size = sizeof text;
     LIVE_STATUS(redlock_mutex_new_with(blocking, &lock, &options, &none), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(text, "name each once"));
+    assert_contains(text, "name each once");
     assert_null(none);
     LIVE_STATUS(redlock_mutex_free(one), 0);
     assert_true(crew_stats(blocking).locks <= 2); /* the lock objects of `pair` */

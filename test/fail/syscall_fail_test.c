@@ -166,7 +166,7 @@ TEST(descriptors_are_used_up) {
         assert_int_equal(open->status, most < SCENE_QUORUM ? REDLOCK_ERR_NO_QUORUM : 0);
         assert_true((call_hook.struck > 0) == (most < 2 * SCENE_NODES));
         if (most < SCENE_NODES) {
-            assert_non_null(strstr(result.message, strerror(EMFILE)));
+            assert_contains(result.message, strerror(EMFILE));
         }
         if (most < SCENE_QUORUM) {
             assert_int_equal(result.told[SCENE_ACQUIRE_A].status, REDLOCK_ERR_NO_QUORUM);

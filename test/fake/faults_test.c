@@ -25,9 +25,9 @@ FIVE_TEST(opens_with_two_that_refuse) {
     redlock_node_outcome outcome = five_outcome(f, 3);
     assert_int_equal(outcome.vote, REDLOCK_VOTE_FAILED);
     assert_int_equal(outcome.reason, REDLOCK_ERR_NODE_CONNECT);
-    five_assert_contains(CLIENT_MESSAGE(f->client), "3 of 5 nodes up");
-    five_assert_contains(CLIENT_MESSAGE(f->client), "Connection refused");
-    five_assert_contains(CLIENT_MESSAGE(f->client), fake_node_name(f->nodes[3]));
+    assert_contains(CLIENT_MESSAGE(f->client), "3 of 5 nodes up");
+    assert_contains(CLIENT_MESSAGE(f->client), "Connection refused");
+    assert_contains(CLIENT_MESSAGE(f->client), fake_node_name(f->nodes[3]));
     five_run_ms(f, 300);
     uint64_t failures = five_info(f, 1).failures;
     assert_true(failures >= 3 && failures <= 15); /* 20, 40, 80, 100, 100 ms, less up to half */
@@ -52,12 +52,12 @@ FIVE_TEST(tells_each_reason_without_a_quorum) {
     assert_int_equal(five_outcome(f, 4).reason, REDLOCK_ERR_NODE_TIMEOUT);
     for (size_t i = 0; i < FIVE; i += 2) {
         assert_int_equal(five_outcome(f, i).vote, REDLOCK_VOTE_FAILED);
-        five_assert_contains(LOCK_MESSAGE(f->lock), fake_node_name(f->nodes[i]));
+        assert_contains(LOCK_MESSAGE(f->lock), fake_node_name(f->nodes[i]));
     }
-    five_assert_contains(LOCK_MESSAGE(f->lock), "no quorum of nodes");
-    five_assert_contains(LOCK_MESSAGE(f->lock), "Connection refused");
-    five_assert_contains(LOCK_MESSAGE(f->lock), "NOAUTH");
-    five_assert_contains(LOCK_MESSAGE(f->lock), "no answer in time");
+    assert_contains(LOCK_MESSAGE(f->lock), "no quorum of nodes");
+    assert_contains(LOCK_MESSAGE(f->lock), "Connection refused");
+    assert_contains(LOCK_MESSAGE(f->lock), "NOAUTH");
+    assert_contains(LOCK_MESSAGE(f->lock), "no answer in time");
     assert_int_equal(fake_node_count(f->nodes[1], "SET"), 0); /* what cannot win is not sent */
     assert_null(strstr(LOCK_MESSAGE(f->lock), "secret"));
 }
@@ -196,7 +196,7 @@ FIVE_TEST(tells_a_reset_as_such) {
     five_wait_down(f, 0, 1, REDLOCK_ERR_NODE_DISCONNECTED);
     assert_true(five_run_until(f, is_voted, &node));
     assert_int_equal(five_outcome(f, 0).vote, REDLOCK_VOTE_GRANTED);
-    five_assert_contains(five_info(f, 0).detail, "reset");
-    five_assert_contains(LOCK_MESSAGE(other), "connection lost before the answer");
+    assert_contains(five_info(f, 0).detail, "reset");
+    assert_contains(LOCK_MESSAGE(other), "connection lost before the answer");
     f->may_keep = 1u << 0; /* it does not come back within this test */
 }

@@ -209,13 +209,6 @@ redlock_stats five_stats(struct five *f) {
     return stats;
 }
 
-void five_assert_contains(const char *text, const char *part) {
-    if (strstr(text, part) == NULL) {
-        print_error("\"%s\" is not in \"%s\"\n", part, text);
-    }
-    assert_non_null(strstr(text, part));
-}
-
 /* -- Life -- */
 
 static void on_event(const redlock_event *event, void *data) {

@@ -129,7 +129,4 @@ redlock_node_outcome five_outcome(struct five *f, size_t index);
 redlock_node_info five_info(struct five *f, size_t index);
 redlock_stats five_stats(struct five *f);
 
-/* Asserts that a text contains another. */
-void five_assert_contains(const char *text, const char *part);
-
 #endif /* FAKE_FIVE_H */

@@ -138,7 +138,7 @@ ASK_TEST(lists_them_in_order) {
         assert_string_equal(listed.waiters[i].node, fake_node_name(f->nodes[2]));
         snprintf(asked, sizeof(asked), FIVE_RESOURCE " %zu", i);
         /* between the first and the others the readers' line is asked for */
-        five_assert_contains(fake_node_log(f->nodes[2], i == 0 ? last - 4 : last - 3 + i), asked);
+        assert_contains(fake_node_log(f->nodes[2], i == 0 ? last - 4 : last - 3 + i), asked);
     }
 }
 

@@ -45,8 +45,8 @@ static void check_refused(struct access *a, int reason, const char *detail) {
     LIVE_STATUS(live_outcome(a->lock, 0).reason, reason);
     const char *messages[] = {LOCK_MESSAGE(a->lock), CLIENT_MESSAGE(a->client)};
     for (size_t i = 0; i < 2; i++) {
-        assert_non_null(strstr(messages[i], redlock_strerror(reason)));
-        assert_non_null(strstr(messages[i], detail));
+        assert_contains(messages[i], redlock_strerror(reason));
+        assert_contains(messages[i], detail);
         assert_null(strstr(messages[i], "p@ss"));
         assert_null(strstr(messages[i], "p%40ss"));
     }
@@ -62,7 +62,7 @@ static void check_cycle(struct access *a, int extended, int released, int reason
     LIVE_STATUS(live_release(a->live, a->lock), released);
     LIVE_STATUS(live_outcome(a->lock, 0).reason, released == 0 ? 0 : reason);
     if (reason != 0) {
-        assert_non_null(strstr(LOCK_MESSAGE(a->lock), redlock_strerror(reason)));
+        assert_contains(LOCK_MESSAGE(a->lock), redlock_strerror(reason));
     }
     live_close(a->live, a->client);
 }
@@ -163,7 +163,7 @@ LIVE_TEST(user_without_set) {
     LIVE_STATUS(a.opened, 0);
     LIVE_STATUS(live_acquire(a.live, a.lock, &once), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_outcome(a.lock, 0).reason, REDLOCK_ERR_NODE_PERMISSION);
-    assert_non_null(strstr(LOCK_MESSAGE(a.lock), "permission denied by an ACL"));
+    assert_contains(LOCK_MESSAGE(a.lock), "permission denied by an ACL");
     assert_int_equal(live_up(a.client), 1); /* an answer is no reason to drop a connection */
     live_close(a.live, a.client);
 }

@@ -54,8 +54,8 @@ LIVE_TEST(no_socket_file) {
     live_start(live, 1, NULL);
     open_url(live, "unix:///nonexistent/redis.sock", REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_CONNECT);
-    assert_non_null(strstr(CLIENT_MESSAGE(live->client), "/nonexistent/redis.sock: "));
-    assert_non_null(strstr(CLIENT_MESSAGE(live->client), strerror(ENOENT)));
+    assert_contains(CLIENT_MESSAGE(live->client), "/nonexistent/redis.sock: ");
+    assert_contains(CLIENT_MESSAGE(live->client), strerror(ENOENT));
 }
 
 LIVE_TEST(over_ipv6) {
@@ -105,7 +105,7 @@ LIVE_TEST(unknown_name) {
     live_start(live, 1, NULL);
     open_url(live, "redis://no-such-host.invalid:6379", REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_RESOLVE);
-    assert_non_null(strstr(CLIENT_MESSAGE(live->client), "no-such-host.invalid:6379: "));
+    assert_contains(CLIENT_MESSAGE(live->client), "no-such-host.invalid:6379: ");
 }
 
 /* One of three. The others do not wait for it. */

@@ -66,7 +66,7 @@ LIVE_TEST_FIVE(the_free_one) {
     redlock_lock *tried;
     LIVE_STATUS(acquire_any(live, locks, N, &options, &tried), REDLOCK_ERR_HELD);
     assert_ptr_not_equal(tried, lock);
-    assert_non_null(strstr(LOCK_MESSAGE(tried), "held by another"));
+    assert_contains(LOCK_MESSAGE(tried), "held by another");
     LIVE_STATUS(live_release(live, lock), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     for (size_t i = 0; i < live->n; i++) { /* as before */
@@ -325,7 +325,7 @@ LIVE_TEST_FIVE(is_refused) {
                 REDLOCK_ERR_INVALID);
     options.ttl_ms = 0;
     LIVE_STATUS(redlock_acquire_any(locks, N, &options, any_cb, &result), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(LOCK_MESSAGE(locks[0]), "ttl_ms"));
+    assert_contains(LOCK_MESSAGE(locks[0]), "ttl_ms");
     redlock_lock *mixed[3] = {locks[0], live_lock(other, "0"), NULL};
     LIVE_STATUS(redlock_acquire_any(mixed, 2, NULL, any_cb, &result), REDLOCK_ERR_INVALID);
     mixed[1] = NULL;

@@ -193,7 +193,7 @@ LIVE_TEST_FIVE(busy) {
     LIVE_STATUS(redlock_cancel(lock), REDLOCK_ERR_IDLE);
     LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), 0);
     LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), REDLOCK_ERR_BUSY);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), "in use: an extension is pending"));
+    assert_contains(LOCK_MESSAGE(lock), "in use: an extension is pending");
     LIVE_UNTIL(live, done.count == 2);
     LIVE_STATUS(redlock_acquire(lock, NULL, live_lock_cb, &done), REDLOCK_ERR_ALREADY_HELD);
     LIVE_STATUS(redlock_release(lock, live_lock_cb, &done), 0);

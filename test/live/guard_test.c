@@ -98,7 +98,7 @@ LIVE_TEST(one_holds_when_a_node_is_flushed) {
     }
     LIVE_UNTIL(live, live_up(live->client) == 3);
     check_waits(live, 1, REDLOCK_ERR_NODE_FLUSHED);
-    assert_non_null(strstr(CLIENT_MESSAGE(live->client), " was flushed "));
+    assert_contains(CLIENT_MESSAGE(live->client), " was flushed ");
     live_close(live, redlock_lock_client(b));
 }
 
@@ -188,6 +188,6 @@ LIVE_TEST(says_who_was_in_quarantine) {
     }
     LIVE_STATUS(status, REDLOCK_ERR_NO_QUORUM);
     LIVE_UNTIL(live, voting(live->client) == 3);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), ": in quarantine then, votes now"));
+    assert_contains(LOCK_MESSAGE(lock), ": in quarantine then, votes now");
     assert_null(strstr(LOCK_MESSAGE(lock), "nodes in quarantine: "));
 }

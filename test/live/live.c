@@ -293,3 +293,11 @@ int live_release(struct live *live, redlock_lock *lock) {
     struct live_done done = {0};
     return wait_for(live, redlock_release(lock, live_lock_cb, &done), &done);
 }
+
+void live_cycle(struct live *live, redlock_client *client) {
+    redlock_lock *lock = live_lock(client, "key");
+    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
+    LIVE_STATUS(live_extend(live, lock, 0), 0);
+    LIVE_STATUS(live_release(live, lock), 0);
+    redlock_lock_free(lock);
+}

@@ -195,6 +195,9 @@ int live_acquire(struct live *live, redlock_lock *lock, const redlock_acquire_op
 int live_extend(struct live *live, redlock_lock *lock, int64_t ttl_ms);
 int live_release(struct live *live, redlock_lock *lock);
 
+/* Acquires "key" by a new lock, extends and releases it. */
+void live_cycle(struct live *live, redlock_client *client);
+
 /* Status codes by name, for readable failures. */
 #define LIVE_STATUS(status, wanted) \
     assert_string_equal(redlock_err_name(status), redlock_err_name(wanted))

@@ -32,7 +32,7 @@ static void refuse_with(struct live *live, void (*spoil)(struct live *, size_t),
     spoil(live, 2);
     LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_outcome(lock, 2).reason, reason);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), redlock_strerror(reason)));
+    assert_contains(LOCK_MESSAGE(lock), redlock_strerror(reason));
     assert_int_equal(live_up(live->client), 5); /* they are up, and may succeed next time */
     LIVE_POLL(live, live_keys(live, 3) == 0 && live_keys(live, 4) == 0);
 }

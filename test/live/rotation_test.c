@@ -273,9 +273,9 @@ LIVE_TEST(the_client_is_told_first) {
     set(&r, REDLOCK_ALL_NODES, "app", "new-one");
     LIVE_UNTIL(r.live, all_refuse(&r, 1));
     assert_int_equal(pending(&r), N);
-    assert_non_null(strstr(CLIENT_MESSAGE(r.client), "5 of 5 nodes up"));
-    assert_non_null(strstr(CLIENT_MESSAGE(r.client), "new credentials refused"));
-    assert_non_null(strstr(live_node(r.client, 0).credentials_detail, "WRONGPASS"));
+    assert_contains(CLIENT_MESSAGE(r.client), "5 of 5 nodes up");
+    assert_contains(CLIENT_MESSAGE(r.client), "new credentials refused");
+    assert_contains(live_node(r.client, 0).credentials_detail, "WRONGPASS");
     assert_null(strstr(CLIENT_MESSAGE(r.client), "new-"));
     check_goes_on(&r);
     assert_true(have_reconnected(&r, 1) && live_node(r.client, 0).connects == 1);

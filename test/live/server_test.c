@@ -48,7 +48,7 @@ LIVE_TEST(the_named_one) {
     restore("REDLOCK_SERVER", server);
     free(server);
     assert_int_equal(status, -1);
-    assert_non_null(strstr(error, "/no/such-server"));
+    assert_contains(error, "/no/such-server");
 }
 
 LIVE_TEST(valkey_alone) {

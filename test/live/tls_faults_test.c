@@ -16,14 +16,6 @@ struct bad {
     bool is_patient; /* the others cannot fail by a timeout */
 };
 
-static void cycle(struct live *live) {
-    redlock_lock *lock = live_lock(live->client, "key");
-    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
-    LIVE_STATUS(live_extend(live, lock, 30000), 0);
-    LIVE_STATUS(live_release(live, lock), 0);
-    redlock_lock_free(lock);
-}
-
 /* Five nodes with TLS, one of them behind the relay. */
 static void begin(struct bad *bad, struct live *live) {
     bad->live = live;
@@ -50,7 +42,7 @@ static void check_others(struct bad *bad) {
     struct live *live = bad->live;
     LIVE_UNTIL(live, live_up(live->client) >= 4);
     for (int i = 0; i < 3; i++) {
-        cycle(live);
+        live_cycle(live, live->client);
     }
     for (size_t i = 0; i < 5; i++) {
         assert_true(i == BAD || !bad->is_patient || live_node(live->client, i).failures == 0);
@@ -127,15 +119,15 @@ LIVE_TEST(is_cut_later) {
     begin(&bad, live);
     bad.relay.mode = RELAY_WHOLE;
     live_open_all(live, NULL);
-    cycle(live);
+    live_cycle(live, live->client);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     bad.relay.after = bad.relay.from_server + 11;
     bad.relay.mode = RELAY_CUTS;
-    cycle(live);
+    live_cycle(live, live->client);
     LIVE_UNTIL(live, live_node(live->client, BAD).failures > 0);
     bad.relay.mode = RELAY_WHOLE;
     LIVE_UNTIL(live, live_up(live->client) == 5);
-    cycle(live);
+    live_cycle(live, live->client);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_true(live_no_keys(live)); /* what it was not asked for in time, it was asked for again */
     end(&bad);
@@ -156,10 +148,10 @@ LIVE_TEST(the_wrong_port) {
     LIVE_STATUS(live_open(live, &options, &live->client), 0);
     LIVE_UNTIL(live, live_up(live->client) == 3 && live_node(live->client, 0).failures > 0 &&
                          live_node(live->client, 1).failures > 0);
-    cycle(live);
+    live_cycle(live, live->client);
     int reason = live_node(live->client, 1).reason; /* an answer, if there is a line end in it */
     assert_true(reason == REDLOCK_ERR_NODE_TIMEOUT || reason == REDLOCK_ERR_NODE_TLS);
-    assert_non_null(strstr(CLIENT_MESSAGE(live->client), "TLS"));
+    assert_contains(CLIENT_MESSAGE(live->client), "TLS");
 }
 
 int main(void) {

@@ -9,14 +9,6 @@
 
 #define TTL_MS 30000
 
-static void cycle(struct live *live, redlock_client *client) {
-    redlock_lock *lock = live_lock(client, "key");
-    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
-    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
-    LIVE_STATUS(live_release(live, lock), 0);
-    redlock_lock_free(lock);
-}
-
 /* Five nodes with TLS, and no client. */
 static int setup_secure(void **state) {
     if (live_setup(state) != 0) {
@@ -33,11 +25,8 @@ static int setup_secure(void **state) {
 static void await_refusal(struct live *live, size_t i, int reason, const char *words) {
     LIVE_UNTIL(live,
                live_node(live->client, i).reason == reason && live_up(live->client) == live->n - 1);
-    if (strstr(live_node(live->client, i).detail, words) == NULL) {
-        print_error("\"%s\" has no \"%s\"\n", live_node(live->client, i).detail, words);
-    }
-    assert_non_null(strstr(live_node(live->client, i).detail, words));
-    assert_non_null(strstr(CLIENT_MESSAGE(live->client), words));
+    assert_contains(live_node(live->client, i).detail, words);
+    assert_contains(CLIENT_MESSAGE(live->client), words);
 }
 
 /* -- Happy paths -- */
@@ -48,7 +37,7 @@ SECURE_TEST(locks_and_waits) {
     live_open_all(live, NULL);
     redlock_client *other = live_another(live);
     for (int i = 0; i < 20; i++) {
-        cycle(live, live->client);
+        live_cycle(live, live->client);
     }
     redlock_lock *held = live_lock(live->client, "key");
     redlock_lock *waits = live_lock(other, "key");
@@ -69,7 +58,7 @@ LIVE_TEST(some_have_it_and_some_do_not) {
     secure_node(live, 1, "good");
     secure_node(live, 3, "good");
     live_open_all(live, NULL);
-    cycle(live, live->client);
+    live_cycle(live, live->client);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_true(live_no_keys(live));
 }
@@ -80,7 +69,7 @@ SECURE_TEST(the_systems_authorities) {
     options.tls_ca = NULL;
     assert_int_equal(setenv("SSL_CERT_FILE", live->ca, 1), 0);
     live_open_all(live, &options);
-    cycle(live, live->client);
+    live_cycle(live, live->client);
     assert_int_equal(unsetenv("SSL_CERT_FILE"), 0);
 }
 
@@ -107,13 +96,13 @@ SECURE_TEST(another_name) {
     LIVE_STATUS(live_open(live, &options, &live->client), 0);
     await_refusal(live, 2, REDLOCK_ERR_NODE_CERTIFICATE,
                   "name mismatch: the certificate is for redis.example, not for 127.0.0.1");
-    cycle(live, live->client);
+    live_cycle(live, live->client);
     live_close(live, live->client);
     live->client = NULL;
     snprintf(with_name, sizeof with_name, "%s?tls_server_name=redis.example", live->urls[2]);
     live->urls[2] = with_name;
     live_open_all(live, NULL);
-    cycle(live, live->client);
+    live_cycle(live, live->client);
 }
 
 SECURE_TEST(one_name_for_all) {
@@ -123,7 +112,7 @@ SECURE_TEST(one_name_for_all) {
     redlock_client_options options = live_options(live);
     options.tls_server_name = "redis.example";
     live_open_all(live, &options);
-    cycle(live, live->client);
+    live_cycle(live, live->client);
 }
 
 /* -- Certificates that are refused -- */
@@ -142,7 +131,7 @@ SECURE_TEST(bad_certificates) {
         redlock_client_options options = live_options(live);
         LIVE_STATUS(live_open(live, &options, &live->client), 0);
         await_refusal(live, 4, REDLOCK_ERR_NODE_CERTIFICATE, rows[i].words);
-        cycle(live, live->client);
+        live_cycle(live, live->client);
         for (size_t other = 0; other < 4; other++) { /* and it harms no other node */
             assert_int_equal(live_node(live->client, other).failures, 0);
         }
@@ -162,7 +151,7 @@ SECURE_TEST(no_quorum_of_certificates) {
     redlock_acquire_options once = live_once(TTL_MS);
     LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_CERTIFICATE);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), "certificate"));
+    assert_contains(LOCK_MESSAGE(lock), "certificate");
 }
 
 SECURE_TEST(nothing_is_looked_at) {
@@ -174,7 +163,7 @@ SECURE_TEST(nothing_is_looked_at) {
     options.tls_ca = NULL;
     options.tls_insecure_skip_verify = 1;
     live_open_all(live, &options);
-    cycle(live, live->client);
+    live_cycle(live, live->client);
 }
 
 /* -- The client's certificate -- */
@@ -189,8 +178,8 @@ SECURE_TEST(the_servers_want_one) {
     LIVE_UNTIL(live, live_up(live->client) == 3 && live_node(live->client, 0).failures > 0 &&
                          live_node(live->client, 1).failures > 0);
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_TLS);
-    assert_non_null(strstr(live_node(live->client, 0).detail, "client certificate"));
-    cycle(live, live->client);
+    assert_contains(live_node(live->client, 0).detail, "client certificate");
+    live_cycle(live, live->client);
     live_close(live, live->client);
     live->client = NULL;
     snprintf(cert, sizeof cert, "%s", secure_path("client", "crt"));
@@ -198,7 +187,7 @@ SECURE_TEST(the_servers_want_one) {
     options.tls_cert = cert;
     options.tls_key = key;
     live_open_all(live, &options);
-    cycle(live, live->client);
+    live_cycle(live, live->client);
 }
 
 /* -- Nodes with settings of their own -- */
@@ -255,7 +244,7 @@ SECURE_TEST(certificates_are_of_one_node) {
              secure_path("stranger", "key"));
     set_query(live, 4, "tls_cert=", paths);
     live_open_all(live, NULL);
-    cycle(live, live->client);
+    live_cycle(live, live->client);
 }
 
 /* -- Connections that end -- */
@@ -290,7 +279,7 @@ SECURE_TEST(a_restart_forgets_sessions) {
     LIVE_UNTIL(live, live_up(live->client) == 4);
     live_restart(live, 1);
     LIVE_UNTIL(live, live_up(live->client) == 5);
-    cycle(live, live->client);
+    live_cycle(live, live->client);
 }
 
 /* A held lock is not affected; a new connection verifies the new certificate. */
@@ -299,10 +288,10 @@ SECURE_TEST(certificates_are_rotated) {
     redlock_lock *lock = live_lock(live->client, "held");
     live_hold(live, lock, NULL);
     secure_rotate(live, 0, "stranger");
-    cycle(live, live->client);
+    live_cycle(live, live->client);
     live_tell(live, 0, "CLIENT KILL TYPE normal SKIPME yes");
     await_refusal(live, 0, REDLOCK_ERR_NODE_CERTIFICATE, "unknown authority");
-    cycle(live, live->client);
+    live_cycle(live, live->client);
     secure_rotate(live, 0, "again");
     LIVE_UNTIL(live, live_up(live->client) == 5);
     assert_int_equal(redlock_lock_is_valid(lock), 1);
@@ -327,7 +316,7 @@ SECURE_TEST(a_child_says_nothing) {
     }
     child_expect_good(pid);
     LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
-    cycle(live, live->client);
+    live_cycle(live, live->client);
     LIVE_STATUS(live_release(live, lock), 0);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(live_node(live->client, i).failures, 0);

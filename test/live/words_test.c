@@ -134,7 +134,7 @@ LIVE_TEST_FIVE(shared) {
     LIVE_STATUS(live_release(live, b), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     says(b, "success: ");
-    assert_non_null(strstr(LOCK_MESSAGE(b), " of 5 deleted, 3 needed"));
+    assert_contains(LOCK_MESSAGE(b), " of 5 deleted, 3 needed");
 }
 
 static char in_callback[REDLOCK_MESSAGE_MAX];
@@ -156,8 +156,8 @@ LIVE_TEST_FIVE_HASTY(renewals_in_vain) {
     options.renew_data = &renewed;
     LIVE_STATUS(live_acquire(live, lock, &options), 0);
     LIVE_UNTIL(live, renewed.count > 0);
-    assert_non_null(strstr(in_callback, "success: "));
-    assert_non_null(strstr(in_callback, " of 5 renewed"));
+    assert_contains(in_callback, "success: ");
+    assert_contains(in_callback, " of 5 renewed");
     live_do(live, live_kill, 0, 3);
     renewed = (struct live_done){0};
     LIVE_UNTIL(live, renewed.count > 0 && renewed.status == REDLOCK_ERR_UNKNOWN);

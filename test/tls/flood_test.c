@@ -23,7 +23,7 @@ static void renew_keys(struct pair *pair, bool asks) {
 static void assert_ended(const struct pair *pair, const char *words) {
     assert_int_equal(pair->ends, 1);
     assert_int_equal(pair->error, RL_END_TLS);
-    assert_non_null(strstr(pair->detail, words));
+    assert_contains(pair->detail, words);
 }
 
 /* Each costs a key derivation and comes in 27 bytes. */

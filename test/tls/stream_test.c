@@ -147,7 +147,7 @@ PAIR_TEST(plain_is_no_tls) {
         assert_int_equal(pair->ups, 0);
         assert_int_equal(pair->ends, 1);
         assert_int_equal(pair->error, RL_END_TLS);
-        assert_non_null(strstr(pair->detail, "not TLS"));
+        assert_contains(pair->detail, "not TLS");
         /* What follows for the stream below is no event of this one any more. */
         pair_say(pair, answers[i], strlen(answers[i]));
         pair_run(pair);
@@ -220,7 +220,7 @@ PAIR_TEST(version_is_two_or_later) {
         assert_int_equal(pair->ups, versions[i] >= TLS1_2_VERSION);
         if (pair->ups == 0) {
             assert_int_equal(pair->error, RL_END_TLS);
-            assert_non_null(strstr(pair->detail, "TLS 1.2"));
+            assert_contains(pair->detail, "TLS 1.2");
         }
         pair_hang_up(pair);
     }

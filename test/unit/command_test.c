@@ -243,7 +243,7 @@ TEST(says_the_same_with_its_script) {
         const char *script = rl_command_script(rows[i].command.kind);
         const char *behind = strstr(wire, "EVALSHA") + sizeof "EVALSHA\r\n$40\r\n" - 1 + 40;
         const size_t rest = length - (size_t)(behind - wire);
-        assert_non_null(strstr(whole, "\r\n$4\r\nEVAL\r\n$"));
+        assert_contains(whole, "\r\n$4\r\nEVAL\r\n$");
         assert_memory_equal(whole + whole_length - rest - strlen(script), script, strlen(script));
         assert_memory_equal(whole + whole_length - rest, behind, rest);
     }

@@ -164,6 +164,7 @@ PENDING_TEST(retries_what_was_not_sent) {
 
 PENDING_TEST(keeps_as_few_as_it_is_told) {
     for (uint32_t max = 1; max < 5; max++) {
+        prepare(pending);
         rl_pending_init(pending, max);
         for (uint32_t i = 0; i < max + 3; i++) {
             bool is_up = i % 2 == 1;
@@ -212,6 +213,7 @@ PENDING_TEST(repays_the_oldest_first) {
     for (uint32_t debts = 0; debts <= 8; debts++) {
         for (uint32_t room = 0; room <= debts; room++) {
             struct sender sender = {.room = room};
+            prepare(pending);
             for (uint32_t i = 0; i < debts; i++) {
                 refused(pending, &items[i], 5 * MS);
             }

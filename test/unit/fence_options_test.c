@@ -56,8 +56,8 @@ TEST(bounds_the_retention) {
 static void refuse_acquire(redlock_lock *lock, const redlock_acquire_options *acquire,
                            const char *word, const char *other) {
     assert_int_equal(redlock_acquire(lock, acquire, not_called, NULL), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), word));
-    assert_non_null(strstr(LOCK_MESSAGE(lock), other));
+    assert_contains(LOCK_MESSAGE(lock), word);
+    assert_contains(LOCK_MESSAGE(lock), other);
 }
 
 /* The key of a lock "fence:a" in libraries that put something in front of names: pottery and
@@ -90,7 +90,7 @@ TEST(names_what_is_wrong_with_fences) {
     token[REDLOCK_TOKEN_LENGTH] = '\0';
     acquire.ttl_ms = 10000; /* which is good, but not for a lock that was granted elsewhere */
     assert_int_equal(redlock_adopt(lock, token, &acquire, not_called, NULL), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), "fencing"));
+    assert_contains(LOCK_MESSAGE(lock), "fencing");
     assert_int_equal(redlock_lock_fence(lock), 0);
 
     static const char counter[] = "libredlock:fence:a";

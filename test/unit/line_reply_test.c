@@ -7,7 +7,7 @@
 #define TOKEN "0123456789abcdef0123456789abcdef01234567"
 #define NAME_64 "abcdefghijklmnopqrstuvwxyz012345abcdefghijklmnopqrstuvwxyz012345"
 
-static struct rl_answer judge_bulk(struct fixture *f, enum rl_command_kind kind, const char *text) {
+static struct rl_answer judge_bulk(enum rl_command_kind kind, const char *text) {
     char wire[256];
     snprintf(wire, sizeof wire, "$%zu\r\n%s\r\n", strlen(text), text);
     return judge(kind, wire);
@@ -56,8 +56,7 @@ TEST(reads_the_lines_numbers) {
         {RL_COMMAND_RELEASE_PERMIT, "1 0 0 1 0 0", RL_YES, 0, {.served = true}},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct fixture f;
-        struct rl_answer answer = judge_bulk(&f, rows[i].kind, rows[i].text);
+        struct rl_answer answer = judge_bulk(rows[i].kind, rows[i].text);
         const struct rl_line_answer *line = &answer.line, *wanted = &rows[i].line;
         assert_int_equal(answer.verdict, rows[i].verdict);
         assert_int_equal(answer.reason, 0);
@@ -74,11 +73,10 @@ TEST(reads_the_lines_numbers) {
 
 TEST(shows_who_waits) {
     static const char *const members[] = {TOKEN, TOKEN ":h", TOKEN ":" NAME_64, "", "stranger's"};
-    struct fixture f;
     for (size_t i = 0; i < COUNT(members); i++) {
         char text[160];
         snprintf(text, sizeof text, "4294967295 4294967295 %s", members[i]);
-        struct rl_answer answer = judge_bulk(&f, RL_COMMAND_WAITER, text);
+        struct rl_answer answer = judge_bulk(RL_COMMAND_WAITER, text);
         assert_int_equal(answer.verdict, RL_YES);
         assert_int_equal(answer.line.waiting, UINT32_MAX);
         assert_true(answer.line.first_waited_ms == UINT32_MAX);
@@ -86,7 +84,7 @@ TEST(shows_who_waits) {
     }
     assert_int_equal(judge(RL_COMMAND_WAITER, "$-1\r\n").verdict, RL_NO);
     const char *too_long = "1 2 " TOKEN ":" NAME_64 "x";
-    assert_int_equal(judge_bulk(&f, RL_COMMAND_WAITER, too_long).verdict, RL_NOT_REDIS);
+    assert_int_equal(judge_bulk(RL_COMMAND_WAITER, too_long).verdict, RL_NOT_REDIS);
     assert_int_equal(judge(RL_COMMAND_LEAVE, ":1\r\n").verdict, RL_YES);
     assert_int_equal(judge(RL_COMMAND_LEAVE, ":0\r\n").verdict, RL_NO);
 }
@@ -161,8 +159,7 @@ TEST(takes_the_lines_answers_as_they_are) {
                                                  RL_COMMAND_RELEASE_LINE, RL_COMMAND_WAITER};
     for (size_t i = 0; i < COUNT(answers); i++) {
         for (size_t k = 0; k < COUNT(kinds); k++) {
-            struct fixture f;
-            enum rl_verdict verdict = judge_bulk(&f, kinds[k], answers[i].text).verdict;
+            enum rl_verdict verdict = judge_bulk(kinds[k], answers[i].text).verdict;
             bool is_good = strchr(answers[i].good, "JTRW"[k]) != NULL;
             if ((verdict != RL_NOT_REDIS) != is_good) {
                 print_error("\"%s\" to %c\n", answers[i].text, "JTRW"[k]);

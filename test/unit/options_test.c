@@ -379,8 +379,8 @@ TEST(names_the_acquire_option_that_is_out_of_range) {
                 print_error("%s %s: %s\n", acquire_rows[i].name, value, message);
             }
             assert_int_equal(status, REDLOCK_ERR_INVALID);
-            assert_non_null(strstr(message, acquire_rows[i].name));
-            assert_non_null(strstr(message, value));
+            assert_contains(message, acquire_rows[i].name);
+            assert_contains(message, value);
         }
     }
     for (size_t size = 0; size < 2 * sizeof(redlock_acquire_options); size += 8) {
@@ -389,7 +389,7 @@ TEST(names_the_acquire_option_that_is_out_of_range) {
             acquire.size = size;
             assert_int_equal(redlock_acquire(lock, &acquire, not_called, NULL),
                              REDLOCK_ERR_INVALID);
-            assert_non_null(strstr(LOCK_MESSAGE(lock), "size"));
+            assert_contains(LOCK_MESSAGE(lock), "size");
         }
     }
     close_good();

@@ -47,8 +47,9 @@ static inline redisReply *read_text(struct fixture *f, const char *text) {
     return read_reply(f, text, strlen(text));
 }
 
+/* The answer's text is valid until the next one is judged. */
 static inline struct rl_answer judge(enum rl_command_kind kind, const char *wire) {
-    struct fixture f;
+    static struct fixture f;
     fixture_init(&f, 1);
     const redisReply *reply = read_text(&f, wire);
     assert_non_null(reply);

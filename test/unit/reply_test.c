@@ -238,14 +238,13 @@ FIXTURE_TEST(is_not_fooled_by_a_zero) {
     assert_int_equal(rl_reply_judge(RL_COMMAND_SET, reply).verdict, RL_NOT_REDIS);
 }
 
-static struct rl_answer judge_bulk(struct fixture *f, enum rl_command_kind kind, const char *text) {
+static struct rl_answer judge_bulk(enum rl_command_kind kind, const char *text) {
     char wire[256];
     snprintf(wire, sizeof wire, "$%zu\r\n%s\r\n", strlen(text), text);
     return judge(kind, wire);
 }
 
 TEST(judges_scripts) {
-    struct fixture f;
     const char *noscript = "-NOSCRIPT No matching script.\r\n";
     assert_int_equal(judge(RL_COMMAND_SET, noscript).verdict, RL_ERROR); /* it is none */
     assert_int_equal(judge(RL_COMMAND_TAKE, noscript).verdict, RL_NOSCRIPT);
@@ -254,13 +253,12 @@ TEST(judges_scripts) {
     assert_int_equal(judge(RL_COMMAND_TAKE, ":1\r\n").verdict, RL_NOT_REDIS);
     assert_int_equal(judge(RL_COMMAND_TAKE, "+OK\r\n").verdict, RL_NOT_REDIS);
     assert_int_equal(judge(RL_COMMAND_TAKE, "$-1\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge_bulk(&f, RL_COMMAND_TAKE, "1 0 0 0").verdict, RL_YES);
-    assert_true(judge_bulk(&f, RL_COMMAND_TAKE, "1 0 0 1795246000000001").counter ==
-                1795246000000001);
-    assert_int_equal(judge_bulk(&f, RL_COMMAND_TAKE, "0 64 250").verdict, RL_NO);
-    assert_int_equal(judge_bulk(&f, RL_COMMAND_TAKE, "0 64 250").line.which, REDLOCK_RESOURCES_MAX);
-    assert_true(judge_bulk(&f, RL_COMMAND_TAKE, "0 64 250").counter == 0);
-    assert_int_equal(judge_bulk(&f, RL_COMMAND_TAKE, "0 65 250").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge_bulk(RL_COMMAND_TAKE, "1 0 0 0").verdict, RL_YES);
+    assert_true(judge_bulk(RL_COMMAND_TAKE, "1 0 0 1795246000000001").counter == 1795246000000001);
+    assert_int_equal(judge_bulk(RL_COMMAND_TAKE, "0 64 250").verdict, RL_NO);
+    assert_int_equal(judge_bulk(RL_COMMAND_TAKE, "0 64 250").line.which, REDLOCK_RESOURCES_MAX);
+    assert_true(judge_bulk(RL_COMMAND_TAKE, "0 64 250").counter == 0);
+    assert_int_equal(judge_bulk(RL_COMMAND_TAKE, "0 65 250").verdict, RL_NOT_REDIS);
     static const enum rl_command_kind kinds[] = {RL_COMMAND_EXTEND, RL_COMMAND_RAISE,
                                                  RL_COMMAND_LEAVE, RL_COMMAND_SET_PERMITS};
     for (size_t i = 0; i < COUNT(kinds); i++) {
@@ -274,8 +272,7 @@ TEST(judges_scripts) {
 /* A character for each lock, as many as the node keeps of a text. */
 TEST(judges_each_of_many) {
     static const char *const bad[] = {"", "2", "1 0", "10x", ":1\r\n"};
-    struct fixture f;
-    struct rl_answer all = judge_bulk(&f, RL_COMMAND_EXTEND_MANY, "10w");
+    struct rl_answer all = judge_bulk(RL_COMMAND_EXTEND_MANY, "10w");
     assert_int_equal(all.verdict, RL_YES);
     assert_int_equal(rl_reply_judge_one(&all, 0).verdict, RL_YES);
     assert_int_equal(rl_reply_judge_one(&all, 1).verdict, RL_NO);
@@ -284,7 +281,7 @@ TEST(judges_each_of_many) {
     all = judge(RL_COMMAND_EXTEND_MANY, "-OOM no memory\r\n");
     assert_int_equal(rl_reply_judge_one(&all, 63).reason, REDLOCK_ERR_NODE_OOM);
     for (size_t i = 0; i < COUNT(bad); i++) {
-        assert_int_equal(judge_bulk(&f, RL_COMMAND_EXTEND_MANY, bad[i]).verdict, RL_NOT_REDIS);
+        assert_int_equal(judge_bulk(RL_COMMAND_EXTEND_MANY, bad[i]).verdict, RL_NOT_REDIS);
     }
     assert_int_equal(judge(RL_COMMAND_EXTEND_MANY, ":1\r\n").verdict, RL_NOT_REDIS);
 }
@@ -309,9 +306,8 @@ TEST(says_what_became_of_an_upgrade) {
         {"1 0 0", RL_NOT_REDIS, 0, 0, 0},
         {"2 0 0 0", RL_NOT_REDIS, 0, 0, 0},
     };
-    struct fixture f;
     for (size_t i = 0; i < COUNT(answers); i++) {
-        struct rl_answer answer = judge_bulk(&f, RL_COMMAND_UPGRADE, answers[i].text);
+        struct rl_answer answer = judge_bulk(RL_COMMAND_UPGRADE, answers[i].text);
         assert_int_equal(answer.verdict, answers[i].verdict);
         if (answer.verdict != RL_NOT_REDIS) {
             assert_true(answer.counter == answers[i].counter);
@@ -328,11 +324,10 @@ TEST(says_what_became_of_an_upgrade) {
 TEST(shows_who_reads) {
     static const char *const values[] = {
         TOKEN, TOKEN ":h", TOKEN ":" NAME_64, TOKEN ":" NAME_64 "x", "", "stranger's"};
-    struct fixture f;
     for (size_t i = 0; i < COUNT(values); i++) {
         char text[160];
         snprintf(text, sizeof text, "999999999 4294967295 %s", values[i]);
-        struct rl_answer answer = judge_bulk(&f, RL_COMMAND_READER, text);
+        struct rl_answer answer = judge_bulk(RL_COMMAND_READER, text);
         assert_int_equal(answer.verdict, RL_YES);
         assert_int_equal(answer.line.waiting, 999999999);
         assert_true(answer.line.first_waited_ms == UINT32_MAX);
@@ -342,7 +337,7 @@ TEST(shows_who_reads) {
     static const char *const others[] = {
         "0 1 x", "1000000000 1 x", "1 2", "1", "", "1 x x", "1 2 " TOKEN ":" NAME_64 "xy"};
     for (size_t i = 0; i < COUNT(others); i++) {
-        assert_int_equal(judge_bulk(&f, RL_COMMAND_READER, others[i]).verdict, RL_NOT_REDIS);
+        assert_int_equal(judge_bulk(RL_COMMAND_READER, others[i]).verdict, RL_NOT_REDIS);
     }
 }
 
