@@ -2,8 +2,8 @@
 #ifndef TEST_CORE_NAMES_H
 #define TEST_CORE_NAMES_H
 
-#include "core/line.h"
 #include "core/lock_data.h"
+#include "core/place.h"
 
 static inline const char *event_name(uint32_t i) {
     static const char *const names[RL_EVENT_TYPES] = {
@@ -29,11 +29,11 @@ static inline const char *lock_state_name(uint32_t i) {
 }
 
 static inline const char *line_state_name(uint32_t i) {
-    static const char *const names[RL_LINE_STATES] = {
-        [RL_LINE_OUT] = "out",         [RL_LINE_LISTENING] = "listening",
-        [RL_LINE_JOINING] = "joining", [RL_LINE_WAITING] = "waiting",
-        [RL_LINE_TURN] = "turn",       [RL_LINE_TAKING] = "taking",
-        [RL_LINE_PAUSING] = "pausing",
+    static const char *const names[RL_PLACE_STATES] = {
+        [RL_PLACE_OUT] = "out",         [RL_PLACE_LISTENING] = "listening",
+        [RL_PLACE_JOINING] = "joining", [RL_PLACE_WAITING] = "waiting",
+        [RL_PLACE_TURN] = "turn",       [RL_PLACE_TAKING] = "taking",
+        [RL_PLACE_PAUSING] = "pausing",
     };
     return names[i];
 }

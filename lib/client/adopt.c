@@ -53,7 +53,7 @@ static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
     memcpy(url->user, like->user, sizeof url->user);
     memcpy(url->password, like->password, sizeof url->password);
     url->db = like->db;
-    if (!rl_place_init(client, i, url, client->nodes[0]->node.events)) {
+    if (!rl_member_init(client, i, url, client->nodes[0]->node.events)) {
         return false;
     }
     client->n_nodes = i == client->n_nodes ? i + 1 : client->n_nodes;
@@ -96,12 +96,12 @@ static void leave_others(redlock_client *client, uint64_t now_ns) {
     const uint64_t longest_ns = client->guard_rules.quarantine_ns;
     const rl_mask electors = rl_sides_all(&client->membership.sides);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        struct rl_client_node *place = client->nodes[i];
-        const bool is_left = !(electors & rl_bit(i)) && place->node.state != RL_NODE_CLOSED;
-        place->left_ns = !is_left                     ? RL_NEVER
-                         : place->left_ns != RL_NEVER ? place->left_ns
-                                                      : now_ns + longest_ns;
-        rl_place_update(place);
+        struct rl_client_node *member = client->nodes[i];
+        const bool is_left = !(electors & rl_bit(i)) && member->node.state != RL_NODE_CLOSED;
+        member->left_ns = !is_left                      ? RL_NEVER
+                          : member->left_ns != RL_NEVER ? member->left_ns
+                                                        : now_ns + longest_ns;
+        rl_member_update(member);
     }
 }
 
@@ -155,7 +155,7 @@ static void adopt(redlock_client *client) {
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         if (client->up & ~client->voters & rl_bit(i)) {
             rl_eligibility_up(client->nodes[i]);
-            rl_place_update(client->nodes[i]);
+            rl_member_update(client->nodes[i]);
         }
     }
     rl_notification_nodes_changed(client);
@@ -187,12 +187,12 @@ static bool is_certain(const redlock_client *client) {
         all[1] += (next->members[i].sides & RL_CONFIG_NEW) != 0;
     }
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        const struct rl_client_node *place = client->nodes[i];
-        const int sides = sides_in_next(client, &place->node.url);
-        if (!place->is_settled && sides == 0) {
+        const struct rl_client_node *member = client->nodes[i];
+        const int sides = sides_in_next(client, &member->node.url);
+        if (!member->is_settled && sides == 0) {
             return false;
         }
-        if (rl_config_compare(&next->key, &place->node.config) == RL_CONFIG_SAME) {
+        if (rl_config_compare(&next->key, &member->node.config) == RL_CONFIG_SAME) {
             having[0] += (sides & RL_CONFIG_OLD) != 0;
             having[1] += (sides & RL_CONFIG_NEW) != 0;
         }
@@ -243,21 +243,21 @@ void rl_adopt_turn(redlock_client *client) {
 
 /* -- Leaving -- */
 
-void rl_adopt_tick(struct rl_client_node *place, uint64_t now_ns) {
-    redlock_client *client = place->client;
-    if (now_ns < place->left_ns) {
+void rl_adopt_tick(struct rl_client_node *member, uint64_t now_ns) {
+    redlock_client *client = member->client;
+    if (now_ns < member->left_ns) {
         return;
     }
-    place->left_ns = RL_NEVER;
-    rl_node_restart(&place->node, REDLOCK_ERR_NODE_CONFIG, "it has left the set");
-    rl_calls_drop(place);
-    rl_line_calls_drop(client, rl_bit(place->index));
-    rl_node_close(&place->node);
-    rl_client_tls_leave(client, place->index);
-    client->reasons[place->index] = REDLOCK_ERR_NODE_CONFIG;
-    rl_guard_init(&place->guard); /* it is nobody's duplicate any more */
+    member->left_ns = RL_NEVER;
+    rl_node_restart(&member->node, REDLOCK_ERR_NODE_CONFIG, "it has left the set");
+    rl_calls_drop(member);
+    rl_line_calls_drop(client, rl_bit(member->index));
+    rl_node_close(&member->node);
+    rl_client_tls_leave(client, member->index);
+    client->reasons[member->index] = REDLOCK_ERR_NODE_CONFIG;
+    rl_guard_init(&member->guard); /* it is nobody's duplicate any more */
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        client->duplicates[i] &= ~rl_bit(place->index);
+        client->duplicates[i] &= ~rl_bit(member->index);
     }
-    client->duplicates[place->index] = 0;
+    client->duplicates[member->index] = 0;
 }

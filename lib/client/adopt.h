@@ -15,6 +15,6 @@
 void rl_adopt_turn(redlock_client *client);
 
 /* Closes a node that has left the set, if it is time. */
-void rl_adopt_tick(struct rl_client_node *place, uint64_t now_ns);
+void rl_adopt_tick(struct rl_client_node *member, uint64_t now_ns);
 
 #endif

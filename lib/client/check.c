@@ -77,14 +77,14 @@ static void check_waiting(const redlock_lock *lock) {
 static void check_queueing(const redlock_lock *lock) {
     const struct rl_queueing *queueing = &lock->queueing;
     const struct rl_resource *resource = rl_lock_resource(lock, queueing->line);
-    const struct rl_line *line = rl_resource_line(resource);
+    const struct rl_place *place = rl_resource_place(resource);
     uint8_t state = lock->core.state;
     assert(queueing->line < lock->resource_count);
     assert(!queueing->is_queued || state == RL_WAITING || state == RL_TRYING ||
            state == RL_FENCING || state == RL_READY);
     assert(queueing->call == RL_LINE_CALL_NONE ||
            (state == RL_WAITING && queueing->is_queued && rl_queued_is_in(&lock->ready)));
-    assert(!queueing->is_queued || state != RL_WAITING || line->state != RL_LINE_TAKING);
+    assert(!queueing->is_queued || state != RL_WAITING || place->state != RL_PLACE_TAKING);
     assert(!queueing->is_queued || state != RL_WAITING || queueing->call != RL_LINE_CALL_NONE ||
            resource->wait->due.slot != RL_DEADLINE_UNSET);
 }
@@ -127,13 +127,13 @@ static void check_nodes(const redlock_client *client) {
     assert((client->up & ~rl_bits_below(client->n_nodes)) == 0);
     assert((client->voters & ~client->up) == 0);
     for (uint32_t i = 0; i < client->n_nodes; i++) {
-        const struct rl_client_node *place = client->nodes[i];
+        const struct rl_client_node *member = client->nodes[i];
         bool is_up = client->up >> i & 1, votes = client->voters >> i & 1;
-        pending += place->pending_releases.count;
-        assert(place->client == client);
-        assert(place->index == i);
-        assert(is_up == rl_node_is_up(&place->node));
-        assert(!is_up || place->is_settled);
+        pending += member->pending_releases.count;
+        assert(member->client == client);
+        assert(member->index == i);
+        assert(is_up == rl_node_is_up(&member->node));
+        assert(!is_up || member->is_settled);
         assert(votes == (client->reasons[i] == 0));
         assert((client->duplicates[i] >> i & 1) == 0);
         for (uint32_t j = 0; j < i; j++) {

@@ -40,72 +40,72 @@
 
 /* -- Events of nodes, passed on to the parts that they concern -- */
 
-static struct rl_client_node *place_of(struct rl_node *node) {
-    struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
-    assert(place == place->client->nodes[place->index]);
-    return place;
+static struct rl_client_node *member_of(struct rl_node *node) {
+    struct rl_client_node *member = RL_CONTAINER(node, struct rl_client_node, node);
+    assert(member == member->client->nodes[member->index]);
+    return member;
 }
 
 static void node_deadline(struct rl_node *node) {
-    rl_place_update(place_of(node));
+    rl_member_update(member_of(node));
 }
 
 static void node_dirty(struct rl_node *node) {
-    struct rl_client_node *place = place_of(node);
-    redlock_client *client = place->client;
+    struct rl_client_node *member = member_of(node);
+    redlock_client *client = member->client;
     if (client->flushing.nodes == 0) {
         client->flushing.dirty_ns = rl_client_now_ns(client);
     }
-    client->flushing.nodes |= rl_bit(place->index);
+    client->flushing.nodes |= rl_bit(member->index);
 }
 
 static void node_up(struct rl_node *node) {
-    struct rl_client_node *place = place_of(node);
-    redlock_client *client = place->client;
+    struct rl_client_node *member = member_of(node);
+    redlock_client *client = member->client;
     assert(client->phase < RL_CLIENT_TEARDOWN);
-    assert(!(client->up >> place->index & 1));
-    client->up |= rl_bit(place->index);
-    place->is_settled = true;
+    assert(!(client->up >> member->index & 1));
+    client->up |= rl_bit(member->index);
+    member->is_settled = true;
     rl_trace(client, REDLOCK_EVENT_NODE_UP, NULL, node, 0, 0);
-    rl_eligibility_up(place);
-    rl_place_update(place);
-    rl_listening_node_up(client, place->index);
-    rl_calls_retry(place);
-    rl_line_calls_retry(client, place->index); /* before any JOIN is sent */
+    rl_eligibility_up(member);
+    rl_member_update(member);
+    rl_listening_node_up(client, member->index);
+    rl_calls_retry(member);
+    rl_line_calls_retry(client, member->index); /* before any JOIN is sent */
     rl_line_nodes_changed(client);
 }
 
 static void node_down(struct rl_node *node) {
-    struct rl_client_node *place = place_of(node);
-    redlock_client *client = place->client;
-    assert(client->up >> place->index & 1); /* `down` comes once for each `up` */
+    struct rl_client_node *member = member_of(node);
+    redlock_client *client = member->client;
+    assert(client->up >> member->index & 1); /* `down` comes once for each `up` */
     assert(node->reason != 0);
-    client->up &= ~rl_bit(place->index);
-    client->reasons[place->index] = node->reason;
-    rl_eligibility_down(place);
+    client->up &= ~rl_bit(member->index);
+    client->reasons[member->index] = node->reason;
+    rl_eligibility_down(member);
     rl_trace(client, REDLOCK_EVENT_NODE_DOWN, NULL, node, node->reason, 0);
-    place->calibration = (struct rl_calibration){0};
-    place->secret = 0;
-    rl_listening_node_down(client, place->index);
+    member->calibration = (struct rl_calibration){0};
+    member->secret = 0;
+    rl_listening_node_down(client, member->index);
     rl_line_nodes_changed(client);
 }
 
 static void node_failed(struct rl_node *node) {
-    struct rl_client_node *place = place_of(node);
-    assert(!(place->client->up >> place->index & 1));
+    struct rl_client_node *member = member_of(node);
+    assert(!(member->client->up >> member->index & 1));
     assert(node->reason != 0);
-    place->is_settled = true;
-    place->client->reasons[place->index] = node->reason;
+    member->is_settled = true;
+    member->client->reasons[member->index] = node->reason;
 }
 
 static void node_credentials(struct rl_node *node, int16_t reason) {
-    struct rl_client_node *place = place_of(node);
+    struct rl_client_node *member = member_of(node);
     assert((reason == 0) == (node->auth.reason == 0) || node->auth.state == RL_AUTH_OFFERED);
-    rl_trace(place->client,
+    rl_trace(member->client,
              reason == 0 ? REDLOCK_EVENT_CREDENTIALS_ACCEPTED : REDLOCK_EVENT_CREDENTIALS_REFUSED,
              NULL, node, reason, 0);
     if (reason == 0) {
-        rl_listening_authorized(place->client, place->index);
+        rl_listening_authorized(member->client, member->index);
     }
 }
 
@@ -116,8 +116,8 @@ static void node_answer(struct rl_node *node, struct rl_request *request,
     if (answer->verdict == RL_ERROR && answer->reason == REDLOCK_ERR_NODE_AUTH) {
         rl_node_offer_again(node);
     }
-    if (place_of(node)->client->metrics != NULL && answer->verdict != RL_UNANSWERED) {
-        rl_metrics_answered(place_of(node), request);
+    if (member_of(node)->client->metrics != NULL && answer->verdict != RL_UNANSWERED) {
+        rl_metrics_answered(member_of(node), request);
     }
     if (request->kind == RL_COMMAND_READ || request->kind == RL_COMMAND_READER ||
         request->kind == RL_COMMAND_WAITER || request->kind == RL_COMMAND_SET_PERMITS ||
@@ -145,17 +145,17 @@ static const struct rl_node_events node_events = {
 };
 
 static void node_due(struct rl_deadline *item, uint64_t now_ns) {
-    struct rl_client_node *place = RL_CONTAINER(item, struct rl_client_node, deadline);
-    redlock_client *client = place->client;
+    struct rl_client_node *member = RL_CONTAINER(item, struct rl_client_node, deadline);
+    redlock_client *client = member->client;
     const rl_mask voters = client->voters;
     assert(item->at_ns <= now_ns);
-    rl_node_tick(&place->node, now_ns);
-    if (now_ns >= place->pending_releases.retry_ns) {
-        rl_calls_retry(place);
+    rl_node_tick(&member->node, now_ns);
+    if (now_ns >= member->pending_releases.retry_ns) {
+        rl_calls_retry(member);
     }
-    rl_eligibility_tick(place, now_ns);
-    rl_adopt_tick(place, now_ns);
-    rl_place_update(place);
+    rl_eligibility_tick(member, now_ns);
+    rl_adopt_tick(member, now_ns);
+    rl_member_update(member);
     if (client->voters != voters) {
         rl_line_nodes_changed(client);
     }
@@ -177,7 +177,7 @@ static int parse_node(redlock_client *client, const redlock_client_options *o, u
         }
     }
     if (status == 0) {
-        status = rl_place_init(client, i, &url, &node_events)
+        status = rl_member_init(client, i, &url, &node_events)
                      ? rl_client_tls_node(client, o, i, &tls)
                      : rl_error_set(o->error, o->error_size, REDLOCK_ERR_NOMEM, "out of memory");
     }

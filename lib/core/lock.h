@@ -11,7 +11,7 @@
  * in until a quorum granted; TELL, fed just before the user's callback, makes the lock held;
  * RELEASE deletes it everywhere. A lock that is not first in its client's line (waitlist.h) waits
  * for TURN before it asks, and so does a lock that was refused, in the line of all clients
- * (line.h): it then asks by TAKE, or is passed the keys: their messages are votes, and the lock
+ * (place.h): it then asks by TAKE, or is passed the keys: their messages are votes, and the lock
  * asks nodes whose vote does not come in time. Such a hold has a lease at first, and extends
  * itself. If the driver has to find out first what to request from the nodes (which slots of a
  * semaphore), READY lasts until it has, or knows that there is nothing: a refused attempt without a
@@ -94,7 +94,7 @@
  *      - a token that was given up is never used again. So a release (which may be late, or sent
  *        twice) finds its own token or none, and a key that is passed to the token later is
  *        released;
- *      - LEAVE deletes a key with the token only if the nodes were never asked with it (line.h).
+ *      - LEAVE deletes a key with the token only if the nodes were never asked with it (place.h).
  *     If the line is lost, or nodes disagree on it, only order suffers. Fences grow as before:
  *     every script that writes a token counts up, and a pass counts to more than its releaser's
  *     fence (fence.h).

@@ -112,11 +112,11 @@ struct rl_event {
     uint64_t since_ns;          /* of an attempt: when its token was asked for; 0: now */
     uint64_t floor;             /* ... the wall clock in microseconds, after that, see fence.h; also
                                    of an upgrade */
-    uint64_t place;             /* of a turn: whose it is, see line.h; 0: this client's own; of an
+    uint64_t place;             /* of a turn: whose it is, see place.h; 0: this client's own; of an
                                    attempt that has none from its turn: the one whose token it is */
     uint32_t lease_ms; /* of an attempt: the lease of its passed keys; 0: it asks for votes */
     uint32_t awaited;  /* ... nodes whose vote a won attempt waits for briefly: a mask */
-    bool lines;        /* lines can be used, see line.h */
+    bool lines;        /* lines can be used, see place.h */
     union {
         struct rl_acquire acquire;
         struct rl_adopt adopt;

@@ -44,33 +44,33 @@ static uint32_t latency_us(const struct rl_node *node, const struct rl_request *
 
 void rl_answer_take(struct rl_node *node, struct rl_request *request,
                     const struct rl_answer *answer) {
-    struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
+    struct rl_client_node *member = RL_CONTAINER(node, struct rl_client_node, node);
     struct rl_lock_call *call = RL_CONTAINER(request, struct rl_lock_call, request);
     const bool has_bad = has_bad_fence(request, answer);
     const enum rl_verdict verdict = verdict_of(request, answer, has_bad);
     int16_t reason = answer->reason;
     struct rl_event event = {.type = RL_EV_VOTE};
     RL_REQUIRE(call->lock != NULL); /* answered once: a call that was given back has none */
-    assert(call->lock->client == place->client);
+    assert(call->lock->client == member->client);
     assert(request->kind != RL_COMMAND_READ); /* only queries send it */
     assert(answer->verdict != RL_ERROR || reason != 0);
-    assert(place->client->calls.outstanding > 0);
-    place->client->calls.outstanding--;
+    assert(member->client->calls.outstanding > 0);
+    member->client->calls.outstanding--;
     if (answer->verdict == RL_ERROR) {
-        place->error = reason;
-        snprintf(place->words, sizeof place->words, "%s", answer->text);
+        member->error = reason;
+        snprintf(member->words, sizeof member->words, "%s", answer->text);
     } else if (has_bad) {
         reason = REDLOCK_ERR_NODE_PROTOCOL;
     }
     if (answer->line.time_us != 0) {
-        place->calibration = (struct rl_calibration){request->began_ns, answer->line.time_us};
-        place->secret = answer->line.secret;
+        member->calibration = (struct rl_calibration){request->began_ns, answer->line.time_us};
+        member->secret = answer->line.secret;
     }
-    call->lock->mode->learn(call->lock, place->index, request, answer);
-    rl_line_learn(call->lock, place, request, answer);
-    const uint32_t seat = rl_seats_of(call->lock, place->index);
+    call->lock->mode->learn(call->lock, member->index, request, answer);
+    rl_line_learn(call->lock, member, request, answer);
+    const uint32_t seat = rl_seats_of(call->lock, member->index);
     if (seat == RL_SEATS_MAX) { /* the lock has moved to other nodes */
-        place->client->stats.late_votes += call->round != 0;
+        member->client->stats.late_votes += call->round != 0;
     } else if (call->round != 0) {
         assert(!call->is_retry); /* the round that waited for its vote is over */
         event.u.vote = (struct rl_ballot_in){.round = call->round,
@@ -80,10 +80,11 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
                                              .counter = answer->counter,
                                              .may_have_run = rl_calls_may_have_run(verdict),
                                              .latency_us = latency_us(node, request)};
-        place->client->stats.late_votes += rl_step_event(call->lock, &event);
+        member->client->stats.late_votes += rl_step_event(call->lock, &event);
     }
     if (answer->verdict != RL_YES && rl_command_releases((enum rl_command_kind)request->kind)) {
-        rl_left_gone(place->client, place->index, rl_line_place_of(place->client, request->token));
+        rl_left_gone(member->client, member->index,
+                     rl_line_place_of(member->client, request->token));
     }
-    rl_calls_settle(place, call, verdict);
+    rl_calls_settle(member, call, verdict);
 }

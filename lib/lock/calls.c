@@ -236,7 +236,7 @@ static void pending_changed(struct rl_client_node *node, uint32_t count_before) 
     assert(node->pending_releases.count <= RL_PENDING_MAX);
     node->client->pending_releases += node->pending_releases.count;
     node->client->pending_releases -= count_before;
-    rl_place_update(node);
+    rl_member_update(node);
 }
 
 /* Traces the outcome of one node's release; the lock may have another token by now. */

@@ -15,7 +15,7 @@
 
 enum rl_call_kind {
     RL_CALL_SET,
-    RL_CALL_TAKE, /* a SET that may take reserved keys, see core/line.h */
+    RL_CALL_TAKE, /* a SET that may take reserved keys, see core/place.h */
     RL_CALL_RAISE,
     RL_CALL_EXTEND,
     RL_CALL_UPGRADE,

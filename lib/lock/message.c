@@ -69,29 +69,29 @@ static const char *detail_of(const struct rl_node *node) {
 }
 
 /* Adds a reason, with the text of its source if that is still known. */
-static void add_reason(struct text *text, const struct rl_client_node *place, int reason) {
-    const struct rl_node *node = &place->node;
+static void add_reason(struct text *text, const struct rl_client_node *member, int reason) {
+    const struct rl_node *node = &member->node;
     add(text, "; %.60s: %s", node->url.name, redlock_strerror(reason));
     if (node->reason == reason && detail_of(node)[0] != '\0') {
         add(text, " (%s)", detail_of(node));
-    } else if (reason == REDLOCK_ERR_NODE_CONFIG && !rl_membership_counts(place)) {
+    } else if (reason == REDLOCK_ERR_NODE_CONFIG && !rl_membership_counts(member)) {
         char why[192];
-        rl_membership_explain(place, why, sizeof why);
+        rl_membership_explain(member, why, sizeof why);
         add(text, " (%s)", why);
-    } else if (place->error == reason) {
-        add(text, " (%s)", place->words);
+    } else if (member->error == reason) {
+        add(text, " (%s)", member->words);
     }
 }
 
 /* Adds the nth of `count` nodes in quarantine. */
-static void add_waiting(struct text *text, const struct rl_client_node *place, int reason,
+static void add_waiting(struct text *text, const struct rl_client_node *member, int reason,
                         uint32_t count, uint32_t nth) {
     char part[192];
     if (nth == 0) {
         add(text, "; %u of %u nodes in quarantine: ", (unsigned)count,
-            (unsigned)rl_bits_count(rl_sides_all(&place->client->membership.sides)));
+            (unsigned)rl_bits_count(rl_sides_all(&member->client->membership.sides)));
     }
-    rl_eligibility_explain(place, reason, rl_client_now_ns(place->client), part, sizeof part);
+    rl_eligibility_explain(member, reason, rl_client_now_ns(member->client), part, sizeof part);
     add(text, "%s%s", nth > 0 ? "; " : "", part);
 }
 
@@ -142,9 +142,9 @@ static bool was_waiting(const struct rl_ballot *ballot) {
 }
 
 /* Whether the node was waiting, and still is. */
-static bool is_waiting(const struct rl_client_node *place, const struct rl_ballot *ballot) {
+static bool is_waiting(const struct rl_client_node *member, const struct rl_ballot *ballot) {
     return was_waiting(ballot) &&
-           rl_eligibility_wait_ms(place, rl_client_now_ns(place->client)) > 0;
+           rl_eligibility_wait_ms(member, rl_client_now_ns(member->client)) > 0;
 }
 
 static void add_ballots(struct text *text, const redlock_lock *primary, const char *refused) {
@@ -152,25 +152,25 @@ static void add_ballots(struct text *text, const redlock_lock *primary, const ch
     struct rl_client_node *const *nodes = primary->client->nodes;
     uint32_t waiting = 0, nth = 0;
     RL_EACH_BIT(i, rl_electors(&round->electorate)) {
-        const struct rl_client_node *place = nodes[rl_seats_node(primary, i)];
-        const struct rl_node *node = &place->node;
+        const struct rl_client_node *member = nodes[rl_seats_node(primary, i)];
+        const struct rl_node *node = &member->node;
         const struct rl_ballot *ballot = &round->ballots[i];
-        if (is_waiting(place, ballot)) {
+        if (is_waiting(member, ballot)) {
             waiting++;
         } else if (was_waiting(ballot)) {
             add(text, "; %.60s: in quarantine then, votes now", node->url.name);
         } else if (ballot->vote == RL_VOTE_REFUSED) {
             add(text, "; %.60s: %s", node->url.name, refused);
         } else if (ballot->vote == RL_VOTE_FAILED) {
-            add_reason(text, place, ballot->reason);
+            add_reason(text, member, ballot->reason);
         } else if (ballot->vote == RL_VOTE_PENDING) {
             add(text, "; %.60s: no answer yet", node->url.name);
         }
     }
     RL_EACH_BIT(i, rl_electors(&round->electorate)) {
-        const struct rl_client_node *place = nodes[rl_seats_node(primary, i)];
-        if (is_waiting(place, &round->ballots[i])) {
-            add_waiting(text, place, round->ballots[i].reason, waiting, nth++);
+        const struct rl_client_node *member = nodes[rl_seats_node(primary, i)];
+        if (is_waiting(member, &round->ballots[i])) {
+            add_waiting(text, member, round->ballots[i].reason, waiting, nth++);
         }
     }
 }
@@ -308,7 +308,7 @@ int redlock_lock_attempt_status(const redlock_lock *lock) {
 }
 
 int redlock_lock_outcome(const redlock_lock *lock, size_t index, redlock_node_outcome *outcome) {
-    const uint32_t node = lock != NULL ? rl_place_at(lock->client, index) : RL_NODES_MAX;
+    const uint32_t node = lock != NULL ? rl_member_at(lock->client, index) : RL_NODES_MAX;
     if (outcome == NULL || node == RL_NODES_MAX) {
         return REDLOCK_ERR_INVALID;
     }
@@ -368,15 +368,15 @@ int redlock_client_lacks(const redlock_client *client, const void *resource, siz
 }
 
 int redlock_client_node(const redlock_client *client, size_t index, redlock_node_info *info) {
-    const uint32_t i = client != NULL ? rl_place_at(client, index) : RL_NODES_MAX;
+    const uint32_t i = client != NULL ? rl_member_at(client, index) : RL_NODES_MAX;
     if (info == NULL || i == RL_NODES_MAX) {
         return REDLOCK_ERR_INVALID;
     }
     rl_own(client, __func__);
-    const struct rl_client_node *place = client->nodes[i];
-    const struct rl_node *node = &place->node;
+    const struct rl_client_node *member = client->nodes[i];
+    const struct rl_node *node = &member->node;
     int reason = rl_node_is_up(node) ? client->reasons[i] : node->reason;
-    if (reason == 0 && rl_eligibility_duplicates(place) != 0) {
+    if (reason == 0 && rl_eligibility_duplicates(member) != 0) {
         reason = REDLOCK_ERR_DUPLICATE;
     }
     redlock_node_info full = {
@@ -388,10 +388,10 @@ int redlock_client_node(const redlock_client *client, size_t index, redlock_node
         .failures = node->failures,
         .requests = node->requests,
         .outstanding = rl_node_is_up(node) ? node->waiting : 0, /* no handshakes */
-        .pending_releases = place->pending_releases.count,
+        .pending_releases = member->pending_releases.count,
         .voting = (client->voters >> i & 1) != 0,
-        .votes_in_ms = rl_eligibility_wait_ms(place, rl_client_now_ns(client)),
-        .credentials = rl_credentials_status(place),
+        .votes_in_ms = rl_eligibility_wait_ms(member, rl_client_now_ns(client)),
+        .credentials = rl_credentials_status(member),
         .credentials_detail = node->auth.words,
     };
     return rl_sized_give(info, info->size, &full, sizeof full);

@@ -247,7 +247,7 @@ static bool make_token(redlock_lock *lock, char token[RL_TOKEN_LEN], struct rl_e
     rl_line_place(lock->client, place, token);
     attempt->lease_ms = rl_line_lease(lock);
     if (attempt->lease_ms != 0) { /* awaits the node that names the successor */
-        const uint32_t home = rl_seats_of(lock, rl_resource_line(rl_line_of(lock))->home);
+        const uint32_t home = rl_seats_of(lock, rl_resource_place(rl_line_of(lock))->home);
         attempt->awaited = home < RL_SEATS_MAX ? rl_seat(home) : 0;
     }
     return true;

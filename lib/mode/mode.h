@@ -57,7 +57,7 @@ struct rl_mode_rules {
     bool has_one_key;   /* one resource is one key: SET sets it, a native command deletes it */
     bool is_passed_on;  /* a release passes its keys on to the next client in line */
     uint32_t intent_ms; /* how long it keeps new readers off once it was refused; 0: it does not */
-    uint64_t probe;     /* the place of a probe (core/line.h) */
+    uint64_t probe;     /* the place of a probe (core/place.h) */
 
     /* -- Slots of a semaphore: see permit.h. A lock has none, and nothing to do for them -- */
 

@@ -50,10 +50,10 @@ static uint32_t home_of(const redlock_lock *lock) {
  * way. */
 static uint64_t place_at(redlock_lock *lock, uint32_t home) {
     struct rl_resource *resource = rl_lock_resource(lock, 0);
-    const struct rl_line *line = rl_resource_line(resource);
-    const bool stands = line->state != RL_LINE_OUT && line->stands && line->home == home;
-    assert(line->state == RL_LINE_OUT || line->place != 0);
-    return stands && resource->wait->placed == lock ? line->place : rl_line_new_place(resource);
+    const struct rl_place *place = rl_resource_place(resource);
+    const bool stands = place->state != RL_PLACE_OUT && place->stands && place->home == home;
+    assert(place->state == RL_PLACE_OUT || place->id != 0);
+    return stands && resource->wait->placed == lock ? place->id : rl_line_new_place(resource);
 }
 
 static bool peek(redlock_lock *lock) {
@@ -113,18 +113,18 @@ static void use(redlock_lock *lock, struct rl_slots *named) {
 
 /* Whether there are slots of the turn that this attempt is made in. */
 static bool has_turn(const redlock_lock *lock) {
-    const struct rl_line *line = rl_resource_line(rl_line_of(lock));
+    const struct rl_place *place = rl_resource_place(rl_line_of(lock));
     const struct rl_permit *permit = rl_permit_of(lock);
     assert(lock->core.place != 0);
-    return permit->turn.n > 0 && permit->turn_place == line->place && !line->probes;
+    return permit->turn.n > 0 && permit->turn_place == place->id && !place->probes;
 }
 
 /* If the lock asked with its place in line, that place is used now: its token is the attempt's. */
 static void use_place(const redlock_lock *lock) {
     struct rl_wait *wait = rl_lock_resource(lock, 0)->wait;
-    if (wait != NULL && wait->line.state != RL_LINE_OUT &&
-        wait->line.place == rl_permit_of(lock)->place) {
-        rl_line_use(&wait->line, true);
+    if (wait != NULL && wait->place.state != RL_PLACE_OUT &&
+        wait->place.id == rl_permit_of(lock)->place) {
+        rl_place_use(&wait->place, true);
     }
 }
 

@@ -43,7 +43,7 @@ int redlock_client_set_credentials(redlock_client *client, size_t node, const ch
         return REDLOCK_ERR_CLOSED;
     }
     if (node != REDLOCK_ALL_NODES) {
-        node = rl_place_at(client, node);
+        node = rl_member_at(client, node);
         if (node == RL_NODES_MAX) {
             return REDLOCK_ERR_INVALID;
         }
@@ -57,8 +57,8 @@ int redlock_client_set_credentials(redlock_client *client, size_t node, const ch
     return status;
 }
 
-int16_t rl_credentials_status(const struct rl_client_node *place) {
-    const struct rl_auth *auth = &place->node.auth;
+int16_t rl_credentials_status(const struct rl_client_node *member) {
+    const struct rl_auth *auth = &member->node.auth;
     assert(auth->reason == 0 || auth->state != RL_AUTH_SETTLED);
     if (auth->state == RL_AUTH_SETTLED) {
         return 0;

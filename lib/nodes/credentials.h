@@ -8,7 +8,7 @@
 /* Whether the newest credentials are in use on a node: 0, or why not; NODE_DOWN: it has not
  * answered yet.
  */
-int16_t rl_credentials_status(const struct rl_client_node *place);
+int16_t rl_credentials_status(const struct rl_client_node *member);
 
 /* The number of nodes on which they are not in use. */
 uint32_t rl_credentials_pending(const redlock_client *client);

@@ -17,9 +17,9 @@ static_assert((int)REDLOCK_GUARD_OBSERVED == (int)RL_GUARD_OBSERVED, "... and so
 static_assert((int)REDLOCK_GUARD_STRICT == (int)RL_GUARD_STRICT, "... and this one");
 static_assert(RL_INFO_ID_LEN == RL_GUARD_ID_LEN, "core and redis agree on the length of an id");
 
-static rl_mask bit_of(const struct rl_client_node *place) {
-    assert(place->index < place->client->n_nodes);
-    return rl_bit(place->index);
+static rl_mask bit_of(const struct rl_client_node *member) {
+    assert(member->index < member->client->n_nodes);
+    return rl_bit(member->index);
 }
 
 /* -- Judging -- */
@@ -58,15 +58,16 @@ static struct rl_server server_of(const struct rl_info *info) {
 }
 
 /* Finds the nodes that are the same server, by what each has reported last. */
-static void find_duplicates(struct rl_client_node *place) {
-    redlock_client *client = place->client;
-    assert(place->guard.run_id[0] != '\0'); /* else it would equal all nodes that were never seen */
+static void find_duplicates(struct rl_client_node *member) {
+    redlock_client *client = member->client;
+    assert(member->guard.run_id[0] !=
+           '\0'); /* else it would equal all nodes that were never seen */
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         const struct rl_client_node *other = client->nodes[i];
-        bool same = strcmp(other->guard.run_id, place->guard.run_id) == 0;
-        if (other != place && same) {
-            client->duplicates[place->index] |= bit_of(other);
-            client->duplicates[i] |= bit_of(place);
+        bool same = strcmp(other->guard.run_id, member->guard.run_id) == 0;
+        if (other != member && same) {
+            client->duplicates[member->index] |= bit_of(other);
+            client->duplicates[i] |= bit_of(member);
             client->has_duplicates = true;
         }
     }
@@ -74,30 +75,30 @@ static void find_duplicates(struct rl_client_node *place) {
 
 /* The node votes: another node that now reports a different identity, and is not in quarantine
  * either, is no longer its duplicate. */
-static void part_duplicates(struct rl_client_node *place, uint64_t now_ns) {
-    redlock_client *client = place->client;
-    assert(rl_guard_may_vote(&place->guard, now_ns));
-    assert(client->voters & bit_of(place));
+static void part_duplicates(struct rl_client_node *member, uint64_t now_ns) {
+    redlock_client *client = member->client;
+    assert(rl_guard_may_vote(&member->guard, now_ns));
+    assert(client->voters & bit_of(member));
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         const struct rl_client_node *other = client->nodes[i];
-        bool same = strcmp(other->guard.run_id, place->guard.run_id) == 0;
+        bool same = strcmp(other->guard.run_id, member->guard.run_id) == 0;
         if (!same && rl_guard_may_vote(&other->guard, now_ns)) {
-            client->duplicates[place->index] &= ~bit_of(other);
-            client->duplicates[i] &= ~bit_of(place);
+            client->duplicates[member->index] &= ~bit_of(other);
+            client->duplicates[i] &= ~bit_of(member);
         }
     }
 }
 
 int16_t rl_eligibility_judge(struct rl_node *node, const struct rl_info *info,
                              char detail[RL_DETAIL_MAX]) {
-    struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
-    redlock_client *client = place->client;
+    struct rl_client_node *member = RL_CONTAINER(node, struct rl_client_node, node);
+    redlock_client *client = member->client;
     struct rl_server server = server_of(info);
     assert(info->problem == NULL);
-    assert(!(client->up & bit_of(place)));
+    assert(!(client->up & bit_of(member)));
     assert(client->guard_rules.mode != RL_GUARD_OFF); /* else its identity is not requested */
     enum rl_standing standing =
-        rl_guard_see(&place->guard, &client->guard_rules, &server, rl_client_now_ns(client));
+        rl_guard_see(&member->guard, &client->guard_rules, &server, rl_client_now_ns(client));
     if (standing == RL_STANDING_REPLICA) {
         snprintf(detail, RL_DETAIL_MAX, "a replica cannot vote; give the URL of a primary");
     } else if (standing == RL_STANDING_EVICTS) {
@@ -105,8 +106,8 @@ int16_t rl_eligibility_judge(struct rl_node *node, const struct rl_info *info,
     }
     assert(standing == RL_STANDING_VOTES || standing >= RL_STANDING_REPLICA);
     if (standing == RL_STANDING_VOTES) {
-        find_duplicates(place);
-        client->node_hashes[place->index] =
+        find_duplicates(member);
+        client->node_hashes[member->index] =
             rl_home_hash(info->run_id, (uint32_t)strlen(info->run_id));
     }
     return reasons[standing].refused;
@@ -118,66 +119,66 @@ void rl_eligibility_flushed(struct rl_node *node) {
 
 /* -- Nodes come up and go down -- */
 
-static void trace(struct rl_client_node *place, enum redlock_event_type type, int status,
+static void trace(struct rl_client_node *member, enum redlock_event_type type, int status,
                   int64_t votes_in_ms) {
-    redlock_client *client = place->client;
+    redlock_client *client = member->client;
     if (client->trace != NULL) {
         redlock_event event = {.type = type,
                                .status = status,
                                .now_ns = rl_client_now_ns(client),
-                               .node = place->node.url.name,
+                               .node = member->node.url.name,
                                .votes_in_ms = votes_in_ms};
         client->trace(&event, client->trace_data);
     }
 }
 
-void rl_eligibility_up(struct rl_client_node *place) {
-    redlock_client *client = place->client;
+void rl_eligibility_up(struct rl_client_node *member) {
+    redlock_client *client = member->client;
     uint64_t now_ns = rl_client_now_ns(client);
-    assert(client->up & bit_of(place));
-    assert(!(client->voters & bit_of(place))); /* not since it was down */
-    if (!rl_membership_counts(place)) {
-        client->reasons[place->index] = REDLOCK_ERR_NODE_CONFIG;
+    assert(client->up & bit_of(member));
+    assert(!(client->voters & bit_of(member))); /* not since it was down */
+    if (!rl_membership_counts(member)) {
+        client->reasons[member->index] = REDLOCK_ERR_NODE_CONFIG;
         return;
     }
-    if (rl_guard_may_vote(&place->guard, now_ns)) {
-        client->voters |= bit_of(place);
-        client->reasons[place->index] = 0;
-        part_duplicates(place, now_ns); /* the quarantine may have ended while it was down */
+    if (rl_guard_may_vote(&member->guard, now_ns)) {
+        client->voters |= bit_of(member);
+        client->reasons[member->index] = 0;
+        part_duplicates(member, now_ns); /* the quarantine may have ended while it was down */
         return;
     }
-    int16_t why = reasons[place->guard.standing].waits;
+    int16_t why = reasons[member->guard.standing].waits;
     assert(rl_eligibility_is_quarantine(why));
-    client->reasons[place->index] = why;
-    trace(place, REDLOCK_EVENT_NODE_QUARANTINED, why, rl_eligibility_wait_ms(place, now_ns));
+    client->reasons[member->index] = why;
+    trace(member, REDLOCK_EVENT_NODE_QUARANTINED, why, rl_eligibility_wait_ms(member, now_ns));
 }
 
-void rl_eligibility_suspend(struct rl_client_node *place) {
-    assert(place->client->up & bit_of(place));
-    place->client->voters &= ~bit_of(place);
-    place->client->reasons[place->index] = REDLOCK_ERR_NODE_CONFIG;
+void rl_eligibility_suspend(struct rl_client_node *member) {
+    assert(member->client->up & bit_of(member));
+    member->client->voters &= ~bit_of(member);
+    member->client->reasons[member->index] = REDLOCK_ERR_NODE_CONFIG;
 }
 
-void rl_eligibility_down(struct rl_client_node *place) {
-    assert(!(place->client->up & bit_of(place)));
-    assert(place->client->reasons[place->index] != 0);
-    place->client->voters &= ~bit_of(place);
+void rl_eligibility_down(struct rl_client_node *member) {
+    assert(!(member->client->up & bit_of(member)));
+    assert(member->client->reasons[member->index] != 0);
+    member->client->voters &= ~bit_of(member);
 }
 
-uint64_t rl_eligibility_deadline_ns(const struct rl_client_node *place) {
-    const redlock_client *client = place->client;
-    bool waits = client->up & ~client->voters & bit_of(place) && rl_membership_counts(place);
-    return waits ? place->guard.votes_ns : RL_NEVER;
+uint64_t rl_eligibility_deadline_ns(const struct rl_client_node *member) {
+    const redlock_client *client = member->client;
+    bool waits = client->up & ~client->voters & bit_of(member) && rl_membership_counts(member);
+    return waits ? member->guard.votes_ns : RL_NEVER;
 }
 
-void rl_eligibility_tick(struct rl_client_node *place, uint64_t now_ns) {
-    redlock_client *client = place->client;
-    if (now_ns >= rl_eligibility_deadline_ns(place)) {
-        assert(rl_guard_may_vote(&place->guard, now_ns));
-        client->voters |= bit_of(place);
-        client->reasons[place->index] = 0;
-        part_duplicates(place, now_ns);
-        trace(place, REDLOCK_EVENT_NODE_VOTES, 0, 0);
+void rl_eligibility_tick(struct rl_client_node *member, uint64_t now_ns) {
+    redlock_client *client = member->client;
+    if (now_ns >= rl_eligibility_deadline_ns(member)) {
+        assert(rl_guard_may_vote(&member->guard, now_ns));
+        client->voters |= bit_of(member);
+        client->reasons[member->index] = 0;
+        part_duplicates(member, now_ns);
+        trace(member, REDLOCK_EVENT_NODE_VOTES, 0, 0);
     }
 }
 
@@ -195,13 +196,13 @@ rl_mask rl_eligibility_servers(const redlock_client *client) {
     return counted;
 }
 
-rl_mask rl_eligibility_duplicates(const struct rl_client_node *place) {
-    const redlock_client *client = place->client;
-    return client->up & bit_of(place) ? client->duplicates[place->index] & client->up : 0;
+rl_mask rl_eligibility_duplicates(const struct rl_client_node *member) {
+    const redlock_client *client = member->client;
+    return client->up & bit_of(member) ? client->duplicates[member->index] & client->up : 0;
 }
 
-int64_t rl_eligibility_wait_ms(const struct rl_client_node *place, uint64_t now_ns) {
-    uint64_t votes_ns = place->guard.votes_ns;
+int64_t rl_eligibility_wait_ms(const struct rl_client_node *member, uint64_t now_ns) {
+    uint64_t votes_ns = member->guard.votes_ns;
     uint64_t left_ns = votes_ns > now_ns ? votes_ns - now_ns : 0;
     return (int64_t)((left_ns + RL_NS_PER_MS - 1) / RL_NS_PER_MS);
 }
@@ -233,12 +234,12 @@ static const char *what_happened(int why) {
     }
 }
 
-void rl_eligibility_explain(const struct rl_client_node *place, int why, uint64_t now_ns,
+void rl_eligibility_explain(const struct rl_client_node *member, int why, uint64_t now_ns,
                             char *text, size_t size) {
-    assert(now_ns >= place->guard.since_ns);
-    double ago_s = (double)(now_ns - place->guard.since_ns) / 1e9;
-    int64_t left_ms = rl_eligibility_wait_ms(place, now_ns);
-    int used = snprintf(text, size, "%.60s %s %.1f s ago, votes%s", place->node.url.name,
+    assert(now_ns >= member->guard.since_ns);
+    double ago_s = (double)(now_ns - member->guard.since_ns) / 1e9;
+    int64_t left_ms = rl_eligibility_wait_ms(member, now_ns);
+    int used = snprintf(text, size, "%.60s %s %.1f s ago, votes%s", member->node.url.name,
                         what_happened(why), ago_s,
                         why == REDLOCK_ERR_NODE_RECENTLY_STARTED ? "" : " again");
     assert(used > 0 && (size_t)used < size);
@@ -249,45 +250,45 @@ void rl_eligibility_explain(const struct rl_client_node *place, int why, uint64_
     }
 }
 
-uint32_t rl_place_at(const redlock_client *client, size_t index) {
+uint32_t rl_member_at(const redlock_client *client, size_t index) {
     const uint32_t node = rl_bits_nth(rl_sides_all(&client->membership.sides), index);
     return node < client->n_nodes ? node : RL_NODES_MAX;
 }
 
-bool rl_place_init(redlock_client *client, uint32_t i, const struct rl_url *url,
-                   const struct rl_node_events *events) {
-    struct rl_client_node *place = client->nodes[i];
+bool rl_member_init(redlock_client *client, uint32_t i, const struct rl_url *url,
+                    const struct rl_node_events *events) {
+    struct rl_client_node *member = client->nodes[i];
     assert(i < RL_NODES_MAX);
-    if (place == NULL) {
-        place = client->nodes[i] = rl_alloc(&client->memory, 1, sizeof *place);
+    if (member == NULL) {
+        member = client->nodes[i] = rl_alloc(&client->memory, 1, sizeof *member);
     }
-    if (place == NULL) {
+    if (member == NULL) {
         return false;
     }
-    rl_node_init(&place->node, &client->io, url, &client->node_options, events,
+    rl_node_init(&member->node, &client->io, url, &client->node_options, events,
                  client->random + i * UINT64_C(0x9e3779b97f4a7c15));
-    rl_pending_init(&place->pending_releases, RL_PENDING_MAX);
-    rl_guard_init(&place->guard);
-    rl_deadline_init(&place->deadline, RL_WAITS_NODE);
+    rl_pending_init(&member->pending_releases, RL_PENDING_MAX);
+    rl_guard_init(&member->guard);
+    rl_deadline_init(&member->deadline, RL_WAITS_NODE);
     client->node_hashes[i] = rl_home_hash(url->name, (uint32_t)strlen(url->name));
-    place->client = client;
-    place->index = (uint8_t)i;
-    place->left_ns = RL_NEVER;
-    place->is_settled = false;
+    member->client = client;
+    member->index = (uint8_t)i;
+    member->left_ns = RL_NEVER;
+    member->is_settled = false;
     client->reasons[i] = REDLOCK_ERR_NODE_DOWN;
     return true;
 }
 
-void rl_place_update(struct rl_client_node *place) {
-    uint64_t at_ns = rl_node_deadline_ns(&place->node);
-    if (rl_node_is_up(&place->node) && place->pending_releases.retry_ns < at_ns) {
-        at_ns = place->pending_releases.retry_ns;
+void rl_member_update(struct rl_client_node *member) {
+    uint64_t at_ns = rl_node_deadline_ns(&member->node);
+    if (rl_node_is_up(&member->node) && member->pending_releases.retry_ns < at_ns) {
+        at_ns = member->pending_releases.retry_ns;
     }
-    if (place->left_ns < at_ns) {
-        at_ns = place->left_ns;
+    if (member->left_ns < at_ns) {
+        at_ns = member->left_ns;
     }
-    if (rl_eligibility_deadline_ns(place) < at_ns) {
-        at_ns = rl_eligibility_deadline_ns(place);
+    if (rl_eligibility_deadline_ns(member) < at_ns) {
+        at_ns = rl_eligibility_deadline_ns(member);
     }
-    rl_deadlines_set(&place->client->deadlines, &place->deadline, at_ns);
+    rl_deadlines_set(&member->client->deadlines, &member->deadline, at_ns);
 }

@@ -34,39 +34,39 @@ void rl_eligibility_flushed(struct rl_node *node);
 
 /* The node is up, or its configuration counts from now on; is down; its configuration no longer
  * counts. */
-void rl_eligibility_suspend(struct rl_client_node *place);
-void rl_eligibility_up(struct rl_client_node *place);
-void rl_eligibility_down(struct rl_client_node *place);
+void rl_eligibility_suspend(struct rl_client_node *member);
+void rl_eligibility_up(struct rl_client_node *member);
+void rl_eligibility_down(struct rl_client_node *member);
 
 /* When rl_eligibility_tick() is due; RL_NEVER if it is not. */
-uint64_t rl_eligibility_deadline_ns(const struct rl_client_node *place);
-void rl_eligibility_tick(struct rl_client_node *place, uint64_t now_ns);
+uint64_t rl_eligibility_deadline_ns(const struct rl_client_node *member);
+void rl_eligibility_tick(struct rl_client_node *member, uint64_t now_ns);
 
 /* The servers that may vote: of duplicates the first. */
 rl_mask rl_eligibility_servers(const redlock_client *client);
 
 /* Nodes that are up and are the same server as this one, as a mask. */
-rl_mask rl_eligibility_duplicates(const struct rl_client_node *place);
+rl_mask rl_eligibility_duplicates(const struct rl_client_node *member);
 
 /* The time until a node in quarantine votes, rounded up; 0: it is not in quarantine. */
-int64_t rl_eligibility_wait_ms(const struct rl_client_node *place, uint64_t now_ns);
+int64_t rl_eligibility_wait_ms(const struct rl_client_node *member, uint64_t now_ns);
 
 /* Whether a vote failed with this reason because the node was in quarantine. */
 bool rl_eligibility_is_quarantine(int reason);
 
 /* "127.0.0.1:7003 restarted 4.1 s ago, votes again in 25.9 s"; why: such a reason. */
-void rl_eligibility_explain(const struct rl_client_node *place, int why, uint64_t now_ns,
+void rl_eligibility_explain(const struct rl_client_node *member, int why, uint64_t now_ns,
                             char *text, size_t size);
 
 /* The node at this place of the user's list, which has those of the set; RL_NODES_MAX: none. */
-uint32_t rl_place_at(const redlock_client *client, size_t index);
+uint32_t rl_member_at(const redlock_client *client, size_t index);
 
 /* A client's node: it is set up, and not started (false: no memory); and when it is due next. */
 
-bool rl_place_init(redlock_client *client, uint32_t i, const struct rl_url *url,
-                   const struct rl_node_events *events);
+bool rl_member_init(redlock_client *client, uint32_t i, const struct rl_url *url,
+                    const struct rl_node_events *events);
 
 /* To be called when something has changed that decides when the node is due. */
-void rl_place_update(struct rl_client_node *place);
+void rl_member_update(struct rl_client_node *member);
 
 #endif

@@ -241,16 +241,16 @@ static const struct rl_listener_events listener_events = {
 /* -- The connections -- */
 
 bool rl_listening_join(redlock_client *client, uint32_t node) {
-    struct rl_client_node *place = client->nodes[node];
+    struct rl_client_node *member = client->nodes[node];
     if (client->listening.has_listeners) {
-        if (place->listener == NULL) {
-            place->listener = rl_alloc(&client->memory, 1, sizeof *place->listener);
+        if (member->listener == NULL) {
+            member->listener = rl_alloc(&client->memory, 1, sizeof *member->listener);
         }
-        if (place->listener == NULL) {
+        if (member->listener == NULL) {
             return false;
         }
-        place->listener->index = place->index;
-        rl_listener_init(&place->listener->listener, &client->io, &place->node.url,
+        member->listener->index = member->index;
+        rl_listener_init(&member->listener->listener, &client->io, &member->node.url,
                          &client->node_options, &listener_events, rl_client_random(client));
     }
     return true;

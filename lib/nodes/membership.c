@@ -46,18 +46,18 @@ static uint32_t find_bad_url(const struct rl_config *config, bool has_tls, struc
     return config->n;
 }
 
-static bool is_at(const struct rl_client_node *place, const char *text, struct rl_url *url) {
-    return rl_url_parse(text, url, NULL, 0) == 0 && rl_url_same_server(url, &place->node.url);
+static bool is_at(const struct rl_client_node *member, const char *text, struct rl_url *url) {
+    return rl_url_parse(text, url, NULL, 0) == 0 && rl_url_same_server(url, &member->node.url);
 }
 
 /* Whether the node is the member that its text says, as far as names can tell. */
-static bool is_itself(const struct rl_client_node *place, const struct rl_config *config,
+static bool is_itself(const struct rl_client_node *member, const struct rl_config *config,
                       struct rl_url *url) {
-    if (is_at(place, config->members[config->self].url, url)) {
+    if (is_at(member, config->members[config->self].url, url)) {
         return true;
     }
     for (uint32_t i = 0; i < config->n; i++) {
-        if (is_at(place, config->members[i].url, url)) {
+        if (is_at(member, config->members[i].url, url)) {
             return false;
         }
     }
@@ -87,8 +87,8 @@ static bool note_next(redlock_client *client, const struct rl_config *config) {
 
 int16_t rl_membership_read(struct rl_node *node, const struct rl_config *config,
                            char detail[RL_DETAIL_MAX]) {
-    const struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
-    redlock_client *client = place->client;
+    const struct rl_client_node *member = RL_CONTAINER(node, struct rl_client_node, node);
+    redlock_client *client = member->client;
     struct rl_url url;
     if (config == NULL) {
         return 0;
@@ -111,7 +111,7 @@ int16_t rl_membership_read(struct rl_node *node, const struct rl_config *config,
                  (unsigned)config->n, (unsigned)RL_NODES_MAX);
         return REDLOCK_ERR_NODE_CONFIG;
     }
-    if (!is_itself(place, config, &url)) {
+    if (!is_itself(member, config, &url)) {
         const bool is_url = rl_url_parse(config->members[config->self].url, &url, NULL, 0) == 0;
         snprintf(detail, RL_DETAIL_MAX, "it is %.80s by its configuration",
                  is_url ? url.name : "another node"); /* a bad text may have a password */
@@ -129,17 +129,17 @@ bool rl_membership_is_ours(const redlock_client *client, const struct rl_config 
     return order_of(client, config != NULL ? &config->key : &none) == RL_CONFIG_SAME;
 }
 
-bool rl_membership_counts(const struct rl_client_node *place) {
-    const redlock_client *client = place->client;
-    const bool is_elector = rl_sides_all(&client->membership.sides) & rl_bit(place->index);
+bool rl_membership_counts(const struct rl_client_node *member) {
+    const redlock_client *client = member->client;
+    const bool is_elector = rl_sides_all(&client->membership.sides) & rl_bit(member->index);
     return is_elector && !client->membership.is_divided &&
-           order_of(client, &place->node.config) == RL_CONFIG_SAME;
+           order_of(client, &member->node.config) == RL_CONFIG_SAME;
 }
 
-void rl_membership_explain(const struct rl_client_node *place, char *text, size_t size) {
-    const redlock_client *client = place->client;
+void rl_membership_explain(const struct rl_client_node *member, char *text, size_t size) {
+    const redlock_client *client = member->client;
     const struct rl_membership *membership = &client->membership;
-    const struct rl_config_key *ours = &membership->key, *theirs = &place->node.config;
+    const struct rl_config_key *ours = &membership->key, *theirs = &member->node.config;
     const uint64_t others =
         ours->epoch == 0 && membership->next != NULL ? membership->next->key.epoch : ours->epoch;
     const enum rl_config_order order = order_of(client, theirs);

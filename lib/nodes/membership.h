@@ -34,9 +34,9 @@ int16_t rl_membership_read(struct rl_node *node, const struct rl_config *config,
 bool rl_membership_is_ours(const redlock_client *client, const struct rl_config *config);
 
 /* Whether the node's votes count, and it is one of the set. */
-bool rl_membership_counts(const struct rl_client_node *place);
+bool rl_membership_counts(const struct rl_client_node *member);
 
 /* Why a node's votes do not count, a clause without its name. */
-void rl_membership_explain(const struct rl_client_node *place, char *text, size_t size);
+void rl_membership_explain(const struct rl_client_node *member, char *text, size_t size);
 
 #endif

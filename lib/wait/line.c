@@ -72,7 +72,7 @@ static void call_lock(redlock_lock *lock, enum rl_line_call call) {
 /* Where the client listens for a resource with a waiting lock: at home, or on every node if each
  * may pass the lock on to it. */
 static rl_mask listens_on(const struct rl_resource *resource, const redlock_lock *lock) {
-    const uint32_t home = resource->wait->line.home;
+    const uint32_t home = resource->wait->place.home;
     if (rl_line_lease_ms(lock, RL_LINE_LEASE_MS) != 0) {
         return rl_seats_nodes(lock, rl_electors(&lock->core.rules->electorate));
     }
@@ -106,7 +106,7 @@ void rl_line_listen(struct rl_resource *resource, const redlock_lock *lock) {
  * place by token and name. By then another lock may wait with the place, or leave it. */
 static void name_place(struct rl_wait *wait, redlock_lock *lock) {
     assert(wait->placed == NULL);
-    if (wait->line.place != 0) {
+    if (wait->place.id != 0) {
         wait->placed = lock;
         rl_lock_ref(lock);
     }
@@ -114,7 +114,7 @@ static void name_place(struct rl_wait *wait, redlock_lock *lock) {
 
 /* placed: the lock that took the place that is left. */
 static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lock *placed,
-                    const struct rl_line_actions *actions) {
+                    const struct rl_place_actions *actions) {
     redlock_client *client = rl_line_client(resource);
     if (actions->leave) {
         assert(placed != NULL);
@@ -122,7 +122,7 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
                            actions->leave_line);
     }
     if (actions->join) {
-        assert(rl_listening_confirmed(client, resource->wait->line.home));
+        assert(rl_listening_confirmed(client, resource->wait->place.home));
         /* If it cannot be sent, its deadline ends the wait. */
         rl_line_call_join(resource->wait->placed, resource, actions->quiet);
     }
@@ -135,13 +135,13 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
 }
 
 /* lock: the lock that waits, or did until now. */
-void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event) {
+void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_place_event *event) {
     redlock_client *client = rl_line_client(resource);
     struct rl_wait *wait = resource->wait;
-    struct rl_line *line = &wait->line;
-    struct rl_line_actions actions;
-    const bool was_used = line->used;
-    const uint64_t place = line->place;
+    struct rl_place *place = &wait->place;
+    struct rl_place_actions actions;
+    const bool was_used = place->used;
+    const uint64_t before = place->id;
     redlock_lock *placed = wait->placed;
     assert(lock != NULL && lock->client == client);
     event->now_ns = rl_client_now_ns(client);
@@ -154,25 +154,25 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
     event->homes = rl_line_homes(resource);
     event->heard = heard_of(client);
     event->is_of_one = lock->resource_count == 1;
-    rl_line_step(line, event, &actions);
-    if (line->place == event->new_place) {
+    rl_place_step(place, event, &actions);
+    if (place->id == event->new_place) {
         client->lines.number = 0;
         client->stats.joins++;
     }
-    if (rl_link_is_in(&wait->waits) != (line->state != RL_LINE_OUT)) {
-        if (line->state != RL_LINE_OUT) {
+    if (rl_link_is_in(&wait->waits) != (place->state != RL_PLACE_OUT)) {
+        if (place->state != RL_PLACE_OUT) {
             rl_list_add(&client->lines.waiting, &wait->waits);
         } else {
             rl_list_remove(&wait->waits);
         }
     }
     rl_line_listen(resource, lock);
-    if (line->place != place) {
+    if (place->id != before) {
         wait->placed = NULL;
-        if (event->type != RL_LINE_EV_WON || !was_used) {
+        if (event->type != RL_PLACE_EV_WON || !was_used) {
             wait->successor[0] = '\0';
             if (placed != NULL) {
-                rl_left_add(placed, place, was_used ? 0 : ~(rl_mask)0,
+                rl_left_add(placed, before, was_used ? 0 : ~(rl_mask)0,
                             was_used ? 0 : wait->passed_by);
             }
         }
@@ -180,20 +180,20 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_li
         name_place(wait, lock);
     }
     perform(resource, lock, placed, &actions);
-    if (line->place != place && placed != NULL) {
+    if (place->id != before && placed != NULL) {
         rl_lock_unref(placed); /* the resource stays: the lock refers to it, too */
     }
-    if (line->state == RL_LINE_LISTENING && rl_listening_confirmed(client, line->home)) {
-        struct rl_line_event again = {.type = RL_LINE_EV_NODES}; /* confirmed before */
+    if (place->state == RL_PLACE_LISTENING && rl_listening_confirmed(client, place->home)) {
+        struct rl_place_event again = {.type = RL_PLACE_EV_NODES}; /* confirmed before */
         rl_line_feed(resource, lock, &again);
         return;
     }
-    set_due(resource, rl_line_wake_ns(line));
+    set_due(resource, rl_place_wake_ns(place));
 }
 
 void rl_line_feed_simple(struct rl_resource *resource, redlock_lock *lock,
-                         enum rl_line_event_type type) {
-    struct rl_line_event event = {.type = type};
+                         enum rl_place_event_type type) {
+    struct rl_place_event event = {.type = type};
     rl_line_feed(resource, lock, &event);
 }
 
@@ -201,24 +201,24 @@ void rl_line_answered(struct rl_resource *resource, uint32_t node, const struct 
                       const struct rl_answer *answer) {
     const redlock_client *client = rl_line_client(resource);
     assert(node < client->n_nodes);
-    if (rl_resource_line(resource)->avoid == 0 ||
+    if (rl_resource_place(resource)->avoid == 0 ||
         (answer->verdict != RL_YES && answer->verdict != RL_NO)) {
         return;
     }
     const uint64_t latency_ns = rl_request_latency_ns(request, rl_io_step_ns(&client->io));
     if (latency_ns > client->rules.node_timeout_ns || !rl_listening_lingers(client, node) ||
-        !rl_line_trust(&resource->wait->line, node)) {
+        !rl_place_trust(&resource->wait->place, node)) {
         return;
     }
     redlock_lock *waiter = rl_line_waiter(resource);
     /* A line that is out may still await a release's answer, whose timer a step would remove. */
-    if (waiter != NULL && resource->wait->line.state != RL_LINE_OUT) {
-        rl_line_feed_simple(resource, waiter, RL_LINE_EV_NODES);
+    if (waiter != NULL && resource->wait->place.state != RL_PLACE_OUT) {
+        rl_line_feed_simple(resource, waiter, RL_PLACE_EV_NODES);
     }
 }
 
 bool rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
-    struct rl_line_event event = {.type = RL_LINE_EV_WANT};
+    struct rl_place_event event = {.type = RL_PLACE_EV_WANT};
     event.u.since_ns = lock->since_ns;
     assert(event.u.since_ns <= rl_client_now_ns(lock->client));
     if (rl_line_wait(resource) == NULL) {
@@ -237,7 +237,7 @@ static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
     const struct rl_target *its = placed != NULL ? &placed->target : mine;
     if (mine->holder_length != its->holder_length ||
         (mine != its && memcmp(mine->holder, its->holder, mine->holder_length) != 0)) {
-        rl_line_feed_simple(resource, lock, RL_LINE_EV_UNWANT);
+        rl_line_feed_simple(resource, lock, RL_PLACE_EV_UNWANT);
     }
 }
 
@@ -276,8 +276,8 @@ static uint64_t patience_ns(const redlock_lock *lock) {
 static uint32_t first_busy(const redlock_lock *lock, uint64_t now_ns) {
     uint32_t i = 0;
     while (i < lock->resource_count &&
-           !rl_line_is_likely_busy(rl_resource_line(rl_lock_resource(lock, i)), now_ns) &&
-           rl_resource_line(rl_lock_resource(lock, i))->state == RL_LINE_OUT) {
+           !rl_place_is_likely_busy(rl_resource_place(rl_lock_resource(lock, i)), now_ns) &&
+           rl_resource_place(rl_lock_resource(lock, i))->state == RL_PLACE_OUT) {
         i++;
     }
     return i;
@@ -287,9 +287,9 @@ static uint32_t first_busy(const redlock_lock *lock, uint64_t now_ns) {
 static bool knows_nothing(const redlock_lock *lock) {
     bool knows = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const struct rl_line *line = rl_resource_line(rl_lock_resource(lock, i));
+        const struct rl_place *place = rl_resource_place(rl_lock_resource(lock, i));
         knows = knows || rl_lock_resource(lock, i)->release_until_ns != 0 ||
-                rl_line_has_signs(line) || line->state != RL_LINE_OUT;
+                rl_place_has_signs(place) || place->state != RL_PLACE_OUT;
     }
     return !knows;
 }
@@ -316,7 +316,7 @@ void rl_line_go(redlock_lock *lock) {
     const uint32_t busy = first_busy(lock, now_ns);
     const uint64_t until_ns = patience_ns(lock);
     assert(rl_line_active(rl_lock_resource(lock, 0)) == lock);
-    if (rl_resource_line(rl_lock_resource(lock, 0))->state == RL_LINE_OUT) {
+    if (rl_resource_place(rl_lock_resource(lock, 0))->state == RL_PLACE_OUT) {
         set_due(rl_lock_resource(lock, 0), RL_NEVER); /* it may join another line */
     }
     lock->queueing.is_queued = true;
@@ -337,7 +337,7 @@ void rl_line_release_over(struct rl_resource *resource) {
     assert(resource->references > 0);
     resource->release_until_ns = 0;
     if (active != NULL && active->queueing.is_queued &&
-        rl_resource_line(rl_line_of(active))->state == RL_LINE_OUT) {
+        rl_resource_place(rl_line_of(active))->state == RL_PLACE_OUT) {
         rl_line_go(active); /* it may still await another resource's release */
     }
 }
@@ -352,38 +352,38 @@ uint64_t rl_line_take_call(redlock_lock *lock, bool *pause) {
     *pause = call == RL_LINE_CALL_ALONE;
     if (call != RL_LINE_CALL_TURN) {
         lock->queueing.is_queued = false;
-        set_due(resource, rl_line_wake_ns(
-                              rl_resource_line(resource))); /* no longer waits for home's answer */
+        set_due(resource, rl_place_wake_ns(
+                              rl_resource_place(resource))); /* no longer waits for home's answer */
         return 0;
     }
-    rl_line_feed_simple(resource, lock, RL_LINE_EV_TAKE);
-    lock->client->stats.turns += !resource->wait->line.probes;
+    rl_line_feed_simple(resource, lock, RL_PLACE_EV_TAKE);
+    lock->client->stats.turns += !resource->wait->place.probes;
     /* A probe has no turn: it would take keys that a release reserved for the first in line, and a
      * reader's would ignore a writer's intent. */
-    return resource->wait->line.probes ? lock->mode->probe : resource->wait->line.place;
+    return resource->wait->place.probes ? lock->mode->probe : resource->wait->place.id;
 }
 
 /* -- After a step -- */
 
 static void taken(redlock_lock *lock, struct rl_resource *resource) {
     redlock_client *client = lock->client;
-    struct rl_line *line = &resource->wait->line;
-    assert(line->state == RL_LINE_TAKING);
-    if (!line->probes) {
+    struct rl_place *place = &resource->wait->place;
+    assert(place->state == RL_PLACE_TAKING);
+    if (!place->probes) {
         uint64_t us = (rl_client_now_ns(client) - resource->wait->turn_ns) / 1000;
         client->stats.handover_us += us;
         if (us > client->stats.handover_max_us) {
             client->stats.handover_max_us = us;
         }
     }
-    rl_line_note_own(line, lock->core.now_ns);
-    const bool is_given = lock->mode->is_passed_on && !line->probes;
-    resource->wait->held = is_given ? line->place : 0;
+    rl_place_note_own(place, lock->core.now_ns);
+    const bool is_given = lock->mode->is_passed_on && !place->probes;
+    resource->wait->held = is_given ? place->id : 0;
     if (is_given && lock->resource_count == 1) {
         lock->queueing.hears_next = true;
         rl_list_add(&client->lines.passed, &resource->wait->passed);
     }
-    rl_line_feed_simple(resource, lock, RL_LINE_EV_WON);
+    rl_line_feed_simple(resource, lock, RL_PLACE_EV_WON);
 }
 
 /* Other nodes refused the attempt that the lock's turn began. If another of its resources is held,
@@ -391,14 +391,14 @@ static void taken(redlock_lock *lock, struct rl_resource *resource) {
  * this resource as well, the two would swap places for ever: instead each gives up what it has, and
  * pauses. */
 static void refused(redlock_lock *lock, struct rl_resource *resource) {
-    struct rl_line_event event = {.type = RL_LINE_EV_REFUSED};
+    struct rl_place_event event = {.type = RL_PLACE_EV_REFUSED};
     bool is_turn = lock->queueing.refused_life_ms <= RL_LINE_GRACE_MS;
     event.u.life_ms = lock->queueing.refused_life_ms;
-    assert(resource->wait->line.state == RL_LINE_TAKING);
-    lock->client->stats.turns_missed += !resource->wait->line.probes;
+    assert(resource->wait->place.state == RL_PLACE_TAKING);
+    lock->client->stats.turns_missed += !resource->wait->place.probes;
     if (lock->queueing.refused_by < lock->resource_count &&
         lock->queueing.refused_by != lock->queueing.line && !is_turn) {
-        rl_line_feed_simple(resource, lock, RL_LINE_EV_UNWANT);
+        rl_line_feed_simple(resource, lock, RL_PLACE_EV_UNWANT);
         queue(lock, lock->queueing.refused_by);
     } else {
         rl_line_feed(resource, lock, &event);
@@ -406,31 +406,31 @@ static void refused(redlock_lock *lock, struct rl_resource *resource) {
 }
 
 static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool has_failed) {
-    const struct rl_line *line = rl_resource_line(resource);
+    const struct rl_place *place = rl_resource_place(resource);
     assert(lock->queueing.is_queued && lock->core.state != RL_WAITING);
     lock->queueing.is_queued = false;
     lock->queueing.call = RL_LINE_CALL_NONE;
     lock->queueing.line = 0; /* where its next place may be taken in advance */
-    if (line->state == RL_LINE_TAKING && has_failed) {
-        lock->client->stats.turns_missed += !line->probes;
+    if (place->state == RL_PLACE_TAKING && has_failed) {
+        lock->client->stats.turns_missed += !place->probes;
     }
-    if (line->state == RL_LINE_OUT) {
+    if (place->state == RL_PLACE_OUT) {
         set_due(resource, RL_NEVER); /* it waited for home's answer */
     } else {
-        rl_line_feed_simple(resource, lock, RL_LINE_EV_UNWANT);
+        rl_line_feed_simple(resource, lock, RL_PLACE_EV_UNWANT);
     }
 }
 
 /* Nothing is pending that would step the lock. */
 static bool is_idle(const redlock_lock *lock, const struct rl_resource *resource) {
     return lock->queueing.call == RL_LINE_CALL_NONE &&
-           rl_resource_line(resource)->state == RL_LINE_OUT &&
+           rl_resource_place(resource)->state == RL_PLACE_OUT &&
            (resource->wait == NULL || resource->wait->due.slot == RL_DEADLINE_UNSET);
 }
 
 static void follow_queued(redlock_lock *lock) {
     struct rl_resource *resource = rl_line_of(lock);
-    const bool takes = rl_resource_line(resource)->state == RL_LINE_TAKING;
+    const bool takes = rl_resource_place(resource)->state == RL_PLACE_TAKING;
     if (lock->core.state != RL_WAITING) {
         lock->queueing.call = RL_LINE_CALL_NONE;
     }
@@ -478,8 +478,9 @@ void rl_line_follow(redlock_lock *lock) {
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         struct rl_resource *resource = rl_lock_resource(lock, i);
-        if (rl_resource_line(resource)->state != RL_LINE_OUT && rl_line_waiter(resource) == NULL) {
-            rl_line_feed_simple(resource, lock, RL_LINE_EV_UNWANT);
+        if (rl_resource_place(resource)->state != RL_PLACE_OUT &&
+            rl_line_waiter(resource) == NULL) {
+            rl_line_feed_simple(resource, lock, RL_PLACE_EV_UNWANT);
         }
     }
 }

@@ -1,5 +1,5 @@
 /* Waiting in turn across processes: the places of a client's locks in the lines of their resources
- * (core/line.h), driven.
+ * (core/place.h), driven.
  *
  *     refused -> rl_line_follow() -> JOIN at home ... TURN -> the turn steps the lock -> TAKE
  *                                                 ... PASS, from each node: a vote
@@ -23,7 +23,7 @@
  * requested again before home has answered the release: the new SETs would follow the release
  * everywhere but at home, where the next client is served, and would win.
  *
- * Failure modes: a node that fails is no home (core/line.h); without memory for a JOIN the lock
+ * Failure modes: a node that fails is no home (core/place.h); without memory for a JOIN the lock
  * does without the line, and a LEAVE that cannot be sent costs the next client one grace period.
  *
  * Can a lock wait for ever? No. It waits for a turn or a `plain` or `alone` call, in the queue of
@@ -90,9 +90,9 @@ bool rl_line_want(struct rl_resource *resource, redlock_lock *lock);
 void rl_line_listen(struct rl_resource *resource, const redlock_lock *lock);
 
 /* Steps the line with an event. lock: the lock that waits in it, or did until now. */
-void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_line_event *event);
+void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_place_event *event);
 void rl_line_feed_simple(struct rl_resource *resource, redlock_lock *lock,
-                         enum rl_line_event_type type);
+                         enum rl_place_event_type type);
 
 /* A node has answered a command for the resource: if it was avoided as home, it may be home
  * again. */

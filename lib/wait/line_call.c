@@ -272,15 +272,15 @@ bool rl_line_call_peek(redlock_lock *lock, struct rl_resource *resource, uint32_
 
 void rl_line_call_join(redlock_lock *lock, struct rl_resource *resource, bool quiet) {
     redlock_client *client = lock->client;
-    const struct rl_line *line = rl_resource_line(resource);
-    struct rl_line_request *call = call_take(lock, resource, line->home, line->place);
+    const struct rl_place *place = rl_resource_place(resource);
+    struct rl_line_request *call = call_take(lock, resource, place->home, place->id);
     uint64_t now_ns = rl_client_now_ns(client);
-    uint64_t waited_ms = now_ns > line->since_ns ? (now_ns - line->since_ns) / RL_NS_PER_MS : 0;
-    assert(line->home < client->n_nodes);
+    uint64_t waited_ms = now_ns > place->since_ns ? (now_ns - place->since_ns) / RL_NS_PER_MS : 0;
+    assert(place->home < client->n_nodes);
     if (call == NULL) {
         return;
     }
-    rl_trace(client, REDLOCK_EVENT_JOIN, lock, &client->nodes[line->home]->node, 0, 0);
+    rl_trace(client, REDLOCK_EVENT_JOIN, lock, &client->nodes[place->home]->node, 0, 0);
     call_send(call, RL_COMMAND_JOIN, waited_ms < UINT32_MAX ? (uint32_t)waited_ms : UINT32_MAX,
               quiet ? RL_JOIN_QUIET : RL_JOIN);
 }
@@ -346,7 +346,7 @@ void rl_line_calls_free(redlock_client *client) {
 uint64_t rl_line_places(const redlock_client *client) {
     uint64_t places = 0;
     RL_EACH(const struct rl_wait, wait, &client->lines.waiting, waits) {
-        places += wait->line.place != 0;
+        places += wait->place.id != 0;
     }
     return places;
 }

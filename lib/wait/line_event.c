@@ -67,28 +67,28 @@ void rl_line_run(redlock_lock *lock) {
 /* To be called after the line's step. A lock that asks already keeps the slots that it has. */
 static void take_slots(const struct rl_resource *resource, redlock_lock *waiter,
                        const struct rl_slots *slots) {
-    const struct rl_line *line = rl_resource_line(resource);
+    const struct rl_place *place = rl_resource_place(resource);
     assert(waiter->mode->suits(waiter, slots));
-    if (line->state == RL_LINE_TURN &&
-        waiter->mode->take_turn(waiter, line->home, line->place, slots)) {
+    if (place->state == RL_PLACE_TURN &&
+        waiter->mode->take_turn(waiter, place->home, place->id, slots)) {
         rl_step_simple(waiter, RL_EV_READY);
     }
 }
 
 /* The answer to the JOIN of the place that stands. */
-static void joined(struct rl_resource *resource, redlock_lock *waiter, struct rl_line_event *event,
+static void joined(struct rl_resource *resource, redlock_lock *waiter, struct rl_place_event *event,
                    const struct rl_answer *answer) {
     const struct rl_slots *slots = &answer->line.slots;
-    assert(event->type == RL_LINE_EV_ANSWER);
-    if (waiter->mode->learn_join(waiter, rl_resource_line(resource)->home, answer)) {
+    assert(event->type == RL_PLACE_EV_ANSWER);
+    if (waiter->mode->learn_join(waiter, rl_resource_place(resource)->home, answer)) {
         return;
     }
     if (answer->verdict == RL_NO) {
-        rl_span_trace_place(waiter, rl_resource_line(resource)->home, answer->line.rank);
+        rl_span_trace_place(waiter, rl_resource_place(resource)->home, answer->line.rank);
     }
     const bool yes = answer->verdict == RL_YES && waiter->mode->suits(waiter, slots);
     if (answer->verdict == RL_YES && !yes) {
-        event->u.answer.said = RL_LINE_SAID_NOTHING;
+        event->u.answer.said = RL_PLACE_SAID_NOTHING;
     }
     rl_line_feed(resource, waiter, event);
     if (yes) {
@@ -98,23 +98,23 @@ static void joined(struct rl_resource *resource, redlock_lock *waiter, struct rl
 
 void rl_line_answer(struct rl_node *node, struct rl_request *request,
                     const struct rl_answer *answer) {
-    struct rl_line_event event = {.type = RL_LINE_EV_ANSWER};
+    struct rl_place_event event = {.type = RL_PLACE_EV_ANSWER};
     struct rl_line_request *call = RL_CONTAINER(request, struct rl_line_request, request);
     struct rl_resource *resource = call->resource;
     redlock_lock *waiter = rl_line_waiter(resource);
     (void)node;
     assert(request->kind == RL_COMMAND_JOIN || request->kind == RL_COMMAND_LEAVE);
-    event.u.answer = (struct rl_line_answer_in){
+    event.u.answer = (struct rl_place_answer_in){
         .place = call->place,
-        .said = answer->verdict == RL_YES  ? RL_LINE_SAID_YES
-                : answer->verdict == RL_NO ? RL_LINE_SAID_NO
-                                           : RL_LINE_SAID_NOTHING,
+        .said = answer->verdict == RL_YES  ? RL_PLACE_SAID_YES
+                : answer->verdict == RL_NO ? RL_PLACE_SAID_NO
+                                           : RL_PLACE_SAID_NOTHING,
         .rank = answer->line.rank,
         .life_ms = answer->line.life_ms >= 0 ? (uint64_t)answer->line.life_ms : FOREVER_MS};
     if (request->join == RL_JOIN_PEEK) {
         call->lock->mode->learn_peek(call, answer);
     } else if (request->kind == RL_COMMAND_JOIN && waiter != NULL &&
-               rl_resource_line(resource)->place == call->place) {
+               rl_resource_place(resource)->id == call->place) {
         joined(resource, waiter, &event, answer);
     }
     rl_line_answered(resource, call->node, request, answer);
@@ -136,9 +136,9 @@ void rl_line_nodes_changed(redlock_client *client) {
         struct rl_resource *resource = wait->resource;
         redlock_lock *waiter = rl_line_waiter(resource);
         link = link->next; /* this link may be removed */
-        assert(wait->line.state != RL_LINE_OUT);
+        assert(wait->place.state != RL_PLACE_OUT);
         if (waiter != NULL) {
-            rl_line_feed_simple(resource, waiter, RL_LINE_EV_NODES);
+            rl_line_feed_simple(resource, waiter, RL_PLACE_EV_NODES);
         }
     }
     link = client->lines.passed.first;
@@ -163,7 +163,7 @@ static void on_heard(redlock_client *client, uint32_t node) {
 static struct rl_resource *waiting_with(redlock_client *client, uint64_t place) {
     struct rl_resource *found = NULL;
     RL_EACH(struct rl_wait, wait, &client->lines.waiting, waits) {
-        if (place != 0 && wait->line.place == place && rl_line_waiter(wait->resource) != NULL) {
+        if (place != 0 && wait->place.id == place && rl_line_waiter(wait->resource) != NULL) {
             found = wait->resource;
         }
     }
@@ -186,13 +186,13 @@ static void hear_turn(struct rl_resource *resource, uint32_t node,
                       const struct rl_line_message *said) {
     redlock_client *client = rl_line_client(resource);
     redlock_lock *waiter = rl_line_waiter(resource);
-    struct rl_line_event event = {.type = RL_LINE_EV_TURN};
+    struct rl_place_event event = {.type = RL_PLACE_EV_TURN};
     event.u.place = said->place;
-    if (resource->wait->line.home != node) {
+    if (resource->wait->place.home != node) {
         return;
     }
     if (said->kind == RL_LINE_SAYS_HEIR || !waiter->mode->suits(waiter, &said->slots)) {
-        event.type = RL_LINE_EV_HEIR; /* with wrong slots it asks, and gets the reason */
+        event.type = RL_PLACE_EV_HEIR; /* with wrong slots it asks, and gets the reason */
         rl_line_feed(resource, waiter, &event);
         return;
     }
@@ -208,14 +208,14 @@ static void hear_turn(struct rl_resource *resource, uint32_t node,
 static uint64_t passed_since_ns(const redlock_lock *lock, uint32_t node,
                                 const struct rl_line_message *said) {
     const redlock_client *client = lock->client;
-    const struct rl_client_node *place = client->nodes[node];
+    const struct rl_client_node *member = client->nodes[node];
     const uint64_t begin_us = said->time_us - said->time_us % 1000; /* lives are of whole ms */
     const uint64_t start_ns =
-        rl_calibration_start_ns(&place->calibration, begin_us, rl_client_now_ns(client),
+        rl_calibration_start_ns(&member->calibration, begin_us, rl_client_now_ns(client),
                                 rl_listening_since_ns(client, node), client->rules.drift_ppm);
     const bool has_fence = !lock->core.acquire.fences || said->counter != 0;
-    return start_ns > place->guard.votes_ns && has_fence && said->lease_ms >= lock->core.ttl_ms &&
-                   rl_line_is_signed(said, place->secret, rl_lock_resource(lock, 0))
+    return start_ns > member->guard.votes_ns && has_fence && said->lease_ms >= lock->core.ttl_ms &&
+                   rl_line_is_signed(said, member->secret, rl_lock_resource(lock, 0))
                ? start_ns
                : 0;
 }
@@ -243,14 +243,14 @@ static void hear_pass(struct rl_resource *resource, uint32_t node,
     redlock_client *client = rl_line_client(resource);
     redlock_lock *waiter = rl_line_waiter(resource);
     const uint32_t lease_ms = rl_line_lease_ms(waiter, said->lease_ms);
-    const bool is_home = resource->wait->line.home == node;
-    struct rl_line_event event = {.type = is_home ? RL_LINE_EV_TURN : RL_LINE_EV_PASS};
+    const bool is_home = resource->wait->place.home == node;
+    struct rl_place_event event = {.type = is_home ? RL_PLACE_EV_TURN : RL_PLACE_EV_PASS};
     event.u.place = said->place;
     resource->wait->passed_by |= rl_bit(node);
     if (lease_ms == 0 && !is_home) {
         return;
     }
-    if (resource->wait->line.state != RL_LINE_TAKING) {
+    if (resource->wait->place.state != RL_PLACE_TAKING) {
         rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node]->node, 0, 0);
     }
     rl_line_feed(resource, waiter, &event);
@@ -271,7 +271,7 @@ static void hear_next(struct rl_resource *resource, const char *next) {
     assert(strlen(next) <= RL_VALUE_MAX);
     memcpy(wait->successor, next, strlen(next) + 1);
     if (next[0] != '\0') {
-        rl_line_note(&wait->line, true, rl_client_now_ns(rl_line_client(resource)));
+        rl_place_note(&wait->place, true, rl_client_now_ns(rl_line_client(resource)));
     }
     if (rl_line_active(resource) != NULL) {
         become_wanted(rl_line_active(resource));
@@ -289,7 +289,7 @@ static void on_pass(redlock_client *client, struct rl_resource *resource, uint32
         }
         rl_left_passed(client, node, said->place);
     } else if (rl_line_waiter(resource)->mode->is_passed_on) {
-        if (resource->wait->line.home == node) {
+        if (resource->wait->place.home == node) {
             hear_next(resource, said->next);
         }
         hear_pass(resource, node, said);
@@ -324,8 +324,8 @@ void rl_line_due(struct rl_deadline *item, uint64_t now_ns) {
     if (waiter == NULL) {
         return; /* rl_line_follow() decides */
     }
-    if (wait->line.state != RL_LINE_OUT) {
-        rl_line_feed_simple(resource, waiter, RL_LINE_EV_TICK);
+    if (wait->place.state != RL_PLACE_OUT) {
+        rl_line_feed_simple(resource, waiter, RL_PLACE_EV_TICK);
     } else {
         resource->release_until_ns = 0; /* home takes too long */
         rl_line_go(waiter);

@@ -15,9 +15,9 @@
 
 uint32_t rl_line_home(const struct rl_resource *resource) {
     const redlock_client *client = rl_line_client(resource);
-    const struct rl_line *line = rl_resource_line(resource);
-    if (line->state != RL_LINE_OUT && line->home != RL_LINE_NO_HOME) {
-        return line->home;
+    const struct rl_place *place = rl_resource_place(resource);
+    if (place->state != RL_PLACE_OUT && place->home != RL_LINE_NO_HOME) {
+        return place->home;
     }
     const struct rl_sides sides = rl_sets_sides(client, resource->bytes, resource->length);
     const rl_mask voters = client->voters & rl_sides_all(&sides);
@@ -66,7 +66,7 @@ static bool does_anybody_wait(const redlock_lock *lock, uint32_t home,
 static void note_others(struct rl_resource *resource, bool others_wait, uint64_t now_ns) {
     struct rl_wait *wait = others_wait ? rl_line_wait(resource) : resource->wait;
     if (wait != NULL) {
-        rl_line_note(&wait->line, others_wait, now_ns);
+        rl_place_note(&wait->place, others_wait, now_ns);
     }
 }
 
@@ -82,24 +82,24 @@ static void learn_from_release(struct rl_resource *resource, bool anybody_waits,
     if (request->mode == RL_RELEASE_LOOK) {
         resource->look_until_ns = 0;
     }
-    if (request->mode != RL_RELEASE_LOOK || rl_line_is_busy(rl_resource_line(resource), now_ns)) {
+    if (request->mode != RL_RELEASE_LOOK || rl_place_is_busy(rl_resource_place(resource), now_ns)) {
         rl_line_release_over(resource);
     }
 }
 
-void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
+void rl_line_learn(redlock_lock *lock, struct rl_client_node *member,
                    const struct rl_request *request, const struct rl_answer *answer) {
-    assert(lock->client == place->client);
+    assert(lock->client == member->client);
     if (rl_command_hands_on((enum rl_command_kind)request->kind)) {
-        const bool anybody_waits = does_anybody_wait(lock, place->index, answer);
+        const bool anybody_waits = does_anybody_wait(lock, member->index, answer);
         for (uint32_t i = 0; i < lock->resource_count; i++) {
-            if (rl_line_home(rl_lock_resource(lock, i)) == place->index) {
+            if (rl_line_home(rl_lock_resource(lock, i)) == member->index) {
                 learn_from_release(rl_lock_resource(lock, i), anybody_waits, request, answer);
             }
         }
     } else if (request->kind == RL_COMMAND_TAKE && answer->verdict == RL_YES &&
                answer->line.waiting > 0) {
-        note_others(rl_lock_resource(lock, 0), true, place->client->step_ns);
+        note_others(rl_lock_resource(lock, 0), true, member->client->step_ns);
     } else if (answer->verdict == RL_NO && rl_command_acquires(request->kind)) {
         const int64_t said_ms = answer->line.life_ms > 0 ? answer->line.life_ms : 0;
         const uint32_t life_ms = said_ms < UINT32_MAX ? (uint32_t)said_ms : UINT32_MAX;
@@ -108,14 +108,14 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
             (lock->queueing.refused_life_ms == 0 || life_ms < lock->queueing.refused_life_ms)) {
             lock->queueing.refused_life_ms = life_ms;
         }
-        if (rl_lock_has_token(&lock->core, request->token) && is_home(lock, place->index)) {
+        if (rl_lock_has_token(&lock->core, request->token) && is_home(lock, member->index)) {
             lock->queueing.refused_at_home = true;
         }
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) { /* last: home may change */
         struct rl_resource *resource = rl_lock_resource(lock, i);
-        if (rl_resource_line(resource)->avoid != 0) {
-            rl_line_answered(resource, place->index, request, answer);
+        if (rl_resource_place(resource)->avoid != 0) {
+            rl_line_answered(resource, member->index, request, answer);
         }
     }
 }
@@ -138,9 +138,9 @@ static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
 /* Whether other nodes refused the lock's turn: it joins again behind this release, ahead of later
  * waiters. */
 static bool waits_again(const redlock_lock *lock) {
-    const struct rl_line *line = rl_resource_line(rl_line_of(lock));
+    const struct rl_place *place = rl_resource_place(rl_line_of(lock));
     return lock->core.state == RL_WAITING && lock->queueing.is_queued &&
-           lock->resource_count == 1 && line->state == RL_LINE_TAKING && !line->probes;
+           lock->resource_count == 1 && place->state == RL_PLACE_TAKING && !place->probes;
 }
 
 /* A writer that knows its successor passes its keys on, for a lease: a successor that hangs costs
@@ -149,7 +149,7 @@ static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
     struct rl_wait *wait = rl_lock_resource(lock, 0)->wait;
     const uint64_t fence = rl_lock_fence(&lock->core);
     if (lock->queueing.hears_next && lock->announces && rl_mode_now(lock)->is_passed_on &&
-        wait->line.state == RL_LINE_OUT) {
+        wait->place.state == RL_PLACE_OUT) {
         memcpy(plan->successor, wait->successor, sizeof plan->successor);
     }
     if (wait != NULL) {
@@ -179,9 +179,9 @@ static bool is_busy(const redlock_lock *lock) {
     bool busy = false;
     assert(lock->resource_count > 0);
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        const struct rl_line *line = rl_resource_line(rl_lock_resource(lock, i));
-        busy = busy || rl_line_is_busy(line, lock->core.now_ns) ||
-               (lock->announces && next_of(lock, i) != NULL && rl_line_was_busy(line));
+        const struct rl_place *place = rl_resource_place(rl_lock_resource(lock, i));
+        busy = busy || rl_place_is_busy(place, lock->core.now_ns) ||
+               (lock->announces && next_of(lock, i) != NULL && rl_place_was_busy(place));
     }
     return busy;
 }
@@ -203,7 +203,7 @@ static redlock_lock *successor_of(const redlock_lock *lock) {
 static void join_ahead(redlock_lock *lock) {
     redlock_lock *next = lock->resource_count == 1 ? successor_of(lock) : NULL;
     if (next != NULL && is_busy(lock) &&
-        rl_resource_line(rl_lock_resource(lock, 0))->state == RL_LINE_OUT &&
+        rl_resource_place(rl_lock_resource(lock, 0))->state == RL_PLACE_OUT &&
         rl_line_homes(rl_lock_resource(lock, 0)) != 0) {
         rl_line_want(rl_lock_resource(lock, 0), next);
     }
@@ -312,7 +312,7 @@ static bool hears(const redlock_lock *lock) {
 static void begin(redlock_lock *lock) {
     struct rl_resource *resource = rl_lock_resource(lock, 0);
     struct rl_wait *wait = rl_line_wait(resource);
-    if (wait != NULL && wait->line.state == RL_LINE_OUT) {
+    if (wait != NULL && wait->place.state == RL_PLACE_OUT) {
         assert(!rl_link_is_in(&wait->passed));
         wait->successor[0] = '\0';
         lock->queueing.hears_next = true;
@@ -348,9 +348,9 @@ static bool has_home(const redlock_lock *lock) {
 
 bool rl_hear_is_unwanted(const redlock_lock *lock, uint64_t now_ns) {
     const struct rl_ticket *ticket = &lock->tickets[0];
-    const struct rl_line *line = rl_resource_line(rl_ticket_resource(ticket));
+    const struct rl_place *place = rl_resource_place(rl_ticket_resource(ticket));
     return lock->queueing.is_unwanted && ticket->previous == NULL && ticket->next == NULL &&
-           !rl_line_is_likely_busy(line, now_ns) && has_home(lock);
+           !rl_place_is_likely_busy(place, now_ns) && has_home(lock);
 }
 
 void rl_hear_wanted(redlock_lock *lock) {

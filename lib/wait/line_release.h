@@ -24,7 +24,7 @@ uint32_t rl_line_home(const struct rl_resource *resource);
 
 /* Learns about other clients from the answer to a SET or TAKE of an attempt, or to a release. To be
  * called before the vote is counted. */
-void rl_line_learn(redlock_lock *lock, struct rl_client_node *place,
+void rl_line_learn(redlock_lock *lock, struct rl_client_node *member,
                    const struct rl_request *request, const struct rl_answer *answer);
 
 /* Plans a release of the lock's present token, which is about to be sent. If other clients wait,

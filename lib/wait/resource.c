@@ -135,10 +135,10 @@ void rl_resource_put(struct rl_resources *table, struct rl_resource *resource) {
         return;
     }
     assert(resource->turns.first == NULL && resource->subscription == NULL);
-    assert(resource->wait == NULL || resource->wait->line.state == RL_LINE_OUT);
+    assert(resource->wait == NULL || resource->wait->place.state == RL_PLACE_OUT);
     assert(resource->wait == NULL || resource->wait->placed == NULL);
     assert(resource->wait == NULL || resource->wait->due.slot == RL_DEADLINE_UNSET);
-    if (resource->release_until_ns != 0 || rl_line_has_signs(rl_resource_line(resource))) {
+    if (resource->release_until_ns != 0 || rl_place_has_signs(rl_resource_place(resource))) {
         keep(table, resource);
     } else {
         forget(table, resource);
@@ -158,7 +158,7 @@ struct rl_wait *rl_resource_wait(struct rl_resource *resource) {
     return resource->wait;
 }
 
-const struct rl_line rl_line_out = {.state = RL_LINE_OUT};
+const struct rl_place rl_place_out = {.state = RL_PLACE_OUT};
 
 void rl_resources_free(struct rl_resources *table) {
     assert(table->count == table->kept_count);

@@ -8,7 +8,7 @@
  * A resource that other clients were seen to want outlives its last lock: a program that makes a
  * lock for each use and frees it after the release would otherwise forget at once that others wait,
  * and overtake them again and again. The last RL_RESOURCES_KEPT of these are kept, without a
- * reference; the signs themselves expire (core/line.h), so nothing has to check them.
+ * reference; the signs themselves expire (core/place.h), so nothing has to check them.
  *
  * Most resources are never waited for. What waiting needs is allocated when a lock of ours has to
  * wait for other clients, or a node says that one waits, and freed with the resource.
@@ -27,7 +27,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "core/deadline.h"
-#include "core/line.h"
+#include "core/place.h"
 #include "core/waitlist.h"
 #include "redis/command.h"
 
@@ -37,7 +37,7 @@
  * all clients, and what is known of the others. */
 struct rl_wait {
     struct rl_resource *resource;
-    struct rl_line line;         /* see line.h */
+    struct rl_place place;       /* see core/place.h */
     struct redlock_lock *placed; /* has the place's holder's name; a reference, NULL: no place */
     struct rl_link waits;        /* while they are in line: in the client's */
     struct rl_link passed;       /* see struct rl_lines */
@@ -109,9 +109,9 @@ void rl_resource_put(struct rl_resources *table, struct rl_resource *resource);
 struct rl_wait *rl_resource_wait(struct rl_resource *resource);
 
 /* Its line: out, and without signs of others, as long as it has no rl_wait. */
-extern const struct rl_line rl_line_out;
-static inline const struct rl_line *rl_resource_line(const struct rl_resource *resource) {
-    return resource->wait != NULL ? &resource->wait->line : &rl_line_out;
+extern const struct rl_place rl_place_out;
+static inline const struct rl_place *rl_resource_place(const struct rl_resource *resource) {
+    return resource->wait != NULL ? &resource->wait->place : &rl_place_out;
 }
 
 /* Frees the table and the kept resources; every reference has been put back. */

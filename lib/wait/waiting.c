@@ -141,8 +141,9 @@ static void pass_to_next(const redlock_lock *lock) {
 
 /* The turn of one reader is the turn of all. */
 static void pass_turn(redlock_lock *lock) {
-    const struct rl_line *line = rl_resource_line(rl_line_of(lock));
-    const bool takes = lock->queueing.is_queued && line->state == RL_LINE_TAKING && !line->probes;
+    const struct rl_place *place = rl_resource_place(rl_line_of(lock));
+    const bool takes =
+        lock->queueing.is_queued && place->state == RL_PLACE_TAKING && !place->probes;
     rl_tickets_pass(lock->tickets);
     if (!lock->mode->shares_turn) {
         pass_to_next(lock);

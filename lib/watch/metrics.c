@@ -90,10 +90,10 @@ void rl_metrics_held(redlock_lock *lock, uint64_t ns) {
     count(&label_of(lock)->hold, ns);
 }
 
-void rl_metrics_answered(struct rl_client_node *place, const struct rl_request *request) {
-    const redlock_client *client = place->client;
+void rl_metrics_answered(struct rl_client_node *member, const struct rl_request *request) {
+    const redlock_client *client = member->client;
     assert(client->metrics != NULL && request->kind != RL_COMMAND_HANDSHAKE);
-    count(&client->metrics->latency[place->index],
+    count(&client->metrics->latency[member->index],
           rl_request_latency_ns(request, rl_io_step_ns(&client->io)));
 }
 

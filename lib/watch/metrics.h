@@ -22,6 +22,6 @@ void rl_metrics_label(redlock_lock *lock, const redlock_bytes *resource);
 /* With metrics only. */
 void rl_metrics_waited(redlock_lock *lock, uint64_t ns);
 void rl_metrics_held(redlock_lock *lock, uint64_t ns);
-void rl_metrics_answered(struct rl_client_node *place, const struct rl_request *request);
+void rl_metrics_answered(struct rl_client_node *member, const struct rl_request *request);
 
 #endif

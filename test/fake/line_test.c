@@ -117,13 +117,13 @@ static void expect_one_turn(struct waiter *w) {
 WAITER_TEST(takes_no_turn_of_an_old_place) {
     waiter_ask(w);
     waiter_until_at(w, 0);
-    uint64_t place = waiter_line(w)->place;
+    uint64_t place = waiter_line(w)->id;
     waiter_cancel(w);
     waiter_ask(w);
     waiter_until_at(w, 0);
     waiter_tell(w, 0, "turn", place);
     waiter_tell(w, 0, "heir", place);
-    waiter_tell(w, 0, "turn", waiter_line(w)->place + 1);
+    waiter_tell(w, 0, "turn", waiter_line(w)->id + 1);
     five_run_ms(&w->f, A_WHILE_MS);
     expect_no_turn(w);
     expect_one_turn(w);
@@ -134,7 +134,7 @@ WAITER_TEST(takes_no_other_word) {
     char payloads[10][2 * RL_PAYLOAD_MAX];
     waiter_ask(w);
     waiter_until_at(w, 0);
-    const char *token = waiter_token(w, waiter_line(w)->place);
+    const char *token = waiter_token(w, waiter_line(w)->id);
     size_t n = 0;
     snprintf(payloads[n++], sizeof payloads[0], "turn fedcba9876543210%s", token + 16);
     snprintf(payloads[n++], sizeof payloads[0], "turn %.39sA", token);
@@ -162,7 +162,7 @@ WAITER_TEST(takes_no_turn_from_another_node) {
     waiter_until_at(w, 0);
     five_wait_count(&w->f, w->order[1], "SUBSCRIBE", 1);
     five_run_ms(&w->f, A_WHILE_MS);
-    waiter_tell(w, 1, "turn", waiter_line(w)->place);
+    waiter_tell(w, 1, "turn", waiter_line(w)->id);
     five_run_ms(&w->f, A_WHILE_MS);
     expect_no_turn(w);
     expect_one_turn(w);
@@ -173,13 +173,13 @@ WAITER_TEST(a_forged_turn_takes_nothing) {
     waiter_ask(w);
     waiter_until_at(w, 0);
     for (size_t i = 1; i <= 3; i++) {
-        uint64_t place = waiter_line(w)->place;
+        uint64_t place = waiter_line(w)->id;
         waiter_tell(w, 0, "turn", place);
         for (size_t node = 0; node < FIVE; node++) {
             five_wait_count(&w->f, node, "take", i);
         }
         waiter_until_at(w, 0);
-        assert_true(waiter_line(w)->place != place);
+        assert_true(waiter_line(w)->id != place);
         assert_int_equal(fake_node_lines(waiter_node(w, 0)), 1);
     }
     for (size_t i = 0; i < FIVE; i++) {

@@ -239,12 +239,12 @@ static void hold_all(struct scene *s, int32_t permits, const char *value) {
     }
 }
 
-static const struct rl_line *line_of(const redlock_lock *lock) {
-    return rl_resource_line(rl_ticket_resource(&lock->tickets[0]));
+static const struct rl_place *line_of(const redlock_lock *lock) {
+    return rl_resource_place(rl_ticket_resource(&lock->tickets[0]));
 }
 
 static bool stands(struct five *f, void *data) {
-    return line_of(data)->state == RL_LINE_WAITING;
+    return line_of(data)->state == RL_PLACE_WAITING;
 }
 
 static bool asks(struct five *f, void *data) {
@@ -263,7 +263,7 @@ static bool waits_behind(struct five *f, void *data) {
 
 static void tell(struct scene *s, const redlock_lock *lock, const char *slots) {
     char channel[64], payload[128], token[RL_PLACE_LEN];
-    rl_line_place(s->f.client, line_of(lock)->place, token);
+    rl_line_place(s->f.client, line_of(lock)->id, token);
     snprintf(channel, sizeof channel, "libredlock:client:%s", s->f.client->id);
     snprintf(payload, sizeof payload, "turn %.*s%s", RL_PLACE_LEN, token, slots);
     assert_int_equal(fake_node_publish(node_at(s, 0), channel, payload), 1);
@@ -339,11 +339,11 @@ SCENE_TEST(a_question_does_not_cost_its_client_the_place) {
     hold_all(s, K, "a stranger's");
     ask(s, waits, REDLOCK_NO_LIMIT);
     assert_true(five_run_until(&s->f, stands, waits));
-    const uint64_t place = line_of(waits)->place;
+    const uint64_t place = line_of(waits)->id;
     assert_true(five_run_until(&s->f, asks, pauses));
     assert_true(five_run_until(&s->f, waits_behind, pauses));
     assert_int_equal(fake_node_lines(node_at(s, 0)), 1);
-    assert_true(line_of(waits)->place == place);
+    assert_true(line_of(waits)->id == place);
     hold_all(s, K, NULL);
     assert_int_equal(five_wait(&s->f, &s->done), 0);
     assert_int_equal(five_wait(&s->f, &first), 0);

@@ -110,7 +110,7 @@ WAITER_TEST(another_answer_ends_no_wait) {
     waiter_ask(w);
     assert_int_equal(waiter_wait(w), 0);
     struct rl_resource *resource = rl_ticket_resource(&w->f.lock->tickets[0]);
-    rl_resource_wait(resource)->line.avoid = 1u << passed_over;
+    rl_resource_wait(resource)->place.avoid = 1u << passed_over;
     fake_node_pause(waiter_node(w, 0));
     fake_node_pause(waiter_node(w, 1));
     assert_int_equal(five_release(&w->f, w->f.lock), 0);

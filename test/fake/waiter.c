@@ -11,11 +11,11 @@
 
 /* -- The line -- */
 
-const struct rl_line *waiter_line(const struct waiter *w) {
-    return rl_resource_line(rl_ticket_resource(&w->f.lock->tickets[0]));
+const struct rl_place *waiter_line(const struct waiter *w) {
+    return rl_resource_place(rl_ticket_resource(&w->f.lock->tickets[0]));
 }
 
-bool waiter_is(const struct waiter *w, enum rl_line_state state) {
+bool waiter_is(const struct waiter *w, enum rl_place_state state) {
     return waiter_line(w)->state == state;
 }
 
@@ -24,7 +24,7 @@ static bool is_in_state(struct five *f, void *data) {
     return waiter_is(w, w->wanted);
 }
 
-void waiter_until(struct waiter *w, enum rl_line_state state) {
+void waiter_until(struct waiter *w, enum rl_place_state state) {
     w->wanted = state;
     if (!five_run_until(&w->f, is_in_state, w)) {
         print_error("it is %s, not %s\n", line_state_name(waiter_line(w)->state),
@@ -41,7 +41,7 @@ struct at {
 
 static bool waits_at(struct five *f, void *data) {
     const struct at *at = data;
-    return waiter_is(at->w, RL_LINE_WAITING) &&
+    return waiter_is(at->w, RL_PLACE_WAITING) &&
            (waiter_line(at->w)->home == at->node) != at->elsewhere;
 }
 
@@ -112,16 +112,16 @@ void waiter_stand_before(struct waiter *w, const char *token) {
 
 /* What home does for a release. */
 static void serve(struct waiter *w) {
-    const struct rl_line *line = waiter_line(w);
-    struct fake_node *home = w->f.nodes[line->home];
+    const struct rl_place *place = waiter_line(w);
+    struct fake_node *home = w->f.nodes[place->home];
     char payload[64];
-    assert_true(line->place != 0 && line->home < FIVE);
-    snprintf(payload, sizeof payload, "turn %s", waiter_token(w, line->place));
+    assert_true(place->id != 0 && place->home < FIVE);
+    snprintf(payload, sizeof payload, "turn %s", waiter_token(w, place->id));
     server_remove(fake_node_server(home), 0, LINE_KEY, strlen(LINE_KEY));
     if (fake_node_get(home, FIVE_RESOURCE) == NULL) {
-        fake_node_put(home, FIVE_RESOURCE, waiter_token(w, line->place), RL_LINE_GRACE_MS);
+        fake_node_put(home, FIVE_RESOURCE, waiter_token(w, place->id), RL_LINE_GRACE_MS);
     }
-    w->served = line->place;
+    w->served = place->id;
     fake_node_publish(home, w->channel, payload);
 }
 
@@ -139,10 +139,10 @@ void waiter_turn_in_vain(struct waiter *w) {
  * again, and empty, gives one by itself, and it is in vain as long as the stranger is elsewhere. */
 static bool is_served(struct five *f, void *data) {
     struct waiter *w = data;
-    if (waiter_is(w, RL_LINE_PAUSING)) {
+    if (waiter_is(w, RL_PLACE_PAUSING)) {
         waiter_let_go(w);
     }
-    if (w->done.calls == 0 && waiter_is(w, RL_LINE_WAITING) && waiter_line(w)->place != w->served) {
+    if (w->done.calls == 0 && waiter_is(w, RL_PLACE_WAITING) && waiter_line(w)->id != w->served) {
         waiter_turn(w);
     }
     return w->done.calls > 0;

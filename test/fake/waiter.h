@@ -3,7 +3,7 @@
  *     WAITER_TEST(is_served) {                the stranger has the key on all nodes
  *         ... script the nodes; w->order[0] is home, w->order[1] the next one ...
  *         waiter_ask(w);
- *         waiter_until(w, RL_LINE_WAITING);
+ *         waiter_until(w, RL_PLACE_WAITING);
  *         waiter_serve(w);                    it is given its turn, and holds
  *     }
  *
@@ -16,7 +16,7 @@
 #ifndef FAKE_WAITER_H
 #define FAKE_WAITER_H
 
-#include "core/line.h"
+#include "core/place.h"
 #include "fake/five.h"
 
 #define WAITER_QUICK_MS 200     /* node_timeout where it is waited for */
@@ -29,7 +29,7 @@ struct waiter {
     size_t order[FIVE];    /* the nodes, as they are home one after the other */
     char channel[64];      /* the client's own */
     uint64_t served;       /* the place that was told its turn last */
-    enum rl_line_state wanted;
+    enum rl_place_state wanted;
     int asked;
 };
 
@@ -55,9 +55,9 @@ int waiter_wait(struct waiter *w);
 
 /* -- The line -- */
 
-const struct rl_line *waiter_line(const struct waiter *w);
-bool waiter_is(const struct waiter *w, enum rl_line_state state);
-void waiter_until(struct waiter *w, enum rl_line_state state);
+const struct rl_place *waiter_line(const struct waiter *w);
+bool waiter_is(const struct waiter *w, enum rl_place_state state);
+void waiter_until(struct waiter *w, enum rl_place_state state);
 /* ... at a node of this rank, or at any but the first. */
 void waiter_until_at(struct waiter *w, size_t rank);
 void waiter_until_elsewhere(struct waiter *w);

@@ -139,8 +139,8 @@ static void add_sent(struct watch_sent *sent) {
 }
 
 static void goes_out(struct rl_node *node, struct rl_request *request) {
-    const struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
-    const struct sim_client *client = process_of(place->client);
+    const struct rl_client_node *member = RL_CONTAINER(node, struct rl_client_node, node);
+    const struct sim_client *client = process_of(member->client);
     const bool shared = request->lock_mode == RL_SHARED;
     int command = command_of(request, shared);
     if (command == SIM_COMMANDS) {
@@ -172,7 +172,7 @@ static void goes_out(struct rl_node *node, struct rl_request *request) {
             steps_refuse(watched.steps,
                          "send: round %u of token %u wants %x, and n%u is asked for %x",
                          sent->round, token, steps_round(watched.steps, sent->round)->wants,
-                         place->index + 1u, sent->wants);
+                         member->index + 1u, sent->wants);
         }
     }
     add_sent(sent);
@@ -182,8 +182,8 @@ bool __real_rl_node_resend(struct rl_node *node, struct rl_request *request);
 bool __wrap_rl_node_resend(struct rl_node *node, struct rl_request *request);
 
 bool __wrap_rl_node_resend(struct rl_node *node, struct rl_request *request) {
-    const struct rl_client_node *place = RL_CONTAINER(node, struct rl_client_node, node);
-    const struct sim_conn *conn = conn_of(process_of(place->client), node);
+    const struct rl_client_node *member = RL_CONTAINER(node, struct rl_client_node, node);
+    const struct sim_conn *conn = conn_of(process_of(member->client), node);
     const uint32_t token = sim_check_token(watched.world, request->token);
     struct watch_sent **at = &watched.sent;
     while (*at != NULL && (conn == NULL || (*at)->conn != conn->id || (*at)->token != token ||

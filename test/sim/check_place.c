@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/line.h"
+#include "core/place.h"
 #include "sim/world.h"
 
 #define NEVER UINT64_MAX

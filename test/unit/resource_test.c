@@ -20,7 +20,7 @@ static const redlock_allocator memory = {counted_malloc, counted_free, NULL};
 static void note(struct rl_resource *resource, bool others_wait, uint64_t now_ns) {
     struct rl_wait *wait = rl_resource_wait(resource);
     assert_non_null(wait);
-    rl_line_note(&wait->line, others_wait, now_ns);
+    rl_place_note(&wait->place, others_wait, now_ns);
 }
 
 TEST(keeps_names_apart) {
@@ -95,9 +95,9 @@ TEST(keeps_what_others_want_of_a_kind) {
     assert_int_equal(table.kept_count, 1);
     assert_null(rl_resource_find(&table, 0, "r", 1));
     struct rl_resource *writers = rl_resource_get(&table, 0, "r", 1);
-    assert_false(rl_line_is_busy(rl_resource_line(writers), 1000));
+    assert_false(rl_place_is_busy(rl_resource_place(writers), 1000));
     assert_ptr_equal(rl_resource_get(&table, 1, "r", 1), readers);
-    assert_true(rl_line_is_busy(rl_resource_line(readers), 1000));
+    assert_true(rl_place_is_busy(rl_resource_place(readers), 1000));
     note(readers, false, 2000);
     rl_resource_put(&table, readers);
     rl_resource_put(&table, writers);
@@ -123,7 +123,7 @@ TEST(keeps_what_others_want) {
     }
     for (uint32_t i = 0; i < n; i += 2) {
         struct rl_resource *resource = rl_resource_get(&table, 0, &i, sizeof i);
-        assert_true(rl_line_is_busy(rl_resource_line(resource), 1000 + i));
+        assert_true(rl_place_is_busy(rl_resource_place(resource), 1000 + i));
         note(resource, false, 2000); /* home says that no client waits any more */
         rl_resource_put(&table, resource);
     }

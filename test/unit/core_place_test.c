@@ -1,24 +1,24 @@
-/* A place in line (core/line.h), told in stories (stories.h): the files line_*.txt. A story begins
+/* A place in line (core/place.h), told in stories (stories.h): the files line_*.txt. A story begins
  * with three nodes that may be home, and at which the client is heard; they are called 0, 1 and 2
  * in the order in which they are home. Times are in ms since then. The events:
  *
  *     with homes=02 heard=- idle=9 random=0.5 many
  *                                    what the next events bring; many: of several resources
- *     want unwant take won failed    as they are called in core/line.h
+ *     want unwant take won failed    as they are called in core/place.h
  *     nodes homes=12 heard=0         as "with", and then the event
  *     yes; no rank=2 life=500; nothing
  *                                    the answer to a JOIN of the place, or of place=7
  *     turn pass heir                 home, or another node, says so of the place, or of place=7
  *     refused life=60                other clients' keys are in the way
  *     tick                           at the time that the line named; "@5 tick": at that time
- *     trust 0; use; use given        rl_line_trust(), rl_line_use()
+ *     trust 0; use; use given        rl_place_trust(), rl_place_use()
  *     note others; note nobody; note own
  *     signs                          what is known of others, now
  *     may                            the events that are allowed; the others abort
  *
  * The effects are the state, if it is another one; what the driver has to do, with the node and the
  * place; and of the line's data, what has changed. */
-#include "core/line.h"
+#include "core/place.h"
 
 #include "core/home.h"
 #include "core_names.h"
@@ -29,7 +29,7 @@
 #define RESOURCE UINT64_C(0x5eed)
 
 struct world {
-    struct rl_line line;
+    struct rl_place place;
     uint64_t now_ns, idle_ns, random;
     uint64_t places; /* so many were used */
     rl_mask homes, heard;
@@ -68,15 +68,15 @@ static uint32_t ranked(const char *text) {
 
 /* -- Effects -- */
 
-static void tells_actions(struct effects *effects, const struct rl_line *line,
-                          const struct rl_line_actions *out) {
+static void tells_actions(struct effects *effects, const struct rl_place *place,
+                          const struct rl_place_actions *out) {
     if (out->leave) {
         tells(effects, ", leave %s%llu at %u", out->leave_line ? "the line as " : "",
               (unsigned long long)out->leave_place, (unsigned)rank_of(out->leave_home));
     }
     if (out->join) {
         tells(effects, ", join%s as %llu at %u", out->quiet ? " quietly" : "",
-              (unsigned long long)line->place, (unsigned)rank_of(line->home));
+              (unsigned long long)place->id, (unsigned)rank_of(place->home));
     }
     tells(effects, "%s%s", out->turn ? ", turn" : "", out->alone ? ", alone" : "");
 }
@@ -96,13 +96,13 @@ static void tells_time(struct effects *effects, const char *name, uint64_t ns) {
     }
 }
 
-static void tells_data(struct effects *effects, const struct rl_line *before,
-                       const struct rl_line *now) {
-    if (now->place != 0 && before->since_ns != now->since_ns) {
+static void tells_data(struct effects *effects, const struct rl_place *before,
+                       const struct rl_place *now) {
+    if (now->id != 0 && before->since_ns != now->since_ns) {
         tells_time(effects, "since", now->since_ns);
     }
-    if (rl_line_wake_ns(before) != rl_line_wake_ns(now)) {
-        tells_time(effects, "wake", rl_line_wake_ns(now));
+    if (rl_place_wake_ns(before) != rl_place_wake_ns(now)) {
+        tells_time(effects, "wake", rl_place_wake_ns(now));
     }
     tells_flag(effects, "heir", before->is_heir, now->is_heir);
     tells_flag(effects, "probes", before->probes, now->probes);
@@ -111,8 +111,8 @@ static void tells_data(struct effects *effects, const struct rl_line *before,
     tells_flag(effects, "used", before->used, now->used);
 }
 
-static void tells_all(struct effects *effects, const struct rl_line *before,
-                      const struct rl_line *now, const struct effects *all) {
+static void tells_all(struct effects *effects, const struct rl_place *before,
+                      const struct rl_place *now, const struct effects *all) {
     const bool moves = before->state != now->state;
     if (moves || all->text[0] != '\0') {
         tells(effects, "%s%s%s\n", moves ? line_state_name(now->state) : "",
@@ -120,9 +120,9 @@ static void tells_all(struct effects *effects, const struct rl_line *before,
     }
 }
 
-static void step(struct world *w, struct rl_line_event event, struct effects *effects) {
-    const struct rl_line before = w->line;
-    struct rl_line_actions out;
+static void step(struct world *w, struct rl_place_event event, struct effects *effects) {
+    const struct rl_place before = w->place;
+    struct rl_place_actions out;
     struct effects all = {""};
     event.now_ns = w->now_ns;
     event.new_place = w->places + 1;
@@ -134,12 +134,12 @@ static void step(struct world *w, struct rl_line_event event, struct effects *ef
     event.node_hashes = hashes;
     event.homes = w->homes;
     event.heard = w->heard;
-    rl_line_step(&w->line, &event, &out);
-    assert_true(event.type != RL_LINE_EV_TICK || rl_line_wake_ns(&w->line) > w->now_ns);
-    w->places += w->line.place == event.new_place;
-    tells_actions(&all, &w->line, &out);
-    tells_data(&all, &before, &w->line);
-    tells_all(effects, &before, &w->line, &all);
+    rl_place_step(&w->place, &event, &out);
+    assert_true(event.type != RL_PLACE_EV_TICK || rl_place_wake_ns(&w->place) > w->now_ns);
+    w->places += w->place.id == event.new_place;
+    tells_actions(&all, &w->place, &out);
+    tells_data(&all, &before, &w->place);
+    tells_all(effects, &before, &w->place, &all);
 }
 
 /* -- Events -- */
@@ -152,43 +152,43 @@ static void with_event(struct world *w, const struct words *words) {
     w->is_of_many = w->is_of_many || has_word(words, "many");
 }
 
-static const char *const names[RL_LINE_EVENT_TYPES] = {
-    [RL_LINE_EV_WANT] = "want",       [RL_LINE_EV_UNWANT] = "unwant",
-    [RL_LINE_EV_NODES] = "nodes",     [RL_LINE_EV_ANSWER] = "answer",
-    [RL_LINE_EV_TURN] = "turn",       [RL_LINE_EV_PASS] = "pass",
-    [RL_LINE_EV_HEIR] = "heir",       [RL_LINE_EV_TICK] = "tick",
-    [RL_LINE_EV_TAKE] = "take",       [RL_LINE_EV_WON] = "won",
-    [RL_LINE_EV_REFUSED] = "refused", [RL_LINE_EV_FAILED] = "failed",
+static const char *const names[RL_PLACE_EVENT_TYPES] = {
+    [RL_PLACE_EV_WANT] = "want",       [RL_PLACE_EV_UNWANT] = "unwant",
+    [RL_PLACE_EV_NODES] = "nodes",     [RL_PLACE_EV_ANSWER] = "answer",
+    [RL_PLACE_EV_TURN] = "turn",       [RL_PLACE_EV_PASS] = "pass",
+    [RL_PLACE_EV_HEIR] = "heir",       [RL_PLACE_EV_TICK] = "tick",
+    [RL_PLACE_EV_TAKE] = "take",       [RL_PLACE_EV_WON] = "won",
+    [RL_PLACE_EV_REFUSED] = "refused", [RL_PLACE_EV_FAILED] = "failed",
 };
 
-static struct rl_line_event answer_of(const struct words *words, enum rl_line_said said,
-                                      uint64_t place) {
-    struct rl_line_event event = {.type = RL_LINE_EV_ANSWER};
-    event.u.answer = (struct rl_line_answer_in){.place = place,
-                                                .said = said,
-                                                .rank = (uint32_t)number_of(words, "rank", 0),
-                                                .life_ms = number_of(words, "life", 0)};
+static struct rl_place_event answer_of(const struct words *words, enum rl_place_said said,
+                                       uint64_t place) {
+    struct rl_place_event event = {.type = RL_PLACE_EV_ANSWER};
+    event.u.answer = (struct rl_place_answer_in){.place = place,
+                                                 .said = said,
+                                                 .rank = (uint32_t)number_of(words, "rank", 0),
+                                                 .life_ms = number_of(words, "life", 0)};
     return event;
 }
 
-static struct rl_line_event event_of(struct world *w, const struct words *words) {
+static struct rl_place_event event_of(struct world *w, const struct words *words) {
     static const char *const answers[] = {"yes", "no", "nothing"};
     const char *name = words->word[0];
-    const uint64_t own = w->line.place != 0 ? w->line.place : 99; /* a place that is not ours */
+    const uint64_t own = w->place.id != 0 ? w->place.id : 99; /* a place that is not ours */
     const uint64_t place = number_of(words, "place", own);
-    struct rl_line_event event = {.type = RL_LINE_EVENT_TYPES};
+    struct rl_place_event event = {.type = RL_PLACE_EVENT_TYPES};
     for (uint32_t said = 0; said < COUNT(answers); said++) {
         if (strcmp(name, answers[said]) == 0) {
-            return answer_of(words, (enum rl_line_said)said, place);
+            return answer_of(words, (enum rl_place_said)said, place);
         }
     }
-    for (uint32_t type = 0; type < RL_LINE_EVENT_TYPES; type++) {
-        event.type = strcmp(name, names[type]) == 0 ? (enum rl_line_event_type)type : event.type;
+    for (uint32_t type = 0; type < RL_PLACE_EVENT_TYPES; type++) {
+        event.type = strcmp(name, names[type]) == 0 ? (enum rl_place_event_type)type : event.type;
     }
-    assert_true(event.type != RL_LINE_EVENT_TYPES);
-    if (event.type == RL_LINE_EV_WANT) {
+    assert_true(event.type != RL_PLACE_EVENT_TYPES);
+    if (event.type == RL_PLACE_EV_WANT) {
         event.u.since_ns = w->now_ns;
-    } else if (event.type == RL_LINE_EV_REFUSED) {
+    } else if (event.type == RL_PLACE_EV_REFUSED) {
         event.u.life_ms = number_of(words, "life", 0);
     } else {
         event.u.place = place;
@@ -208,10 +208,10 @@ static void try_event(void *data) {
 }
 
 static void may_event(const struct world *w, struct effects *effects) {
-    for (uint32_t type = 0; type < RL_LINE_EVENT_TYPES; type++) {
+    for (uint32_t type = 0; type < RL_PLACE_EVENT_TYPES; type++) {
         struct words words;
         struct attempted attempted = {.w = *w, .words = &words};
-        split(&words, type == RL_LINE_EV_ANSWER ? "no" : names[type]);
+        split(&words, type == RL_PLACE_EV_ANSWER ? "no" : names[type]);
         if (!dies(try_event, &attempted)) {
             tells(effects, "%s%s", effects->text[0] != '\0' ? " " : "", words.word[0]);
         }
@@ -219,25 +219,25 @@ static void may_event(const struct world *w, struct effects *effects) {
 }
 
 static void signs_event(const struct world *w, struct effects *effects) {
-    const struct rl_line *line = &w->line;
-    tells(effects, "%s%s%s%s", rl_line_is_busy(line, w->now_ns) ? "busy" : "not busy",
-          rl_line_is_likely_busy(line, w->now_ns) ? ", likely" : "",
-          rl_line_was_busy(line) ? ", was" : "", rl_line_has_signs(line) ? "" : ", no signs");
+    const struct rl_place *place = &w->place;
+    tells(effects, "%s%s%s%s", rl_place_is_busy(place, w->now_ns) ? "busy" : "not busy",
+          rl_place_is_likely_busy(place, w->now_ns) ? ", likely" : "",
+          rl_place_was_busy(place) ? ", was" : "", rl_place_has_signs(place) ? "" : ", no signs");
 }
 
 /* What others than the step tell of. Returns whether it is such an event. */
 static bool is_other_event(struct world *w, const struct words *words, struct effects *effects) {
-    struct rl_line *line = &w->line;
+    struct rl_place *place = &w->place;
     const char *name = words->word[0];
     if (strcmp(name, "trust") == 0) {
         const uint32_t node = order[words->word[1][0] - '0'];
-        tells(effects, "%s", rl_line_trust(line, node) ? "trusted" : "");
+        tells(effects, "%s", rl_place_trust(place, node) ? "trusted" : "");
     } else if (strcmp(name, "use") == 0) {
-        rl_line_use(line, has_word(words, "given"));
+        rl_place_use(place, has_word(words, "given"));
     } else if (strcmp(name, "note") == 0 && has_word(words, "own")) {
-        rl_line_note_own(line, w->now_ns);
+        rl_place_note_own(place, w->now_ns);
     } else if (strcmp(name, "note") == 0) {
-        rl_line_note(line, has_word(words, "others"), w->now_ns);
+        rl_place_note(place, has_word(words, "others"), w->now_ns);
     } else {
         return false;
     }
@@ -261,7 +261,7 @@ static void event(void *world, const struct words *all, struct effects *effects)
         may_event(w, effects);
     } else if (!is_other_event(w, &words, effects)) {
         const bool is_due = strcmp(name, "tick") == 0 && !is_timed;
-        w->now_ns = is_due ? rl_line_wake_ns(&w->line) : w->now_ns;
+        w->now_ns = is_due ? rl_place_wake_ns(&w->place) : w->now_ns;
         if (strcmp(name, "nodes") == 0) {
             with_event(w, &words);
         }

@@ -45,7 +45,7 @@
  * only order and delay would suffer.
  *
  * Can a place be left behind? While `stands` is true a JOIN of the place may have run at home.
- * Every way out of waiting goes through line_leave(), which notifies home; if home cannot be
+ * Every way out of waiting goes through place_leave(), which notifies home; if home cannot be
  * reached, the turn is published to a channel without subscribers, or ends after the grace. Can
  * LEAVE end a hold? No: once the nodes were asked with the token (`used`) it only leaves the line;
  * the token's release ends the key.
@@ -53,8 +53,8 @@
  * Can a turn be given twice for one place? No: home takes the place out before it publishes the
  * turn, and a place is used for one attempt.
  */
-#ifndef RL_CORE_LINE_H
-#define RL_CORE_LINE_H
+#ifndef RL_CORE_PLACE_H
+#define RL_CORE_PLACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,48 +74,48 @@
 #define RL_LINE_NO_HOME UINT8_MAX
 #define RL_LINE_NO_PLACE UINT64_MAX /* of a TAKE in another place's turn, with a token of its own */
 
-enum rl_line_state {
-    RL_LINE_OUT,       /* no lock of ours waits */
-    RL_LINE_LISTENING, /* until the client's channel is confirmed at home */
-    RL_LINE_JOINING,   /* a JOIN is outstanding, the first or another */
-    RL_LINE_WAITING,   /* the place stands, as far as is known */
-    RL_LINE_TURN,      /* the lock must ask the nodes */
-    RL_LINE_TAKING,    /* ... and is asking them */
-    RL_LINE_PAUSING,   /* after a refused turn */
-    RL_LINE_STATES
+enum rl_place_state {
+    RL_PLACE_OUT,       /* no lock of ours waits */
+    RL_PLACE_LISTENING, /* until the client's channel is confirmed at home */
+    RL_PLACE_JOINING,   /* a JOIN is outstanding, the first or another */
+    RL_PLACE_WAITING,   /* the place stands, as far as is known */
+    RL_PLACE_TURN,      /* the lock must ask the nodes */
+    RL_PLACE_TAKING,    /* ... and is asking them */
+    RL_PLACE_PAUSING,   /* after a refused turn */
+    RL_PLACE_STATES
 };
 
-enum rl_line_event_type {
-    RL_LINE_EV_WANT,    /* a lock of ours waits; with since_ns */
-    RL_LINE_EV_UNWANT,  /* no lock does any more, or it holds by other means */
-    RL_LINE_EV_NODES,   /* which nodes can be home, or be heard, may have changed */
-    RL_LINE_EV_ANSWER,  /* to a JOIN; with `answer` */
-    RL_LINE_EV_TURN,    /* it is the turn of `place`, home says */
-    RL_LINE_EV_PASS,    /* another node reports the token of `place` in its key */
-    RL_LINE_EV_HEIR,    /* `place` is the first in line */
-    RL_LINE_EV_TICK,    /* the time that rl_line_wake_ns() named has come, or may have */
-    RL_LINE_EV_TAKE,    /* turn: the lock begins to ask the nodes */
-    RL_LINE_EV_WON,     /* taking: a quorum granted */
-    RL_LINE_EV_REFUSED, /* taking: other clients' keys are in the way; with life_ms */
-    RL_LINE_EV_FAILED,  /* taking: no quorum of answers, or too late */
-    RL_LINE_EVENT_TYPES
+enum rl_place_event_type {
+    RL_PLACE_EV_WANT,    /* a lock of ours waits; with since_ns */
+    RL_PLACE_EV_UNWANT,  /* no lock does any more, or it holds by other means */
+    RL_PLACE_EV_NODES,   /* which nodes can be home, or be heard, may have changed */
+    RL_PLACE_EV_ANSWER,  /* to a JOIN; with `answer` */
+    RL_PLACE_EV_TURN,    /* it is the turn of `place`, home says */
+    RL_PLACE_EV_PASS,    /* another node reports the token of `place` in its key */
+    RL_PLACE_EV_HEIR,    /* `place` is the first in line */
+    RL_PLACE_EV_TICK,    /* the time that rl_place_wake_ns() named has come, or may have */
+    RL_PLACE_EV_TAKE,    /* turn: the lock begins to ask the nodes */
+    RL_PLACE_EV_WON,     /* taking: a quorum granted */
+    RL_PLACE_EV_REFUSED, /* taking: other clients' keys are in the way; with life_ms */
+    RL_PLACE_EV_FAILED,  /* taking: no quorum of answers, or too late */
+    RL_PLACE_EVENT_TYPES
 };
 
-enum rl_line_said {
-    RL_LINE_SAID_YES,    /* its turn: its token is in the key, or readers are let in */
-    RL_LINE_SAID_NO,     /* no: the place stands in line */
-    RL_LINE_SAID_NOTHING /* an error, or no answer */
+enum rl_place_said {
+    RL_PLACE_SAID_YES,    /* its turn: its token is in the key, or readers are let in */
+    RL_PLACE_SAID_NO,     /* no: the place stands in line */
+    RL_PLACE_SAID_NOTHING /* an error, or no answer */
 };
 
-struct rl_line_answer_in {
+struct rl_place_answer_in {
     uint64_t place;
-    enum rl_line_said said;
+    enum rl_place_said said;
     uint32_t rank;    /* 0: the heir */
     uint64_t life_ms; /* of the key at home; 0: no key */
 };
 
-struct rl_line_event {
-    enum rl_line_event_type type;
+struct rl_place_event {
+    enum rl_place_event_type type;
     uint64_t now_ns;
     uint64_t new_place;  /* a number that was never used, not 0 */
     uint64_t timeout_ns; /* how long to wait for an answer */
@@ -130,25 +130,25 @@ struct rl_line_event {
         uint64_t since_ns;
         uint64_t place;
         uint64_t life_ms; /* the shortest of the keys that refused; 0: not known */
-        struct rl_line_answer_in answer;
+        struct rl_place_answer_in answer;
     } u;
 };
 
 /* What the driver has to do, in this order. */
-struct rl_line_actions {
+struct rl_place_actions {
     bool leave; /* send LEAVE of leave_place to the node leave_home, if it is up */
     uint8_t leave_home;
     uint64_t leave_place;
     bool leave_line; /* ... which is out of the line, and keeps its key */
-    bool join;       /* send JOIN of line->place to line->home */
+    bool join;       /* send JOIN of place->id to place->home */
     bool quiet;      /* ... to stand there, and take nothing yet */
-    bool turn;       /* the lock must soon ask the nodes with line->place: RL_LINE_EV_TAKE then */
+    bool turn;       /* the lock must soon ask the nodes with place->id: RL_PLACE_EV_TAKE then */
     bool alone;      /* no line can be used: the lock goes on without one */
 };
 
 /* All zero: out, and no other client is known to wait. */
-struct rl_line {
-    uint64_t place;           /* 0: none */
+struct rl_place {
+    uint64_t id;              /* 0: none */
     uint64_t since_ns;        /* since when the client's longest waiter waits */
     uint64_t ask_ns;          /* when to ask, or to give home up; RL_NEVER */
     uint64_t pause_ns;        /* the heir's last pause, 0: none yet */
@@ -160,7 +160,7 @@ struct rl_line {
     rl_mask firm;  /* ... of these, until the end of that time, whatever they answer */
     uint32_t asks; /* questions as heir about a key of others, since the last try; weighted */
     uint32_t asks_behind; /* ... while not near the first in line */
-    uint8_t state;        /* enum rl_line_state */
+    uint8_t state;        /* enum rl_place_state */
     uint8_t home;         /* a node; of no meaning when out */
     bool stands;          /* a JOIN of the place was sent */
     bool is_heir;
@@ -172,33 +172,33 @@ struct rl_line {
 };
 
 /* The step. out is overwritten. */
-void rl_line_step(struct rl_line *line, const struct rl_line_event *event,
-                  struct rl_line_actions *out);
+void rl_place_step(struct rl_place *place, const struct rl_place_event *event,
+                   struct rl_place_actions *out);
 
 /* The node has just answered in time, and the client is heard there. Returns whether it may
- * therefore be home again: then RL_LINE_EV_NODES is due. */
-bool rl_line_trust(struct rl_line *line, uint32_t node);
+ * therefore be home again: then RL_PLACE_EV_NODES is due. */
+bool rl_place_trust(struct rl_place *place, uint32_t node);
 
-/* When RL_LINE_EV_TICK is due, RL_NEVER if it is not. */
-uint64_t rl_line_wake_ns(const struct rl_line *line);
+/* When RL_PLACE_EV_TICK is due, RL_NEVER if it is not. */
+uint64_t rl_place_wake_ns(const struct rl_place *place);
 
-/* The nodes are about to be asked with the token of the place, outside of RL_LINE_EV_TAKE.
+/* The nodes are about to be asked with the token of the place, outside of RL_PLACE_EV_TAKE.
  * given: home has taken it out of its line. */
-void rl_line_use(struct rl_line *line, bool given);
+void rl_place_use(struct rl_place *place, bool given);
 
 /* -- What is known of others -- */
 
 /* Notes a sign that another client waits; or that none does, by home's answer to a release. */
-void rl_line_note(struct rl_line *line, bool others_wait, uint64_t now_ns);
-bool rl_line_is_busy(const struct rl_line *line, uint64_t now_ns);
+void rl_place_note(struct rl_place *place, bool others_wait, uint64_t now_ns);
+bool rl_place_is_busy(const struct rl_place *place, uint64_t now_ns);
 /* This client has waited itself, so others may want the resource again: its next acquire joins the
  * line first. Nothing more follows, since keys that are reserved while nobody waits would refuse a
  * client that tries only once. */
-void rl_line_note_own(struct rl_line *line, uint64_t now_ns);
-bool rl_line_is_likely_busy(const struct rl_line *line, uint64_t now_ns);
+void rl_place_note_own(struct rl_place *place, uint64_t now_ns);
+bool rl_place_is_likely_busy(const struct rl_place *place, uint64_t now_ns);
 /* The same, however old the sign is. */
-bool rl_line_was_busy(const struct rl_line *line);
+bool rl_place_was_busy(const struct rl_place *place);
 /* Whether anything of this is known, however old. */
-bool rl_line_has_signs(const struct rl_line *line);
+bool rl_place_has_signs(const struct rl_place *place);
 
 #endif
