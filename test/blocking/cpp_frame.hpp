@@ -68,7 +68,6 @@ inline int stop_three_empty(void **state) {
 
 }  // extern "C"
 
-#define ON_THREE_NODES(function) \
-    cmocka_unit_test_setup_teardown(function, start_three, stop_three_empty)
+#define ON_THREE_NODES(name) TEST_WITH(name, start_three, stop_three_empty)
 
 #endif

@@ -10,6 +10,9 @@
 
 #include "blocking/cpp_frame.hpp"
 
+// At the end the number of permits is still there.
+#define ON_THREE_NODES_WITH_KEYS(name) TEST_WITH(name, start_three, stop_three)
+
 using namespace std::chrono_literals;
 
 static_assert(!std::is_copy_constructible_v<redlock::counting_semaphore>);
@@ -34,7 +37,7 @@ long long in_line(const struct live *live) {
 
 extern "C" {
 
-static void as_a_standard_semaphore(void **state) {
+ON_THREE_NODES_WITH_KEYS(as_a_standard_semaphore) {
     redlock::client client(urls(live_of(state)), fresh());
     redlock::counting_semaphore a(client, "s", 2);
     redlock::counting_semaphore b(client, "s", 2);
@@ -65,7 +68,7 @@ static void as_a_standard_semaphore(void **state) {
     STATUS(c.release().value(), REDLOCK_ERR_NOT_HELD);
 }
 
-static void errors_and_moves(void **state) {
+ON_THREE_NODES_WITH_KEYS(errors_and_moves) {
     redlock::client client(urls(live_of(state)), fresh());
     STATUS(thrown([&] { redlock::counting_semaphore none(client, "s", 0); }), REDLOCK_ERR_INVALID);
     redlock::semaphore_options options;
@@ -90,7 +93,7 @@ static void errors_and_moves(void **state) {
     assert_int_equal(two.slot(), REDLOCK_NO_SLOT);
 }
 
-static void lost(void **state) {
+ON_THREE_NODES_WITH_KEYS(lost) {
     struct live *live = live_of(state);
     redlock::client client(urls(live), fresh());
     std::atomic<int> status{0};
@@ -109,16 +112,3 @@ static void lost(void **state) {
 }
 
 }  // extern "C"
-
-// At the end the number of permits is still there.
-#define ON_THREE_NODES_WITH_KEYS(function) \
-    cmocka_unit_test_setup_teardown(function, start_three, stop_three)
-
-int main() {
-    const struct CMUnitTest tests[] = {
-        ON_THREE_NODES_WITH_KEYS(as_a_standard_semaphore),
-        ON_THREE_NODES_WITH_KEYS(errors_and_moves),
-        ON_THREE_NODES_WITH_KEYS(lost),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

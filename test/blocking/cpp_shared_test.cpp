@@ -49,7 +49,7 @@ bool writes(redlock::shared_mutex &mutex) {
 
 extern "C" {
 
-static void as_a_standard_shared_mutex(void **state) {
+ON_THREE_NODES(as_a_standard_shared_mutex) {
     redlock::client client(urls(live_of(state)), fresh());
     redlock::shared_mutex mutex(client, "a");
     {
@@ -85,7 +85,7 @@ static void as_a_standard_shared_mutex(void **state) {
     STATUS(mutex.release().value(), REDLOCK_ERR_NOT_HELD);
 }
 
-static void what_would_wait_for_itself(void **state) {
+ON_THREE_NODES(what_would_wait_for_itself) {
     redlock::client client(urls(live_of(state)), fresh());
     redlock::shared_mutex mutex(client, {"a", "b"});
     redlock::mutex exclusive(client, {"b", "a"});
@@ -97,7 +97,7 @@ static void what_would_wait_for_itself(void **state) {
     assert_true(mutex.valid());
 }
 
-static void from_one_mode_to_the_other(void **state) {
+ON_THREE_NODES(from_one_mode_to_the_other) {
     redlock::client client(urls(live_of(state)), fresh());
     redlock::shared_mutex mutex(client, "a");
     writer lock(mutex);
@@ -133,7 +133,7 @@ static void from_one_mode_to_the_other(void **state) {
     STATUS(thrown([&] { mutex.downgrade(); }), REDLOCK_ERR_NOT_HELD);
 }
 
-static void errors_and_moves(void **state) {
+ON_THREE_NODES(errors_and_moves) {
     redlock::client client(urls(live_of(state)), fresh());
     STATUS(thrown([&] { redlock::shared_mutex none(client, ""); }), REDLOCK_ERR_INVALID);
     redlock::shared_mutex mutex(client, "a");
@@ -160,7 +160,7 @@ static void errors_and_moves(void **state) {
     mutex.unlock();
 }
 
-static void lost(void **state) {
+ON_THREE_NODES(lost) {
     struct live *live = live_of(state);
     redlock::client client(urls(live), fresh());
     std::atomic<int> status{0};
@@ -177,14 +177,3 @@ static void lost(void **state) {
 }
 
 }  // extern "C"
-
-int main() {
-    const struct CMUnitTest tests[] = {
-        ON_THREE_NODES(as_a_standard_shared_mutex),
-        ON_THREE_NODES(what_would_wait_for_itself),
-        ON_THREE_NODES(from_one_mode_to_the_other),
-        ON_THREE_NODES(errors_and_moves),
-        ON_THREE_NODES(lost),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

@@ -61,7 +61,7 @@ int attempt_thrown(Function function) {
 
 extern "C" {
 
-static void as_a_standard_mutex(void **state) {
+ON_THREE_NODES(as_a_standard_mutex) {
     redlock::client client(urls(live_of(state)), fresh());
     redlock::mutex a(client, "a");
     redlock::mutex b(client, "b");
@@ -106,7 +106,7 @@ static void as_a_standard_mutex(void **state) {
 }
 
 /* Busy is an answer, nodes that are away are an error, for both in the same way. */
-static void one_of_several(void **state) {
+ON_THREE_NODES(one_of_several) {
     redlock::client client(urls(live_of(state)), fresh());
     redlock::mutex a(client, "a"), b(client, "b"), c(client, "c");
     const std::vector<redlock::mutex *> any{&a, &b, &c};
@@ -139,7 +139,7 @@ static void one_of_several(void **state) {
     STATUS(thrown([&] { redlock::try_lock_any({&b, &c}, 1min); }), REDLOCK_ERR_CLOSED);
 }
 
-static void what_is_an_exception(void **state) {
+ON_THREE_NODES(what_is_an_exception) {
     struct live *live = live_of(state);
     redlock::client client(urls(live), fresh());
     redlock::mutex mutex(client, "a");
@@ -170,7 +170,7 @@ static void what_is_an_exception(void **state) {
     mutex.unlock();
 }
 
-static void as_a_guard(void **state) {
+ON_THREE_NODES(as_a_guard) {
     redlock::client client(urls(live_of(state)), fresh());
     redlock::mutex_options options;
     options.ttl = 20s;
@@ -235,7 +235,7 @@ static void as_a_guard(void **state) {
     assert_false(mutex.valid());
 }
 
-static void errors(void **state) {
+ON_THREE_NODES(errors) {
     std::string sentence;
     STATUS(thrown([] { redlock::client none({}); }), REDLOCK_ERR_INVALID);
     try {
@@ -286,7 +286,7 @@ static bool is_connected(struct live *live, size_t i) {
 }
 
 // Another password while a mutex is held: for all nodes, and for one; what is no password throws.
-static void another_password(void **state) {
+ON_THREE_NODES(another_password) {
     struct live *live = live_of(state);
     live_tell_all(live, "ACL SETUSER app reset on >old >new ~* &* +@all");
     std::vector<std::string> nodes;
@@ -316,7 +316,7 @@ static void another_password(void **state) {
 }
 
 /* The status in words once, be it in the sentence or behind it. */
-static void says_it_once(void **state) {
+ON_THREE_NODES(says_it_once) {
     const std::string held = redlock_strerror(REDLOCK_ERR_HELD);
     assert_string_equal(redlock::error(REDLOCK_ERR_HELD).what(), held.c_str());
     assert_string_equal(redlock::error(REDLOCK_ERR_HELD, held + ": 1 of 3 granted").what(),
@@ -334,7 +334,7 @@ static void says_it_once(void **state) {
     }
 }
 
-static void lost(void **state) {
+ON_THREE_NODES(lost) {
     struct live *live = live_of(state);
     redlock::client client(urls(live), fresh());
     std::mutex gate;
@@ -362,7 +362,7 @@ static void lost(void **state) {
     STATUS(guard.release().value(), REDLOCK_ERR_LOST);
 }
 
-static void ends_in_any_order(void **state) {
+ON_THREE_NODES(ends_in_any_order) {
     std::optional<redlock::client> client(std::in_place, urls(live_of(state)), fresh());
     redlock::mutex mutex(*client, "one");
     {
@@ -392,18 +392,3 @@ static void ends_in_any_order(void **state) {
 }
 
 }  // extern "C"
-
-int main() {
-    const struct CMUnitTest tests[] = {
-        ON_THREE_NODES(as_a_standard_mutex),
-        ON_THREE_NODES(one_of_several),
-        ON_THREE_NODES(what_is_an_exception),
-        ON_THREE_NODES(as_a_guard),
-        ON_THREE_NODES(errors),
-        ON_THREE_NODES(another_password),
-        ON_THREE_NODES(says_it_once),
-        ON_THREE_NODES(lost),
-        ON_THREE_NODES(ends_in_any_order),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

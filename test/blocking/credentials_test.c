@@ -43,7 +43,7 @@ static bool is_connected(struct live *live, size_t i) {
     return is;
 }
 
-static void under_load(struct live *live) {
+LIVE_TEST(under_load) {
     struct member crowd[CROWD];
     char text[REDLOCK_MESSAGE_MAX];
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
@@ -98,7 +98,7 @@ static void set_again(void *data) {
 }
 
 /* Threads that set passwords at once, while others lock: the last ones are what is used. */
-static void from_many_threads(struct live *live) {
+LIVE_TEST(from_many_threads) {
     struct member crowd[CROWD];
     live_start(live, N, NULL);
     live_tell_all(live, "ACL SETUSER app reset on >old >new ~* &* +@all");
@@ -125,7 +125,7 @@ static void from_many_threads(struct live *live) {
     crew_end(live, blocking);
 }
 
-static void what_is_refused(struct live *live) {
+LIVE_TEST(what_is_refused) {
     live_start(live, N, NULL);
     live_tell_all(live, "ACL SETUSER app reset on >old ~* &* +@all");
     redlock_blocking *blocking = open_as(live, "old");
@@ -134,13 +134,4 @@ static void what_is_refused(struct live *live) {
     LIVE_STATUS(redlock_blocking_set_credentials(blocking, 0, NULL, NULL), REDLOCK_ERR_INVALID);
     assert_int_equal(stats_of(blocking).credentials_pending, 0);
     crew_end(live, blocking);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(under_load),
-        LIVE_TEST(from_many_threads),
-        LIVE_TEST(what_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,6 +63,17 @@ redlock_rwlock *crew_rwlock(redlock_blocking *blocking, const char *resource,
                             const redlock_rwlock_options *options);
 redlock_stats crew_stats(redlock_blocking *blocking);
 
+/* A case with five nodes and a client on them, which is closed after the body. */
+#define CREW_TEST(name)                                                   \
+    static void name##_on(struct live *live, redlock_blocking *blocking); \
+    LIVE_TEST(name) {                                                     \
+        live_start(live, 5, NULL);                                        \
+        redlock_blocking *blocking = crew_open(live);                     \
+        name##_on(live, blocking);                                        \
+        crew_end(live, blocking);                                         \
+    }                                                                     \
+    static void name##_on(struct live *live, redlock_blocking *blocking)
+
 /* Closes what is not NULL, and the fixture. */
 void crew_end(struct live *live, redlock_blocking *blocking);
 

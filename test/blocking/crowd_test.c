@@ -5,11 +5,6 @@
 #define CROWD 8
 #define ROUNDS 20
 
-static redlock_blocking *begin(struct live *live) {
-    live_start(live, 5, NULL);
-    return crew_open(live);
-}
-
 /* -- Exclusion -- */
 
 struct count {
@@ -68,8 +63,9 @@ static void count_in(redlock_blocking *blocking, redlock_mutex *shared) {
     assert_int_equal(count.misplaced, 0);
 }
 
-static void exact_count(struct live *live) {
-    redlock_blocking *blocking = begin(live);
+LIVE_TEST(exact_count) {
+    live_start(live, 5, NULL);
+    redlock_blocking *blocking = crew_open(live);
     redlock_mutex *mutex = fenced(blocking);
     count_in(blocking, mutex);
     count_in(blocking, NULL); /* each thread with a mutex object of its own */
@@ -81,7 +77,9 @@ static void exact_count(struct live *live) {
 
 /* -- All of several resources -- */
 
-static void several_resources(struct live *live) {
+LIVE_TEST(several_resources) {
+    live_start(live, 5, NULL);
+    redlock_blocking *blocking = crew_open(live);
     char text[REDLOCK_MESSAGE_MAX] = "";
     char names[2][4] = {"a", "bb"};
     redlock_bytes both[2] = {{names[0], 1}, {names[1], 2}};
@@ -89,7 +87,6 @@ static void several_resources(struct live *live) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_mutex *pair;
     redlock_mutex *none;
-    redlock_blocking *blocking = begin(live);
     redlock_mutex *one = crew_mutex(blocking, "bb", NULL);
     lock.resources = both;
     lock.n_resources = 2;
@@ -107,7 +104,7 @@ static void several_resources(struct live *live) {
     options.error = text;
     options.error_size = sizeof text;
     LIVE_STATUS(redlock_mutex_new_with(blocking, &lock, &options, &none), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(text, "name each once"));
+    assert_contains(text, "name each once");
     assert_null(none);
     LIVE_STATUS(redlock_mutex_free(one), 0);
     assert_true(crew_stats(blocking).locks <= 2); /* the lock objects of `pair` */
@@ -117,9 +114,8 @@ static void several_resources(struct live *live) {
 
 /* -- Time -- */
 
-static void timeouts(struct live *live) {
+CREW_TEST(timeouts) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
-    redlock_blocking *blocking = begin(live);
     options.delay_ms = 20000; /* an attempt in line would take so long */
     redlock_mutex *mutex = crew_mutex(blocking, "one", &options);
     struct member holder = {.mutex = mutex, .timeout_ms = 5000};
@@ -137,12 +133,10 @@ static void timeouts(struct live *live) {
     crew_join(&holder);
     LIVE_STATUS(holder.other, 0);
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
-    crew_end(live, blocking);
 }
 
-static void one_owner_in_two_threads(struct live *live) {
+CREW_TEST(one_owner_in_two_threads) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
-    redlock_blocking *blocking = begin(live);
     options.owner = 7;
     redlock_mutex *mutex = crew_mutex(blocking, "one", &options);
     struct member waits = {.mutex = mutex, .timeout_ms = LIVE_PATIENCE_MS};
@@ -156,7 +150,6 @@ static void one_owner_in_two_threads(struct live *live) {
     LIVE_STATUS(waits.status, 0);
     LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
-    crew_end(live, blocking);
 }
 
 /* What can be asked without waiting, while others lock, unlock and fail: every sentence is whole,
@@ -189,9 +182,8 @@ static void fail_and_lock(void *data) {
     }
 }
 
-static void looked_at_while_used(struct live *live) {
+CREW_TEST(looked_at_while_used) {
     struct member members[4] = {{0}};
-    redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
     for (int i = 0; i < 4; i++) {
         members[i].mutex = mutex;
@@ -204,13 +196,13 @@ static void looked_at_while_used(struct live *live) {
         assert_int_equal(members[i].other, 0);
     }
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
-    crew_end(live, blocking);
 }
 
 /* -- The end -- */
 
-static void freed_while_used(struct live *live) {
-    redlock_blocking *blocking = begin(live);
+LIVE_TEST(freed_while_used) {
+    live_start(live, 5, NULL);
+    redlock_blocking *blocking = crew_open(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
     struct member holder = {.mutex = mutex, .timeout_ms = 5000};
     struct member waits = {.mutex = mutex, .timeout_ms = LIVE_PATIENCE_MS};
@@ -230,17 +222,16 @@ static void freed_while_used(struct live *live) {
     assert_true(live_no_keys(live));
 }
 
-static void freed_while_held(struct live *live) {
-    redlock_blocking *blocking = begin(live);
+CREW_TEST(freed_while_held) {
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
     LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
     LIVE_POLL(live, live_no_keys(live));
-    crew_end(live, blocking);
 }
 
-static void closed_while_threads_wait(struct live *live) {
-    redlock_blocking *blocking = begin(live);
+LIVE_TEST(closed_while_threads_wait) {
+    live_start(live, 5, NULL);
+    redlock_blocking *blocking = crew_open(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
     struct member members[CROWD] = {{0}};
     LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
@@ -261,7 +252,6 @@ static void closed_while_threads_wait(struct live *live) {
     LIVE_STATUS(redlock_mutex_extend(mutex, 0), REDLOCK_ERR_CLOSED);
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
     assert_true(live_no_keys(live));
-    crew_end(live, NULL);
 }
 
 /* Uses its mutex until it is closed, and frees it then, whatever the others are doing. */
@@ -277,7 +267,7 @@ static void use_until_closed(void *data) {
     member->other = redlock_mutex_free(member->mutex);
 }
 
-static void closed_and_freed_at_once(struct live *live) {
+LIVE_TEST(closed_and_freed_at_once) {
     live_start(live, 5, NULL);
     for (int round = 0; round < 10; round++) {
         redlock_blocking *blocking = crew_open(live);
@@ -299,19 +289,4 @@ static void closed_and_freed_at_once(struct live *live) {
     }
     assert_true(live_no_keys(live));
     crew_end(live, NULL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(exact_count),
-        LIVE_TEST(several_resources),
-        LIVE_TEST(timeouts),
-        LIVE_TEST(one_owner_in_two_threads),
-        LIVE_TEST(looked_at_while_used),
-        LIVE_TEST(freed_while_used),
-        LIVE_TEST(freed_while_held),
-        LIVE_TEST(closed_while_threads_wait),
-        LIVE_TEST(closed_and_freed_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

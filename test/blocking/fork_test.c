@@ -56,7 +56,7 @@ static void use(void *data) {
     }
 }
 
-static void in_the_middle_of_calls(struct live *live) {
+LIVE_TEST(in_the_middle_of_calls) {
     struct member members[THREADS] = {{0}};
     live_start(live, 3, NULL);
     redlock_blocking *blocking = crew_open(live);
@@ -105,7 +105,7 @@ static _Noreturn void child_with_its_own(const struct live *live, redlock_blocki
     _exit(0);
 }
 
-static void child_opens_its_own(struct live *live) {
+LIVE_TEST(child_opens_its_own) {
     live_start(live, 3, NULL);
     redlock_blocking *blocking = crew_open(live);
     redlock_mutex *held = crew_mutex(blocking, "held", NULL);
@@ -119,12 +119,4 @@ static void child_opens_its_own(struct live *live) {
     LIVE_STATUS(redlock_mutex_unlock(held), 0);
     LIVE_STATUS(redlock_mutex_free(held), 0);
     crew_end(live, blocking);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(in_the_middle_of_calls),
-        LIVE_TEST(child_opens_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,15 +60,11 @@ static void end(struct live *live, struct loss *loss, redlock_mutex *mutex) {
 }
 
 static void pause_all(struct live *live) {
-    for (size_t i = 0; i < live->n; i++) {
-        live_pause(live, i);
-    }
+    live_do(live, live_pause, 0, live->n);
 }
 
 static void resume_all(struct live *live) {
-    for (size_t i = 0; i < live->n; i++) {
-        live_resume(live, i);
-    }
+    live_do(live, live_resume, 0, live->n);
 }
 
 static void check_inside(const struct loss *loss) {
@@ -81,7 +77,7 @@ static void check_inside(const struct loss *loss) {
 }
 
 /* All nodes stand still. The validity that the owner saw last is at most as long as it was. */
-static void told_in_time(struct live *live) {
+LIVE_TEST(told_in_time) {
     struct loss loss = {0};
     char token[REDLOCK_TOKEN_LENGTH + 1];
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
@@ -129,7 +125,7 @@ static void told_in_time(struct live *live) {
 }
 
 /* The nodes forget the token; the next extension finds out. */
-static void the_token_is_gone(struct live *live) {
+LIVE_TEST(the_token_is_gone) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_mutex *mutex = begin(live, &loss, &options);
@@ -159,7 +155,7 @@ static void the_token_is_gone(struct live *live) {
     end(live, &loss, mutex);
 }
 
-static void no_longer_than_max_hold(struct live *live) {
+LIVE_TEST(no_longer_than_max_hold) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.ttl_ms = 2000;
@@ -176,7 +172,7 @@ static void no_longer_than_max_hold(struct live *live) {
 }
 
 /* It is renewed no further, and ends; in time a sign of life keeps it. */
-static void without_a_sign_of_life(struct live *live) {
+LIVE_TEST(without_a_sign_of_life) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.ttl_ms = 6000;
@@ -199,7 +195,7 @@ static void without_a_sign_of_life(struct live *live) {
 }
 
 /* Nobody renews it: it ends, and another thread gets it while the first has not unlocked. */
-static void without_renewal(struct live *live) {
+LIVE_TEST(without_renewal) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.ttl_ms = 600;
@@ -217,7 +213,7 @@ static void without_renewal(struct live *live) {
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
 }
 
-static void renewed_for_long(struct live *live) {
+LIVE_TEST(renewed_for_long) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.ttl_ms = 3000;
@@ -299,7 +295,7 @@ static size_t untaken(redlock_blocking *blocking) {
 }
 
 /* All of a timeout passes before the loop thread sees the call. */
-static void a_timeout_runs_while_the_loop_is_busy(struct live *live) {
+LIVE_TEST(a_timeout_runs_while_the_loop_is_busy) {
     static struct busy busy; /* which the loop thread may have when the test has failed */
     begin_busy(live, &busy);
     live_tell_all(live, "SET one someone");
@@ -320,7 +316,7 @@ static void a_timeout_runs_while_the_loop_is_busy(struct live *live) {
 
 /* A lock ends by the clock while the loop thread works on one call, and its unlock is the next: no
  * on_lost has run in between. */
-static void an_inner_unlock_looks_at_the_clock(struct live *live) {
+LIVE_TEST(an_inner_unlock_looks_at_the_clock) {
     static struct busy busy; /* which the loop thread may have when the test has failed */
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     begin_busy(live, &busy);
@@ -345,18 +341,4 @@ static void an_inner_unlock_looks_at_the_clock(struct live *live) {
     LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_LOST);
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
     end_busy(live, &busy, 2);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(told_in_time),
-        LIVE_TEST(the_token_is_gone),
-        LIVE_TEST(no_longer_than_max_hold),
-        LIVE_TEST(without_a_sign_of_life),
-        LIVE_TEST(without_renewal),
-        LIVE_TEST(renewed_for_long),
-        LIVE_TEST(a_timeout_runs_while_the_loop_is_busy),
-        LIVE_TEST(an_inner_unlock_looks_at_the_clock),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

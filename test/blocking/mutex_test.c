@@ -2,18 +2,12 @@
 
 #include "blocking/crew.h"
 
-static redlock_blocking *begin(struct live *live) {
-    live_start(live, 5, NULL);
-    return crew_open(live);
-}
-
 static void free_mutex(redlock_mutex *mutex) {
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
 }
 
-static void lock_and_unlock(struct live *live) {
+CREW_TEST(lock_and_unlock) {
     char token[REDLOCK_TOKEN_LENGTH + 1] = "x";
-    redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
     assert_int_equal(redlock_mutex_is_valid(mutex), 0);
     assert_int_equal(redlock_mutex_remaining_ms(mutex), 0);
@@ -30,7 +24,6 @@ static void lock_and_unlock(struct live *live) {
     LIVE_POLL(live, live_no_keys(live));
     free_mutex(mutex);
     LIVE_STATUS(redlock_mutex_free(NULL), 0);
-    crew_end(live, blocking);
 }
 
 static uint64_t attempts_of_a_lock(redlock_blocking *blocking, redlock_mutex *mutex) {
@@ -41,8 +34,7 @@ static uint64_t attempts_of_a_lock(redlock_blocking *blocking, redlock_mutex *mu
 }
 
 /* For whichever thread comes next. */
-static void it_lingers(struct live *live) {
-    redlock_blocking *blocking = begin(live);
+CREW_TEST(it_lingers) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.ttl_ms = 600000;
     options.linger_ms = 300000;
@@ -66,7 +58,6 @@ static void it_lingers(struct live *live) {
     assert_int_equal(attempts_of_a_lock(blocking, mutex), 1);
     free_mutex(mutex);
     LIVE_POLL(live, live_no_keys(live));
-    crew_end(live, blocking);
 }
 
 static void look_as_another(void *data) {
@@ -79,9 +70,8 @@ static void look_as_another(void *data) {
     }
 }
 
-static void another_thread_is_not_the_owner(struct live *live) {
+CREW_TEST(another_thread_is_not_the_owner) {
     struct member other = {.status = 7};
-    redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
     LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
     LIVE_STATUS(crew_do(mutex, crew_unlock, 0), REDLOCK_ERR_NOT_OWNER);
@@ -97,11 +87,9 @@ static void another_thread_is_not_the_owner(struct live *live) {
     LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
     LIVE_STATUS(crew_do(mutex, crew_unlock, 0), REDLOCK_ERR_NOT_HELD);
     free_mutex(mutex);
-    crew_end(live, blocking);
 }
 
-static void a_thread_locks_again(struct live *live) {
-    redlock_blocking *blocking = begin(live);
+CREW_TEST(a_thread_locks_again) {
     redlock_mutex *one = crew_mutex(blocking, "one", NULL);
     redlock_mutex *duplicate = crew_mutex(blocking, "one", NULL);
     char first[REDLOCK_TOKEN_LENGTH + 1];
@@ -126,12 +114,10 @@ static void a_thread_locks_again(struct live *live) {
     LIVE_STATUS(redlock_mutex_unlock(one), 0);
     free_mutex(one);
     free_mutex(duplicate);
-    crew_end(live, blocking);
 }
 
-static void extend(struct live *live) {
+CREW_TEST(extend) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
-    redlock_blocking *blocking = begin(live);
     options.auto_extend = 0;
     options.ttl_ms = 20000;
     redlock_mutex *one = crew_mutex(blocking, "one", &options);
@@ -152,13 +138,11 @@ static void extend(struct live *live) {
     LIVE_STATUS(redlock_mutex_unlock(duplicate), 0);
     free_mutex(one);
     free_mutex(duplicate);
-    crew_end(live, blocking);
 }
 
 /* From the moment at which it is asked for: a node that runs it late lets others in by then. */
-static void a_shorter_life_shows_at_once(struct live *live) {
+CREW_TEST(a_shorter_life_shows_at_once) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
-    redlock_blocking *blocking = begin(live);
     options.auto_extend = 0;
     options.ttl_ms = 60000;
     options.owner = 1;
@@ -167,29 +151,23 @@ static void a_shorter_life_shows_at_once(struct live *live) {
     LIVE_STATUS(redlock_mutex_lock(one, 5000), 0);
     LIVE_STATUS(redlock_mutex_lock(duplicate, 5000), 0);
     struct member other = {.mutex = one, .timeout_ms = 20000};
-    for (size_t i = 0; i < live->n; i++) {
-        live_pause(live, i);
-    }
+    live_do(live, live_pause, 0, live->n);
     crew_start(&other, crew_extend);
     LIVE_POLL(live, redlock_mutex_remaining_ms(one) <= 20000 || atomic_load(&other.stage) == 1);
     assert_int_equal(atomic_load(&other.stage), 0); /* it is out, as no node answers */
     assert_in_range(redlock_mutex_remaining_ms(duplicate), 1, 20000);
-    for (size_t i = 0; i < live->n; i++) {
-        live_resume(live, i);
-    }
+    live_do(live, live_resume, 0, live->n);
     crew_join(&other);
     LIVE_STATUS(other.status, 0);
     LIVE_STATUS(redlock_mutex_unlock(one), 0);
     LIVE_STATUS(redlock_mutex_unlock(duplicate), 0);
     free_mutex(one);
     free_mutex(duplicate);
-    crew_end(live, blocking);
 }
 
 /* An owner that is not a thread: a task's number, or the object itself. */
-static void owners_that_move(struct live *live) {
+CREW_TEST(owners_that_move) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
-    redlock_blocking *blocking = begin(live);
     redlock_mutex *thread = crew_mutex(blocking, "one", NULL);
     options.owner = 1; /* not the same as the first thread */
     redlock_mutex *task = crew_mutex(blocking, "one", &options);
@@ -216,16 +194,12 @@ static void owners_that_move(struct live *live) {
     free_mutex(same);
     free_mutex(object);
     free_mutex(alike);
-    crew_end(live, blocking);
 }
 
 static void say(redlock_mutex *mutex, const char *wanted) {
     char text[REDLOCK_MESSAGE_MAX];
     assert_ptr_equal(redlock_mutex_message(mutex, text, sizeof text), text);
-    if (strstr(text, wanted) == NULL) {
-        print_error("\"%s\" is not in \"%s\"\n", wanted, text);
-    }
-    assert_non_null(strstr(text, wanted));
+    assert_contains(text, wanted);
 }
 
 static void look_at_the_fence(void *data) {
@@ -241,9 +215,8 @@ static bool another_sees_a_fence(redlock_mutex *mutex) {
     return other.other == 1;
 }
 
-static void fence(struct live *live) {
+CREW_TEST(fence) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
-    redlock_blocking *blocking = begin(live);
     redlock_mutex *plain = crew_mutex(blocking, "one", NULL);
     options.fencing = 1;
     redlock_mutex *one = crew_mutex(blocking, "one", &options);
@@ -277,7 +250,6 @@ static void fence(struct live *live) {
     free_mutex(plain);
     free_mutex(one);
     free_mutex(duplicate);
-    crew_end(live, blocking);
 }
 
 #define REFUSED(blocking, field, value, sentence)                                                 \
@@ -290,7 +262,7 @@ static void fence(struct live *live) {
         options_.error_size = sizeof text_;                                                       \
         LIVE_STATUS(redlock_mutex_new(blocking, "a", 1, &options_, &none_), REDLOCK_ERR_INVALID); \
         assert_null(none_);                                                                       \
-        assert_non_null(strstr(text_, sentence));                                                 \
+        assert_contains(text_, sentence);                                                         \
     } while (0)
 
 /* A mutex of readers would exclude nobody. */
@@ -307,7 +279,7 @@ static void no_readers(redlock_blocking *blocking) {
     options.error_size = sizeof text;
     LIVE_STATUS(redlock_mutex_new_with(blocking, &lock, &options, &none), REDLOCK_ERR_INVALID);
     assert_null(none);
-    assert_non_null(strstr(text, "mode is REDLOCK_SHARED"));
+    assert_contains(text, "mode is REDLOCK_SHARED");
     assert_int_equal(crew_stats(blocking).locks, 0);
 }
 
@@ -324,7 +296,7 @@ static void permits_of_one_owner(redlock_blocking *blocking) {
     options.error = text;
     options.error_size = sizeof text;
     LIVE_STATUS(redlock_mutex_new_with(blocking, &lock, &options, &mutex), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(text, "REDLOCK_OWNER_OBJECT"));
+    assert_contains(text, "REDLOCK_OWNER_OBJECT");
     options.owner = REDLOCK_OWNER_OBJECT;
     LIVE_STATUS(redlock_mutex_new_with(blocking, &lock, &options, &mutex), 0);
     LIVE_STATUS(redlock_mutex_try_lock(mutex), 0);
@@ -346,21 +318,20 @@ static void wrong_options(redlock_blocking *blocking) {
     REFUSED(blocking, fencing, 2, "fencing is 2");
 }
 
-static void bad_input(struct live *live) {
+CREW_TEST(bad_input) {
     char text[REDLOCK_MESSAGE_MAX] = "";
     redlock_mutex *mutex;
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
-    redlock_blocking *blocking = begin(live);
     options.error = text;
     options.error_size = sizeof text;
     LIVE_STATUS(redlock_mutex_new(blocking, "a", 0, &options, &mutex), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(text, "0 bytes"));
+    assert_contains(text, "0 bytes");
     LIVE_STATUS(redlock_mutex_new(NULL, "a", 1, &options, &mutex), REDLOCK_ERR_INVALID);
     LIVE_STATUS(redlock_mutex_new(blocking, NULL, 1, &options, &mutex), REDLOCK_ERR_INVALID);
     LIVE_STATUS(redlock_mutex_new(blocking, "a", 1, &options, NULL), REDLOCK_ERR_INVALID);
     options.owner = REDLOCK_OWNER_MAX + 1;
     LIVE_STATUS(redlock_mutex_new(blocking, "a", 1, &options, &mutex), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(text, "owner"));
+    assert_contains(text, "owner");
     assert_null(mutex);
     options.owner = REDLOCK_OWNER_MAX;
     options.size++;
@@ -381,13 +352,11 @@ static void bad_input(struct live *live) {
     LIVE_STATUS(redlock_blocking_stats(blocking, NULL), REDLOCK_ERR_INVALID);
     LIVE_STATUS(redlock_blocking_close(NULL), REDLOCK_ERR_INVALID);
     free_mutex(mutex);
-    crew_end(live, blocking);
 }
 
 /* Why it was lost stays readable; what is refused after it is refused in its own words. */
-static void words_after_a_loss(struct live *live) {
+CREW_TEST(words_after_a_loss) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
-    redlock_blocking *blocking = begin(live);
     options.max_hold_ms = 2000;
     redlock_mutex *mutex = crew_mutex(blocking, "one", &options);
     LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
@@ -399,7 +368,6 @@ static void words_after_a_loss(struct live *live) {
     LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_LOST);
     say(mutex, "the maximum hold time is over: ");
     free_mutex(mutex);
-    crew_end(live, blocking);
 }
 
 static void attempt_of_another(void *data) {
@@ -409,9 +377,8 @@ static void attempt_of_another(void *data) {
 }
 
 /* What stood in the way, for each thread of its own call. */
-static void deadlines(struct live *live) {
+CREW_TEST(deadlines) {
     struct member other = {.status = 7};
-    redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
     redlock_mutex *free_one = crew_mutex(blocking, "two", NULL);
     LIVE_STATUS(redlock_mutex_attempt_status(mutex), 0);
@@ -419,9 +386,7 @@ static void deadlines(struct live *live) {
     LIVE_STATUS(redlock_mutex_lock(mutex, 100), REDLOCK_ERR_DEADLINE);
     LIVE_STATUS(redlock_mutex_attempt_status(mutex), REDLOCK_ERR_HELD);
     LIVE_STATUS(redlock_mutex_attempt_status(free_one), 0); /* it was not on that */
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 0, 3);
     other.mutex = mutex;
     crew_start(&other, attempt_of_another);
     crew_join(&other);
@@ -440,19 +405,17 @@ static void deadlines(struct live *live) {
         LIVE_STATUS(redlock_mutex_try_lock(mutex), REDLOCK_ERR_NO_QUORUM);
         free_mutex(mutex);
     }
-    crew_end(live, blocking);
 }
 
-static void messages(struct live *live) {
+CREW_TEST(messages) {
     char text[REDLOCK_MESSAGE_MAX];
-    redlock_blocking *blocking = begin(live);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
     say(mutex, "");
     live_tell_all(live, "SET one someone");
     LIVE_STATUS(redlock_mutex_try_lock(mutex), REDLOCK_ERR_HELD);
     say(mutex, "held by another: 0 of 5 granted, 3 needed");
     assert_ptr_equal(redlock_blocking_message(blocking, text, sizeof text), text);
-    assert_non_null(strstr(text, "5 of 5 nodes up"));
+    assert_contains(text, "5 of 5 nodes up");
     assert_string_equal(redlock_blocking_message(blocking, text, 9), "5 of ...");
     assert_string_equal(redlock_blocking_message(blocking, text, 3), "5 ");
     const int length = redlock_blocking_metrics(blocking, REDLOCK_METRICS_PROMETHEUS, NULL, 0);
@@ -462,23 +425,4 @@ static void messages(struct live *live) {
     assert_string_equal(text, "# HELP");
     assert_string_equal(redlock_mutex_message(mutex, text, 12), "held by ...");
     free_mutex(mutex);
-    crew_end(live, blocking);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(lock_and_unlock),
-        LIVE_TEST(it_lingers),
-        LIVE_TEST(another_thread_is_not_the_owner),
-        LIVE_TEST(a_thread_locks_again),
-        LIVE_TEST(extend),
-        LIVE_TEST(a_shorter_life_shows_at_once),
-        LIVE_TEST(owners_that_move),
-        LIVE_TEST(fence),
-        LIVE_TEST(bad_input),
-        LIVE_TEST(words_after_a_loss),
-        LIVE_TEST(deadlines),
-        LIVE_TEST(messages),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,25 +6,21 @@
 
 #include "blocking/crew.h"
 
-static void no_node_is_up(struct live *live) {
+LIVE_TEST(no_node_is_up) {
     char error[REDLOCK_MESSAGE_MAX] = "";
     redlock_blocking *blocking = NULL;
     live_start(live, 3, NULL);
     redlock_client_options options = live_options(live);
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 0, 3);
     options.error = error;
     options.error_size = sizeof error;
     LIVE_STATUS(redlock_blocking_open(&blocking, &options), REDLOCK_ERR_NO_QUORUM);
-    assert_non_null(strstr(error, "0 of 3 nodes up"));
+    assert_contains(error, "0 of 3 nodes up");
     assert_non_null(blocking);
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
     LIVE_STATUS(redlock_mutex_try_lock(mutex), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(redlock_mutex_lock(mutex, 200), REDLOCK_ERR_DEADLINE);
-    for (size_t i = 0; i < 3; i++) {
-        live_restart(live, i);
-    }
+    live_do(live, live_restart, 0, 3);
     LIVE_STATUS(redlock_mutex_lock(mutex, LIVE_PATIENCE_MS), 0); /* it went on connecting */
     LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
@@ -32,7 +28,7 @@ static void no_node_is_up(struct live *live) {
 }
 
 /* A server that takes connections and says nothing: open ends after connect_timeout_ms. */
-static void nodes_that_stand_still(struct live *live) {
+LIVE_TEST(nodes_that_stand_still) {
     redlock_blocking *blocking = NULL;
     live_start(live, 1, NULL);
     live_pause(live, 0);
@@ -45,7 +41,7 @@ static void nodes_that_stand_still(struct live *live) {
     crew_end(live, blocking);
 }
 
-static void bad_options(struct live *live) {
+LIVE_TEST(bad_options) {
     char error[REDLOCK_MESSAGE_MAX] = "";
     const char *urls[] = {"redis://127.0.0.1:1", "http://127.0.0.1:2"};
     redlock_blocking *blocking = (redlock_blocking *)error;
@@ -53,12 +49,12 @@ static void bad_options(struct live *live) {
     options.error = error;
     options.error_size = sizeof error;
     LIVE_STATUS(redlock_blocking_open(&blocking, &options), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(error, "no nodes"));
+    assert_contains(error, "no nodes");
     assert_null(blocking);
     options.nodes = urls;
     options.n_nodes = 2;
     LIVE_STATUS(redlock_blocking_open(&blocking, &options), REDLOCK_ERR_URL);
-    assert_non_null(strstr(error, "http"));
+    assert_contains(error, "http");
     LIVE_STATUS(redlock_blocking_open(NULL, &options), REDLOCK_ERR_INVALID);
     LIVE_STATUS(redlock_blocking_open(&blocking, NULL), REDLOCK_ERR_INVALID);
     options.size = 8;
@@ -126,7 +122,7 @@ static bool try_with(const struct live *live, struct purse *purse) {
     return made == 0 && second == REDLOCK_ERR_DEADLINE;
 }
 
-static void memory_that_fails(struct live *live) {
+LIVE_TEST(memory_that_fails) {
     struct purse purse = {.left = 0};
     int successes = 0;
     live_start(live, 3, NULL);
@@ -151,7 +147,7 @@ static void on_signal(int number) {
 
 /* A signal to the process that this thread blocks stays pending: the loop thread does not take it,
  * though it passes through the kernel many times. */
-static void signals_are_not_for_the_loop(struct live *live) {
+LIVE_TEST(signals_are_not_for_the_loop) {
     sigset_t one;
     sigset_t before;
     sigset_t pending;
@@ -187,7 +183,7 @@ static void ask_in_handler(int number) {
     was_valid = redlock_mutex_is_valid(asked);
 }
 
-static void is_valid_in_a_handler(struct live *live) {
+LIVE_TEST(is_valid_in_a_handler) {
     struct sigaction action = {.sa_handler = ask_in_handler};
     struct sigaction old;
     live_start(live, 3, NULL);
@@ -217,7 +213,7 @@ static void *lock_and_be_canceled(void *data) {
     return NULL;
 }
 
-static void a_thread_that_waits_is_canceled(struct live *live) {
+LIVE_TEST(a_thread_that_waits_is_canceled) {
     pthread_t thread;
     void *result = NULL;
     live_start(live, 3, NULL);
@@ -268,7 +264,7 @@ static void is_canceled_after(void *(*run)(void *member), struct member *member)
     LIVE_STATUS(member->status, 0);
 }
 
-static void a_thread_that_closes_is_canceled(struct live *live) {
+LIVE_TEST(a_thread_that_closes_is_canceled) {
     live_start(live, 3, NULL);
     struct member member = {.blocking = crew_open(live)};
     is_canceled_after(close_and_be_canceled, &member);
@@ -276,19 +272,4 @@ static void a_thread_that_closes_is_canceled(struct live *live) {
     member.mutex = crew_mutex(member.blocking, "one", NULL);
     is_canceled_after(close_and_be_canceled, &member);
     is_canceled_after(free_and_be_canceled, &member); /* it has the last reference */
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(no_node_is_up),
-        LIVE_TEST(nodes_that_stand_still),
-        LIVE_TEST(bad_options),
-        LIVE_TEST(memory_that_fails),
-        LIVE_TEST(signals_are_not_for_the_loop),
-        LIVE_TEST(is_valid_in_a_handler),
-        LIVE_TEST(a_thread_that_waits_is_canceled),
-        LIVE_TEST(a_thread_that_closes_is_canceled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,11 +5,6 @@
 
 #define K 3
 
-static redlock_blocking *begin(struct live *live) {
-    live_start(live, 3, NULL);
-    return crew_open(live);
-}
-
 static redlock_semaphore *make(redlock_blocking *blocking, int32_t permits, int32_t take,
                                const redlock_semaphore_options *options) {
     redlock_semaphore *semaphore = NULL;
@@ -27,10 +22,7 @@ static redlock_semaphore *make(redlock_blocking *blocking, int32_t permits, int3
 static void say(redlock_semaphore *semaphore, const char *wanted) {
     char text[REDLOCK_MESSAGE_MAX];
     assert_ptr_equal(redlock_semaphore_message(semaphore, text, sizeof text), text);
-    if (strstr(text, wanted) == NULL) {
-        print_error("\"%s\" is not in \"%s\"\n", wanted, text);
-    }
-    assert_non_null(strstr(text, wanted));
+    assert_contains(text, wanted);
 }
 
 /* How many stand in the line of the semaphore, on all nodes together. */
@@ -52,10 +44,10 @@ static void acquire(void *data) {
 }
 
 /* Of two clients. The one that waits gets the number that is given back, by whichever thread. */
-static void k_hold_and_one_waits(struct live *live) {
+CREW_TEST(k_hold_and_one_waits) {
     redlock_semaphore *holders[K];
     bool seen[K] = {false};
-    redlock_blocking *blocking = begin(live), *other = crew_open(live);
+    redlock_blocking *other = crew_open(live);
     for (size_t i = 0; i < K; i++) {
         holders[i] = make(i == 1 ? other : blocking, K, 1, NULL);
         assert_int_equal(redlock_semaphore_slot(holders[i], 0), REDLOCK_NO_SLOT);
@@ -98,22 +90,20 @@ static void k_hold_and_one_waits(struct live *live) {
         LIVE_STATUS(redlock_semaphore_free(holders[i]), 0);
     }
     LIVE_STATUS(redlock_blocking_close(other), 0);
-    crew_end(live, blocking);
 }
 
 /* -- What an object refuses -- */
 
-static void one_object_is_one_holder(struct live *live) {
+CREW_TEST(one_object_is_one_holder) {
     char text[REDLOCK_MESSAGE_MAX] = "", token[REDLOCK_TOKEN_LENGTH + 1];
     redlock_semaphore_options options = REDLOCK_SEMAPHORE_OPTIONS_INIT;
     redlock_semaphore *none;
-    redlock_blocking *blocking = begin(live);
     options.error = text;
     options.error_size = sizeof text;
     LIVE_STATUS(redlock_semaphore_new(blocking, "s", 1, 0, &options, &none), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(text, "permits is 0"));
+    assert_contains(text, "permits is 0");
     LIVE_STATUS(redlock_semaphore_new(blocking, "s", 1, -1, &options, &none), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(text, "permits is -1"));
+    assert_contains(text, "permits is -1");
     assert_null(none);
     assert_int_equal(crew_stats(blocking).locks, 0);
     options.fencing = 1;
@@ -137,11 +127,9 @@ static void one_object_is_one_holder(struct live *live) {
     LIVE_STATUS(redlock_semaphore_release(semaphore), REDLOCK_ERR_NOT_HELD);
     LIVE_STATUS(redlock_semaphore_free(others), 0);
     LIVE_STATUS(redlock_semaphore_free(semaphore), 0);
-    crew_end(live, blocking);
 }
 
-static void several_at_once(struct live *live) {
-    redlock_blocking *blocking = begin(live);
+CREW_TEST(several_at_once) {
     redlock_semaphore *two = make(blocking, K, 2, NULL), *one = make(blocking, K, 1, NULL);
     LIVE_STATUS(redlock_semaphore_acquire(two, LIVE_PATIENCE_MS), 0);
     const int32_t a = redlock_semaphore_slot(two, 0), b = redlock_semaphore_slot(two, 1);
@@ -152,14 +140,14 @@ static void several_at_once(struct live *live) {
     assert_int_equal(redlock_semaphore_slot(one, 0), 3 - a - b);
     LIVE_STATUS(redlock_semaphore_free(two), 0);
     LIVE_STATUS(redlock_semaphore_free(one), 0);
-    crew_end(live, blocking);
 }
 
 /* -- The end -- */
 
 /* What it held is free for others at once. */
-static void closed_while_one_waits(struct live *live) {
-    redlock_blocking *blocking = begin(live), *next = crew_open(live);
+LIVE_TEST(closed_while_one_waits) {
+    live_start(live, 3, NULL);
+    redlock_blocking *blocking = crew_open(live), *next = crew_open(live);
     redlock_semaphore *holder = make(blocking, 1, 1, NULL);
     struct member waits = {.semaphore = make(blocking, 1, 1, NULL), .timeout_ms = REDLOCK_NO_LIMIT};
     LIVE_STATUS(redlock_semaphore_acquire(holder, LIVE_PATIENCE_MS), 0);
@@ -178,14 +166,4 @@ static void closed_while_one_waits(struct live *live) {
     LIVE_STATUS(redlock_semaphore_acquire(holder, LIVE_PATIENCE_MS), 0);
     LIVE_STATUS(redlock_semaphore_free(holder), 0);
     crew_end(live, next);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(k_hold_and_one_waits),
-        LIVE_TEST(one_object_is_one_holder),
-        LIVE_TEST(several_at_once),
-        LIVE_TEST(closed_while_one_waits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static uint64_t commands(const struct live *live) {
     return live_node(live->client, 0).requests;
 }
 
-static void hand_over(struct live *live) {
+LIVE_TEST_FIVE(hand_over) {
     struct line line = {.acquire = REDLOCK_ACQUIRE_OPTIONS_INIT};
     static redlock_lock *locks[WAITERS];
     line.acquire.ttl_ms = TTL_MS;
@@ -75,10 +75,4 @@ static void hand_over(struct live *live) {
     cost_show("client CPU, us per hand-over", cpu_us / hand_overs);
     cost_show("commands per hand-over on a node", per_hand_over);
     assert_true(per_hand_over <= COMMANDS_MAX);
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {LIVE_TEST_FIVE(hand_over)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static void release(struct live *live, redlock_lock **locks) {
     LIVE_UNTIL(live, done.count == LOCKS && live_is_quiet(live->client, 5));
 }
 
-static void heap(struct live *live) {
+LIVE_TEST(heap) {
     static redlock_lock *locks[LOCKS];
     live_start(live, 5, NULL);
     size_t before = heap_bytes();
@@ -61,10 +61,4 @@ static void heap(struct live *live) {
     cost_show("heap bytes of a held lock", per_lock);
     assert_true(per_client <= CLIENT_BYTES_MAX);
     assert_true(per_lock <= LOCK_BYTES_MAX);
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {LIVE_TEST(heap)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

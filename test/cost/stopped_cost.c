@@ -103,16 +103,10 @@ static void measure_pair(struct live *live, struct load *load, int pair) {
     assert_true(stopped < P99_MAX);
 }
 
-static void two_stopped(struct live *live) {
+LIVE_TEST_FIVE(two_stopped) {
     struct load load = {.acquire = REDLOCK_ACQUIRE_OPTIONS_INIT};
     load.acquire.ttl_ms = TTL_MS;
     for (int pair = 0; pair < PAIRS; pair++) {
         measure_pair(live, &load, pair);
     }
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {LIVE_TEST_FIVE(two_stopped)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,6 @@
 #include "fail/scene.h"
 #include "marks.h"
 
-#define FEWEST 12 /* allocations of the whole story, how ever it is timed */
-
 struct counting {
     size_t calls; /* of malloc, while inside */
     size_t live;
@@ -64,48 +62,24 @@ static void play(struct scene_result *result, size_t fail_at, bool and_later) {
     assert_int_equal(counting.live, 0);
 }
 
-static void nothing_fails(void **state) {
-    struct scene_result result;
-    play(&result, 0, false);
-    scene_assert_clean(&result);
-    assert_true(counting.calls > FEWEST);
-    print_message("# %zu allocations\n", counting.calls);
+static const struct scene_sweep sweep = {
+    .play = play,
+    .calls = &counting.calls,
+    .struck = &counting.struck,
+    .fewest = 12,
+    .may_stall = true,
+};
+
+TEST(nothing_fails) {
+    scene_sweep_none(&sweep);
 }
 
-/* Plays with failures at 1, 2, ... until the story is over before one strikes. */
-static void sweep(bool and_later) {
-    struct scene_result result;
-    size_t refused = 0, granted = 0, n = 0;
-    play(&result, 0, false); /* what is allocated once and kept is there from now on */
-    size_t descriptors = scene_descriptors();
-    do {
-        play(&result, ++n, and_later);
-        const struct scene_told *open = &result.told[SCENE_OPEN];
-        refused += open->returned != 0;
-        granted += result.told[SCENE_ACQUIRE_A].status == 0;
-        assert_int_equal(scene_descriptors(), descriptors);
-    } while (counting.struck > 0);
-    assert_true(n > FEWEST);
-    assert_true(refused >= 3); /* the client, its nodes, its deadlines */
-    assert_true(granted > 0);
-    print_message("# %zu runs, %zu of them could not open\n", n, refused);
+TEST(one_fails) {
+    scene_sweep(&sweep, false);
 }
 
-static void one_fails(void **state) {
-    sweep(false);
-}
-
-static void one_and_all_later_fail(void **state) {
+TEST(one_and_all_later_fail) {
     MARK_FROM(SEND_NO_MEMORY);
-    sweep(true);
+    scene_sweep(&sweep, true);
     MARK_TO(SEND_NO_MEMORY);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_fails),
-        cmocka_unit_test(one_fails),
-        cmocka_unit_test(one_and_all_later_fail),
-    };
-    return cmocka_run_group_tests_name("alloc_fail", tests, NULL, NULL);
 }

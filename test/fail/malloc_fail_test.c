@@ -30,46 +30,20 @@ static void play(struct scene_result *result, size_t fail_at, bool and_later) {
     }
 }
 
-static void nothing_fails(void **state) {
-    struct scene_result result;
-    play(&result, 0, false);
-    scene_assert_clean(&result);
-    assert_true(malloc_hook.calls > 50);
-    print_message("# %zu allocations, %zu besides left out\n", malloc_hook.calls,
-                  malloc_hook.excluded);
+static const struct scene_sweep sweep = {.play = play,
+                                         .calls = &malloc_hook.calls,
+                                         .struck = &malloc_hook.struck,
+                                         .fewest = 50};
+
+TEST(nothing_fails) {
+    scene_sweep_none(&sweep);
+    print_message("# %zu besides left out\n", malloc_hook.excluded);
 }
 
-static void sweep(bool and_later) {
-    struct scene_result result;
-    size_t refused = 0, granted = 0, n = 0;
-    play(&result, 0, false);
-    size_t descriptors = scene_descriptors();
-    do {
-        play(&result, ++n, and_later);
-        assert_true(and_later || result.stalled == 0); /* what was not sent is not waited for */
-        refused += result.told[SCENE_OPEN].returned != 0;
-        granted += result.told[SCENE_ACQUIRE_A].status == 0;
-        assert_int_equal(scene_descriptors(), descriptors);
-    } while (malloc_hook.struck > 0);
-    assert_true(n > 50);
-    assert_true(refused >= 3);
-    assert_true(granted > 0);
-    print_message("# %zu runs, %zu of them could not open\n", n, refused);
+TEST(one_fails) {
+    scene_sweep(&sweep, false);
 }
 
-static void one_fails(void **state) {
-    sweep(false);
-}
-
-static void one_and_all_later_fail(void **state) {
-    sweep(true);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_fails),
-        cmocka_unit_test(one_fails),
-        cmocka_unit_test(one_and_all_later_fail),
-    };
-    return cmocka_run_group_tests_name("malloc_fail", tests, NULL, NULL);
+TEST(one_and_all_later_fail) {
+    scene_sweep(&sweep, true);
 }

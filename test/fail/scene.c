@@ -379,3 +379,30 @@ size_t scene_descriptors(void) {
     closedir(folder);
     return count;
 }
+
+void scene_sweep_none(const struct scene_sweep *sweep) {
+    struct scene_result result;
+    sweep->play(&result, 0, false);
+    scene_assert_clean(&result);
+    assert_true(*sweep->calls > sweep->fewest);
+    print_message("# %zu allocations\n", *sweep->calls);
+}
+
+void scene_sweep(const struct scene_sweep *sweep, bool and_later) {
+    struct scene_result result;
+    size_t refused = 0, granted = 0, n = 0;
+    sweep->play(&result, 0, false); /* what is allocated once and kept is there from now on */
+    size_t descriptors = scene_descriptors();
+    do {
+        sweep->play(&result, ++n, and_later);
+        /* what was not sent is not waited for */
+        assert_true(sweep->may_stall || and_later || result.stalled == 0);
+        refused += result.told[SCENE_OPEN].returned != 0;
+        granted += result.told[SCENE_ACQUIRE_A].status == 0;
+        assert_int_equal(scene_descriptors(), descriptors);
+    } while (*sweep->struck > 0);
+    assert_true(n > sweep->fewest);
+    assert_true(refused >= 3); /* the client, its nodes, its deadlines */
+    assert_true(granted > 0);
+    print_message("# %zu runs, %zu of them could not open\n", n, refused);
+}

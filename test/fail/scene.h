@@ -99,6 +99,19 @@ void scene_play(const struct scene_options *options, struct scene_result *result
 /* Asserts that all went well, as it does when nothing fails. */
 void scene_assert_clean(const struct scene_result *result);
 
+/* A way in which allocations fail. */
+struct scene_sweep {
+    /* Plays with a failure at the nth allocation, 0: none, and at all later ones or not. */
+    void (*play)(struct scene_result *result, size_t fail_at, bool and_later);
+    const size_t *calls, *struck; /* of the last play: allocations, and those that failed */
+    size_t fewest;                /* allocations of the whole story, how ever it is timed */
+    bool may_stall;
+};
+
+/* Plays without a failure; and with failures at 1, 2, ... until the story is over before one. */
+void scene_sweep_none(const struct scene_sweep *sweep);
+void scene_sweep(const struct scene_sweep *sweep, bool and_later);
+
 /* Open file descriptors of this process. */
 size_t scene_descriptors(void);
 

@@ -164,12 +164,12 @@ static void answers_and_closes(enum fake_action action, const char *bytes) {
     stop(&p);
 }
 
-static void survives_an_answer_before_a_reset(void **state) {
+TEST(survives_an_answer_before_a_reset) {
     answers_and_closes(FAKE_ANSWER, "");
     answers_and_closes(FAKE_INSTEAD, "+what\r\n");
 }
 
-static void survives_an_answer_that_asks_for_more(void **state) {
+TEST(survives_an_answer_that_asks_for_more) {
     answers_and_closes(FAKE_INSTEAD, "-NOSCRIPT No matching script.\r\n");
 }
 
@@ -178,9 +178,5 @@ int main(void) {
     memset(&action, 0, sizeof(action));
     action.sa_handler = on_pipe;
     sigaction(SIGPIPE, &action, NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(survives_an_answer_before_a_reset),
-        cmocka_unit_test(survives_an_answer_that_asks_for_more),
-    };
-    return cmocka_run_group_tests_name("sigpipe", tests, NULL, NULL);
+    return test_run(0);
 }

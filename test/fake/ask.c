@@ -55,9 +55,13 @@ int asked_once(struct asked *asked, struct five *f) {
     return asked->status;
 }
 
-void ask_begin(struct five *f, int64_t node_timeout_ms) {
-    five_start(f);
+void ask_open(struct five *f, int64_t node_timeout_ms) {
     f->options.node_timeout_ms = node_timeout_ms;
     assert_int_equal(five_open(f), 0);
     five_wait_up(f, FIVE);
+}
+
+void ask_start(struct five *f) {
+    five_start(f);
+    ask_open(f, ASK_PATIENT_MS);
 }

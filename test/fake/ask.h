@@ -1,7 +1,7 @@
 /* A query by the client of five.h, and the result in its callback.
  *
  *     struct asked asked;
- *     assert_int_equal(asked_once(&asked, &f), 0);
+ *     assert_int_equal(asked_once(&asked, f), 0);
  *
  * The callback asserts what holds of every sight. */
 #ifndef FAKE_ASK_H
@@ -24,8 +24,11 @@ struct asked { /* the result of a query */
     bool closes, asks_again; /* what the callback does besides */
 };
 
-/* Opens f's client, all nodes up. */
-void ask_begin(struct five *f, int64_t node_timeout_ms);
+/* Opens f's client, all nodes up. ASK_TEST() has done so, and is patient. */
+void ask_open(struct five *f, int64_t node_timeout_ms);
+void ask_start(struct five *f);
+#define ASK_TEST(name) TEST_ON(name, struct five, f, ask_start, five_stop)
+#define ASK_EACH(name, times) TEST_ON_EACH(name, times, struct five, f, ask_start, five_stop)
 
 /* Submits a query of FIVE_RESOURCE; asked->f is set, the rest counts on. Returns the call's status.
  */

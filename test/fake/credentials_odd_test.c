@@ -8,50 +8,43 @@
 
 /* -- Servers that hang up on a refusal -- */
 
+static const enum fake_action hang_ups[] = {FAKE_CLOSE, FAKE_RESET};
+
 /* It is asked again on the next connection, which it ends; and not on the one after that. */
-static void hangs_up_on_the_newer_ones(void **state) {
-    static const enum fake_action actions[] = {FAKE_CLOSE, FAKE_RESET};
-    for (size_t i = 0; i < COUNT(actions); i++) {
-        struct five f;
-        struct fake_rule twice = {.command = "AUTH",
-                                  .times = 2,
-                                  .action = actions[i],
-                                  .bytes = i == 0 ? WRONGPASS : NULL};
-        rotating_start(&f, "old");
-        rotating_open(&f);
-        fake_node_rule(f.nodes[1], twice);
-        rotating_set(&f, 1, "new");
-        rotating_wait(&f, 1, i == 0 ? REDLOCK_ERR_NODE_AUTH : REDLOCK_ERR_NODE_DOWN, 2);
-        five_run_ms(&f, 20);
-        assert_int_equal(five_info(&f, 1).connects, 2); /* and stays, with those before */
-        rotating_know(&f, 1, "new");
-        rotating_set(&f, 1, "new");
-        rotating_wait(&f, 1, 0, 2);
-        rotating_end(&f);
-    }
+ROTATING_EACH(hangs_up_on_the_newer_ones, COUNT(hang_ups)) {
+    struct fake_rule twice = {.command = "AUTH",
+                              .times = 2,
+                              .action = hang_ups[row],
+                              .bytes = row == 0 ? WRONGPASS : NULL};
+    fake_node_rule(f->nodes[1], twice);
+    rotating_set(f, 1, "new");
+    rotating_wait(f, 1, row == 0 ? REDLOCK_ERR_NODE_AUTH : REDLOCK_ERR_NODE_DOWN, 2);
+    five_run_ms(f, 20);
+    assert_int_equal(five_info(f, 1).connects, 2); /* and stays, with those before */
+    rotating_know(f, 1, "new");
+    rotating_set(f, 1, "new");
+    rotating_wait(f, 1, 0, 2);
 }
 
 /* AUTH is not written before all that was sent before it is answered: some servers do not answer a
  * refused one then, and each answer that follows would be taken for another command's. */
-static void waits_for_what_was_sent_before(void **state) {
-    struct five f;
+FIVE_TEST(waits_for_what_was_sent_before) {
     struct five_done done = {0, 0};
-    struct fake_rule rule = {.command = "extend", .times = 1, .action = FAKE_IGNORE};
-    rotating_start(&f, "old");
-    f.options.node_timeout_ms = 500;
-    rotating_open(&f);
-    fake_node_rule(f.nodes[1], rule);
-    assert_int_equal(redlock_extend(f.lock, 0, five_on_lock, &done), 0);
-    five_wait_count(&f, 1, "extend", 1);
-    rotating_set(&f, 1, "new");
-    assert_int_equal(five_wait(&f, &done), 0);
-    five_run_ms(&f, 50);
-    rotating_know(&f, 1, "new");
-    five_wait_down(&f, 1, 1, REDLOCK_ERR_NODE_TIMEOUT); /* the extend was never answered */
-    assert_int_equal(fake_node_count(f.nodes[1], "AUTH"), 1);
-    rotating_wait(&f, 1, 0, 2);
-    assert_int_equal(fake_node_count(f.nodes[1], "AUTH"), 2);
-    rotating_end(&f);
+    rotating_prepare(f, "old");
+    f->options.node_timeout_ms = 500;
+    rotating_open(f);
+    five_rule(f, 1, .command = "extend", .times = 1, .action = FAKE_IGNORE);
+    assert_int_equal(redlock_extend(f->lock, 0, five_on_lock, &done), 0);
+    five_wait_count(f, 1, "extend", 1);
+    rotating_set(f, 1, "new");
+    assert_int_equal(five_wait(f, &done), 0);
+    five_run_ms(f, 50);
+    rotating_know(f, 1, "new");
+    five_wait_down(f, 1, 1, REDLOCK_ERR_NODE_TIMEOUT); /* the extend was never answered */
+    assert_int_equal(fake_node_count(f->nodes[1], "AUTH"), 1);
+    rotating_wait(f, 1, 0, 2);
+    assert_int_equal(fake_node_count(f->nodes[1], "AUTH"), 2);
+    rotating_check(f);
 }
 
 /* -- Servers that were only stopped -- */
@@ -68,30 +61,27 @@ static const char *nth_last(struct five *f, size_t index, const char *command, s
     return "";
 }
 
+static const enum fake_action cuts[] = {FAKE_CLOSE, FAKE_RESET, FAKE_IGNORE};
+
 /* A handshake ends while the newer ones are out, by chance: the next one is without them, and they
  * are said when it is up. Those before stay good, so nothing else would ever say them. */
-static void a_cut_by_chance(void **state) {
-    static const enum fake_action actions[] = {FAKE_CLOSE, FAKE_RESET, FAKE_IGNORE};
-    for (size_t i = 0; i < COUNT(actions); i++) {
-        struct five f;
-        struct fake_rule rule = {.command = "AUTH", .times = 1, .action = actions[i]};
-        rotating_start(&f, "old");
-        f.options.connect_timeout_ms = 500;
-        rotating_open(&f);
-        server_add_user(fake_node_server(f.nodes[1]), "app2", "two");
-        fake_node_refuse(f.nodes[1]);
-        fake_node_drop(f.nodes[1], false);
-        five_wait_node(&f, 1, false);
-        assert_int_equal(redlock_client_set_credentials(f.client, 1, "app2", "two"), 0);
-        fake_node_rule(f.nodes[1], rule);
-        fake_node_listen(f.nodes[1]);
-        rotating_wait(&f, 1, 0, 2);
-        assert_string_equal(nth_last(&f, 1, "AUTH", 3), "AUTH app2 two");
-        assert_string_equal(nth_last(&f, 1, "AUTH", 2), "AUTH app old");
-        assert_string_equal(nth_last(&f, 1, "AUTH", 1), "AUTH app2 two");
-        assert_int_equal(five_info(&f, 1).connects, 2);
-        rotating_end(&f);
-    }
+FIVE_EACH(a_cut_by_chance, COUNT(cuts)) {
+    rotating_prepare(f, "old");
+    f->options.connect_timeout_ms = 500;
+    rotating_open(f);
+    server_add_user(fake_node_server(f->nodes[1]), "app2", "two");
+    fake_node_refuse(f->nodes[1]);
+    fake_node_drop(f->nodes[1], false);
+    five_wait_node(f, 1, false);
+    assert_int_equal(redlock_client_set_credentials(f->client, 1, "app2", "two"), 0);
+    five_rule(f, 1, .command = "AUTH", .times = 1, .action = cuts[row]);
+    fake_node_listen(f->nodes[1]);
+    rotating_wait(f, 1, 0, 2);
+    assert_string_equal(nth_last(f, 1, "AUTH", 3), "AUTH app2 two");
+    assert_string_equal(nth_last(f, 1, "AUTH", 2), "AUTH app old");
+    assert_string_equal(nth_last(f, 1, "AUTH", 1), "AUTH app2 two");
+    assert_int_equal(five_info(f, 1).connects, 2);
+    rotating_check(f);
 }
 
 static bool has_accepted(struct five *f, void *data) {
@@ -100,31 +90,24 @@ static bool has_accepted(struct five *f, void *data) {
 
 /* It says OK before it was asked, and to any command: that costs it the connection, and the right
  * ones are tried again once it has come to its senses. */
-static void says_ok_before_it_is_asked(void **state) {
-    struct five f;
-    rotating_start(&f, "old");
-    rotating_open(&f);
-    fake_node_set_greeting(f.nodes[1], "+OK\r\n", false);
-    fake_node_drop(f.nodes[1], true);
-    rotating_set(&f, 1, "new");
-    size_t accepted = fake_node_accepted(f.nodes[1]) + 3;
-    assert_true(five_run_until(&f, has_accepted, &accepted));
-    assert_false(five_info(&f, 1).up);
-    fake_node_set_greeting(f.nodes[1], NULL, false);
-    rotating_know(&f, 1, "newest");
-    rotating_set(&f, 1, "newest");
-    rotating_wait(&f, 1, 0, 2);
-    rotating_end(&f);
+ROTATING_TEST(says_ok_before_it_is_asked) {
+    fake_node_set_greeting(f->nodes[1], "+OK\r\n", false);
+    fake_node_drop(f->nodes[1], true);
+    rotating_set(f, 1, "new");
+    size_t accepted = fake_node_accepted(f->nodes[1]) + 3;
+    assert_true(five_run_until(f, has_accepted, &accepted));
+    assert_false(five_info(f, 1).up);
+    fake_node_set_greeting(f->nodes[1], NULL, false);
+    rotating_know(f, 1, "newest");
+    rotating_set(f, 1, "newest");
+    rotating_wait(f, 1, 0, 2);
 }
 
 /* -- The node does not know the connection any more -- */
 
 static void fail_extensions(struct five *f, unsigned times) {
-    struct fake_rule rule = {.command = "extend",
-                             .times = times,
-                             .action = FAKE_INSTEAD,
-                             .bytes = "-NOAUTH Authentication required.\r\n"};
-    fake_node_rule(f->nodes[1], rule);
+    five_rule(f, 1, .command = "extend", .times = times, .action = FAKE_INSTEAD,
+              .bytes = "-NOAUTH Authentication required.\r\n");
     for (unsigned i = 0; i < times; i++) {
         assert_int_equal(five_extend(f, f->lock), 0);
         five_wait_repaid(f);
@@ -133,33 +116,21 @@ static void fail_extensions(struct five *f, unsigned times) {
 
 /* Credentials that were refused, and are valid by now, are sent again; but not at each such
  * answer. */
-static void noauth_on_a_connection_that_was_let_in(void **state) {
-    struct five f;
-    rotating_start(&f, "old");
-    f.options.reconnect_max_ms = 600000;
-    rotating_open(&f);
-    rotating_set(&f, 1, "new");
-    rotating_wait(&f, 1, REDLOCK_ERR_NODE_AUTH, 1);
-    rotating_know(&f, 1, "new");
-    fail_extensions(&f, 1);
-    rotating_wait(&f, 1, 0, 1);
-    assert_int_equal(fake_node_count(f.nodes[1], "AUTH"), 3); /* old, new, new */
-    fail_extensions(&f, 1);                                   /* there are no newer ones */
-    rotating_set(&f, 1, "wrong");
-    rotating_wait(&f, 1, REDLOCK_ERR_NODE_AUTH, 1);
-    fail_extensions(&f, 5);
-    assert_int_equal(fake_node_count(f.nodes[1], "AUTH"), 4);
-    assert_int_equal(five_info(&f, 1).connects, 1);
-    rotating_end(&f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hangs_up_on_the_newer_ones),
-        cmocka_unit_test(waits_for_what_was_sent_before),
-        cmocka_unit_test(a_cut_by_chance),
-        cmocka_unit_test(says_ok_before_it_is_asked),
-        cmocka_unit_test(noauth_on_a_connection_that_was_let_in),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+FIVE_TEST(noauth_on_a_connection_that_was_let_in) {
+    rotating_prepare(f, "old");
+    f->options.reconnect_max_ms = 600000;
+    rotating_open(f);
+    rotating_set(f, 1, "new");
+    rotating_wait(f, 1, REDLOCK_ERR_NODE_AUTH, 1);
+    rotating_know(f, 1, "new");
+    fail_extensions(f, 1);
+    rotating_wait(f, 1, 0, 1);
+    assert_int_equal(fake_node_count(f->nodes[1], "AUTH"), 3); /* old, new, new */
+    fail_extensions(f, 1);                                     /* there are no newer ones */
+    rotating_set(f, 1, "wrong");
+    rotating_wait(f, 1, REDLOCK_ERR_NODE_AUTH, 1);
+    fail_extensions(f, 5);
+    assert_int_equal(fake_node_count(f->nodes[1], "AUTH"), 4);
+    assert_int_equal(five_info(f, 1).connects, 1);
+    rotating_check(f);
 }

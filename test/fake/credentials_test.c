@@ -10,7 +10,7 @@
 
 /* -- Answers -- */
 
-static void every_refusal_leaves_the_connection(void **state) {
+ROTATING_TEST(every_refusal_leaves_the_connection) {
     static const struct {
         const char *bytes;
         int reason;
@@ -28,113 +28,91 @@ static void every_refusal_leaves_the_connection(void **state) {
         {"-BUSY Redis is busy running a script.\r\n", REDLOCK_ERR_NODE_BUSY, "BUSY"},
         {"-\r\n", REDLOCK_ERR_NODE_AUTH, "()"},
     };
-    struct five f;
-    rotating_start(&f, "old");
-    rotating_open(&f);
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct fake_rule rule = {
-            .command = "AUTH", .times = 1, .action = FAKE_INSTEAD, .bytes = rows[i].bytes};
-        fake_node_rule(f.nodes[1], rule);
-        rotating_set(&f, 1, "new-and-secret");
-        assert_int_equal(five_info(&f, 1).credentials, REDLOCK_ERR_NODE_DOWN); /* not answered */
-        assert_int_equal(five_stats(&f).credentials_pending, 1);
-        rotating_wait(&f, 1, rows[i].reason, 1);
-        five_assert_contains(CLIENT_MESSAGE(f.client), "new credentials refused");
-        five_assert_contains(CLIENT_MESSAGE(f.client), rows[i].shown);
-        assert_null(strstr(CLIENT_MESSAGE(f.client), "new-and"));
-        assert_null(strstr(five_info(&f, 1).credentials_detail, "new-and"));
+        five_rule(f, 1, .command = "AUTH", .times = 1, .action = FAKE_INSTEAD,
+                  .bytes = rows[i].bytes);
+        rotating_set(f, 1, "new-and-secret");
+        assert_int_equal(five_info(f, 1).credentials, REDLOCK_ERR_NODE_DOWN); /* not answered */
+        assert_int_equal(five_stats(f).credentials_pending, 1);
+        rotating_wait(f, 1, rows[i].reason, 1);
+        assert_contains(CLIENT_MESSAGE(f->client), "new credentials refused");
+        assert_contains(CLIENT_MESSAGE(f->client), rows[i].shown);
+        assert_null(strstr(CLIENT_MESSAGE(f->client), "new-and"));
+        assert_null(strstr(five_info(f, 1).credentials_detail, "new-and"));
     }
-    assert_int_equal(fake_node_accepted(f.nodes[1]), 1);
-    rotating_know(&f, 1, "new-and-secret"); /* and then it is right */
-    rotating_set(&f, 1, "new-and-secret");
-    rotating_wait(&f, 1, 0, 1);
-    assert_int_equal(five_stats(&f).credentials_pending, 0);
-    assert_null(strstr(CLIENT_MESSAGE(f.client), "refused"));
-    rotating_end(&f);
+    assert_int_equal(fake_node_accepted(f->nodes[1]), 1);
+    rotating_know(f, 1, "new-and-secret"); /* and then it is right */
+    rotating_set(f, 1, "new-and-secret");
+    rotating_wait(f, 1, 0, 1);
+    assert_int_equal(five_stats(f).credentials_pending, 0);
+    assert_null(strstr(CLIENT_MESSAGE(f->client), "refused"));
 }
 
 /* An answer that is not Redis's costs the connection; the next one uses valid credentials. */
-static void an_odd_answer_costs_the_connection(void **state) {
+ROTATING_TEST(an_odd_answer_costs_the_connection) {
     static const char *const odd[] = {"+QUEUED\r\n", ":1\r\n",    "$-1\r\n",
                                       "*0\r\n",      "what?\r\n", "+OK\r\n+OK\r\n"};
-    struct five f;
-    rotating_start(&f, "old");
-    rotating_open(&f);
     for (size_t i = 0; i < COUNT(odd); i++) {
-        struct fake_rule rule = {
-            .command = "AUTH", .times = 1, .action = FAKE_INSTEAD, .bytes = odd[i]};
-        fake_node_rule(f.nodes[1], rule);
-        rotating_set(&f, 1, i % 2 == 0 ? "new" : "newer");
-        five_wait_down(&f, 1, (unsigned)i + 1, REDLOCK_ERR_NODE_PROTOCOL);
+        five_rule(f, 1, .command = "AUTH", .times = 1, .action = FAKE_INSTEAD, .bytes = odd[i]);
+        rotating_set(f, 1, i % 2 == 0 ? "new" : "newer");
+        five_wait_down(f, 1, (unsigned)i + 1, REDLOCK_ERR_NODE_PROTOCOL);
         if (i + 1 < COUNT(odd)) { /* the last one has said OK before */
-            rotating_wait(&f, 1, REDLOCK_ERR_NODE_AUTH, i + 2);
+            rotating_wait(f, 1, REDLOCK_ERR_NODE_AUTH, i + 2);
         }
     }
-    fake_node_clear_rules(f.nodes[1]);
-    rotating_know(&f, 1, "newest");
-    rotating_set(&f, 1, "newest");
-    rotating_wait(&f, 1, 0, COUNT(odd) + 1);
-    rotating_end(&f);
+    fake_node_clear_rules(f->nodes[1]);
+    rotating_know(f, 1, "newest");
+    rotating_set(f, 1, "newest");
+    rotating_wait(f, 1, 0, COUNT(odd) + 1);
 }
 
 /* No answer: as for any other command. The commands before and behind it are answered in order. */
-static void no_answer_is_a_stall(void **state) {
-    struct five f;
-    struct fake_rule rule = {.command = "AUTH", .times = 1, .action = FAKE_IGNORE};
-    rotating_start(&f, "old");
-    f.options.node_timeout_ms = 500;
-    rotating_open(&f);
-    rotating_know(&f, 1, "new");
-    fake_node_rule(f.nodes[1], rule);
-    rotating_set(&f, 1, "new");
-    five_wait_down(&f, 1, 1, REDLOCK_ERR_NODE_TIMEOUT);
-    rotating_wait(&f, 1, 0, 2);
-    rotating_end(&f);
+FIVE_TEST(no_answer_is_a_stall) {
+    rotating_prepare(f, "old");
+    f->options.node_timeout_ms = 500;
+    rotating_open(f);
+    rotating_know(f, 1, "new");
+    five_rule(f, 1, .command = "AUTH", .times = 1, .action = FAKE_IGNORE);
+    rotating_set(f, 1, "new");
+    five_wait_down(f, 1, 1, REDLOCK_ERR_NODE_TIMEOUT);
+    rotating_wait(f, 1, 0, 2);
+    rotating_check(f);
 }
 
 /* -- Orders -- */
 
 /* Others are set while AUTH is out: the last ones are what counts, whatever the first come to. */
-static void the_last_ones_count(void **state) {
-    struct five f;
-    rotating_start(&f, "old");
-    rotating_open(&f);
-    fake_node_pause(f.nodes[1]);
-    rotating_set(&f, 1, "first");
-    rotating_set(&f, 1, "second");
-    rotating_set(&f, 1, "third");
-    five_run_ms(&f, 20);
-    rotating_know(&f, 1, "third");
-    fake_node_resume(f.nodes[1]);
-    rotating_wait(&f, 1, 0, 1);
-    assert_int_equal(fake_node_count(f.nodes[1], "AUTH"), 3); /* old, first, third */
-    fake_node_pause(f.nodes[1]);
-    rotating_know(&f, 1, "fourth");
-    rotating_set(&f, 1, "fourth");
-    rotating_set(&f, 1, "fifth"); /* wrong: what the node has accepted is the fourth */
-    fake_node_resume(f.nodes[1]);
-    rotating_wait(&f, 1, REDLOCK_ERR_NODE_AUTH, 1);
-    fake_node_drop(f.nodes[1], false);
-    rotating_wait(&f, 1, REDLOCK_ERR_NODE_AUTH, 2);
-    rotating_end(&f);
+ROTATING_TEST(the_last_ones_count) {
+    fake_node_pause(f->nodes[1]);
+    rotating_set(f, 1, "first");
+    rotating_set(f, 1, "second");
+    rotating_set(f, 1, "third");
+    five_run_ms(f, 20);
+    rotating_know(f, 1, "third");
+    fake_node_resume(f->nodes[1]);
+    rotating_wait(f, 1, 0, 1);
+    assert_int_equal(fake_node_count(f->nodes[1], "AUTH"), 3); /* old, first, third */
+    fake_node_pause(f->nodes[1]);
+    rotating_know(f, 1, "fourth");
+    rotating_set(f, 1, "fourth");
+    rotating_set(f, 1, "fifth"); /* wrong: what the node has accepted is the fourth */
+    fake_node_resume(f->nodes[1]);
+    rotating_wait(f, 1, REDLOCK_ERR_NODE_AUTH, 1);
+    fake_node_drop(f->nodes[1], false);
+    rotating_wait(f, 1, REDLOCK_ERR_NODE_AUTH, 2);
 }
 
 /* The connection ends before the answer: the next one tries again. */
-static void the_connection_ends_meanwhile(void **state) {
+ROTATING_TEST(the_connection_ends_meanwhile) {
     static const enum fake_action actions[] = {FAKE_CLOSE, FAKE_RESET, FAKE_EXECUTE_RESET};
-    struct five f;
-    rotating_start(&f, "old");
-    rotating_open(&f);
     for (size_t i = 0; i < COUNT(actions); i++) {
         char password[16];
-        struct fake_rule rule = {.command = "AUTH", .times = 1, .action = actions[i]};
         snprintf(password, sizeof password, "new%zu", i);
-        fake_node_rule(f.nodes[1], rule);
-        rotating_know(&f, 1, password);
-        rotating_set(&f, 1, password);
-        rotating_wait(&f, 1, 0, i + 2);
+        five_rule(f, 1, .command = "AUTH", .times = 1, .action = actions[i]);
+        rotating_know(f, 1, password);
+        rotating_set(f, 1, password);
+        rotating_wait(f, 1, 0, i + 2);
     }
-    rotating_end(&f);
 }
 
 static bool has_failed_often(struct five *f, void *data) {
@@ -146,102 +124,99 @@ static bool is_accepted(struct five *f, void *data) {
 }
 
 /* Set while the handshake is under way, on a node that knows only the new one. */
-static void set_in_a_handshake(void **state) {
-    struct five f;
-    rotating_start(&f, "old");
-    rotating_open(&f);
-    fake_node_pause(f.nodes[1]);
-    fake_node_drop(f.nodes[1], true);
-    five_wait_node(&f, 1, false);
-    size_t accepted = fake_node_accepted(f.nodes[1]);
-    rotating_know(&f, 1, "new");
-    five_run_ms(&f, 50); /* connected, and it does not answer */
-    rotating_set(&f, 1, "new");
-    fake_node_resume(f.nodes[1]);
-    rotating_wait(&f, 1, 0, 2);
-    assert_true(fake_node_accepted(f.nodes[1]) >= accepted);
-    rotating_end(&f);
+ROTATING_TEST(set_in_a_handshake) {
+    fake_node_pause(f->nodes[1]);
+    fake_node_drop(f->nodes[1], true);
+    five_wait_node(f, 1, false);
+    size_t accepted = fake_node_accepted(f->nodes[1]);
+    rotating_know(f, 1, "new");
+    five_run_ms(f, 50); /* connected, and it does not answer */
+    rotating_set(f, 1, "new");
+    fake_node_resume(f->nodes[1]);
+    rotating_wait(f, 1, 0, 2);
+    assert_true(fake_node_accepted(f->nodes[1]) >= accepted);
 }
 
 /* Set in a handshake that the former ones do not survive, after a long silence: the next connection
  * does not wait as long as another failure would have it. */
-static void set_after_many_failures(void **state) {
-    struct five f;
-    rotating_start(&f, "old");
-    f.options.reconnect_min_ms = 1;
-    f.options.reconnect_max_ms = 600000;
-    rotating_open(&f);
-    fake_node_refuse(f.nodes[1]);
-    fake_node_drop(f.nodes[1], true);
-    assert_true(five_run_until(&f, has_failed_often, NULL));
-    rotating_know(&f, 1, "new");
-    fake_node_pause(f.nodes[1]);
-    size_t accepted = fake_node_accepted(f.nodes[1]);
-    fake_node_listen(f.nodes[1]);
-    assert_true(five_run_until(&f, is_accepted, &accepted));
-    rotating_set(&f, 1, "new");
+FIVE_TEST(set_after_many_failures) {
+    rotating_prepare(f, "old");
+    f->options.reconnect_min_ms = 1;
+    f->options.reconnect_max_ms = 600000;
+    rotating_open(f);
+    fake_node_refuse(f->nodes[1]);
+    fake_node_drop(f->nodes[1], true);
+    assert_true(five_run_until(f, has_failed_often, NULL));
+    rotating_know(f, 1, "new");
+    fake_node_pause(f->nodes[1]);
+    size_t accepted = fake_node_accepted(f->nodes[1]);
+    fake_node_listen(f->nodes[1]);
+    assert_true(five_run_until(f, is_accepted, &accepted));
+    rotating_set(f, 1, "new");
     struct spent since = spent_begin();
-    fake_node_resume(f.nodes[1]);
-    rotating_wait(&f, 1, 0, 2);
+    fake_node_resume(f->nodes[1]);
+    rotating_wait(f, 1, 0, 2);
     assert_true(spent_ms(&since) < 500);
-    rotating_end(&f);
+    rotating_check(f);
+}
+
+/* As five_open(), without a turn of the loop. */
+static void begin_to_open(struct five *f) {
+    f->options.nodes = f->urls;
+    f->options.n_nodes = FIVE;
+    f->memory_cap = SIZE_MAX; /* five_open() did not measure */
+    assert_int_equal(
+        redlock_client_open(&f->client, &f->loop, &f->options, five_on_client, &f->opened), 0);
+}
+
+static void acquire_as_opened(struct five *f) {
+    five_wait_up(f, FIVE);
+    assert_int_equal(redlock_lock_new(f->client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), &f->lock),
+                     0);
+    assert_int_equal(five_acquire(f, f->lock), 0);
 }
 
 /* Before the first connection; with a URL that has none; and for a node that wants none. */
-static void set_before_the_first_connection(void **state) {
-    struct five f;
-    rotating_start(&f, "wrong");
-    f.urls[1] = fake_node_url(f.nodes[1]);
-    f.urls[2] = fake_node_url(f.nodes[2]);
-    server_set_password(fake_node_server(f.nodes[2]), NULL, NULL);
+FIVE_TEST(set_before_the_first_connection) {
+    rotating_prepare(f, "wrong");
+    f->urls[1] = fake_node_url(f->nodes[1]);
+    f->urls[2] = fake_node_url(f->nodes[2]);
+    server_set_password(fake_node_server(f->nodes[2]), NULL, NULL);
     for (size_t i = 0; i < FIVE; i++) {
-        rotating_know(&f, i, "new");
+        rotating_know(f, i, "new");
     }
-    server_set_password(fake_node_server(f.nodes[2]), NULL, NULL);
-    f.options.nodes = f.urls;
-    f.options.n_nodes = FIVE;
-    f.memory_cap = SIZE_MAX; /* five_open() did not measure */
-    assert_int_equal(redlock_client_open(&f.client, &f.loop, &f.options, five_on_client, &f.opened),
-                     0);
-    rotating_set(&f, REDLOCK_ALL_NODES, "new");
-    assert_int_equal(five_wait(&f, &f.opened), 0);
-    five_wait_up(&f, FIVE);
-    assert_int_equal(five_stats(&f).credentials_pending, 0);
-    assert_int_equal(redlock_lock_new(f.client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), &f.lock), 0);
-    assert_int_equal(five_acquire(&f, f.lock), 0);
-    rotating_end(&f);
+    server_set_password(fake_node_server(f->nodes[2]), NULL, NULL);
+    begin_to_open(f);
+    rotating_set(f, REDLOCK_ALL_NODES, "new");
+    assert_int_equal(five_wait(f, &f->opened), 0);
+    five_wait_up(f, FIVE);
+    assert_int_equal(five_stats(f).credentials_pending, 0);
+    acquire_as_opened(f);
+    rotating_check(f);
 }
 
 /* Wrong ones before the first connection: nothing else is tried, neither what the URL has, be it
  * right, nor the user `default`, which needs no password here. The right ones end it at once. */
-static void wrong_before_the_first_connection(void **state) {
-    for (int is_in_url = 0; is_in_url < 2; is_in_url++) {
-        struct five f;
-        rotating_start(&f, "old");
-        for (size_t i = 0; i < FIVE; i++) {
-            server_set_password(fake_node_server(f.nodes[i]), NULL, NULL);
-            f.urls[i] = is_in_url ? f.urls[i] : fake_node_url(f.nodes[i]);
-        }
-        f.options.nodes = f.urls;
-        f.options.n_nodes = FIVE;
-        f.options.reconnect_min_ms = f.options.reconnect_max_ms = 600000;
-        f.memory_cap = SIZE_MAX; /* five_open() did not measure */
-        assert_int_equal(
-            redlock_client_open(&f.client, &f.loop, &f.options, five_on_client, &f.opened), 0);
-        rotating_set(&f, REDLOCK_ALL_NODES, "wrong");
-        assert_int_equal(five_wait(&f, &f.opened), REDLOCK_ERR_NO_QUORUM);
-        for (size_t i = 0; i < FIVE; i++) {
-            assert_int_equal(five_info(&f, i).reason, REDLOCK_ERR_NODE_AUTH);
-            assert_int_equal(fake_node_count(f.nodes[i], "AUTH"), 1);
-        }
-        five_assert_contains(CLIENT_MESSAGE(f.client), "WRONGPASS");
-        rotating_set(&f, REDLOCK_ALL_NODES, "old");
-        five_wait_up(&f, FIVE);
-        assert_int_equal(redlock_lock_new(f.client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), &f.lock),
-                         0);
-        assert_int_equal(five_acquire(&f, f.lock), 0);
-        rotating_end(&f);
+FIVE_EACH(wrong_before_the_first_connection, 2) {
+    const bool is_in_url = row == 1;
+    rotating_prepare(f, "old");
+    for (size_t i = 0; i < FIVE; i++) {
+        server_set_password(fake_node_server(f->nodes[i]), NULL, NULL);
+        f->urls[i] = is_in_url ? f->urls[i] : fake_node_url(f->nodes[i]);
     }
+    f->options.reconnect_min_ms = f->options.reconnect_max_ms = 600000;
+    begin_to_open(f);
+    rotating_set(f, REDLOCK_ALL_NODES, "wrong");
+    assert_int_equal(five_wait(f, &f->opened), REDLOCK_ERR_NO_QUORUM);
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_int_equal(five_info(f, i).reason, REDLOCK_ERR_NODE_AUTH);
+        assert_int_equal(fake_node_count(f->nodes[i], "AUTH"), 1);
+    }
+    assert_contains(CLIENT_MESSAGE(f->client), "WRONGPASS");
+    rotating_set(f, REDLOCK_ALL_NODES, "old");
+    five_wait_up(f, FIVE);
+    acquire_as_opened(f);
+    rotating_check(f);
 }
 
 static bool first_has_failed(struct five *f, void *data) {
@@ -249,61 +224,50 @@ static bool first_has_failed(struct five *f, void *data) {
 }
 
 /* While the client opens, but the loop has run: a rotation, so what the URL has stays in use. */
-static void wrong_after_the_first_attempt(void **state) {
-    struct five f;
-    rotating_start(&f, "old");
-    fake_node_rule(f.nodes[0], (struct fake_rule){.nth = 1, .times = 1, .action = FAKE_CLOSE});
+FIVE_TEST(wrong_after_the_first_attempt) {
+    rotating_prepare(f, "old");
+    five_rule(f, 0, .nth = 1, .times = 1, .action = FAKE_CLOSE);
     for (size_t i = 1; i < FIVE; i++) {
-        fake_node_pause(f.nodes[i]);
+        fake_node_pause(f->nodes[i]);
     }
-    f.options.nodes = f.urls;
-    f.options.n_nodes = FIVE;
-    f.memory_cap = SIZE_MAX; /* five_open() did not measure */
-    assert_int_equal(redlock_client_open(&f.client, &f.loop, &f.options, five_on_client, &f.opened),
-                     0);
-    assert_true(five_run_until(&f, first_has_failed, NULL));
-    assert_int_equal(f.opened.calls, 0);
-    rotating_set(&f, 0, "not-yet-known");
+    begin_to_open(f);
+    assert_true(five_run_until(f, first_has_failed, NULL));
+    assert_int_equal(f->opened.calls, 0);
+    rotating_set(f, 0, "not-yet-known");
     for (size_t i = 1; i < FIVE; i++) {
-        fake_node_resume(f.nodes[i]);
+        fake_node_resume(f->nodes[i]);
     }
-    five_wait_up(&f, FIVE);
-    rotating_wait(&f, 0, REDLOCK_ERR_NODE_AUTH, 1);
-    five_stop(&f);
+    five_wait_up(f, FIVE);
+    rotating_wait(f, 0, REDLOCK_ERR_NODE_AUTH, 1);
 }
 
 /* A node that is down because it refused is not waited for: it is tried as soon as it is set. */
-static void a_refusing_node_is_tried_at_once(void **state) {
-    struct five f;
-    rotating_start(&f, "wrong");
-    f.options.reconnect_min_ms = f.options.reconnect_max_ms = 600000;
-    assert_int_equal(five_open(&f), REDLOCK_ERR_NO_QUORUM);
-    five_assert_contains(CLIENT_MESSAGE(f.client), "WRONGPASS");
-    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_NODE_AUTH);
-    rotating_set(&f, REDLOCK_ALL_NODES, "old");
-    five_wait_up(&f, FIVE);
-    assert_int_equal(five_acquire(&f, f.lock), 0);
-    rotating_end(&f);
+FIVE_TEST(a_refusing_node_is_tried_at_once) {
+    rotating_prepare(f, "wrong");
+    f->options.reconnect_min_ms = f->options.reconnect_max_ms = 600000;
+    assert_int_equal(five_open(f), REDLOCK_ERR_NO_QUORUM);
+    assert_contains(CLIENT_MESSAGE(f->client), "WRONGPASS");
+    assert_int_equal(five_info(f, 0).reason, REDLOCK_ERR_NODE_AUTH);
+    rotating_set(f, REDLOCK_ALL_NODES, "old");
+    five_wait_up(f, FIVE);
+    assert_int_equal(five_acquire(f, f->lock), 0);
+    rotating_check(f);
 }
 
 /* Both are wrong: down, for what was said of the newer ones; none is said to be accepted. */
-static void both_are_wrong(void **state) {
-    struct five f;
-    rotating_start(&f, "old");
-    rotating_open(&f);
-    rotating_know(&f, 1, "other");
-    rotating_set(&f, 1, "hunter2");
-    rotating_wait(&f, 1, REDLOCK_ERR_NODE_AUTH, 1);
-    fake_node_drop(f.nodes[1], false);
-    five_wait_count(&f, 1, "AUTH", 6); /* twice with both */
-    redlock_node_info info = five_info(&f, 1);
+ROTATING_TEST(both_are_wrong) {
+    rotating_know(f, 1, "other");
+    rotating_set(f, 1, "hunter2");
+    rotating_wait(f, 1, REDLOCK_ERR_NODE_AUTH, 1);
+    fake_node_drop(f->nodes[1], false);
+    five_wait_count(f, 1, "AUTH", 6); /* twice with both */
+    redlock_node_info info = five_info(f, 1);
     assert_false(info.up);
     assert_int_equal(info.reason, REDLOCK_ERR_NODE_AUTH);
     assert_int_equal(info.credentials, REDLOCK_ERR_NODE_AUTH);
-    assert_null(strstr(CLIENT_MESSAGE(f.client), "hunter"));
-    rotating_know(&f, 1, "old"); /* the operator takes it back */
-    rotating_wait(&f, 1, REDLOCK_ERR_NODE_AUTH, 2);
-    rotating_end(&f);
+    assert_null(strstr(CLIENT_MESSAGE(f->client), "hunter"));
+    rotating_know(f, 1, "old"); /* the operator takes it back */
+    rotating_wait(f, 1, REDLOCK_ERR_NODE_AUTH, 2);
 }
 
 /* -- Any order -- */
@@ -321,9 +285,6 @@ static void strike(struct five *f, uint64_t *random) {
     static const char *const passwords[] = {"a", "b", "c"};
     const size_t index = draw(random, 2);
     struct fake_node *node = f->nodes[index];
-    struct fake_rule rule = {.command = "AUTH",
-                             .times = 1,
-                             .action = draw(random, 2) == 0 ? FAKE_CLOSE : FAKE_EXECUTE_RESET};
     const char *password = passwords[draw(random, 3)];
     switch (draw(random, 7)) {
         case 0:
@@ -345,38 +306,33 @@ static void strike(struct five *f, uint64_t *random) {
             fake_node_resume(node);
             break;
         default:
-            fake_node_rule(node, rule);
+            node_rule(node, .command = "AUTH", .times = 1,
+                      .action = draw(random, 2) == 0 ? FAKE_CLOSE : FAKE_EXECUTE_RESET);
             break;
     }
 }
 
 /* Whatever went before: what is set at last, and is right, is used, and nothing was lost. */
-static void in_any_order(void **state) {
-    uint64_t seed = random_seed();
-    for (int round = 0; round < 10; round++, seed++) {
-        struct five f;
-        uint64_t random = seed * UINT64_C(0x9e3779b97f4a7c15) | 1; /* xorshift stays at 0 */
-        rotating_start(&f, "old");
-        rotating_open(&f);
-        for (int i = 0; i < 40; i++) {
-            strike(&f, &random);
-            if (draw(&random, 2) == 0) {
-                five_run_ms(&f, draw(&random, 4));
-            }
+ROTATING_EACH(in_any_order, 10) {
+    uint64_t random =
+        (random_seed() + row) * UINT64_C(0x9e3779b97f4a7c15) | 1; /* xorshift stays at 0 */
+    for (int i = 0; i < 40; i++) {
+        strike(f, &random);
+        if (draw(&random, 2) == 0) {
+            five_run_ms(f, draw(&random, 4));
         }
-        for (size_t i = 0; i < 2; i++) {
-            fake_node_clear_rules(f.nodes[i]);
-            fake_node_resume(f.nodes[i]);
-            rotating_know(&f, i, "last");
-            rotating_set(&f, i, "last");
-            rotating_wait(&f, i, 0, 1);
-            uint64_t connects = five_info(&f, i).connects;
-            fake_node_drop(f.nodes[i], false);
-            rotating_wait(&f, i, 0, connects + 1);
-        }
-        assert_int_equal(five_stats(&f).credentials_pending, 0);
-        rotating_end(&f);
     }
+    for (size_t i = 0; i < 2; i++) {
+        fake_node_clear_rules(f->nodes[i]);
+        fake_node_resume(f->nodes[i]);
+        rotating_know(f, i, "last");
+        rotating_set(f, i, "last");
+        rotating_wait(f, i, 0, 1);
+        uint64_t connects = five_info(f, i).connects;
+        fake_node_drop(f->nodes[i], false);
+        rotating_wait(f, i, 0, connects + 1);
+    }
+    assert_int_equal(five_stats(f).credentials_pending, 0);
 }
 
 /* -- The call itself -- */
@@ -401,74 +357,49 @@ static void on_event(const redlock_event *event, void *data) {
 
 /* From inside the event that says that those before it were refused, on a live connection and in a
  * handshake. */
-static void set_in_the_trace_hook(void **state) {
+FIVE_EACH(set_in_the_trace_hook, 2) {
     static const char *const passwords[] = {"b", "c", "d", "e", NULL};
-    for (int in_handshake = 0; in_handshake < 2; in_handshake++) {
-        struct five f;
-        struct candidates candidates = {.passwords = passwords};
-        rotating_start(&f, "old");
-        f.options.trace = on_event;
-        f.options.trace_data = &candidates;
-        rotating_open(&f);
-        candidates.client = f.client;
-        if (in_handshake) {
-            fake_node_drop(f.nodes[1], true);
-            five_wait_node(&f, 1, false);
-        }
-        rotating_set(&f, 1, "a");
-        rotating_know(&f, 1, "e");
-        rotating_wait(&f, 1, 0, 1);
-        assert_int_equal(candidates.refused, 4);
-        assert_int_equal(candidates.accepted, 1);
-        rotating_end(&f);
+    struct candidates candidates = {.passwords = passwords};
+    rotating_prepare(f, "old");
+    f->options.trace = on_event;
+    f->options.trace_data = &candidates;
+    rotating_open(f);
+    candidates.client = f->client;
+    if (row == 1) {
+        fake_node_drop(f->nodes[1], true);
+        five_wait_node(f, 1, false);
     }
+    rotating_set(f, 1, "a");
+    rotating_know(f, 1, "e");
+    rotating_wait(f, 1, 0, 1);
+    assert_int_equal(candidates.refused, 4);
+    assert_int_equal(candidates.accepted, 1);
+    rotating_check(f);
 }
 
-static void refuses_what_cannot_be(void **state) {
-    struct five f;
+FIVE_TEST(refuses_what_cannot_be) {
     char long_one[REDLOCK_PASSWORD_MAX + 2];
     memset(long_one, 'p', sizeof long_one);
     long_one[sizeof long_one - 1] = '\0';
-    rotating_start(&f, "old");
-    rotating_open(&f);
+    rotating_prepare(f, "old");
+    rotating_open(f);
     static const size_t nodes[] = {FIVE, REDLOCK_ALL_NODES - 1};
     for (size_t i = 0; i < COUNT(nodes); i++) {
-        assert_int_equal(redlock_client_set_credentials(f.client, nodes[i], "app", "new"),
+        assert_int_equal(redlock_client_set_credentials(f->client, nodes[i], "app", "new"),
                          REDLOCK_ERR_INVALID);
     }
-    assert_int_equal(redlock_client_set_credentials(f.client, 0, "app", ""), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_client_set_credentials(f.client, 0, "app", long_one),
+    assert_int_equal(redlock_client_set_credentials(f->client, 0, "app", ""), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_client_set_credentials(f->client, 0, "app", long_one),
                      REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_client_set_credentials(f.client, 0, long_one, "new"),
+    assert_int_equal(redlock_client_set_credentials(f->client, 0, long_one, "new"),
                      REDLOCK_ERR_INVALID);
-    assert_int_equal(five_stats(&f).credentials_pending, 0);
-    assert_int_equal(five_release(&f, f.lock), 0);
-    assert_int_equal(redlock_client_close(f.client, five_on_client, &f.closed), 0);
-    assert_int_equal(redlock_client_set_credentials(f.client, 0, "app", "new"), REDLOCK_ERR_CLOSED);
-    assert_int_equal(five_wait(&f, &f.closed), 0);
-    f.client = NULL; /* five_stop() would close it */
-    f.closed.calls = 0;
-    f.memory_cap = SIZE_MAX;
-    five_stop(&f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_refusal_leaves_the_connection),
-        cmocka_unit_test(an_odd_answer_costs_the_connection),
-        cmocka_unit_test(no_answer_is_a_stall),
-        cmocka_unit_test(the_last_ones_count),
-        cmocka_unit_test(the_connection_ends_meanwhile),
-        cmocka_unit_test(set_in_a_handshake),
-        cmocka_unit_test(set_after_many_failures),
-        cmocka_unit_test(set_before_the_first_connection),
-        cmocka_unit_test(wrong_before_the_first_connection),
-        cmocka_unit_test(wrong_after_the_first_attempt),
-        cmocka_unit_test(a_refusing_node_is_tried_at_once),
-        cmocka_unit_test(both_are_wrong),
-        cmocka_unit_test(in_any_order),
-        cmocka_unit_test(set_in_the_trace_hook),
-        cmocka_unit_test(refuses_what_cannot_be),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_int_equal(five_stats(f).credentials_pending, 0);
+    assert_int_equal(five_release(f, f->lock), 0);
+    assert_int_equal(redlock_client_close(f->client, five_on_client, &f->closed), 0);
+    assert_int_equal(redlock_client_set_credentials(f->client, 0, "app", "new"),
+                     REDLOCK_ERR_CLOSED);
+    assert_int_equal(five_wait(f, &f->closed), 0);
+    f->client = NULL; /* five_stop() would close it */
+    f->closed.calls = 0;
+    f->memory_cap = SIZE_MAX;
 }

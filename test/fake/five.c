@@ -209,13 +209,6 @@ redlock_stats five_stats(struct five *f) {
     return stats;
 }
 
-void five_assert_contains(const char *text, const char *part) {
-    if (strstr(text, part) == NULL) {
-        print_error("\"%s\" is not in \"%s\"\n", part, text);
-    }
-    assert_non_null(strstr(text, part));
-}
-
 /* -- Life -- */
 
 static void on_event(const redlock_event *event, void *data) {
@@ -289,6 +282,12 @@ int five_open_n(struct five *f, size_t n) {
 
 int five_open(struct five *f) {
     return five_open_n(f, FIVE);
+}
+
+void five_start_open(struct five *f) {
+    five_start(f);
+    assert_int_equal(five_open(f), 0);
+    five_wait_up(f, FIVE);
 }
 
 static void close_nodes(struct five *f) {

@@ -1,16 +1,18 @@
 /* Five fake nodes, a client on them, and the waits that all tests of faults share.
  *
- *     struct five f;
- *     five_start(&f);                 nodes listen, options are the client's defaults but for speed
- *     ... script the nodes, change f.options ...
- *     five_open(&f);                  returns what on_open was told
- *     five_acquire(&f, f.lock)        returns the callback's status
- *     five_stop(&f);                  closes everything and checks what must hold after any fault
+ *     FIVE_TEST(grants) {                 nodes listen, options are the client's but for speed
+ *         ... script the nodes, change f->options ...
+ *         five_open(f);                   returns what on_open was told
+ *         five_acquire(f, f->lock)        returns the callback's status
+ *     }                                   closes everything, and checks what holds after any fault
  *
- * five_stop() asserts: close ended in one callback, no key of ours is left on a node that could be
- * told, the loop closes with no handle left, no turn of the loop took longer than a second (less
- * what the machine kept us from: spent.h; the figure is printed: on a quiet machine it is below
- * 10 ms), and the memory did not grow beyond five.memory_cap while it ran.
+ * FIVE_TEST_OPEN() has opened the client on all nodes. FIVE_EACH(name, times) and FIVE_EACH_OPEN()
+ * play their body so many times, each on new nodes; it has `row`, from 0.
+ *
+ * After the body five_stop() asserts: close ended in one callback, no key of ours is left on a node
+ * that could be told, the loop closes with no handle left, no turn of the loop took longer than a
+ * second (less what the machine kept us from: spent.h; the figure is printed: on a quiet machine it
+ * is below 10 ms), and the memory did not grow beyond five.memory_cap while it ran.
  *
  * Nothing sleeps: five_run_until() turns the loop until a condition holds, and fails the test after
  * FIVE_PATIENCE_MS. */
@@ -57,7 +59,18 @@ struct five {
     struct spent waiting;              /* since the last wait began */
 };
 
+#define FIVE_TEST(name) TEST_ON(name, struct five, f, five_start, five_stop)
+#define FIVE_EACH(name, times) TEST_ON_EACH(name, times, struct five, f, five_start, five_stop)
+#define FIVE_TEST_OPEN(name) TEST_ON(name, struct five, f, five_start_open, five_stop)
+#define FIVE_EACH_OPEN(name, times) \
+    TEST_ON_EACH(name, times, struct five, f, five_start_open, five_stop)
+
+/* A rule for a node: five_rule(f, 1, .command = "SET", .action = FAKE_CLOSE); */
+#define five_rule(f, index, ...) node_rule((f)->nodes[index], __VA_ARGS__)
+#define node_rule(node, ...) fake_node_rule(node, (struct fake_rule){__VA_ARGS__})
+
 void five_start(struct five *f);
+void five_start_open(struct five *f);
 
 /* Opens the client on the first n nodes (five_open: all) and waits for on_open. Then each node is
  * up or has failed once: a hostile one does not get the 50 ms that a slow one gets. */
@@ -115,8 +128,5 @@ void five_cycle(struct five *f);
 redlock_node_outcome five_outcome(struct five *f, size_t index);
 redlock_node_info five_info(struct five *f, size_t index);
 redlock_stats five_stats(struct five *f);
-
-/* Asserts that a text contains another. */
-void five_assert_contains(const char *text, const char *part);
 
 #endif /* FAKE_FIVE_H */

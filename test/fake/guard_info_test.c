@@ -8,11 +8,6 @@
 
 #define REPLID "fedcba9876543210fedcba9876543210fedcba98"
 
-static void start(struct five *f, enum redlock_guard guard) {
-    five_start(f);
-    f->options.guard = guard;
-}
-
 static bool votes_again(struct five *f, void *data) {
     return five_stats(f).nodes_voting == FIVE;
 }
@@ -44,80 +39,68 @@ static const struct {
     {"HTTP/1.1 400 Bad Request\r\n\r\n", REDLOCK_ERR_NODE_PROTOCOL, NULL},
 };
 
-static void does_not_use_who_does_not_answer_it(void **state) {
-    for (size_t i = 0; i < COUNT(answers); i++) {
-        struct five f;
-        struct fake_rule rule = {
-            .command = "INFO", .action = FAKE_INSTEAD, .bytes = answers[i].bytes};
-        start(&f, REDLOCK_GUARD_STRICT);
-        fake_node_rule(f.nodes[1], rule);
-        fake_node_rule(f.nodes[3], rule);
-        assert_int_equal(five_open(&f), 0);
-        redlock_node_info info = five_info(&f, 1);
-        assert_int_equal(info.up, 0);
-        assert_int_equal(info.reason, answers[i].reason);
-        if (answers[i].detail != NULL) {
-            assert_string_equal(info.detail, answers[i].detail);
-            five_assert_contains(CLIENT_MESSAGE(f.client), answers[i].detail);
-        }
-        five_cycle(&f);
-        fake_node_clear_rules(f.nodes[1]);
-        fake_node_clear_rules(f.nodes[3]);
-        assert_true(five_run_until(&f, votes_again, NULL));
-        five_cycle(&f);
-        five_stop(&f);
+FIVE_EACH(does_not_use_who_does_not_answer_it, COUNT(answers)) {
+    struct fake_rule rule = {
+        .command = "INFO", .action = FAKE_INSTEAD, .bytes = answers[row].bytes};
+    f->options.guard = REDLOCK_GUARD_STRICT;
+    fake_node_rule(f->nodes[1], rule);
+    fake_node_rule(f->nodes[3], rule);
+    assert_int_equal(five_open(f), 0);
+    redlock_node_info info = five_info(f, 1);
+    assert_int_equal(info.up, 0);
+    assert_int_equal(info.reason, answers[row].reason);
+    if (answers[row].detail != NULL) {
+        assert_string_equal(info.detail, answers[row].detail);
+        assert_contains(CLIENT_MESSAGE(f->client), answers[row].detail);
     }
+    five_cycle(f);
+    fake_node_clear_rules(f->nodes[1]);
+    fake_node_clear_rules(f->nodes[3]);
+    assert_true(five_run_until(f, votes_again, NULL));
+    five_cycle(f);
 }
 
 /* -- One field that is not as it should be -- */
 
-static void does_not_use_who_leaves_a_field_out(void **state) {
-    static const char *const fields[] = {"run_id", "master_replid", "uptime_in_seconds", "loading",
-                                         "role",   "maxmemory",     "maxmemory_policy"};
-    for (size_t i = 0; i < COUNT(fields); i++) {
-        struct five f;
-        char wanted[128];
-        start(&f, REDLOCK_GUARD_STRICT);
-        server_set_info(fake_node_server(f.nodes[2]), fields[i], "");
-        assert_int_equal(five_open(&f), 0);
-        snprintf(wanted, sizeof(wanted), "%s has an unexpected value", fields[i]);
-        assert_int_equal(five_info(&f, 2).reason, REDLOCK_ERR_NODE_PROTOCOL);
-        five_assert_contains(five_info(&f, 2).detail, wanted);
-        five_cycle(&f);
-        five_stop(&f);
-    }
+static const char *const needed[] = {"run_id", "master_replid", "uptime_in_seconds", "loading",
+                                     "role",   "maxmemory",     "maxmemory_policy"};
+
+FIVE_EACH(does_not_use_who_leaves_a_field_out, COUNT(needed)) {
+    char wanted[128];
+    f->options.guard = REDLOCK_GUARD_STRICT;
+    server_set_info(fake_node_server(f->nodes[2]), needed[row], "");
+    assert_int_equal(five_open(f), 0);
+    snprintf(wanted, sizeof(wanted), "%s has an unexpected value", needed[row]);
+    assert_int_equal(five_info(f, 2).reason, REDLOCK_ERR_NODE_PROTOCOL);
+    assert_contains(five_info(f, 2).detail, wanted);
+    five_cycle(f);
 }
 
-static void tells_replicas_and_the_like(void **state) {
-    static const struct {
-        const char *field, *value;
-        int reason;
-    } rows[] = {{"role", "slave", REDLOCK_ERR_NODE_READONLY},
-                {"loading", "1", REDLOCK_ERR_NODE_LOADING},
-                {"maxmemory_policy", "allkeys-lru", 0}, /* there is no limit */
-                {"uptime_in_seconds", "99999999999999999999999", 0}};
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct five f;
-        start(&f, REDLOCK_GUARD_STRICT);
-        server_set_info(fake_node_server(f.nodes[2]), rows[i].field, rows[i].value);
-        assert_int_equal(five_open(&f), 0);
-        assert_int_equal(five_info(&f, 2).reason, rows[i].reason);
-        assert_int_equal(five_stats(&f).nodes_voting, rows[i].reason != 0 ? 4 : 5);
-        five_cycle(&f);
-        five_stop(&f);
-    }
+static const struct {
+    const char *field, *value;
+    int reason;
+} shown[] = {{"role", "slave", REDLOCK_ERR_NODE_READONLY},
+             {"loading", "1", REDLOCK_ERR_NODE_LOADING},
+             {"maxmemory_policy", "allkeys-lru", 0}, /* there is no limit */
+             {"uptime_in_seconds", "99999999999999999999999", 0}};
+
+FIVE_EACH(tells_replicas_and_the_like, COUNT(shown)) {
+    f->options.guard = REDLOCK_GUARD_STRICT;
+    server_set_info(fake_node_server(f->nodes[2]), shown[row].field, shown[row].value);
+    assert_int_equal(five_open(f), 0);
+    assert_int_equal(five_info(f, 2).reason, shown[row].reason);
+    assert_int_equal(five_stats(f).nodes_voting, shown[row].reason != 0 ? 4 : 5);
+    five_cycle(f);
 }
 
 /* A clock that was set back makes a server young, and not for ever. */
-static void does_not_wait_for_ever_for_a_clock(void **state) {
-    struct five f;
-    start(&f, REDLOCK_GUARD_STRICT);
-    f.options.max_ttl_ms = 100;
-    server_set_info(fake_node_server(f.nodes[2]), "uptime_in_seconds", "-86400");
-    assert_int_equal(five_open(&f), 0);
-    assert_int_equal(five_info(&f, 2).reason, REDLOCK_ERR_NODE_RECENTLY_STARTED);
-    assert_true(five_run_until(&f, votes_again, NULL));
-    five_stop(&f);
+FIVE_TEST(does_not_wait_for_ever_for_a_clock) {
+    f->options.guard = REDLOCK_GUARD_STRICT;
+    f->options.max_ttl_ms = 100;
+    server_set_info(fake_node_server(f->nodes[2]), "uptime_in_seconds", "-86400");
+    assert_int_equal(five_open(f), 0);
+    assert_int_equal(five_info(f, 2).reason, REDLOCK_ERR_NODE_RECENTLY_STARTED);
+    assert_true(five_run_until(f, votes_again, NULL));
 }
 
 /* -- Size and time -- */
@@ -136,68 +119,58 @@ static char *big(size_t length) {
     return text;
 }
 
-static void takes_a_long_one_and_bounds_a_huge_one(void **state) {
-    static const struct {
-        size_t length;
-        bool is_taken;
-    } rows[] = {{5000, true}, {60000, true}, {400000, false}};
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct five f;
-        char *text = big(rows[i].length);
-        struct fake_rule rule = {.command = "INFO", .action = FAKE_INSTEAD, .bytes = text};
-        start(&f, REDLOCK_GUARD_STRICT);
-        fake_node_rule(f.nodes[0], rule);
-        fake_node_set_fragment(f.nodes[0], 4096);
-        assert_int_equal(five_open(&f), 0);
-        five_wait_up(&f, rows[i].is_taken ? 5 : 4);
-        assert_int_equal(five_info(&f, 0).reason, rows[i].is_taken ? 0 : REDLOCK_ERR_NODE_PROTOCOL);
-        five_cycle(&f);
-        five_stop(&f);
-        free(text);
-    }
+static const struct {
+    size_t length;
+    bool is_taken;
+} lengths[] = {{5000, true}, {60000, true}, {400000, false}};
+
+FIVE_EACH(takes_a_long_one_and_bounds_a_huge_one, COUNT(lengths)) {
+    char *text = big(lengths[row].length);
+    f->options.guard = REDLOCK_GUARD_STRICT;
+    five_rule(f, 0, .command = "INFO", .action = FAKE_INSTEAD, .bytes = text);
+    fake_node_set_fragment(f->nodes[0], 4096);
+    assert_int_equal(five_open(f), 0);
+    five_wait_up(f, lengths[row].is_taken ? 5 : 4);
+    assert_int_equal(five_info(f, 0).reason, lengths[row].is_taken ? 0 : REDLOCK_ERR_NODE_PROTOCOL);
+    five_cycle(f);
+    free(text);
 }
 
-static void survives_every_way_to_break_it(void **state) {
-    static const struct fake_rule rules[] = {
-        {.action = FAKE_CLOSE},
-        {.action = FAKE_RESET},
-        {.action = FAKE_EXECUTE_CLOSE},
-        {.action = FAKE_EXECUTE_RESET},
-        {.action = FAKE_CUT},
-        {.action = FAKE_ENDLESS, .bytes = "$2000000000\r\n"},
-        {.action = FAKE_ENDLESS, .bytes = "$5000\r\nrun_id:"},
-        {.action = FAKE_IGNORE},
-        {.action = FAKE_ANSWER, .delay_ms = 50},
-        {.action = FAKE_ANSWER, .delay_ms = 400},
-    };
-    for (size_t i = 0; i < COUNT(rules); i++) {
-        struct five f;
-        struct fake_rule rule = rules[i];
-        rule.command = "INFO";
-        rule.times = 2;
-        start(&f, REDLOCK_GUARD_STRICT);
-        f.options.connect_timeout_ms = 200;
-        fake_node_rule(f.nodes[0], rule);
-        fake_node_rule(f.nodes[4], rule);
-        assert_int_equal(five_open(&f), 0);
-        five_cycle(&f);
-        assert_true(five_run_until(&f, votes_again, NULL));
-        five_cycle(&f);
-        five_stop(&f);
-    }
+static const struct fake_rule ways[] = {
+    {.action = FAKE_CLOSE},
+    {.action = FAKE_RESET},
+    {.action = FAKE_EXECUTE_CLOSE},
+    {.action = FAKE_EXECUTE_RESET},
+    {.action = FAKE_CUT},
+    {.action = FAKE_ENDLESS, .bytes = "$2000000000\r\n"},
+    {.action = FAKE_ENDLESS, .bytes = "$5000\r\nrun_id:"},
+    {.action = FAKE_IGNORE},
+    {.action = FAKE_ANSWER, .delay_ms = 50},
+    {.action = FAKE_ANSWER, .delay_ms = 400},
+};
+
+FIVE_EACH(survives_every_way_to_break_it, COUNT(ways)) {
+    struct fake_rule rule = ways[row];
+    rule.command = "INFO";
+    rule.times = 2;
+    f->options.guard = REDLOCK_GUARD_STRICT;
+    f->options.connect_timeout_ms = 200;
+    fake_node_rule(f->nodes[0], rule);
+    fake_node_rule(f->nodes[4], rule);
+    assert_int_equal(five_open(f), 0);
+    five_cycle(f);
+    assert_true(five_run_until(f, votes_again, NULL));
+    five_cycle(f);
 }
 
 /* Where another answer is due, the words of INFO are only words. */
-static void reads_it_only_where_it_is_due(void **state) {
-    struct five f;
+FIVE_TEST(reads_it_only_where_it_is_due) {
     char *text = big(1000);
-    struct fake_rule rule = {.command = "CLIENT", .action = FAKE_REPLACE, .bytes = text};
-    start(&f, REDLOCK_GUARD_STRICT);
-    fake_node_rule(f.nodes[0], rule);
-    server_set_info(fake_node_server(f.nodes[0]), "role", "slave");
-    assert_int_equal(five_open(&f), 0);
-    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_NODE_READONLY);
-    five_stop(&f);
+    f->options.guard = REDLOCK_GUARD_STRICT;
+    five_rule(f, 0, .command = "CLIENT", .action = FAKE_REPLACE, .bytes = text);
+    server_set_info(fake_node_server(f->nodes[0]), "role", "slave");
+    assert_int_equal(five_open(f), 0);
+    assert_int_equal(five_info(f, 0).reason, REDLOCK_ERR_NODE_READONLY);
     free(text);
 }
 
@@ -224,56 +197,52 @@ static void open_with_twins(struct five *f) {
 }
 
 /* With a quorum of servers opening succeeds, and says what is wrong. */
-static void counts_the_same_server_once(void **state) {
-    struct five f;
+FIVE_TEST(counts_the_same_server_once) {
     char wanted[160];
-    start(&f, REDLOCK_GUARD_OBSERVED);
-    open_with_twins(&f);
-    assert_int_equal(five_stats(&f).nodes_voting, 4);
-    assert_int_equal(five_info(&f, 4).reason, REDLOCK_ERR_DUPLICATE);
-    assert_int_equal(five_info(&f, 1).reason, 0);
+    f->options.guard = REDLOCK_GUARD_OBSERVED;
+    open_with_twins(f);
+    assert_int_equal(five_stats(f).nodes_voting, 4);
+    assert_int_equal(five_info(f, 4).reason, REDLOCK_ERR_DUPLICATE);
+    assert_int_equal(five_info(f, 1).reason, 0);
     snprintf(wanted, sizeof(wanted),
              "%s and %s report that they are the same server: they have one vote",
-             fake_node_name(f.nodes[0]), fake_node_name(f.nodes[4]));
-    five_assert_contains(CLIENT_MESSAGE(f.client), wanted);
+             fake_node_name(f->nodes[0]), fake_node_name(f->nodes[4]));
+    assert_contains(CLIENT_MESSAGE(f->client), wanted);
     for (int i = 0; i < 10; i++) {
-        five_cycle(&f);
-        assert_int_equal(five_acquire(&f, f.lock), 0);
-        assert_true(five_run_until(&f, are_settled, NULL));
-        int yes = (five_outcome(&f, 0).vote == REDLOCK_VOTE_GRANTED) +
-                  (five_outcome(&f, 4).vote == REDLOCK_VOTE_GRANTED);
+        five_cycle(f);
+        assert_int_equal(five_acquire(f, f->lock), 0);
+        assert_true(five_run_until(f, are_settled, NULL));
+        int yes = (five_outcome(f, 0).vote == REDLOCK_VOTE_GRANTED) +
+                  (five_outcome(f, 4).vote == REDLOCK_VOTE_GRANTED);
         assert_true(yes <= 1);
-        assert_int_equal(five_release(&f, f.lock), 0);
+        assert_int_equal(five_release(f, f->lock), 0);
     }
-    show_id_of(&f, 4, 0xaa); /* of no node */
-    fake_node_drop(f.nodes[4], true);
-    five_wait_down(&f, 4, 1, REDLOCK_ERR_NODE_DISCONNECTED);
-    five_wait_up(&f, 5);
-    assert_int_equal(five_info(&f, 4).reason, REDLOCK_ERR_NODE_RESTARTED);
+    show_id_of(f, 4, 0xaa); /* of no node */
+    fake_node_drop(f->nodes[4], true);
+    five_wait_down(f, 4, 1, REDLOCK_ERR_NODE_DISCONNECTED);
+    five_wait_up(f, 5);
+    assert_int_equal(five_info(f, 4).reason, REDLOCK_ERR_NODE_RESTARTED);
     /* The first one votes, and reports its identity again. The other cannot yet, and remains its
      * twin. */
-    fake_node_drop(f.nodes[0], true);
-    five_wait_node(&f, 0, false);
-    five_wait_node(&f, 0, true);
-    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_DUPLICATE);
-    five_stop(&f);
+    fake_node_drop(f->nodes[0], true);
+    five_wait_node(f, 0, false);
+    five_wait_node(f, 0, true);
+    assert_int_equal(five_info(f, 0).reason, REDLOCK_ERR_DUPLICATE);
 }
 
 /* Until its quarantine is over it is a twin, and after that it votes beside the other. */
-static void twins_part_when_the_quarantine_is_over(void **state) {
-    struct five f;
-    start(&f, REDLOCK_GUARD_OBSERVED);
-    f.options.max_ttl_ms = 200;
-    open_with_twins(&f);
-    show_id_of(&f, 4, 0xaa); /* of no node */
-    fake_node_drop(f.nodes[4], true);
-    five_wait_down(&f, 4, 1, REDLOCK_ERR_NODE_DISCONNECTED);
-    five_wait_up(&f, 5);
-    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_DUPLICATE);
-    assert_true(five_run_until(&f, votes_again, NULL));
-    assert_int_equal(five_info(&f, 0).reason, 0);
-    assert_int_equal(five_info(&f, 4).reason, 0);
-    five_stop(&f);
+FIVE_TEST(twins_part_when_the_quarantine_is_over) {
+    f->options.guard = REDLOCK_GUARD_OBSERVED;
+    f->options.max_ttl_ms = 200;
+    open_with_twins(f);
+    show_id_of(f, 4, 0xaa); /* of no node */
+    fake_node_drop(f->nodes[4], true);
+    five_wait_down(f, 4, 1, REDLOCK_ERR_NODE_DISCONNECTED);
+    five_wait_up(f, 5);
+    assert_int_equal(five_info(f, 0).reason, REDLOCK_ERR_DUPLICATE);
+    assert_true(five_run_until(f, votes_again, NULL));
+    assert_int_equal(five_info(f, 0).reason, 0);
+    assert_int_equal(five_info(f, 4).reason, 0);
 }
 
 /* The last node shows another run_id since now, and its quarantine ends while it is away. */
@@ -293,97 +262,68 @@ static void change_while_away(struct five *f) {
 /* A node that shows the identities of all others, one after the other, is the twin of the last one
  * alone when it votes, also if it was away when its quarantine ended. Else its yes, if it is the
  * first, would stand for those of three. */
-static void takes_the_place_of_one(void **state) {
-    struct five f;
-    start(&f, REDLOCK_GUARD_OBSERVED);
-    f.options.max_ttl_ms = 200;
-    open_with_twins(&f);
+FIVE_TEST(takes_the_place_of_one) {
+    f->options.guard = REDLOCK_GUARD_OBSERVED;
+    f->options.max_ttl_ms = 200;
+    open_with_twins(f);
     for (unsigned i = 1; i < 3; i++) {
-        show_id_of(&f, 4, i);
-        change_while_away(&f);
+        show_id_of(f, 4, i);
+        change_while_away(f);
         for (unsigned j = 0; j < 4; j++) {
-            assert_int_equal(five_info(&f, j).reason, j == i ? REDLOCK_ERR_DUPLICATE : 0);
+            assert_int_equal(five_info(f, j).reason, j == i ? REDLOCK_ERR_DUPLICATE : 0);
         }
     }
     for (size_t i = 0; i < 4; i++) {
-        fake_node_rule(f.nodes[i], (struct fake_rule){.command = "SET", .delay_ms = 20});
+        five_rule(f, i, .command = "SET", .delay_ms = 20);
     }
-    redlock_acquire_options once = five_one_try(&f);
+    redlock_acquire_options once = five_one_try(f);
     struct five_done done = {0};
     once.ttl_ms = 200;
-    assert_int_equal(redlock_acquire(f.lock, &once, five_on_lock, &done), 0);
-    assert_int_equal(five_wait(&f, &done), 0);
-    assert_int_equal(five_release(&f, f.lock), 0);
-    show_id_of(&f, 4, 0xaa);
-    change_while_away(&f);
-    assert_int_equal(five_stats(&f).nodes_voting, 5);
-    five_stop(&f);
+    assert_int_equal(redlock_acquire(f->lock, &once, five_on_lock, &done), 0);
+    assert_int_equal(five_wait(f, &done), 0);
+    assert_int_equal(five_release(f, f->lock), 0);
+    show_id_of(f, 4, 0xaa);
+    change_while_away(f);
+    assert_int_equal(five_stats(f).nodes_voting, 5);
 }
+
+static const char *const refusals[] = {"-ERR no\r\n", "$-1\r\n", "+OK\r\n"};
 
 /* A node that answers INFO with another's words and refuses or fails everything: it is up first,
  * and the honest one, which comes second, votes all the same. Without its vote nothing is granted:
  * of three nodes that are left with the copy, two are honest. */
-static void copy_of_another_shuts_nobody_out(void **state) {
-    static const char *const words[] = {"-ERR no\r\n", "$-1\r\n", "+OK\r\n"};
-    for (size_t i = 0; i < COUNT(words); i++) {
-        struct five f;
-        start(&f, REDLOCK_GUARD_OBSERVED);
-        show_id_of(&f, 0, 1);
-        fake_node_rule(
-            f.nodes[0],
-            (struct fake_rule){.command = "SET", .action = FAKE_INSTEAD, .bytes = words[i]});
-        fake_node_rule(
-            f.nodes[0],
-            (struct fake_rule){.command = "script", .action = FAKE_INSTEAD, .bytes = ":0\r\n"});
-        fake_node_refuse(f.nodes[1]);
-        assert_int_equal(five_open_n(&f, 3), 0);
-        assert_int_equal(five_info(&f, 0).up, 1);
-        fake_node_listen(f.nodes[1]);
-        five_wait_node(&f, 1, true);
-        assert_int_equal(five_stats(&f).nodes_voting, 2);
-        for (int j = 0; j < 10; j++) {
-            five_cycle(&f);
-            assert_int_equal(five_acquire(&f, f.lock), 0);
-            assert_int_equal(five_extend(&f, f.lock), 0);
-            assert_int_equal(five_release(&f, f.lock), 0);
-        }
-        five_stop(&f);
+FIVE_EACH(copy_of_another_shuts_nobody_out, COUNT(refusals)) {
+    f->options.guard = REDLOCK_GUARD_OBSERVED;
+    show_id_of(f, 0, 1);
+    five_rule(f, 0, .command = "SET", .action = FAKE_INSTEAD, .bytes = refusals[row]);
+    five_rule(f, 0, .command = "script", .action = FAKE_INSTEAD, .bytes = ":0\r\n");
+    fake_node_refuse(f->nodes[1]);
+    assert_int_equal(five_open_n(f, 3), 0);
+    assert_int_equal(five_info(f, 0).up, 1);
+    fake_node_listen(f->nodes[1]);
+    five_wait_node(f, 1, true);
+    assert_int_equal(five_stats(f).nodes_voting, 2);
+    for (int j = 0; j < 10; j++) {
+        five_cycle(f);
+        assert_int_equal(five_acquire(f, f->lock), 0);
+        assert_int_equal(five_extend(f, f->lock), 0);
+        assert_int_equal(five_release(f, f->lock), 0);
     }
 }
 
 /* A majority restarts: nothing is granted until it votes again, and no key is even set. */
-static void asks_no_majority_of_amnesiacs(void **state) {
-    struct five f;
-    start(&f, REDLOCK_GUARD_OBSERVED);
-    f.options.max_ttl_ms = 30000;
-    assert_int_equal(five_open(&f), 0);
+FIVE_TEST(asks_no_majority_of_amnesiacs) {
+    f->options.guard = REDLOCK_GUARD_OBSERVED;
+    f->options.max_ttl_ms = 30000;
+    assert_int_equal(five_open(f), 0);
     for (size_t i = 0; i < 3; i++) {
-        fake_node_restart(f.nodes[i]);
-        five_wait_down(&f, i, 1, REDLOCK_ERR_NODE_DISCONNECTED);
+        fake_node_restart(f->nodes[i]);
+        five_wait_down(f, i, 1, REDLOCK_ERR_NODE_DISCONNECTED);
     }
-    five_wait_up(&f, 5);
-    assert_int_equal(five_stats(&f).nodes_voting, 2);
-    size_t sets = fake_node_count(f.nodes[4], "SET");
-    assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_NO_QUORUM);
-    assert_int_equal(fake_node_count(f.nodes[4], "SET"), sets);
-    five_assert_contains(LOCK_MESSAGE(f.lock), "3 of 5 nodes in quarantine: ");
-    five_stop(&f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(does_not_use_who_does_not_answer_it),
-        cmocka_unit_test(does_not_use_who_leaves_a_field_out),
-        cmocka_unit_test(tells_replicas_and_the_like),
-        cmocka_unit_test(does_not_wait_for_ever_for_a_clock),
-        cmocka_unit_test(takes_a_long_one_and_bounds_a_huge_one),
-        cmocka_unit_test(survives_every_way_to_break_it),
-        cmocka_unit_test(reads_it_only_where_it_is_due),
-        cmocka_unit_test(counts_the_same_server_once),
-        cmocka_unit_test(twins_part_when_the_quarantine_is_over),
-        cmocka_unit_test(takes_the_place_of_one),
-        cmocka_unit_test(copy_of_another_shuts_nobody_out),
-        cmocka_unit_test(asks_no_majority_of_amnesiacs),
-    };
-    return cmocka_run_group_tests_name("guard_info", tests, NULL, NULL);
+    five_wait_up(f, 5);
+    assert_int_equal(five_stats(f).nodes_voting, 2);
+    size_t sets = fake_node_count(f->nodes[4], "SET");
+    assert_int_equal(five_acquire(f, f->lock), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(fake_node_count(f->nodes[4], "SET"), sets);
+    assert_contains(LOCK_MESSAGE(f->lock), "3 of 5 nodes in quarantine: ");
 }

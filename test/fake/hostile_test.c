@@ -48,55 +48,45 @@ static const char *const unsent_nodes[] = {
 };
 
 /* One node speaks while it has nothing to say: it is dropped and comes back; others are used. */
-static void survives_what_nobody_asked_for(void **state) {
-    struct five f;
-    five_start(&f);
-    assert_int_equal(five_open(&f), 0);
+FIVE_TEST_OPEN(survives_what_nobody_asked_for) {
     for (size_t i = 0; i < COUNT(unsent_nodes); i++) {
-        size_t accepted = fake_node_accepted(f.nodes[2]);
-        fake_node_send(f.nodes[2], unsent_nodes[i], strlen(unsent_nodes[i]));
-        five_wait_down(&f, 2, (unsigned)i + 1, REDLOCK_ERR_NODE_PROTOCOL);
-        five_cycle(&f);
-        five_wait_node(&f, 2, true);
-        assert_int_equal(fake_node_accepted(f.nodes[2]), accepted + 1);
-        five_wait_repaid(&f);
+        size_t accepted = fake_node_accepted(f->nodes[2]);
+        fake_node_send(f->nodes[2], unsent_nodes[i], strlen(unsent_nodes[i]));
+        five_wait_down(f, 2, (unsigned)i + 1, REDLOCK_ERR_NODE_PROTOCOL);
+        five_cycle(f);
+        five_wait_node(f, 2, true);
+        assert_int_equal(fake_node_accepted(f->nodes[2]), accepted + 1);
+        five_wait_repaid(f);
     }
-    five_stop(&f);
 }
 
 /* hiredis calls it "Out of memory" when a reply is refused. */
-static void says_that_nobody_asked(void **state) {
-    struct five f;
-    five_start(&f);
-    f.options.reconnect_min_ms = f.options.reconnect_max_ms = 600000;
-    assert_int_equal(five_open(&f), 0);
-    fake_node_send(f.nodes[2], unsent_nodes[0], strlen(unsent_nodes[0]));
-    five_wait_down(&f, 2, 1, REDLOCK_ERR_NODE_PROTOCOL);
-    assert_string_equal(five_info(&f, 2).detail, "unsolicited reply");
-    five_stop(&f);
+FIVE_TEST(says_that_nobody_asked) {
+    f->options.reconnect_min_ms = f->options.reconnect_max_ms = 600000;
+    assert_int_equal(five_open(f), 0);
+    fake_node_send(f->nodes[2], unsent_nodes[0], strlen(unsent_nodes[0]));
+    five_wait_down(f, 2, 1, REDLOCK_ERR_NODE_PROTOCOL);
+    assert_string_equal(five_info(f, 2).detail, "unsolicited reply");
 }
 
 /* Two of them at once, while the lock is being taken. What they say may be taken for their answer
  * to SET: a node that says no and runs it all the same keeps a key until its ttl ends. */
-static void survives_two_that_speak_out_of_turn(void **state) {
-    struct five f;
-    five_start(&f);
-    f.may_keep = 1u << 0 | 1u << 4;
-    assert_int_equal(five_open(&f), 0);
+FIVE_TEST(survives_two_that_speak_out_of_turn) {
+    f->may_keep = 1u << 0 | 1u << 4;
+    assert_int_equal(five_open(f), 0);
     for (size_t i = 0; i < COUNT(unsent_nodes); i++) {
         struct five_done done = {0, 0};
         /* What they keep looks like a waiter's, so a release reserves the keys for a moment. */
         redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
-        assert_int_equal(redlock_acquire(f.lock, &options, five_on_lock, &done), 0);
-        fake_node_send(f.nodes[0], unsent_nodes[i], strlen(unsent_nodes[i]));
-        fake_node_send(f.nodes[4], unsent_nodes[COUNT(unsent_nodes) - 1 - i],
+        assert_int_equal(redlock_acquire(f->lock, &options, five_on_lock, &done), 0);
+        fake_node_send(f->nodes[0], unsent_nodes[i], strlen(unsent_nodes[i]));
+        fake_node_send(f->nodes[4], unsent_nodes[COUNT(unsent_nodes) - 1 - i],
                        strlen(unsent_nodes[COUNT(unsent_nodes) - 1 - i]));
-        assert_int_equal(five_wait(&f, &done), 0);
-        assert_int_equal(five_release(&f, f.lock), 0);
-        five_wait_up(&f, FIVE);
-        five_wait_repaid(&f);
+        assert_int_equal(five_wait(f, &done), 0);
+        assert_int_equal(five_release(f, f->lock), 0);
+        five_wait_up(f, FIVE);
+        five_wait_repaid(f);
     }
-    five_stop(&f);
 }
 
 /* -- Wrong answers to what was asked -- */
@@ -142,64 +132,45 @@ static bool has_voted(struct five *f, void *data) {
 }
 
 /* A wrong answer to SET is a failed vote, whether or not the SET ran; the key is released. */
-static void takes_no_wrong_answer_for_a_grant(void **state) {
+FIVE_EACH_OPEN(takes_no_wrong_answer_for_a_grant, 2) {
     size_t hostile = 1;
-    for (int executed = 0; executed < 2; executed++) {
-        struct five f;
-        five_start(&f);
-        assert_int_equal(five_open(&f), 0);
-        for (size_t i = 0; i < COUNT(wrong_to_set); i++) {
-            fake_node_rule(f.nodes[1],
-                           (struct fake_rule){.command = "SET",
-                                              .times = 1,
-                                              .action = executed ? FAKE_REPLACE : FAKE_INSTEAD,
-                                              .bytes = wrong_to_set[i]});
-            assert_int_equal(five_acquire(&f, f.lock), 0);
-            assert_true(five_run_until(&f, has_voted, &hostile));
-            expect_protocol_failure(&f, wrong_to_set[i]);
-            assert_int_equal(five_release(&f, f.lock), 0);
-            five_wait_up(&f, FIVE);
-            five_wait_repaid(&f);
-            assert_int_equal(fake_node_keys(f.nodes[1]), 0);
-        }
-        five_stop(&f);
+    for (size_t i = 0; i < COUNT(wrong_to_set); i++) {
+        five_rule(f, 1, .command = "SET", .times = 1,
+                  .action = row == 1 ? FAKE_REPLACE : FAKE_INSTEAD, .bytes = wrong_to_set[i]);
+        assert_int_equal(five_acquire(f, f->lock), 0);
+        assert_true(five_run_until(f, has_voted, &hostile));
+        expect_protocol_failure(f, wrong_to_set[i]);
+        assert_int_equal(five_release(f, f->lock), 0);
+        five_wait_up(f, FIVE);
+        five_wait_repaid(f);
+        assert_int_equal(fake_node_keys(f->nodes[1]), 0);
     }
 }
 
 /* The same for extend and release. The outcome of the release at the node is unknown: it stays
  * pending. */
-static void takes_no_wrong_answer_for_a_renewal(void **state) {
-    struct five f;
+FIVE_TEST_OPEN(takes_no_wrong_answer_for_a_renewal) {
     size_t hostile = 1;
-    five_start(&f);
-    assert_int_equal(five_open(&f), 0);
     for (size_t i = 0; i < COUNT(wrong_to_script); i++) {
-        assert_int_equal(five_acquire(&f, f.lock), 0);
+        assert_int_equal(five_acquire(f, f->lock), 0);
         for (int script = 0; script < 2; script++) {
-            five_wait_up(&f, FIVE);
-            fake_node_rule(f.nodes[1], (struct fake_rule){.command = "script",
-                                                          .times = 1,
-                                                          .action = FAKE_INSTEAD,
-                                                          .bytes = wrong_to_script[i]});
-            int status = script ? five_release(&f, f.lock) : five_extend(&f, f.lock);
+            five_wait_up(f, FIVE);
+            five_rule(f, 1, .command = "script", .times = 1, .action = FAKE_INSTEAD,
+                      .bytes = wrong_to_script[i]);
+            int status = script ? five_release(f, f->lock) : five_extend(f, f->lock);
             assert_int_equal(status, 0);
-            assert_true(five_run_until(&f, has_voted, &hostile));
-            expect_protocol_failure(&f, wrong_to_script[i]);
+            assert_true(five_run_until(f, has_voted, &hostile));
+            expect_protocol_failure(f, wrong_to_script[i]);
         }
-        five_wait_up(&f, FIVE);
-        five_wait_repaid(&f);
-        assert_int_equal(fake_node_keys(f.nodes[1]), 0);
+        five_wait_up(f, FIVE);
+        five_wait_repaid(f);
+        assert_int_equal(fake_node_keys(f->nodes[1]), 0);
     }
-    five_stop(&f);
 }
 
 /* Node 1 runs the first script that takes a lock, and says this. */
-static void open_with_answer_to_take(struct five *f, const char *answer) {
-    five_start(f);
-    assert_int_equal(five_open(f), 0);
-    fake_node_rule(
-        f->nodes[1],
-        (struct fake_rule){.command = "take", .times = 1, .action = FAKE_REPLACE, .bytes = answer});
+static void answers_to_take(struct five *f, const char *answer) {
+    five_rule(f, 1, .command = "take", .times = 1, .action = FAKE_REPLACE, .bytes = answer);
 }
 
 static void acquire_fenced(struct five *f, struct five_done *done) {
@@ -209,195 +180,149 @@ static void acquire_fenced(struct five *f, struct five_done *done) {
 }
 
 /* A yes without the fence that was asked for, by the node that keeps the key, is none. */
-static void takes_no_yes_without_its_fence(void **state) {
-    struct five f;
+FIVE_TEST_OPEN(takes_no_yes_without_its_fence) {
     struct five_done done = {0, 0};
     size_t hostile = 1;
-    open_with_answer_to_take(&f, "$7\r\n1 0 0 0\r\n");
-    acquire_fenced(&f, &done);
-    assert_int_equal(five_wait(&f, &done), 0);
-    assert_true(five_run_until(&f, has_voted, &hostile));
-    expect_protocol_failure(&f, "1 0 0 0");
-    assert_true(redlock_lock_fence(f.lock) > 0);
-    assert_int_equal(five_release(&f, f.lock), 0);
-    five_wait_repaid(&f);
+    answers_to_take(f, "$7\r\n1 0 0 0\r\n");
+    acquire_fenced(f, &done);
+    assert_int_equal(five_wait(f, &done), 0);
+    assert_true(five_run_until(f, has_voted, &hostile));
+    expect_protocol_failure(f, "1 0 0 0");
+    assert_true(redlock_lock_fence(f->lock) > 0);
+    assert_int_equal(five_release(f, f->lock), 0);
+    five_wait_repaid(f);
     for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(fake_node_keys(f.nodes[i]), 1); /* its counter */
-        f.may_keep |= 1u << i;
+        assert_int_equal(fake_node_keys(f->nodes[i]), 1); /* its counter */
+        f->may_keep |= 1u << i;
     }
-    five_stop(&f);
 }
 
 /* A script may set its key before it fails. Node 1 goes away before the attempt ends, and the
  * client still owes it the release. */
-static void owes_a_release_after_an_error(void **state) {
-    struct five f;
+FIVE_TEST_OPEN(owes_a_release_after_an_error) {
     struct five_done done = {0, 0};
     size_t hostile = 1;
-    open_with_answer_to_take(&f, "-ERR half-way\r\n");
+    answers_to_take(f, "-ERR half-way\r\n");
     for (size_t i = 2; i < FIVE; i++) {
-        fake_node_rule(f.nodes[i], (struct fake_rule){.command = "take",
-                                                      .times = 1,
-                                                      .action = FAKE_INSTEAD,
-                                                      .bytes = "-ERR no\r\n",
-                                                      .delay_ms = 200});
+        five_rule(f, i, .command = "take", .times = 1, .action = FAKE_INSTEAD,
+                  .bytes = "-ERR no\r\n", .delay_ms = 200);
     }
-    acquire_fenced(&f, &done);
-    assert_true(five_run_until(&f, has_voted, &hostile));
-    fake_node_refuse(f.nodes[1]);
-    fake_node_drop(f.nodes[1], false);
-    assert_int_equal(five_wait(&f, &done), REDLOCK_ERR_NO_QUORUM);
-    fake_node_listen(f.nodes[1]);
-    five_wait_up(&f, FIVE);
-    five_wait_repaid(&f);
+    acquire_fenced(f, &done);
+    assert_true(five_run_until(f, has_voted, &hostile));
+    fake_node_refuse(f->nodes[1]);
+    fake_node_drop(f->nodes[1], false);
+    assert_int_equal(five_wait(f, &done), REDLOCK_ERR_NO_QUORUM);
+    fake_node_listen(f->nodes[1]);
+    five_wait_up(f, FIVE);
+    five_wait_repaid(f);
     for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(fake_node_keys(f.nodes[i]), i < 2); /* its counter */
+        assert_int_equal(fake_node_keys(f->nodes[i]), i < 2); /* its counter */
     }
-    f.may_keep |= 3;
-    five_stop(&f);
+    f->may_keep |= 3;
 }
 
 /* A majority that answers wrongly does not grant. */
-static void needs_three_right_answers(void **state) {
-    struct five f;
-    five_start(&f);
-    assert_int_equal(five_open(&f), 0);
+FIVE_TEST_OPEN(needs_three_right_answers) {
     for (size_t i = 0; i < 3; i++) {
-        fake_node_rule(
-            f.nodes[i],
-            (struct fake_rule){
-                .command = "SET", .times = 1, .action = FAKE_REPLACE, .bytes = "$2\r\nOK\r\n"});
+        five_rule(f, i, .command = "SET", .times = 1, .action = FAKE_REPLACE,
+                  .bytes = "$2\r\nOK\r\n");
     }
-    assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_NO_QUORUM);
-    five_assert_contains(LOCK_MESSAGE(f.lock), "protocol error: unexpected reply");
-    five_wait_up(&f, FIVE);
-    five_wait_repaid(&f);
-    five_cycle(&f);
-    five_stop(&f);
+    assert_int_equal(five_acquire(f, f->lock), REDLOCK_ERR_NO_QUORUM);
+    assert_contains(LOCK_MESSAGE(f->lock), "protocol error: unexpected reply");
+    five_wait_up(f, FIVE);
+    five_wait_repaid(f);
+    five_cycle(f);
 }
 
 /* -- Too much -- */
 
-static void play_rule_to_set(const struct fake_rule *rule, size_t n_hostile) {
-    struct five f;
-    five_start(&f);
-    f.memory_cap = 1 << 20;
-    assert_int_equal(five_open(&f), 0);
-    for (size_t i = 0; i < n_hostile; i++) {
-        fake_node_rule(f.nodes[i], *rule);
+static void send_without_end(struct five *f, const char *beginning) {
+    f->memory_cap = 1 << 20;
+    assert_int_equal(five_open(f), 0);
+    for (size_t i = 0; i < 2; i++) {
+        five_rule(f, i, .command = "SET", .times = 1, .action = FAKE_ENDLESS, .bytes = beginning);
     }
-    assert_int_equal(five_acquire(&f, f.lock), 0);
-    five_wait_down(&f, 0, 1, REDLOCK_ERR_NODE_PROTOCOL);
-    assert_int_equal(five_release(&f, f.lock), 0);
-    for (size_t i = 0; i < n_hostile; i++) {
-        assert_true(fake_node_bytes_out(f.nodes[i]) < 8u << 20); /* the socket's buffers, mostly */
+    assert_int_equal(five_acquire(f, f->lock), 0);
+    five_wait_down(f, 0, 1, REDLOCK_ERR_NODE_PROTOCOL);
+    assert_int_equal(five_release(f, f->lock), 0);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(fake_node_bytes_out(f->nodes[i]) < 8u << 20); /* the socket's buffers, mostly */
     }
-    five_wait_up(&f, FIVE);
-    five_wait_repaid(&f);
-    five_stop(&f);
+    five_wait_up(f, FIVE);
+    five_wait_repaid(f);
 }
 
-static void caps_what_has_no_end(void **state) {
-    MARK_FROM(REPLY_WITHOUT_END);
+TEST(caps_what_has_no_end) {
     static const char *const beginnings[] = {
         "$9000000000000000000\r\n", "$2147483647\r\n", "$536870912\r\n", "+", "-", ":1", "$1", "*1",
         "*1\r\n$1000000000\r\n",
     };
+    MARK_FROM(REPLY_WITHOUT_END);
     for (size_t i = 0; i < COUNT(beginnings); i++) {
-        struct fake_rule rule = {
-            .command = "SET", .times = 1, .action = FAKE_ENDLESS, .bytes = beginnings[i]};
-        play_rule_to_set(&rule, 2);
+        struct five f;
+        five_start(&f);
+        send_without_end(&f, beginnings[i]);
+        five_stop(&f);
     }
     MARK_TO(REPLY_WITHOUT_END);
 }
 
+static const struct {
+    const char *text;
+    bool says_no;
+} floods[] = {
+    {"*1\r\n", false},  {"*2\r\n", false}, {"*2147483647\r\n", false},
+    {"+OK\r\n", false}, {">1\r\n", false}, {"%1\r\n", false},
+    {"\r\n", false},    {"$-1\r\n", true}, {"-\r\n", true},
+};
+
 /* Which of them the client takes for an answer to its SET is for the node to say: one that says no
  * and runs the SET all the same keeps a key until its ttl ends. */
-static void refuses_deep_nesting_and_floods(void **state) {
-    static const struct {
-        const char *text;
-        bool says_no;
-    } rows[] = {
-        {"*1\r\n", false},  {"*2\r\n", false}, {"*2147483647\r\n", false},
-        {"+OK\r\n", false}, {">1\r\n", false}, {"%1\r\n", false},
-        {"\r\n", false},    {"$-1\r\n", true}, {"-\r\n", true},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct five f;
-        five_start(&f);
-        f.memory_cap = 16 << 20; /* the fake nodes' own text */
-        f.may_keep = rows[i].says_no ? 1u << 0 | 1u << 3 : 0;
-        assert_int_equal(five_open(&f), 0);
-        fake_node_send_repeated(f.nodes[0], rows[i].text, 400000);
-        fake_node_send_repeated(f.nodes[3], rows[i].text, 400000);
-        five_cycle(&f);
-        five_wait_down(&f, 0, 1, REDLOCK_ERR_NODE_PROTOCOL);
-        five_wait_down(&f, 3, 1, REDLOCK_ERR_NODE_PROTOCOL);
-        five_wait_up(&f, FIVE);
-        five_wait_repaid(&f);
-        five_stop(&f);
-    }
+FIVE_EACH(refuses_deep_nesting_and_floods, COUNT(floods)) {
+    f->memory_cap = 16 << 20; /* the fake nodes' own text */
+    f->may_keep = floods[row].says_no ? 1u << 0 | 1u << 3 : 0;
+    assert_int_equal(five_open(f), 0);
+    fake_node_send_repeated(f->nodes[0], floods[row].text, 400000);
+    fake_node_send_repeated(f->nodes[3], floods[row].text, 400000);
+    five_cycle(f);
+    five_wait_down(f, 0, 1, REDLOCK_ERR_NODE_PROTOCOL);
+    five_wait_down(f, 3, 1, REDLOCK_ERR_NODE_PROTOCOL);
+    five_wait_up(f, FIVE);
+    five_wait_repaid(f);
 }
 
 /* An error with every kind of byte, and a long one: no message is garbled by it. */
-static void keeps_messages_printable(void **state) {
-    struct five f;
+FIVE_TEST(keeps_messages_printable) {
     char message[REDLOCK_MESSAGE_MAX];
     static const char error[] =
         "-LOADING \x01\x1b[31m\x7f\xc3\xa9 and a text that goes on and on"
         " and on and on and on and on and on and on and on and on and on"
         " and on and on and on and on and on \0 and on and on and on\r\n";
-    five_start(&f);
-    f.options.reconnect_min_ms = 60000;
-    f.options.reconnect_max_ms = 60000;
+    f->options.reconnect_min_ms = 60000;
+    f->options.reconnect_max_ms = 60000;
     for (size_t i = 0; i < FIVE; i++) {
-        fake_node_rule(f.nodes[i], (struct fake_rule){.command = "PING",
-                                                      .action = FAKE_INSTEAD,
-                                                      .bytes = error,
-                                                      .length = sizeof(error) - 1});
+        five_rule(f, i, .command = "PING", .action = FAKE_INSTEAD, .bytes = error,
+                  .length = sizeof(error) - 1);
     }
-    assert_int_equal(five_open(&f), REDLOCK_ERR_NO_QUORUM);
-    assert_int_equal(five_info(&f, 0).reason, REDLOCK_ERR_NODE_LOADING);
-    five_assert_contains(five_info(&f, 0).detail, "LOADING ??[31m??? and a text");
-    snprintf(message, sizeof(message), "%s", CLIENT_MESSAGE(f.client));
+    assert_int_equal(five_open(f), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(five_info(f, 0).reason, REDLOCK_ERR_NODE_LOADING);
+    assert_contains(five_info(f, 0).detail, "LOADING ??[31m??? and a text");
+    snprintf(message, sizeof(message), "%s", CLIENT_MESSAGE(f->client));
     assert_int_equal(strlen(message), REDLOCK_MESSAGE_MAX - 1);
     assert_string_equal(message + strlen(message) - 3, "...");
     for (const char *c = message; *c != '\0'; c++) {
         assert_true(*c >= 0x20 && *c < 0x7f);
     }
-    five_stop(&f);
 }
 
 /* A binary resource reaches every node as it is. */
-static void takes_any_bytes_as_a_resource(void **state) {
+FIVE_TEST_OPEN(takes_any_bytes_as_a_resource) {
     static const char resource[] = "a\0b\r\n$3\r\n\xff";
-    struct five f;
     redlock_lock *lock = NULL;
-    five_start(&f);
-    assert_int_equal(five_open(&f), 0);
-    assert_int_equal(redlock_lock_new(f.client, resource, sizeof(resource) - 1, &lock), 0);
-    assert_int_equal(five_acquire(&f, lock), 0);
-    five_wait_count(&f, 4, "SET", 1);
-    const char *value = fake_node_find(f.nodes[4], 0, resource, sizeof(resource) - 1);
+    assert_int_equal(redlock_lock_new(f->client, resource, sizeof(resource) - 1, &lock), 0);
+    assert_int_equal(five_acquire(f, lock), 0);
+    five_wait_count(f, 4, "SET", 1);
+    const char *value = fake_node_find(f->nodes[4], 0, resource, sizeof(resource) - 1);
     assert_string_equal(value, redlock_lock_token(lock));
-    assert_int_equal(five_release(&f, lock), 0);
-    five_stop(&f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(survives_what_nobody_asked_for),
-        cmocka_unit_test(says_that_nobody_asked),
-        cmocka_unit_test(survives_two_that_speak_out_of_turn),
-        cmocka_unit_test(takes_no_wrong_answer_for_a_grant),
-        cmocka_unit_test(takes_no_wrong_answer_for_a_renewal),
-        cmocka_unit_test(takes_no_yes_without_its_fence),
-        cmocka_unit_test(owes_a_release_after_an_error),
-        cmocka_unit_test(needs_three_right_answers),
-        cmocka_unit_test(caps_what_has_no_end),
-        cmocka_unit_test(refuses_deep_nesting_and_floods),
-        cmocka_unit_test(keeps_messages_printable),
-        cmocka_unit_test(takes_any_bytes_as_a_resource),
-    };
-    return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
+    assert_int_equal(five_release(f, lock), 0);
 }

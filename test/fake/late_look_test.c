@@ -42,32 +42,20 @@ static redlock_acquire_options options_of(struct five_done *lost) {
 
 /* The owner acquires once more what it holds. Its first hold is over, so it is told that, by the
  * callback of that hold; it must not be put in the place of another's. */
-static void acquires_what_has_just_ended(void **state) {
-    struct five f;
+FIVE_TEST_OPEN(acquires_what_has_just_ended) {
     struct five_done acquired = {0, 0}, again = {0, 0}, lost = {0, 0}, lost_again = {0, 0};
-    five_start(&f);
-    assert_int_equal(five_open(&f), 0);
-    five_wait_up(&f, FIVE);
     redlock_acquire_options options = options_of(&lost);
-    assert_int_equal(redlock_acquire(f.lock, &options, five_on_lock, &acquired), 0);
-    five_wait(&f, &acquired);
+    assert_int_equal(redlock_acquire(f->lock, &options, five_on_lock, &acquired), 0);
+    five_wait(f, &acquired);
     assert_int_equal(acquired.status, 0);
 
     options = options_of(&lost_again);
-    f.may_keep = (1u << FIVE) - 1;
+    f->may_keep = (1u << FIVE) - 1;
     looks_until_jump = 1;
-    assert_int_equal(redlock_acquire(f.lock, &options, five_on_lock, &again), REDLOCK_ERR_BUSY);
-    five_wait(&f, &lost);
+    assert_int_equal(redlock_acquire(f->lock, &options, five_on_lock, &again), REDLOCK_ERR_BUSY);
+    five_wait(f, &lost);
     assert_int_equal(lost.calls, 1);
     assert_true(lost.status < 0);
     assert_int_equal(lost_again.calls, 0);
     assert_int_equal(again.calls, 0);
-    five_stop(&f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(acquires_what_has_just_ended),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

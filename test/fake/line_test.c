@@ -13,108 +13,89 @@ struct gone {
     unsigned times;
 };
 
-static void does_without_where_it_may_not_listen(void **state) {
-    struct waiter w;
-    waiter_start(&w, WAITER_PATIENT_MS);
-    fake_node_rule(waiter_node(&w, 0), (struct fake_rule){.command = "SUBSCRIBE",
-                                                          .action = FAKE_INSTEAD,
-                                                          .bytes = "-NOPERM no channels\r\n"});
-    waiter_ask(&w);
-    waiter_until_at(&w, 1);
-    assert_int_equal(waiter_count(&w, 0, "join") + waiter_count(&w, 0, "leave"), 0);
-    waiter_serve(&w);
-    waiter_stop(&w);
+WAITER_TEST(does_without_where_it_may_not_listen) {
+    node_rule(waiter_node(w, 0), .command = "SUBSCRIBE", .action = FAKE_INSTEAD,
+              .bytes = "-NOPERM no channels\r\n");
+    waiter_ask(w);
+    waiter_until_at(w, 1);
+    assert_int_equal(waiter_count(w, 0, "join") + waiter_count(w, 0, "leave"), 0);
+    waiter_serve(w);
 }
 
 /* No line at all: it asks again and again, as before there were lines. */
-static void does_without_a_line(void **state) {
-    struct waiter w;
-    waiter_start(&w, WAITER_PATIENT_MS);
+WAITER_TEST(does_without_a_line) {
     for (size_t i = 0; i < FIVE; i++) {
-        fake_node_rule(waiter_node(&w, i), (struct fake_rule){.command = "SUBSCRIBE",
-                                                              .action = FAKE_INSTEAD,
-                                                              .bytes = "-NOPERM no channels\r\n"});
+        node_rule(waiter_node(w, i), .command = "SUBSCRIBE", .action = FAKE_INSTEAD,
+                  .bytes = "-NOPERM no channels\r\n");
     }
-    waiter_ask(&w);
-    five_wait_count(&w.f, 0, "SET", 3);
-    assert_int_equal(w.done.calls, 0);
-    waiter_let_go(&w);
-    assert_int_equal(waiter_wait(&w), 0);
-    assert_int_equal(waiter_count_all(&w, "join") + waiter_count_all(&w, "leave"), 0);
-    waiter_stop(&w);
+    waiter_ask(w);
+    five_wait_count(&w->f, 0, "SET", 3);
+    assert_int_equal(w->done.calls, 0);
+    waiter_let_go(w);
+    assert_int_equal(waiter_wait(w), 0);
+    assert_int_equal(waiter_count_all(w, "join") + waiter_count_all(w, "leave"), 0);
 }
 
 /* -- Answers to JOIN -- */
 
 static void home_says(struct waiter *w, const char *bytes) {
-    fake_node_rule(waiter_node(w, 0),
-                   (struct fake_rule){.command = "join", .action = FAKE_INSTEAD, .bytes = bytes});
+    node_rule(waiter_node(w, 0), .command = "join", .action = FAKE_INSTEAD, .bytes = bytes);
 }
+
+static const char *const errors[] = {
+    "-NOPERM this user has no permissions to run the 'evalsha' command\r\n",
+    "-ERR The user executing the script can't run this command or subcommand script: 1\r\n",
+    "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+    "-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+    "-LOADING Redis is loading the dataset in memory\r\n",
+    "-BUSY Redis is busy running a script.\r\n",
+    "-READONLY You can't write against a read only replica.\r\n",
+    "-NOSCRIPT No matching script.\r\n",
+    "-ERR unknown command 'EVALSHA'\r\n",
+};
 
 /* The next node is home, and the old one gets a LEAVE: the JOIN may have run. */
-static void goes_on_after_an_error(void **state) {
-    static const char *const errors[] = {
-        "-NOPERM this user has no permissions to run the 'evalsha' command\r\n",
-        "-ERR The user executing the script can't run this command or subcommand script: 1\r\n",
-        "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
-        "-OOM command not allowed when used memory > 'maxmemory'.\r\n",
-        "-LOADING Redis is loading the dataset in memory\r\n",
-        "-BUSY Redis is busy running a script.\r\n",
-        "-READONLY You can't write against a read only replica.\r\n",
-        "-NOSCRIPT No matching script.\r\n",
-        "-ERR unknown command 'EVALSHA'\r\n",
-    };
-    for (size_t i = 0; i < COUNT(errors); i++) {
-        struct waiter w;
-        waiter_start(&w, WAITER_PATIENT_MS);
-        home_says(&w, errors[i]);
-        waiter_ask(&w);
-        waiter_until_at(&w, 1);
-        assert_int_equal(waiter_count(&w, 0, "join"), 1); /* it went out whole */
-        assert_int_equal(waiter_count(&w, 1, "join"), 1);
-        five_wait_count(&w.f, w.order[0], "leave", 1);
-        assert_int_equal(waiter_count_all(&w, "leave"), 1);
-        assert_int_equal(w.f.downs[w.order[0]].times, 0);
-        waiter_serve(&w);
-        waiter_stop(&w);
-    }
+WAITER_EACH(goes_on_after_an_error, COUNT(errors)) {
+    home_says(w, errors[row]);
+    waiter_ask(w);
+    waiter_until_at(w, 1);
+    assert_int_equal(waiter_count(w, 0, "join"), 1); /* it went out whole */
+    assert_int_equal(waiter_count(w, 1, "join"), 1);
+    five_wait_count(&w->f, w->order[0], "leave", 1);
+    assert_int_equal(waiter_count_all(w, "leave"), 1);
+    assert_int_equal(w->f.downs[w->order[0]].times, 0);
+    waiter_serve(w);
 }
+
+static const char *const garbage[] = {
+    "$3\r\nyes\r\n",
+    "$1\r\n0\r\n",
+    "$2\r\n1 \r\n",
+    "$1\r\n2\r\n",
+    "$5\r\n0 1 x\r\n",
+    "$3\r\n0 1\r\n",
+    "$7\r\n0 -1 10\r\n",
+    "$6\r\n0 1 -2\r\n",
+    "$9\r\n1 0 0 0 0\r\n",
+    ":1\r\n",
+    ":0\r\n",
+    "+OK\r\n",
+    "$-1\r\n",
+    "*0\r\n",
+    "*1\r\n$1\r\n1\r\n",
+    "\xff\xfe\r\n",
+    "$20\r\n0 99999999999 100000\r\n",
+};
 
 /* An answer that is none to a JOIN ends the connection, and nothing else. */
-static void goes_on_after_garbage(void **state) {
-    static const char *const garbage[] = {
-        "$3\r\nyes\r\n",
-        "$1\r\n0\r\n",
-        "$2\r\n1 \r\n",
-        "$1\r\n2\r\n",
-        "$5\r\n0 1 x\r\n",
-        "$3\r\n0 1\r\n",
-        "$7\r\n0 -1 10\r\n",
-        "$6\r\n0 1 -2\r\n",
-        "$9\r\n1 0 0 0 0\r\n",
-        ":1\r\n",
-        ":0\r\n",
-        "+OK\r\n",
-        "$-1\r\n",
-        "*0\r\n",
-        "*1\r\n$1\r\n1\r\n",
-        "\xff\xfe\r\n",
-        "$20\r\n0 99999999999 100000\r\n",
-    };
-    for (size_t i = 0; i < COUNT(garbage); i++) {
-        struct waiter w;
-        waiter_start(&w, WAITER_PATIENT_MS);
-        home_says(&w, garbage[i]);
-        waiter_ask(&w);
-        waiter_until_elsewhere(&w);
-        assert_int_equal(waiter_count_all(&w, "take"), 0);
-        five_wait_down(&w.f, w.order[0], w.f.downs[w.order[0]].times, REDLOCK_ERR_NODE_PROTOCOL);
-        waiter_serve(&w);
-        waiter_stop(&w);
-    }
+WAITER_EACH(goes_on_after_garbage, COUNT(garbage)) {
+    home_says(w, garbage[row]);
+    waiter_ask(w);
+    waiter_until_elsewhere(w);
+    assert_int_equal(waiter_count_all(w, "take"), 0);
+    five_wait_down(&w->f, w->order[0], w->f.downs[w->order[0]].times, REDLOCK_ERR_NODE_PROTOCOL);
+    waiter_serve(w);
 }
-
-/* -- A client that has released, and asks again -- */
 
 /* -- Messages on the channel -- */
 
@@ -131,34 +112,29 @@ static void expect_one_turn(struct waiter *w) {
     redlock_stats stats = five_stats(&w->f);
     assert_int_equal(stats.turns, 1);
     assert_int_equal(stats.turns_missed, 0);
-    waiter_stop(w);
 }
 
-static void takes_no_turn_of_an_old_place(void **state) {
-    struct waiter w;
-    waiter_start(&w, WAITER_PATIENT_MS);
-    waiter_ask(&w);
-    waiter_until_at(&w, 0);
-    uint64_t place = waiter_line(&w)->id;
-    waiter_cancel(&w);
-    waiter_ask(&w);
-    waiter_until_at(&w, 0);
-    waiter_tell(&w, 0, "turn", place);
-    waiter_tell(&w, 0, "heir", place);
-    waiter_tell(&w, 0, "turn", waiter_line(&w)->id + 1);
-    five_run_ms(&w.f, A_WHILE_MS);
-    expect_no_turn(&w);
-    expect_one_turn(&w);
+WAITER_TEST(takes_no_turn_of_an_old_place) {
+    waiter_ask(w);
+    waiter_until_at(w, 0);
+    uint64_t place = waiter_line(w)->id;
+    waiter_cancel(w);
+    waiter_ask(w);
+    waiter_until_at(w, 0);
+    waiter_tell(w, 0, "turn", place);
+    waiter_tell(w, 0, "heir", place);
+    waiter_tell(w, 0, "turn", waiter_line(w)->id + 1);
+    five_run_ms(&w->f, A_WHILE_MS);
+    expect_no_turn(w);
+    expect_one_turn(w);
 }
 
 /* Another client's is of no meaning here, nor is what no node says. */
-static void takes_no_other_word(void **state) {
-    struct waiter w;
+WAITER_TEST(takes_no_other_word) {
     char payloads[10][2 * RL_PAYLOAD_MAX];
-    waiter_start(&w, WAITER_PATIENT_MS);
-    waiter_ask(&w);
-    waiter_until_at(&w, 0);
-    const char *token = waiter_token(&w, waiter_line(&w)->id);
+    waiter_ask(w);
+    waiter_until_at(w, 0);
+    const char *token = waiter_token(w, waiter_line(w)->id);
     size_t n = 0;
     snprintf(payloads[n++], sizeof payloads[0], "turn fedcba9876543210%s", token + 16);
     snprintf(payloads[n++], sizeof payloads[0], "turn %.39sA", token);
@@ -172,77 +148,55 @@ static void takes_no_other_word(void **state) {
     snprintf(payloads[n++], sizeof payloads[0], "turn %s%0400u", token, 0u);
     assert_int_equal(n, COUNT(payloads));
     for (size_t i = 0; i < n; i++) {
-        fake_node_publish(waiter_node(&w, 0), w.channel, payloads[i]);
+        fake_node_publish(waiter_node(w, 0), w->channel, payloads[i]);
     }
-    five_run_ms(&w.f, A_WHILE_MS);
-    expect_no_turn(&w);
-    waiter_until_at(&w, 0);
-    expect_one_turn(&w);
+    five_run_ms(&w->f, A_WHILE_MS);
+    expect_no_turn(w);
+    waiter_until_at(w, 0);
+    expect_one_turn(w);
 }
 
 /* Of its place, but not where it stands. */
-static void takes_no_turn_from_another_node(void **state) {
-    struct waiter w;
-    waiter_start(&w, WAITER_PATIENT_MS);
-    waiter_ask(&w);
-    waiter_until_at(&w, 0);
-    five_wait_count(&w.f, w.order[1], "SUBSCRIBE", 1);
-    five_run_ms(&w.f, A_WHILE_MS);
-    waiter_tell(&w, 1, "turn", waiter_line(&w)->id);
-    five_run_ms(&w.f, A_WHILE_MS);
-    expect_no_turn(&w);
-    expect_one_turn(&w);
+WAITER_TEST(takes_no_turn_from_another_node) {
+    waiter_ask(w);
+    waiter_until_at(w, 0);
+    five_wait_count(&w->f, w->order[1], "SUBSCRIBE", 1);
+    five_run_ms(&w->f, A_WHILE_MS);
+    waiter_tell(w, 1, "turn", waiter_line(w)->id);
+    five_run_ms(&w->f, A_WHILE_MS);
+    expect_no_turn(w);
+    expect_one_turn(w);
 }
 
 /* A false turn: the votes decide, and it waits on, with another token. */
-static void a_forged_turn_takes_nothing(void **state) {
-    struct waiter w;
-    waiter_start(&w, WAITER_PATIENT_MS);
-    waiter_ask(&w);
-    waiter_until_at(&w, 0);
+WAITER_TEST(a_forged_turn_takes_nothing) {
+    waiter_ask(w);
+    waiter_until_at(w, 0);
     for (size_t i = 1; i <= 3; i++) {
-        uint64_t place = waiter_line(&w)->id;
-        waiter_tell(&w, 0, "turn", place);
+        uint64_t place = waiter_line(w)->id;
+        waiter_tell(w, 0, "turn", place);
         for (size_t node = 0; node < FIVE; node++) {
-            five_wait_count(&w.f, node, "take", i);
+            five_wait_count(&w->f, node, "take", i);
         }
-        waiter_until_at(&w, 0);
-        assert_true(waiter_line(&w)->id != place);
-        assert_int_equal(fake_node_lines(waiter_node(&w, 0)), 1);
+        waiter_until_at(w, 0);
+        assert_true(waiter_line(w)->id != place);
+        assert_int_equal(fake_node_lines(waiter_node(w, 0)), 1);
     }
     for (size_t i = 0; i < FIVE; i++) {
-        assert_string_equal(fake_node_get(w.f.nodes[i], FIVE_RESOURCE), WAITER_STRANGER);
+        assert_string_equal(fake_node_get(w->f.nodes[i], FIVE_RESOURCE), WAITER_STRANGER);
     }
-    waiter_serve(&w);
-    waiter_stop(&w);
+    waiter_serve(w);
 }
 
 /* A client that is first and refused again and again tries without a turn, and so without its
  * place: by that it would take keys that a release has reserved. */
-static void a_probe_has_no_place(void **state) {
-    struct waiter w;
-    waiter_start(&w, WAITER_PATIENT_MS);
-    waiter_ask(&w);
-    waiter_until_at(&w, 0);
-    size_t sets = waiter_count(&w, 1, "SET");
-    five_wait_count(&w.f, w.order[1], "SET", sets + 1);
-    assert_int_equal(waiter_count_all(&w, "take"), 0);
-    expect_no_turn(&w);
-    waiter_until_at(&w, 0);
-    expect_one_turn(&w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(does_without_where_it_may_not_listen),
-        cmocka_unit_test(does_without_a_line),
-        cmocka_unit_test(goes_on_after_an_error),
-        cmocka_unit_test(goes_on_after_garbage),
-        cmocka_unit_test(takes_no_turn_of_an_old_place),
-        cmocka_unit_test(takes_no_other_word),
-        cmocka_unit_test(takes_no_turn_from_another_node),
-        cmocka_unit_test(a_forged_turn_takes_nothing),
-        cmocka_unit_test(a_probe_has_no_place),
-    };
-    return cmocka_run_group_tests_name("line", tests, NULL, NULL);
+WAITER_TEST(a_probe_has_no_place) {
+    waiter_ask(w);
+    waiter_until_at(w, 0);
+    size_t sets = waiter_count(w, 1, "SET");
+    five_wait_count(&w->f, w->order[1], "SET", sets + 1);
+    assert_int_equal(waiter_count_all(w, "take"), 0);
+    expect_no_turn(w);
+    waiter_until_at(w, 0);
+    expect_one_turn(w);
 }

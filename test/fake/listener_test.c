@@ -1,7 +1,7 @@
 /* One listener against a fake node: its life, and its reaction to every answer. */
 
 #include "redis/listener.h"
-#include "server/fake_node.h"
+#include "fake/five.h"
 #include "testing.h"
 #include "uv/world.h"
 
@@ -187,262 +187,202 @@ static void end(struct world *w) {
     assert_true(w->closed);
 }
 
+#define WORLD_TEST(name) TEST_ON(name, struct world, w, start, end)
+#define WORLD_EACH(name, times) TEST_ON_EACH(name, times, struct world, w, start, end)
+
 /* -- Happy paths -- */
 
-static void hears_messages(void **state) {
-    struct world w;
-    start(&w);
-    open_up(&w);
-    assert_string_equal(fake_node_log(w.node, 0), "CLIENT SETNAME me");
-    assert_string_equal(fake_node_log(w.node, 1), "GET libredlock:config");
-    assert_string_equal(fake_node_log(w.node, 2), "PING");
-    assert_string_equal(fake_node_log(w.node, 3), "SUBSCRIBE " CHANNEL);
+WORLD_TEST(hears_messages) {
+    open_up(w);
+    assert_string_equal(fake_node_log(w->node, 0), "CLIENT SETNAME me");
+    assert_string_equal(fake_node_log(w->node, 1), "GET libredlock:config");
+    assert_string_equal(fake_node_log(w->node, 2), "PING");
+    assert_string_equal(fake_node_log(w->node, 3), "SUBSCRIBE " CHANNEL);
     for (int i = 1; i <= 100; i++) {
-        assert_int_equal(fake_node_publish(w.node, CHANNEL, "x"), 1);
+        assert_int_equal(fake_node_publish(w->node, CHANNEL, "x"), 1);
     }
-    assert_int_equal(fake_node_publish(w.node, "another", "x"), 0);
-    UNTIL(&w, w.messages == 100);
-    assert_true(rl_listener_ask(&w.listener, CHANNEL, strlen(CHANNEL), false));
-    UNTIL(&w, w.unsubscribed == 1);
-    assert_int_equal(fake_node_publish(w.node, CHANNEL, "x"), 0);
-    assert_true(rl_listener_ask(&w.listener, CHANNEL, strlen(CHANNEL), true));
-    UNTIL(&w, w.subscribed == 2);
-    assert_int_equal(fake_node_publish(w.node, CHANNEL, ""), 1);
-    UNTIL(&w, w.messages == 101);
-    assert_int_equal(w.payload_length, 0);
-    assert_int_equal(fake_node_publish(w.node, CHANNEL, "turn 0123456789abcdef"), 1);
-    UNTIL(&w, w.messages == 102);
-    assert_int_equal(w.payload_length, 21);
-    assert_memory_equal(w.payload, "turn 0123456789abcdef", 21);
-    assert_int_equal(w.down, 0);
-    end(&w);
+    assert_int_equal(fake_node_publish(w->node, "another", "x"), 0);
+    UNTIL(w, w->messages == 100);
+    assert_true(rl_listener_ask(&w->listener, CHANNEL, strlen(CHANNEL), false));
+    UNTIL(w, w->unsubscribed == 1);
+    assert_int_equal(fake_node_publish(w->node, CHANNEL, "x"), 0);
+    assert_true(rl_listener_ask(&w->listener, CHANNEL, strlen(CHANNEL), true));
+    UNTIL(w, w->subscribed == 2);
+    assert_int_equal(fake_node_publish(w->node, CHANNEL, ""), 1);
+    UNTIL(w, w->messages == 101);
+    assert_int_equal(w->payload_length, 0);
+    assert_int_equal(fake_node_publish(w->node, CHANNEL, "turn 0123456789abcdef"), 1);
+    UNTIL(w, w->messages == 102);
+    assert_int_equal(w->payload_length, 21);
+    assert_memory_equal(w->payload, "turn 0123456789abcdef", 21);
+    assert_int_equal(w->down, 0);
 }
 
-static void says_password_and_database(void **state) {
-    struct world w;
+WORLD_TEST(says_password_and_database) {
     char url[128];
-    start(&w);
-    server_set_password(fake_node_server(w.node), "me", "secret");
-    snprintf(url, sizeof url, "redis://me:secret@%s/3", fake_node_name(w.node));
-    assert_int_equal(rl_url_parse(url, &w.url, NULL, 0), 0);
-    open_up(&w);
-    assert_string_equal(fake_node_log(w.node, 0), "AUTH me secret");
-    assert_string_equal(fake_node_log(w.node, 1), "SELECT 3");
-    end(&w);
+    server_set_password(fake_node_server(w->node), "me", "secret");
+    snprintf(url, sizeof url, "redis://me:secret@%s/3", fake_node_name(w->node));
+    assert_int_equal(rl_url_parse(url, &w->url, NULL, 0), 0);
+    open_up(w);
+    assert_string_equal(fake_node_log(w->node, 0), "AUTH me secret");
+    assert_string_equal(fake_node_log(w->node, 1), "SELECT 3");
 }
 
 /* -- Failures -- */
 
 /* Its password is refused: that is reported, without the password, and another one is tried at
  * once. */
-static void says_that_it_is_not_let_in(void **state) {
-    struct world w;
+WORLD_TEST(says_that_it_is_not_let_in) {
     const struct fake_rule rule = {.command = "AUTH",
                                    .times = 1,
                                    .action = FAKE_INSTEAD,
                                    .bytes =
                                        "-ERR unknown command 'AUTH', with args beginning "
                                        "with: 'hunter2' \r\n"};
-    start(&w);
-    w.options.backoff_min_ns = w.options.backoff_max_ns = UINT64_C(600000000000);
-    w.url.has_password = true;
-    memcpy(w.url.password, "hunter2", 8);
-    server_set_password(fake_node_server(w.node), NULL, "another");
-    fake_node_rule(w.node, rule);
-    rl_listener_open(&w.listener, &w.address);
-    UNTIL(&w, w.unauthorized == 1);
-    assert_string_equal(w.listener.detail, "ERR");
-    assert_int_equal(w.listener.reason, REDLOCK_ERR_NODE_AUTH);
-    run_ms(&w, 20);
-    assert_int_equal(fake_node_accepted(w.node), 1); /* after the pause */
-    memcpy(w.url.password, "another", 8);
-    rl_listener_authorized(&w.listener);
-    UNTIL(&w, w.subscribed == 1);
-    end(&w);
+    w->options.backoff_min_ns = w->options.backoff_max_ns = UINT64_C(600000000000);
+    w->url.has_password = true;
+    memcpy(w->url.password, "hunter2", 8);
+    server_set_password(fake_node_server(w->node), NULL, "another");
+    fake_node_rule(w->node, rule);
+    rl_listener_open(&w->listener, &w->address);
+    UNTIL(w, w->unauthorized == 1);
+    assert_string_equal(w->listener.detail, "ERR");
+    assert_int_equal(w->listener.reason, REDLOCK_ERR_NODE_AUTH);
+    run_ms(w, 20);
+    assert_int_equal(fake_node_accepted(w->node), 1); /* after the pause */
+    memcpy(w->url.password, "another", 8);
+    rl_listener_authorized(&w->listener);
+    UNTIL(w, w->subscribed == 1);
 }
 
-static void waits_longer_each_time(void **state) {
-    struct world w;
-    start(&w);
-    fake_node_refuse(w.node);
-    rl_listener_open(&w.listener, &w.address);
-    UNTIL(&w, w.listener.failures == 8);
-    assert_int_equal(w.listener.pause_ns, w.options.backoff_max_ns);
-    assert_int_equal(w.up, 0);
-    assert_int_equal(w.down, 0);
-    assert_int_equal(w.listener.reason, REDLOCK_ERR_NODE_CONNECT);
-    fake_node_listen(w.node);
-    UNTIL(&w, w.subscribed == 1);
-    assert_int_equal(w.listener.pause_ns, 0);
-    end(&w);
+WORLD_TEST(waits_longer_each_time) {
+    fake_node_refuse(w->node);
+    rl_listener_open(&w->listener, &w->address);
+    UNTIL(w, w->listener.failures == 8);
+    assert_int_equal(w->listener.pause_ns, w->options.backoff_max_ns);
+    assert_int_equal(w->up, 0);
+    assert_int_equal(w->down, 0);
+    assert_int_equal(w->listener.reason, REDLOCK_ERR_NODE_CONNECT);
+    fake_node_listen(w->node);
+    UNTIL(w, w->subscribed == 1);
+    assert_int_equal(w->listener.pause_ns, 0);
 }
+
+static const char *const answers[] = {
+    "-NOPERM this user has no permissions to access one of the channels used as arguments\r\n",
+    "-NOPERM this user has no permissions to run the 'subscribe' command\r\n",
+    "-ERR unknown command 'SUBSCRIBE'\r\n",
+};
 
 /* Forbidden: not tried again before long, and no other failure is made of it. */
-static void is_content_with_a_refusal(void **state) {
-    static const char *const answers[] = {
-        "-NOPERM this user has no permissions to access one of the channels used as arguments\r\n",
-        "-NOPERM this user has no permissions to run the 'subscribe' command\r\n",
-        "-ERR unknown command 'SUBSCRIBE'\r\n",
-    };
-    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
-        struct world w;
-        start(&w);
-        fake_node_rule(w.node,
-                       (struct fake_rule){
-                           .command = "SUBSCRIBE", .action = FAKE_INSTEAD, .bytes = answers[i]});
-        rl_listener_open(&w.listener, &w.address);
-        UNTIL(&w, w.refused == 1);
-        assert_int_equal(w.up, 1);
-        assert_int_equal(w.down, 1);
-        assert_int_equal(w.listener.state, RL_LISTENER_REFUSED);
-        assert_int_equal(w.listener.reason, REDLOCK_ERR_NODE_PERMISSION);
-        assert_true(strncmp(answers[i] + 1, w.listener.detail, 20) == 0);
-        run_ms(&w, 50);
-        assert_int_equal(fake_node_accepted(w.node), 1);
-        fake_node_clear_rules(w.node);
-        rl_listener_tick(&w.listener, w.listener.deadline_ns); /* as if a minute had passed */
-        UNTIL(&w, w.subscribed == 1);
-        end(&w);
-    }
+WORLD_EACH(is_content_with_a_refusal, COUNT(answers)) {
+    node_rule(w->node, .command = "SUBSCRIBE", .action = FAKE_INSTEAD, .bytes = answers[row]);
+    rl_listener_open(&w->listener, &w->address);
+    UNTIL(w, w->refused == 1);
+    assert_int_equal(w->up, 1);
+    assert_int_equal(w->down, 1);
+    assert_int_equal(w->listener.state, RL_LISTENER_REFUSED);
+    assert_int_equal(w->listener.reason, REDLOCK_ERR_NODE_PERMISSION);
+    assert_true(strncmp(answers[row] + 1, w->listener.detail, 20) == 0);
+    run_ms(w, 50);
+    assert_int_equal(fake_node_accepted(w->node), 1);
+    fake_node_clear_rules(w->node);
+    rl_listener_tick(&w->listener, w->listener.deadline_ns); /* as if a minute had passed */
+    UNTIL(w, w->subscribed == 1);
 }
 
-static void tries_again_after_another_error(void **state) {
-    struct world w;
-    start(&w);
-    fake_node_rule(w.node, (struct fake_rule){.command = "SUBSCRIBE",
-                                              .times = 2,
-                                              .action = FAKE_INSTEAD,
-                                              .bytes = "-BUSY Redis is busy\r\n"});
-    rl_listener_open(&w.listener, &w.address);
-    UNTIL(&w, w.subscribed == 1);
-    assert_int_equal(w.refused, 0);
-    assert_int_equal(w.listener.failures, 2);
-    end(&w);
+WORLD_TEST(tries_again_after_another_error) {
+    node_rule(w->node, .command = "SUBSCRIBE", .times = 2, .action = FAKE_INSTEAD,
+              .bytes = "-BUSY Redis is busy\r\n");
+    rl_listener_open(&w->listener, &w->address);
+    UNTIL(w, w->subscribed == 1);
+    assert_int_equal(w->refused, 0);
+    assert_int_equal(w->listener.failures, 2);
 }
 
-static void survives_a_failing_handshake(void **state) {
+WORLD_EACH(survives_a_failing_handshake, 9) {
     static const char *const commands[] = {"CLIENT", "GET", "PING"};
     static const enum fake_action actions[] = {FAKE_CLOSE, FAKE_RESET, FAKE_CUT};
-    for (size_t c = 0; c < 3; c++) {
-        for (size_t a = 0; a < 3; a++) {
-            struct world w;
-            start(&w);
-            fake_node_rule(w.node, (struct fake_rule){
-                                       .command = commands[c], .times = 1, .action = actions[a]});
-            rl_listener_open(&w.listener, &w.address);
-            UNTIL(&w, w.subscribed == 1);
-            assert_int_equal(w.listener.failures, 1);
-            assert_int_equal(w.down, 0);
-            end(&w);
-        }
-    }
+    node_rule(w->node, .command = commands[row / 3], .times = 1, .action = actions[row % 3]);
+    rl_listener_open(&w->listener, &w->address);
+    UNTIL(w, w->subscribed == 1);
+    assert_int_equal(w->listener.failures, 1);
+    assert_int_equal(w->down, 0);
 }
+
+static const char *const payloads[] = {
+    "+OK\r\n",
+    ":1\r\n",
+    "-ERR no\r\n",
+    "$2\r\nOK\r\n",
+    "*0\r\n",
+    "*3\r\n$7\r\nmessage\r\n$9\r\nredlock:b\r\n$1\r\nx\r\n",
+    "*3\r\n$7\r\nmessage\r\n$0\r\n\r\n$1\r\nx\r\n",
+    "*3\r\n$9\r\nsubscribe\r\n$9\r\nredlock:a\r\n:1\r\n",
+    "*3\r\n$11\r\nunsubscribe\r\n$9\r\nredlock:a\r\n:0\r\n",
+    "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$9\r\nredlock:a\r\n$1\r\nx\r\n",
+    ">3\r\n$7\r\nmessage\r\n$9\r\nredlock:a\r\n$1\r\nx\r\n",
+    "*2147483647\r\n",
+    "HTTP/1.1 400 Bad Request\r\n",
+    "\x16\x03\x01\x02\x05\x01",
+};
 
 /* Each costs the connection once, and it is made anew. Nothing of it is taken for a message. */
-static void drops_what_was_not_asked_for(void **state) {
-    static const char *const payloads[] = {
-        "+OK\r\n",
-        ":1\r\n",
-        "-ERR no\r\n",
-        "$2\r\nOK\r\n",
-        "*0\r\n",
-        "*3\r\n$7\r\nmessage\r\n$9\r\nredlock:b\r\n$1\r\nx\r\n",
-        "*3\r\n$7\r\nmessage\r\n$0\r\n\r\n$1\r\nx\r\n",
-        "*3\r\n$9\r\nsubscribe\r\n$9\r\nredlock:a\r\n:1\r\n",
-        "*3\r\n$11\r\nunsubscribe\r\n$9\r\nredlock:a\r\n:0\r\n",
-        "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$9\r\nredlock:a\r\n$1\r\nx\r\n",
-        ">3\r\n$7\r\nmessage\r\n$9\r\nredlock:a\r\n$1\r\nx\r\n",
-        "*2147483647\r\n",
-        "HTTP/1.1 400 Bad Request\r\n",
-        "\x16\x03\x01\x02\x05\x01",
-    };
-    for (size_t i = 0; i < sizeof payloads / sizeof payloads[0]; i++) {
-        struct world w;
-        start(&w);
-        open_up(&w);
-        fake_node_send_listeners(w.node, payloads[i], strlen(payloads[i]));
-        fake_node_send_listeners(w.node, "\r\n", 2);
-        UNTIL(&w, w.down == 1);
-        assert_int_equal(w.listener.reason, REDLOCK_ERR_NODE_PROTOCOL);
-        UNTIL(&w, w.listener.connects == 2 && w.listener.waiting == 0);
-        int before = w.messages;
-        assert_true(before <= 1); /* of an unrequested channel: detected, and refused */
-        fake_node_publish(w.node, CHANNEL, "x");
-        UNTIL(&w, w.messages == before + 1);
-        assert_int_equal(w.down, 1);
-        end(&w);
-    }
+WORLD_EACH(drops_what_was_not_asked_for, COUNT(payloads)) {
+    open_up(w);
+    fake_node_send_listeners(w->node, payloads[row], strlen(payloads[row]));
+    fake_node_send_listeners(w->node, "\r\n", 2);
+    UNTIL(w, w->down == 1);
+    assert_int_equal(w->listener.reason, REDLOCK_ERR_NODE_PROTOCOL);
+    UNTIL(w, w->listener.connects == 2 && w->listener.waiting == 0);
+    int before = w->messages;
+    assert_true(before <= 1); /* of an unrequested channel: detected, and refused */
+    fake_node_publish(w->node, CHANNEL, "x");
+    UNTIL(w, w->messages == before + 1);
+    assert_int_equal(w->down, 1);
 }
 
+static const char *const beginnings[] = {
+    "*3\r\n$7\r\nmessage\r\n$9\r\nredlock:a\r\n$9000000000\r\n",
+    "*3\r\n$9000000000\r\n",
+    "+",
+    "*",
+};
+
 /* A bulk that never ends: dropped when the buffer is full, and the loop never stands still. */
-static void drops_what_does_not_end(void **state) {
-    static const char *const beginnings[] = {
-        "*3\r\n$7\r\nmessage\r\n$9\r\nredlock:a\r\n$9000000000\r\n",
-        "*3\r\n$9000000000\r\n",
-        "+",
-        "*",
-    };
-    for (size_t i = 0; i < 4; i++) {
-        struct world w;
-        start(&w);
-        fake_node_rule(w.node, (struct fake_rule){.command = "SUBSCRIBE",
-                                                  .times = 1,
-                                                  .action = FAKE_ENDLESS,
-                                                  .bytes = beginnings[i]});
-        rl_listener_open(&w.listener, &w.address);
-        UNTIL(&w, w.down == 1);
-        assert_int_equal(w.listener.reason, REDLOCK_ERR_NODE_PROTOCOL);
-        UNTIL(&w, w.subscribed == 1);
-        end(&w);
-    }
+WORLD_EACH(drops_what_does_not_end, COUNT(beginnings)) {
+    node_rule(w->node, .command = "SUBSCRIBE", .times = 1, .action = FAKE_ENDLESS,
+              .bytes = beginnings[row]);
+    rl_listener_open(&w->listener, &w->address);
+    UNTIL(w, w->down == 1);
+    assert_int_equal(w->listener.reason, REDLOCK_ERR_NODE_PROTOCOL);
+    UNTIL(w, w->subscribed == 1);
 }
 
 /* Off, from every state, and usable again. */
-static void closes_in_every_state(void **state) {
-    for (int wanted = RL_LISTENER_OFF; wanted < RL_LISTENER_STATES; wanted++) {
-        struct world w;
-        start(&w);
-        if (wanted == RL_LISTENER_REFUSED) {
-            fake_node_rule(w.node, (struct fake_rule){.command = "SUBSCRIBE",
-                                                      .times = 1,
-                                                      .action = FAKE_INSTEAD,
-                                                      .bytes = "-NOPERM no\r\n"});
-        } else if (wanted == RL_LISTENER_BACKOFF) {
-            fake_node_refuse(w.node);
-        } else if (wanted == RL_LISTENER_HANDSHAKE) {
-            fake_node_pause(w.node);
-        }
-        if (wanted != RL_LISTENER_OFF) {
-            rl_listener_open(&w.listener, &w.address);
-            UNTIL(&w, w.listener.state == wanted);
-        }
-        rl_listener_close(&w.listener);
-        int down = w.down;
-        run_ms(&w, 20);
-        assert_int_equal(w.down, down);
-        assert_int_equal(w.listener.state, RL_LISTENER_OFF);
-        if (wanted == RL_LISTENER_BACKOFF) {
-            fake_node_listen(w.node);
-        }
-        fake_node_resume(w.node);
-        rl_listener_open(&w.listener, &w.address);
-        UNTIL(&w, w.subscribed >= 1);
-        end(&w);
+WORLD_EACH(closes_in_every_state, RL_LISTENER_STATES) {
+    const int wanted = (int)row;
+    if (wanted == RL_LISTENER_REFUSED) {
+        node_rule(w->node, .command = "SUBSCRIBE", .times = 1, .action = FAKE_INSTEAD,
+                  .bytes = "-NOPERM no\r\n");
+    } else if (wanted == RL_LISTENER_BACKOFF) {
+        fake_node_refuse(w->node);
+    } else if (wanted == RL_LISTENER_HANDSHAKE) {
+        fake_node_pause(w->node);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hears_messages),
-        cmocka_unit_test(says_password_and_database),
-        cmocka_unit_test(says_that_it_is_not_let_in),
-        cmocka_unit_test(waits_longer_each_time),
-        cmocka_unit_test(is_content_with_a_refusal),
-        cmocka_unit_test(tries_again_after_another_error),
-        cmocka_unit_test(survives_a_failing_handshake),
-        cmocka_unit_test(drops_what_was_not_asked_for),
-        cmocka_unit_test(drops_what_does_not_end),
-        cmocka_unit_test(closes_in_every_state),
-    };
-    return cmocka_run_group_tests_name("listener", tests, NULL, NULL);
+    if (wanted != RL_LISTENER_OFF) {
+        rl_listener_open(&w->listener, &w->address);
+        UNTIL(w, w->listener.state == wanted);
+    }
+    rl_listener_close(&w->listener);
+    int down = w->down;
+    run_ms(w, 20);
+    assert_int_equal(w->down, down);
+    assert_int_equal(w->listener.state, RL_LISTENER_OFF);
+    if (wanted == RL_LISTENER_BACKOFF) {
+        fake_node_listen(w->node);
+    }
+    fake_node_resume(w->node);
+    rl_listener_open(&w->listener, &w->address);
+    UNTIL(w, w->subscribed >= 1);
 }

@@ -52,6 +52,12 @@ static void start(struct scene *s) {
     rl_listening_attend(s->f.client, &events);
 }
 
+static void stop(struct scene *s) {
+    five_stop(&s->f);
+}
+
+#define SCENE_TEST(name) TEST_ON(name, struct scene, s, start, stop)
+
 static void want(struct scene *s, uint32_t node, bool wanted) {
     rl_listening_want(s->f.client, node, wanted);
     s->f.client->io.world->ops->wake(s->f.client->io.world); /* as any call of a user's does */
@@ -155,200 +161,158 @@ static bool hear_alike(struct five *f, void *data) {
 /* -- Failures -- */
 
 static void forbid(struct scene *s, size_t node) {
-    fake_node_rule(s->f.nodes[node], (struct fake_rule){.command = "SUBSCRIBE",
-                                                        .action = FAKE_INSTEAD,
-                                                        .bytes = "-NOPERM no channels\r\n"});
+    five_rule(&s->f, node, .command = "SUBSCRIBE", .action = FAKE_INSTEAD,
+              .bytes = "-NOPERM no channels\r\n");
 }
 
-static void says_where_it_may_not_listen(void **state) {
-    struct scene s;
-    start(&s);
-    forbid(&s, 2);
-    want(&s, 2, true);
-    want(&s, 3, true);
-    until_lost(&s, 2, 1);
-    assert_true(s.was_refused[2]);
-    until_confirmed(&s, 3, 1);
-    want(&s, 2, false);
-    want(&s, 3, false);
-    until_left(&s, 3);
-    five_run_ms(&s.f, 60);
-    assert_true(rl_listening_refused(s.f.client, 2)); /* still known */
-    want(&s, 2, true);
-    assert_true(rl_listening_refused(s.f.client, 2));
-    until_lost(&s, 2, 2); /* that it wants it again in vain, is said */
-    assert_int_equal(fake_node_accepted(s.f.nodes[2]), 2); /* not tried again and again */
-    assert_int_equal(s.confirmed[2], 0);
-    assert_int_equal(five_info(&s.f, 2).up, 1);
-    five_cycle(&s.f);
-    five_stop(&s.f);
+SCENE_TEST(says_where_it_may_not_listen) {
+    forbid(s, 2);
+    want(s, 2, true);
+    want(s, 3, true);
+    until_lost(s, 2, 1);
+    assert_true(s->was_refused[2]);
+    until_confirmed(s, 3, 1);
+    want(s, 2, false);
+    want(s, 3, false);
+    until_left(s, 3);
+    five_run_ms(&s->f, 60);
+    assert_true(rl_listening_refused(s->f.client, 2)); /* still known */
+    want(s, 2, true);
+    assert_true(rl_listening_refused(s->f.client, 2));
+    until_lost(s, 2, 2); /* that it wants it again in vain, is said */
+    assert_int_equal(fake_node_accepted(s->f.nodes[2]), 2); /* not tried again and again */
+    assert_int_equal(s->confirmed[2], 0);
+    assert_int_equal(five_info(&s->f, 2).up, 1);
+    five_cycle(&s->f);
 }
 
 /* It was allowed, and no longer is; the connection was lost for another reason. */
-static void says_when_it_is_forbidden(void **state) {
-    struct scene s;
-    start(&s);
-    want(&s, 2, true);
-    until_confirmed(&s, 2, 1);
-    forbid(&s, 2);
-    fake_node_drop_listeners(s.f.nodes[2], false);
-    until_lost(&s, 2, 2);
-    assert_true(s.was_refused[2]);
-    five_stop(&s.f);
+SCENE_TEST(says_when_it_is_forbidden) {
+    want(s, 2, true);
+    until_confirmed(s, 2, 1);
+    forbid(s, 2);
+    fake_node_drop_listeners(s->f.nodes[2], false);
+    until_lost(s, 2, 2);
+    assert_true(s->was_refused[2]);
 }
 
 /* Proxies that do not know SUBSCRIBE close the connection. It may be allowed later on. */
-static void does_without_what_fails_again_and_again(void **state) {
-    struct scene s;
-    start(&s);
-    fake_node_rule(s.f.nodes[2],
-                   (struct fake_rule){.command = "SUBSCRIBE", .action = FAKE_CLOSE, .times = 5});
-    want(&s, 2, true);
-    until_lost(&s, 2, 1);
-    assert_true(s.was_refused[2]);
-    assert_int_equal(fake_node_count(s.f.nodes[2], "SUBSCRIBE"), RL_LISTENING_FAILURES);
-    until_confirmed(&s, 2, 1);
-    assert_int_equal(s.lost[2], 1);
-    five_stop(&s.f);
+SCENE_TEST(does_without_what_fails_again_and_again) {
+    five_rule(&s->f, 2, .command = "SUBSCRIBE", .action = FAKE_CLOSE, .times = 5);
+    want(s, 2, true);
+    until_lost(s, 2, 1);
+    assert_true(s->was_refused[2]);
+    assert_int_equal(fake_node_count(s->f.nodes[2], "SUBSCRIBE"), RL_LISTENING_FAILURES);
+    until_confirmed(s, 2, 1);
+    assert_int_equal(s->lost[2], 1);
 }
 
 /* The connection cannot even be made: no event of the listener says so. */
-static void does_without_what_cannot_be_connected(void **state) {
-    struct scene s;
-    start(&s);
-    fake_node_refuse(s.f.nodes[2]);
-    want(&s, 2, true);
-    until_lost(&s, 2, 1);
-    assert_true(s.was_refused[2]);
-    assert_int_equal(five_info(&s.f, 2).up, 1);
-    fake_node_listen(s.f.nodes[2]);
-    until_confirmed(&s, 2, 1);
-    five_stop(&s.f);
+SCENE_TEST(does_without_what_cannot_be_connected) {
+    fake_node_refuse(s->f.nodes[2]);
+    want(s, 2, true);
+    until_lost(s, 2, 1);
+    assert_true(s->was_refused[2]);
+    assert_int_equal(five_info(&s->f, 2).up, 1);
+    fake_node_listen(s->f.nodes[2]);
+    until_confirmed(s, 2, 1);
 }
 
 /* An unrequested message ends the connection, and is not delivered. */
-static void takes_no_message_that_it_did_not_ask_for(void **state) {
+SCENE_TEST(takes_no_message_that_it_did_not_ask_for) {
     static const char *const lines[] = {
         "*3\r\n$7\r\nmessage\r\n$34\r\nlibredlock:client:0123456789abcdef\r\n$4\r\nturn\r\n",
         "*3\r\n$7\r\nmessage\r\n$18\r\nlibredlock:client:\r\n$4\r\nturn\r\n",
         "*3\r\n$7\r\nmessage\r\n$14\r\nredlock:orders\r\n$0\r\n\r\n",
         "*3\r\n$9\r\nsubscribe\r\n$14\r\nredlock:orders\r\n:1\r\n",
     };
-    struct scene s;
-    start(&s);
-    want(&s, 0, true);
-    until_confirmed(&s, 0, 1);
+    want(s, 0, true);
+    until_confirmed(s, 0, 1);
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) + 2; i++) {
         char own[128];
         snprintf(own, sizeof own, "*3\r\n$%u\r\n%ssubscribe\r\n$34\r\n%s\r\n:%u\r\n",
-                 i % 2 ? 11U : 9U, i % 2 ? "un" : "", s.channel, i % 2 ? 0U : 1U);
+                 i % 2 ? 11U : 9U, i % 2 ? "un" : "", s->channel, i % 2 ? 0U : 1U);
         const char *line = i < sizeof(lines) / sizeof(lines[0]) ? lines[i] : own;
-        fake_node_send_listeners(s.f.nodes[0], line, strlen(line));
-        until_confirmed(&s, 0, i + 2);
-        assert_int_equal(s.lost[0], i + 1);
+        fake_node_send_listeners(s->f.nodes[0], line, strlen(line));
+        until_confirmed(s, 0, i + 2);
+        assert_int_equal(s->lost[0], i + 1);
     }
-    assert_int_equal(s.told[0], 0);
-    assert_int_equal(five_info(&s.f, 0).connects, 1);
-    five_stop(&s.f);
+    assert_int_equal(s->told[0], 0);
+    assert_int_equal(five_info(&s->f, 0).connects, 1);
 }
 
 /* -- Beside subscriptions -- */
 
 /* One connection serves both, and outlives neither of them alone. */
-static void shares_its_connections(void **state) {
-    struct scene s;
-    start(&s);
-    redlock_election *election = watch(&s);
-    assert_true(five_run_until(&s.f, hear_alike, topic));
-    want(&s, 1, true);
-    until_confirmed(&s, 1, 1);
-    assert_int_equal(fake_node_accepted(s.f.nodes[1]), 2);
-    want(&s, 1, false);
-    until_left(&s, 1);
-    assert_int_equal(fake_node_count(s.f.nodes[1], "UNSUBSCRIBE"), 1);
-    assert_int_equal(fake_node_listeners(s.f.nodes[1], "redlock:" FIVE_RESOURCE), 1);
-    want(&s, 1, true);
-    until_confirmed(&s, 1, 2);
+SCENE_TEST(shares_its_connections) {
+    redlock_election *election = watch(s);
+    assert_true(five_run_until(&s->f, hear_alike, topic));
+    want(s, 1, true);
+    until_confirmed(s, 1, 1);
+    assert_int_equal(fake_node_accepted(s->f.nodes[1]), 2);
+    want(s, 1, false);
+    until_left(s, 1);
+    assert_int_equal(fake_node_count(s->f.nodes[1], "UNSUBSCRIBE"), 1);
+    assert_int_equal(fake_node_listeners(s->f.nodes[1], "redlock:" FIVE_RESOURCE), 1);
+    want(s, 1, true);
+    until_confirmed(s, 1, 2);
     redlock_election_free(election);
-    assert_true(five_run_until(&s.f, nobody_waits, NULL));
-    want(&s, 1, true); /* a waiter wants all nodes, and then none */
-    s.node = 0;
-    assert_true(five_run_until(&s.f, is_alone, &s)); /* that one is no longer needed */
-    assert_int_equal(fake_node_listeners(s.f.nodes[1], s.channel), 1);
-    assert_int_equal(fake_node_connections(s.f.nodes[1]), 2);
-    five_run_ms(&s.f, 20);
-    fake_node_publish(s.f.nodes[1], "redlock:" FIVE_RESOURCE, "");
-    tell(&s, 1, "turn");
-    assert_int_equal(s.lost[1], 0);
-    assert_int_equal(fake_node_accepted(s.f.nodes[1]), 2);
-    forget_leader(&s);
-    five_stop(&s.f);
+    assert_true(five_run_until(&s->f, nobody_waits, NULL));
+    want(s, 1, true); /* a waiter wants all nodes, and then none */
+    s->node = 0;
+    assert_true(five_run_until(&s->f, is_alone, s)); /* that one is no longer needed */
+    assert_int_equal(fake_node_listeners(s->f.nodes[1], s->channel), 1);
+    assert_int_equal(fake_node_connections(s->f.nodes[1]), 2);
+    five_run_ms(&s->f, 20);
+    fake_node_publish(s->f.nodes[1], "redlock:" FIVE_RESOURCE, "");
+    tell(s, 1, "turn");
+    assert_int_equal(s->lost[1], 0);
+    assert_int_equal(fake_node_accepted(s->f.nodes[1]), 2);
+    forget_leader(s);
 }
 
 /* An answer is due, but not this one: a second confirmation, and the end of what goes on. */
-static void takes_no_answer_to_something_else(void **state) {
-    struct scene s;
+SCENE_TEST(takes_no_answer_to_something_else) {
     char twice[128], ended[128];
-    start(&s);
-    snprintf(twice, sizeof twice, "*3\r\n$9\r\nsubscribe\r\n$34\r\n%s\r\n:1\r\n", s.channel);
-    snprintf(ended, sizeof ended, "*3\r\n$11\r\nunsubscribe\r\n$34\r\n%s\r\n:0\r\n", s.channel);
+    snprintf(twice, sizeof twice, "*3\r\n$9\r\nsubscribe\r\n$34\r\n%s\r\n:1\r\n", s->channel);
+    snprintf(ended, sizeof ended, "*3\r\n$11\r\nunsubscribe\r\n$34\r\n%s\r\n:0\r\n", s->channel);
     const struct fake_rule rules[] = {
         {.command = "SUBSCRIBE", .skip = 1, .times = 1, .action = FAKE_INSTEAD, .bytes = twice},
         {.command = "SUBSCRIBE", .times = 1, .action = FAKE_INSTEAD, .bytes = ended},
     };
     for (uint32_t i = 0; i < 2; i++) {
-        fake_node_rule(s.f.nodes[i], rules[i]);
-        want(&s, i, true);
+        fake_node_rule(s->f.nodes[i], rules[i]);
+        want(s, i, true);
     }
-    redlock_election *election = watch(&s); /* asks on the same connections, behind it */
-    until_confirmed(&s, 0, 2);
-    assert_int_equal(s.lost[0], 1);
-    until_confirmed(&s, 1, 1);
+    redlock_election *election = watch(s); /* asks on the same connections, behind it */
+    until_confirmed(s, 0, 2);
+    assert_int_equal(s->lost[0], 1);
+    until_confirmed(s, 1, 1);
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(fake_node_accepted(s.f.nodes[i]), 3);
-        assert_int_equal(five_info(&s.f, i).connects, 1);
+        assert_int_equal(fake_node_accepted(s->f.nodes[i]), 3);
+        assert_int_equal(five_info(&s->f, i).connects, 1);
     }
     redlock_election_free(election);
-    forget_leader(&s);
-    five_stop(&s.f);
+    forget_leader(s);
 }
 
 /* Wanted again while the answer to UNSUBSCRIBE is out: confirmed only when it is asked for anew. */
-static void is_wanted_again_while_it_leaves(void **state) {
-    struct scene s;
-    start(&s);
-    redlock_election *election = watch(&s);
-    assert_true(five_run_until(&s.f, hear_alike, topic));
-    want(&s, 1, true);
-    until_confirmed(&s, 1, 1);
-    fake_node_rule(
-        s.f.nodes[1],
-        (struct fake_rule){
-            .command = "UNSUBSCRIBE", .times = 1, .action = FAKE_ANSWER, .delay_ms = 100});
-    want(&s, 1, false);
-    until_left(&s, 1);
-    want(&s, 1, true);
-    assert_false(rl_listening_confirmed(s.f.client, 1));
-    until_confirmed(&s, 1, 2);
-    assert_int_equal(s.lost[1], 0);
-    assert_int_equal(fake_node_accepted(s.f.nodes[1]), 2);
+SCENE_TEST(is_wanted_again_while_it_leaves) {
+    redlock_election *election = watch(s);
+    assert_true(five_run_until(&s->f, hear_alike, topic));
+    want(s, 1, true);
+    until_confirmed(s, 1, 1);
+    five_rule(&s->f, 1, .command = "UNSUBSCRIBE", .times = 1, .action = FAKE_ANSWER,
+              .delay_ms = 100);
+    want(s, 1, false);
+    until_left(s, 1);
+    want(s, 1, true);
+    assert_false(rl_listening_confirmed(s->f.client, 1));
+    until_confirmed(s, 1, 2);
+    assert_int_equal(s->lost[1], 0);
+    assert_int_equal(fake_node_accepted(s->f.nodes[1]), 2);
     redlock_election_free(election);
-    forget_leader(&s);
-    five_stop(&s.f);
+    forget_leader(s);
 }
 
 /* -- The end -- */
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_where_it_may_not_listen),
-        cmocka_unit_test(says_when_it_is_forbidden),
-        cmocka_unit_test(does_without_what_fails_again_and_again),
-        cmocka_unit_test(does_without_what_cannot_be_connected),
-        cmocka_unit_test(takes_no_message_that_it_did_not_ask_for),
-        cmocka_unit_test(shares_its_connections),
-        cmocka_unit_test(takes_no_answer_to_something_else),
-        cmocka_unit_test(is_wanted_again_while_it_leaves),
-    };
-    return cmocka_run_group_tests_name("listening", tests, NULL, NULL);
-}

@@ -10,15 +10,18 @@
 #include "redlock/semaphore.h"
 
 /* Nodes of both kinds. */
-static void start(struct five *f, enum redlock_guard guard) {
+static void start(struct five *f) {
     five_start(f);
-    f->options.guard = guard;
+    f->options.guard = REDLOCK_GUARD_OBSERVED;
     for (size_t i = 0; i < FIVE; i++) {
         struct server *server = fake_node_server(f->nodes[i]);
         server->native = i % 2 == 0 ? SERVER_DELIFEQ : SERVER_DELEX;
         server->words = i % 2 == 0 ? SERVER_VALKEY : SERVER_REDIS_8;
     }
 }
+
+#define NATIVE_TEST(name) TEST_ON(name, struct five, f, start, five_stop)
+#define NATIVE_EACH(name, times) TEST_ON_EACH(name, times, struct five, f, start, five_stop)
 
 static size_t count(struct five *f, const char *command) {
     size_t n = 0;
@@ -59,185 +62,149 @@ static void forbid(struct five *f) {
     }
 }
 
-static void releases_as_each_node_can(void **state) {
-    struct five f;
-    start(&f, REDLOCK_GUARD_OBSERVED);
+NATIVE_TEST(releases_as_each_node_can) {
     MARK_FROM(RELEASES_NATIVELY);
-    open_and_try(&f);
-    assert_int_equal(count(&f, "script"), 5); /* the script first */
-    assert_int_equal(count_native(&f), 4);
-    cycle(&f); /* (it ends with an acquire and a release that all have answered) */
+    open_and_try(f);
+    assert_int_equal(count(f, "script"), 5); /* the script first */
+    assert_int_equal(count_native(f), 4);
+    cycle(f); /* (it ends with an acquire and a release that all have answered) */
     MARK_TO(RELEASES_NATIVELY);
-    const size_t scripts = count(&f, "script"), native = count_native(&f);
-    cycle(&f);
-    cycle(&f);
-    assert_int_equal(count(&f, "script"), scripts + 2); /* home */
-    assert_int_equal(count_native(&f), native + 8);
-    assert_int_equal(five_stats(&f).releases_retried, 0);
-    five_stop(&f);
+    const size_t scripts = count(f, "script"), native = count_native(f);
+    cycle(f);
+    cycle(f);
+    assert_int_equal(count(f, "script"), scripts + 2); /* home */
+    assert_int_equal(count_native(f), native + 8);
+    assert_int_equal(five_stats(f).releases_retried, 0);
 }
 
 /* A node that reports an older version, or was not asked for it, is not tried. */
-static void tries_nothing_without_a_promise(void **state) {
-    struct five f;
-    start(&f, REDLOCK_GUARD_OBSERVED);
-    for (size_t i = 0; i < FIVE; i++) {
-        struct server *server = fake_node_server(f.nodes[i]);
+NATIVE_EACH(tries_nothing_without_a_promise, 2) {
+    f->options.guard = row == 0 ? REDLOCK_GUARD_OBSERVED : REDLOCK_GUARD_OFF;
+    for (size_t i = 0; row == 0 && i < FIVE; i++) {
+        struct server *server = fake_node_server(f->nodes[i]);
         const bool is_valkey = server->words == SERVER_VALKEY;
         server_set_info(server, is_valkey ? "valkey_version" : "redis_version",
                         is_valkey ? "8.1.9" : "8.3.9");
     }
-    open_and_try(&f);
-    cycle(&f);
-    assert_int_equal(count_native(&f), 0);
-    assert_int_equal(count(&f, "script"), 10);
-    five_stop(&f);
-
-    start(&f, REDLOCK_GUARD_OFF);
-    open_and_try(&f);
-    cycle(&f);
-    assert_int_equal(count(&f, "INFO"), 0);
-    assert_int_equal(count_native(&f), 0);
-    five_stop(&f);
+    open_and_try(f);
+    cycle(f);
+    assert_int_equal(count(f, "INFO") > 0, row == 0);
+    assert_int_equal(count_native(f), 0);
+    assert_int_equal(count(f, "script"), 10);
 }
 
 /* A user whose ACL is a list of commands: each connection tries once, behind a release that has
  * run, and no release is ever late. */
-static void stays_with_scripts_where_it_may_not(void **state) {
-    struct five f;
-    start(&f, REDLOCK_GUARD_OBSERVED);
-    forbid(&f);
-    open_and_try(&f);
-    cycle(&f);
-    cycle(&f);
-    assert_int_equal(count_native(&f), 4);
-    assert_int_equal(count(&f, "script"), 15);
-    assert_int_equal(five_stats(&f).releases_retried, 0);
+NATIVE_TEST(stays_with_scripts_where_it_may_not) {
+    forbid(f);
+    open_and_try(f);
+    cycle(f);
+    cycle(f);
+    assert_int_equal(count_native(f), 4);
+    assert_int_equal(count(f, "script"), 15);
+    assert_int_equal(five_stats(f).releases_retried, 0);
     for (size_t i = 0; i < FIVE; i++) {
-        server_allow_all(server_add_user(fake_node_server(f.nodes[i]), "default", NULL));
-        fake_node_drop(f.nodes[i], true);
+        server_allow_all(server_add_user(fake_node_server(f->nodes[i]), "default", NULL));
+        fake_node_drop(f->nodes[i], true);
     }
     for (size_t i = 0; i < FIVE; i++) {
-        five_wait_down(&f, i, 1, REDLOCK_ERR_NODE_DISCONNECTED);
+        five_wait_down(f, i, 1, REDLOCK_ERR_NODE_DISCONNECTED);
     }
-    five_wait_up(&f, FIVE);
-    cycle(&f);
-    cycle(&f);
-    cycle(&f);
-    assert_true(count_native(&f) > 4 + 4); /* found out anew */
-    five_stop(&f);
+    five_wait_up(f, FIVE);
+    cycle(f);
+    cycle(f);
+    cycle(f);
+    assert_true(count_native(f) > 4 + 4); /* found out anew */
 }
+
+static const struct {
+    const char *bytes;
+    bool lasts;
+} refusals[] = {
+    {"-ERR unknown command 'DELIFEQ', with args beginning with: 'orders' \r\n", true},
+    {"-NOPERM User default has no permissions to run the 'delex' command\r\n", true},
+    {"-ERR not today\r\n", true},
+    {"-READONLY You can't write against a read only replica.\r\n", false},
+    {"-LOADING Redis is loading the dataset in memory\r\n", false},
+    {"-MISCONF Redis is configured to save RDB snapshots\r\n", false},
+    {"-NOREPLICAS Not enough good replicas to write.\r\n", false},
+    {"-NOSCRIPT what?\r\n", true},
+};
 
 /* Whatever the error is, the script goes out at once, and what that is answered counts: no node is
  * taken to have changed, no release is pending. Afterwards the command is used again, unless the
  * error is one that lasts. */
-static void sends_the_script_when_it_is_refused(void **state) {
-    static const struct {
-        const char *bytes;
-        bool lasts;
-    } rows[] = {
-        {"-ERR unknown command 'DELIFEQ', with args beginning with: 'orders' \r\n", true},
-        {"-NOPERM User default has no permissions to run the 'delex' command\r\n", true},
-        {"-ERR not today\r\n", true},
-        {"-READONLY You can't write against a read only replica.\r\n", false},
-        {"-LOADING Redis is loading the dataset in memory\r\n", false},
-        {"-MISCONF Redis is configured to save RDB snapshots\r\n", false},
-        {"-NOREPLICAS Not enough good replicas to write.\r\n", false},
-        {"-NOSCRIPT what?\r\n", true},
-    };
+NATIVE_EACH(sends_the_script_when_it_is_refused, COUNT(refusals)) {
     MARK_FROM(NATIVE_REFUSED);
-    for (size_t row = 0; row < COUNT(rows); row++) {
-        struct five f;
-        start(&f, REDLOCK_GUARD_OBSERVED);
-        open_and_try(&f);
-        cycle(&f);
-        for (size_t i = 0; i < FIVE; i++) {
-            struct fake_rule rule = {.command = i % 2 == 0 ? "DELIFEQ" : "DELEX",
-                                     .times = 1,
-                                     .action = FAKE_INSTEAD,
-                                     .bytes = rows[row].bytes};
-            fake_node_rule(f.nodes[i], rule);
-        }
-        size_t scripts = count(&f, "script"), native = count_native(&f);
-        cycle(&f);
-        assert_int_equal(count_native(&f), native + 4);
-        assert_int_equal(count(&f, "script"), scripts + 5);
-        cycle(&f);
-        assert_int_equal(count_native(&f), native + (rows[row].lasts ? 4 : 8));
-        assert_int_equal(five_stats(&f).releases_retried, 0);
-        for (size_t i = 0; i < FIVE; i++) {
-            assert_int_equal(five_info(&f, i).connects, 1);
-        }
-        five_stop(&f);
+    open_and_try(f);
+    cycle(f);
+    for (size_t i = 0; i < FIVE; i++) {
+        five_rule(f, i, .command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .times = 1,
+                  .action = FAKE_INSTEAD, .bytes = refusals[row].bytes);
+    }
+    size_t scripts = count(f, "script"), native = count_native(f);
+    cycle(f);
+    assert_int_equal(count_native(f), native + 4);
+    assert_int_equal(count(f, "script"), scripts + 5);
+    cycle(f);
+    assert_int_equal(count_native(f), native + (refusals[row].lasts ? 4 : 8));
+    assert_int_equal(five_stats(f).releases_retried, 0);
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_int_equal(five_info(f, i).connects, 1);
     }
     MARK_TO(NATIVE_REFUSED);
 }
 
 /* ... and whole, if the node has forgotten that. */
-static void sends_the_script_whole(void **state) {
-    struct five f;
-    start(&f, REDLOCK_GUARD_OBSERVED);
-    open_and_try(&f);
-    cycle(&f);
-    forbid(&f);
+NATIVE_TEST(sends_the_script_whole) {
+    open_and_try(f);
+    cycle(f);
+    forbid(f);
     for (size_t i = 0; i < FIVE; i++) {
-        server_forget_scripts(fake_node_server(f.nodes[i]));
+        server_forget_scripts(fake_node_server(f->nodes[i]));
     }
-    const size_t whole = count(&f, "EVAL");
-    cycle(&f);
-    assert_int_equal(count(&f, "EVAL"), whole + 5);
-    assert_int_equal(five_stats(&f).releases_retried, 0);
-    five_stop(&f);
+    const size_t whole = count(f, "EVAL");
+    cycle(f);
+    assert_int_equal(count(f, "EVAL"), whole + 5);
+    assert_int_equal(five_stats(f).releases_retried, 0);
 }
 
 /* A key of another type is not ours, in the words of either server: nothing is sent again. */
-static void leaves_a_key_of_another_type(void **state) {
+NATIVE_TEST(leaves_a_key_of_another_type) {
     static const char *const rows[] = {
         "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
         "-ERR Key should be of string type if conditions are specified\r\n"};
-    struct five f;
-    start(&f, REDLOCK_GUARD_OBSERVED);
-    open_and_try(&f);
-    cycle(&f);
-    assert_int_equal(five_acquire(&f, f.lock), 0);
+    open_and_try(f);
+    cycle(f);
+    assert_int_equal(five_acquire(f, f->lock), 0);
     for (size_t i = 0; i < FIVE; i++) {
-        struct server *server = fake_node_server(f.nodes[i]);
+        struct server *server = fake_node_server(f->nodes[i]);
         server_remove(server, 0, FIVE_RESOURCE, strlen(FIVE_RESOURCE));
-        struct fake_rule rule = {.command = i % 2 == 0 ? "DELIFEQ" : "DELEX",
-                                 .times = 1,
-                                 .action = FAKE_INSTEAD,
-                                 .bytes = rows[i % 2]};
-        fake_node_rule(f.nodes[i], rule);
+        five_rule(f, i, .command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .times = 1,
+                  .action = FAKE_INSTEAD, .bytes = rows[i % 2]);
     }
-    const size_t scripts = count(&f, "script"), native = count_native(&f);
-    five_release(&f, f.lock);
-    five_wait_repaid(&f);
-    assert_int_equal(count(&f, "script"), scripts + 1);
-    assert_int_equal(count_native(&f), native + 4);
-    cycle(&f);
-    assert_int_equal(count_native(&f), native + 8);
-    five_stop(&f);
+    const size_t scripts = count(f, "script"), native = count_native(f);
+    five_release(f, f->lock);
+    five_wait_repaid(f);
+    assert_int_equal(count(f, "script"), scripts + 1);
+    assert_int_equal(count_native(f), native + 4);
+    cycle(f);
+    assert_int_equal(count_native(f), native + 8);
 }
 
+static const char *const odd_answers[] = {"+OK\r\n", "$-1\r\n", ":7\r\n", "$2\r\nhi\r\n"};
+
 /* A node that answers the trial in a way that Redis does not stays usable. */
-static void lives_with_an_odd_answer_to_the_trial(void **state) {
-    static const char *const rows[] = {"+OK\r\n", "$-1\r\n", ":7\r\n", "$2\r\nhi\r\n"};
-    for (size_t row = 0; row < COUNT(rows); row++) {
-        struct five f;
-        start(&f, REDLOCK_GUARD_OBSERVED);
-        for (size_t i = 0; i < FIVE; i++) {
-            struct fake_rule rule = {.command = i % 2 == 0 ? "DELIFEQ" : "DELEX",
-                                     .action = FAKE_INSTEAD,
-                                     .bytes = rows[row]};
-            fake_node_rule(f.nodes[i], rule);
-        }
-        open_and_try(&f);
-        cycle(&f);
-        assert_int_equal(count_native(&f), 4);
-        for (size_t i = 0; i < FIVE; i++) {
-            assert_int_equal(five_info(&f, i).connects, 1);
-        }
-        five_stop(&f);
+NATIVE_EACH(lives_with_an_odd_answer_to_the_trial, COUNT(odd_answers)) {
+    for (size_t i = 0; i < FIVE; i++) {
+        five_rule(f, i, .command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .action = FAKE_INSTEAD,
+                  .bytes = odd_answers[row]);
+    }
+    open_and_try(f);
+    cycle(f);
+    assert_int_equal(count_native(f), 4);
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_int_equal(five_info(f, i).connects, 1);
     }
 }
 
@@ -252,28 +219,24 @@ static void drop_all(struct five *f) {
 
 /* The node is gone before it has answered the trial: that is no caller's request. It may have gone
  * because of it, so the next connection goes without. */
-static void forgets_an_unanswered_trial(void **state) {
-    struct five f;
-    start(&f, REDLOCK_GUARD_OBSERVED);
+NATIVE_TEST(forgets_an_unanswered_trial) {
     for (size_t i = 0; i < FIVE; i++) {
-        struct fake_rule rule = {
-            .command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .times = 1, .action = FAKE_IGNORE};
-        fake_node_rule(f.nodes[i], rule);
+        five_rule(f, i, .command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .times = 1,
+                  .action = FAKE_IGNORE);
     }
-    assert_int_equal(five_open(&f), 0);
-    five_wait_up(&f, FIVE);
-    five_cycle(&f);
-    assert_true(five_run_until(&f, are_all_tried, NULL));
-    drop_all(&f);
-    cycle(&f);
-    cycle(&f);
-    assert_int_equal(count_native(&f), 4);
-    drop_all(&f);
-    cycle(&f);
-    assert_int_equal(count_native(&f), 8);
-    cycle(&f);
-    assert_int_equal(count_native(&f), 12);
-    five_stop(&f);
+    assert_int_equal(five_open(f), 0);
+    five_wait_up(f, FIVE);
+    five_cycle(f);
+    assert_true(five_run_until(f, are_all_tried, NULL));
+    drop_all(f);
+    cycle(f);
+    cycle(f);
+    assert_int_equal(count_native(f), 4);
+    drop_all(f);
+    cycle(f);
+    assert_int_equal(count_native(f), 8);
+    cycle(f);
+    assert_int_equal(count_native(f), 12);
 }
 
 /* All but home are down for the nth time, by the trial. */
@@ -292,59 +255,52 @@ static void wait_for_the_trials(struct five *f, unsigned nth) {
 
 /* Something between ends every connection on which it sees a command that it does not know: that
  * costs a connection now and then, and not one for each release. */
-static void seldom_tries_what_ends_the_connection(void **state) {
-    struct five f;
-    start(&f, REDLOCK_GUARD_OBSERVED);
+NATIVE_TEST(seldom_tries_what_ends_the_connection) {
     for (size_t i = 0; i < FIVE; i++) {
-        struct fake_rule rule = {.command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .action = FAKE_CLOSE};
-        fake_node_rule(f.nodes[i], rule);
+        five_rule(f, i, .command = i % 2 == 0 ? "DELIFEQ" : "DELEX", .action = FAKE_CLOSE);
     }
     MARK_FROM(TRIAL_LOST);
-    assert_int_equal(five_open(&f), 0);
-    five_wait_up(&f, FIVE);
-    five_cycle(&f);
-    wait_for_the_trials(&f, 1);
+    assert_int_equal(five_open(f), 0);
+    five_wait_up(f, FIVE);
+    five_cycle(f);
+    wait_for_the_trials(f, 1);
     for (int i = 0; i < 4; i++) {
-        cycle(&f);
+        cycle(f);
     }
-    assert_int_equal(count_native(&f), 4);
-    drop_all(&f);
-    five_cycle(&f);
-    wait_for_the_trials(&f, 3);
+    assert_int_equal(count_native(f), 4);
+    drop_all(f);
+    five_cycle(f);
+    wait_for_the_trials(f, 3);
     MARK_TO(TRIAL_LOST);
     for (int i = 0; i < 3; i++) {
-        cycle(&f);
-        assert_int_equal(count_native(&f), 8);
-        drop_all(&f);
+        cycle(f);
+        assert_int_equal(count_native(f), 8);
+        drop_all(f);
     }
-    assert_int_equal(five_stats(&f).releases_retried, 0);
+    assert_int_equal(five_stats(f).releases_retried, 0);
     for (size_t i = 0; i < FIVE; i++) {
-        fake_node_clear_rules(f.nodes[i]);
+        fake_node_clear_rules(f->nodes[i]);
     }
-    cycle(&f);
-    cycle(&f);
-    assert_int_equal(count_native(&f), 16);
-    five_stop(&f);
+    cycle(f);
+    cycle(f);
+    assert_int_equal(count_native(f), 16);
 }
 
 /* A node that does not have the script yet gets it whole. The trial is not before that: it would
  * delete the key, and the owner be told that nothing was there. */
-static void tries_behind_the_script(void **state) {
-    struct five f;
-    start(&f, REDLOCK_GUARD_OBSERVED);
-    assert_int_equal(five_open(&f), 0);
-    five_wait_up(&f, FIVE);
+NATIVE_TEST(tries_behind_the_script) {
+    assert_int_equal(five_open(f), 0);
+    five_wait_up(f, FIVE);
     for (size_t i = 0; i < FIVE; i++) {
-        server_forget_scripts(fake_node_server(f.nodes[i]));
+        server_forget_scripts(fake_node_server(f->nodes[i]));
     }
-    const size_t whole = count(&f, "EVAL");
-    cycle(&f);
-    assert_int_equal(count(&f, "EVAL"), whole + 5);
-    assert_int_equal(count_native(&f), 4);
+    const size_t whole = count(f, "EVAL");
+    cycle(f);
+    assert_int_equal(count(f, "EVAL"), whole + 5);
+    assert_int_equal(count_native(f), 4);
     for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(five_outcome(&f, i).vote, REDLOCK_VOTE_GRANTED);
+        assert_int_equal(five_outcome(f, i).vote, REDLOCK_VOTE_GRANTED);
     }
-    five_stop(&f);
 }
 
 static redlock_lock *new_permit(struct five *f) {
@@ -360,60 +316,40 @@ static redlock_lock *new_permit(struct five *f) {
 
 /* The only permit is given back, natively, to a node that becomes home then. It refuses that, and
  * is sent the script, behind the question for a permit: the no that this is answered is old. */
-static void a_no_from_before_the_release_is_none(void **state) {
-    struct five f;
+NATIVE_TEST(a_no_from_before_the_release_is_none) {
     struct five_done done = {0, 0};
-    start(&f, REDLOCK_GUARD_OBSERVED);
     for (size_t i = 0; i < FIVE; i++) {
-        fake_node_server(f.nodes[i])->broken |= SERVER_BREAK_LOADED_SCRIPTS;
+        fake_node_server(f->nodes[i])->broken |= SERVER_BREAK_LOADED_SCRIPTS;
     }
-    assert_int_equal(five_open(&f), 0);
-    five_wait_up(&f, FIVE);
-    redlock_lock *lock = new_permit(&f), *next = new_permit(&f);
-    const uint64_t hash = rl_ticket_resource(&f.lock->tickets[0])->home_hash;
-    const uint32_t all = (1u << FIVE) - 1, home = rl_home_node(hash, f.client->node_hashes, all);
+    assert_int_equal(five_open(f), 0);
+    five_wait_up(f, FIVE);
+    redlock_lock *lock = new_permit(f), *next = new_permit(f);
+    const uint64_t hash = rl_ticket_resource(&f->lock->tickets[0])->home_hash;
+    const uint32_t all = (1u << FIVE) - 1, home = rl_home_node(hash, f->client->node_hashes, all);
     struct fake_node *second =
-        f.nodes[rl_home_node(hash, f.client->node_hashes, all & ~(1u << home))];
-    assert_int_equal(five_acquire(&f, lock), 0);
-    assert_int_equal(five_release(&f, lock), 0);
-    five_wait_repaid(&f);
-    assert_int_equal(count_native(&f), 4);
-    assert_int_equal(five_acquire(&f, lock), 0);
-    five_wait_repaid(&f);
-    forbid(&f);
+        f->nodes[rl_home_node(hash, f->client->node_hashes, all & ~(1u << home))];
+    assert_int_equal(five_acquire(f, lock), 0);
+    assert_int_equal(five_release(f, lock), 0);
+    five_wait_repaid(f);
+    assert_int_equal(count_native(f), 4);
+    assert_int_equal(five_acquire(f, lock), 0);
+    five_wait_repaid(f);
+    forbid(f);
     fake_node_pause(second);
-    assert_int_equal(five_release(&f, lock), 0);
-    fake_node_refuse(f.nodes[home]);
-    fake_node_drop(f.nodes[home], true);
-    five_wait_node(&f, home, false);
+    assert_int_equal(five_release(f, lock), 0);
+    fake_node_refuse(f->nodes[home]);
+    fake_node_drop(f->nodes[home], true);
+    five_wait_node(f, home, false);
     MARK_FROM(PEEK_AGAIN);
-    redlock_acquire_options options = five_one_try(&f);
+    redlock_acquire_options options = five_one_try(f);
     assert_int_equal(redlock_acquire(next, &options, five_on_lock, &done), 0);
-    five_run_ms(&f, 5);
+    five_run_ms(f, 5);
     assert_int_equal(done.calls, 0);
     fake_node_resume(second);
-    assert_int_equal(five_wait(&f, &done), 0);
+    assert_int_equal(five_wait(f, &done), 0);
     MARK_TO(PEEK_AGAIN);
-    fake_node_listen(f.nodes[home]);
-    five_wait_up(&f, FIVE);
-    assert_int_equal(five_release(&f, next), 0);
-    five_wait_repaid(&f);
-    five_stop(&f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(releases_as_each_node_can),
-        cmocka_unit_test(tries_nothing_without_a_promise),
-        cmocka_unit_test(stays_with_scripts_where_it_may_not),
-        cmocka_unit_test(sends_the_script_when_it_is_refused),
-        cmocka_unit_test(sends_the_script_whole),
-        cmocka_unit_test(leaves_a_key_of_another_type),
-        cmocka_unit_test(lives_with_an_odd_answer_to_the_trial),
-        cmocka_unit_test(forgets_an_unanswered_trial),
-        cmocka_unit_test(seldom_tries_what_ends_the_connection),
-        cmocka_unit_test(tries_behind_the_script),
-        cmocka_unit_test(a_no_from_before_the_release_is_none),
-    };
-    return cmocka_run_group_tests_name("native", tests, NULL, NULL);
+    fake_node_listen(f->nodes[home]);
+    five_wait_up(f, FIVE);
+    assert_int_equal(five_release(f, next), 0);
+    five_wait_repaid(f);
 }

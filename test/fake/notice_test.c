@@ -72,10 +72,9 @@ static void let_go(struct scene *s) {
 }
 
 static void forbid(struct scene *s, const char *command, size_t first, size_t last) {
-    struct fake_rule rule = {
-        .command = command, .action = FAKE_INSTEAD, .bytes = "-NOPERM not for you\r\n"};
     for (size_t i = first; i <= last; i++) {
-        fake_node_rule(s->f.nodes[i], rule);
+        five_rule(&s->f, i, .command = command, .action = FAKE_INSTEAD,
+                  .bytes = "-NOPERM not for you\r\n");
     }
 }
 
@@ -167,24 +166,25 @@ static void end(struct scene *s) {
     five_stop(&s->f);
 }
 
+#define SCENE_TEST(name) TEST_ON(name, struct scene, s, start, end)
+
+#define WATCHED_TEST(name) TEST_ON(name, struct scene, s, start_watching, end)
+
 /* -- Telling -- */
 
-static void is_told_by_a_quorum(void **state) {
-    struct scene s;
-    start_watching(&s);
+WATCHED_TEST(is_told_by_a_quorum) {
     for (size_t i = 0; i < FIVE; i++) {
-        fake_node_set_fragment(s.f.nodes[i], 1); /* each byte by itself */
+        fake_node_set_fragment(s->f.nodes[i], 1); /* each byte by itself */
     }
     for (int i = 0; i < 10; i++) {
-        publish(&s, 0, QUORUM - 2); /* a node counts once */
+        publish(s, 0, QUORUM - 2); /* a node counts once */
     }
-    must_not_look(&s); /* a minority is what a failed attempt has, not a holder */
-    publish(&s, QUORUM - 1, QUORUM - 1);
-    until_looked(&s, 3);
-    let_go(&s);
-    publish(&s, 1, QUORUM);
-    until_no_leader(&s);
-    end(&s);
+    must_not_look(s); /* a minority is what a failed attempt has, not a holder */
+    publish(s, QUORUM - 1, QUORUM - 1);
+    until_looked(s, 3);
+    let_go(s);
+    publish(s, 1, QUORUM);
+    until_no_leader(s);
 }
 
 static bool is_elected(struct five *f, void *data) {
@@ -193,25 +193,22 @@ static bool is_elected(struct five *f, void *data) {
 }
 
 /* Its first attempts have no quorum, so it stands in no line; the next would come in an hour. */
-static void hurries_a_candidate(void **state) {
-    struct scene s;
-    start(&s);
-    hold(&s, FIVE);
-    forbid(&s, "SET", 0, FIVE - 1);
-    s.election = watch(&s, FIVE_RESOURCE, false);
-    assert_int_equal(redlock_election_campaign(s.election), 0);
-    until_listening(&s, FIVE);
-    five_run_ms(&s.f, 60);
-    assert_int_equal(s.elected, 0);
-    s.notices = 0;
-    let_go(&s);
+SCENE_TEST(hurries_a_candidate) {
+    hold(s, FIVE);
+    forbid(s, "SET", 0, FIVE - 1);
+    s->election = watch(s, FIVE_RESOURCE, false);
+    assert_int_equal(redlock_election_campaign(s->election), 0);
+    until_listening(s, FIVE);
+    five_run_ms(&s->f, 60);
+    assert_int_equal(s->elected, 0);
+    s->notices = 0;
+    let_go(s);
     for (size_t i = 0; i < FIVE; i++) {
-        fake_node_clear_rules(s.f.nodes[i]);
+        fake_node_clear_rules(s->f.nodes[i]);
     }
-    publish(&s, 0, QUORUM - 1);
-    assert_true(five_run_until(&s.f, is_elected, &s));
-    assert_true(s.notices > 0);
-    end(&s);
+    publish(s, 0, QUORUM - 1);
+    assert_true(five_run_until(&s->f, is_elected, s));
+    assert_true(s->notices > 0);
 }
 
 /* -- Nodes that do not play along -- */
@@ -221,38 +218,32 @@ static bool is_deaf(struct five *f, void *data) {
     return f != NULL && count->s->deaf == count->wanted;
 }
 
-static void is_forbidden_to_listen(void **state) {
-    struct scene s;
-    start(&s);
-    hold(&s, FIVE);
-    forbid(&s, "SUBSCRIBE", 0, 4);
-    s.election = watch(&s, FIVE_RESOURCE, true);
-    struct count all = {&s, FIVE};
-    assert_true(five_run_until(&s.f, is_deaf, &all));
-    until_looked(&s, 1);
-    five_run_ms(&s.f, 60);
-    assert_int_equal(s.deaf, FIVE);
-    assert_int_equal(s.deaf_status, REDLOCK_ERR_NODE_PERMISSION);
+SCENE_TEST(is_forbidden_to_listen) {
+    hold(s, FIVE);
+    forbid(s, "SUBSCRIBE", 0, 4);
+    s->election = watch(s, FIVE_RESOURCE, true);
+    struct count all = {s, FIVE};
+    assert_true(five_run_until(&s->f, is_deaf, &all));
+    until_looked(s, 1);
+    five_run_ms(&s->f, 60);
+    assert_int_equal(s->deaf, FIVE);
+    assert_int_equal(s->deaf_status, REDLOCK_ERR_NODE_PERMISSION);
     for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(fake_node_accepted(s.f.nodes[i]), 2); /* not again and again */
-        assert_int_equal(five_info(&s.f, i).up, 1);
+        assert_int_equal(fake_node_accepted(s->f.nodes[i]), 2); /* not again and again */
+        assert_int_equal(five_info(&s->f, i).up, 1);
     }
-    end(&s);
 }
 
-static void makes_do_with_those_that_it_hears(void **state) {
-    struct scene s;
-    start(&s);
-    hold(&s, FIVE);
-    forbid(&s, "SUBSCRIBE", 0, 2);
-    s.election = watch(&s, FIVE_RESOURCE, true);
-    until_listening(&s, 2);
-    until_looked(&s, 1); /* no quorum has confirmed */
-    publish(&s, 3, 3);
-    must_not_look(&s);
-    publish(&s, 4, 4);
-    until_looked(&s, 2);
-    end(&s);
+SCENE_TEST(makes_do_with_those_that_it_hears) {
+    hold(s, FIVE);
+    forbid(s, "SUBSCRIBE", 0, 2);
+    s->election = watch(s, FIVE_RESOURCE, true);
+    until_listening(s, 2);
+    until_looked(s, 1); /* no quorum has confirmed */
+    publish(s, 3, 3);
+    must_not_look(s);
+    publish(s, 4, 4);
+    until_looked(s, 2);
 }
 
 static bool has_heard_again(struct five *f, void *data) {
@@ -262,7 +253,7 @@ static bool has_heard_again(struct five *f, void *data) {
 }
 
 /* Bad bytes on a subscribed connection cost that connection and no vote. */
-static void hostile_bytes_cost_that_connection_only(void **state) {
+WATCHED_TEST(hostile_bytes_cost_that_connection_only) {
     static const char *const payloads[] = {
         "+OK\r\n",
         "*2147483647\r\n",
@@ -271,24 +262,21 @@ static void hostile_bytes_cost_that_connection_only(void **state) {
         "*3\r\n$9\r\nsubscribe\r\n$14\r\n" CHANNEL "\r\n:1\r\n",
         "*3\r\n$7\r\nmessage\r\n$8\r\nredlock:\r\n$0\r\n\r\n",
     };
-    struct scene s;
-    start_watching(&s);
     for (size_t i = 0; i < sizeof(payloads) / sizeof(payloads[0]); i++) {
-        struct count count = {&s, i + 1};
-        fake_node_send_listeners(s.f.nodes[0], payloads[i], strlen(payloads[i]));
-        if (!five_run_until(&s.f, has_heard_again, &count)) {
+        struct count count = {s, i + 1};
+        fake_node_send_listeners(s->f.nodes[0], payloads[i], strlen(payloads[i]));
+        if (!five_run_until(&s->f, has_heard_again, &count)) {
             fail_msg("heard: %s", payloads[i]);
         }
-        assert_int_equal(s.deaf_status, REDLOCK_ERR_NODE_PROTOCOL);
+        assert_int_equal(s->deaf_status, REDLOCK_ERR_NODE_PROTOCOL);
     }
     for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(five_info(&s.f, i).connects, 1);
-        assert_int_equal(s.f.downs[i].times, 0);
+        assert_int_equal(five_info(&s->f, i).connects, 1);
+        assert_int_equal(s->f.downs[i].times, 0);
     }
-    assert_int_equal(s.deaf, sizeof(payloads) / sizeof(payloads[0]));
-    publish(&s, 0, 2);
-    until_looked(&s, 3);
-    end(&s);
+    assert_int_equal(s->deaf, sizeof(payloads) / sizeof(payloads[0]));
+    publish(s, 0, 2);
+    until_looked(s, 3);
 }
 
 /* -- Coming and going -- */
@@ -299,54 +287,33 @@ static bool is_left(struct five *f, void *data) {
 
 /* With another resource watched, only the channel is given up; and it can be had again at any time,
  * also while the answer to UNSUBSCRIBE is out. */
-static void unsubscribes(void **state) {
-    struct scene s;
-    start(&s);
+SCENE_TEST(unsubscribes) {
     for (size_t i = 0; i < FIVE; i++) {
-        fake_node_put(s.f.nodes[i], "other", TOKEN, HOUR_MS);
-        fake_node_rule(
-            s.f.nodes[i],
-            (struct fake_rule){
-                .command = "UNSUBSCRIBE", .times = 1, .action = FAKE_ANSWER, .delay_ms = 50});
+        fake_node_put(s->f.nodes[i], "other", TOKEN, HOUR_MS);
+        five_rule(&s->f, i, .command = "UNSUBSCRIBE", .times = 1, .action = FAKE_ANSWER,
+                  .delay_ms = 50);
     }
-    redlock_election *other = watch(&s, "other", true);
-    hold(&s, FIVE);
-    s.election = watch(&s, FIVE_RESOURCE, true);
-    until_listening(&s, FIVE);
-    until_looked(&s, 4);
-    redlock_election_free(s.election);
-    assert_true(five_run_until(&s.f, is_left, &s));
-    assert_int_equal(fake_node_connections(s.f.nodes[0]), 2);
-    s.election = watch(&s, FIVE_RESOURCE, true);
-    until_listening(&s, FIVE);
-    assert_int_equal(s.deaf, 0);
-    until_looked(&s, 6);
-    publish(&s, 0, 2);
-    until_looked(&s, 7);
+    redlock_election *other = watch(s, "other", true);
+    hold(s, FIVE);
+    s->election = watch(s, FIVE_RESOURCE, true);
+    until_listening(s, FIVE);
+    until_looked(s, 4);
+    redlock_election_free(s->election);
+    assert_true(five_run_until(&s->f, is_left, s));
+    assert_int_equal(fake_node_connections(s->f.nodes[0]), 2);
+    s->election = watch(s, FIVE_RESOURCE, true);
+    until_listening(s, FIVE);
+    assert_int_equal(s->deaf, 0);
+    until_looked(s, 6);
+    publish(s, 0, 2);
+    until_looked(s, 7);
     redlock_election_free(other);
-    end(&s);
 }
 
-static void is_freed_while_it_listens(void **state) {
-    struct scene s;
-    start_watching(&s);
-    redlock_election_free(s.election);
-    publish(&s, 0, 4); /* no watcher is left */
-    must_not_look(&s);
-    assert_int_equal(s.deaf, 0);
-    s.election = NULL;
-    end(&s);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_told_by_a_quorum),
-        cmocka_unit_test(hurries_a_candidate),
-        cmocka_unit_test(is_forbidden_to_listen),
-        cmocka_unit_test(makes_do_with_those_that_it_hears),
-        cmocka_unit_test(hostile_bytes_cost_that_connection_only),
-        cmocka_unit_test(unsubscribes),
-        cmocka_unit_test(is_freed_while_it_listens),
-    };
-    return cmocka_run_group_tests_name("notice", tests, NULL, NULL);
+WATCHED_TEST(is_freed_while_it_listens) {
+    redlock_election_free(s->election);
+    publish(s, 0, 4); /* no watcher is left */
+    must_not_look(s);
+    assert_int_equal(s->deaf, 0);
+    s->election = NULL;
 }

@@ -124,7 +124,7 @@ static void misuse(struct shared *s) {
     run_thread(in_another, s);
 }
 
-static void names_the_function(void **state) {
+TEST(names_the_function) {
     static const struct {
         void (*call)(struct shared *s);
         const char *name;
@@ -178,7 +178,7 @@ static void hand_over_later(struct shared *s) {
 }
 
 /* The loop decides which thread owns the client. */
-static void may_be_handed_over(void **state) {
+TEST(may_be_handed_over) {
     struct shared s = {.call = NULL};
     char text[256];
     assert_int_equal(in_a_process(hand_over, &s, text), 0);
@@ -207,35 +207,22 @@ static void turn_once(void *data) {
 }
 
 /* A loss is the first thing that the client tells in its new thread, before it has polled there. */
-static void may_be_told_of_a_loss_at_once(void **state) {
-    struct five f;
+FIVE_TEST_OPEN(may_be_told_of_a_loss_at_once) {
     struct five_done acquired = {0};
     uv_idle_t idle;
     uv_thread_t thread;
-    five_start(&f);
-    assert_int_equal(five_open(&f), 0);
-    redlock_acquire_options once = five_one_try(&f);
+    redlock_acquire_options once = five_one_try(f);
     once.ttl_ms = 200;
     once.on_lost = lost_cb;
-    once.lost_data = &f.lost;
-    assert_int_equal(redlock_acquire(f.lock, &once, five_on_lock, &acquired), 0);
-    assert_int_equal(five_wait(&f, &acquired), 0);
-    five_wait_repaid(&f);
-    five_run_ms(&f, 20);
-    uv_idle_init(&f.loop, &idle);
+    once.lost_data = &f->lost;
+    assert_int_equal(redlock_acquire(f->lock, &once, five_on_lock, &acquired), 0);
+    assert_int_equal(five_wait(f, &acquired), 0);
+    five_wait_repaid(f);
+    five_run_ms(f, 20);
+    uv_idle_init(&f->loop, &idle);
     uv_idle_start(&idle, work_cb);
-    assert_int_equal(uv_thread_create(&thread, turn_once, &f), 0);
+    assert_int_equal(uv_thread_create(&thread, turn_once, f), 0);
     uv_thread_join(&thread);
-    assert_int_equal(f.lost.calls, 1);
-    five_run_ms(&f, 20); /* back again */
-    five_stop(&f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_the_function),
-        cmocka_unit_test(may_be_handed_over),
-        cmocka_unit_test(may_be_told_of_a_loss_at_once),
-    };
-    return cmocka_run_group_tests_name("own", tests, NULL, NULL);
+    assert_int_equal(f->lost.calls, 1);
+    five_run_ms(f, 20); /* back again */
 }

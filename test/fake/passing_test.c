@@ -34,12 +34,6 @@ static unsigned cycle(struct five *f, const char *word) {
     return release(f, word);
 }
 
-static void begin(struct five *f) {
-    five_start(f);
-    assert_int_equal(five_open(f), 0);
-    five_wait_up(f, FIVE);
-}
-
 static size_t home_of(struct five *f) {
     unsigned serving = cycle(f, " serve");
     size_t home = 0;
@@ -50,53 +44,35 @@ static size_t home_of(struct five *f) {
     return home;
 }
 
-static void keeps_what_it_won_without_home(void **state) {
-    struct five f;
-    begin(&f);
-    size_t home = home_of(&f);
-    fake_node_put(f.nodes[home], FIVE_RESOURCE, "another", 60000);
-    f.may_keep = 1u << home;
-    assert_int_equal(cycle(&f, GRACE), (1u << FIVE) - 1);
-    five_stop(&f);
+FIVE_TEST_OPEN(keeps_what_it_won_without_home) {
+    size_t home = home_of(f);
+    fake_node_put(f->nodes[home], FIVE_RESOURCE, "another", 60000);
+    f->may_keep = 1u << home;
+    assert_int_equal(cycle(f, GRACE), (1u << FIVE) - 1);
 }
 
 /* Another node's refusal says nothing of a line. */
-static void deletes_what_it_won_with_home(void **state) {
-    struct five f;
-    begin(&f);
-    size_t other = (home_of(&f) + 1) % FIVE;
-    fake_node_put(f.nodes[other], FIVE_RESOURCE, "another", 60000);
-    f.may_keep = 1u << other;
-    assert_int_equal(cycle(&f, GRACE), 0);
-    five_stop(&f);
+FIVE_TEST_OPEN(deletes_what_it_won_with_home) {
+    size_t other = (home_of(f) + 1) % FIVE;
+    fake_node_put(f->nodes[other], FIVE_RESOURCE, "another", 60000);
+    f->may_keep = 1u << other;
+    assert_int_equal(cycle(f, GRACE), 0);
 }
 
 /* Home is the second address of a server, and slower than the first. There the release finds the
  * token of this client's next attempt, which came by the first one: nobody waits, and what is kept
  * for nobody would refuse its own next attempt. */
-static void its_own_next_token_is_nobody(void **state) {
-    struct five f;
-    five_start(&f);
-    f.options.guard = REDLOCK_GUARD_OBSERVED;
-    fake_node_share(f.nodes[LAST], f.nodes[1]); /* which is home of FIVE_RESOURCE */
-    assert_int_equal(five_open(&f), 0);
-    five_wait_up(&f, FIVE);
-    assert_int_equal(home_of(&f), LAST);
-    fake_node_pause(f.nodes[LAST]);
-    assert_int_equal(five_acquire(&f, f.lock), 0);
-    assert_int_equal(five_release(&f, f.lock), 0);
-    assert_int_equal(five_acquire(&f, f.lock), 0);
-    fake_node_resume(f.nodes[LAST]);
-    assert_int_equal(release(&f, GRACE), 0);
-    assert_int_equal(cycle(&f, GRACE), 0);
-    five_stop(&f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_what_it_won_without_home),
-        cmocka_unit_test(deletes_what_it_won_with_home),
-        cmocka_unit_test(its_own_next_token_is_nobody),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+FIVE_TEST(its_own_next_token_is_nobody) {
+    f->options.guard = REDLOCK_GUARD_OBSERVED;
+    fake_node_share(f->nodes[LAST], f->nodes[1]); /* which is home of FIVE_RESOURCE */
+    assert_int_equal(five_open(f), 0);
+    five_wait_up(f, FIVE);
+    assert_int_equal(home_of(f), LAST);
+    fake_node_pause(f->nodes[LAST]);
+    assert_int_equal(five_acquire(f, f->lock), 0);
+    assert_int_equal(five_release(f, f->lock), 0);
+    assert_int_equal(five_acquire(f, f->lock), 0);
+    fake_node_resume(f->nodes[LAST]);
+    assert_int_equal(release(f, GRACE), 0);
+    assert_int_equal(cycle(f, GRACE), 0);
 }

@@ -47,6 +47,14 @@ static void start(struct scene *s) {
     }
 }
 
+static void stop(struct scene *s) {
+    five_wait_repaid(&s->f);
+    five_stop(&s->f);
+}
+
+#define SCENE_TEST(name) TEST_ON(name, struct scene, s, start, stop)
+#define SCENE_EACH(name, times) TEST_ON_EACH(name, times, struct scene, s, start, stop)
+
 static struct fake_node *node_at(struct scene *s, size_t rank) {
     return s->f.nodes[s->order[rank]];
 }
@@ -59,8 +67,7 @@ static void home_says(struct scene *s, const char *text) {
     } else {
         snprintf(bytes, sizeof bytes, "$%zu\r\n%s\r\n", strlen(text), text);
     }
-    fake_node_rule(node_at(s, 0),
-                   (struct fake_rule){.command = "join", .action = FAKE_INSTEAD, .bytes = bytes});
+    node_rule(node_at(s, 0), .command = "join", .action = FAKE_INSTEAD, .bytes = bytes);
 }
 
 static bool is_held_on(struct scene *s, size_t node, uint32_t slot) {
@@ -133,37 +140,26 @@ static const char *const answers[] = {
     "*-1",
 };
 
-static void holds_none_but_its_own(void **state) {
-    for (size_t i = 0; i < COUNT(answers); i++) {
-        struct scene s;
-        start(&s);
-        home_says(&s, answers[i]);
-        redlock_lock *lock = new_lock(&s, K, 2);
-        const int status = five_acquire(&s.f, lock);
-        if (status != 0) {
-            print_error("\"%s\": %s, %s\n", answers[i], redlock_err_name(status),
-                        LOCK_MESSAGE(lock));
-        }
-        assert_int_equal(status, 0);
-        check_slots(&s, lock, 2);
-        assert_int_equal(five_release(&s.f, lock), 0);
-        five_wait_repaid(&s.f);
-        five_stop(&s.f);
+SCENE_EACH(holds_none_but_its_own, COUNT(answers)) {
+    home_says(s, answers[row]);
+    redlock_lock *lock = new_lock(s, K, 2);
+    const int status = five_acquire(&s->f, lock);
+    if (status != 0) {
+        print_error("\"%s\": %s, %s\n", answers[row], redlock_err_name(status), LOCK_MESSAGE(lock));
     }
+    assert_int_equal(status, 0);
+    check_slots(s, lock, 2);
+    assert_int_equal(five_release(&s->f, lock), 0);
 }
 
 /* One permit, and home gives each who asks another number: the others have it. */
-static void one_permit_has_one_holder(void **state) {
-    struct scene s;
-    start(&s);
-    redlock_lock *a = new_lock(&s, 1, 1), *b = new_lock(&s, 1, 1);
-    assert_int_equal(five_acquire(&s.f, a), 0);
-    home_says(&s, "1 1");
-    assert_int_equal(five_acquire(&s.f, b), REDLOCK_ERR_HELD);
+SCENE_TEST(one_permit_has_one_holder) {
+    redlock_lock *a = new_lock(s, 1, 1), *b = new_lock(s, 1, 1);
+    assert_int_equal(five_acquire(&s->f, a), 0);
+    home_says(s, "1 1");
+    assert_int_equal(five_acquire(&s->f, b), REDLOCK_ERR_HELD);
     assert_int_equal(redlock_lock_slot(a, 0), 0);
-    assert_int_equal(five_release(&s.f, a), 0);
-    five_wait_repaid(&s.f);
-    five_stop(&s.f);
+    assert_int_equal(five_release(&s->f, a), 0);
 }
 
 /* -- Another number -- */
@@ -171,9 +167,7 @@ static void one_permit_has_one_holder(void **state) {
 #define FIVE_PERMITS "-PERMITS this semaphore has 5 permits, not 3\r\n"
 
 static void keeps_another_number(struct scene *s, size_t rank, const char *command) {
-    fake_node_rule(
-        node_at(s, rank),
-        (struct fake_rule){.command = command, .action = FAKE_INSTEAD, .bytes = FIVE_PERMITS});
+    node_rule(node_at(s, rank), .command = command, .action = FAKE_INSTEAD, .bytes = FIVE_PERMITS);
 }
 
 /* Those from `first` on keep 5. */
@@ -195,48 +189,38 @@ static void ask(struct scene *s, redlock_lock *lock, int64_t tries) {
 
 /* A quorum keeps our number: nodes that do not are ignored, home or not. A quorum keeps another: it
  * ends, however long it would wait. */
-static void a_quorum_says_how_many_there_are(void **state) {
-    for (size_t first = 0; first <= FIVE; first++) {
-        for (int limit = 0; limit < 2; limit++) {
-            struct scene s;
-            start(&s);
-            differ_from(&s, first);
-            redlock_lock *lock = new_lock(&s, K, 1);
-            ask(&s, lock, limit ? 1 : REDLOCK_NO_LIMIT);
-            const int status = five_wait(&s.f, &s.done);
-            assert_int_equal(status, first < 3 ? REDLOCK_ERR_PERMITS : 0);
-            if (status != 0) {
-                assert_string_equal(LOCK_MESSAGE(lock),
-                                    "the semaphore has another number of permits: 5, and this "
-                                    "lock is of 3");
-            } else {
-                assert_int_equal(five_release(&s.f, lock), 0);
-            }
-            five_wait_repaid(&s.f);
-            five_stop(&s.f);
-        }
+SCENE_EACH(a_quorum_says_how_many_there_are, 2 * (FIVE + 1)) {
+    const size_t first = row / 2;
+    differ_from(s, first);
+    redlock_lock *lock = new_lock(s, K, 1);
+    ask(s, lock, row % 2 == 0 ? 1 : REDLOCK_NO_LIMIT);
+    const int status = five_wait(&s->f, &s->done);
+    assert_int_equal(status, first < 3 ? REDLOCK_ERR_PERMITS : 0);
+    if (status != 0) {
+        assert_string_equal(LOCK_MESSAGE(lock),
+                            "the semaphore has another number of permits: 5, and this "
+                            "lock is of 3");
+    } else {
+        assert_int_equal(five_release(&s->f, lock), 0);
     }
 }
 
 /* Home and the next one were away when the number was changed. */
-static void a_few_that_keep_another_are_passed_over(void **state) {
-    struct scene s;
-    start(&s);
+SCENE_TEST(a_few_that_keep_another_are_passed_over) {
     for (size_t rank = 0; rank < 2; rank++) {
-        keeps_another_number(&s, rank, "join");
-        keeps_another_number(&s, rank, "take");
+        keeps_another_number(s, rank, "join");
+        keeps_another_number(s, rank, "take");
     }
-    redlock_lock *lock = new_lock(&s, K, 1);
+    redlock_lock *lock = new_lock(s, K, 1);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(five_acquire(&s.f, lock), 0);
-        assert_int_equal(five_release(&s.f, lock), 0);
+        assert_int_equal(five_acquire(&s->f, lock), 0);
+        assert_int_equal(five_release(&s->f, lock), 0);
     }
-    five_wait_repaid(&s.f);
-    assert_int_equal(fake_node_count(node_at(&s, 0), "join"), 3);
-    assert_int_equal(fake_node_count(node_at(&s, 1), "join"), 3);
-    assert_int_equal(fake_node_count(node_at(&s, 2), "join"), 3);
-    assert_int_equal(fake_node_count(node_at(&s, 3), "join"), 0);
-    five_stop(&s.f);
+    five_wait_repaid(&s->f);
+    assert_int_equal(fake_node_count(node_at(s, 0), "join"), 3);
+    assert_int_equal(fake_node_count(node_at(s, 1), "join"), 3);
+    assert_int_equal(fake_node_count(node_at(s, 2), "join"), 3);
+    assert_int_equal(fake_node_count(node_at(s, 3), "join"), 0);
 }
 
 /* -- In line -- */
@@ -287,140 +271,122 @@ static void tell(struct scene *s, const redlock_lock *lock, const char *slots) {
 
 /* Its last try is a question to home, which does not answer it: a turn that was on its way says
  * more. The node timeout is longer than the test's patience. */
-static void a_turn_ends_the_question(void **state) {
-    struct scene s;
-    start(&s);
-    five_stop(&s.f);
-    memset(&s, 0, sizeof s);
-    five_start(&s.f);
-    s.f.options.node_timeout_ms = 2 * FIVE_PATIENCE_MS;
-    assert_int_equal(five_open(&s.f), 0);
-    five_wait_up(&s.f, FIVE);
-    s.order[0] = rl_home_node(rl_ticket_resource(&s.f.lock->tickets[0])->home_hash,
-                              s.f.client->node_hashes, 31);
-    redlock_lock *lock = new_lock(&s, K, 2);
-    hold_all(&s, K, "a stranger's");
-    ask(&s, lock, 3);
-    assert_true(five_run_until(&s.f, stands, lock));
-    fake_node_pause(node_at(&s, 0));
-    assert_true(five_run_until(&s.f, asks, lock));
-    hold_all(&s, K, NULL);
-    tell(&s, lock, " 2 0");
-    assert_int_equal(five_wait(&s.f, &s.done), 0);
+SCENE_TEST(a_turn_ends_the_question) {
+    five_stop(&s->f);
+    memset(s, 0, sizeof *s);
+    five_start(&s->f);
+    s->f.options.node_timeout_ms = 2 * FIVE_PATIENCE_MS;
+    assert_int_equal(five_open(&s->f), 0);
+    five_wait_up(&s->f, FIVE);
+    s->order[0] = rl_home_node(rl_ticket_resource(&s->f.lock->tickets[0])->home_hash,
+                               s->f.client->node_hashes, 31);
+    redlock_lock *lock = new_lock(s, K, 2);
+    hold_all(s, K, "a stranger's");
+    ask(s, lock, 3);
+    assert_true(five_run_until(&s->f, stands, lock));
+    fake_node_pause(node_at(s, 0));
+    assert_true(five_run_until(&s->f, asks, lock));
+    hold_all(s, K, NULL);
+    tell(s, lock, " 2 0");
+    assert_int_equal(five_wait(&s->f, &s->done), 0);
     assert_int_equal(redlock_lock_slot(lock, 0), 2);
     assert_int_equal(redlock_lock_slot(lock, 1), 0);
-    fake_node_resume(node_at(&s, 0));
-    five_wait_repaid(&s.f);
-    assert_int_equal(five_release(&s.f, lock), 0);
-    five_wait_repaid(&s.f);
+    fake_node_resume(node_at(s, 0));
+    five_wait_repaid(&s->f);
+    assert_int_equal(five_release(&s->f, lock), 0);
+    five_wait_repaid(&s->f);
     /* The question was late, and what home gave it ends by itself. */
-    assert_true(five_run_until(&s.f, has_no_keys, node_at(&s, 0)));
-    five_stop(&s.f);
+    assert_true(five_run_until(&s->f, has_no_keys, node_at(s, 0)));
 }
 
 /* A message with slots outside of the semaphore, or with another count, is no turn: the lock
  * asks. */
-static void a_turn_of_other_slots_is_none(void **state) {
+SCENE_TEST(a_turn_of_other_slots_is_none) {
     static const char *const slots[] = {"",      " 0",    " 0 1 2", " 0 3",  " 1023 1022", " 0 0",
                                         " 0 01", " 0 1 ", "  0 1",  " -1 0", " x"};
-    struct scene s;
-    start(&s);
-    redlock_lock *lock = new_lock(&s, K, 2);
-    hold_all(&s, K, "a stranger's");
-    ask(&s, lock, REDLOCK_NO_LIMIT);
-    assert_true(five_run_until(&s.f, stands, lock));
+    redlock_lock *lock = new_lock(s, K, 2);
+    hold_all(s, K, "a stranger's");
+    ask(s, lock, REDLOCK_NO_LIMIT);
+    assert_true(five_run_until(&s->f, stands, lock));
     for (size_t i = 0; i < COUNT(slots); i++) {
-        tell(&s, lock, slots[i]);
-        five_run_ms(&s.f, 5);
-        assert_int_equal(s.done.calls, 0);
+        tell(s, lock, slots[i]);
+        five_run_ms(&s->f, 5);
+        assert_int_equal(s->done.calls, 0);
         assert_int_equal(rl_permit_of(lock)->next.n, 0);
     }
     for (size_t rank = 0; rank < FIVE; rank++) {
-        assert_int_equal(fake_node_count(node_at(&s, rank), "take"), 0);
+        assert_int_equal(fake_node_count(node_at(s, rank), "take"), 0);
     }
-    hold_all(&s, K, NULL);
-    assert_int_equal(five_wait(&s.f, &s.done), 0);
-    check_slots(&s, lock, 2);
-    assert_int_equal(five_release(&s.f, lock), 0);
-    five_wait_repaid(&s.f);
-    five_stop(&s.f);
+    hold_all(s, K, NULL);
+    assert_int_equal(five_wait(&s->f, &s->done), 0);
+    check_slots(s, lock, 2);
+    assert_int_equal(five_release(&s->f, lock), 0);
 }
 
 /* A lock that pauses asks home again, while another of its client has come to stand in line. */
-static void a_question_does_not_cost_its_client_the_place(void **state) {
-    struct scene s;
-    start(&s);
-    redlock_lock *pauses = new_lock(&s, K, 1), *waits = new_lock(&s, K, 1);
-    redlock_acquire_options options = five_one_try(&s.f);
+SCENE_TEST(a_question_does_not_cost_its_client_the_place) {
+    redlock_lock *pauses = new_lock(s, K, 1), *waits = new_lock(s, K, 1);
+    redlock_acquire_options options = five_one_try(&s->f);
     struct five_done first = {0, 0};
     for (size_t rank = 0; rank < FIVE; rank++) {
-        fake_node_rule(
-            node_at(&s, rank),
-            (struct fake_rule){
-                .command = "take", .times = 1, .action = FAKE_INSTEAD, .bytes = "-OOM no\r\n"});
+        node_rule(node_at(s, rank), .command = "take", .times = 1, .action = FAKE_INSTEAD,
+                  .bytes = "-OOM no\r\n");
     }
     options.tries = options.wait_ms = REDLOCK_NO_LIMIT;
     options.delay_ms = 500;
     assert_int_equal(redlock_acquire(pauses, &options, five_on_lock, &first), 0);
-    five_wait_count(&s.f, s.order[0], "release_permit", 1); /* its attempt has failed */
-    hold_all(&s, K, "a stranger's");
-    ask(&s, waits, REDLOCK_NO_LIMIT);
-    assert_true(five_run_until(&s.f, stands, waits));
+    five_wait_count(&s->f, s->order[0], "release_permit", 1); /* its attempt has failed */
+    hold_all(s, K, "a stranger's");
+    ask(s, waits, REDLOCK_NO_LIMIT);
+    assert_true(five_run_until(&s->f, stands, waits));
     const uint64_t place = line_of(waits)->id;
-    assert_true(five_run_until(&s.f, asks, pauses));
-    assert_true(five_run_until(&s.f, waits_behind, pauses));
-    assert_int_equal(fake_node_lines(node_at(&s, 0)), 1);
+    assert_true(five_run_until(&s->f, asks, pauses));
+    assert_true(five_run_until(&s->f, waits_behind, pauses));
+    assert_int_equal(fake_node_lines(node_at(s, 0)), 1);
     assert_true(line_of(waits)->id == place);
-    hold_all(&s, K, NULL);
-    assert_int_equal(five_wait(&s.f, &s.done), 0);
-    assert_int_equal(five_wait(&s.f, &first), 0);
-    assert_int_equal(five_release(&s.f, pauses), 0);
-    assert_int_equal(five_release(&s.f, waits), 0);
-    five_wait_repaid(&s.f);
-    five_stop(&s.f);
+    hold_all(s, K, NULL);
+    assert_int_equal(five_wait(&s->f, &s->done), 0);
+    assert_int_equal(five_wait(&s->f, &first), 0);
+    assert_int_equal(five_release(&s->f, pauses), 0);
+    assert_int_equal(five_release(&s->f, waits), 0);
 }
 
 /* -- Behind its own release -- */
 
 /* Home has forgotten the script of the release, which is sent again, whole, behind the question. */
-static void a_no_from_before_the_release_is_none(void **state) {
-    struct scene s;
-    start(&s);
-    struct fake_node *home = node_at(&s, 0);
+SCENE_TEST(a_no_from_before_the_release_is_none) {
+    struct fake_node *home = node_at(s, 0);
     fake_node_server(home)->broken &= ~(unsigned)SERVER_BREAK_LOADED_SCRIPTS;
-    redlock_lock *lock = new_lock(&s, 1, 1);
+    redlock_lock *lock = new_lock(s, 1, 1);
     MARK_FROM(PEEK_AGAIN);
-    assert_int_equal(five_acquire(&s.f, lock), 0);
-    five_wait_repaid(&s.f);
-    assert_int_equal(five_release(&s.f, lock), 0);
-    assert_int_equal(five_acquire(&s.f, lock), 0);
-    five_wait_repaid(&s.f);
+    assert_int_equal(five_acquire(&s->f, lock), 0);
+    five_wait_repaid(&s->f);
+    assert_int_equal(five_release(&s->f, lock), 0);
+    assert_int_equal(five_acquire(&s->f, lock), 0);
+    five_wait_repaid(&s->f);
     server_forget_scripts(fake_node_server(home));
-    redlock_lock *other = new_lock(&s, 1, 1); /* home learns anew how to be asked */
-    assert_int_not_equal(five_acquire(&s.f, other), 0);
+    redlock_lock *other = new_lock(s, 1, 1); /* home learns anew how to be asked */
+    assert_int_not_equal(five_acquire(&s->f, other), 0);
     fake_node_pause(home);
-    assert_int_equal(five_release(&s.f, lock), 0);
-    ask(&s, lock, 1);
-    five_run_ms(&s.f, 5);
-    assert_int_equal(s.done.calls, 0);
+    assert_int_equal(five_release(&s->f, lock), 0);
+    ask(s, lock, 1);
+    five_run_ms(&s->f, 5);
+    assert_int_equal(s->done.calls, 0);
     fake_node_resume(home);
-    assert_int_equal(five_wait(&s.f, &s.done), 0);
+    assert_int_equal(five_wait(&s->f, &s->done), 0);
     MARK_TO(PEEK_AGAIN);
-    assert_int_equal(five_release(&s.f, lock), 0);
-    five_wait_repaid(&s.f);
-    five_stop(&s.f);
+    assert_int_equal(five_release(&s->f, lock), 0);
 }
 
 /* The answer is lost with its connection: what home has reserved is given back when it is there
  * again, before it is asked anew. */
-static void what_was_reserved_in_vain_is_given_back(void **state) {
+TEST(what_was_reserved_in_vain_is_given_back) {
     struct scene s = {.order = {0}};
     five_start(&s.f);
     fake_node_server(s.f.nodes[0])->broken |= SERVER_BREAK_LOADED_SCRIPTS;
     assert_int_equal(five_open_n(&s.f, 1), 0);
     redlock_lock *lock = new_lock(&s, 1, 1);
-    fake_node_rule(s.f.nodes[0],
-                   (struct fake_rule){.command = "join", .times = 1, .action = FAKE_EXECUTE_RESET});
+    five_rule(&s.f, 0, .command = "join", .times = 1, .action = FAKE_EXECUTE_RESET);
     assert_int_equal(five_acquire(&s.f, lock), REDLOCK_ERR_NO_QUORUM);
     five_wait_up(&s.f, 1);
     assert_int_equal(five_acquire(&s.f, lock), 0);
@@ -431,39 +397,19 @@ static void what_was_reserved_in_vain_is_given_back(void **state) {
 }
 
 /* An owner's hold is of a semaphore of five: the fifth is no slot of one of three. */
-static void an_owner_shares_no_other_semaphore(void **state) {
-    struct scene s;
-    start(&s);
-    redlock_acquire_options options = five_one_try(&s.f);
-    redlock_lock *a = new_lock(&s, 5, 1), *b = new_lock(&s, K, 1);
+SCENE_TEST(an_owner_shares_no_other_semaphore) {
+    redlock_acquire_options options = five_one_try(&s->f);
+    redlock_lock *a = new_lock(s, 5, 1), *b = new_lock(s, K, 1);
     options.owner = 7;
-    home_says(&s, "1 4");
-    assert_int_equal(redlock_acquire(a, &options, five_on_lock, &s.done), 0);
-    assert_int_equal(five_wait(&s.f, &s.done), 0);
+    home_says(s, "1 4");
+    assert_int_equal(redlock_acquire(a, &options, five_on_lock, &s->done), 0);
+    assert_int_equal(five_wait(&s->f, &s->done), 0);
     assert_int_equal(redlock_lock_slot(a, 0), 4);
-    fake_node_clear_rules(node_at(&s, 0));
-    five_wait_repaid(&s.f);
-    s.done = (struct five_done){0, 0};
-    assert_int_equal(redlock_acquire(b, &options, five_on_lock, &s.done), 0);
-    assert_int_equal(five_wait(&s.f, &s.done), REDLOCK_ERR_PERMITS);
+    fake_node_clear_rules(node_at(s, 0));
+    five_wait_repaid(&s->f);
+    s->done = (struct five_done){0, 0};
+    assert_int_equal(redlock_acquire(b, &options, five_on_lock, &s->done), 0);
+    assert_int_equal(five_wait(&s->f, &s->done), REDLOCK_ERR_PERMITS);
     assert_int_equal(redlock_lock_slot(b, 0), REDLOCK_NO_SLOT);
-    assert_int_equal(five_release(&s.f, a), 0);
-    five_wait_repaid(&s.f);
-    five_stop(&s.f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(holds_none_but_its_own),
-        cmocka_unit_test(one_permit_has_one_holder),
-        cmocka_unit_test(a_quorum_says_how_many_there_are),
-        cmocka_unit_test(a_few_that_keep_another_are_passed_over),
-        cmocka_unit_test(a_turn_ends_the_question),
-        cmocka_unit_test(a_turn_of_other_slots_is_none),
-        cmocka_unit_test(a_question_does_not_cost_its_client_the_place),
-        cmocka_unit_test(a_no_from_before_the_release_is_none),
-        cmocka_unit_test(what_was_reserved_in_vain_is_given_back),
-        cmocka_unit_test(an_owner_shares_no_other_semaphore),
-    };
-    return cmocka_run_group_tests_name("permit", tests, NULL, NULL);
+    assert_int_equal(five_release(&s->f, a), 0);
 }

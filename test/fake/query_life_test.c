@@ -3,73 +3,64 @@
 
 #include "fake/ask.h"
 
-static void ends_with_the_client(void **state) {
-    struct five f;
+ASK_TEST(ends_with_the_client) {
     struct asked asked[3];
-    ask_begin(&f, ASK_PATIENT_MS);
     memset(asked, 0, sizeof(asked));
     for (size_t i = 0; i < FIVE; i++) {
-        fake_node_rule(f.nodes[i], (struct fake_rule){.command = "EVALSHA", .action = FAKE_IGNORE});
+        five_rule(f, i, .command = "EVALSHA", .action = FAKE_IGNORE);
     }
     for (size_t i = 0; i < COUNT(asked); i++) {
-        asked[i].f = &f;
+        asked[i].f = f;
         assert_int_equal(ask(&asked[i]), 0);
     }
-    five_run_ms(&f, 20); /* it is on its way; no node answers */
-    redlock_client *client = f.client;
+    five_run_ms(f, 20); /* it is on its way; no node answers */
+    redlock_client *client = f->client;
     struct spent since = spent_begin();
-    assert_int_equal(redlock_client_close(client, five_on_client, &f.closed), 0);
+    assert_int_equal(redlock_client_close(client, five_on_client, &f->closed), 0);
     assert_int_equal(asked[0].calls, 0);
     assert_int_equal(ask(&asked[0]), REDLOCK_ERR_CLOSED);
-    assert_int_equal(five_wait(&f, &f.closed), 0);
+    assert_int_equal(five_wait(f, &f->closed), 0);
     assert_true(spent_ms(&since) < ASK_PATIENT_MS / 2);
     for (size_t i = 0; i < COUNT(asked); i++) {
         assert_int_equal(asked[i].calls, 1);
         assert_int_equal(asked[i].status, REDLOCK_ERR_CANCELED);
         assert_int_equal(asked[i].node_holders[0].status, REDLOCK_ERR_CANCELED);
     }
-    f.client = NULL;
-    f.closed.calls = 0; /* five_stop() closes no client */
-    five_stop(&f);
+    f->client = NULL;
+    f->closed.calls = 0; /* five_stop() closes no client */
 }
 
 /* Closing and asking again from inside the callback, with other queries under way. */
-static void may_do_anything_in_its_callback(void **state) {
-    struct five f;
+ASK_TEST(may_do_anything_in_its_callback) {
     struct asked again, closing, other;
-    ask_begin(&f, ASK_PATIENT_MS);
     memset(&again, 0, sizeof(again));
     memset(&closing, 0, sizeof(closing));
     memset(&other, 0, sizeof(other));
-    again.f = closing.f = other.f = &f;
+    again.f = closing.f = other.f = f;
     again.asks_again = closing.closes = true;
     assert_int_equal(ask(&again), 0);
-    assert_true(five_run_until(&f, was_told, &again));
+    assert_true(five_run_until(f, was_told, &again));
     assert_int_equal(ask(&closing), 0);
     assert_int_equal(ask(&other), 0);
-    assert_int_equal(five_wait(&f, &f.closed), 0);
+    assert_int_equal(five_wait(f, &f->closed), 0);
     assert_int_equal(again.calls, 2);
     assert_int_equal(again.status, 0);
     assert_int_equal(closing.calls, 1);
     assert_int_equal(closing.status, 0);
     assert_int_equal(other.calls, 1);
-    f.closed.calls = 0;
-    five_stop(&f);
+    f->closed.calls = 0;
 }
 
 /* No node up: known in the call, reported from the loop. */
-static void is_told_later_if_nobody_is_asked(void **state) {
-    struct five f;
+FIVE_TEST(is_told_later_if_nobody_is_asked) {
     struct asked asked;
-    five_start(&f);
     for (size_t i = 0; i < FIVE; i++) {
-        fake_node_refuse(f.nodes[i]);
+        fake_node_refuse(f->nodes[i]);
     }
-    assert_int_equal(five_open(&f), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(five_open(f), REDLOCK_ERR_NO_QUORUM);
     struct spent since = spent_begin();
-    assert_int_equal(asked_once(&asked, &f), REDLOCK_ERR_NO_QUORUM);
+    assert_int_equal(asked_once(&asked, f), REDLOCK_ERR_NO_QUORUM);
     assert_true(spent_ms(&since) < 200); /* nothing is waited for */
-    five_stop(&f);
 }
 
 /* Three kinds of memory may be missing: the deadline's place, the query, and room to write. */
@@ -83,31 +74,29 @@ static void failing_free(void *pointer, void *data) {
     free(pointer);
 }
 
-static void needs_memory(void **state) {
+FIVE_TEST(needs_memory) {
     static const redlock_allocator allocator = {failing_malloc, failing_free, NULL};
-    struct five f;
     struct asked asked;
     char name[REDLOCK_RESOURCE_MAX];
     size_t failures = 0;
     memset(name, 'n', sizeof(name)); /* longer than the room that the lock has made */
     memset(&asked, 0, sizeof(asked));
-    asked.f = &f;
+    asked.f = f;
     fail_at = 0;
-    five_start(&f);
-    f.options.allocator = &allocator;
-    f.options.node_timeout_ms = ASK_PATIENT_MS;
-    assert_int_equal(five_open(&f), 0);
+    f->options.allocator = &allocator;
+    f->options.node_timeout_ms = ASK_PATIENT_MS;
+    assert_int_equal(five_open(f), 0);
     int status = REDLOCK_ERR_NOMEM;
     for (size_t i = 1; status != 0; i++) {
         mallocs = 0;
         fail_at = i;
-        status = redlock_query_holder(f.client, name, sizeof(name), on_asked, &asked);
+        status = redlock_query_holder(f->client, name, sizeof(name), on_asked, &asked);
         assert_true(status == 0 || status == REDLOCK_ERR_NOMEM);
         failures += status != 0;
     }
     fail_at = 0;
     assert_int_equal(failures, 2); /* the heap of deadlines has room left */
-    assert_true(five_run_until(&f, was_told, &asked));
+    assert_true(five_run_until(f, was_told, &asked));
     assert_int_equal(asked.calls, 1);
     assert_int_equal(asked.status, 0);
     /* and now as many as make the heap grow */
@@ -119,10 +108,9 @@ static void needs_memory(void **state) {
     }
     fail_at = 0;
     while (asked.calls < calls) {
-        five_run_ms(&f, 1);
+        five_run_ms(f, 1);
     }
     assert_int_equal(asked.calls, calls);
-    five_stop(&f);
 }
 
 static void check_sizes(redlock_query *query, int status, void *data) {
@@ -138,23 +126,9 @@ static void check_sizes(redlock_query *query, int status, void *data) {
     asked->calls++;
 }
 
-static void refuses_unknown_sizes(void **state) {
-    struct five f;
-    struct asked asked = {.f = &f};
-    ask_begin(&f, ASK_PATIENT_MS);
-    assert_int_equal(redlock_query_holder(f.client, "k", 1, check_sizes, &asked), 0);
-    assert_true(five_run_until(&f, was_told, &asked));
+ASK_TEST(refuses_unknown_sizes) {
+    struct asked asked = {.f = f};
+    assert_int_equal(redlock_query_holder(f->client, "k", 1, check_sizes, &asked), 0);
+    assert_true(five_run_until(f, was_told, &asked));
     assert_int_equal(asked.status, 0);
-    five_stop(&f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_with_the_client),
-        cmocka_unit_test(may_do_anything_in_its_callback),
-        cmocka_unit_test(is_told_later_if_nobody_is_asked),
-        cmocka_unit_test(needs_memory),
-        cmocka_unit_test(refuses_unknown_sizes),
-    };
-    return cmocka_run_group_tests_name("query_life", tests, NULL, NULL);
 }

@@ -8,8 +8,7 @@ void rotating_know(struct five *f, size_t index, const char *password) {
     server_add_user(fake_node_server(f->nodes[index]), "app", password);
 }
 
-void rotating_start(struct five *f, const char *password) {
-    five_start(f);
+void rotating_prepare(struct five *f, const char *password) {
     for (size_t i = 0; i < FIVE; i++) {
         server_set_password(fake_node_server(f->nodes[i]), "app", "old");
         snprintf(urls[i], sizeof urls[i], "redis://app:%s@%s", password,
@@ -24,10 +23,20 @@ void rotating_open(struct five *f) {
     assert_int_equal(five_acquire(f, f->lock), 0);
 }
 
-void rotating_end(struct five *f) {
+void rotating_start(struct five *f) {
+    five_start(f);
+    rotating_prepare(f, "old");
+    rotating_open(f);
+}
+
+void rotating_check(struct five *f) {
     assert_int_equal(f->lost.calls, 0);
     assert_int_equal(five_extend(f, f->lock), 0);
     assert_int_equal(five_release(f, f->lock), 0);
+}
+
+void rotating_stop(struct five *f) {
+    rotating_check(f);
     five_stop(f);
 }
 

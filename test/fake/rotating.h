@@ -1,27 +1,35 @@
 /* Five fake nodes that want a password, and a client whose credentials change while it holds a
  * lock: f.lock, which must not be lost.
  *
- *     struct five f;
- *     rotating_start(&f, "old");         the nodes know app:old, and so does the client
- *     rotating_open(&f);                 and holds the lock
- *     rotating_know(&f, 1, "new");       now node 1 knows app:new
- *     rotating_set(&f, 1, "new");
- *     rotating_wait(&f, 1, 0, 1);        it uses that
- *     rotating_end(&f);                  asserts that the lock is still held, besides what
- *                                        five_stop() does
+ *     ROTATING_TEST(changes) {               nodes and client know app:old, and it holds the lock
+ *         rotating_know(f, 1, "new");        now node 1 knows app:new
+ *         rotating_set(f, 1, "new");
+ *         rotating_wait(f, 1, 0, 1);         it uses that
+ *     }                                      asserts that the lock is still held, besides what
+ *                                            five_stop() does
+ *
+ * A FIVE_TEST() that begins in another way calls rotating_prepare() and ends with rotating_check().
  */
 #ifndef FAKE_ROTATING_H
 #define FAKE_ROTATING_H
 
 #include "fake/five.h"
 
-/* Nodes that know app:old, and f.urls with app and this password. */
-void rotating_start(struct five *f, const char *password);
+#define ROTATING_TEST(name) TEST_ON(name, struct five, f, rotating_start, rotating_stop)
+#define ROTATING_EACH(name, times) \
+    TEST_ON_EACH(name, times, struct five, f, rotating_start, rotating_stop)
+
+void rotating_start(struct five *f);
+void rotating_stop(struct five *f);
+
+/* Nodes that know app:old, and f->urls with app and this password. */
+void rotating_prepare(struct five *f, const char *password);
 
 /* Opens the client, on all nodes, and acquires. */
 void rotating_open(struct five *f);
 
-void rotating_end(struct five *f);
+/* The lock is still held, and is released. */
+void rotating_check(struct five *f);
 
 /* A node knows app by this password, and by no other, or the client is told so. */
 void rotating_know(struct five *f, size_t index, const char *password);

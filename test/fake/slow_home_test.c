@@ -5,6 +5,12 @@
 #include "fake/waiter.h"
 #include "nodes/listening.h"
 
+static void start_quick(struct waiter *w) {
+    waiter_start(w, WAITER_QUICK_MS);
+}
+
+#define QUICK_TEST(name) TEST_ON(name, struct waiter, w, start_quick, waiter_stop)
+
 static void never_answers(struct waiter *w, const char *command) {
     const struct fake_rule rule = {.command = command, .action = FAKE_ANSWER, .delay_ms = 3600000};
     fake_node_rule(waiter_node(w, 0), rule);
@@ -17,8 +23,7 @@ static bool leaves_a_slow_home(bool says_yes) {
     waiter_start(&w, 2 * WAITER_QUICK_MS);
     waiter_hear(&w);
     const size_t leaves = waiter_count(&w, 0, "leave"), joins = waiter_count(&w, 0, "join");
-    fake_node_rule(waiter_node(&w, 0),
-                   (struct fake_rule){.command = "leave", .delay_ms = 3 * WAITER_QUICK_MS});
+    node_rule(waiter_node(&w, 0), .command = "leave", .delay_ms = 3 * WAITER_QUICK_MS);
     fake_node_pause(waiter_node(&w, 0));
     waiter_ask(&w);
     waiter_until_elsewhere(&w);
@@ -44,7 +49,7 @@ static bool leaves_a_slow_home(bool says_yes) {
 
 /* Home is slow: its answer comes when the place stands elsewhere, and be it a yes. It is told that
  * the place is left, behind the JOIN, so that nothing of it stays. */
-static void takes_no_late_answer(void **state) {
+TEST(takes_no_late_answer) {
     for (int says_yes = 0; says_yes < 2; says_yes++) {
         int tries = FIVE_TRIES;
         while (!leaves_a_slow_home(says_yes)) {
@@ -55,7 +60,7 @@ static void takes_no_late_answer(void **state) {
 
 /* Home was slow once: it answers the LEAVE in time, and is home again, where the others stand. That
  * comes ahead of the second after which it is tried anyway, if the machine is not too busy. */
-static void comes_home_when_it_answers(void **state) {
+TEST(comes_home_when_it_answers) {
     bool is_ahead = false;
     for (int i = 0; i < FIVE_TRIES && !is_ahead; i++) {
         struct waiter w;
@@ -76,17 +81,14 @@ static void comes_home_when_it_answers(void **state) {
 }
 
 /* One that cannot be heard is no home, whatever else it answers. */
-static void stays_where_it_is_heard(void **state) {
-    struct waiter w;
-    waiter_start(&w, WAITER_QUICK_MS);
-    never_answers(&w, "subscribe");
-    waiter_ask(&w);
-    waiter_until_at(&w, 1);
-    waiter_turn_in_vain(&w);
-    five_wait_count(&w.f, w.order[1], "join", 2);
-    assert_int_equal(waiter_count(&w, 1, "leave"), 0);
-    waiter_serve(&w);
-    waiter_stop(&w);
+QUICK_TEST(stays_where_it_is_heard) {
+    never_answers(w, "subscribe");
+    waiter_ask(w);
+    waiter_until_at(w, 1);
+    waiter_turn_in_vain(w);
+    five_wait_count(&w->f, w->order[1], "join", 2);
+    assert_int_equal(waiter_count(w, 1, "leave"), 0);
+    waiter_serve(w);
 }
 
 static bool is_heard(struct five *f, void *data) {
@@ -95,51 +97,36 @@ static bool is_heard(struct five *f, void *data) {
 
 /* Another lock of this client waits for home's answer to a release, and a node that was passed over
  * as home answers: that is no reason to wait without end. */
-static void another_answer_ends_no_wait(void **state) {
-    struct waiter w;
+WAITER_TEST(another_answer_ends_no_wait) {
     struct five_done done = {0};
     redlock_lock *next = NULL;
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    waiter_start(&w, WAITER_PATIENT_MS);
-    assert_int_equal(redlock_lock_new(w.f.client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), &next), 0);
-    uint32_t passed_over = (uint32_t)w.order[1];
-    rl_listening_want(w.f.client, passed_over, true); /* as another line of its would */
-    w.f.client->io.world->ops->wake(w.f.client->io.world);
-    assert_true(five_run_until(&w.f, is_heard, &passed_over));
-    waiter_let_go(&w);
-    waiter_ask(&w);
-    assert_int_equal(waiter_wait(&w), 0);
-    struct rl_resource *resource = rl_ticket_resource(&w.f.lock->tickets[0]);
+    assert_int_equal(redlock_lock_new(w->f.client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), &next), 0);
+    uint32_t passed_over = (uint32_t)w->order[1];
+    rl_listening_want(w->f.client, passed_over, true); /* as another line of its would */
+    w->f.client->io.world->ops->wake(w->f.client->io.world);
+    assert_true(five_run_until(&w->f, is_heard, &passed_over));
+    waiter_let_go(w);
+    waiter_ask(w);
+    assert_int_equal(waiter_wait(w), 0);
+    struct rl_resource *resource = rl_ticket_resource(&w->f.lock->tickets[0]);
     rl_resource_wait(resource)->place.avoid = 1u << passed_over;
-    fake_node_pause(waiter_node(&w, 0));
-    fake_node_pause(waiter_node(&w, 1));
-    assert_int_equal(five_release(&w.f, w.f.lock), 0);
+    fake_node_pause(waiter_node(w, 0));
+    fake_node_pause(waiter_node(w, 1));
+    assert_int_equal(five_release(&w->f, w->f.lock), 0);
     assert_int_not_equal(resource->release_until_ns, 0);
     assert_int_equal(redlock_acquire(next, &options, five_on_lock, &done), 0);
-    fake_node_resume(waiter_node(&w, 1));
-    assert_int_equal(five_wait(&w.f, &done), 0); /* else its wait_ms ends, before home's timeout */
-    fake_node_resume(waiter_node(&w, 0));
-    assert_int_equal(five_release(&w.f, next), 0);
-    waiter_stop(&w);
+    fake_node_resume(waiter_node(w, 1));
+    assert_int_equal(five_wait(&w->f, &done), 0); /* else its wait_ms ends, before home's timeout */
+    fake_node_resume(waiter_node(w, 0));
+    assert_int_equal(five_release(&w->f, next), 0);
 }
 
 /* Nothing comes any more from that node, which is given up. */
-static void goes_on_after_silence(void **state) {
-    struct waiter w;
-    waiter_start(&w, WAITER_QUICK_MS);
-    never_answers(&w, "join");
-    waiter_ask(&w);
-    waiter_until_elsewhere(&w);
-    five_wait_down(&w.f, w.order[0], 1, REDLOCK_ERR_NODE_TIMEOUT);
-    waiter_serve(&w);
-    waiter_stop(&w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_no_late_answer),    cmocka_unit_test(comes_home_when_it_answers),
-        cmocka_unit_test(stays_where_it_is_heard), cmocka_unit_test(another_answer_ends_no_wait),
-        cmocka_unit_test(goes_on_after_silence),
-    };
-    return cmocka_run_group_tests_name("slow_home", tests, NULL, NULL);
+QUICK_TEST(goes_on_after_silence) {
+    never_answers(w, "join");
+    waiter_ask(w);
+    waiter_until_elsewhere(w);
+    five_wait_down(&w->f, w->order[0], 1, REDLOCK_ERR_NODE_TIMEOUT);
+    waiter_serve(w);
 }

@@ -30,67 +30,61 @@ static redlock_lock *large_lock(struct five *f) {
 }
 
 /* With so long a timeout that it is not silent by time: it is by what lies unsent. */
-static void what_waits_for_it_is_bounded(void **state) {
-    struct five f;
+FIVE_TEST(what_waits_for_it_is_bounded) {
     redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
-    five_start(&f);
-    f.options.node_timeout_ms = 60000;
-    f.memory_cap = RL_NODE_UNSENT_MAX + (4u << 20);
-    assert_int_equal(five_open(&f), 0);
-    redlock_lock *lock = large_lock(&f);
-    fake_node_set_deaf(f.nodes[SLOW], true);
+    f->options.node_timeout_ms = 60000;
+    f->memory_cap = RL_NODE_UNSENT_MAX + (4u << 20);
+    assert_int_equal(five_open(f), 0);
+    redlock_lock *lock = large_lock(f);
+    fake_node_set_deaf(f->nodes[SLOW], true);
     for (int i = 0; i < 1500; i++) { /* 24 MB for each node, releases included */
-        assert_int_equal(five_acquire(&f, lock), 0);
-        assert_int_equal(five_release(&f, lock), 0);
+        assert_int_equal(five_acquire(f, lock), 0);
+        assert_int_equal(five_release(f, lock), 0);
     }
-    assert_int_equal(five_acquire(&f, lock), 0);
+    assert_int_equal(five_acquire(f, lock), 0);
     assert_int_equal(redlock_lock_outcome(lock, SLOW, &outcome), 0);
     assert_int_equal(outcome.reason, REDLOCK_ERR_NODE_TIMEOUT);
-    uint64_t requests = five_info(&f, SLOW).requests;
-    assert_int_equal(five_release(&f, lock), 0);
-    assert_int_equal(five_info(&f, SLOW).requests, requests); /* it cannot have the key */
-    assert_int_equal(five_info(&f, SLOW).pending_releases, 0);
-    fake_node_set_deaf(f.nodes[SLOW], false);
-    five_wait_repaid(&f);
-    assert_int_equal(five_info(&f, SLOW).connects, 1);
-    assert_int_equal(five_acquire(&f, lock), 0);
-    five_wait_repaid(&f);
+    uint64_t requests = five_info(f, SLOW).requests;
+    assert_int_equal(five_release(f, lock), 0);
+    assert_int_equal(five_info(f, SLOW).requests, requests); /* it cannot have the key */
+    assert_int_equal(five_info(f, SLOW).pending_releases, 0);
+    fake_node_set_deaf(f->nodes[SLOW], false);
+    five_wait_repaid(f);
+    assert_int_equal(five_info(f, SLOW).connects, 1);
+    assert_int_equal(five_acquire(f, lock), 0);
+    five_wait_repaid(f);
     assert_int_equal(redlock_lock_outcome(lock, SLOW, &outcome), 0);
     assert_int_equal(outcome.vote, REDLOCK_VOTE_GRANTED);
-    assert_int_equal(five_release(&f, lock), 0);
-    five_stop(&f);
+    assert_int_equal(five_release(f, lock), 0);
 }
 
 /* Attempts that fail meanwhile: their releases go to nodes that were asked. */
-static void no_release_without_a_set(void **state) {
-    struct five f;
+FIVE_TEST(no_release_without_a_set) {
     MARK_FROM(SILENT_NOT_TOLD);
-    five_start(&f);
-    f.options.node_timeout_ms = 1000; /* its connection is dropped after 4000 */
-    assert_int_equal(five_open(&f), 0);
-    fake_node_pause(f.nodes[SLOW]);
-    assert_int_equal(five_acquire(&f, f.lock), 0);
-    assert_int_equal(five_release(&f, f.lock), 0);
-    five_run_ms(&f, 1010);
+    f->options.node_timeout_ms = 1000; /* its connection is dropped after 4000 */
+    assert_int_equal(five_open(f), 0);
+    fake_node_pause(f->nodes[SLOW]);
+    assert_int_equal(five_acquire(f, f->lock), 0);
+    assert_int_equal(five_release(f, f->lock), 0);
+    five_run_ms(f, 1010);
     uint64_t requests;
     do { /* a program that stood still has not waited for it for so long */
-        requests = five_info(&f, SLOW).requests;
-        five_cycle(&f);
-    } while (five_info(&f, SLOW).requests != requests);
+        requests = five_info(f, SLOW).requests;
+        five_cycle(f);
+    } while (five_info(f, SLOW).requests != requests);
     for (size_t i = 0; i < 3; i++) {
-        fake_node_put(f.nodes[i], FIVE_RESOURCE, "a stranger's", 100);
+        fake_node_put(f->nodes[i], FIVE_RESOURCE, "a stranger's", 100);
     }
-    assert_int_equal(five_acquire(&f, f.lock), REDLOCK_ERR_HELD);
+    assert_int_equal(five_acquire(f, f->lock), REDLOCK_ERR_HELD);
     for (size_t i = 0; i < 3; i++) {
-        fake_node_step_clock(f.nodes[i], 101); /* it ends behind its last millisecond */
+        fake_node_step_clock(f->nodes[i], 101); /* it ends behind its last millisecond */
     }
-    five_cycle(&f);
-    assert_int_equal(five_info(&f, SLOW).requests, requests);
-    fake_node_resume(f.nodes[SLOW]);
-    five_wait_repaid(&f);
-    assert_int_equal(fake_node_keys(f.nodes[SLOW]), 0); /* what it was sent was undone */
+    five_cycle(f);
+    assert_int_equal(five_info(f, SLOW).requests, requests);
+    fake_node_resume(f->nodes[SLOW]);
+    five_wait_repaid(f);
+    assert_int_equal(fake_node_keys(f->nodes[SLOW]), 0); /* what it was sent was undone */
     MARK_TO(SILENT_NOT_TOLD);
-    five_stop(&f);
 }
 
 /* Something is answered within each stall time, and the oldest request grows older all the same.
@@ -99,7 +93,7 @@ static void no_release_without_a_set(void **state) {
 static uint64_t late_until_dropped_ns(struct five *f, uint64_t *kept_ns) {
     unsigned times = f->downs[SLOW].times;
     for (unsigned i = 1; i < 30; i++) { /* each answer 150 ms after the one before */
-        fake_node_rule(f->nodes[SLOW], (struct fake_rule){.times = 1, .delay_ms = 150 * i});
+        five_rule(f, SLOW, .times = 1, .delay_ms = 150 * i);
     }
     struct spent since = spent_begin();
     while (f->downs[SLOW].times == times) {
@@ -116,25 +110,22 @@ static uint64_t late_until_dropped_ns(struct five *f, uint64_t *kept_ns) {
     return took_ns;
 }
 
-static void late_for_too_long_is_dropped(void **state) {
-    struct five f;
+FIVE_TEST(late_for_too_long_is_dropped) {
     uint64_t took_ns = 0;
     MARK_FROM(TOO_LATE);
-    five_start(&f);
-    f.options.node_timeout_ms = 50; /* a stall is 200 ms, too late are 800 */
-    assert_int_equal(five_open(&f), 0);
-    assert_int_equal(five_acquire(&f, f.lock), 0);
-    five_wait_repaid(&f);
+    f->options.node_timeout_ms = 50; /* a stall is 200 ms, too late are 800 */
+    assert_int_equal(five_open(f), 0);
+    assert_int_equal(five_acquire(f, f->lock), 0);
+    five_wait_repaid(f);
     uint64_t kept_ns = UINT64_MAX;
     for (int tries = 0; kept_ns > 40 * MS && tries < FIVE_TRIES; tries++) {
-        took_ns = late_until_dropped_ns(&f, &kept_ns);
+        took_ns = late_until_dropped_ns(f, &kept_ns);
         kept_ns = took_ns >= 800 * MS && MARK_HIT(TOO_LATE) ? 0 : kept_ns;
     }
     assert_true(took_ns >= 800 * MS);
     MARK_TO(TOO_LATE);
-    assert_int_equal(five_release(&f, f.lock), 0);
-    five_wait_repaid(&f);
-    five_stop(&f);
+    assert_int_equal(five_release(f, f->lock), 0);
+    five_wait_repaid(f);
 }
 
 static void asked_cb(redlock_query *query, int status, void *data) {
@@ -157,38 +148,25 @@ static bool is_acquired(struct five *f, void *data) {
 
 /* What goes out late is waited for that much longer, once: a program that is always late must find
  * out that its nodes are silent, too. */
-static void work_hides_no_silence(void **state) {
-    struct five f;
+FIVE_TEST(work_hides_no_silence) {
     struct five_done acquired = {0}, asked = {0};
     MARK_FROM(PUT_OFF);
-    five_start(&f);
-    f.options.node_timeout_ms = 100;
-    assert_int_equal(five_open(&f), 0);
-    assert_int_equal(redlock_query_holder(f.client, "else", 4, asked_cb, &asked), 0);
-    five_wait(&f, &asked); /* the nodes know the script */
-    five_wait_repaid(&f);
+    f->options.node_timeout_ms = 100;
+    assert_int_equal(five_open(f), 0);
+    assert_int_equal(redlock_query_holder(f->client, "else", 4, asked_cb, &asked), 0);
+    five_wait(f, &asked); /* the nodes know the script */
+    five_wait_repaid(f);
     for (size_t i = 0; i < 3; i++) {
-        fake_node_pause(f.nodes[i]);
+        fake_node_pause(f->nodes[i]);
     }
-    redlock_acquire_options once = five_one_try(&f);
+    redlock_acquire_options once = five_one_try(f);
     struct spent since = spent_begin();
-    assert_int_equal(redlock_acquire(f.lock, &once, five_on_lock, &acquired), 0);
-    assert_true(five_run_until(&f, is_acquired, &acquired));
+    assert_int_equal(redlock_acquire(f->lock, &once, five_on_lock, &acquired), 0);
+    assert_true(five_run_until(f, is_acquired, &acquired));
     assert_int_equal(acquired.status, REDLOCK_ERR_NO_QUORUM);
     assert_true(spent_ms(&since) < 2000);
     MARK_TO(PUT_OFF);
     for (size_t i = 0; i < 3; i++) {
-        fake_node_resume(f.nodes[i]);
+        fake_node_resume(f->nodes[i]);
     }
-    five_stop(&f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_waits_for_it_is_bounded),
-        cmocka_unit_test(work_hides_no_silence),
-        cmocka_unit_test(no_release_without_a_set),
-        cmocka_unit_test(late_for_too_long_is_dropped),
-    };
-    return cmocka_run_group_tests_name("slow", tests, NULL, NULL);
 }

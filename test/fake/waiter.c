@@ -208,6 +208,10 @@ void waiter_start(struct waiter *w, int64_t node_timeout_ms) {
     waiter_hold(w);
 }
 
+void waiter_start_patient(struct waiter *w) {
+    waiter_start(w, WAITER_PATIENT_MS);
+}
+
 /* Reservations end by themselves, soon; all else must have gone. */
 static bool is_clean(struct five *f, void *data) {
     for (size_t i = 0; i < FIVE; i++) {

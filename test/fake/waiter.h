@@ -1,12 +1,11 @@
 /* A client that waits in line behind a stranger, on five fake nodes.
  *
- *     struct waiter w;
- *     waiter_start(&w, WAITER_PATIENT_MS);   the stranger has the key on all nodes
- *     ... script the nodes; w.order[0] is home, w.order[1] the next one ...
- *     waiter_ask(&w);
- *     waiter_until(&w, RL_PLACE_WAITING);
- *     waiter_serve(&w);                      it is given its turn, and holds
- *     waiter_stop(&w);
+ *     WAITER_TEST(is_served) {                the stranger has the key on all nodes
+ *         ... script the nodes; w->order[0] is home, w->order[1] the next one ...
+ *         waiter_ask(w);
+ *         waiter_until(w, RL_PLACE_WAITING);
+ *         waiter_serve(w);                    it is given its turn, and holds
+ *     }
  *
  * The stranger is nothing but keys, and its release is done by hand, waiter_turn(): no key anywhere
  * but home's, which is the waiter's, and it is told. So a test decides when a turn
@@ -34,7 +33,12 @@ struct waiter {
     int asked;
 };
 
+#define WAITER_TEST(name) TEST_ON(name, struct waiter, w, waiter_start_patient, waiter_stop)
+#define WAITER_EACH(name, times) \
+    TEST_ON_EACH(name, times, struct waiter, w, waiter_start_patient, waiter_stop)
+
 void waiter_start(struct waiter *w, int64_t node_timeout_ms);
+void waiter_start_patient(struct waiter *w);
 void waiter_stop(struct waiter *w);
 
 /* Submits an acquire without a limit. */

@@ -76,9 +76,7 @@ static void says_one(struct five *f, size_t node, const char *answer) {
     if (answer != NULL) {
         snprintf(bytes, sizeof(bytes), "$%zu\r\n%s\r\n", strlen(answer), answer);
     }
-    fake_node_rule(f->nodes[node],
-                   (struct fake_rule){
-                       .command = "EVALSHA", .times = 1, .action = FAKE_INSTEAD, .bytes = bytes});
+    five_rule(f, node, .command = "EVALSHA", .times = 1, .action = FAKE_INSTEAD, .bytes = bytes);
 }
 
 /* A node's next answers to scripts; NULL: nil. The first places of both lines are asked for at
@@ -111,29 +109,24 @@ static void is_waiter(const struct listed *listed, size_t index, const char *cli
 
 /* -- The line -- */
 
-static void nobody_waits(void **state) {
-    struct five f;
+ASK_TEST(nobody_waits) {
     struct listed listed;
-    ask_begin(&f, ASK_PATIENT_MS);
-    says_nothing_of_a_line(&f, FIVE);
-    assert_int_equal(list(&listed, &f, 10), 0);
+    says_nothing_of_a_line(f, FIVE);
+    assert_int_equal(list(&listed, f, 10), 0);
     assert_int_equal(listed.n + listed.waiting, 0);
     for (size_t i = 0; i < FIVE; i++) {
         assert_int_equal(listed.statuses[i], 0);
-        assert_int_equal(fake_node_count(f.nodes[i], "EVALSHA"), 2); /* one for each line */
+        assert_int_equal(fake_node_count(f->nodes[i], "EVALSHA"), 2); /* one for each line */
     }
-    five_stop(&f);
 }
 
-static void lists_them_in_order(void **state) {
+ASK_TEST(lists_them_in_order) {
     static const char *const line[] = {"3 5000 " CLIENT_B NUMBER ":web-2/4711",
                                        "3 900 " CLIENT_A NUMBER, "3 1200 " CLIENT_C NUMBER ":a:b"};
-    struct five f;
     struct listed listed;
-    ask_begin(&f, ASK_PATIENT_MS);
-    says_nothing_of_a_line(&f, 2);
-    says(&f, 2, line, COUNT(line));
-    assert_int_equal(list(&listed, &f, 10), 0);
+    says_nothing_of_a_line(f, 2);
+    says(f, 2, line, COUNT(line));
+    assert_int_equal(list(&listed, f, 10), 0);
     assert_int_equal(listed.waiting, 3);
     assert_int_equal(listed.n, 3);
     is_waiter(&listed, 0, CLIENT_B, "web-2/4711", 5000);
@@ -141,79 +134,70 @@ static void lists_them_in_order(void **state) {
     is_waiter(&listed, 2, CLIENT_C, "a:b", 1200); /* as the node has them, whatever their times */
     for (size_t i = 0; i < 3; i++) {
         char asked[16];
-        size_t last = fake_node_count(f.nodes[2], NULL);
-        assert_string_equal(listed.waiters[i].node, fake_node_name(f.nodes[2]));
+        size_t last = fake_node_count(f->nodes[2], NULL);
+        assert_string_equal(listed.waiters[i].node, fake_node_name(f->nodes[2]));
         snprintf(asked, sizeof(asked), FIVE_RESOURCE " %zu", i);
         /* between the first and the others the readers' line is asked for */
-        five_assert_contains(fake_node_log(f.nodes[2], i == 0 ? last - 4 : last - 3 + i), asked);
+        assert_contains(fake_node_log(f->nodes[2], i == 0 ? last - 4 : last - 3 + i), asked);
     }
-    five_stop(&f);
 }
 
-static void asks_for_no_more_than_wanted(void **state) {
+ASK_TEST(asks_for_no_more_than_wanted) {
     static const char *const line[] = {"500 5000 " CLIENT_A NUMBER, "500 4000 " CLIENT_B NUMBER};
-    struct five f;
     struct listed listed;
-    ask_begin(&f, ASK_PATIENT_MS);
     for (size_t max = 1; max <= 2; max++) {
-        says_nothing_of_a_line(&f, 4);
-        says(&f, 4, line, max);
-        size_t before = fake_node_count(f.nodes[4], "EVALSHA");
-        assert_int_equal(list(&listed, &f, max), 0);
+        says_nothing_of_a_line(f, 4);
+        says(f, 4, line, max);
+        size_t before = fake_node_count(f->nodes[4], "EVALSHA");
+        assert_int_equal(list(&listed, f, max), 0);
         assert_int_equal(listed.waiting, 500);
         assert_int_equal(listed.n, max);
-        assert_int_equal(fake_node_count(f.nodes[4], "EVALSHA"), before + 1 + max);
+        assert_int_equal(fake_node_count(f->nodes[4], "EVALSHA"), before + 1 + max);
     }
-    five_stop(&f);
 }
 
 /* Clients that do not agree which node is the home, and one that has moved. */
-static void puts_several_lines_together(void **state) {
+ASK_TEST(puts_several_lines_together) {
     static const char *const shorter[] = {"2 9000 " CLIENT_A NUMBER ":moved",
                                           "2 8000 " CLIENT_D NUMBER ":d"};
     static const char *const longer[] = {"3 7000 " CLIENT_B NUMBER, "3 6000 " CLIENT_A NUMBER ":a",
                                          "3 5000 " CLIENT_C NUMBER};
     static const char *const nil[] = {NULL};
-    struct five f;
     struct listed listed;
-    ask_begin(&f, ASK_PATIENT_MS);
-    says(&f, 0, shorter, COUNT(shorter));
-    says(&f, 1, nil, 1);
-    says(&f, 2, nil, 1);
-    says(&f, 3, longer, COUNT(longer));
-    says(&f, 4, nil, 1);
-    assert_int_equal(list(&listed, &f, LISTED_MAX), 0);
+    says(f, 0, shorter, COUNT(shorter));
+    says(f, 1, nil, 1);
+    says(f, 2, nil, 1);
+    says(f, 3, longer, COUNT(longer));
+    says(f, 4, nil, 1);
+    assert_int_equal(list(&listed, f, LISTED_MAX), 0);
     assert_int_equal(listed.n, 4);
     assert_int_equal(listed.waiting, 4);
     is_waiter(&listed, 0, CLIENT_B, "", 7000);
     is_waiter(&listed, 1, CLIENT_A, "a", 6000);
     is_waiter(&listed, 2, CLIENT_C, "", 5000);
     is_waiter(&listed, 3, CLIENT_D, "d", 8000);
-    assert_string_equal(listed.waiters[3].node, fake_node_name(f.nodes[0]));
-    says_nothing_of_a_line(&f, 0);
-    says(&f, 0, shorter, 1);
-    fake_node_clear_rules(f.nodes[3]);
-    says(&f, 3, longer, 1);
-    assert_int_equal(list(&listed, &f, 1), 0); /* the first of each is known, one was wanted */
+    assert_string_equal(listed.waiters[3].node, fake_node_name(f->nodes[0]));
+    says_nothing_of_a_line(f, 0);
+    says(f, 0, shorter, 1);
+    fake_node_clear_rules(f->nodes[3]);
+    says(f, 3, longer, 1);
+    assert_int_equal(list(&listed, f, 1), 0); /* the first of each is known, one was wanted */
     assert_int_equal(listed.n, 1);
     assert_int_equal(listed.waiting, 3);
-    five_stop(&f);
 }
 
 /* Readers have a line of their own; a client may stand in both. */
-static void lists_readers_behind_writers(void **state) {
+ASK_TEST(lists_readers_behind_writers) {
     static const char *const writers[] = {"2 100 " CLIENT_A NUMBER ":w", "2 90 " CLIENT_B NUMBER};
     static const char *const readers[] = {"2 5000 " CLIENT_C NUMBER ":r",
                                           "2 4000 " CLIENT_A NUMBER};
-    struct five f;
     struct listed listed;
-    ask_begin(&f, ASK_PATIENT_MS);
-    says_nothing_of_a_line(&f, 2);
-    says_one(&f, 2, writers[0]);
-    says_one(&f, 2, readers[0]);
-    says_one(&f, 2, writers[1]);
-    says_one(&f, 2, readers[1]);
-    assert_int_equal(list(&listed, &f, 10), 0);
+    says_nothing_of_a_line(f, 2);
+    says_one(f, 2, writers[0]);
+    says_one(f, 2, readers[0]);
+    says_one(f, 2, writers[1]);
+    says_one(f, 2, readers[1]);
+    assert_int_equal(list(&listed, f, 10), 0);
     assert_int_equal(listed.waiting, 4);
     assert_int_equal(listed.n, 4);
     is_waiter(&listed, 0, CLIENT_A, "w", 100);
@@ -224,180 +208,135 @@ static void lists_readers_behind_writers(void **state) {
         assert_int_equal(listed.waiters[i].mode, i < 2 ? REDLOCK_EXCLUSIVE : REDLOCK_SHARED);
     }
     /* A node that answers one of the questions only has not answered. */
-    says_nothing_of_a_line(&f, 2);
-    says_one(&f, 2, NULL);
-    fake_node_rule(f.nodes[2], (struct fake_rule){.command = "EVALSHA",
-                                                  .times = 1,
-                                                  .action = FAKE_INSTEAD,
-                                                  .bytes = "-BUSY a script\r\n"});
-    assert_int_equal(list(&listed, &f, 10), 0);
+    says_nothing_of_a_line(f, 2);
+    says_one(f, 2, NULL);
+    five_rule(f, 2, .command = "EVALSHA", .times = 1, .action = FAKE_INSTEAD,
+              .bytes = "-BUSY a script\r\n");
+    assert_int_equal(list(&listed, f, 10), 0);
     assert_int_equal(listed.statuses[2], REDLOCK_ERR_NODE_BUSY);
     assert_int_equal(listed.n, 0);
-    five_stop(&f);
 }
 
 /* Entries written into a line by hand are shown as they are. */
-static void shows_strangers(void **state) {
+ASK_TEST(shows_strangers) {
     static const char *const line[] = {"5 0 stranger", "5 0 ", "5 4294967295 " CLIENT_A NUMBER "-x",
                                        "5 0 AAAAAAAAAAAAAAAA" NUMBER, "5 0 " CLIENT_A};
-    struct five f;
     struct listed listed;
-    ask_begin(&f, ASK_PATIENT_MS);
-    says_nothing_of_a_line(&f, 1);
-    says(&f, 1, line, COUNT(line));
-    assert_int_equal(list(&listed, &f, LISTED_MAX), 0);
+    says_nothing_of_a_line(f, 1);
+    says(f, 1, line, COUNT(line));
+    assert_int_equal(list(&listed, f, LISTED_MAX), 0);
     assert_int_equal(listed.n, 5);
     is_waiter(&listed, 0, "", "stranger", 0);
     is_waiter(&listed, 1, "", "", 0);
     is_waiter(&listed, 2, "", CLIENT_A NUMBER "-x", 4294967295);
     is_waiter(&listed, 3, "", "AAAAAAAAAAAAAAAA" NUMBER, 0);
     is_waiter(&listed, 4, "", CLIENT_A, 0);
-    five_stop(&f);
 }
 
 /* -- Nodes that do not answer -- */
 
-static void ends_when_the_rest_does_not_come(void **state) {
+FIVE_TEST(ends_when_the_rest_does_not_come) {
     static const char *const line[] = {"3 5000 " CLIENT_A NUMBER, "3 4000 " CLIENT_B NUMBER};
-    struct five f;
     struct listed listed;
-    ask_begin(&f, ASK_QUICK_MS);
-    says_nothing_of_a_line(&f, 3);
-    says(&f, 3, line, COUNT(line));
-    fake_node_rule(f.nodes[3], (struct fake_rule){.command = "EVALSHA", .action = FAKE_IGNORE});
+    ask_open(f, ASK_QUICK_MS);
+    says_nothing_of_a_line(f, 3);
+    says(f, 3, line, COUNT(line));
+    five_rule(f, 3, .command = "EVALSHA", .action = FAKE_IGNORE);
     uint64_t begin_ns = redlock_now_ns();
-    assert_int_equal(list(&listed, &f, 10), 0);
+    assert_int_equal(list(&listed, f, 10), 0);
     assert_true(redlock_now_ns() - begin_ns >= ASK_QUICK_MS * UINT64_C(1000000));
     assert_int_equal(listed.waiting, 3);
     assert_int_equal(listed.n, 2);
     is_waiter(&listed, 1, CLIENT_B, "", 4000);
     assert_int_equal(listed.statuses[3], 0);
-    five_stop(&f);
 }
 
 /* Each time node_timeout for itself. */
-static void the_rest_has_its_own_time(void **state) {
+FIVE_TEST(the_rest_has_its_own_time) {
     static const char *const line[] = {"2 5000 " CLIENT_A NUMBER, "2 4000 " CLIENT_B NUMBER};
-    struct five f;
     struct listed listed;
-    ask_begin(&f, 2000);
-    says_nothing_of_a_line(&f, 3);
+    ask_open(f, 2000);
+    says_nothing_of_a_line(f, 3);
     for (size_t i = 0; i < COUNT(line); i++) {
         char bytes[128];
         snprintf(bytes, sizeof(bytes), "$%zu\r\n%s\r\n", strlen(line[i]), line[i]);
-        fake_node_rule(f.nodes[3], (struct fake_rule){.command = "EVALSHA",
-                                                      .times = 1,
-                                                      .action = FAKE_INSTEAD,
-                                                      .bytes = bytes,
-                                                      .delay_ms = 1100});
+        five_rule(f, 3, .command = "EVALSHA", .times = 1, .action = FAKE_INSTEAD, .bytes = bytes,
+                  .delay_ms = 1100);
         if (i == 0) {
-            says_one(&f, 3, NULL);
+            says_one(f, 3, NULL);
         }
     }
-    assert_int_equal(list(&listed, &f, 10), 0);
+    assert_int_equal(list(&listed, f, 10), 0);
     assert_int_equal(listed.n, 2);
     assert_true(listed.waiters[0].waited_ms >= 5000 + 1100); /* also while the rest came */
-    five_stop(&f);
 }
 
-static void says_which_nodes_refuse(void **state) {
+ASK_TEST(says_which_nodes_refuse) {
     static const char *const line[] = {"1 5000 " CLIENT_A NUMBER};
-    struct five f;
     struct listed listed;
-    ask_begin(&f, ASK_PATIENT_MS);
     for (size_t refusing = 2; refusing <= 3; refusing++) {
         for (size_t i = 0; i < FIVE; i++) {
-            fake_node_clear_rules(f.nodes[i]);
+            fake_node_clear_rules(f->nodes[i]);
             if (i < refusing) {
-                fake_node_rule(f.nodes[i],
-                               (struct fake_rule){.command = "EVALSHA",
-                                                  .action = FAKE_INSTEAD,
-                                                  .bytes = "-NOPERM no permissions\r\n"});
+                five_rule(f, i, .command = "EVALSHA", .action = FAKE_INSTEAD,
+                          .bytes = "-NOPERM no permissions\r\n");
             } else {
-                says(&f, i, line, 1);
+                says(f, i, line, 1);
             }
         }
-        assert_int_equal(list(&listed, &f, 10), refusing == 2 ? 0 : REDLOCK_ERR_NO_QUORUM);
+        assert_int_equal(list(&listed, f, 10), refusing == 2 ? 0 : REDLOCK_ERR_NO_QUORUM);
         assert_int_equal(listed.statuses[0], REDLOCK_ERR_NODE_PERMISSION);
         assert_int_equal(listed.statuses[4], 0);
         assert_int_equal(listed.n, 1); /* the same client, on all of the others */
     }
-    five_stop(&f);
 }
 
 /* The client goes while the rest is on its way; the answers come to memory that waits for them. */
-static void ends_with_the_client(void **state) {
+ASK_TEST(ends_with_the_client) {
     static const char *const line[] = {"900 5000 " CLIENT_A NUMBER};
-    struct five f;
     struct listed listed;
-    ask_begin(&f, ASK_PATIENT_MS);
-    says_nothing_of_a_line(&f, 0);
-    says(&f, 0, line, COUNT(line));
-    fake_node_rule(f.nodes[0], (struct fake_rule){.command = "EVALSHA", .action = FAKE_IGNORE});
-    assert_int_equal(listen_to(&listed, &f, REDLOCK_WAITERS_MAX), 0);
-    five_wait_count(&f, 0, "EVALSHA", 901);
+    says_nothing_of_a_line(f, 0);
+    says(f, 0, line, COUNT(line));
+    five_rule(f, 0, .command = "EVALSHA", .action = FAKE_IGNORE);
+    assert_int_equal(listen_to(&listed, f, REDLOCK_WAITERS_MAX), 0);
+    five_wait_count(f, 0, "EVALSHA", 901);
     assert_int_equal(listed.calls, 0);
-    assert_int_equal(redlock_client_close(f.client, five_on_client, &f.closed), 0);
-    assert_int_equal(five_wait(&f, &f.closed), 0);
+    assert_int_equal(redlock_client_close(f->client, five_on_client, &f->closed), 0);
+    assert_int_equal(five_wait(f, &f->closed), 0);
     assert_int_equal(listed.calls, 1);
     assert_int_equal(listed.status, REDLOCK_ERR_CANCELED);
     assert_int_equal(listed.n, 1);
-    f.client = NULL;
-    f.closed.calls = 0;
-    five_stop(&f);
+    f->client = NULL;
+    f->closed.calls = 0;
 }
 
-static void refuses_bad_arguments(void **state) {
-    struct five f;
+ASK_TEST(refuses_bad_arguments) {
     struct listed listed;
     char name[REDLOCK_RESOURCE_MAX + 1] = "";
-    ask_begin(&f, ASK_PATIENT_MS);
-    assert_int_equal(listen_to(&listed, &f, 0), REDLOCK_ERR_INVALID);
-    assert_int_equal(listen_to(&listed, &f, REDLOCK_WAITERS_MAX + 1), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_query_waiters(f.client, name, 0, 1, on_listed, &listed),
+    assert_int_equal(listen_to(&listed, f, 0), REDLOCK_ERR_INVALID);
+    assert_int_equal(listen_to(&listed, f, REDLOCK_WAITERS_MAX + 1), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_query_waiters(f->client, name, 0, 1, on_listed, &listed),
                      REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_query_waiters(f.client, name, sizeof(name), 1, on_listed, &listed),
+    assert_int_equal(redlock_query_waiters(f->client, name, sizeof(name), 1, on_listed, &listed),
                      REDLOCK_ERR_INVALID);
-    says_nothing_of_a_line(&f, FIVE);
-    assert_int_equal(list(&listed, &f, REDLOCK_WAITERS_MAX), 0);
-    five_stop(&f);
+    says_nothing_of_a_line(f, FIVE);
+    assert_int_equal(list(&listed, f, REDLOCK_WAITERS_MAX), 0);
 }
 
 /* -- The key meanwhile -- */
 
 /* A reservation is no client's lock, and no other library's either. */
-static void a_reservation_holds_nothing(void **state) {
-    struct five f;
+ASK_TEST(a_reservation_holds_nothing) {
     struct asked asked;
-    ask_begin(&f, ASK_PATIENT_MS);
-    f.may_keep = 0x1f;
+    f->may_keep = 0x1f;
     for (size_t i = 0; i < FIVE; i++) {
-        fake_node_put(f.nodes[i], FIVE_RESOURCE, i == 0 ? "reserved:shared" : "reserved", 60000);
+        fake_node_put(f->nodes[i], FIVE_RESOURCE, i == 0 ? "reserved:shared" : "reserved", 60000);
     }
-    assert_int_equal(asked_once(&asked, &f), 0);
+    assert_int_equal(asked_once(&asked, f), 0);
     assert_int_equal(asked.has_quorum, 0);
     for (size_t i = 0; i < FIVE; i++) {
         assert_int_equal(asked.node_holders[i].is_reserved, 1);
         assert_int_equal(asked.node_holders[i].is_held, 0);
         assert_in_range(asked.node_holders[i].remaining_ms, 1, 60000);
     }
-    five_stop(&f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_waits),
-        cmocka_unit_test(lists_them_in_order),
-        cmocka_unit_test(asks_for_no_more_than_wanted),
-        cmocka_unit_test(puts_several_lines_together),
-        cmocka_unit_test(lists_readers_behind_writers),
-        cmocka_unit_test(shows_strangers),
-        cmocka_unit_test(ends_when_the_rest_does_not_come),
-        cmocka_unit_test(the_rest_has_its_own_time),
-        cmocka_unit_test(says_which_nodes_refuse),
-        cmocka_unit_test(ends_with_the_client),
-        cmocka_unit_test(refuses_bad_arguments),
-        cmocka_unit_test(a_reservation_holds_nothing),
-    };
-    return cmocka_run_group_tests_name("waiters", tests, NULL, NULL);
 }

@@ -18,17 +18,23 @@ struct access {
 };
 
 /* before: the text before the host, "user:password@" or ""; after: the text behind the port. */
-static void open_as(struct access *a, struct live *live, const char *before, const char *after) {
+static void open_at(struct access *a, struct live *live, size_t node, const char *before,
+                    const char *after) {
     const char *urls[] = {a->url};
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     a->live = live;
-    snprintf(a->url, sizeof(a->url), "redis://%s127.0.0.1:%d%s", before, live_port(live, 0), after);
+    snprintf(a->url, sizeof(a->url), "redis://%s127.0.0.1:%d%s", before, live_port(live, node),
+             after);
     options.nodes = urls;
     options.n_nodes = 1;
     options.reconnect_max_ms = 50;
     options.guard = live->guard;
     a->opened = live_open(live, &options, &a->client);
     a->lock = live_lock(a->client, "key");
+}
+
+static void open_as(struct access *a, struct live *live, const char *before, const char *after) {
+    open_at(a, live, 0, before, after);
 }
 
 static void check_refused(struct access *a, int reason, const char *detail) {
@@ -39,8 +45,8 @@ static void check_refused(struct access *a, int reason, const char *detail) {
     LIVE_STATUS(live_outcome(a->lock, 0).reason, reason);
     const char *messages[] = {LOCK_MESSAGE(a->lock), CLIENT_MESSAGE(a->client)};
     for (size_t i = 0; i < 2; i++) {
-        assert_non_null(strstr(messages[i], redlock_strerror(reason)));
-        assert_non_null(strstr(messages[i], detail));
+        assert_contains(messages[i], redlock_strerror(reason));
+        assert_contains(messages[i], detail);
         assert_null(strstr(messages[i], "p@ss"));
         assert_null(strstr(messages[i], "p%40ss"));
     }
@@ -56,7 +62,7 @@ static void check_cycle(struct access *a, int extended, int released, int reason
     LIVE_STATUS(live_release(a->live, a->lock), released);
     LIVE_STATUS(live_outcome(a->lock, 0).reason, released == 0 ? 0 : reason);
     if (reason != 0) {
-        assert_non_null(strstr(LOCK_MESSAGE(a->lock), redlock_strerror(reason)));
+        assert_contains(LOCK_MESSAGE(a->lock), redlock_strerror(reason));
     }
     live_close(a->live, a->client);
 }
@@ -73,44 +79,39 @@ static void start_with_password(struct live *live) {
     live_start(live, 1, args);
 }
 
-static void right_password(struct live *live) {
+LIVE_TEST(right_password) {
     struct access a;
     start_with_password(live);
     open_as(&a, live, ":" ENCODED "@", "");
     check_works(&a);
     open_as(&a, live, "default:" ENCODED "@", "/2");
     check_works(&a);
-    live_end(live);
 }
 
-static void wrong_password(struct live *live) {
-    struct access a;
-    start_with_password(live);
-    open_as(&a, live, ":p%40ssWRONG@", "");
-    check_refused(&a, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
-    open_as(&a, live, "nobody:" ENCODED "@", "");
-    check_refused(&a, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
-    live_end(live);
-}
-
-static void missing_password(struct live *live) {
-    struct access a;
-    start_with_password(live);
-    open_as(&a, live, "", "");
-    check_refused(&a, REDLOCK_ERR_NODE_AUTH, "NOAUTH");
-    live_end(live);
-}
-
-static void needless_password(struct live *live) {
-    struct access a;
+LIVE_TEST(refused) {
+    static const struct {
+        size_t node; /* 1: with a password */
+        const char *before, *after;
+        int reason;
+        const char *detail;
+    } rows[] = {
+        {1, ":p%40ssWRONG@", "", REDLOCK_ERR_NODE_AUTH, "WRONGPASS"},
+        {1, "nobody:" ENCODED "@", "", REDLOCK_ERR_NODE_AUTH, "WRONGPASS"},
+        {1, "", "", REDLOCK_ERR_NODE_AUTH, "NOAUTH"},
+        {0, ":" ENCODED "@", "", REDLOCK_ERR_NODE_AUTH, "without any password configured"},
+        {0, "", "/99", REDLOCK_ERR_NODE_DATABASE, "DB index is out of range"},
+    };
     live_start(live, 1, NULL);
-    open_as(&a, live, ":" ENCODED "@", "");
-    check_refused(&a, REDLOCK_ERR_NODE_AUTH, "without any password configured");
-    live_end(live);
+    start_with_password(live);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct access a;
+        open_at(&a, live, rows[i].node, rows[i].before, rows[i].after);
+        check_refused(&a, rows[i].reason, rows[i].detail);
+    }
 }
 
 /* The operator fixes it: the client comes up by itself. */
-static void password_put_right(struct live *live) {
+LIVE_TEST(password_put_right) {
     struct access a;
     start_with_password(live);
     open_as(&a, live, ":other@", "");
@@ -122,94 +123,77 @@ static void password_put_right(struct live *live) {
     LIVE_STATUS(live_node(a.client, 0).reason, 0);
     a.opened = 0;
     check_works(&a);
-    live_end(live);
 }
 
 /* -- ACL users -- */
 
-static void start_with_user(struct live *live, const char *rules) {
+static void let_in(struct live *live, const char *rules) {
     char command[256];
-    live_start(live, 1, NULL);
     snprintf(command, sizeof(command), "ACL SETUSER lo:ck on >secret %s", rules);
     live_tell(live, 0, command);
 }
 
 static void open_as_user(struct access *a, struct live *live, const char *rules) {
-    start_with_user(live, rules);
+    live_start(live, 1, NULL);
+    let_in(live, rules);
     open_as(a, live, "lo%3Ack:secret@", "");
 }
 
-static void user_with_all_it_needs(struct live *live) {
-    struct access a;
-    open_as_user(&a, live,
-                 "~key ~libredlock:config +set +get +del +pttl +pexpire +evalsha +eval +ping");
-    check_works(&a); /* neither CLIENT nor SCRIPT */
-    live_end(live);
+LIVE_TEST(user_with_all_it_needs) {
+    static const char *const rules[] = {
+        /* neither CLIENT nor SCRIPT */
+        "~key ~libredlock:config +set +get +del +pttl +pexpire +evalsha +eval +ping",
+        "~* +@all -ping", "~* +@all -client", "~* +@all -script|load", /* by EVAL */
+    };
+    live_start(live, 1, NULL);
+    for (size_t i = 0; i < COUNT(rules); i++) {
+        struct access a;
+        let_in(live, rules[i]);
+        open_as(&a, live, "lo%3Ack:secret@", "");
+        check_works(&a);
+        live_tell(live, 0, "ACL DELUSER lo:ck");
+        live_tell(live, 0, "SCRIPT FLUSH");
+    }
 }
 
-static void user_without_ping(struct live *live) {
-    struct access a;
-    open_as_user(&a, live, "~* +@all -ping");
-    check_works(&a);
-    live_end(live);
-}
-
-static void user_without_client(struct live *live) {
-    struct access a;
-    open_as_user(&a, live, "~* +@all -client");
-    check_works(&a);
-    live_end(live);
-}
-
-static void user_without_script_load(struct live *live) {
-    struct access a;
-    open_as_user(&a, live, "~* +@all -script|load");
-    check_works(&a); /* by EVAL */
-    live_end(live);
-}
-
-static void user_without_set(struct live *live) {
+LIVE_TEST(user_without_set) {
     struct access a;
     redlock_acquire_options once = live_once(TTL_MS);
     open_as_user(&a, live, "~* +@all -set");
     LIVE_STATUS(a.opened, 0);
     LIVE_STATUS(live_acquire(a.live, a.lock, &once), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_outcome(a.lock, 0).reason, REDLOCK_ERR_NODE_PERMISSION);
-    assert_non_null(strstr(LOCK_MESSAGE(a.lock), "permission denied by an ACL"));
+    assert_contains(LOCK_MESSAGE(a.lock), "permission denied by an ACL");
     assert_int_equal(live_up(a.client), 1); /* an answer is no reason to drop a connection */
     live_close(a.live, a.client);
-    live_end(live);
 }
 
-static void user_of_another_key(struct live *live) {
+LIVE_TEST(user_of_another_key) {
     struct access a;
     redlock_acquire_options once = live_once(TTL_MS);
     open_as_user(&a, live, "~other:* +@all");
     LIVE_STATUS(live_acquire(a.live, a.lock, &once), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_outcome(a.lock, 0).reason, REDLOCK_ERR_NODE_PERMISSION);
     live_close(a.live, a.client);
-    live_end(live);
 }
 
 /* The key then ends by its ttl. */
-static void user_without_scripts(struct live *live) {
+LIVE_TEST(user_without_scripts) {
     struct access a;
     open_as_user(&a, live, "~* +@all -eval -evalsha");
     check_cycle(&a, REDLOCK_ERR_UNKNOWN, REDLOCK_ERR_NO_QUORUM, REDLOCK_ERR_NODE_PERMISSION);
     assert_in_range(live_pttl(live, 0, "key"), 1, 10000);
-    live_end(live);
 }
 
 /* Allowed to run scripts, but not the commands in them. */
-static void user_without_get(struct live *live) {
+LIVE_TEST(user_without_get) {
     struct access a;
     open_as_user(&a, live, "~* +@all -get");
     check_refused(&a, REDLOCK_ERR_NODE_PERMISSION, "+get of ~libredlock:config");
-    live_end(live);
 }
 
 /* Pending as long as the key can live, retried meanwhile, and then dropped. */
-static void owed_until_the_ttl(struct live *live) {
+LIVE_TEST(owed_until_the_ttl) {
     struct access a;
     redlock_acquire_options once = live_once(2500);
     open_as_user(&a, live, "~* +@all -eval -evalsha");
@@ -221,11 +205,10 @@ static void owed_until_the_ttl(struct live *live) {
     assert_in_range(live_node(a.client, 0).requests, 3, 9);
     assert_true(live_no_keys(live));
     live_close(live, a.client);
-    live_end(live);
 }
 
 /* The permission is granted before the ttl ends: the retry succeeds. */
-static void owed_until_allowed(struct live *live) {
+LIVE_TEST(owed_until_allowed) {
     struct access a;
     open_as_user(&a, live, "~* +@all -eval -evalsha");
     LIVE_STATUS(live_acquire(live, a.lock, NULL), 0);
@@ -234,11 +217,10 @@ static void owed_until_allowed(struct live *live) {
     LIVE_UNTIL(live, live_stats(a.client).releases_retried == 1);
     assert_true(live_no_keys(live));
     live_close(live, a.client);
-    live_end(live);
 }
 
 /* Three of five nodes forbid it, two do not. */
-static void on_three_of_five(struct live *live) {
+LIVE_TEST_FIVE(on_three_of_five) {
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *lock = live_lock(live->client, "key");
     for (size_t i = 0; i < 3; i++) {
@@ -253,20 +235,11 @@ static void on_three_of_five(struct live *live) {
         LIVE_STATUS(live_outcome(lock, i).reason, i < 3 ? REDLOCK_ERR_NODE_PERMISSION : 0);
     }
     assert_true(live_no_keys(live));
-    live_end(live);
 }
 
 /* -- Databases -- */
 
-static void wrong_database(struct live *live) {
-    struct access a;
-    live_start(live, 1, NULL);
-    open_as(&a, live, "", "/99");
-    check_refused(&a, REDLOCK_ERR_NODE_DATABASE, "DB index is out of range");
-    live_end(live);
-}
-
-static void right_database(struct live *live) {
+LIVE_TEST(right_database) {
     static const char look[] = "redis.call('select', 3) return redis.call('exists', KEYS[1])";
     struct access a;
     live_start(live, 1, NULL);
@@ -277,11 +250,10 @@ static void right_database(struct live *live) {
     LIVE_STATUS(live_release(live, a.lock), 0);
     assert_int_equal(live_integer(live, 0, "EVAL %s 1 key", look), 0);
     live_close(live, a.client);
-    live_end(live);
 }
 
 /* Also on the connection after the first. */
-static void database_after_reconnecting(struct live *live) {
+LIVE_TEST(database_after_reconnecting) {
     struct access a;
     live_start(live, 1, NULL);
     open_as(&a, live, "", "/3");
@@ -291,30 +263,4 @@ static void database_after_reconnecting(struct live *live) {
     assert_int_equal(live_keys(live, 0), 0);
     LIVE_STATUS(live_release(live, a.lock), 0);
     live_close(live, a.client);
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(right_password),
-        LIVE_TEST(wrong_password),
-        LIVE_TEST(missing_password),
-        LIVE_TEST(needless_password),
-        LIVE_TEST(password_put_right),
-        LIVE_TEST(user_with_all_it_needs),
-        LIVE_TEST(user_without_ping),
-        LIVE_TEST(user_without_client),
-        LIVE_TEST(user_without_script_load),
-        LIVE_TEST(user_without_set),
-        LIVE_TEST(user_of_another_key),
-        LIVE_TEST(user_without_scripts),
-        LIVE_TEST(user_without_get),
-        LIVE_TEST(owed_until_the_ttl),
-        LIVE_TEST(owed_until_allowed),
-        LIVE_TEST_FIVE(on_three_of_five),
-        LIVE_TEST(wrong_database),
-        LIVE_TEST(right_database),
-        LIVE_TEST(database_after_reconnecting),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

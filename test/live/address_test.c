@@ -34,7 +34,7 @@ static void socket_path(const struct live *live, size_t i, char *path, size_t si
     snprintf(path, size, "%.*s/red is.sock", (int)(strrchr(log, '/') - log), log);
 }
 
-static void socket_file(struct live *live) {
+LIVE_TEST(socket_file) {
     static const char *const args[] = {"--unixsocket", "red is.sock", NULL};
     char path[256], url[300];
     live_start(live, 1, args);
@@ -48,19 +48,17 @@ static void socket_file(struct live *live) {
     live_restart(live, 0);
     LIVE_UNTIL(live, live_up(live->client) == 1);
     cycle(live, live->client);
-    live_end(live);
 }
 
-static void no_socket_file(struct live *live) {
+LIVE_TEST(no_socket_file) {
     live_start(live, 1, NULL);
     open_url(live, "unix:///nonexistent/redis.sock", REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_CONNECT);
-    assert_non_null(strstr(CLIENT_MESSAGE(live->client), "/nonexistent/redis.sock: "));
-    assert_non_null(strstr(CLIENT_MESSAGE(live->client), strerror(ENOENT)));
-    live_end(live);
+    assert_contains(CLIENT_MESSAGE(live->client), "/nonexistent/redis.sock: ");
+    assert_contains(CLIENT_MESSAGE(live->client), strerror(ENOENT));
 }
 
-static void over_ipv6(struct live *live) {
+LIVE_TEST(over_ipv6) {
     static const char *const args[] = {"--bind", "127.0.0.1", "::1", NULL};
     char url[64];
     live_start(live, 1, args);
@@ -68,11 +66,10 @@ static void over_ipv6(struct live *live) {
     open_url(live, url, 0);
     assert_string_equal(live_node(live->client, 0).node, url + 8);
     cycle(live, live->client);
-    live_end(live);
 }
 
 /* Whatever addresses the name has, the node listens on one of them. */
-static void by_name(struct live *live) {
+LIVE_TEST(by_name) {
     char url[64];
     live_start(live, 1, NULL);
     snprintf(url, sizeof(url), "redis://localhost:%d", live_port(live, 0));
@@ -84,11 +81,10 @@ static void by_name(struct live *live) {
     live_restart(live, 0);
     LIVE_UNTIL(live, live_up(live->client) == 1);
     cycle(live, live->client);
-    live_end(live);
 }
 
 /* The submitting call does not wait for the look-up; closing in the middle of it is allowed. */
-static void closed_while_resolving(struct live *live) {
+LIVE_TEST(closed_while_resolving) {
     const char *urls[] = {"redis://localhost:1", "redis://localhost:2", "redis://localhost:3"};
     struct live_done opened = {0};
     struct live_done closed = {0};
@@ -103,19 +99,17 @@ static void closed_while_resolving(struct live *live) {
     assert_int_equal(opened.count, 1);
     LIVE_STATUS(opened.status, REDLOCK_ERR_CANCELED);
     LIVE_STATUS(closed.status, 0);
-    live_end(live);
 }
 
-static void unknown_name(struct live *live) {
+LIVE_TEST(unknown_name) {
     live_start(live, 1, NULL);
     open_url(live, "redis://no-such-host.invalid:6379", REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_RESOLVE);
-    assert_non_null(strstr(CLIENT_MESSAGE(live->client), "no-such-host.invalid:6379: "));
-    live_end(live);
+    assert_contains(CLIENT_MESSAGE(live->client), "no-such-host.invalid:6379: ");
 }
 
 /* One of three. The others do not wait for it. */
-static void unknown_name_among_others(struct live *live) {
+LIVE_TEST(unknown_name_among_others) {
     live_start(live, 2, NULL);
     const char *urls[] = {live->urls[0], "redis://no-such-host.invalid", live->urls[1]};
     redlock_client_options options = live_options(live);
@@ -125,7 +119,6 @@ static void unknown_name_among_others(struct live *live) {
     cycle(live, live->client);
     LIVE_STATUS(live_outcome(live_lock(live->client, "x"), 1).reason, 0); /* no round yet */
     LIVE_UNTIL(live, live_node(live->client, 1).reason == REDLOCK_ERR_NODE_RESOLVE);
-    live_end(live);
 }
 
 static bool has_ipv6(void) {
@@ -139,12 +132,5 @@ static bool has_ipv6(void) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(socket_file),  LIVE_TEST(no_socket_file),
-        LIVE_TEST(by_name),      LIVE_TEST(closed_while_resolving),
-        LIVE_TEST(unknown_name), LIVE_TEST(unknown_name_among_others),
-        LIVE_TEST(over_ipv6), /* the last one, to be left out where the machine has none */
-    };
-    size_t count = sizeof(tests) / sizeof(tests[0]) - !has_ipv6();
-    return _cmocka_run_group_tests("address", tests, count, NULL, NULL);
+    return test_run(!has_ipv6()); /* over_ipv6 is the last one */
 }

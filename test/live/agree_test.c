@@ -38,22 +38,19 @@ static int second_of(struct live *live, size_t n) {
     return status;
 }
 
-static void three_and_five_both_hold(struct live *live) {
+LIVE_TEST(three_and_five_both_hold) {
     live_start(live, 5, NULL);
     LIVE_STATUS(second_of(live, 5), 0);
-    live_end(live);
 }
 
-static void three_and_four_do_not(struct live *live) {
+LIVE_TEST(three_and_four_do_not) {
     live_start(live, 5, NULL);
     LIVE_STATUS(second_of(live, 4), REDLOCK_ERR_HELD);
-    live_end(live);
 }
 
-static void three_and_three_do_not(struct live *live) {
+LIVE_TEST(three_and_three_do_not) {
     live_start(live, 5, NULL);
     LIVE_STATUS(second_of(live, 3), REDLOCK_ERR_HELD);
-    live_end(live);
 }
 
 #define SMALL_MS 2000 /* a max_ttl that is smaller than that of the holder */
@@ -83,23 +80,13 @@ static int second_after_restarts(struct live *live, int64_t max_ttl_ms, int64_t 
     assert_true(redlock_lock_is_valid(first));
     assert_int_equal(redlock_lock_is_valid(second), status == 0);
     live_close(live, other);
-    live_end(live);
     return status;
 }
 
-static void a_smaller_max_ttl_lets_both_hold(struct live *live) {
+LIVE_TEST(a_smaller_max_ttl_lets_both_hold) {
     LIVE_STATUS(second_after_restarts(live, SMALL_MS, 20000), 0);
 }
 
-static void the_same_max_ttl_does_not(struct live *live) {
+LIVE_TEST(the_same_max_ttl_does_not) {
     LIVE_STATUS(second_after_restarts(live, 30000, 2 * SMALL_MS), REDLOCK_ERR_DEADLINE);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(three_and_five_both_hold),  LIVE_TEST(three_and_four_do_not),
-        LIVE_TEST(three_and_three_do_not),    LIVE_TEST(a_smaller_max_ttl_lets_both_hold),
-        LIVE_TEST(the_same_max_ttl_does_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

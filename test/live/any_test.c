@@ -52,7 +52,7 @@ static redlock_acquire_options one_round(void) {
 
 /* -- What is free -- */
 
-static void the_free_one(struct live *live) {
+LIVE_TEST_FIVE(the_free_one) {
     redlock_lock *locks[N], *lock;
     size_t length;
     redlock_acquire_options options = one_round();
@@ -66,17 +66,16 @@ static void the_free_one(struct live *live) {
     redlock_lock *tried;
     LIVE_STATUS(acquire_any(live, locks, N, &options, &tried), REDLOCK_ERR_HELD);
     assert_ptr_not_equal(tried, lock);
-    assert_non_null(strstr(LOCK_MESSAGE(tried), "held by another"));
+    assert_contains(LOCK_MESSAGE(tried), "held by another");
     LIVE_STATUS(live_release(live, lock), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     for (size_t i = 0; i < live->n; i++) { /* as before */
         assert_int_equal(live_keys(live, i), N - 1);
     }
-    live_end(live);
 }
 
 /* Workers with one list: nobody gets what another has, and each begins elsewhere. */
-static void each_takes_another(struct live *live) {
+LIVE_TEST_FIVE(each_takes_another) {
     redlock_lock *locks[N][N];
     struct result results[N] = {{.done = {0}}};
     redlock_client *clients[N];
@@ -105,11 +104,10 @@ static void each_takes_another(struct live *live) {
         live_close(live, clients[i]);
     }
     assert_true(live_no_keys(live));
-    live_end(live);
 }
 
 /* In 64 takes from 8 each comes up; that one of them does not has a chance of 1 in 600. */
-static void in_no_order(struct live *live) {
+LIVE_TEST_FIVE(in_no_order) {
     redlock_lock *locks[N], *lock;
     unsigned seen = 0;
     make(live->client, locks);
@@ -121,12 +119,11 @@ static void in_no_order(struct live *live) {
         LIVE_STATUS(live_release(live, lock), 0);
     }
     assert_int_equal(seen, (1u << N) - 1);
-    live_end(live);
 }
 
 /* -- When none is free -- */
 
-static void waits(struct live *live) {
+LIVE_TEST_FIVE(waits) {
     redlock_lock *locks[N];
     struct result result = {.done = {0}};
     redlock_acquire_options options = live_patient(TTL_MS);
@@ -140,11 +137,10 @@ static void waits(struct live *live) {
     LIVE_UNTIL(live, result.done.count > 0);
     LIVE_STATUS(result.done.status, 0);
     assert_ptr_equal(result.lock, locks[3]);
-    live_end(live);
 }
 
 /* The last lock of a round is tried again at the beginning of the next, with a pause. */
-static void so_many_rounds(struct live *live) {
+LIVE_TEST_FIVE(so_many_rounds) {
     redlock_lock *locks[N], *lock;
     redlock_acquire_options options = live_patient(TTL_MS);
     options.tries = 3;
@@ -160,18 +156,15 @@ static void so_many_rounds(struct live *live) {
     options.tries = REDLOCK_NO_LIMIT;
     options.wait_ms = 100;
     LIVE_STATUS(acquire_any(live, locks, N, &options, &lock), REDLOCK_ERR_DEADLINE);
-    live_end(live);
 }
 
 /* Nodes that are down are not asked a hundred times. */
-static void an_outage_ends_the_round(struct live *live) {
+LIVE_TEST_FIVE(an_outage_ends_the_round) {
     redlock_lock *locks[N], *lock;
     redlock_acquire_options options = one_round();
     struct result result = {.done = {0}};
     make(live->client, locks);
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 0, 3);
     LIVE_UNTIL(live, live_up(live->client) == 2);
     LIVE_STATUS(acquire_any(live, locks, N, &options, &lock), REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(live_stats(live->client).no_quorum, 1);
@@ -183,7 +176,6 @@ static void an_outage_ends_the_round(struct live *live) {
     live_restart(live, 0);
     LIVE_UNTIL(live, result.done.count > 0);
     LIVE_STATUS(result.done.status, 0);
-    live_end(live);
 }
 
 /* -- In the middle -- */
@@ -198,7 +190,7 @@ static int cancel_each(redlock_lock *const *locks) {
     return canceled;
 }
 
-static void is_cancelled(struct live *live) {
+LIVE_TEST_FIVE(is_cancelled) {
     redlock_lock *locks[N];
     struct result result = {.done = {0}};
     redlock_acquire_options options = live_patient(TTL_MS);
@@ -214,7 +206,6 @@ static void is_cancelled(struct live *live) {
         assert_int_equal(result.done.count, 1);
         LIVE_STATUS(result.done.status, REDLOCK_ERR_CANCELED);
     }
-    live_end(live);
 }
 
 struct meddler {
@@ -230,7 +221,7 @@ static void cancel_cb(redlock_lock *lock, int status, void *data) {
 }
 
 /* The try has failed, and its callback is about to run: the next one must not begin. */
-static void is_cancelled_between_two(struct live *live) {
+LIVE_TEST_FIVE(is_cancelled_between_two) {
     redlock_lock *locks[N], *other = live_lock(live->client, "x");
     struct result result = {.done = {0}};
     struct meddler meddler = {locks, -1};
@@ -245,11 +236,10 @@ static void is_cancelled_between_two(struct live *live) {
     assert_int_equal(meddler.canceled, 1);
     LIVE_STATUS(result.done.status, REDLOCK_ERR_CANCELED);
     assert_int_equal(live_stats(live->client).held_by_another, 1);
-    live_end(live);
 }
 
 /* With everything freed by the one callback that comes. */
-static void the_client_is_closed(struct live *live) {
+LIVE_TEST_FIVE(the_client_is_closed) {
     for (uint64_t tries = 0; tries < N; tries += 3) {
         redlock_client *client = live_another(live);
         redlock_lock *locks[N];
@@ -264,7 +254,6 @@ static void the_client_is_closed(struct live *live) {
         LIVE_STATUS(result.done.status, REDLOCK_ERR_CANCELED);
     }
     live_tell_all(live, "FLUSHDB");
-    live_end(live);
 }
 
 static void free_cb(redlock_lock *lock, int status, void *data) {
@@ -273,7 +262,7 @@ static void free_cb(redlock_lock *lock, int status, void *data) {
 }
 
 /* What was freed before its turn is left out; freeing all of them is a cancellation. */
-static void locks_are_freed(struct live *live) {
+LIVE_TEST_FIVE(locks_are_freed) {
     redlock_lock *locks[N];
     struct result result = {.done = {0}};
     redlock_acquire_options options = one_round();
@@ -295,11 +284,10 @@ static void locks_are_freed(struct live *live) {
     }
     LIVE_UNTIL(live, result.done.count > 0);
     LIVE_STATUS(result.done.status, REDLOCK_ERR_CANCELED);
-    live_end(live);
 }
 
 /* Only the first one of the list is left when the others have their turn. */
-static void others_are_freed(struct live *live) {
+LIVE_TEST_FIVE(others_are_freed) {
     redlock_lock *locks[N];
     struct result result = {.done = {0}};
     redlock_acquire_options options = one_round();
@@ -318,12 +306,11 @@ static void others_are_freed(struct live *live) {
     LIVE_UNTIL(live, result.done.count > 0);
     LIVE_STATUS(result.done.status, REDLOCK_ERR_HELD);
     assert_int_equal(live_stats(live->client).held_by_another, 1);
-    live_end(live);
 }
 
 /* -- What is refused -- */
 
-static void is_refused(struct live *live) {
+LIVE_TEST_FIVE(is_refused) {
     redlock_lock *locks[N], *many[REDLOCK_ANY_MAX + 1];
     redlock_acquire_options options = one_round();
     redlock_client *other = live_another(live);
@@ -338,7 +325,7 @@ static void is_refused(struct live *live) {
                 REDLOCK_ERR_INVALID);
     options.ttl_ms = 0;
     LIVE_STATUS(redlock_acquire_any(locks, N, &options, any_cb, &result), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(LOCK_MESSAGE(locks[0]), "ttl_ms"));
+    assert_contains(LOCK_MESSAGE(locks[0]), "ttl_ms");
     redlock_lock *mixed[3] = {locks[0], live_lock(other, "0"), NULL};
     LIVE_STATUS(redlock_acquire_any(mixed, 2, NULL, any_cb, &result), REDLOCK_ERR_INVALID);
     mixed[1] = NULL;
@@ -361,7 +348,6 @@ static void is_refused(struct live *live) {
     LIVE_STATUS(redlock_acquire_any(locks, N, NULL, any_cb, &result), REDLOCK_ERR_CLOSED);
     live->client = NULL;
     assert_int_equal(result.done.count, 0);
-    live_end(live);
 }
 
 /* Each allocation of the call fails once; nothing is pending or kept then. */
@@ -386,7 +372,7 @@ static void give_back(void *pointer, void *data) {
     free(pointer);
 }
 
-static void out_of_memory(struct live *live) {
+LIVE_TEST_FIVE(out_of_memory) {
     struct memory memory = {0, -1};
     const redlock_allocator allocator = {take, give_back, &memory};
     redlock_client_options client_options = live_options(live);
@@ -414,18 +400,4 @@ static void out_of_memory(struct live *live) {
     }
     live_close(live, client);
     assert_int_equal(memory.blocks, 0);
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(the_free_one),         LIVE_TEST_FIVE(each_takes_another),
-        LIVE_TEST_FIVE(in_no_order),          LIVE_TEST_FIVE(waits),
-        LIVE_TEST_FIVE(so_many_rounds),       LIVE_TEST_FIVE(an_outage_ends_the_round),
-        LIVE_TEST_FIVE(is_cancelled),         LIVE_TEST_FIVE(is_cancelled_between_two),
-        LIVE_TEST_FIVE(the_client_is_closed), LIVE_TEST_FIVE(locks_are_freed),
-        LIVE_TEST_FIVE(others_are_freed),     LIVE_TEST_FIVE(is_refused),
-        LIVE_TEST_FIVE(out_of_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

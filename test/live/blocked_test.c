@@ -40,7 +40,7 @@ static void query_cb(redlock_query *query, int status, void *data) {
 
 /* -- Right after submitting -- */
 
-static void after_submitting(struct live *live) {
+LIVE_TEST(after_submitting) {
     struct live_done done[4] = {{0}};
     open_all(live);
     redlock_acquire_options once = live_once(TTL_MS);
@@ -66,11 +66,10 @@ static void after_submitting(struct live *live) {
     LIVE_STATUS(done[3].status, 0);
     MARK_TO(PUT_OFF);
     assert_no_failures(live);
-    live_end(live);
 }
 
 /* It ends when the work ends: granted, and late. */
-static void no_validity_is_gained(struct live *live) {
+LIVE_TEST(no_validity_is_gained) {
     struct live_done done = {0};
     open_all(live);
     redlock_acquire_options once = live_once(WORK_MS);
@@ -81,12 +80,11 @@ static void no_validity_is_gained(struct live *live) {
     assert_true(done.status != 0);
     assert_int_equal(redlock_lock_is_valid(lock), 0);
     LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
 }
 
 /* -- With the answers in the sockets -- */
 
-static void answers_in_the_sockets(struct live *live) {
+LIVE_TEST(answers_in_the_sockets) {
     struct live_done done = {0}, other = {0};
     open_all(live);
     redlock_acquire_options once = live_once(TTL_MS);
@@ -103,11 +101,10 @@ static void answers_in_the_sockets(struct live *live) {
     LIVE_STATUS(done.status, 0);
     LIVE_STATUS(other.status, 0);
     assert_no_failures(live);
-    live_end(live);
 }
 
 /* More answers than one poll reads: the rest of them is not late either. */
-static void many_answers_in_the_sockets(struct live *live) {
+LIVE_TEST(many_answers_in_the_sockets) {
     static redlock_lock *locks[MANY];
     static struct live_done done[MANY];
     open_all(live);
@@ -131,7 +128,6 @@ static void many_answers_in_the_sockets(struct live *live) {
     }
     MARK_TO(MORE_TO_READ);
     assert_no_failures(live);
-    live_end(live);
 }
 
 /* -- Before and after the poll, in handles that run before and after the client's -- */
@@ -173,7 +169,7 @@ static void handles_close(struct handles *handles) {
     uv_close((uv_handle_t *)&handles->check, NULL);
 }
 
-static void around_the_poll(struct live *live) {
+LIVE_TEST(around_the_poll) {
     struct handles handles[2];
     live_start(live, 3, NULL);
     redlock_client_options options = live_options(live);
@@ -208,7 +204,7 @@ static void always_prepare_cb(uv_prepare_t *prepare) {
 }
 
 /* Each turn of the loop takes longer than connecting may take, and so long that a vote may. */
-static void in_every_turn(struct live *live) {
+LIVE_TEST(in_every_turn) {
     uv_prepare_t prepare;
     struct live_done opened = {0}, done = {0};
     live_start(live, 3, NULL);
@@ -228,13 +224,4 @@ static void in_every_turn(struct live *live) {
     assert_no_failures(live);
     uv_close((uv_handle_t *)&prepare, NULL);
     live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(after_submitting),       LIVE_TEST(no_validity_is_gained),
-        LIVE_TEST(answers_in_the_sockets), LIVE_TEST(around_the_poll),
-        LIVE_TEST(in_every_turn),          LIVE_TEST(many_answers_in_the_sockets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,31 +136,26 @@ static void with_stopped(struct live *live, size_t stopped) {
     struct crowd c;
     make_locks(&c, live);
     prepare(&c);
-    for (size_t i = 0; i < stopped; i++) {
-        live_pause(live, i);
-    }
+    live_do(live, live_pause, 0, stopped);
     set_going(&c, stopped);
     uint64_t before_ns = redlock_now_ns();
     close_and_check(&c);
     assert_true(c.closed.at_ns - before_ns < 5000 * LIVE_MS); /* node_timeout_ms is 250 */
     assert_true(is_clean(live, stopped));
-    for (size_t i = 0; i < stopped; i++) {
-        live_resume(live, i);
-    }
+    live_do(live, live_resume, 0, stopped);
     LIVE_POLL(live, is_clean(live, 0));
-    live_end(live);
 }
 
-static void with_two_stopped(struct live *live) {
+LIVE_TEST_FIVE_HASTY(with_two_stopped) {
     with_stopped(live, 2);
 }
 
-static void with_all_stopped(struct live *live) {
+LIVE_TEST_FIVE_HASTY(with_all_stopped) {
     with_stopped(live, 5);
 }
 
 /* Before on_open, in each of the turns that it takes to open. */
-static void while_opening(struct live *live) {
+LIVE_TEST(while_opening) {
     live_start(live, 5, NULL);
     live_kill(live, 4);
     redlock_client_options options = live_options(live);
@@ -181,12 +176,11 @@ static void while_opening(struct live *live) {
         assert_int_equal(acquired.count, 1);
         assert_true(live_no_keys(live));
     }
-    live_end(live);
 }
 
 /* -- What is refused -- */
 
-static void busy(struct live *live) {
+LIVE_TEST_FIVE(busy) {
     struct live_done done = {0};
     redlock_lock *lock = live_lock(live->client, "key");
     LIVE_STATUS(redlock_cancel(lock), REDLOCK_ERR_IDLE);
@@ -199,7 +193,7 @@ static void busy(struct live *live) {
     LIVE_STATUS(redlock_cancel(lock), REDLOCK_ERR_IDLE);
     LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), 0);
     LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), REDLOCK_ERR_BUSY);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), "in use: an extension is pending"));
+    assert_contains(LOCK_MESSAGE(lock), "in use: an extension is pending");
     LIVE_UNTIL(live, done.count == 2);
     LIVE_STATUS(redlock_acquire(lock, NULL, live_lock_cb, &done), REDLOCK_ERR_ALREADY_HELD);
     LIVE_STATUS(redlock_release(lock, live_lock_cb, &done), 0);
@@ -215,15 +209,4 @@ static void busy(struct live *live) {
     assert_null(lock);
     LIVE_UNTIL(live, done.count == 4);
     live->client = NULL;
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE_HASTY(with_two_stopped),
-        LIVE_TEST_FIVE_HASTY(with_all_stopped),
-        LIVE_TEST(while_opening),
-        LIVE_TEST_FIVE(busy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

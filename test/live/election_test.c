@@ -164,12 +164,11 @@ static void campaign_close_clients(struct live *live, struct candidate *c, size_
     for (size_t i = 0; i < n; i++) {
         live_close(live, c[i].client);
     }
-    live_end(live);
 }
 
 /* -- Being told -- */
 
-static void elects_the_only_candidate(struct live *live) {
+LIVE_TEST_FIVE(elects_the_only_candidate) {
     struct candidate c = {0};
     campaign_make_default(&c, live->client, "me");
     LIVE_UNTIL(live, c.told == 1); /* observes before it campaigns */
@@ -193,7 +192,7 @@ static void elects_the_only_candidate(struct live *live) {
 
 /* Two of a leader's three nodes do not answer: it may lead, so no observer is told that there is no
  * leader. */
-static void is_not_told_what_is_not_known(struct live *live) {
+LIVE_TEST_FIVE_HASTY(is_not_told_what_is_not_known) {
     struct candidate c = {0};
     redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "spectator");
     o.poll_ms = 20;
@@ -212,11 +211,10 @@ static void is_not_told_what_is_not_known(struct live *live) {
     assert_string_equal(c.leader, ""); /* a holder without a name */
     live_tell_all(live, "FLUSHALL");
     LIVE_UNTIL(live, c.told == 2 && !c.has_leader);
-    live_end(live);
 }
 
 /* The three nodes that answer have no leader, and the other two are no quorum. */
-static void is_told_by_a_quorum_that_nobody_leads(struct live *live) {
+LIVE_TEST_FIVE(is_told_by_a_quorum_that_nobody_leads) {
     struct candidate c = {0};
     redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "spectator");
     o.poll_ms = 20;
@@ -225,11 +223,10 @@ static void is_told_by_a_quorum_that_nobody_leads(struct live *live) {
     LIVE_UNTIL(live, live_up(live->client) == 3);
     campaign_make(&c, live->client, &o);
     LIVE_UNTIL(live, c.told == 1 && !c.has_leader);
-    live_end(live);
 }
 
 /* A lock of another library under the name is no leadership. */
-static void is_not_led_by_another_library(struct live *live) {
+LIVE_TEST_FIVE(is_not_led_by_another_library) {
     struct candidate c = {0};
     redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "spectator");
     o.poll_ms = 20;
@@ -242,14 +239,13 @@ static void is_not_led_by_another_library(struct live *live) {
     assert_string_equal(c.leader, "");
     live_tell_all(live, "FLUSHALL");
     LIVE_UNTIL(live, !c.has_leader);
-    live_end(live);
 }
 
 /* -- Trouble with listening -- */
 
 /* The connections that listen are cut: they are made anew, and the next notification is
  * received. */
-static void survives_killed_listeners(struct live *live) {
+LIVE_TEST(survives_killed_listeners) {
     struct candidate c[2] = {{0}};
     live_start(live, 5, NULL);
     campaign_open_clients(live, c, 2);
@@ -267,7 +263,7 @@ static void survives_killed_listeners(struct live *live) {
 }
 
 /* Without the right to listen a resignation is found by polling. */
-static void polls_without_the_right_to_listen(struct live *live) {
+LIVE_TEST(polls_without_the_right_to_listen) {
     struct candidate c[2] = {{0}};
     live_start(live, 5, NULL);
     live_tell_all(live, "ACL SETUSER default resetchannels");
@@ -304,7 +300,7 @@ static void close_it(struct candidate *c) {
 }
 
 /* In each callback the election is freed, resigned or its client closed. */
-static void ends_in_every_callback(struct live *live) {
+LIVE_TEST(ends_in_every_callback) {
     static void (*const deeds[])(struct candidate *) = {free_it, resign_it, close_it};
     live_start(live, 5, NULL);
     for (size_t where = 0; where < 3; where++) {
@@ -337,7 +333,6 @@ static void ends_in_every_callback(struct live *live) {
         }
     }
     LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
 }
 
 struct ending {
@@ -362,7 +357,7 @@ static void close_when_lost(redlock_lock *lock, int status, void *data) {
 
 /* The same answers reveal the loss of a lock and of the leadership, and the lock's on_lost closes
  * the client: the election, whose loss comes next, cannot campaign again. */
-static void client_is_closed_by_another_loss(struct live *live) {
+LIVE_TEST_FIVE(client_is_closed_by_another_loss) {
     struct ending ending = {.state = REDLOCK_ELECTION_LEADING};
     redlock_acquire_options options = live_once(LIVE_PATIENCE_MS);
     redlock_election_options o = campaign_options_of(&ending.c, CAMPAIGN_NAME, "me");
@@ -375,14 +370,10 @@ static void client_is_closed_by_another_loss(struct live *live) {
     campaign_elect(live, &ending.c);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     live_tell_all(live, "FLUSHALL");
-    for (size_t i = 0; i < 5; i++) {
-        live_pause(live, i);
-    }
+    live_do(live, live_pause, 0, 5);
     LIVE_STATUS(redlock_extend(lock, LIVE_PATIENCE_MS, NULL, NULL), 0);
     LIVE_UNTIL(live, live_node(live->client, 4).outstanding == 2); /* the renewal is out as well */
-    for (size_t i = 0; i < 5; i++) {
-        live_resume(live, i);
-    }
+    live_do(live, live_resume, 0, 5);
     LIVE_UNTIL(live, ending.is_closed);
     live->client = NULL;
     assert_int_equal(ending.state, REDLOCK_ELECTION_IDLE);
@@ -398,13 +389,10 @@ static void check_refused(struct live *live, const redlock_election_options *o, 
     LIVE_STATUS(redlock_election_new(live->client, o, &election, error, sizeof(error)),
                 REDLOCK_ERR_INVALID);
     assert_null(election);
-    if (strstr(error, word) == NULL) {
-        print_error("\"%s\" is not in \"%s\"\n", word, error);
-    }
-    assert_non_null(strstr(error, word));
+    assert_contains(error, word);
 }
 
-static void refuses_bad_options(struct live *live) {
+LIVE_TEST_FIVE(refuses_bad_options) {
     struct candidate c = {0};
     const redlock_election_options good = campaign_options_of(&c, CAMPAIGN_NAME, "me");
     redlock_election_options bad[11];
@@ -437,10 +425,9 @@ static void refuses_bad_options(struct live *live) {
         check_refused(live, &bad[i], words[i]);
     }
     check_refused(live, NULL, "options");
-    live_end(live);
 }
 
-static void has_a_name_of_its_own(struct live *live) {
+LIVE_TEST_FIVE(has_a_name_of_its_own) {
     struct candidate c = {0};
     char pid[16];
     redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, NULL);
@@ -451,22 +438,5 @@ static void has_a_name_of_its_own(struct live *live) {
     assert_string_equal(name + strlen(name) - strlen(pid), pid);
     assert_string_equal(redlock_election_state_name(REDLOCK_ELECTION_CAMPAIGNING), "campaigning");
     assert_string_equal(redlock_election_state_name((enum redlock_election_state)9), "?");
-    assert_non_null(strstr(ELECTION_MESSAGE(c.election), "no request"));
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(elects_the_only_candidate),
-        LIVE_TEST_FIVE_HASTY(is_not_told_what_is_not_known),
-        LIVE_TEST_FIVE(is_told_by_a_quorum_that_nobody_leads),
-        LIVE_TEST_FIVE(is_not_led_by_another_library),
-        LIVE_TEST(survives_killed_listeners),
-        LIVE_TEST(polls_without_the_right_to_listen),
-        LIVE_TEST(ends_in_every_callback),
-        LIVE_TEST_FIVE(client_is_closed_by_another_loss),
-        LIVE_TEST_FIVE(refuses_bad_options),
-        LIVE_TEST_FIVE(has_a_name_of_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_contains(ELECTION_MESSAGE(c.election), "no request");
 }

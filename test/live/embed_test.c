@@ -64,7 +64,7 @@ static redlock_acquire_options options_of(struct loss *loss, int64_t ttl_ms) {
 }
 
 /* Open, acquire, lose and close in such a loop, each call made while it does not run. */
-static void a_loss_in_time(struct live *live) {
+LIVE_TEST(a_loss_in_time) {
     struct embed embed;
     struct live_done done = {0};
     struct loss loss = {0};
@@ -96,13 +96,12 @@ static void a_loss_in_time(struct live *live) {
     EMBED_UNTIL(&embed, done.count == 1);
     live->client = NULL;
     assert_int_equal(close(embed.epoll_fd), 0);
-    live_end(live);
 }
 
 /* uv_run() may return right after a timer's callback (UV_RUN_ONCE always, UV_RUN_NOWAIT since libuv
  * 1.45), with no turn of ours after it. The timer for the next deadline must still be armed
  * then. */
-static void after_a_timer(struct live *live) {
+LIVE_TEST(after_a_timer) {
     struct live_done done = {0};
     struct loss loss = {0};
     live_start(live, 3, NULL);
@@ -122,13 +121,4 @@ static void after_a_timer(struct live *live) {
     }
     live_close(live, live->client);
     live->client = NULL;
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(a_loss_in_time),
-        LIVE_TEST(after_a_timer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

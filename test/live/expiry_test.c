@@ -42,7 +42,7 @@ static redlock_lock *hold(struct live *live, const char *resource, int64_t ttl_m
 
 /* -- In time -- */
 
-static void told_before_the_end(struct live *live) {
+LIVE_TEST_FIVE(told_before_the_end) {
     struct expiry expiry[LOCKS];
     redlock_lock *locks[LOCKS];
     for (size_t i = 0; i < LOCKS; i++) {
@@ -73,7 +73,6 @@ static void told_before_the_end(struct live *live) {
     }
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_true(live_no_keys(live)); /* what was left of them has been released */
-    live_end(live);
 }
 
 /* -- Without a sign of life -- */
@@ -92,7 +91,7 @@ static redlock_lock *watched(struct live *live, int64_t ttl_ms, struct live_done
     return lock;
 }
 
-static void silence(struct live *live) {
+LIVE_TEST_FIVE(silence) {
     struct live_done lost = {0}, other_lost = {0};
     redlock_lock *lock = watched(live, 20000, &lost), *other = watched(live, 20000, &other_lost);
     LIVE_POLL(live, redlock_lock_remaining_ms(lock) < 17000); /* the watchdog has stopped */
@@ -118,7 +117,7 @@ static void election_cb(redlock_election *election, int status, void *data) {
 }
 
 /* A leader is watched in the same way, and is a candidate again. */
-static void silent_leader(struct live *live) {
+LIVE_TEST_FIVE(silent_leader) {
     struct live_done told = {0}; /* elected, lost, elected */
     redlock_election_options options = REDLOCK_ELECTION_OPTIONS_INIT;
     redlock_election *election;
@@ -173,7 +172,7 @@ static void found_trace(const redlock_event *event, void *data) {
  * waited for all of that once, and with many locks there was always more.) Nor does any wait for
  * answers that are in the sockets by then, here those of a node that was slow: each of these finds
  * a loss, too, and since libuv 1.45 the loop polls before it runs timers. */
-static void told_as_found(struct live *live) {
+LIVE_TEST(told_as_found) {
     struct expiry expiry[LOCKS];
     struct found found = {0};
     live_start(live, 5, NULL);
@@ -196,7 +195,7 @@ static void told_as_found(struct live *live) {
 }
 
 /* No node answers any more: validity still ends. */
-static void told_in_silence(struct live *live) {
+LIVE_TEST(told_in_silence) {
     struct expiry expiry;
     struct live_done extended = {0};
     live_start(live, 5, NULL);
@@ -204,21 +203,16 @@ static void told_in_silence(struct live *live) {
     options.node_timeout_ms = 10000; /* or the extension would be of unknown outcome before */
     live_open_all(live, &options);
     redlock_lock *lock = hold(live, "key", TTL_MS, &expiry);
-    for (size_t i = 0; i < 5; i++) {
-        live_pause(live, i);
-    }
+    live_do(live, live_pause, 0, 5);
     LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &extended), 0);
     LIVE_UNTIL(live, extended.count > 0);
     assert_int_equal(expiry.lost.count, 1);
     LIVE_STATUS(expiry.lost.status, REDLOCK_ERR_EXPIRED);
     LIVE_STATUS(extended.status, REDLOCK_ERR_EXPIRED);
     assert_true(extended.at_ns >= expiry.lost.at_ns);
-    for (size_t i = 0; i < 5; i++) {
-        live_resume(live, i);
-    }
+    live_do(live, live_resume, 0, 5);
     LIVE_UNTIL(live, live_up(live->client) == 5 && live_is_quiet(live->client, 5));
     assert_true(live_no_keys(live));
-    live_end(live);
 }
 
 /* The hold ends between an acquire that joins it and the report: its span has ended by the loss. */
@@ -232,7 +226,7 @@ static void ends_trace(const redlock_event *event, void *data) {
     ends->failed += event->type == REDLOCK_EVENT_FAILED;
 }
 
-static void a_span_ends_once(struct live *live) {
+LIVE_TEST(a_span_ends_once) {
     struct ends ends = {0};
     struct live_done joined = {0};
     live_start(live, 5, NULL);
@@ -311,7 +305,7 @@ static void hold_first(struct live *live, struct blocked *b) {
 
 /* Two grants wait for their callbacks in one turn. The first callback blocks until the held lock is
  * over: the loss comes before the second grant. */
-static void loss_before_later_success(struct live *live) {
+LIVE_TEST_FIVE(loss_before_later_success) {
     struct blocked b;
     hold_first(live, &b);
     redlock_acquire_options options = live_once(10000);
@@ -321,7 +315,6 @@ static void loss_before_later_success(struct live *live) {
     LIVE_STATUS(redlock_acquire(third, &options, plain_success, &b), 0);
     LIVE_UNTIL(live, strlen(b.story) == 3);
     assert_string_equal(b.story, "SLS");
-    live_end(live);
 }
 
 /* One lock has two pending callbacks. The first one blocks until the lock is over: the second is no
@@ -348,7 +341,7 @@ static void extended_other(redlock_lock *lock, int status, void *data) {
     LIVE_STATUS(redlock_acquire(b->first, &options, acquired_again, b), 0);
 }
 
-static void loss_between_two_callbacks(struct live *live) {
+LIVE_TEST_FIVE(loss_between_two_callbacks) {
     struct blocked b = {.first = live_lock(live->client, "first")};
     redlock_acquire_options options = live_once(BLOCKED_TTL_MS);
     redlock_lock *other = live_lock(live->client, "other");
@@ -359,11 +352,10 @@ static void loss_between_two_callbacks(struct live *live) {
     LIVE_STATUS(redlock_extend(b.first, 0, extended_first, &b), 0);
     LIVE_UNTIL(live, strlen(b.story) == 3);
     assert_string_equal(b.story, "ALX");
-    live_end(live);
 }
 
 /* A grant that waits behind a callback which blocks until the grant is over is none. */
-static void no_grant_after_its_end(struct live *live) {
+LIVE_TEST_FIVE(no_grant_after_its_end) {
     struct blocked b;
     hold_first(live, &b);
     redlock_acquire_options longer = live_once(10000);
@@ -376,22 +368,17 @@ static void no_grant_after_its_end(struct live *live) {
     assert_string_equal(b.story, "SLX");
     assert_int_equal(b.refused, 1);
     assert_int_equal(live_stats(live->client).expired, 1);
-    live_end(live);
 }
 
 /* An extension whose answers wait behind the block has come too late. */
-static void extension_too_late(struct live *live) {
+LIVE_TEST_FIVE(extension_too_late) {
     struct blocked b;
     struct live_done extended = {0};
     hold_first(live, &b);
-    for (size_t i = 0; i < 3; i++) {
-        live_pause(live, i);
-    }
+    live_do(live, live_pause, 0, 3);
     LIVE_STATUS(redlock_extend(b.first, 10000, live_lock_cb, &extended), 0);
     uv_run(&live->loop, UV_RUN_NOWAIT); /* sent; two may have answered */
-    for (size_t i = 0; i < 3; i++) {
-        live_resume(live, i);
-    }
+    live_do(live, live_resume, 0, 3);
     live_block_until(b.block_until_ns);
     assert_int_equal(redlock_lock_is_valid(b.first), 0);
     LIVE_UNTIL(live, extended.count == 1);
@@ -399,21 +386,4 @@ static void extension_too_late(struct live *live) {
     assert_string_equal(b.story, "L");
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_true(live_no_keys(live)); /* although some nodes have extended it */
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(told_before_the_end),
-        LIVE_TEST_FIVE(silence),
-        LIVE_TEST_FIVE(silent_leader),
-        LIVE_TEST(told_as_found),
-        LIVE_TEST(told_in_silence),
-        LIVE_TEST(a_span_ends_once),
-        LIVE_TEST_FIVE(loss_before_later_success),
-        LIVE_TEST_FIVE(loss_between_two_callbacks),
-        LIVE_TEST_FIVE(no_grant_after_its_end),
-        LIVE_TEST_FIVE(extension_too_late),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

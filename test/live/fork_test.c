@@ -72,7 +72,7 @@ static void check_parent(struct live *live, redlock_lock *held, redlock_lock *id
     }
 }
 
-static void parent_goes_on(struct live *live) {
+LIVE_TEST_FIVE(parent_goes_on) {
     redlock_lock *held = live_lock(live->client, "held");
     redlock_lock *idle = live_lock(live->client, "idle");
     redlock_lock *freed = live_lock(live->client, "freed");
@@ -94,7 +94,7 @@ static void parent_goes_on(struct live *live) {
 }
 
 /* With requests out, and the answers coming while there are two processes. */
-static void in_the_middle_of_a_round(struct live *live) {
+LIVE_TEST_FIVE(in_the_middle_of_a_round) {
     struct live_done extended = {0};
     struct live_done acquired = {0};
     redlock_lock *held = live_lock(live->client, "held");
@@ -159,7 +159,7 @@ static _Noreturn void child_with_its_own(struct live *live) {
     _exit(0);
 }
 
-static void child_opens_its_own(struct live *live) {
+LIVE_TEST_FIVE(child_opens_its_own) {
     redlock_lock *held = live_lock(live->client, "held");
     redlock_acquire_options options = live_once(TTL_MS);
     LIVE_STATUS(live_acquire(live, held, &options), 0);
@@ -199,7 +199,7 @@ static _Noreturn void child_runs_the_loop(struct live *live) {
     _exit(0);
 }
 
-static void child_goes_on_with_the_loop(struct live *live) {
+LIVE_TEST_FIVE(child_goes_on_with_the_loop) {
     struct live_done lost = {0};
     redlock_lock *held = live_lock(live->client, "held");
     redlock_lock *idle = live_lock(live->client, "idle");
@@ -232,7 +232,7 @@ static _Noreturn void child_closes_and_runs(struct live *live, bool forks_first)
     _exit(0);
 }
 
-static void child_closes_and_goes_on_with_the_loop(struct live *live) {
+LIVE_TEST_FIVE(child_closes_and_goes_on_with_the_loop) {
     redlock_lock *held = live_lock(live->client, "held");
     redlock_acquire_options options = live_once(TTL_MS);
     LIVE_STATUS(live_acquire(live, held, &options), 0);
@@ -244,16 +244,4 @@ static void child_closes_and_goes_on_with_the_loop(struct live *live) {
         child_expect_good(pid);
     }
     check_parent(live, held, live_lock(live->client, "idle"));
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(parent_goes_on),
-        LIVE_TEST_FIVE(in_the_middle_of_a_round),
-        LIVE_TEST_FIVE(child_opens_its_own),
-        LIVE_TEST_FIVE(child_goes_on_with_the_loop),
-        LIVE_TEST_FIVE(child_closes_and_goes_on_with_the_loop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

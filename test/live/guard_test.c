@@ -9,38 +9,12 @@
 #define QUARANTINE_MS 30302 /* of a max_ttl_ms of 30000: 1 % and 2 ms of drift */
 #define SHORT_MS 2000
 
-/* The guard's events in the trace. */
-struct watch {
-    unsigned quarantined, votes;
-    int status;
-    int64_t votes_in_ms;
-    uint64_t quarantined_ns, votes_ns;
-};
-
-static void watch_cb(const redlock_event *event, void *data) {
-    struct watch *watch = data;
-    if (event->type == REDLOCK_EVENT_NODE_QUARANTINED) {
-        watch->quarantined++;
-        watch->status = event->status;
-        watch->votes_in_ms = event->votes_in_ms;
-        watch->quarantined_ns = event->now_ns;
-    } else if (event->type == REDLOCK_EVENT_NODE_VOTES) {
-        watch->votes++;
-        watch->votes_ns = event->now_ns;
-    }
-}
-
 /* n nodes and a client that has seen all of them. */
-static void start(struct live *live, size_t n, int64_t max_ttl_ms, struct watch *watch) {
+static void start(struct live *live, size_t n, int64_t max_ttl_ms) {
     static const char *const args[] = {"--enable-debug-command", "yes", NULL};
     live_start(live, n, args);
     redlock_client_options options = live_options(live);
     options.max_ttl_ms = max_ttl_ms;
-    if (watch != NULL) {
-        memset(watch, 0, sizeof(*watch));
-        options.trace = watch_cb;
-        options.trace_data = watch;
-    }
     live_open_all(live, &options);
 }
 
@@ -81,7 +55,7 @@ static int ask_the_amnesiac(struct live *live, bool by_restart, redlock_lock **a
                             redlock_lock **b) {
     redlock_acquire_options once = live_once(TTL_MS);
     live->guard = REDLOCK_GUARD_OBSERVED;
-    start(live, 3, TTL_MS, NULL);
+    start(live, 3, TTL_MS);
     redlock_client *second = live_another(live);
     *a = live_lock(live->client, "key");
     *b = live_lock(second, "key");
@@ -99,7 +73,7 @@ static int ask_the_amnesiac(struct live *live, bool by_restart, redlock_lock **a
     return status;
 }
 
-static void one_holds_with_a_guard(struct live *live) {
+LIVE_TEST(one_holds_with_a_guard) {
     redlock_lock *a, *b;
     LIVE_STATUS(ask_the_amnesiac(live, true, &a, &b), REDLOCK_ERR_HELD);
     redlock_node_outcome outcome = live_outcome(b, 1);
@@ -109,11 +83,10 @@ static void one_holds_with_a_guard(struct live *live) {
     LIVE_UNTIL(live, live_outcome(b, 2).vote == REDLOCK_VOTE_GRANTED); /* it was decided before */
     assert_int_equal(live_outcome(b, 2).votes_in_ms, 0);
     live_close(live, redlock_lock_client(b));
-    live_end(live);
 }
 
 /* B asks at once: with RESP3 a node says that it was flushed before it answers what comes later. */
-static void one_holds_when_a_node_is_flushed(struct live *live) {
+LIVE_TEST(one_holds_when_a_node_is_flushed) {
     redlock_lock *a, *b;
     int status = ask_the_amnesiac(live, false, &a, &b);
     if (RL_HAS_RESP3) {
@@ -125,38 +98,36 @@ static void one_holds_when_a_node_is_flushed(struct live *live) {
     }
     LIVE_UNTIL(live, live_up(live->client) == 3);
     check_waits(live, 1, REDLOCK_ERR_NODE_FLUSHED);
-    assert_non_null(strstr(CLIENT_MESSAGE(live->client), " was flushed "));
+    assert_contains(CLIENT_MESSAGE(live->client), " was flushed ");
     live_close(live, redlock_lock_client(b));
-    live_end(live);
 }
 
 /* -- When a quarantine begins and ends -- */
 
 static void distrusts_after(struct live *live, bool swaps, int reason) {
     live->guard = REDLOCK_GUARD_OBSERVED;
-    start(live, 3, TTL_MS, NULL);
+    start(live, 3, TTL_MS);
     live_tell(live, 0, swaps ? "SWAPDB 0 1" : "DEBUG CHANGE-REPL-ID");
     cut(live, 0);
     LIVE_UNTIL(live, live_up(live->client) == 3);
     check_waits(live, 0, reason);
-    live_end(live);
 }
 
-static void distrusts_another_replication_id(struct live *live) {
+LIVE_TEST(distrusts_another_replication_id) {
     distrusts_after(live, false, REDLOCK_ERR_NODE_REPLICATION_CHANGED);
 }
 
 /* Servers push nothing of this, but they count it. */
-static void distrusts_another_database(struct live *live) {
+LIVE_TEST(distrusts_another_database) {
     distrusts_after(live, true, REDLOCK_ERR_NODE_FLUSHED);
 }
 
 /* It became a replica while it was connected, and said so to a SET: when it is a primary again it
  * has another's data. */
-static void distrusts_who_was_a_replica_meanwhile(struct live *live) {
+LIVE_TEST(distrusts_who_was_a_replica_meanwhile) {
     redlock_acquire_options once = live_once(TTL_MS);
     live->guard = REDLOCK_GUARD_OBSERVED;
-    start(live, 3, TTL_MS, NULL);
+    start(live, 3, TTL_MS);
     redlock_lock *lock = live_lock(live->client, "key");
     live_tell(live, 0, "REPLICAOF 127.0.0.1 %d", live_port(live, 1));
     LIVE_STATUS(live_acquire(live, lock, &once), 0);
@@ -166,7 +137,6 @@ static void distrusts_who_was_a_replica_meanwhile(struct live *live) {
     LIVE_UNTIL(live, live_up(live->client) == 3);
     check_waits(live, 0, REDLOCK_ERR_NODE_REPLICATION_CHANGED);
     assert_int_equal(redlock_lock_is_valid(lock), 1);
-    live_end(live);
 }
 
 /* -- Messages -- */
@@ -187,10 +157,10 @@ static void check_sentence(const char *message, const char *before, const char *
     assert_true(ago_s + in_s < QUARANTINE_MS / 1e3 + 0.15);
 }
 
-static void says_who_restarted(struct live *live) {
+LIVE_TEST(says_who_restarted) {
     redlock_acquire_options once = live_once(TTL_MS);
     live->guard = REDLOCK_GUARD_OBSERVED;
-    start(live, 3, TTL_MS, NULL);
+    start(live, 3, TTL_MS);
     const char *node = live_node(live->client, 1).node;
     restart(live, 1);
     check_sentence(CLIENT_MESSAGE(live->client), "3 of 3 nodes up; 1 of 3 nodes in quarantine",
@@ -199,15 +169,14 @@ static void says_who_restarted(struct live *live) {
     LIVE_STATUS(live_acquire(live, lock, &once), 0);
     check_sentence(LOCK_MESSAGE(lock),
                    "success: 2 of 3 granted, 2 needed; 1 of 3 nodes in quarantine", node);
-    live_end(live);
 }
 
 /* A sentence about an attempt may be read later. */
-static void says_who_was_in_quarantine(struct live *live) {
+LIVE_TEST(says_who_was_in_quarantine) {
     redlock_acquire_options once = live_once(SHORT_MS);
     int status = 0;
     live->guard = REDLOCK_GUARD_OBSERVED;
-    start(live, 3, SHORT_MS, NULL);
+    start(live, 3, SHORT_MS);
     redlock_lock *lock = live_lock(live->client, "key");
     while (status == 0) { /* a machine that is slow is too late for the quarantine */
         restart(live, 1);
@@ -219,20 +188,6 @@ static void says_who_was_in_quarantine(struct live *live) {
     }
     LIVE_STATUS(status, REDLOCK_ERR_NO_QUORUM);
     LIVE_UNTIL(live, voting(live->client) == 3);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), ": in quarantine then, votes now"));
+    assert_contains(LOCK_MESSAGE(lock), ": in quarantine then, votes now");
     assert_null(strstr(LOCK_MESSAGE(lock), "nodes in quarantine: "));
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(one_holds_with_a_guard),
-        LIVE_TEST(one_holds_when_a_node_is_flushed),
-        LIVE_TEST(distrusts_another_replication_id),
-        LIVE_TEST(distrusts_another_database),
-        LIVE_TEST(distrusts_who_was_a_replica_meanwhile),
-        LIVE_TEST(says_who_restarted),
-        LIVE_TEST(says_who_was_in_quarantine),
-    };
-    return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static void served(redlock_lock *lock, int status, void *data) {
 }
 
 /* First come, first served, and a node sees one SET and one release for each of them. */
-static void serves_in_order_at_the_cost_of_one(struct live *live) {
+LIVE_TEST_FIVE(serves_in_order_at_the_cost_of_one) {
     static struct crowd c;
     redlock_acquire_options options = live_patient(TTL_MS);
     make_crowd(&c, live, CROWD, "key");
@@ -77,11 +77,10 @@ static void serves_in_order_at_the_cost_of_one(struct live *live) {
     assert_int_equal(s.waiting, 0);
     assert_int_equal(requests(live) - before, 2 * CROWD);
     assert_true(live_no_keys(live));
-    live_end(live);
 }
 
 /* Its turn has come, but before it can ask it leaves, and comes back behind the next one. */
-static void has_its_turn_no_more(struct live *live) {
+LIVE_TEST_FIVE(has_its_turn_no_more) {
     MARK_FROM(TURN_TAKEN_BACK);
     static struct crowd c;
     struct live_done done = {0};
@@ -103,12 +102,11 @@ static void has_its_turn_no_more(struct live *live) {
         LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     }
     MARK_TO(TURN_TAKEN_BACK);
-    live_end(live);
 }
 
 /* An owner's second object joins, and the hold is lost before its callback could run: it never
  * held, so there is nothing to lose. */
-static void is_lost_before_it_was_told(struct live *live) {
+LIVE_TEST_FIVE(is_lost_before_it_was_told) {
     MARK_FROM(LOST_BEFORE_TOLD);
     struct live_done done = {0}, lost[2] = {{0}};
     redlock_lock *first = live_lock(live->client, "key"), *second = live_lock(live->client, "key");
@@ -126,13 +124,4 @@ static void is_lost_before_it_was_told(struct live *live) {
     assert_int_equal(lost[1].count, 0);
     MARK_TO(LOST_BEFORE_TOLD);
     live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(serves_in_order_at_the_cost_of_one),
-        LIVE_TEST_FIVE(has_its_turn_no_more),
-        LIVE_TEST_FIVE(is_lost_before_it_was_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

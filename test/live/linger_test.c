@@ -61,7 +61,7 @@ static size_t home_of(const struct live *live, const redlock_lock *lock) {
 
 /* -- Again and again -- */
 
-static void asks_no_node_again(struct live *live) {
+LIVE_TEST_FIVE(asks_no_node_again) {
     redlock_acquire_options options = options_of(LINGER_MS);
     redlock_lock *lock = begin(live, LINGER_MS);
     char token[REDLOCK_TOKEN_LENGTH + 1];
@@ -95,12 +95,11 @@ static void asks_no_node_again(struct live *live) {
     assert_string_not_equal(redlock_lock_token(lock), token);
     LIVE_STATUS(live_release(live, lock), 0);
     LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
 }
 
 /* However often it is acquired, the nodes are asked after linger_ms; and it goes when nobody
  * acquires it. */
-static void is_over_in_time(struct live *live) {
+LIVE_TEST_FIVE(is_over_in_time) {
     const redlock_acquire_options options = options_of(50);
     redlock_lock *lock = live_lock(live->client, KEY);
     linger(live, lock, &options);
@@ -114,11 +113,10 @@ static void is_over_in_time(struct live *live) {
     linger(live, lock, &options);
     LIVE_POLL(live, live_no_keys(live));
     assert_int_equal(live_stats(live->client).lost, 0);
-    live_end(live);
 }
 
 /* ... and goes on when it is acquired again. */
-static void has_no_watchdog(struct live *live) {
+LIVE_TEST_FIVE(has_no_watchdog) {
     redlock_acquire_options options = options_of(LINGER_MS);
     redlock_lock *lock = live_lock(live->client, KEY);
     options.auto_extend = 1;
@@ -130,12 +128,11 @@ static void has_no_watchdog(struct live *live) {
     LIVE_STATUS(live_acquire(live, lock, &options), 0);
     LIVE_UNTIL(live, live_stats(live->client).renewed > before.renewed);
     assert_int_equal(live_stats(live->client).attempts, before.attempts);
-    live_end(live);
 }
 
 /* The process is stopped for longer than the keys live: nothing is held, nothing was lost. If it is
  * stopped between the acquire and its callback, the acquire fails. */
-static void expires(struct live *live) {
+LIVE_TEST_FIVE(expires) {
     struct live_done done = {0}, lost = {0};
     redlock_acquire_options options = options_of(2000);
     redlock_lock *lock = live_lock(live->client, KEY);
@@ -164,7 +161,7 @@ static void expires(struct live *live) {
 
 /* It is passed on: the client that waits sends what it sends for any lock that is held, and this
  * one a release to each node. */
-static void goes_to_who_waits(struct live *live) {
+LIVE_TEST_FIVE(goes_to_who_waits) {
     redlock_acquire_options options = options_of(LINGER_MS), once = live_once(TTL_MS);
     redlock_client *other = live_another(live);
     redlock_lock *lock = begin(live, LINGER_MS), *next = live_lock(other, KEY);
@@ -187,7 +184,6 @@ static void goes_to_who_waits(struct live *live) {
     assert_false(lingers(lock)); /* it has waited: others are likely to */
     live_close(live, other);
     LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
 }
 
 /* The other client's acquire succeeds. */
@@ -196,11 +192,10 @@ static void goes_to(struct live *live, redlock_client *other, const struct live_
     LIVE_STATUS(done->status, 0);
     live_close(live, other);
     LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
 }
 
 /* It came while the lock was in use: it does not linger. */
-static void does_not_linger_if_another_waits(struct live *live) {
+LIVE_TEST_FIVE(does_not_linger_if_another_waits) {
     struct live_done done = {0};
     const redlock_acquire_options options = options_of(LINGER_MS), patient = live_patient(TTL_MS);
     redlock_client *other = live_another(live);
@@ -213,7 +208,7 @@ static void does_not_linger_if_another_waits(struct live *live) {
 }
 
 /* ... or while its holder read: home tells no reader who waits. */
-static void does_not_linger_after_reading(struct live *live) {
+LIVE_TEST_FIVE(does_not_linger_after_reading) {
     struct live_done done = {0}, mode = {0};
     const redlock_acquire_options options = options_of(LINGER_MS), patient = live_patient(TTL_MS);
     redlock_client *other = live_another(live);
@@ -231,7 +226,7 @@ static void does_not_linger_after_reading(struct live *live) {
 }
 
 /* Another client's message may have come before this client listened. */
-static void does_not_linger_unheard(struct live *live) {
+LIVE_TEST_FIVE(does_not_linger_unheard) {
     const redlock_acquire_options options = options_of(LINGER_MS);
     redlock_lock *lock = live_lock(live->client, KEY);
     live_hold(live, lock, &options);
@@ -239,11 +234,10 @@ static void does_not_linger_unheard(struct live *live) {
     LIVE_STATUS(live_release(live, lock), 0);
     assert_false(lingers(lock));
     LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
 }
 
 /* Home, which has another client's key, would not know whom to tell. */
-static void does_not_linger_without_home(struct live *live) {
+LIVE_TEST_FIVE(does_not_linger_without_home) {
     const redlock_acquire_options options = options_of(LINGER_MS), plain = options_of(0);
     redlock_lock *lock = begin(live, LINGER_MS);
     const size_t home = home_of(live, lock);
@@ -258,7 +252,6 @@ static void does_not_linger_without_home(struct live *live) {
     }
     live_tell(live, home, "DEL " KEY);
     linger(live, lock, &options);
-    live_end(live);
 }
 
 static redlock_lock *reader_of(redlock_client *client) {
@@ -272,18 +265,17 @@ static redlock_lock *reader_of(redlock_client *client) {
     return reader;
 }
 
-static void goes_to_a_reader(struct live *live) {
+LIVE_TEST_FIVE(goes_to_a_reader) {
     redlock_client *other = live_another(live);
     const redlock_acquire_options patient = live_patient(TTL_MS);
     begin(live, LINGER_MS);
     LIVE_STATUS(live_acquire(live, reader_of(other), &patient), 0);
     live_close(live, other);
     LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
 }
 
 /* A single try is enough. */
-static void goes_to_another_object(struct live *live) {
+LIVE_TEST_FIVE(goes_to_another_object) {
     const redlock_acquire_options options = options_of(LINGER_MS), once = live_once(TTL_MS);
     redlock_lock *lock = begin(live, LINGER_MS), *next = live_lock(live->client, KEY);
     LIVE_STATUS(live_acquire(live, next, &once), 0);
@@ -295,12 +287,11 @@ static void goes_to_another_object(struct live *live) {
     linger(live, lock, &options);
     LIVE_STATUS(redlock_adopt(next, redlock_lock_token(lock), NULL, NULL, NULL), 0);
     LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
 }
 
 /* -- In other ways -- */
 
-static void leaves_no_key(struct live *live) {
+LIVE_TEST_FIVE(leaves_no_key) {
     redlock_lock_free(begin(live, LINGER_MS));
     LIVE_POLL(live, live_no_keys(live));
     redlock_client *other = live_another(live);
@@ -308,11 +299,10 @@ static void leaves_no_key(struct live *live) {
     linger(live, live_lock(other, KEY), &options);
     live_close(live, other);
     LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
 }
 
 /* Home's message would not arrive any more. */
-static void goes_when_it_cannot_be_recalled(struct live *live) {
+LIVE_TEST_FIVE(goes_when_it_cannot_be_recalled) {
     const redlock_acquire_options options = options_of(LINGER_MS);
     redlock_lock *lock = begin(live, LINGER_MS);
     const size_t home = home_of(live, lock);
@@ -323,24 +313,4 @@ static void goes_when_it_cannot_be_recalled(struct live *live) {
     LIVE_POLL(live, live_no_keys(live));
     live_restart(live, home);
     LIVE_POLL(live, live_is_quiet(live->client, 5));
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(asks_no_node_again),
-        LIVE_TEST_FIVE(is_over_in_time),
-        LIVE_TEST_FIVE(has_no_watchdog),
-        LIVE_TEST_FIVE(expires),
-        LIVE_TEST_FIVE(goes_to_who_waits),
-        LIVE_TEST_FIVE(does_not_linger_if_another_waits),
-        LIVE_TEST_FIVE(does_not_linger_unheard),
-        LIVE_TEST_FIVE(does_not_linger_without_home),
-        LIVE_TEST_FIVE(goes_to_a_reader),
-        LIVE_TEST_FIVE(goes_to_another_object),
-        LIVE_TEST_FIVE(leaves_no_key),
-        LIVE_TEST_FIVE(goes_when_it_cannot_be_recalled),
-        LIVE_TEST_FIVE(does_not_linger_after_reading),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

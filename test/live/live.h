@@ -1,9 +1,10 @@
 /* What the live tests share: real redis-servers, one loop, one client, and a look into the nodes.
  *
- * A test is a function of struct live *, named by LIVE_TEST() or LIVE_TEST_FIVE() in its list: the
+ * A test is the body of LIVE_TEST(name) or LIVE_TEST_FIVE(name), to which `live` is passed: the
  * setup makes the loop (and, for the latter, five nodes and a client to which all five are up), the
- * teardown stops the nodes, also after a failure. A test ends with live_end(), which closes what is
- * open and demands that libuv has no handle left; the teardown fails a test that forgot it.
+ * teardown stops the nodes, also after a failure. After the body live_end() closes what is
+ * open and demands that libuv has no handle left; a test calls it itself if the client, while it
+ * closes, still uses variables of the body: a trace hook's, a lost hold's, handles of libuv.
  *
  *     LIVE_UNTIL(live, done.count == 1);     runs the loop until callbacks have made it true
  *     LIVE_POLL(live, live_no_keys(live));   the same for what only the nodes know
@@ -70,12 +71,14 @@ int live_setup_five_hasty(void **state);
 int live_teardown(void **state);
 void live_run(void **state);
 
-#define LIVE_CASE(function) (&(struct live_case){.run = (function)})
-#define LIVE_TEST_WITH(function, setup) \
-    { #function, live_run, setup, live_teardown, LIVE_CASE(function) }
-#define LIVE_TEST(function) LIVE_TEST_WITH(function, live_setup)
-#define LIVE_TEST_FIVE(function) LIVE_TEST_WITH(function, live_setup_five)
-#define LIVE_TEST_FIVE_HASTY(function) LIVE_TEST_WITH(function, live_setup_five_hasty)
+#define LIVE_TEST_WITH(name, setup)                                \
+    static void name(struct live *live);                           \
+    static struct live_case name##_case = {name};                  \
+    TEST_ENTER(name, live_run, setup, live_teardown, &name##_case) \
+    static void name(struct live *live)
+#define LIVE_TEST(name) LIVE_TEST_WITH(name, live_setup)
+#define LIVE_TEST_FIVE(name) LIVE_TEST_WITH(name, live_setup_five)
+#define LIVE_TEST_FIVE_HASTY(name) LIVE_TEST_WITH(name, live_setup_five_hasty)
 
 /* Closes live->client and demands that nothing is left on the loop. */
 void live_end(struct live *live);
@@ -110,6 +113,8 @@ void live_kill(struct live *live, size_t i);
 void live_restart(struct live *live, size_t i);
 void live_pause(struct live *live, size_t i);
 void live_resume(struct live *live, size_t i);
+/* Does it with n nodes, from `first` on: live_do(live, live_kill, 0, 3); */
+void live_do(struct live *live, void (*what)(struct live *live, size_t i), size_t first, size_t n);
 /* What was submitted is sent, and the answers of the nodes from `first` on are in the sockets when
  * this returns, unread: those nodes stand still while the loop is turned. */
 void live_send(struct live *live, size_t first);
@@ -189,6 +194,9 @@ void live_hold(struct live *live, redlock_lock *lock, const redlock_acquire_opti
 int live_acquire(struct live *live, redlock_lock *lock, const redlock_acquire_options *options);
 int live_extend(struct live *live, redlock_lock *lock, int64_t ttl_ms);
 int live_release(struct live *live, redlock_lock *lock);
+
+/* Acquires "key" by a new lock, extends and releases it. */
+void live_cycle(struct live *live, redlock_client *client);
 
 /* Status codes by name, for readable failures. */
 #define LIVE_STATUS(status, wanted) \

@@ -40,6 +40,12 @@ void live_resume(struct live *live, size_t i) {
     assert_int_equal(rl_local_nodes_resume(live->node[i].set, live->node[i].index), 0);
 }
 
+void live_do(struct live *live, void (*what)(struct live *live, size_t i), size_t first, size_t n) {
+    for (size_t i = first; i < first + n; i++) {
+        what(live, i);
+    }
+}
+
 void live_send(struct live *live, size_t first) {
     for (size_t i = first; i < live->n; i++) {
         live_pause(live, i);

@@ -80,7 +80,7 @@ static void cycle(struct live *live, redlock_lock *lock) {
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
 }
 
-static void one_at_a_time(struct live *live) {
+LIVE_TEST(one_at_a_time) {
     struct counted counted;
     open_counted(live, &counted);
     redlock_lock *lock = live_lock(live->client, "key");
@@ -98,7 +98,7 @@ static void one_at_a_time(struct live *live) {
 }
 
 /* Refused attempts, with their releases and pauses, cost nothing either. */
-static void in_vain(struct live *live) {
+LIVE_TEST(in_vain) {
     struct counted counted;
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     open_counted(live, &counted);
@@ -139,7 +139,7 @@ static void run_many(struct live *live, redlock_lock **locks, int count, int cyc
     }
 }
 
-static void many_at_a_time(struct live *live) {
+LIVE_TEST(many_at_a_time) {
     struct counted counted;
     redlock_lock *locks[2 * IN_FLIGHT];
     open_counted(live, &counted);
@@ -157,7 +157,7 @@ static void many_at_a_time(struct live *live) {
 
 /* -- Bytes -- */
 
-static void bytes(struct live *live) {
+LIVE_TEST(bytes) {
     struct counted counted;
     struct live_done done = {0};
     static redlock_lock *locks[LOCKS];
@@ -196,7 +196,7 @@ static void bytes(struct live *live) {
 }
 
 /* Reconnecting twenty times does not make a client larger. */
-static void reconnecting(struct live *live) {
+LIVE_TEST(reconnecting) {
     struct counted counted;
     open_counted(live, &counted);
     redlock_lock *lock = live_lock(live->client, "key");
@@ -215,7 +215,7 @@ static void reconnecting(struct live *live) {
 
 /* It breaks the connections, which is noticed when all else of the turn is done. An acquire that
  * fails then lets the next one in line go on. */
-static void none_to_write(struct live *live) {
+LIVE_TEST(none_to_write) {
     struct counted counted;
     struct live_done done[3] = {{0}};
     redlock_acquire_options once = live_once(10000);
@@ -232,12 +232,4 @@ static void none_to_write(struct live *live) {
     LIVE_STATUS(done[1].status, REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(done[2].status, 0); /* connected again */
     close_counted(live, &counted);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(one_at_a_time), LIVE_TEST(in_vain),      LIVE_TEST(many_at_a_time),
-        LIVE_TEST(bytes),         LIVE_TEST(reconnecting), LIVE_TEST(none_to_write),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static redlock_client *open_with_metrics(struct live *live, redlock_metrics_labe
 
 /* -- Counters and gauges -- */
 
-static void counts(struct live *live) {
+LIVE_TEST_FIVE(counts) {
     redlock_client *other = open_with_metrics(live, NULL);
     redlock_lock *lock = live_lock(live->client, "counts"), *late = live_lock(other, "counts");
     redlock_acquire_options once = live_once(TTL_MS);
@@ -81,10 +81,9 @@ static void counts(struct live *live) {
     assert_null(strstr(format(live->client, REDLOCK_METRICS_PROMETHEUS), "_bucket"));
     assert_null(strstr(format(other, REDLOCK_METRICS_PROMETHEUS), "counts\""));
     live_close(live, other);
-    live_end(live);
 }
 
-static void nodes(struct live *live) {
+LIVE_TEST_FIVE(nodes) {
     char up[128], voting[128], commands[128];
     const char *name = strchr(live->urls[2], '/') + 2;
     snprintf(up, sizeof up, "redlock_node_up{client=\"redlock\",node=\"%s\"}", name);
@@ -101,11 +100,10 @@ static void nodes(struct live *live) {
     assert_int_equal(value(live->client, up) == 0 && value(live->client, voting), 0);
     assert_int_equal(value(live->client, METRIC("nodes_voting")), 4);
     assert_int_equal(value(live->client, METRIC("nodes")), 5);
-    live_end(live);
 }
 
 /* Keys that are gone, max_hold_ms, and what is left of a validity when it is renewed. */
-static void losses(struct live *live) {
+LIVE_TEST_FIVE(losses) {
     redlock_acquire_options options = live_once(2000);
     redlock_lock *lock = live_lock(live->client, "gone");
     live_hold(live, lock, &options);
@@ -128,12 +126,11 @@ static void losses(struct live *live) {
     assert_int_equal(stats.lost_max_hold, 1);
     assert_true(
         value(live->client, "redlock_losses_total{client=\"redlock\",cause=\"max_hold\"}") == 1);
-    live_end(live);
 }
 
 /* -- The text -- */
 
-static void contract(struct live *live) {
+LIVE_TEST_FIVE(contract) {
     redlock_client *client = open_with_metrics(live, NULL);
     const int length = redlock_metrics_format(client, REDLOCK_METRICS_OPENMETRICS, NULL, 0);
     assert_in_range(length, 1000, 32767);
@@ -157,7 +154,6 @@ static void contract(struct live *live) {
     const enum redlock_metrics_text no_text = (enum redlock_metrics_text)2;
     LIVE_STATUS(redlock_metrics_format(client, no_text, NULL, 0), REDLOCK_ERR_INVALID);
     live_close(live, client);
-    live_end(live);
 }
 
 /* Each metric is described once and before its samples, which follow each other; a counter's
@@ -199,12 +195,11 @@ static void check_text(char *text, bool is_open) {
     assert_true(n > 35);
 }
 
-static void text_is_in_order(struct live *live) {
+LIVE_TEST_FIVE(text_is_in_order) {
     redlock_client *client = open_with_metrics(live, NULL);
     check_text(format(client, REDLOCK_METRICS_PROMETHEUS), false);
     check_text(format(client, REDLOCK_METRICS_OPENMETRICS), true);
     live_close(live, client);
-    live_end(live);
 }
 
 /* -- Histograms -- */
@@ -233,7 +228,7 @@ static long long check_histogram(const redlock_client *client, const char *name,
     return before;
 }
 
-static void histograms(struct live *live) {
+LIVE_TEST_FIVE(histograms) {
     redlock_client *client = open_with_metrics(live, NULL);
     redlock_lock *lock = live_lock(client, "histograms");
     redlock_acquire_options once = live_once(TTL_MS);
@@ -258,7 +253,6 @@ static void histograms(struct live *live) {
     LIVE_UNTIL(live, live_stats(client).lost == 1);
     assert_true(check_histogram(client, "redlock_hold_seconds", own, 0.05, 30) == 4);
     live_close(live, client);
-    live_end(live);
 }
 
 /* -- Labels -- */
@@ -285,7 +279,7 @@ static void hold_once(struct live *live, redlock_client *client, const char *res
 
 #define WAITS(label) "redlock_wait_seconds_count{client=\"redlock\",label=\"" label "\"}"
 
-static void labels(struct live *live) {
+LIVE_TEST_FIVE(labels) {
     redlock_client *client = open_with_metrics(live, kind_of);
     hold_once(live, client, "invoice:1");
     hold_once(live, client, "invoice:2");
@@ -306,14 +300,13 @@ static void labels(struct live *live) {
     assert_null(strstr(format(client, REDLOCK_METRICS_PROMETHEUS), "kind13"));
     assert_true(value(client, WAITS("other")) == 3 + 7);
     live_close(live, client);
-    live_end(live);
 }
 
 /* -- Latency -- */
 
 /* The program works between its call and the loop's turn: the nodes have nothing to do with that,
  * and the validity runs all the same. */
-static void latency_is_the_nodes_own(struct live *live) {
+LIVE_TEST_FIVE(latency_is_the_nodes_own) {
     redlock_lock *lock = live_lock(live->client, "latency");
     redlock_acquire_options once = live_once(TTL_MS);
     struct live_done done = {0};
@@ -329,15 +322,4 @@ static void latency_is_the_nodes_own(struct live *live) {
         assert_in_range(live_outcome(lock, i).latency_us, 1, took_us);
     }
     assert_true(redlock_lock_valid_until_ns(lock) <= submitted_ns + validity_ns);
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(counts),           LIVE_TEST_FIVE(nodes),
-        LIVE_TEST_FIVE(losses),           LIVE_TEST_FIVE(contract),
-        LIVE_TEST_FIVE(text_is_in_order), LIVE_TEST_FIVE(histograms),
-        LIVE_TEST_FIVE(labels),           LIVE_TEST_FIVE(latency_is_the_nodes_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

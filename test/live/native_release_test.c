@@ -61,7 +61,7 @@ static void assert_connected_once(const struct live *live) {
     }
 }
 
-static void used_where_it_is(struct live *live) {
+LIVE_TEST(used_where_it_is) {
     redlock_lock *lock = open_five(live);
     const char *native = native_of(live);
     for (int i = 0; i < 4; i++) {
@@ -69,10 +69,9 @@ static void used_where_it_is(struct live *live) {
     }
     assert_int_equal(count_native(live), native != NULL ? 4 * 4 : 0); /* not at home */
     assert_connected_once(live);
-    live_end(live);
 }
 
-static void forbidden_while_it_is_used(struct live *live) {
+LIVE_TEST(forbidden_while_it_is_used) {
     redlock_lock *lock = open_five(live);
     const char *native = native_of(live);
     cycle(live, lock);
@@ -87,12 +86,11 @@ static void forbidden_while_it_is_used(struct live *live) {
     assert_int_equal(count_native(live), before);
     assert_int_equal(live_stats(live->client).releases_retried, 0);
     assert_connected_once(live);
-    live_end(live);
 }
 
 /* The keys are gone, so there is nothing to be written: the script answers 0 on a replica, and so
  * the release has been answered there, and no connection is given up for it. */
-static void same_verdict_on_a_replica(struct live *live) {
+LIVE_TEST(same_verdict_on_a_replica) {
     redlock_lock *lock = open_five(live);
     cycle(live, lock);
     cycle(live, lock);
@@ -103,14 +101,4 @@ static void same_verdict_on_a_replica(struct live *live) {
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_int_equal(live_stats(live->client).releases_retried, 0);
     assert_connected_once(live);
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(used_where_it_is),
-        LIVE_TEST(forbidden_while_it_is_used),
-        LIVE_TEST(same_verdict_on_a_replica),
-    };
-    return cmocka_run_group_tests_name("native", tests, NULL, NULL);
 }

@@ -38,17 +38,16 @@ static bool all_are_served_as_they_came(struct live *live) {
     return !missed;
 }
 
-static void served_as_they_came(struct live *live) {
+LIVE_TEST_FIVE(served_as_they_came) {
     bool are_served = false;
     for (int tries = 0; !are_served && tries < TRIES; tries++) {
         are_served = all_are_served_as_they_came(live);
     }
     assert_true(are_served);
-    live_end(live);
 }
 
 /* Waiting costs almost nothing, however many clients wait. */
-static void waits_in_silence(struct live *live) {
+LIVE_TEST_FIVE(waits_in_silence) {
     struct waiters w;
     uint64_t before = 0, after = 0;
     behind_a_holder(&w, live, 6);
@@ -137,18 +136,17 @@ static void leaves(struct live *live, enum way way, enum when when) {
     }
 }
 
-static void leaves_in_every_way(struct live *live) {
+LIVE_TEST_FIVE(leaves_in_every_way) {
     for (int way = 0; way < WAYS; way++) {
         for (int when = 0; when < WHENS; when++) {
             leaves(live, (enum way)way, (enum when)when);
         }
     }
-    live_end(live);
 }
 
 /* -- Nodes -- */
 
-static void home_dies(struct live *live) {
+LIVE_TEST_FIVE(home_dies) {
     struct waiters w;
     behind_a_holder(&w, live, 4);
     size_t home = waiters_home(live, "key");
@@ -170,7 +168,7 @@ static void home_dies(struct live *live) {
 }
 
 /* The message of the turn is lost: the lock is free, and no client is notified. */
-static void home_dies_with_the_turn(struct live *live) {
+LIVE_TEST_FIVE(home_dies_with_the_turn) {
     struct waiters w;
     behind_a_holder(&w, live, 4);
     size_t home = waiters_home(live, "key");
@@ -187,7 +185,7 @@ static void home_dies_with_the_turn(struct live *live) {
 /* -- Keys of others -- */
 
 /* A plain client of another library has it: its key ends, the line goes on. */
-static void a_stranger_holds(struct live *live) {
+LIVE_TEST_FIVE(a_stranger_holds) {
     struct waiters w;
     live_tell_all(live, "SET key stranger PX 700");
     waiters_open(&w, live, 3, "key");
@@ -217,11 +215,11 @@ static void forbidden(struct live *live, const char *rule) {
 }
 
 /* No channel: waiting clients poll, as if there were no line. */
-static void a_channel_is_forbidden(struct live *live) {
+LIVE_TEST_FIVE(a_channel_is_forbidden) {
     forbidden(live, "ACL SETUSER default resetchannels");
 }
 
-static void the_line_is_forbidden(struct live *live) {
+LIVE_TEST_FIVE(the_line_is_forbidden) {
     forbidden(live, "ACL SETUSER default resetkeys ~key ~libredlock:config");
 }
 
@@ -229,7 +227,7 @@ static void the_line_is_forbidden(struct live *live) {
 
 /* The client remembers that others wait after the lock is released: it joins behind them, without
  * asking for votes first. */
-static void a_lock_for_each_use(struct live *live) {
+LIVE_TEST_FIVE(a_lock_for_each_use) {
     struct waiters w;
     redlock_client *client = live_another(live);
     redlock_lock *lock = live_lock(client, "key");
@@ -250,15 +248,4 @@ static void a_lock_for_each_use(struct live *live) {
     LIVE_STATUS(live_release(live, w.w[0].lock), 0);
     live_close(live, client);
     waiters_end(&w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(served_as_they_came),     LIVE_TEST_FIVE(waits_in_silence),
-        LIVE_TEST_FIVE(leaves_in_every_way),     LIVE_TEST_FIVE(home_dies),
-        LIVE_TEST_FIVE(home_dies_with_the_turn), LIVE_TEST_FIVE(a_stranger_holds),
-        LIVE_TEST_FIVE(a_channel_is_forbidden),  LIVE_TEST_FIVE(the_line_is_forbidden),
-        LIVE_TEST_FIVE(a_lock_for_each_use),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

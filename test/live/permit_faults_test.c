@@ -74,14 +74,13 @@ static bool goes_by_chance(struct live *live, redlock_lock *lock, size_t home) {
 }
 
 /* Up, and silent: it is not waited for as long as its connection lasts. */
-static void home_is_silent(struct live *live) {
+LIVE_TEST_FIVE_HASTY(home_is_silent) {
     const size_t home = permits_home(live);
     redlock_lock *lock = permits_lock(live->client, K, 2);
     size_t tries = 1;
     while (!goes_by_chance(live, lock, home)) {
         assert_true(tries++ < 20); /* one that the machine is in time for */
     }
-    live_end(live);
 }
 
 /* A waiting client goes on at the next node, and is served there. */
@@ -108,9 +107,8 @@ static void waits_elsewhere(struct live *live, redlock_client *client, size_t ho
     LIVE_POLL(live, live_no_keys(live));
 }
 
-static void home_dies(struct live *live) {
+LIVE_TEST_FIVE(home_dies) {
     waits_elsewhere(live, live->client, permits_home(live), false);
-    live_end(live);
 }
 
 /* It names one slot after the other that others hold elsewhere, and comes to the free one. */
@@ -142,18 +140,17 @@ static void home_is_wrong(struct live *live, redlock_client *client, size_t home
 }
 
 /* Home has forgotten the holders, and they do, or do not, tell it again. No guard. */
-static void home_comes_back_empty(struct live *live) {
+LIVE_TEST_FIVE(home_comes_back_empty) {
     redlock_client *other = live_another(live);
     const size_t home = permits_home(live);
     waits_elsewhere(live, other, home, true);
     LIVE_POLL(live, live_up(live->client) == 5 && live_up(other) == 5);
     home_is_wrong(live, other, home);
     live_close(live, other);
-    live_end(live);
 }
 
 /* The same, in quarantine: it is not home as long as that lasts, and gets no vote. */
-static void home_is_in_quarantine(struct live *live) {
+LIVE_TEST_FIVE(home_is_in_quarantine) {
     redlock_client *guarded;
     redlock_client_options options = live_options(live);
     options.guard = REDLOCK_GUARD_OBSERVED;
@@ -172,13 +169,12 @@ static void home_is_in_quarantine(struct live *live) {
         assert_int_equal(permits_count(live, i, lock), 4);
     }
     LIVE_STATUS(live_release(live, lock), 0);
-    live_end(live);
 }
 
 /* -- Connections -- */
 
 /* Home's, while it is asked: what it has reserved is nobody's, and the others grant. */
-static void the_question_is_lost(struct live *live) {
+LIVE_TEST_FIVE(the_question_is_lost) {
     const size_t home = permits_home(live);
     redlock_lock *lock = permits_lock(live->client, 1, 1);
     redlock_acquire_options once = live_once(TTL_MS);
@@ -196,12 +192,11 @@ static void the_question_is_lost(struct live *live) {
     LIVE_POLL(live, live_up(live->client) == 5);
     LIVE_STATUS(live_release(live, lock), 0);
     LIVE_POLL(live, live_is_quiet(live->client, 5) && live_no_keys(live));
-    live_end(live);
 }
 
 /* A majority's, while it is asked for the slots: the next attempt is granted, and no other slot is
  * left behind. */
-static void the_votes_are_lost(struct live *live) {
+LIVE_TEST_FIVE(the_votes_are_lost) {
     const size_t home = permits_home(live);
     struct permits_asker a;
     permits_stop(live, home + 1, 3);
@@ -221,13 +216,12 @@ static void the_votes_are_lost(struct live *live) {
     assert_int_equal(keys, 2);
     LIVE_STATUS(live_release(live, a.lock), 0);
     LIVE_POLL(live, live_is_quiet(live->client, 5) && live_no_keys(live));
-    live_end(live);
 }
 
 /* -- Cancelled -- */
 
 /* While home is asked: the slot that it reserves is free again at once. */
-static void cancelled_while_it_asks_home(struct live *live) {
+LIVE_TEST_FIVE(cancelled_while_it_asks_home) {
     redlock_client *other = live_another(live);
     const size_t home = permits_home(live);
     redlock_acquire_options once = live_once(TTL_MS);
@@ -246,11 +240,10 @@ static void cancelled_while_it_asks_home(struct live *live) {
     permits_release(live, next);
     LIVE_POLL(live, live_no_keys(live));
     live_close(live, other);
-    live_end(live);
 }
 
 /* While all are asked. */
-static void cancelled_while_it_asks_all(struct live *live) {
+LIVE_TEST_FIVE(cancelled_while_it_asks_all) {
     redlock_client *other = live_another(live);
     const size_t home = permits_home(live);
     redlock_acquire_options once = live_once(TTL_MS);
@@ -269,11 +262,10 @@ static void cancelled_while_it_asks_all(struct live *live) {
     permits_release(live, next);
     LIVE_POLL(live, live_no_keys(live));
     live_close(live, other);
-    live_end(live);
 }
 
 /* In line, and when its turn is in the socket, unread: the slot is the next one's. */
-static void cancelled_when_its_turn_is_on_the_way(struct live *live) {
+LIVE_TEST_FIVE(cancelled_when_its_turn_is_on_the_way) {
     redlock_client *second = live_another(live), *third = live_another(live);
     redlock_client *fourth = live_another(live);
     redlock_lock *locks[K];
@@ -302,13 +294,12 @@ static void cancelled_when_its_turn_is_on_the_way(struct live *live) {
     live_close(live, second);
     live_close(live, third);
     live_close(live, fourth);
-    live_end(live);
 }
 
 /* -- Holders that go -- */
 
 /* A client is closed: waiting clients get its permits, even one that wants several. */
-static void a_client_goes_with_its_permits(struct live *live) {
+LIVE_TEST_FIVE(a_client_goes_with_its_permits) {
     redlock_client *other = live_another(live), *third = live_another(live);
     redlock_lock *locks[K], *free_one = permits_lock(live->client, K, 1);
     struct permits_asker all, one;
@@ -329,7 +320,6 @@ static void a_client_goes_with_its_permits(struct live *live) {
     LIVE_STATUS(live_release(live, one.lock), 0);
     LIVE_POLL(live, live_no_keys(live));
     live_close(live, third);
-    live_end(live);
 }
 
 /* -- A process that is killed -- */
@@ -383,7 +373,7 @@ static bool was_extended(const struct live *live, int32_t slot) {
 }
 
 /* Its permit is extended as long as it lives, and another's when its ttl is over. */
-static void a_holder_is_killed(struct live *live) {
+LIVE_TEST_FIVE(a_holder_is_killed) {
     redlock_lock *locks[K - 1];
     struct permits_asker next;
     int fds[2], status;
@@ -418,22 +408,4 @@ static void a_holder_is_killed(struct live *live) {
     LIVE_STATUS(live_release(live, next.lock), 0);
     release_all(live, locks, K - 1);
     LIVE_POLL(live, live_no_keys(live));
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE_HASTY(home_is_silent),
-        LIVE_TEST_FIVE(home_dies),
-        LIVE_TEST_FIVE(home_comes_back_empty),
-        LIVE_TEST_FIVE(home_is_in_quarantine),
-        LIVE_TEST_FIVE(the_question_is_lost),
-        LIVE_TEST_FIVE(the_votes_are_lost),
-        LIVE_TEST_FIVE(cancelled_while_it_asks_home),
-        LIVE_TEST_FIVE(cancelled_while_it_asks_all),
-        LIVE_TEST_FIVE(cancelled_when_its_turn_is_on_the_way),
-        LIVE_TEST_FIVE(a_client_goes_with_its_permits),
-        LIVE_TEST_FIVE(a_holder_is_killed),
-    };
-    return cmocka_run_group_tests_name("permit faults", tests, NULL, NULL);
 }

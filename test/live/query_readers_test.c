@@ -1,19 +1,9 @@
 /* Readers, and clients that wait to read, on real nodes: an operator's view of a shared lock. */
 
-#include "live/live.h"
-#include "redlock/token.h"
+#include "live/seen.h"
 
 #define TTL_MS 30000
-#define PATIENT_MS 10000
-#define LISTED_MAX 8
 #define STRANGER "dddddddddddddddddddddddddddddddddddddddd"
-
-static void five(struct live *live) {
-    live_start(live, 5, NULL);
-    redlock_client_options options = live_options(live);
-    options.node_timeout_ms = PATIENT_MS;
-    live_open_all(live, &options);
-}
 
 static redlock_lock *new_lock(redlock_client *client, const char *holder, enum redlock_mode mode) {
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
@@ -27,100 +17,41 @@ static redlock_lock *new_lock(redlock_client *client, const char *holder, enum r
     return lock;
 }
 
-/* The result of any of the queries. */
-struct seen {
-    const struct live *live;
-    int count, status;
-    size_t answered, shared, held;
-    int has_quorum;
-    size_t reading, n;
-    struct {
-        char token[64], holder[128];
-        size_t votes;
-        int64_t remaining_ms;
-    } readers[LISTED_MAX];
-    size_t waiting, n_waiters;
-    struct {
-        char holder[128];
-        enum redlock_mode mode;
-    } waiters[LISTED_MAX];
-};
-
-static void seen_cb(redlock_query *query, int status, void *data) {
-    struct seen *seen = data;
-    redlock_reader reader = REDLOCK_READER_INIT;
-    redlock_waiter waiter = REDLOCK_WAITER_INIT;
-    seen->count++;
-    seen->status = status;
-    for (size_t i = 0; i < seen->live->n; i++) {
-        redlock_node_holder node = REDLOCK_NODE_HOLDER_INIT;
-        LIVE_STATUS(redlock_query_node(query, i, &node), 0);
-        seen->answered += node.status == 0;
-        seen->shared += node.is_shared != 0;
-        seen->held += node.is_held != 0;
-        assert_true(!node.is_shared || (node.token[0] == '\0' && node.holder[0] == '\0'));
-    }
-    seen->has_quorum = redlock_query_quorum(query, NULL, NULL, NULL);
-    seen->reading = redlock_query_reading(query);
-    while (seen->n < LISTED_MAX && redlock_query_reader(query, seen->n, &reader) == 0) {
-        size_t i = seen->n++;
-        snprintf(seen->readers[i].token, sizeof(seen->readers[i].token), "%s", reader.token);
-        snprintf(seen->readers[i].holder, sizeof(seen->readers[i].holder), "%s", reader.holder);
-        seen->readers[i].votes = reader.votes;
-        seen->readers[i].remaining_ms = reader.remaining_ms;
-    }
-    seen->waiting = redlock_query_waiting(query);
-    while (seen->n_waiters < LISTED_MAX &&
-           redlock_query_waiter(query, seen->n_waiters, &waiter) == 0) {
-        size_t i = seen->n_waiters++;
-        snprintf(seen->waiters[i].holder, sizeof(seen->waiters[i].holder), "%s", waiter.holder);
-        seen->waiters[i].mode = waiter.mode;
-    }
-    live_wake();
-}
-
-static struct seen wait_for(struct live *live, struct seen *seen) {
-    LIVE_UNTIL(live, seen->count > 0);
-    assert_int_equal(seen->count, 1);
-    return *seen;
-}
-
 static struct seen who_holds(struct live *live) {
     struct seen seen = {.live = live};
-    LIVE_STATUS(redlock_query_holder(live->client, "key", 3, seen_cb, &seen), 0);
-    return wait_for(live, &seen);
+    seen_wait(&seen, redlock_query_holder(live->client, "key", 3, seen_cb, &seen));
+    return seen;
 }
 
 static struct seen who_reads(struct live *live, size_t max) {
     struct seen seen = {.live = live};
-    LIVE_STATUS(redlock_query_readers(live->client, "key", 3, max, seen_cb, &seen), 0);
-    return wait_for(live, &seen);
+    seen_wait(&seen, redlock_query_readers(live->client, "key", 3, max, seen_cb, &seen));
+    return seen;
 }
 
 static struct seen who_waits(struct live *live, size_t max) {
     struct seen seen = {.live = live};
-    LIVE_STATUS(redlock_query_waiters(live->client, "key", 3, max, seen_cb, &seen), 0);
-    return wait_for(live, &seen);
+    seen_wait(&seen, redlock_query_waiters(live->client, "key", 3, max, seen_cb, &seen));
+    return seen;
 }
 
 /* The reader of this name as it was listed, or the test fails. */
 static size_t find(const struct seen *seen, const char *holder) {
     size_t i = 0;
-    while (i < seen->n && strcmp(seen->readers[i].holder, holder) != 0) {
+    while (i < seen->n_readers && strcmp(seen->of_reader[i].holder, holder) != 0) {
         i++;
     }
-    assert_true(i < seen->n);
+    assert_true(i < seen->n_readers);
     return i;
 }
 
 /* Two readers of two clients: each has its lease, and the key no holder of its own. */
-static void readers(struct live *live) {
-    five(live);
+LIVE_TEST_FIVE(readers) {
     redlock_client *other = live_another(live);
     redlock_acquire_options once = live_once(TTL_MS);
     struct seen seen = who_reads(live, 4);
     LIVE_STATUS(seen.status, 0);
-    assert_int_equal(seen.n + seen.reading, 0);
+    assert_int_equal(seen.n_readers + seen.reading, 0);
     redlock_lock *first = new_lock(live->client, "first", REDLOCK_SHARED);
     redlock_lock *second = new_lock(other, "second", REDLOCK_SHARED);
     live_hold(live, first, &once);
@@ -131,37 +62,35 @@ static void readers(struct live *live) {
     assert_int_equal(seen.shared, 5);
     assert_int_equal(seen.held, 5);
     assert_int_equal(seen.has_quorum, 0);
-    assert_int_equal(seen.n + seen.n_waiters, 0); /* that was not asked */
+    assert_int_equal(seen.n_readers + seen.n_waiters, 0); /* that was not asked */
     seen = who_reads(live, 4);
     LIVE_STATUS(seen.status, 0);
-    assert_int_equal(seen.n, 2);
+    assert_int_equal(seen.n_readers, 2);
     assert_int_equal(seen.reading, 2);
     assert_int_equal(seen.held, 0); /* nor this */
     assert_int_equal(seen.has_quorum, 0);
     size_t at = find(&seen, "first");
-    assert_string_equal(seen.readers[at].token, redlock_lock_token(first));
+    assert_string_equal(seen.of_reader[at].token, redlock_lock_token(first));
     assert_int_equal(seen.readers[at].votes, 5);
     assert_in_range(seen.readers[at].remaining_ms, TTL_MS / 2, TTL_MS);
     at = find(&seen, "second");
-    assert_string_equal(seen.readers[at].token, redlock_lock_token(second));
+    assert_string_equal(seen.of_reader[at].token, redlock_lock_token(second));
 
     LIVE_STATUS(live_release(live, first), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     seen = who_reads(live, 4);
-    assert_int_equal(seen.n, 1);
-    assert_string_equal(seen.readers[0].holder, "second");
+    assert_int_equal(seen.n_readers, 1);
+    assert_string_equal(seen.of_reader[0].holder, "second");
     LIVE_STATUS(live_release(live, second), 0);
     LIVE_UNTIL(live, live_is_quiet(other, 5));
-    assert_int_equal(who_reads(live, 4).n, 0);
+    assert_int_equal(who_reads(live, 4).n_readers, 0);
     assert_int_equal(who_holds(live).held, 0);
     live_close(live, other);
-    live_end(live);
 }
 
 /* What a quorum has comes first; what fewer have is over for its holder. More than were asked for
  * are counted. */
-static void votes(struct live *live) {
-    five(live);
+LIVE_TEST_FIVE(votes) {
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *lock = new_lock(live->client, "whole", REDLOCK_SHARED);
     live_hold(live, lock, &once);
@@ -172,14 +101,14 @@ static void votes(struct live *live) {
         live_tell(live, i, "ZADD libredlock:readers:{key} %lld " STRANGER ":part", end_ms);
     }
     struct seen seen = who_reads(live, 4);
-    assert_int_equal(seen.n, 2);
-    assert_string_equal(seen.readers[0].holder, "whole");
-    assert_string_equal(seen.readers[1].holder, "part");
-    assert_string_equal(seen.readers[1].token, STRANGER);
+    assert_int_equal(seen.n_readers, 2);
+    assert_string_equal(seen.of_reader[0].holder, "whole");
+    assert_string_equal(seen.of_reader[1].holder, "part");
+    assert_string_equal(seen.of_reader[1].token, STRANGER);
     assert_int_equal(seen.readers[1].votes, 2);
     assert_int_equal(seen.readers[1].remaining_ms, 0);
     seen = who_reads(live, 1); /* of each node that which ends first */
-    assert_int_equal(seen.n, 2);
+    assert_int_equal(seen.n_readers, 2);
     assert_int_equal(seen.readers[0].votes, 3);
     assert_int_equal(seen.reading, 2);
     LIVE_STATUS(redlock_query_readers(live->client, "key", 3, 0, seen_cb, NULL),
@@ -188,21 +117,17 @@ static void votes(struct live *live) {
         redlock_query_readers(live->client, "key", 3, REDLOCK_READERS_MAX + 1, seen_cb, NULL),
         REDLOCK_ERR_INVALID);
 
-    for (size_t i = 1; i <= 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 1, 3);
     LIVE_UNTIL(live, live_up(live->client) == 2);
     seen = who_reads(live, 4);
     LIVE_STATUS(seen.status, REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(seen.answered, 2);
-    assert_int_equal(seen.n, 2);
+    assert_int_equal(seen.n_readers, 2);
     assert_int_equal(seen.readers[find(&seen, "whole")].votes, 2);
-    live_end(live);
 }
 
 /* Both lines of a resource: the writers' in its order, then the readers'. */
-static void waiters(struct live *live) {
-    five(live);
+LIVE_TEST_FIVE(waiters) {
     redlock_acquire_options once = live_once(TTL_MS), waits = REDLOCK_ACQUIRE_OPTIONS_INIT;
     redlock_lock *lock = new_lock(live->client, "holder", REDLOCK_EXCLUSIVE);
     redlock_client *clients[3];
@@ -221,17 +146,17 @@ static void waiters(struct live *live) {
     LIVE_STATUS(seen.status, 0);
     assert_int_equal(seen.answered, 5);
     assert_int_equal(seen.n_waiters, 3);
-    assert_string_equal(seen.waiters[0].holder, "writer");
+    assert_string_equal(seen.of_waiter[0].holder, "writer");
     assert_int_equal(seen.waiters[0].mode, REDLOCK_EXCLUSIVE);
-    assert_string_equal(seen.waiters[1].holder, "reader");
-    assert_string_equal(seen.waiters[2].holder, "reader-2");
+    assert_string_equal(seen.of_waiter[1].holder, "reader");
+    assert_string_equal(seen.of_waiter[2].holder, "reader-2");
     assert_int_equal(seen.waiters[1].mode, REDLOCK_SHARED);
     assert_int_equal(seen.waiters[2].mode, REDLOCK_SHARED);
     seen = who_waits(live, 1);
     assert_int_equal(seen.waiting, 3);
     assert_int_equal(seen.n_waiters, 2); /* the first of each line */
     assert_int_equal(seen.waiters[1].mode, REDLOCK_SHARED);
-    assert_string_equal(seen.waiters[1].holder, "reader");
+    assert_string_equal(seen.of_waiter[1].holder, "reader");
 
     LIVE_STATUS(live_release(live, lock), 0);
     LIVE_UNTIL(live, done[0].count == 1 && done[2].count == 1);
@@ -245,14 +170,4 @@ static void waiters(struct live *live) {
     for (size_t i = 0; i < 3; i++) {
         live_close(live, clients[i]);
     }
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(readers),
-        LIVE_TEST(votes),
-        LIVE_TEST(waiters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,76 +1,28 @@
 /* The holders of a semaphore's permits, and waiting clients, on real nodes: an operator's view. */
 
 #include "live/permits.h"
-#include "redlock/token.h"
+#include "live/seen.h"
 
 #define TTL_MS 30000
-#define LISTED_MAX 8
 #define STRANGER "dddddddddddddddddddddddddddddddddddddddd"
 #define SLOT_KEY(i) "libredlock:slot:" #i ":{key}"
 
-/* The result of either query. */
-struct seen {
-    const struct live *live;
-    int count, status;
-    size_t answered;
-    int32_t permits[5];
-    size_t n;
-    struct {
-        redlock_slot s;
-        char token[64], holder[128];
-    } slots[LISTED_MAX];
-    size_t waiting, n_waiters;
-    uint32_t take[LISTED_MAX];
-    int64_t waited_ms[LISTED_MAX];
-};
-
-static void seen_cb(redlock_query *query, int status, void *data) {
-    struct seen *seen = data;
-    redlock_slot slot = REDLOCK_SLOT_INIT;
-    redlock_waiter waiter = REDLOCK_WAITER_INIT;
-    seen->count++;
-    seen->status = status;
-    for (size_t i = 0; i < seen->live->n; i++) {
-        redlock_node_holder node = REDLOCK_NODE_HOLDER_INIT;
-        LIVE_STATUS(redlock_query_node(query, i, &node), 0);
-        assert_false(node.is_held); /* that was not asked */
-        seen->answered += node.status == 0;
-        seen->permits[i] = redlock_query_permits(query, i);
-    }
-    assert_int_equal(redlock_query_permits(query, seen->live->n), 0);
-    while (seen->n < LISTED_MAX && redlock_query_slot(query, seen->n, &slot) == 0) {
-        size_t i = seen->n++;
-        seen->slots[i].s = slot;
-        snprintf(seen->slots[i].token, sizeof(seen->slots[i].token), "%s", slot.token);
-        snprintf(seen->slots[i].holder, sizeof(seen->slots[i].holder), "%s", slot.holder);
-    }
-    seen->waiting = redlock_query_waiting(query);
-    while (seen->n_waiters < LISTED_MAX &&
-           redlock_query_waiter(query, seen->n_waiters, &waiter) == 0) {
-        seen->waited_ms[seen->n_waiters] = waiter.waited_ms;
-        seen->take[seen->n_waiters++] = waiter.take;
-    }
-    live_wake();
-}
-
 static struct seen who_has(struct live *live, size_t max) {
     struct seen seen = {.live = live};
-    LIVE_STATUS(redlock_query_slots(live->client, "key", 3, max, seen_cb, &seen), 0);
-    LIVE_UNTIL(live, seen.count > 0);
-    assert_int_equal(seen.count, 1);
+    seen_wait(&seen, redlock_query_slots(live->client, "key", 3, max, seen_cb, &seen));
+    assert_int_equal(seen.held, 0); /* that was not asked */
     return seen;
 }
 
 static struct seen who_waits(struct live *live, size_t max) {
     struct seen seen = {.live = live};
-    LIVE_STATUS(redlock_query_permit_waiters(live->client, "key", 3, max, seen_cb, &seen), 0);
-    LIVE_UNTIL(live, seen.count > 0);
-    assert_int_equal(seen.count, 1);
+    seen_wait(&seen, redlock_query_permit_waiters(live->client, "key", 3, max, seen_cb, &seen));
+    assert_int_equal(seen.held, 0); /* that was not asked */
     return seen;
 }
 
 /* One holder of one, one of two with fences; each in the slots that it was granted. */
-static void holders(struct live *live) {
+LIVE_TEST_FIVE(holders) {
     redlock_client *other = live_another(live);
     redlock_lock *one = permits_lock(live->client, 5, 1), *two = permits_lock(other, 5, 2);
     redlock_acquire_options fenced = live_once(TTL_MS);
@@ -78,7 +30,7 @@ static void holders(struct live *live) {
     struct seen seen = who_has(live, REDLOCK_PERMITS_MAX);
     LIVE_STATUS(seen.status, 0);
     assert_int_equal(seen.answered, 5);
-    assert_int_equal(seen.n + (size_t)seen.permits[0], 0);
+    assert_int_equal(seen.n_slots + (size_t)seen.permits[0], 0);
     permits_hold(live, one, TTL_MS);
     LIVE_STATUS(live_acquire(live, two, &fenced), 0);
     LIVE_POLL(live, permits_count(live, redlock_lock_slot(two, 1), two) == 5);
@@ -87,15 +39,15 @@ static void holders(struct live *live) {
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(seen.permits[i], 5);
     }
-    assert_int_equal(seen.n, 3);
+    assert_int_equal(seen.n_slots, 3);
     assert_int_equal(seen.waiting + seen.n_waiters, 0); /* that was not asked */
-    for (size_t i = 0; i < seen.n; i++) {
-        const redlock_slot *slot = &seen.slots[i].s;
+    for (size_t i = 0; i < seen.n_slots; i++) {
+        const redlock_slot *slot = &seen.slots[i];
         const bool is_one = slot->number == redlock_lock_slot(one, 0);
         assert_true(is_one || slot->number == redlock_lock_slot(two, 0) ||
                     slot->number == redlock_lock_slot(two, 1));
-        assert_true(i == 0 || slot->number > seen.slots[i - 1].s.number);
-        assert_string_equal(seen.slots[i].token, redlock_lock_token(is_one ? one : two));
+        assert_true(i == 0 || slot->number > seen.slots[i - 1].number);
+        assert_string_equal(seen.of_slot[i].token, redlock_lock_token(is_one ? one : two));
         assert_int_equal(slot->votes, 5);
         assert_in_range(slot->remaining_ms, TTL_MS / 2, TTL_MS);
         assert_false(slot->is_reserved);
@@ -103,19 +55,18 @@ static void holders(struct live *live) {
                            : slot->fence > 0 && slot->fence <= redlock_lock_fence(two));
     }
     seen = who_has(live, 1); /* slot 0 alone */
-    assert_int_equal(seen.n, 1);
-    assert_int_equal(seen.slots[0].s.number, 0);
+    assert_int_equal(seen.n_slots, 1);
+    assert_int_equal(seen.slots[0].number, 0);
     permits_release(live, one);
     permits_release(live, two);
     seen = who_has(live, REDLOCK_PERMITS_MAX);
-    assert_int_equal(seen.n, 0);
+    assert_int_equal(seen.n_slots, 0);
     assert_int_equal(seen.permits[4], 5); /* for a day */
     live_close(live, other);
-    live_end(live);
 }
 
 /* What nodes have that no holder of a quorum has; numbers that differ; nodes that are down. */
-static void odd_ones(struct live *live) {
+LIVE_TEST_FIVE(odd_ones) {
     redlock_lock *lock = permits_lock(live->client, 3, 1);
     permits_hold(live, lock, TTL_MS);
     assert_int_equal(redlock_lock_slot(lock, 0), 0);
@@ -133,39 +84,36 @@ static void odd_ones(struct live *live) {
     LIVE_STATUS(seen.status, 0);
     assert_int_equal(seen.permits[3], 3);
     assert_int_equal(seen.permits[4], 7);
-    assert_int_equal(seen.n, 5);
-    assert_int_equal(seen.slots[0].s.votes, 5);
-    assert_int_equal(seen.slots[1].s.votes, 2); /* what is held comes before what is reserved */
-    assert_string_equal(seen.slots[1].holder, "part");
-    assert_string_equal(seen.slots[1].token, STRANGER);
-    assert_int_equal(seen.slots[1].s.remaining_ms, 0);
-    assert_int_equal(seen.slots[2].s.number, 2);
-    assert_true(seen.slots[2].s.is_reserved);
-    assert_string_equal(seen.slots[2].token, "");
-    assert_int_equal(seen.slots[3].s.number, 9);
-    assert_string_equal(seen.slots[3].holder, "(not a string)");
-    assert_int_equal(seen.slots[3].s.fence, 0);
-    assert_int_equal(seen.slots[4].s.number, 1023);
-    assert_string_equal(seen.slots[4].holder, "theirs");
+    assert_int_equal(seen.n_slots, 5);
+    assert_int_equal(seen.slots[0].votes, 5);
+    assert_int_equal(seen.slots[1].votes, 2); /* what is held comes before what is reserved */
+    assert_string_equal(seen.of_slot[1].holder, "part");
+    assert_string_equal(seen.of_slot[1].token, STRANGER);
+    assert_int_equal(seen.slots[1].remaining_ms, 0);
+    assert_int_equal(seen.slots[2].number, 2);
+    assert_true(seen.slots[2].is_reserved);
+    assert_string_equal(seen.of_slot[2].token, "");
+    assert_int_equal(seen.slots[3].number, 9);
+    assert_string_equal(seen.of_slot[3].holder, "(not a string)");
+    assert_int_equal(seen.slots[3].fence, 0);
+    assert_int_equal(seen.slots[4].number, 1023);
+    assert_string_equal(seen.of_slot[4].holder, "theirs");
     LIVE_STATUS(redlock_query_slots(live->client, "key", 3, 0, seen_cb, NULL), REDLOCK_ERR_INVALID);
     LIVE_STATUS(redlock_query_slots(live->client, "key", 3, REDLOCK_PERMITS_MAX + 1, seen_cb, NULL),
                 REDLOCK_ERR_INVALID);
 
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 0, 3);
     LIVE_UNTIL(live, live_up(live->client) == 2);
     seen = who_has(live, REDLOCK_PERMITS_MAX);
     LIVE_STATUS(seen.status, REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(seen.answered, 2);
     assert_int_equal(seen.permits[0], 0);
-    assert_int_equal(seen.slots[0].s.votes, 2);
-    assert_int_equal(seen.slots[0].s.remaining_ms, 0);
-    live_end(live);
+    assert_int_equal(seen.slots[0].votes, 2);
+    assert_int_equal(seen.slots[0].remaining_ms, 0);
 }
 
 /* All slots of the largest semaphore. */
-static void as_many_as_there_can_be(struct live *live) {
+LIVE_TEST_FIVE(as_many_as_there_can_be) {
     for (size_t i = 0; i < 5; i++) {
         live_tell(live, i, "SET libredlock:permits:{key} %d", REDLOCK_PERMITS_MAX);
         for (int slot = 0; slot < REDLOCK_PERMITS_MAX; slot++) {
@@ -174,13 +122,12 @@ static void as_many_as_there_can_be(struct live *live) {
     }
     struct seen seen = who_has(live, REDLOCK_PERMITS_MAX);
     LIVE_STATUS(seen.status, 0);
-    assert_int_equal(seen.n, LISTED_MAX);
-    assert_int_equal(seen.slots[LISTED_MAX - 1].s.votes, 5);
-    live_end(live);
+    assert_int_equal(seen.n_slots, SEEN_MAX);
+    assert_int_equal(seen.slots[SEEN_MAX - 1].votes, 5);
 }
 
 /* In their order, each with how many it wants; and not in the line of the lock. */
-static void waiters(struct live *live) {
+LIVE_TEST_FIVE(waiters) {
     redlock_lock *all = permits_lock(live->client, 3, 3);
     redlock_acquire_options patient = live_patient(TTL_MS);
     redlock_client *clients[2];
@@ -197,14 +144,13 @@ static void waiters(struct live *live) {
     struct seen seen = who_waits(live, 4);
     LIVE_STATUS(seen.status, 0);
     assert_int_equal(seen.n_waiters, 2);
-    assert_int_equal(seen.take[0], 2);
-    assert_int_equal(seen.take[1], 1);
-    assert_true(seen.waited_ms[0] >= seen.waited_ms[1]);
+    assert_int_equal(seen.waiters[0].take, 2);
+    assert_int_equal(seen.waiters[1].take, 1);
+    assert_true(seen.waiters[0].waited_ms >= seen.waiters[1].waited_ms);
     seen = who_waits(live, 1);
     assert_int_equal(seen.waiting, 2);
     assert_int_equal(seen.n_waiters, 1);
-    LIVE_STATUS(redlock_query_waiters(live->client, "key", 3, 4, seen_cb, &lock_line), 0);
-    LIVE_UNTIL(live, lock_line.count > 0);
+    seen_wait(&lock_line, redlock_query_waiters(live->client, "key", 3, 4, seen_cb, &lock_line));
     assert_int_equal(lock_line.waiting + lock_line.n_waiters, 0);
 
     LIVE_STATUS(live_release(live, all), 0);
@@ -214,15 +160,4 @@ static void waiters(struct live *live) {
         LIVE_STATUS(live_release(live, locks[i]), 0);
         live_close(live, clients[i]);
     }
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(holders),
-        LIVE_TEST_FIVE(odd_ones),
-        LIVE_TEST_FIVE(as_many_as_there_can_be),
-        LIVE_TEST_FIVE(waiters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,57 +1,16 @@
 /* Queries on real nodes: an operator's view of a lock that is held or free, and of keys that are
  * not ours. (Split locks and nodes that are down or silent: fake/query.) */
 
-#include "live/live.h"
-#include "redlock/token.h"
+#include "live/seen.h"
 
 #define TTL_MS 30000
-#define PATIENT_MS 10000
 #define TOKEN_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define TOKEN_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
-
-struct seen {
-    struct live *live;
-    int count, status;
-    redlock_node_holder node_holders[LIVE_NODES_MAX];
-    char tokens[LIVE_NODES_MAX][64], holders[LIVE_NODES_MAX][160];
-    int has_quorum;
-    char token[64], holder[128];
-    int64_t remaining_ms;
-};
-
-/* node_timeout_ms is what a query waits for, and this machine may be busy. */
-static void five(struct live *live, int64_t node_timeout_ms) {
-    live_start(live, 5, NULL);
-    redlock_client_options options = live_options(live);
-    options.node_timeout_ms = node_timeout_ms;
-    live_open_all(live, &options);
-}
-
-static void seen_cb(redlock_query *query, int status, void *data) {
-    struct seen *seen = data;
-    const char *token = "", *holder = "";
-    seen->count++;
-    seen->status = status;
-    for (size_t i = 0; i < seen->live->n; i++) {
-        seen->node_holders[i] = (redlock_node_holder)REDLOCK_NODE_HOLDER_INIT;
-        LIVE_STATUS(redlock_query_node(query, i, &seen->node_holders[i]), 0);
-        snprintf(seen->tokens[i], sizeof(seen->tokens[i]), "%s", seen->node_holders[i].token);
-        snprintf(seen->holders[i], sizeof(seen->holders[i]), "%s", seen->node_holders[i].holder);
-    }
-    seen->has_quorum = redlock_query_quorum(query, &token, &holder, &seen->remaining_ms);
-    snprintf(seen->token, sizeof(seen->token), "%s", token);
-    snprintf(seen->holder, sizeof(seen->holder), "%s", holder);
-    live_wake();
-}
 
 static int look_at(struct live *live, const void *name, size_t length, struct seen *seen) {
     memset(seen, 0, sizeof(*seen));
     seen->live = live;
-    LIVE_STATUS(redlock_query_holder(live->client, name, length, seen_cb, seen), 0);
-    assert_int_equal(seen->count, 0);
-    LIVE_UNTIL(live, seen->count > 0);
-    assert_int_equal(seen->count, 1);
-    return seen->status;
+    return seen_wait(seen, redlock_query_holder(live->client, name, length, seen_cb, seen));
 }
 
 static int look(struct live *live, struct seen *seen) {
@@ -71,8 +30,7 @@ static redlock_lock *named_lock(redlock_client *client, const char *name, const 
 }
 
 /* Another client looks, first at a free lock, then at a held one, then at a free one again. */
-static void held_and_free(struct live *live) {
-    five(live, PATIENT_MS);
+LIVE_TEST_FIVE(held_and_free) {
     struct seen seen;
     redlock_client *other = NULL;
     redlock_client_options client_options = live_options(live);
@@ -90,11 +48,11 @@ static void held_and_free(struct live *live) {
     assert_in_range(seen.remaining_ms, TTL_MS / 2, TTL_MS);
     for (size_t i = 0; i < 5; i++) {
         char value[128];
-        assert_int_equal(seen.node_holders[i].is_held, 1);
-        LIVE_STATUS(seen.node_holders[i].status, 0);
-        assert_string_equal(seen.node_holders[i].node, live_node(live->client, i).node);
-        assert_string_equal(seen.tokens[i], redlock_lock_token(lock));
-        assert_in_range(seen.node_holders[i].remaining_ms, TTL_MS / 2, TTL_MS);
+        assert_int_equal(seen.nodes[i].is_held, 1);
+        LIVE_STATUS(seen.nodes[i].status, 0);
+        assert_string_equal(seen.nodes[i].node, live_node(live->client, i).node);
+        assert_string_equal(seen.of_node[i].token, redlock_lock_token(lock));
+        assert_in_range(seen.nodes[i].remaining_ms, TTL_MS / 2, TTL_MS);
         /* as an operator sees it with GET */
         snprintf(value, sizeof(value), "%s:cron@host-1/4711", redlock_lock_token(lock));
         assert_true(live_key_is(live, i, "key", value));
@@ -104,16 +62,14 @@ static void held_and_free(struct live *live) {
     LIVE_STATUS(look(live, &seen), 0);
     assert_int_equal(seen.has_quorum, 0);
     for (size_t i = 0; i < 5; i++) {
-        LIVE_STATUS(seen.node_holders[i].status, 0);
-        assert_int_equal(seen.node_holders[i].is_held, 0);
+        LIVE_STATUS(seen.nodes[i].status, 0);
+        assert_int_equal(seen.nodes[i].is_held, 0);
     }
     live_close(live, other);
-    live_end(live);
 }
 
 /* What was never ours, and how it reads. */
-static void foreign(struct live *live) {
-    five(live, PATIENT_MS);
+LIVE_TEST_FIVE(foreign) {
     struct seen seen;
     live_tell(live, 0, "SET key stranger PX 60000");
     live_tell(live, 1, "RPUSH key a b");
@@ -124,14 +80,14 @@ static void foreign(struct live *live) {
     assert_int_equal(seen.has_quorum, 0);
     static const char *const holders[] = {"stranger", "(list)", NULL, "a????", "(empty string)"};
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(seen.node_holders[i].is_held, 1);
-        assert_string_equal(seen.tokens[i], "");
-        assert_true(holders[i] == NULL || strcmp(seen.holders[i], holders[i]) == 0);
+        assert_int_equal(seen.nodes[i].is_held, 1);
+        assert_string_equal(seen.of_node[i].token, "");
+        assert_true(holders[i] == NULL || strcmp(seen.of_node[i].holder, holders[i]) == 0);
     }
-    assert_int_equal(strlen(seen.holders[2]), 106);
-    assert_string_equal(seen.holders[2] + 102, "?...");
-    assert_in_range(seen.node_holders[0].remaining_ms, 30000, 60000);
-    assert_int_equal(seen.node_holders[1].remaining_ms, -1);
+    assert_int_equal(strlen(seen.of_node[2].holder), 106);
+    assert_string_equal(seen.of_node[2].holder + 102, "?...");
+    assert_in_range(seen.nodes[0].remaining_ms, 30000, 60000);
+    assert_int_equal(seen.nodes[1].remaining_ms, -1);
     static const char *const types[] = {"HSET key a b", "SADD key a", "ZADD key 1 a",
                                         "XADD key * a b", "PFADD key a"};
     static const char *const names[] = {"(hash)", "(set)", "(zset)", "(stream)", NULL};
@@ -142,20 +98,18 @@ static void foreign(struct live *live) {
     live_tell(live, 4, "PEXPIREAT key 9223372036854775807"); /* the longest life that there is */
     LIVE_STATUS(look(live, &seen), 0);
     for (size_t i = 0; i < 5; i++) {
-        assert_true(names[i] == NULL || strcmp(seen.holders[i], names[i]) == 0);
-        assert_int_equal(seen.node_holders[i].is_held, 1);
+        assert_true(names[i] == NULL || strcmp(seen.of_node[i].holder, names[i]) == 0);
+        assert_int_equal(seen.nodes[i].is_held, 1);
     }
-    assert_true(seen.node_holders[4].remaining_ms > INT64_MAX / 2);
+    assert_true(seen.nodes[4].remaining_ms > INT64_MAX / 2);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(live_node(live->client, i).connects, 1); /* nobody was dropped */
     }
     live_tell_all(live, "FLUSHALL");
-    live_end(live);
 }
 
 /* A holder's key that was made persistent. */
-static void without_ttl(struct live *live) {
-    five(live, PATIENT_MS);
+LIVE_TEST_FIVE(without_ttl) {
     struct seen seen;
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *lock = named_lock(live->client, "key", "me");
@@ -165,16 +119,14 @@ static void without_ttl(struct live *live) {
         live_tell(live, persistent - 1, "PERSIST key");
         LIVE_STATUS(look(live, &seen), 0);
         assert_int_equal(seen.has_quorum, 1);
-        assert_int_equal(seen.node_holders[0].remaining_ms, -1);
+        assert_int_equal(seen.nodes[0].remaining_ms, -1);
         assert_int_equal(seen.remaining_ms == -1, persistent == 3); /* the third longest of five */
     }
     LIVE_STATUS(live_release(live, lock), 0);
-    live_end(live);
 }
 
 /* Names of any bytes and length; the room for a longer one is made when it is asked for. */
-static void any_name(struct live *live) {
-    five(live, PATIENT_MS);
+LIVE_TEST_FIVE(any_name) {
     struct seen seen;
     char name[REDLOCK_RESOURCE_MAX];
     memset(name, '\n', sizeof(name));
@@ -189,12 +141,10 @@ static void any_name(struct live *live) {
     LIVE_STATUS(look_at(live, name, 8, &seen), 0);
     assert_string_equal(seen.token, TOKEN_B);
     live_tell_all(live, "FLUSHALL");
-    live_end(live);
 }
 
 /* It changes nothing on a node: neither keys nor their ttls; and it works on a replica. */
-static void changes_nothing(struct live *live) {
-    five(live, PATIENT_MS);
+LIVE_TEST_FIVE(changes_nothing) {
     struct seen seen;
     LIVE_STATUS(look(live, &seen), 0);
     for (size_t i = 0; i < 5; i++) {
@@ -209,13 +159,4 @@ static void changes_nothing(struct live *live) {
         assert_int_equal(live_keys(live, i), 1);
     }
     live_tell_all(live, "FLUSHALL");
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(held_and_free), LIVE_TEST(foreign),         LIVE_TEST(without_ttl),
-        LIVE_TEST(any_name),      LIVE_TEST(changes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Broken connections and recovery: the node is up again by itself, with everything that it needs; a
- * held lock is not affected; and a node that stays down is not tried too often. */
+ * held lock is not affected. (How often a node that stays down is tried: fake/faults, listener.) */
 
 #include "live/live.h"
 #include "messages.h"
@@ -7,11 +7,7 @@
 #define TTL_MS 30000
 
 static void cycle(struct live *live, redlock_client *client, size_t n) {
-    redlock_lock *lock = live_lock(client, "key");
-    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
-    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
-    LIVE_STATUS(live_release(live, lock), 0);
-    redlock_lock_free(lock);
+    live_cycle(live, client);
     LIVE_UNTIL(live, live_is_quiet(client, n));
     assert_true(live_no_keys(live));
 }
@@ -28,7 +24,7 @@ static void open_with(struct live *live, size_t n, int64_t node_timeout_ms, int6
 }
 
 /* The same port, another process, no scripts. */
-static void restarted(struct live *live) {
+LIVE_TEST(restarted) {
     open_with(live, 1, 250, 5, 20);
     for (uint64_t i = 1; i <= 5; i++) {
         cycle(live, live->client, 1);
@@ -41,11 +37,10 @@ static void restarted(struct live *live) {
     assert_true(live_node(live->client, 0).failures >= 5);
     LIVE_STATUS(live_node(live->client, 0).reason, 0);
     assert_string_equal(live_node(live->client, 0).detail, "");
-    live_end(live);
 }
 
 /* Killed while its answer is outstanding: writes wait on the node until it is told to go on. */
-static void killed_with_requests_out(struct live *live) {
+LIVE_TEST(killed_with_requests_out) {
     struct live_done done = {0};
     open_with(live, 1, 5000, 5, 20);
     redlock_lock *lock = live_lock(live->client, "key");
@@ -58,17 +53,16 @@ static void killed_with_requests_out(struct live *live) {
     LIVE_UNTIL(live, done.count == 1);
     LIVE_STATUS(done.status, REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_DISCONNECTED);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), "connection lost before the answer"));
+    assert_contains(LOCK_MESSAGE(lock), "connection lost before the answer");
     live_tell(live, 0, "CLIENT UNPAUSE");
     LIVE_UNTIL(live, live_up(live->client) == 1 && live_is_quiet(live->client, 1));
     assert_int_equal(live_stats(live->client).releases_retried, 1); /* the SET may have run */
     assert_true(live_no_keys(live));
     cycle(live, live->client, 1);
-    live_end(live);
 }
 
 /* All five connections at once. Losing them is not losing the lock. */
-static void held_across(struct live *live) {
+LIVE_TEST_FIVE(held_across) {
     struct live_done lost = {0};
     redlock_acquire_options options = live_once(TTL_MS);
     redlock_lock *lock = live_lock(live->client, "key");
@@ -94,69 +88,18 @@ static void held_across(struct live *live) {
 }
 
 /* Silent idle connections are not dropped: there is no request to answer. */
-static void idle_is_no_stall(struct live *live) {
+LIVE_TEST(idle_is_no_stall) {
     open_with(live, 1, 60, 5, 20);
     cycle(live, live->client, 1);
     live_run_for(live, 600);
     assert_int_equal(live_node(live->client, 0).connects, 1);
     assert_int_equal(live_node(live->client, 0).failures, 0);
     cycle(live, live->client, 1);
-    live_end(live);
-}
-
-/* How many attempts at a dead node in a second. */
-static uint64_t attempts_in_a_second(struct live *live, int64_t pause_min_ms,
-                                     int64_t pause_max_ms) {
-    open_with(live, 1, 250, pause_min_ms, pause_max_ms);
-    live_kill(live, 0);
-    LIVE_UNTIL(live, live_up(live->client) == 0);
-    uint64_t before = live_node(live->client, 0).failures;
-    live_run_for(live, 1000);
-    return live_node(live->client, 0).failures - before;
-}
-
-/* Pauses of 40 ms with a jitter of half of it: 20 to 40. */
-static void backoff_is_bounded(struct live *live) {
-    uint64_t attempts = attempts_in_a_second(live, 40, 40);
-    print_message("# %llu attempts at a dead node in a second, with pauses of 20 to 40 ms\n",
-                  (unsigned long long)attempts);
-    assert_in_range(attempts, 5, 51);
-    live_end(live);
-}
-
-/* 10, 20, 40, 80, 160, 320, 500: no more than 9, were each of them cut in half. */
-static void backoff_doubles(struct live *live) {
-    uint64_t attempts = attempts_in_a_second(live, 10, 500);
-    assert_in_range(attempts, 4, 10);
-    live_restart(live, 0);
-    LIVE_UNTIL(live, live_up(live->client) == 1);
-    cycle(live, live->client, 1);
-    live_end(live);
-}
-
-/* Nodes come and go under a lock that is taken and released all the time. */
-static void restless(struct live *live) {
-    open_with(live, 5, 100, 5, 20);
-    redlock_lock *lock = live_lock(live->client, "key");
-    for (size_t i = 0; i < 10; i++) {
-        live_kill(live, i % 5);
-        live_tell(live, (i + 1) % 5, "CLIENT KILL TYPE normal SKIPME yes");
-        for (int j = 0; j < 5; j++) {
-            LIVE_STATUS(live_acquire(live, lock, NULL), 0);
-            (void)live_release(live, lock); /* may miss its quorum */
-        }
-        live_restart(live, i % 5);
-        LIVE_UNTIL(live, live_up(live->client) == 5);
-    }
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    assert_int_equal(live_stats(live->client).releases_dropped, 0);
-    assert_true(live_no_keys(live));
-    live_end(live);
 }
 
 /* The node comes back with our key, which has no holder any more, and whose lock object is gone:
  * the pending release deletes it. */
-static void dead_at_the_release(struct live *live) {
+LIVE_TEST(dead_at_the_release) {
     redlock_acquire_options once = live_once(TTL_MS);
     char token[REDLOCK_TOKEN_LENGTH + 1];
     live_start(live, 1,
@@ -176,12 +119,11 @@ static void dead_at_the_release(struct live *live) {
     LIVE_UNTIL(live, live_stats(live->client).releases_retried == 1);
     assert_int_equal(live_node(live->client, 0).pending_releases, 0);
     assert_true(live_no_keys(live));
-    live_end(live);
 }
 
 /* All these tests rely on this: no other process gets the port of a node that is down; it refuses
  * connections. */
-static void keeps_its_port(struct live *live) {
+LIVE_TEST(keeps_its_port) {
     live_start(live, 1, NULL);
     live_kill(live, 0);
     struct sockaddr_in address = {.sin_family = AF_INET,
@@ -195,16 +137,4 @@ static void keeps_its_port(struct live *live) {
     close(fd);
     live_restart(live, 0);
     live_open_all(live, NULL);
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(restarted),          LIVE_TEST(killed_with_requests_out),
-        LIVE_TEST_FIVE(held_across),   LIVE_TEST(idle_is_no_stall),
-        LIVE_TEST(backoff_is_bounded), LIVE_TEST(backoff_doubles),
-        LIVE_TEST(restless),           LIVE_TEST(dead_at_the_release),
-        LIVE_TEST(keeps_its_port),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -288,14 +288,10 @@ static void start(struct live *live) {
     live_tell_all(live, "SET strange stranger");
 }
 
-static void finish(struct live *live) {
-    live_end(live);
-}
-
 /* -- The tests -- */
 
 /* What each call returns, made alone. */
-static void each_call_alone(struct live *live) {
+LIVE_TEST(each_call_alone) {
     enum { OK = 0, HELD_ALREADY = REDLOCK_ERR_ALREADY_HELD, NOT = REDLOCK_ERR_NOT_HELD };
     enum { IDLE = REDLOCK_ERR_IDLE, GONE = REDLOCK_ERR_CLOSED };
     static const int wanted[WHENS][LETTERS] = {
@@ -322,7 +318,6 @@ static void each_call_alone(struct live *live) {
             assert_int_equal(s.n_statuses, 1);
         }
     }
-    finish(live);
 }
 
 /* Runs all scripts of a length, of the first so many letters, in one callback. Returns how many. */
@@ -343,31 +338,20 @@ static unsigned run_all(struct live *live, enum when when, unsigned length, unsi
     return count;
 }
 
-static void two_calls(struct live *live) {
+LIVE_TEST(two_calls) {
     unsigned count = 0;
     start(live);
     for (int when = 0; when < WHENS; when++) {
         count += run_all(live, (enum when)when, 2, LETTERS);
     }
     print_message("# %u scripts of two calls\n", count);
-    finish(live);
 }
 
-static void three_calls(struct live *live) {
+LIVE_TEST(three_calls) {
     unsigned count = 0;
     start(live);
     count += run_all(live, ACQUIRED, 3, LETTERS - 1);
     count += run_all(live, EXTENDED, 3, LETTERS - 1);
     count += run_all(live, RELEASED, 3, LETTERS - 1);
     print_message("# %u scripts of three calls\n", count);
-    finish(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(each_call_alone),
-        LIVE_TEST(two_calls),
-        LIVE_TEST(three_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void refuse_with(struct live *live, void (*spoil)(struct live *, size_t),
     spoil(live, 2);
     LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_outcome(lock, 2).reason, reason);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), redlock_strerror(reason)));
+    assert_contains(LOCK_MESSAGE(lock), redlock_strerror(reason));
     assert_int_equal(live_up(live->client), 5); /* they are up, and may succeed next time */
     LIVE_POLL(live, live_keys(live, 3) == 0 && live_keys(live, 4) == 0);
 }
@@ -44,7 +44,6 @@ static void good_again(struct live *live) {
     LIVE_STATUS(live_release(live, lock), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_true(live_no_keys(live));
-    live_end(live);
 }
 
 /* -- Replicas -- */
@@ -55,7 +54,7 @@ static void make_replica(struct live *live, size_t i) {
     LIVE_POLL(live, info_has(live, i, "master_link_status:up"));
 }
 
-static void replicas(struct live *live) {
+LIVE_TEST_FIVE(replicas) {
     refuse_with(live, make_replica, REDLOCK_ERR_NODE_READONLY);
     for (size_t i = 0; i < 3; i++) {
         live_tell(live, i, "REPLICAOF NO ONE");
@@ -64,7 +63,7 @@ static void replicas(struct live *live) {
 }
 
 /* Demoted while we hold: it may not renew, the others do. */
-static void demoted_while_held(struct live *live) {
+LIVE_TEST_FIVE(demoted_while_held) {
     redlock_lock *lock = live_lock(live->client, "key");
     LIVE_STATUS(live_acquire(live, lock, NULL), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
@@ -108,7 +107,7 @@ static void check_longer_life(struct live *live, const char *second, int fencing
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
 }
 
-static void demoted_with_a_longer_life(struct live *live) {
+LIVE_TEST_FIVE(demoted_with_a_longer_life) {
     check_longer_life(live, NULL, 0);
     check_longer_life(live, "other", 0);
     check_longer_life(live, "other", 1);
@@ -121,14 +120,14 @@ static void fill_memory(struct live *live, size_t i) {
     live_tell(live, i, "CONFIG SET maxmemory 1");
 }
 
-static void full_memory(struct live *live) {
+LIVE_TEST_FIVE(full_memory) {
     refuse_with(live, fill_memory, REDLOCK_ERR_NODE_OOM);
     live_tell_all(live, "CONFIG SET maxmemory 0");
     good_again(live);
 }
 
 /* A held lock can be extended and released: neither needs memory. */
-static void full_memory_while_held(struct live *live) {
+LIVE_TEST_FIVE(full_memory_while_held) {
     redlock_lock *lock = live_lock(live->client, "key");
     LIVE_STATUS(live_acquire(live, lock, NULL), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
@@ -148,7 +147,7 @@ static void want_replicas(struct live *live, size_t i) {
     live_tell(live, i, "CONFIG SET min-replicas-to-write 1");
 }
 
-static void too_few_replicas(struct live *live) {
+LIVE_TEST_FIVE(too_few_replicas) {
     refuse_with(live, want_replicas, REDLOCK_ERR_NODE_MISCONF);
     live_tell_all(live, "CONFIG SET min-replicas-to-write 0");
     LIVE_UNTIL(live, live_is_quiet(live->client, 5)); /* releases it did not allow are repeated */
@@ -163,7 +162,7 @@ static void fail_to_save(struct live *live, size_t i) {
     LIVE_POLL(live, info_has(live, i, "rdb_last_bgsave_status:err"));
 }
 
-static void failed_snapshot(struct live *live) {
+LIVE_TEST(failed_snapshot) {
     static const char *const args[] = {"--enable-protected-configs", "yes", NULL};
     live_start(live, 5, args);
     live_open_all(live, NULL);
@@ -175,7 +174,7 @@ static void failed_snapshot(struct live *live) {
 
 /* -- Clients -- */
 
-static void too_many_clients(struct live *live) {
+LIVE_TEST(too_many_clients) {
     live_start(live, 1, NULL);
     redisContext *other = redisConnect("127.0.0.1", live_port(live, 0));
     assert_non_null(other);
@@ -191,7 +190,6 @@ static void too_many_clients(struct live *live) {
     freeReplyObject(redisCommand(other, "CONFIG SET maxclients 100"));
     LIVE_UNTIL(live, live_up(live->client) == 1);
     redisFree(other);
-    live_end(live);
 }
 
 /* -- A pause -- */
@@ -213,7 +211,7 @@ static void pause_first(const struct live *live, size_t count, int ms) {
 
 /* Longer than the ttl. No acquire waits longer than a grant could be valid, and the commands that
  * the nodes run when they continue leave nothing behind. */
-static void paused_beyond_the_ttl(struct live *live) {
+LIVE_TEST(paused_beyond_the_ttl) {
     open_patient(live);
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_acquire_options once = live_once(200);
@@ -224,7 +222,6 @@ static void paused_beyond_the_ttl(struct live *live) {
     LIVE_STATUS(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_TIMEOUT);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_true(live_no_keys(live));
-    live_end(live);
 }
 
 /* Validity ends as if the answer had come at once, however long it took. */
@@ -237,7 +234,7 @@ static void check_validity(const redlock_lock *lock, uint64_t before_ns) {
 }
 
 /* Shorter than the ttl: granted, but validity counts from the moment of sending. */
-static void validity_from_sending(struct live *live) {
+LIVE_TEST(validity_from_sending) {
     open_patient(live);
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_acquire_options once = live_once(TTL_MS);
@@ -252,21 +249,4 @@ static void validity_from_sending(struct live *live) {
     LIVE_STATUS(live_release(live, lock), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_true(live_no_keys(live));
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(replicas),
-        LIVE_TEST_FIVE(demoted_while_held),
-        LIVE_TEST_FIVE(demoted_with_a_longer_life),
-        LIVE_TEST_FIVE(full_memory),
-        LIVE_TEST_FIVE(full_memory_while_held),
-        LIVE_TEST_FIVE(too_few_replicas),
-        LIVE_TEST(failed_snapshot),
-        LIVE_TEST(too_many_clients),
-        LIVE_TEST(paused_beyond_the_ttl),
-        LIVE_TEST(validity_from_sending),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ static void open_traced(struct live *live, size_t n, struct trace *trace) {
 }
 
 /* One node, so that there is one order. */
-static void story_of_a_lock(struct live *live) {
+LIVE_TEST(story_of_a_lock) {
     struct trace trace;
     char text[STORY_MAX];
     open_traced(live, 1, &trace);
@@ -121,7 +121,7 @@ static int waiting_for(struct live *live, const char *name) {
 }
 
 /* Another client has it, is waited for in line, and hands it over. */
-static void story_of_a_turn(struct live *live) {
+LIVE_TEST(story_of_a_turn) {
     struct trace trace;
     struct live_done done = {0};
     char text[STORY_MAX];
@@ -172,7 +172,7 @@ static void check_message(redlock_lock *lock, const char *beginning) {
 }
 
 /* A message with more to say than it may ends in "...". */
-static void long_sentences(struct live *live) {
+LIVE_TEST(long_sentences) {
     char names[31][64];
     const char *urls[31];
     for (int i = 0; i < 31; i++) {
@@ -192,14 +192,4 @@ static void long_sentences(struct live *live) {
     message = LOCK_MESSAGE(lock);
     check_message(lock, "no quorum of nodes: 0 of 31 granted, 16 needed; /nonexistent/");
     assert_string_equal(message + strlen(message) - 3, "...");
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(story_of_a_lock),
-        LIVE_TEST(story_of_a_turn),
-        LIVE_TEST(long_sentences),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,7 +205,7 @@ static void reconnect_all(struct rotation *r, const char *user) {
 /* -- Nodes first -- */
 
 /* The usual way: both are good for a while. */
-static void both_are_good_for_a_while(struct live *live) {
+LIVE_TEST(both_are_good_for_a_while) {
     struct rotation r;
     start(&r, live);
     tell_all(&r, "ACL SETUSER app >new");
@@ -225,7 +225,7 @@ static void both_are_good_for_a_while(struct live *live) {
 
 /* The old password is invalid at once. Existing connections go on, broken ones come back as soon as
  * the client gets the new password. */
-static void the_old_one_is_gone_at_once(struct live *live) {
+LIVE_TEST(the_old_one_is_gone_at_once) {
     struct rotation r;
     start(&r, live);
     tell_all(&r, "ACL SETUSER app resetpass >new");
@@ -240,7 +240,7 @@ static void the_old_one_is_gone_at_once(struct live *live) {
 }
 
 /* The default user's password, as CONFIG SET requirepass has it. */
-static void requirepass(struct live *live) {
+LIVE_TEST(requirepass) {
     static const char *const args[] = {"--requirepass", "old", NULL};
     redlock_client *client;
     char url[64];
@@ -263,20 +263,19 @@ static void requirepass(struct live *live) {
     LIVE_STATUS(live_extend(live, lock, 0), 0);
     LIVE_STATUS(live_release(live, lock), 0);
     live_close(live, client);
-    live_end(live);
 }
 
 /* -- The client first -- */
 
-static void the_client_is_told_first(struct live *live) {
+LIVE_TEST(the_client_is_told_first) {
     struct rotation r;
     start(&r, live);
     set(&r, REDLOCK_ALL_NODES, "app", "new-one");
     LIVE_UNTIL(r.live, all_refuse(&r, 1));
     assert_int_equal(pending(&r), N);
-    assert_non_null(strstr(CLIENT_MESSAGE(r.client), "5 of 5 nodes up"));
-    assert_non_null(strstr(CLIENT_MESSAGE(r.client), "new credentials refused"));
-    assert_non_null(strstr(live_node(r.client, 0).credentials_detail, "WRONGPASS"));
+    assert_contains(CLIENT_MESSAGE(r.client), "5 of 5 nodes up");
+    assert_contains(CLIENT_MESSAGE(r.client), "new credentials refused");
+    assert_contains(live_node(r.client, 0).credentials_detail, "WRONGPASS");
     assert_null(strstr(CLIENT_MESSAGE(r.client), "new-"));
     check_goes_on(&r);
     assert_true(have_reconnected(&r, 1) && live_node(r.client, 0).connects == 1);
@@ -296,7 +295,7 @@ static void the_client_is_told_first(struct live *live) {
     end(&r);
 }
 
-static void a_wrong_one(struct live *live) {
+LIVE_TEST(a_wrong_one) {
     struct rotation r;
     start(&r, live);
     set(&r, REDLOCK_ALL_NODES, "app", "wrong");
@@ -315,7 +314,7 @@ static void a_wrong_one(struct live *live) {
 
 /* -- Node by node -- */
 
-static void node_by_node(struct live *live) {
+LIVE_TEST(node_by_node) {
     struct rotation r;
     start(&r, live);
     for (size_t i = 0; i < N; i++) {
@@ -338,7 +337,7 @@ static void node_by_node(struct live *live) {
 
 /* A waiter's connections, including the subscribed one, end with the old user. It is still
  * served. */
-static void a_new_user(struct live *live) {
+LIVE_TEST(a_new_user) {
     struct rotation r;
     struct live_done served = {0};
     start(&r, live);
@@ -367,7 +366,7 @@ static void a_new_user(struct live *live) {
 
 /* The client was first, and the nodes know only the new one by now, which its connections need not
  * know. The one on which it listens breaks, and finds that out for all. */
-static void a_listener_finds_out(struct live *live) {
+LIVE_TEST(a_listener_finds_out) {
     struct rotation r;
     struct live_done served = {0};
     start(&r, live);
@@ -392,18 +391,4 @@ static void a_listener_finds_out(struct live *live) {
     LIVE_STATUS(live_release(r.live, waiter), 0);
     live_close(r.live, other);
     end(&r);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(both_are_good_for_a_while),
-        LIVE_TEST(the_old_one_is_gone_at_once),
-        LIVE_TEST(requirepass),
-        LIVE_TEST(the_client_is_told_first),
-        LIVE_TEST(a_wrong_one),
-        LIVE_TEST(node_by_node),
-        LIVE_TEST(a_new_user),
-        LIVE_TEST(a_listener_finds_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

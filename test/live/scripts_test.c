@@ -17,7 +17,7 @@ static long long loaded(const struct live *live, size_t i, enum rl_command_kind 
     return is_loaded;
 }
 
-static void hashes(struct live *live) {
+LIVE_TEST(hashes) {
     const char *script;
     const char *sha1;
     live_start(live, 1, NULL);
@@ -27,7 +27,6 @@ static void hashes(struct live *live) {
         assert_string_equal(reply->str, sha1);
         freeReplyObject(reply);
     }
-    live_end(live);
 }
 
 static void cycle(struct live *live, redlock_lock *lock, bool extend, bool flush) {
@@ -50,7 +49,7 @@ static void cycle(struct live *live, redlock_lock *lock, bool extend, bool flush
     assert_true(live_no_keys(live));
 }
 
-static void never_unknown(struct live *live) {
+LIVE_TEST_FIVE(never_unknown) {
     redlock_lock *lock = live_lock(live->client, "key");
     cycle(live, lock, true, false);
     cycle(live, lock, true, false);
@@ -59,11 +58,10 @@ static void never_unknown(struct live *live) {
         assert_null(strstr(reply->str, "NOSCRIPT"));
         freeReplyObject(reply);
     }
-    live_end(live);
 }
 
 /* EVAL loads what it runs, so each script is flushed away for a turn of its own. */
-static void flushed(struct live *live) {
+LIVE_TEST_FIVE(flushed) {
     MARK_FROM(SCRIPT_FORGOTTEN);
     redlock_lock *lock = live_lock(live->client, "key");
     cycle(live, lock, true, true);
@@ -78,11 +76,10 @@ static void flushed(struct live *live) {
     }
     assert_int_equal(homes, 1);
     MARK_TO(SCRIPT_FORGOTTEN);
-    live_end(live);
 }
 
 /* A release that belongs to no round: of an attempt that lost. */
-static void flushed_before_a_loser_releases(struct live *live) {
+LIVE_TEST_FIVE(flushed_before_a_loser_releases) {
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *lock = live_lock(live->client, "key");
     for (size_t i = 0; i < 3; i++) {
@@ -94,7 +91,6 @@ static void flushed_before_a_loser_releases(struct live *live) {
     assert_int_equal(live_count_keys(live, "key", "stranger"), 3);
     assert_int_equal(live_count_keys(live, "key", redlock_lock_token(lock)), 0);
     assert_int_equal(live_keys(live, 4), 0);
-    live_end(live);
 }
 
 /* -- Extensions of many locks in one turn -- */
@@ -150,7 +146,7 @@ static long long scripts_run(const struct live *live, size_t i) {
 }
 
 /* 100 extensions are two commands for each node, and each lock has its own answer. */
-static void extends_many_in_one_command(struct live *live) {
+LIVE_TEST_FIVE(extends_many_in_one_command) {
     struct many many = {{0}, {{0}}, {{0}}};
     hold_many(live, &many);
     for (unsigned round = 0; round < 3; round++) { /* whole, by its hash, and when forgotten */
@@ -169,11 +165,10 @@ static void extends_many_in_one_command(struct live *live) {
         }
         assert_int_equal(live_integer(live, 0, "PTTL libredlock:fence:many:3") > TTL_MS, 1);
     }
-    live_end(live);
 }
 
 /* The key of one lock is gone, that of another is a list, the counter of a third is behind. */
-static void answers_each_of_many(struct live *live) {
+LIVE_TEST_FIVE(answers_each_of_many) {
     struct many many = {{0}, {{0}}, {{0}}};
     hold_many(live, &many);
     for (size_t i = 0; i < 3; i++) {
@@ -191,11 +186,10 @@ static void answers_each_of_many(struct live *live) {
     }
     assert_int_equal(live_outcome(many.lock[8], 0).reason, REDLOCK_ERR_NODE_WRONGTYPE);
     assert_int_equal(live_integer(live, 0, "INCRBY libredlock:fence:many:9 0"), fence);
-    live_end(live);
 }
 
 /* The user may no longer write most of the keys: the other locks are extended all the same. */
-static void refuses_each_of_many(struct live *live) {
+LIVE_TEST_FIVE(refuses_each_of_many) {
     struct many many = {{0}, {{0}}, {{0}}};
     hold_many(live, &many);
     live_tell_all(live, "ACL SETUSER default resetkeys ~many:1* ~libredlock:*");
@@ -205,18 +199,4 @@ static void refuses_each_of_many(struct live *live) {
                     i == 1 || (i >= 10 && i < 20) ? 0 : REDLOCK_ERR_UNKNOWN);
     }
     live_tell_all(live, "ACL SETUSER default allkeys");
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(hashes),
-        LIVE_TEST_FIVE(never_unknown),
-        LIVE_TEST_FIVE(flushed),
-        LIVE_TEST_FIVE(flushed_before_a_loser_releases),
-        LIVE_TEST_FIVE(extends_many_in_one_command),
-        LIVE_TEST_FIVE(answers_each_of_many),
-        LIVE_TEST_FIVE(refuses_each_of_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

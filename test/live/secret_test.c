@@ -212,33 +212,30 @@ static int run(struct live *live, const char *how, const char *password, size_t 
     return child_exit_code(pid);
 }
 
-static void after_use(struct live *live) {
+LIVE_TEST(after_use) {
     const char *args[] = {"--requirepass", PASSWORD, NULL};
     live->password = PASSWORD;
     live_start(live, 3, args);
     assert_int_equal(run(live, "in", PASSWORD, 3), 0);
-    live_end(live);
 }
 
 /* What a node has accepted leaves nothing of what it had before. */
-static void after_a_rotation(struct live *live) {
+LIVE_TEST(after_a_rotation) {
     const char *args[] = {"--requirepass", PASSWORD, NULL};
     live->password = PASSWORD;
     live_start(live, 3, args);
     live_tell_all(live, "ACL SETUSER default >another");
     assert_int_equal(run(live, "rotated", PASSWORD, 3), 0);
-    live_end(live);
 }
 
-static void after_a_wrong_one(struct live *live) {
+LIVE_TEST(after_a_wrong_one) {
     const char *args[] = {"--requirepass", PASSWORD, NULL};
     live->password = PASSWORD;
     live_start(live, 3, args);
     assert_int_equal(run(live, "out", LEAD "not-hunter2-or-anything-near", 3), 0);
-    live_end(live);
 }
 
-static void with_nodes_that_are_down(struct live *live) {
+LIVE_TEST(with_nodes_that_are_down) {
     const char *args[] = {"--requirepass", PASSWORD, NULL};
     live->password = PASSWORD;
     live_start(live, 3, args);
@@ -246,18 +243,11 @@ static void with_nodes_that_are_down(struct live *live) {
     live_pause(live, 2);
     assert_int_equal(run(live, "out", PASSWORD, 3), 0);
     live_resume(live, 2);
-    live_end(live);
 }
 
 int main(int argc, char **argv) {
     if (argc > 3) {
         return look(argc, argv);
     }
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(after_use),
-        LIVE_TEST(after_a_rotation),
-        LIVE_TEST(after_a_wrong_one),
-        LIVE_TEST(with_nodes_that_are_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(0);
 }

@@ -80,7 +80,7 @@ static void spoil(struct live *live, size_t i, const struct stray *stray) {
     cut(live, i);
 }
 
-static void a_node_of_another_mind_has_no_vote(struct live *live) {
+LIVE_TEST(a_node_of_another_mind_has_no_vote) {
     const struct set set = {ID, 5, 0, 0x07, 0};
     live_start(live, 3, NULL);
     write_all(live, &set);
@@ -101,10 +101,9 @@ static void a_node_of_another_mind_has_no_vote(struct live *live) {
         LIVE_STATUS(live_release(live, lock), 0);
         redlock_lock_free(lock);
     }
-    live_end(live);
 }
 
-static void nodes_of_two_sets_have_no_vote(struct live *live) {
+LIVE_TEST(nodes_of_two_sets_have_no_vote) {
     live_start(live, 6, NULL);
     write_all(live, &(struct set){ID, 1, 0, 0x07, 0});
     write_all(live, &(struct set){OTHER_ID, 7, 0, 0x38, 0});
@@ -124,11 +123,10 @@ static void nodes_of_two_sets_have_no_vote(struct live *live) {
         redlock_lock_free(lock);
         live_close(live, client);
     }
-    live_end(live);
 }
 
 /* ... and have one when the nodes of one set have left it. */
-static void nodes_of_two_sets_that_become_one(struct live *live) {
+LIVE_TEST(nodes_of_two_sets_that_become_one) {
     live_start(live, 4, NULL);
     write_all(live, &(struct set){OTHER_ID, 7, 0, 0x0c, 0});
     write_all(live, &(struct set){ID, 1, 0, 0x03, 0});
@@ -141,11 +139,10 @@ static void nodes_of_two_sets_that_become_one(struct live *live) {
     }
     LIVE_UNTIL(live, strstr(CLIENT_MESSAGE(live->client), "2 of 2 nodes up") != NULL);
     assert_int_equal(live_stats(live->client).nodes_voting, 2);
-    live_end(live);
 }
 
 /* A node that accepts connections and says nothing holds nobody up. */
-static void a_silent_member_is_not_waited_for(struct live *live) {
+LIVE_TEST(a_silent_member_is_not_waited_for) {
     live_start(live, 3, NULL);
     write_all(live, &(struct set){ID, 1, 0, 0x07, 0});
     live_pause(live, 2);
@@ -154,10 +151,9 @@ static void a_silent_member_is_not_waited_for(struct live *live) {
     LIVE_STATUS(live_open(live, &options, &live->client), 0);
     live_resume(live, 2);
     LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 3);
-    live_end(live);
 }
 
-static void an_id_demands_a_configuration(struct live *live) {
+LIVE_TEST(an_id_demands_a_configuration) {
     char error[REDLOCK_MESSAGE_MAX];
     live_start(live, 3, NULL);
     redlock_client *client = open_part(live, 0x07, ID, REDLOCK_ERR_NO_QUORUM);
@@ -172,14 +168,4 @@ static void an_id_demands_a_configuration(struct live *live) {
     LIVE_STATUS(redlock_client_open(&client, &live->loop, &options, NULL, NULL),
                 REDLOCK_ERR_INVALID);
     check_message(error, "config_id is \"6F1C02D7A9B34E55\": it must be 16 hex digits");
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(a_node_of_another_mind_has_no_vote), LIVE_TEST(nodes_of_two_sets_have_no_vote),
-        LIVE_TEST(nodes_of_two_sets_that_become_one),  LIVE_TEST(a_silent_member_is_not_waited_for),
-        LIVE_TEST(an_id_demands_a_configuration),
-    };
-    return cmocka_run_group_tests_name("set_mind", tests, NULL, NULL);
 }

@@ -91,10 +91,7 @@ static inline int try_once(struct live *live, redlock_lock *lock) {
 }
 
 static inline void check_message(const char *message, const char *wanted) {
-    if (strstr(message, wanted) == NULL) {
-        print_error("\"%s\" is not in: %s\n", wanted, message);
-    }
-    assert_non_null(strstr(message, wanted));
+    assert_contains(message, wanted);
 }
 
 #endif

@@ -58,24 +58,22 @@ static void one_try(struct live *live, unsigned number) {
     end_both(live, clients, locks);
 }
 
-static void clients_of_different_lists_exclude_each_other(struct live *live) {
+LIVE_TEST(clients_of_different_lists_exclude_each_other) {
     const char *tries = getenv("REDLOCK_SET_TRIES");
     live_start(live, 5, NULL);
     write_all(live, &(struct set){ID, 1, 0, 0x1f, 0});
     for (unsigned i = 1; i <= (tries != NULL ? strtoul(tries, NULL, 10) : TRIES); i++) {
         one_try(live, i);
     }
-    live_end(live);
 }
 
 /* What it is about: without a configuration, both would hold. */
-static void without_one_they_do_not(struct live *live) {
+LIVE_TEST(without_one_they_do_not) {
     live_start(live, 5, NULL);
     redlock_client *clients[] = {open_part(live, 0x07, NULL, 0), open_part(live, 0x18, NULL, 0)};
     redlock_lock *const locks[] = {live_lock(clients[0], "r"), live_lock(clients[1], "r")};
     assert_int_equal(contend(live, locks, 2), 2);
     end_both(live, clients, locks);
-    live_end(live);
 }
 
 /* -- A change of all nodes -- */
@@ -97,7 +95,7 @@ static void await_adopted(struct held *held, const struct set *set) {
 }
 
 /* In the middle of the change a second client begins with an old node, and waits in line. */
-static void three_of_three_are_replaced_under_a_hold(struct live *live) {
+LIVE_TEST(three_of_three_are_replaced_under_a_hold) {
     const struct set sets[] = {{ID, 1, 0, 0x07, 0}, {ID, 2, 0x07, 0x38, 0}, {ID, 3, 0, 0x38, 0}};
     struct held held = {0};
     struct live_done granted = {0};
@@ -133,7 +131,6 @@ static void three_of_three_are_replaced_under_a_hold(struct live *live) {
     redlock_lock_free(waiter);
     live_close(live, other);
     redlock_lock_free(held.lock);
-    live_end(live);
 }
 
 static bool is_left(const struct live *live, uint32_t nodes) {
@@ -147,7 +144,7 @@ static bool is_left(const struct live *live, uint32_t nodes) {
 }
 
 /* Nodes come and go until each of the client's places has been used again and again. */
-static void many_changes_in_a_row(struct live *live) {
+LIVE_TEST(many_changes_in_a_row) {
     static const uint32_t masks[] = {0x07, 0x38, 0x15, 0x2a, 0x1c};
     struct held held = {0};
     struct set set = {ID, 1, 0, masks[0], 0};
@@ -170,12 +167,11 @@ static void many_changes_in_a_row(struct live *live) {
     LIVE_POLL(live, is_left(live, ~set.nodes));
     LIVE_STATUS(live_release(live, held.lock), 0);
     redlock_lock_free(held.lock);
-    live_end(live);
 }
 
 /* -- Nodes without a vote -- */
 
-static void no_ttl_is_above_the_sets(struct live *live) {
+LIVE_TEST(no_ttl_is_above_the_sets) {
     live_start(live, 3, NULL);
     write_all(live, &(struct set){ID, 1, 0, 0x07, 5000});
     live->client = open_part(live, 0x07, NULL, 0);
@@ -187,11 +183,10 @@ static void no_ttl_is_above_the_sets(struct live *live) {
     LIVE_STATUS(live_acquire(live, lock, &within), 0);
     LIVE_STATUS(redlock_extend(lock, 5001, NULL, NULL), REDLOCK_ERR_INVALID);
     redlock_lock_free(lock);
-    live_end(live);
 }
 
 /* A hold that began with a longer ttl is renewed with the set's. */
-static void a_hold_falls_in_with_the_sets_ttl(struct live *live) {
+LIVE_TEST(a_hold_falls_in_with_the_sets_ttl) {
     struct held held = {0};
     const struct set set = {ID, 1, 0, 0x07, 3000};
     live_start(live, 3, NULL);
@@ -205,17 +200,4 @@ static void a_hold_falls_in_with_the_sets_ttl(struct live *live) {
     assert_true(redlock_lock_remaining_ms(held.lock) <= 3000);
     LIVE_STATUS(live_release(live, held.lock), 0);
     redlock_lock_free(held.lock);
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(clients_of_different_lists_exclude_each_other),
-        LIVE_TEST(without_one_they_do_not),
-        LIVE_TEST(three_of_three_are_replaced_under_a_hold),
-        LIVE_TEST(many_changes_in_a_row),
-        LIVE_TEST(no_ttl_is_above_the_sets),
-        LIVE_TEST(a_hold_falls_in_with_the_sets_ttl),
-    };
-    return cmocka_run_group_tests_name("set", tests, NULL, NULL);
 }

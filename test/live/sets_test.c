@@ -178,7 +178,7 @@ static void check_holder(struct live *live, const char *name, const redlock_lock
     fail();
 }
 
-static void each_resource_is_locked_on_its_set(struct live *live) {
+LIVE_TEST(each_resource_is_locked_on_its_set) {
     uint32_t seen = 0;
     live_start(live, 6, NULL);
     write_all(live, &two);
@@ -202,11 +202,10 @@ static void each_resource_is_locked_on_its_set(struct live *live) {
     }
     assert_int_equal(seen, A | B);
     live_close(live, other);
-    live_end(live);
 }
 
 /* Three of six are down, all of one set: the other one's resources go on, and clients open. */
-static void a_set_that_is_down_stops_its_own_resources(struct live *live) {
+LIVE_TEST(a_set_that_is_down_stops_its_own_resources) {
     char up[16], down[16];
     live_start(live, 6, NULL);
     write_all(live, &two);
@@ -214,9 +213,7 @@ static void a_set_that_is_down_stops_its_own_resources(struct live *live) {
     LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 6);
     redlock_lock *a = live_lock(live->client, find(up, &two, A, &two, A));
     redlock_lock *b = live_lock(live->client, find(down, &two, B, &two, B));
-    for (size_t i = 3; i < 6; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 3, 3);
     LIVE_UNTIL(live, live_up(live->client) == 3);
     const redlock_acquire_options once = live_once(HOLD_MS);
     LIVE_STATUS(live_acquire(live, a, &once), 0);
@@ -229,12 +226,11 @@ static void a_set_that_is_down_stops_its_own_resources(struct live *live) {
     redlock_lock_free(b);
     redlock_lock_free(c);
     live_close(live, late);
-    live_end(live);
 }
 
 /* -- Several resources -- */
 
-static void several_resources_need_one_set(struct live *live) {
+LIVE_TEST(several_resources_need_one_set) {
     char one[16], other[16], wanted[128];
     redlock_lock *lock;
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
@@ -251,8 +247,8 @@ static void several_resources_need_one_set(struct live *live) {
     const redlock_acquire_options once = live_once(HOLD_MS);
     LIVE_STATUS(redlock_acquire(lock, &once, NULL, NULL), REDLOCK_ERR_INVALID);
     snprintf(wanted, sizeof wanted, "\"%s\" is of set a and \"%s\" of set b", one, other);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), wanted));
-    assert_non_null(strstr(LOCK_MESSAGE(lock), "{braces}"));
+    assert_contains(LOCK_MESSAGE(lock), wanted);
+    assert_contains(LOCK_MESSAGE(lock), "{braces}");
     redlock_lock_free(lock);
     char tagged[48];
     snprintf(tagged, sizeof tagged, "{%s}:%s", one, other);
@@ -262,7 +258,6 @@ static void several_resources_need_one_set(struct live *live) {
     LIVE_POLL(live, nodes_with(live, tagged, redlock_lock_token(lock)) == A);
     LIVE_STATUS(live_release(live, lock), 0);
     redlock_lock_free(lock);
-    live_end(live);
 }
 
 /* -- Sets are added and removed -- */
@@ -288,7 +283,7 @@ static void is_held_on(struct live *live, const char *resource, const struct hel
 
 /* The resource moves while it is held here and another client waits for it; the one that stays
  * needs nothing of the new set. */
-static void a_set_is_added_under_holds(struct live *live) {
+LIVE_TEST(a_set_is_added_under_holds) {
     const struct set one = {1, {.n = 0}, {{"a"}, {A}, 1}},
                      joint = {2, {{"a"}, {A}, 1}, {{"a", "b"}, {A, B}, 2}},
                      both = {3, {.n = 0}, {{"a", "b"}, {A, B}, 2}};
@@ -330,7 +325,6 @@ static void a_set_is_added_under_holds(struct live *live) {
     live_close(live, other);
     redlock_lock_free(held[0].lock);
     redlock_lock_free(held[1].lock);
-    live_end(live);
 }
 
 /* Two old nodes are down, so that none of the others' keys is a lock. */
@@ -349,7 +343,7 @@ static void check_old_side_is_lacking(struct live *live, const char *name) {
 }
 
 /* While joint, a majority of the new set alone, or of the old one alone, is not enough. */
-static void who_moves_needs_both_sets(struct live *live) {
+LIVE_TEST(who_moves_needs_both_sets) {
     const struct set joint = {1, {{"a"}, {A}, 1}, {{"a", "b"}, {A, B}, 2}}, both = two;
     char moves[16], stays[16];
     live_start(live, 6, NULL);
@@ -378,11 +372,10 @@ static void who_moves_needs_both_sets(struct live *live) {
     check_old_side_is_lacking(live, moves);
     redlock_lock_free(one);
     redlock_lock_free(other);
-    live_end(live);
 }
 
 /* Its resources go to both others. */
-static void a_set_is_removed_under_holds(struct live *live) {
+LIVE_TEST(a_set_is_removed_under_holds) {
     const struct set three = {1, {.n = 0}, {{"a", "b", "c"}, {A, B, C}, 3}},
                      joint = {2, {{"a", "b", "c"}, {A, B, C}, 3}, {{"b", "c"}, {B, C}, 2}},
                      rest = {3, {.n = 0}, {{"b", "c"}, {B, C}, 2}};
@@ -405,24 +398,9 @@ static void a_set_is_removed_under_holds(struct live *live) {
     is_held_on(live, to_c, &held[1], A | C);
     write_all(live, &rest);
     await_adopted(live, &rest, held);
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 0, 3);
     LIVE_STATUS(live_release(live, held[0].lock), 0);
     LIVE_STATUS(live_release(live, held[1].lock), 0);
     redlock_lock_free(held[0].lock);
     redlock_lock_free(held[1].lock);
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(each_resource_is_locked_on_its_set),
-        LIVE_TEST(a_set_that_is_down_stops_its_own_resources),
-        LIVE_TEST(several_resources_need_one_set),
-        LIVE_TEST(a_set_is_added_under_holds),
-        LIVE_TEST(who_moves_needs_both_sets),
-        LIVE_TEST(a_set_is_removed_under_holds),
-    };
-    return cmocka_run_group_tests_name("sets", tests, NULL, NULL);
 }

@@ -16,14 +16,6 @@ struct bad {
     bool is_patient; /* the others cannot fail by a timeout */
 };
 
-static void cycle(struct live *live) {
-    redlock_lock *lock = live_lock(live->client, "key");
-    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
-    LIVE_STATUS(live_extend(live, lock, 30000), 0);
-    LIVE_STATUS(live_release(live, lock), 0);
-    redlock_lock_free(lock);
-}
-
 /* Five nodes with TLS, one of them behind the relay. */
 static void begin(struct bad *bad, struct live *live) {
     bad->live = live;
@@ -50,7 +42,7 @@ static void check_others(struct bad *bad) {
     struct live *live = bad->live;
     LIVE_UNTIL(live, live_up(live->client) >= 4);
     for (int i = 0; i < 3; i++) {
-        cycle(live);
+        live_cycle(live, live->client);
     }
     for (size_t i = 0; i < 5; i++) {
         assert_true(i == BAD || !bad->is_patient || live_node(live->client, i).failures == 0);
@@ -73,7 +65,7 @@ static size_t whole_handshake(struct bad *bad) {
     return bytes;
 }
 
-static void drips(struct live *live) {
+LIVE_TEST(drips) {
     struct bad bad;
     begin(&bad, live);
     bad.relay.mode = RELAY_DRIPS;
@@ -82,12 +74,11 @@ static void drips(struct live *live) {
     assert_int_equal(live_node(live->client, BAD).failures, 0);
     end(&bad);
     relay_end(live, &bad.relay);
-    live_end(live);
 }
 
 /* At the very start, in the middle of the handshake, and shortly before the node is up: how much it
  * says until then varies by some bytes, with signatures and with what INFO counts. */
-static void hangs(struct live *live) {
+LIVE_TEST(hangs) {
     struct bad bad;
     begin(&bad, live);
     const size_t whole = whole_handshake(&bad);
@@ -103,10 +94,9 @@ static void hangs(struct live *live) {
         end(&bad);
     }
     relay_end(live, &bad.relay);
-    live_end(live);
 }
 
-static void is_cut(struct live *live) {
+LIVE_TEST(is_cut) {
     struct bad bad;
     begin(&bad, live);
     const size_t whole = whole_handshake(&bad);
@@ -121,33 +111,31 @@ static void is_cut(struct live *live) {
         end(&bad);
     }
     relay_end(live, &bad.relay);
-    live_end(live);
 }
 
 /* In the middle of a record of a connection that is up. */
-static void is_cut_later(struct live *live) {
+LIVE_TEST(is_cut_later) {
     struct bad bad;
     begin(&bad, live);
     bad.relay.mode = RELAY_WHOLE;
     live_open_all(live, NULL);
-    cycle(live);
+    live_cycle(live, live->client);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     bad.relay.after = bad.relay.from_server + 11;
     bad.relay.mode = RELAY_CUTS;
-    cycle(live);
+    live_cycle(live, live->client);
     LIVE_UNTIL(live, live_node(live->client, BAD).failures > 0);
     bad.relay.mode = RELAY_WHOLE;
     LIVE_UNTIL(live, live_up(live->client) == 5);
-    cycle(live);
+    live_cycle(live, live->client);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_true(live_no_keys(live)); /* what it was not asked for in time, it was asked for again */
     end(&bad);
     relay_end(live, &bad.relay);
-    live_end(live);
 }
 
 /* TLS to the plain port, and the reverse. */
-static void the_wrong_port(struct live *live) {
+LIVE_TEST(the_wrong_port) {
     char plain[64], secure[64];
     live_start(live, 5, NULL);
     secure_all(live);
@@ -160,21 +148,16 @@ static void the_wrong_port(struct live *live) {
     LIVE_STATUS(live_open(live, &options, &live->client), 0);
     LIVE_UNTIL(live, live_up(live->client) == 3 && live_node(live->client, 0).failures > 0 &&
                          live_node(live->client, 1).failures > 0);
-    cycle(live);
+    live_cycle(live, live->client);
     int reason = live_node(live->client, 1).reason; /* an answer, if there is a line end in it */
     assert_true(reason == REDLOCK_ERR_NODE_TIMEOUT || reason == REDLOCK_ERR_NODE_TLS);
-    assert_non_null(strstr(CLIENT_MESSAGE(live->client), "TLS"));
-    live_end(live);
+    assert_contains(CLIENT_MESSAGE(live->client), "TLS");
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(drips),        LIVE_TEST(hangs),          LIVE_TEST(is_cut),
-        LIVE_TEST(is_cut_later), LIVE_TEST(the_wrong_port),
-    };
     if (!secure_is_possible()) {
         puts("1..0 # SKIP the server has no TLS, or there is no openssl");
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(0);
 }

@@ -9,14 +9,6 @@
 
 #define TTL_MS 30000
 
-static void cycle(struct live *live, redlock_client *client) {
-    redlock_lock *lock = live_lock(client, "key");
-    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
-    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
-    LIVE_STATUS(live_release(live, lock), 0);
-    redlock_lock_free(lock);
-}
-
 /* Five nodes with TLS, and no client. */
 static int setup_secure(void **state) {
     if (live_setup(state) != 0) {
@@ -33,22 +25,19 @@ static int setup_secure(void **state) {
 static void await_refusal(struct live *live, size_t i, int reason, const char *words) {
     LIVE_UNTIL(live,
                live_node(live->client, i).reason == reason && live_up(live->client) == live->n - 1);
-    if (strstr(live_node(live->client, i).detail, words) == NULL) {
-        print_error("\"%s\" has no \"%s\"\n", live_node(live->client, i).detail, words);
-    }
-    assert_non_null(strstr(live_node(live->client, i).detail, words));
-    assert_non_null(strstr(CLIENT_MESSAGE(live->client), words));
+    assert_contains(live_node(live->client, i).detail, words);
+    assert_contains(CLIENT_MESSAGE(live->client), words);
 }
 
 /* -- Happy paths -- */
 
 /* Also waiting: messages arrive over TLS, on a separate connection. */
-static void locks_and_waits(struct live *live) {
+SECURE_TEST(locks_and_waits) {
     struct live_done done = {0};
     live_open_all(live, NULL);
     redlock_client *other = live_another(live);
     for (int i = 0; i < 20; i++) {
-        cycle(live, live->client);
+        live_cycle(live, live->client);
     }
     redlock_lock *held = live_lock(live->client, "key");
     redlock_lock *waits = live_lock(other, "key");
@@ -62,32 +51,29 @@ static void locks_and_waits(struct live *live) {
     LIVE_STATUS(done.status, 0);
     LIVE_STATUS(live_release(live, waits), 0);
     live_close(live, other);
-    live_end(live);
 }
 
-static void some_have_it_and_some_do_not(struct live *live) {
+LIVE_TEST(some_have_it_and_some_do_not) {
     live_start(live, 5, NULL);
     secure_node(live, 1, "good");
     secure_node(live, 3, "good");
     live_open_all(live, NULL);
-    cycle(live, live->client);
+    live_cycle(live, live->client);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     assert_true(live_no_keys(live));
-    live_end(live);
 }
 
 /* The system's authorities, as OpenSSL finds them. */
-static void the_systems_authorities(struct live *live) {
+SECURE_TEST(the_systems_authorities) {
     redlock_client_options options = live_options(live);
     options.tls_ca = NULL;
     assert_int_equal(setenv("SSL_CERT_FILE", live->ca, 1), 0);
     live_open_all(live, &options);
-    cycle(live, live->client);
+    live_cycle(live, live->client);
     assert_int_equal(unsetenv("SSL_CERT_FILE"), 0);
-    live_end(live);
 }
 
-static void for_threads(struct live *live) {
+SECURE_TEST(for_threads) {
     redlock_blocking *blocking = NULL;
     redlock_mutex *mutex = NULL;
     redlock_client_options options = live_options(live);
@@ -99,42 +85,39 @@ static void for_threads(struct live *live) {
     }
     redlock_mutex_free(mutex);
     LIVE_STATUS(redlock_blocking_close(blocking), 0);
-    live_end(live);
 }
 
 /* -- Names -- */
 
-static void another_name(struct live *live) {
+SECURE_TEST(another_name) {
     char with_name[128];
     secure_rotate(live, 2, "elsewhere");
     redlock_client_options options = live_options(live);
     LIVE_STATUS(live_open(live, &options, &live->client), 0);
     await_refusal(live, 2, REDLOCK_ERR_NODE_CERTIFICATE,
                   "name mismatch: the certificate is for redis.example, not for 127.0.0.1");
-    cycle(live, live->client);
+    live_cycle(live, live->client);
     live_close(live, live->client);
     live->client = NULL;
     snprintf(with_name, sizeof with_name, "%s?tls_server_name=redis.example", live->urls[2]);
     live->urls[2] = with_name;
     live_open_all(live, NULL);
-    cycle(live, live->client);
-    live_end(live);
+    live_cycle(live, live->client);
 }
 
-static void one_name_for_all(struct live *live) {
+SECURE_TEST(one_name_for_all) {
     for (size_t i = 0; i < live->n; i++) {
         secure_rotate(live, i, "elsewhere");
     }
     redlock_client_options options = live_options(live);
     options.tls_server_name = "redis.example";
     live_open_all(live, &options);
-    cycle(live, live->client);
-    live_end(live);
+    live_cycle(live, live->client);
 }
 
 /* -- Certificates that are refused -- */
 
-static void bad_certificates(struct live *live) {
+SECURE_TEST(bad_certificates) {
     static const struct {
         const char *cert, *words;
     } rows[] = {
@@ -148,18 +131,17 @@ static void bad_certificates(struct live *live) {
         redlock_client_options options = live_options(live);
         LIVE_STATUS(live_open(live, &options, &live->client), 0);
         await_refusal(live, 4, REDLOCK_ERR_NODE_CERTIFICATE, rows[i].words);
-        cycle(live, live->client);
+        live_cycle(live, live->client);
         for (size_t other = 0; other < 4; other++) { /* and it harms no other node */
             assert_int_equal(live_node(live->client, other).failures, 0);
         }
         live_close(live, live->client);
         live->client = NULL;
     }
-    live_end(live);
 }
 
 /* Three of five: no quorum, and why. */
-static void no_quorum_of_certificates(struct live *live) {
+SECURE_TEST(no_quorum_of_certificates) {
     for (size_t i = 0; i < 3; i++) {
         secure_rotate(live, i, "expired");
     }
@@ -169,11 +151,10 @@ static void no_quorum_of_certificates(struct live *live) {
     redlock_acquire_options once = live_once(TTL_MS);
     LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
     assert_int_equal(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_CERTIFICATE);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), "certificate"));
-    live_end(live);
+    assert_contains(LOCK_MESSAGE(lock), "certificate");
 }
 
-static void nothing_is_looked_at(struct live *live) {
+SECURE_TEST(nothing_is_looked_at) {
     static const char *const certs[] = {"expired", "early", "stranger", "self", "elsewhere"};
     for (size_t i = 0; i < live->n; i++) {
         secure_rotate(live, i, certs[i]);
@@ -182,13 +163,12 @@ static void nothing_is_looked_at(struct live *live) {
     options.tls_ca = NULL;
     options.tls_insecure_skip_verify = 1;
     live_open_all(live, &options);
-    cycle(live, live->client);
-    live_end(live);
+    live_cycle(live, live->client);
 }
 
 /* -- The client's certificate -- */
 
-static void the_servers_want_one(struct live *live) {
+SECURE_TEST(the_servers_want_one) {
     char cert[160], key[160];
     for (size_t i = 0; i < 2; i++) {
         secure_demand(live, i, true);
@@ -198,8 +178,8 @@ static void the_servers_want_one(struct live *live) {
     LIVE_UNTIL(live, live_up(live->client) == 3 && live_node(live->client, 0).failures > 0 &&
                          live_node(live->client, 1).failures > 0);
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_TLS);
-    assert_non_null(strstr(live_node(live->client, 0).detail, "client certificate"));
-    cycle(live, live->client);
+    assert_contains(live_node(live->client, 0).detail, "client certificate");
+    live_cycle(live, live->client);
     live_close(live, live->client);
     live->client = NULL;
     snprintf(cert, sizeof cert, "%s", secure_path("client", "crt"));
@@ -207,8 +187,7 @@ static void the_servers_want_one(struct live *live) {
     options.tls_cert = cert;
     options.tls_key = key;
     live_open_all(live, &options);
-    cycle(live, live->client);
-    live_end(live);
+    live_cycle(live, live->client);
 }
 
 /* -- Nodes with settings of their own -- */
@@ -222,7 +201,7 @@ static void set_query(struct live *live, size_t i, const char *query, const char
 
 /* Node 4 has a bad certificate that only node 0 is told to take, and no setting of its own as the
  * others have. It sees no lock. */
-static void trust_is_of_one_node(struct live *live) {
+SECURE_TEST(trust_is_of_one_node) {
     char other_ca[160];
     snprintf(other_ca, sizeof other_ca, "%s", secure_path("other/ca", "crt"));
     const struct {
@@ -250,11 +229,10 @@ static void trust_is_of_one_node(struct live *live) {
         live_close(live, live->client);
         live->client = NULL;
     }
-    live_end(live);
 }
 
 /* Each server asks for a certificate by another authority. */
-static void certificates_are_of_one_node(struct live *live) {
+SECURE_TEST(certificates_are_of_one_node) {
     char paths[160];
     secure_demand(live, 0, true);
     secure_demand(live, 4, true);
@@ -266,14 +244,13 @@ static void certificates_are_of_one_node(struct live *live) {
              secure_path("stranger", "key"));
     set_query(live, 4, "tls_cert=", paths);
     live_open_all(live, NULL);
-    cycle(live, live->client);
-    live_end(live);
+    live_cycle(live, live->client);
 }
 
 /* -- Connections that end -- */
 
 /* A handshake without certificates, of the first connection and of the one that listens. */
-static void sessions_are_resumed(struct live *live) {
+SECURE_TEST(sessions_are_resumed) {
     struct live_done done = {0};
     live_open_all(live, NULL);
     for (int round = 0; round < 3; round++) {
@@ -293,30 +270,28 @@ static void sessions_are_resumed(struct live *live) {
     LIVE_STATUS(live_release(live, held), 0);
     LIVE_UNTIL(live, done.count == 1);
     live_close(live, other);
-    live_end(live);
 }
 
 /* A server that starts anew knows no tickets. */
-static void a_restart_forgets_sessions(struct live *live) {
+SECURE_TEST(a_restart_forgets_sessions) {
     live_open_all(live, NULL);
     live_kill(live, 1);
     LIVE_UNTIL(live, live_up(live->client) == 4);
     live_restart(live, 1);
     LIVE_UNTIL(live, live_up(live->client) == 5);
-    cycle(live, live->client);
-    live_end(live);
+    live_cycle(live, live->client);
 }
 
 /* A held lock is not affected; a new connection verifies the new certificate. */
-static void certificates_are_rotated(struct live *live) {
+SECURE_TEST(certificates_are_rotated) {
     live_open_all(live, NULL);
     redlock_lock *lock = live_lock(live->client, "held");
     live_hold(live, lock, NULL);
     secure_rotate(live, 0, "stranger");
-    cycle(live, live->client);
+    live_cycle(live, live->client);
     live_tell(live, 0, "CLIENT KILL TYPE normal SKIPME yes");
     await_refusal(live, 0, REDLOCK_ERR_NODE_CERTIFICATE, "unknown authority");
-    cycle(live, live->client);
+    live_cycle(live, live->client);
     secure_rotate(live, 0, "again");
     LIVE_UNTIL(live, live_up(live->client) == 5);
     assert_int_equal(redlock_lock_is_valid(lock), 1);
@@ -324,13 +299,12 @@ static void certificates_are_rotated(struct live *live) {
     for (size_t i = 1; i < 5; i++) {
         assert_int_equal(live_node(live->client, i).failures, 0);
     }
-    live_end(live);
 }
 
 /* -- fork() -- */
 
 /* The child closes its copies silently: it sends no close_notify in the parent's name. */
-static void a_child_says_nothing(struct live *live) {
+SECURE_TEST(a_child_says_nothing) {
     live_open_all(live, NULL);
     redlock_lock *lock = live_lock(live->client, "held");
     live_hold(live, lock, NULL);
@@ -342,36 +316,17 @@ static void a_child_says_nothing(struct live *live) {
     }
     child_expect_good(pid);
     LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
-    cycle(live, live->client);
+    live_cycle(live, live->client);
     LIVE_STATUS(live_release(live, lock), 0);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(live_node(live->client, i).failures, 0);
     }
-    live_end(live);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        SECURE_TEST(locks_and_waits),
-        LIVE_TEST(some_have_it_and_some_do_not),
-        SECURE_TEST(the_systems_authorities),
-        SECURE_TEST(for_threads),
-        SECURE_TEST(another_name),
-        SECURE_TEST(one_name_for_all),
-        SECURE_TEST(bad_certificates),
-        SECURE_TEST(no_quorum_of_certificates),
-        SECURE_TEST(nothing_is_looked_at),
-        SECURE_TEST(the_servers_want_one),
-        SECURE_TEST(trust_is_of_one_node),
-        SECURE_TEST(certificates_are_of_one_node),
-        SECURE_TEST(sessions_are_resumed),
-        SECURE_TEST(a_restart_forgets_sessions),
-        SECURE_TEST(certificates_are_rotated),
-        SECURE_TEST(a_child_says_nothing),
-    };
     if (!secure_is_possible()) {
         puts("1..0 # SKIP the server has no TLS, or there is no openssl");
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(0);
 }

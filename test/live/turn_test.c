@@ -52,7 +52,7 @@ static void submit_close(struct late *late) {
     assert_int_equal(redlock_client_close(late->client, live_client_cb, &late->done), 0);
 }
 
-static void from_a_later_prepare(struct live *live) {
+LIVE_TEST(from_a_later_prepare) {
     struct late late;
     open_behind(live, &late);
     late.lock = live_lock(live->client, "key");
@@ -86,7 +86,7 @@ static void relay_cb(redlock_lock *lock, int status, void *data) {
     live_wake();
 }
 
-static void from_another_clients_callback(struct live *live) {
+LIVE_TEST_FIVE_HASTY(from_another_clients_callback) {
     redlock_client *second = NULL;
     redlock_client_options options = live_options(live);
     LIVE_STATUS(live_open(live, &options, &second), 0);
@@ -101,13 +101,4 @@ static void from_another_clients_callback(struct live *live) {
     LIVE_UNTIL(live, back.done.count == 1);
     LIVE_STATUS(back.done.status, 0);
     live_close(live, second);
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST(from_a_later_prepare),
-        LIVE_TEST_FIVE_HASTY(from_another_clients_callback),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void says(redlock_lock *lock, const char *beginning) {
     }
 }
 
-static void in_line(struct live *live) {
+LIVE_TEST_FIVE(in_line) {
     struct live_done done = {0};
     redlock_lock *first = live_lock(live->client, "key");
     redlock_lock *lock = live_lock(live->client, "key");
@@ -49,11 +49,10 @@ static void in_line(struct live *live) {
         LIVE_STATUS(live_release(live, lock), 0);
         says(lock, "success: ");
     }
-    live_end(live);
 }
 
 /* Behind another client that is known to wait, without a SET; until the deadline. */
-static void behind_other_clients(struct live *live) {
+LIVE_TEST_FIVE(behind_other_clients) {
     struct live_done done = {0}, waited = {0};
     redlock_client *rival;
     redlock_client_options rivals = live_options(live);
@@ -79,10 +78,9 @@ static void behind_other_clients(struct live *live) {
     LIVE_STATUS(waited.status, REDLOCK_ERR_DEADLINE);
     says(next, "the deadline passed: in line behind other clients");
     live_close(live, rival);
-    live_end(live);
 }
 
-static void between_attempts(struct live *live) {
+LIVE_TEST_FIVE(between_attempts) {
     struct live_done done = {0};
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_lock *next = live_lock(live->client, "key");
@@ -102,19 +100,16 @@ static void between_attempts(struct live *live) {
     bool has_asked = strstr(LOCK_MESSAGE(lock), "(held by another)") != NULL;
     says(lock, has_asked ? "the deadline passed (held by another): 0 of 5 granted, 3 needed; "
                          : "the deadline passed: in line behind other clients");
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    live_do(live, live_kill, 0, 3);
     LIVE_UNTIL(live, live_up(live->client) == 2);
     options.wait_ms = REDLOCK_NO_LIMIT;
     LIVE_STATUS(redlock_acquire(lock, &options, NULL, NULL), 0);
     LIVE_STATUS(redlock_acquire(next, &options, NULL, NULL), 0);
     says(lock, "waiting for the next attempt; the last one: no quorum of nodes: 0 of 5 granted");
     says(next, "in line behind another lock of this client, whose attempts fail");
-    live_end(live);
 }
 
-static void shared(struct live *live) {
+LIVE_TEST_FIVE(shared) {
     redlock_lock *a = live_lock(live->client, "key");
     redlock_lock *b = live_lock(live->client, "key");
     redlock_acquire_options options = patient(7);
@@ -139,8 +134,7 @@ static void shared(struct live *live) {
     LIVE_STATUS(live_release(live, b), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
     says(b, "success: ");
-    assert_non_null(strstr(LOCK_MESSAGE(b), " of 5 deleted, 3 needed"));
-    live_end(live);
+    assert_contains(LOCK_MESSAGE(b), " of 5 deleted, 3 needed");
 }
 
 static char in_callback[REDLOCK_MESSAGE_MAX];
@@ -151,7 +145,7 @@ static void keep_message(redlock_lock *lock, int status, void *data) {
 }
 
 /* The beginning of the sentence is about the same thing as the rest. */
-static void renewals_in_vain(struct live *live) {
+LIVE_TEST_FIVE_HASTY(renewals_in_vain) {
     struct live_done renewed = {0};
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_acquire_options options = patient(0);
@@ -162,11 +156,9 @@ static void renewals_in_vain(struct live *live) {
     options.renew_data = &renewed;
     LIVE_STATUS(live_acquire(live, lock, &options), 0);
     LIVE_UNTIL(live, renewed.count > 0);
-    assert_non_null(strstr(in_callback, "success: "));
-    assert_non_null(strstr(in_callback, " of 5 renewed"));
-    for (size_t i = 0; i < 3; i++) {
-        live_kill(live, i);
-    }
+    assert_contains(in_callback, "success: ");
+    assert_contains(in_callback, " of 5 renewed");
+    live_do(live, live_kill, 0, 3);
     renewed = (struct live_done){0};
     LIVE_UNTIL(live, renewed.count > 0 && renewed.status == REDLOCK_ERR_UNKNOWN);
     assert_ptr_equal(strstr(in_callback, "the outcome of the extension is unknown: "), in_callback);
@@ -174,7 +166,7 @@ static void renewals_in_vain(struct live *live) {
 }
 
 /* A loss by the clock is none by the nodes. */
-static void losses(struct live *live) {
+LIVE_TEST_FIVE(losses) {
     static const struct {
         int status;
         const char *told, *released;
@@ -213,7 +205,7 @@ static void losses(struct live *live) {
 }
 
 /* A refusal is reported until something else ends, and no longer. */
-static void a_refusal_is_over(struct live *live) {
+LIVE_TEST_FIVE(a_refusal_is_over) {
     struct live_done done = {0};
     redlock_lock *lock = live_lock(live->client, "key");
     redlock_acquire_options options = patient(0);
@@ -231,11 +223,10 @@ static void a_refusal_is_over(struct live *live) {
     says(lock, "in use: a release is pending");
     LIVE_UNTIL(live, done.count == 3);
     assert_ptr_equal(strstr(in_callback, "success: "), in_callback);
-    live_end(live);
 }
 
 /* Requests to other locks, and their progress, change neither a message nor its later text. */
-static void each_has_its_own(struct live *live) {
+LIVE_TEST_FIVE(each_has_its_own) {
     redlock_lock *a = live_lock(live->client, "a"), *b = live_lock(live->client, "b");
     redlock_acquire_options options = patient(0);
     char of_a[REDLOCK_MESSAGE_MAX], of_b[REDLOCK_MESSAGE_MAX];
@@ -257,11 +248,10 @@ static void each_has_its_own(struct live *live) {
     says(a, redlock_strerror(REDLOCK_ERR_NOT_HELD));
     LIVE_STATUS(live_acquire(live, a, NULL), 0);
     says(a, "success: ");
-    live_end(live);
 }
 
 /* Cut to what there is room for, and never a byte beyond it. */
-static void any_buffer(struct live *live) {
+LIVE_TEST_FIVE(any_buffer) {
     redlock_lock *lock = live_lock(live->client, "key");
     char whole[REDLOCK_MESSAGE_MAX], text[REDLOCK_MESSAGE_MAX + 1];
     redlock_lock_message(lock, whole, sizeof whole);
@@ -281,20 +271,4 @@ static void any_buffer(struct live *live) {
             assert_memory_equal(text + shown - dots, "...", dots);
         }
     }
-    live_end(live);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        LIVE_TEST_FIVE(in_line),
-        LIVE_TEST_FIVE(between_attempts),
-        LIVE_TEST_FIVE(behind_other_clients),
-        LIVE_TEST_FIVE(shared),
-        LIVE_TEST_FIVE_HASTY(renewals_in_vain),
-        LIVE_TEST_FIVE(losses),
-        LIVE_TEST_FIVE(a_refusal_is_over),
-        LIVE_TEST_FIVE(each_has_its_own),
-        LIVE_TEST_FIVE(any_buffer),
-    };
-    return cmocka_run_group_tests_name("words", tests, NULL, NULL);
 }

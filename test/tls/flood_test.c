@@ -23,12 +23,11 @@ static void renew_keys(struct pair *pair, bool asks) {
 static void assert_ended(const struct pair *pair, const char *words) {
     assert_int_equal(pair->ends, 1);
     assert_int_equal(pair->error, RL_END_TLS);
-    assert_non_null(strstr(pair->detail, words));
+    assert_contains(pair->detail, words);
 }
 
 /* Each costs a key derivation and comes in 27 bytes. */
-static void new_keys_without_end(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(new_keys_without_end) {
     for (size_t piece = 0; piece < 2; piece++) { /* in one event, and in one for each byte */
         pair->piece = piece;
         dial_and_run(pair);
@@ -46,8 +45,7 @@ static void new_keys_without_end(void **state) {
 }
 
 /* Between data there may be as many as a reasonable server could want. */
-static void new_keys_between_data(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(new_keys_between_data) {
     dial_and_run(pair);
     for (size_t i = 0; i < 20; i++) {
         for (int n = 0; n < 10; n++) {
@@ -63,8 +61,7 @@ static void new_keys_between_data(void **state) {
 }
 
 /* It asks for new keys, and reads no answer: what is kept for it has an end. */
-static void answers_nobody_reads(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(answers_nobody_reads) {
     pair->room = 10000;
     dial_and_run(pair);
     pair->has_ended = true; /* it reads no more */
@@ -80,8 +77,7 @@ static void answers_nobody_reads(void **state) {
 }
 
 /* Its length alone is enough: nobody waits for the rest. */
-static void a_record_is_too_long(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(a_record_is_too_long) {
     dial_and_run(pair);
     pair_say(pair, "\x17\x03\x03\xff\xff", 5);
     pair_run(pair);
@@ -95,7 +91,7 @@ static void a_record_is_too_long(void **state) {
 }
 
 /* The server does not choose how long the client computes. */
-static void keys_are_exchanged_by_curves(void **state) {
+SCENE_TEST(keys_are_exchanged_by_curves) {
     struct scene *scene = *state;
     const STACK_OF(SSL_CIPHER) *ciphers = SSL_CTX_get_ciphers(scene->pair.tls->context);
     int of_1_2 = 0, of_1_3 = 0;
@@ -108,12 +104,4 @@ static void keys_are_exchanged_by_curves(void **state) {
     assert_true(of_1_2 > 0 && of_1_3 > 0);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, scene_setup, scene_teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(new_keys_without_end), TEST(new_keys_between_data),        TEST(answers_nobody_reads),
-        TEST(a_record_is_too_long), TEST(keys_are_exchanged_by_curves),
-    };
-    return cmocka_run_group_tests(tests, scene_begin, scene_end);
-}
+TEST_GROUP(scene_begin, scene_end)

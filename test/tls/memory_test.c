@@ -74,7 +74,7 @@ static void plain_free(void *pointer, void *data) {
 }
 
 /* What does open is whole. */
-static void opening(void **state) {
+TEST(opening) {
     struct scene *scene = *state;
     static const redlock_allocator ours = {plain_malloc, plain_free, NULL};
     char cert[160], key[160], error[512];
@@ -138,17 +138,17 @@ static void connecting(struct scene *scene, const struct tls_cert *cert, bool is
     pair_end(&pair);
 }
 
-static void connecting_to_the_node(void **state) {
+TEST(connecting_to_the_node) {
     struct scene *scene = *state;
     connecting(scene, &scene->leaf, true);
 }
 
-static void connecting_to_another(void **state) {
+TEST(connecting_to_another) {
     struct scene *scene = *state;
     connecting(scene, &scene->other, false);
 }
 
-static void connecting_to_another_name(void **state) {
+TEST(connecting_to_another_name) {
     struct scene *scene = *state;
     struct tls_cert cert;
     tls_cert_make(&cert, &(struct tls_wish){.alt_names = "DNS:elsewhere.example",
@@ -158,15 +158,11 @@ static void connecting_to_another_name(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opening),
-        cmocka_unit_test(connecting_to_the_node),
-        cmocka_unit_test(connecting_to_another),
-        cmocka_unit_test(connecting_to_another_name),
-    };
     /* Before OpenSSL's first allocation. */
     if (CRYPTO_set_mem_functions(hooked_malloc, hooked_realloc, hooked_free) != 1) {
         return 1;
     }
-    return cmocka_run_group_tests(tests, scene_begin, scene_end);
+    return test_run(0);
 }
+
+TEST_GROUP(scene_begin, scene_end)

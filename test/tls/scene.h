@@ -26,6 +26,14 @@ int scene_end(void **state);
 int scene_setup(void **state);
 int scene_teardown(void **state);
 struct pair *scene_pair(void **state);
+#define SCENE_TEST(name) TEST_WITH(name, scene_setup, scene_teardown)
+/* The same, with its pair. */
+#define PAIR_TEST(name)                       \
+    static void name##_on(struct pair *pair); \
+    SCENE_TEST(name) {                        \
+        name##_on(scene_pair(state));         \
+    }                                         \
+    static void name##_on(struct pair *pair)
 
 /* The session that the next connection takes. */
 SSL_SESSION *scene_session(const struct pair *pair);

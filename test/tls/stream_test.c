@@ -20,8 +20,7 @@ static void assert_got(const struct pair *pair, const void *bytes, size_t length
 
 /* -- What is as without TLS -- */
 
-static void answers_come_back(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(answers_come_back) {
     assert_true(pair_dial(pair));
     assert_int_equal(pair->ups, 0); /* no event from inside a call */
     pair_run(pair);
@@ -33,8 +32,7 @@ static void answers_come_back(void **state) {
     pair_hang_up(pair);
 }
 
-static void comes_byte_by_byte(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(comes_byte_by_byte) {
     pair->piece = 1;
     assert_true(pair_dial(pair));
     pair_run(pair);
@@ -45,8 +43,7 @@ static void comes_byte_by_byte(void **state) {
 
 /* More than a record, into a stream below that takes little at a time: nothing is lost, doubled or
  * in another order, and `room` comes whenever it was promised. */
-static void waits_for_room(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(waits_for_room) {
     static char much[100000];
     static const size_t rooms[] = {1, 7, 1000, 16406, 50000};
     for (size_t i = 0; i < sizeof much; i++) {
@@ -69,8 +66,7 @@ static void waits_for_room(void **state) {
 
 /* -- The end -- */
 
-static void says_goodbye(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(says_goodbye) {
     assert_true(pair_dial(pair));
     pair_run(pair);
     pair_close(pair);
@@ -81,8 +77,7 @@ static void says_goodbye(void **state) {
     pair_hang_up(pair);
 }
 
-static void goodbye_is_the_end(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(goodbye_is_the_end) {
     assert_true(pair_dial(pair));
     pair_run(pair);
     SSL_shutdown(pair->server);
@@ -95,8 +90,7 @@ static void goodbye_is_the_end(void **state) {
 
 /* Wherever it is cut: once and only once, with the words of TLS until it is up, and as any end
  * afterwards. */
-static void is_cut_anywhere(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(is_cut_anywhere) {
     size_t whole = SIZE_MAX;
     for (size_t cut = 0; cut < whole; cut++) {
         pair->cut_after = SIZE_MAX;
@@ -116,8 +110,7 @@ static void is_cut_anywhere(void **state) {
 }
 
 /* The owner may close in every event. */
-static void is_closed_in_events(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(is_closed_in_events) {
     static char much[40000];
     for (int event = PAIR_REACHED; event <= PAIR_END; event++) {
         pair->room = 1000;
@@ -140,8 +133,7 @@ static void is_closed_in_events(void **state) {
 
 /* -- What is not TLS -- */
 
-static void plain_is_no_tls(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(plain_is_no_tls) {
     static const char *const answers[] = {
         "-ERR unknown command '\x16\x03\x01', with args beginning with: \r\n",
         "+PONG\r\n+PONG\r\n",
@@ -155,7 +147,7 @@ static void plain_is_no_tls(void **state) {
         assert_int_equal(pair->ups, 0);
         assert_int_equal(pair->ends, 1);
         assert_int_equal(pair->error, RL_END_TLS);
-        assert_non_null(strstr(pair->detail, "not TLS"));
+        assert_contains(pair->detail, "not TLS");
         /* What follows for the stream below is no event of this one any more. */
         pair_say(pair, answers[i], strlen(answers[i]));
         pair_run(pair);
@@ -175,8 +167,7 @@ static void bend(struct pair *pair, char *bytes, size_t length) {
 }
 
 /* One bit of any byte of an answer: it is not delivered, and it is the end. */
-static void a_changed_record_is_the_end(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(a_changed_record_is_the_end) {
     pair->bend = bend;
     for (bent_at = 0; bent_at < QUESTION + 5; bent_at++) {
         assert_true(pair_dial(pair));
@@ -198,8 +189,7 @@ static void another_fails(void) {
     ERR_put_error(ERR_LIB_SSL, 0, SSL_R_CERTIFICATE_VERIFY_FAILED, __FILE__, __LINE__);
 }
 
-static void errors_of_others_do_no_harm(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(errors_of_others_do_no_harm) {
     another_fails();
     assert_true(pair_dial(pair));
     do {
@@ -219,8 +209,7 @@ static void errors_of_others_do_no_harm(void **state) {
 
 /* -- Versions and later handshakes -- */
 
-static void version_is_two_or_later(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(version_is_two_or_later) {
     static const int versions[] = {TLS1_1_VERSION, TLS1_2_VERSION, TLS1_3_VERSION};
     SSL_CTX_set_cipher_list(pair->server_context, "DEFAULT:@SECLEVEL=0");
     for (size_t i = 0; i < 3; i++) {
@@ -231,14 +220,13 @@ static void version_is_two_or_later(void **state) {
         assert_int_equal(pair->ups, versions[i] >= TLS1_2_VERSION);
         if (pair->ups == 0) {
             assert_int_equal(pair->error, RL_END_TLS);
-            assert_non_null(strstr(pair->detail, "TLS 1.2"));
+            assert_contains(pair->detail, "TLS 1.2");
         }
         pair_hang_up(pair);
     }
 }
 
-static void does_not_shake_hands_anew(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(does_not_shake_hands_anew) {
     SSL_CTX_set_max_proto_version(pair->server_context, TLS1_2_VERSION);
     assert_true(pair_dial(pair));
     pair_run(pair);
@@ -251,8 +239,7 @@ static void does_not_shake_hands_anew(void **state) {
     pair_hang_up(pair);
 }
 
-static void keys_may_be_renewed(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(keys_may_be_renewed) {
     assert_true(pair_dial(pair));
     pair_run(pair);
     assert_int_equal(SSL_key_update(pair->server, SSL_KEY_UPDATE_REQUESTED), 1);
@@ -267,7 +254,7 @@ static void keys_may_be_renewed(void **state) {
 /* -- Names -- */
 
 /* OpenSSL forgets which name it is to look for, as 3.0 may without memory: the stream looks too. */
-static void a_forgotten_name_is_looked_at(void **state) {
+SCENE_TEST(a_forgotten_name_is_looked_at) {
     struct scene *scene = *state;
     static const char *const names[] = {SCENE_HOST, "127.0.0.1"};
     const struct rl_tls_settings settings = {.ca = scene->ca};
@@ -294,8 +281,7 @@ static void a_forgotten_name_is_looked_at(void **state) {
 
 /* -- Sessions -- */
 
-static void is_resumed(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(is_resumed) {
     static const int versions[] = {TLS1_3_VERSION, TLS1_2_VERSION};
     for (size_t i = 0; i < 2; i++) {
         SSL_CTX_set_max_proto_version(pair->server_context, versions[i]);
@@ -321,8 +307,7 @@ static void is_resumed(void **state) {
     }
 }
 
-static void a_ticket_of_1_3_is_used_once(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(a_ticket_of_1_3_is_used_once) {
     SSL_CTX_set_num_tickets(pair->server_context, 1);
     assert_true(pair_dial(pair));
     pair_run(pair);
@@ -337,8 +322,7 @@ static void a_ticket_of_1_3_is_used_once(void **state) {
 }
 
 /* What made a handshake fail may be the session: the next one does without any. */
-static void a_failed_handshake_drops_them(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(a_failed_handshake_drops_them) {
     for (int cut = 0; cut < 2; cut++) {
         assert_true(pair_dial(pair));
         pair_run(pair);
@@ -361,7 +345,7 @@ static void a_failed_handshake_drops_them(void **state) {
 }
 
 /* A server with another certificate does not know the ticket: the certificate is looked at. */
-static void a_new_certificate_is_looked_at(void **state) {
+SCENE_TEST(a_new_certificate_is_looked_at) {
     struct scene *scene = *state;
     struct pair *pair = &scene->pair;
     for (int n = 0; n < 3; n++) {
@@ -375,8 +359,7 @@ static void a_new_certificate_is_looked_at(void **state) {
     }
 }
 
-static void a_session_ends_with_its_certificate(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(a_session_ends_with_its_certificate) {
     assert_true(pair_dial(pair));
     pair_run(pair);
     pair_hang_up(pair);
@@ -392,8 +375,7 @@ static void a_session_ends_with_its_certificate(void **state) {
 
 /* -- Memory -- */
 
-static void no_memory_is_an_end(void **state) {
-    struct pair *pair = scene_pair(state);
+PAIR_TEST(no_memory_is_an_end) {
     static char much[40000];
     bool struck = true;
     pair->room = 3000; /* so that the rest of a record is kept */
@@ -417,30 +399,4 @@ static void no_memory_is_an_end(void **state) {
     }
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, scene_setup, scene_teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(answers_come_back),
-        TEST(comes_byte_by_byte),
-        TEST(waits_for_room),
-        TEST(says_goodbye),
-        TEST(goodbye_is_the_end),
-        TEST(is_cut_anywhere),
-        TEST(is_closed_in_events),
-        TEST(plain_is_no_tls),
-        TEST(a_changed_record_is_the_end),
-        TEST(errors_of_others_do_no_harm),
-        TEST(version_is_two_or_later),
-        TEST(does_not_shake_hands_anew),
-        TEST(keys_may_be_renewed),
-        TEST(a_forgotten_name_is_looked_at),
-        TEST(is_resumed),
-        TEST(a_ticket_of_1_3_is_used_once),
-        TEST(a_failed_handshake_drops_them),
-        TEST(a_new_certificate_is_looked_at),
-        TEST(a_session_ends_with_its_certificate),
-        TEST(no_memory_is_an_end),
-    };
-    return cmocka_run_group_tests(tests, scene_begin, scene_end);
-}
+TEST_GROUP(scene_begin, scene_end)

@@ -1,7 +1,7 @@
 /* Wake-ups in the blocking interface: see ask_scene.h. */
 #include "unit/ask_scene.h"
 
-static void one_wakes_it_for_all(void **state) {
+TEST_WITH(one_wakes_it_for_all, begin, end) {
     start(&calls[0]);
     wait_for(wakes, 1);
     start(&calls[1]);
@@ -19,7 +19,7 @@ static void one_wakes_it_for_all(void **state) {
     assert_int_equal(wakes(), 1);
 }
 
-static void nobody_wakes_it_while_it_works(void **state) {
+TEST_WITH(nobody_wakes_it_while_it_works, begin, end) {
     rl_ask_after_wait(&client);
     start(&calls[0]);
     wait_for(listed, 1);
@@ -37,7 +37,7 @@ static void nobody_wakes_it_while_it_works(void **state) {
 }
 
 /* What is put into the list between the last look at it and the wait. */
-static void one_comes_when_it_is_about_to_wait(void **state) {
+TEST_WITH(one_comes_when_it_is_about_to_wait, begin, end) {
     rl_ask_after_wait(&client);
     start(&calls[0]);
     wait_for(listed, 1);
@@ -51,7 +51,7 @@ static void one_comes_when_it_is_about_to_wait(void **state) {
     returns(&calls[1], -11);
 }
 
-static void one_comes_when_it_has_just_waited(void **state) {
+TEST_WITH(one_comes_when_it_has_just_waited, begin, end) {
     start(&calls[0]);
     wait_for(wakes, 1);
     asks_meanwhile = &calls[1];
@@ -65,7 +65,7 @@ static void one_comes_when_it_has_just_waited(void **state) {
 }
 
 /* The loop has something else to do meanwhile, and answers it; the next one must not rely on it. */
-static void a_wake_up_is_late(void **state) {
+TEST_WITH(a_wake_up_is_late, begin, end) {
     atomic_store(&loop.holds, true);
     start(&calls[0]);
     wait_for(wakes, 1);
@@ -81,7 +81,7 @@ static void a_wake_up_is_late(void **state) {
     returns(&calls[1], -11);
 }
 
-static void an_answer_comes_later(void **state) {
+TEST_WITH(an_answer_comes_later, begin, end) {
     calls[0].answer = 1;
     start(&calls[0]);
     wait_for(wakes, 1);
@@ -93,7 +93,7 @@ static void an_answer_comes_later(void **state) {
     assert_int_equal(wakes(), 1);
 }
 
-static void the_last_one(void **state) {
+TEST_WITH(the_last_one, begin, end) {
     struct rl_ask last = {.run = run};
     assert_int_equal(rl_ask_send_last(&client, &last), 0);
     assert_int_equal(wakes(), 1);
@@ -103,17 +103,4 @@ static void the_last_one(void **state) {
     assert_int_equal(wakes(), 1);
     assert_ptr_equal(client.asks.first, &last.queued);
     assert_ptr_equal(client.asks.last, &last.queued);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_wakes_it_for_all, begin, end),
-        cmocka_unit_test_setup_teardown(nobody_wakes_it_while_it_works, begin, end),
-        cmocka_unit_test_setup_teardown(one_comes_when_it_is_about_to_wait, begin, end),
-        cmocka_unit_test_setup_teardown(one_comes_when_it_has_just_waited, begin, end),
-        cmocka_unit_test_setup_teardown(a_wake_up_is_late, begin, end),
-        cmocka_unit_test_setup_teardown(an_answer_comes_later, begin, end),
-        cmocka_unit_test_setup_teardown(the_last_one, begin, end),
-    };
-    return cmocka_run_group_tests_name("ask", tests, NULL, NULL);
 }

@@ -218,7 +218,7 @@ static void words_of(const char *wire, size_t length, char *said) {
     assert_memory_equal(at, "\r\n", 3); /* and a zero: hiredis looks there */
 }
 
-static void says_what_it_should(void **state) {
+TEST(says_what_it_should) {
     for (size_t i = 0; i < COUNT(rows); i++) {
         char wire[ROOM], said[SAID_MAX];
         memset(wire, 0x5a, sizeof wire);
@@ -230,7 +230,7 @@ static void says_what_it_should(void **state) {
 }
 
 /* Whole, it is the same but for the script. */
-static void says_the_same_with_its_script(void **state) {
+TEST(says_the_same_with_its_script) {
     for (size_t i = 0; i < COUNT(rows); i++) {
         char wire[ROOM], whole[ROOM];
         const size_t length = format(wire, &rows[i], false);
@@ -243,14 +243,14 @@ static void says_the_same_with_its_script(void **state) {
         const char *script = rl_command_script(rows[i].command.kind);
         const char *behind = strstr(wire, "EVALSHA") + sizeof "EVALSHA\r\n$40\r\n" - 1 + 40;
         const size_t rest = length - (size_t)(behind - wire);
-        assert_non_null(strstr(whole, "\r\n$4\r\nEVAL\r\n$"));
+        assert_contains(whole, "\r\n$4\r\nEVAL\r\n$");
         assert_memory_equal(whole + whole_length - rest - strlen(script), script, strlen(script));
         assert_memory_equal(whole + whole_length - rest, behind, rest);
     }
 }
 
 /* Bytes that would end an inline command or a C string. */
-static void writes_any_bytes(void **state) {
+TEST(writes_any_bytes) {
     static const char name[] = "a\0b\r\nDEL c\r\n\xff";
     static const char wanted[] = "*6\r\n$3\r\nSET\r\n$13\r\na\0b\r\nDEL c\r\n\xff\r\n$40\r\n" TOKEN
                                  "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n5\r\n";
@@ -264,7 +264,7 @@ static void writes_any_bytes(void **state) {
 }
 
 /* A release is announced for what was held, and where a client may listen for it. */
-static void announces_where_both_want_it(void **state) {
+TEST(announces_where_both_want_it) {
     const struct rl_bytes name = {"a", 1};
     struct rl_target target = {.resources = &name, .n = 1, .retention_ms = 1};
     struct rl_request command = {
@@ -278,7 +278,7 @@ static void announces_where_both_want_it(void **state) {
     }
 }
 
-static void extends_many_at_once(void **state) {
+TEST(extends_many_at_once) {
     const struct rl_bytes names[] = {{"a", 1}, {"b", 1}, {"c", 1}};
     const struct rl_target plain = {.resources = &names[0], .n = 1, .retention_ms = 5},
                            held = {.resources = &names[1],
@@ -314,7 +314,7 @@ static void extends_many_at_once(void **state) {
     assert_false(rl_command_extends_one_key(&many[2]));
 }
 
-static void says_what_a_command_is_for(void **state) {
+TEST(says_what_a_command_is_for) {
     unsigned acquiring = 0, releasing = 0, native = 0, scripts = 0;
     for (enum rl_command_kind kind = RL_COMMAND_SET; kind <= RL_COMMAND_HANDSHAKE; kind++) {
         acquiring |= (unsigned)rl_command_acquires(kind) << kind;
@@ -331,7 +331,7 @@ static void says_what_a_command_is_for(void **state) {
 }
 
 /* The largest of each row fits into the room that was asked for. */
-static void has_room_for_every_command(void **state) {
+TEST(has_room_for_every_command) {
     static char name[REDLOCK_RESOURCE_MAX];
     static char holder[REDLOCK_HOLDER_MAX], successor[RL_VALUE_MAX + 1];
     struct rl_bytes names[REDLOCK_RESOURCES_MAX];
@@ -376,7 +376,7 @@ static void has_room_for_every_command(void **state) {
 }
 
 /* What an acquire reserves behind itself is enough for its release: node_state.c. */
-static void reserves_what_its_release_takes(void **state) {
+TEST(reserves_what_its_release_takes) {
     static char successor[RL_VALUE_MAX + 1];
     static struct rl_bytes names[REDLOCK_RESOURCES_MAX];
     memset(successor, 's', RL_VALUE_MAX);
@@ -413,7 +413,7 @@ static void reserves_what_its_release_takes(void **state) {
     }
 }
 
-static void writes_any_arguments(void **state) {
+TEST(writes_any_arguments) {
     static const char *const args[] = {"AUTH", "", "p\r\nw"};
     static const char wanted[] = "*3\r\n$4\r\nAUTH\r\n$0\r\n\r\n$4\r\np\r\nw\r\n";
     char wire[64];
@@ -422,7 +422,7 @@ static void writes_any_arguments(void **state) {
     assert_memory_equal(wire, wanted, sizeof wanted);
 }
 
-static void writes_nothing_beyond_its_buffer(void **state) {
+TEST(writes_nothing_beyond_its_buffer) {
     static const char *const args[] = {"SCRIPT", "LOAD", "return 1"};
     char wanted[64];
     size_t needed = rl_command_format_args(wanted, sizeof wanted, args, COUNT(args)) + 1;
@@ -443,7 +443,7 @@ static void script_of_set(void *data) {
     rl_command_script(RL_COMMAND_SET);
 }
 
-static void asserts_what_it_is_given(void **state) {
+TEST(asserts_what_it_is_given) {
     struct row wrongs[] = {
         {{.kind = RL_COMMAND_SET, .ttl_ms = 1}, 0, NULL, NULL},
         {{.kind = RL_COMMAND_SET, .ttl_ms = 1}, REDLOCK_RESOURCES_MAX + 1, NULL, NULL},
@@ -464,21 +464,4 @@ static void asserts_what_it_is_given(void **state) {
         assert_true(dies(format_wrong, &wrongs[i]));
     }
     assert_true(dies(script_of_set, NULL));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_what_it_should),
-        cmocka_unit_test(says_the_same_with_its_script),
-        cmocka_unit_test(writes_any_bytes),
-        cmocka_unit_test(announces_where_both_want_it),
-        cmocka_unit_test(extends_many_at_once),
-        cmocka_unit_test(says_what_a_command_is_for),
-        cmocka_unit_test(has_room_for_every_command),
-        cmocka_unit_test(reserves_what_its_release_takes),
-        cmocka_unit_test(writes_any_arguments),
-        cmocka_unit_test(writes_nothing_beyond_its_buffer),
-        cmocka_unit_test(asserts_what_it_is_given),
-    };
-    return cmocka_run_group_tests_name("command", tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static bool read_changed(struct rl_config *config, int changed, const char *line
     return rl_config_parse(config, text, compose(text, sizeof text, changed, line));
 }
 
-static void reads_what_is_written(void **state) {
+TEST(reads_what_is_written) {
     struct rl_config config;
     for (int joint = 0; joint <= 1; joint++) {
         assert_true(read_changed(&config, OLD, joint ? good[OLD] : NULL));
@@ -84,7 +84,7 @@ static const struct {
     {"old a " A "\nold " C "\nset b " B "\n", "has a bad name of a set", 0, 0, 0},
 };
 
-static void reads_several_sets(void **state) {
+TEST(reads_several_sets) {
     static struct rl_config config;
     char again[RL_CONFIG_TEXT_MAX], lines[RL_CONFIG_TEXT_MAX];
     for (size_t i = 0; i < COUNT(several); i++) {
@@ -102,7 +102,7 @@ static void reads_several_sets(void **state) {
 }
 
 /* More text than a node may keep is not written. */
-static void twenty_sets_are_written_and_read(void **state) {
+TEST(twenty_sets_are_written_and_read) {
     static struct rl_config config, again;
     char text[RL_CONFIG_TEXT_MAX];
     for (unsigned length = 9; length <= 253; length += 244) {
@@ -131,7 +131,7 @@ static void twenty_sets_are_written_and_read(void **state) {
 
 /* -- Which set a resource belongs to -- */
 
-static void the_part_in_braces_says_the_set(void **state) {
+TEST(the_part_in_braces_says_the_set) {
     static const struct {
         const char *name, *part;
     } rows[] = {{"orders", "orders"}, {"{a}:x", "a"}, {"x{a}{b}", "a"}, {"{}x", "{}x"},
@@ -146,7 +146,7 @@ static void the_part_in_braces_says_the_set(void **state) {
 }
 
 /* All clients must choose as this one: names and sets are fixed for ever. */
-static void resources_have_their_sets(void **state) {
+TEST(resources_have_their_sets) {
     static struct rl_config config;
     static const char *const sets[] = {"c", "c", "c", "a", "a"};
     assert_true(read_sets(&config, "set a " A "\nset b " B "\nset c " C "\n"));
@@ -161,7 +161,7 @@ static void resources_have_their_sets(void **state) {
 }
 
 /* To a set that is added comes its share of the resources, and all others stay. */
-static void only_movers_move(void **state) {
+TEST(only_movers_move) {
     static struct rl_config config;
     uint64_t random = random_seed();
     unsigned moved = 0;
@@ -181,13 +181,13 @@ static void only_movers_move(void **state) {
     assert_in_range(moved, 2600, 3400);
 }
 
-static void a_client_has_so_many_nodes(void **state) {
+TEST(a_client_has_so_many_nodes) {
     assert_int_equal(RL_CONFIG_CLIENT_MAX, RL_NODES_MAX);
     assert_true(rl_config_fits(&(struct rl_config){.n = RL_NODES_MAX}));
     assert_false(rl_config_fits(&(struct rl_config){.n = RL_NODES_MAX + 1}));
 }
 
-static void the_longest_text_is_written_and_read(void **state) {
+TEST(the_longest_text_is_written_and_read) {
     static struct rl_config config, again;
     char text[RL_CONFIG_TEXT_MAX];
     assert_true(read_changed(&config, -1, NULL));
@@ -262,7 +262,7 @@ static const struct {
     {SELF, "self " B "\nshade 3", "goes on after its end"},
 };
 
-static void says_what_is_wrong(void **state) {
+TEST(says_what_is_wrong) {
     for (size_t i = 0; i < COUNT(bad); i++) {
         static struct rl_config config;
         if (read_changed(&config, bad[i].changed, bad[i].line)) {
@@ -272,7 +272,7 @@ static void says_what_is_wrong(void **state) {
     }
 }
 
-static void no_url_is_too_long(void **state) {
+TEST(no_url_is_too_long) {
     static struct rl_config config;
     char line[400];
     for (int length = RL_CONFIG_URL_MAX; length <= RL_CONFIG_URL_MAX + 1; length++) {
@@ -283,7 +283,7 @@ static void no_url_is_too_long(void **state) {
 
 /* The beginnings of a text, with a byte of it changed, are read without harm, and a text that is
  * good is written as it was. Only the last line end may be missing. */
-static void any_bytes_may_come(void **state) {
+TEST(any_bytes_may_come) {
     static struct rl_config config;
     uint64_t random = random_seed();
     char text[1024], again[RL_CONFIG_TEXT_MAX];
@@ -305,7 +305,7 @@ static void any_bytes_may_come(void **state) {
     }
 }
 
-static void are_told_apart(void **state) {
+TEST(are_told_apart) {
     static const struct rl_config_key none = {0}, ours = {5, "6f1c02d7a9b34e55", "91d0c4ee"},
                                       rival = {5, "6f1c02d7a9b34e55", "91d0c4ef"},
                                       older = {4, "6f1c02d7a9b34e55", "91d0c4ee"},
@@ -324,22 +324,4 @@ static void are_told_apart(void **state) {
     for (size_t i = 0; i < COUNT(rows); i++) {
         assert_int_equal(rl_config_compare(rows[i].ours, rows[i].theirs), rows[i].order);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_is_written),
-        cmocka_unit_test(reads_several_sets),
-        cmocka_unit_test(twenty_sets_are_written_and_read),
-        cmocka_unit_test(the_part_in_braces_says_the_set),
-        cmocka_unit_test(resources_have_their_sets),
-        cmocka_unit_test(only_movers_move),
-        cmocka_unit_test(a_client_has_so_many_nodes),
-        cmocka_unit_test(the_longest_text_is_written_and_read),
-        cmocka_unit_test(says_what_is_wrong),
-        cmocka_unit_test(no_url_is_too_long),
-        cmocka_unit_test(any_bytes_may_come),
-        cmocka_unit_test(are_told_apart),
-    };
-    return cmocka_run_group_tests_name("config", tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static uint64_t start_ns(uint64_t time_us) {
 }
 
 /* By hand. The node's time was up to 1 us more than it showed. */
-static void counts_from_the_sending(void **state) {
+TEST(counts_from_the_sending) {
     assert_true(start_ns(TIME_US + 1) == SENT_NS);
     assert_true(start_ns(TIME_US + 500001) == SENT_NS + 495 * MS);
     assert_true(start_ns(TIME_US) == SENT_NS - 1010);
@@ -30,13 +30,13 @@ static void counts_from_the_sending(void **state) {
 
 /* -- What it does not say -- */
 
-static void says_nothing_without_a_calibration(void **state) {
+TEST(says_nothing_without_a_calibration) {
     const struct rl_calibration none = {.time_us = TIME_US};
     assert_true(rl_calibration_start_ns(&none, TIME_US, SENT_NS, 0, PPM) == 0);
 }
 
 /* Another server may have answered then. */
-static void says_nothing_from_before_the_subscription(void **state) {
+TEST(says_nothing_from_before_the_subscription) {
     const struct rl_calibration calibration = {.sent_ns = SENT_NS, .time_us = TIME_US};
     for (uint64_t at_ns = SENT_NS - 1; at_ns <= SENT_NS + 1; at_ns++) {
         const uint64_t said_ns =
@@ -45,7 +45,7 @@ static void says_nothing_from_before_the_subscription(void **state) {
     }
 }
 
-static void says_nothing_after_ten_seconds(void **state) {
+TEST(says_nothing_after_ten_seconds) {
     const struct rl_calibration calibration = {.sent_ns = SENT_NS, .time_us = TIME_US};
     static const uint64_t ages_ns[] = {0, 10000 * MS, 10000 * MS + 1, 3600000 * MS};
     for (size_t i = 0; i < COUNT(ages_ns); i++) {
@@ -56,7 +56,7 @@ static void says_nothing_after_ten_seconds(void **state) {
 }
 
 /* A clock that steps forward by more than the message was on its way names the future. */
-static void says_nothing_of_the_future(void **state) {
+TEST(says_nothing_of_the_future) {
     const uint64_t now_us = TIME_US + 1 + 1000 * MS / 990; /* a second by the slowest clock */
     assert_true(start_ns(now_us - 2) != 0);
     assert_true(start_ns(now_us + 2) == 0);
@@ -65,7 +65,7 @@ static void says_nothing_of_the_future(void **state) {
 }
 
 /* Nor of what was before everything; 0 is the time that a node does not say. */
-static void says_nothing_of_long_ago(void **state) {
+TEST(says_nothing_of_long_ago) {
     const struct rl_calibration early = {.sent_ns = 1000 * MS, .time_us = TIME_US};
     assert_true(start_ns(0) != 0);
     assert_true(start_ns(TIME_US + 1 - 20 * SECOND_US) == 0);
@@ -99,7 +99,7 @@ static void run_clocks(struct clocks *c, uint32_t most_ns, uint32_t ppm, uint64_
 
 /* The command is sent and run, the key is written before or after that, and the message comes last
  * of all. */
-static void is_never_later_than_it_was(void **state) {
+TEST(is_never_later_than_it_was) {
     static const uint32_t drifts_ppm[] = {0, 1, 500, 10000, 50000};
     static const uint32_t steps_ns[] = {3000, 1000000, 1000000000};
     uint64_t seed = random_seed();
@@ -132,17 +132,4 @@ static void is_never_later_than_it_was(void **state) {
         after += written > ran;
     }
     assert_true(before > 1000 && after > 1000);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_from_the_sending),
-        cmocka_unit_test(says_nothing_without_a_calibration),
-        cmocka_unit_test(says_nothing_from_before_the_subscription),
-        cmocka_unit_test(says_nothing_after_ten_seconds),
-        cmocka_unit_test(says_nothing_of_the_future),
-        cmocka_unit_test(says_nothing_of_long_ago),
-        cmocka_unit_test(is_never_later_than_it_was),
-    };
-    return cmocka_run_group_tests_name("core_calibration", tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void fixture_set(struct fixture *f, uint32_t i, uint64_t at_ns) {
     f->at_ns[i] = at_ns;
 }
 
-static void is_empty_at_first(void **state) {
+TEST(is_empty_at_first) {
     struct rl_deadlines none = {NULL, 0, 0};
     assert_null(rl_deadlines_first(&none));
     struct fixture f;
@@ -84,7 +84,7 @@ static void is_empty_at_first(void **state) {
     fixture_free(&f);
 }
 
-static void does_what_an_array_does(void **state) {
+TEST(does_what_an_array_does) {
     uint64_t random = random_seed();
     for (uint32_t run = 0; run < 100; run++) {
         struct fixture f;
@@ -114,20 +114,11 @@ static void reserve_too_few(void *data) {
     rl_deadlines_reserve(&f->heap, f->heap.items, 0);
 }
 
-static void asserts_its_room(void **state) {
+TEST(asserts_its_room) {
     struct fixture f;
     fixture_init(&f, 1);
     assert_true(dies(set_beyond_capacity, &f));
     fixture_set(&f, 0, 1);
     assert_true(dies(reserve_too_few, &f));
     fixture_free(&f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_empty_at_first),
-        cmocka_unit_test(does_what_an_array_does),
-        cmocka_unit_test(asserts_its_room),
-    };
-    return cmocka_run_group_tests_name("core_deadline", tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static void vote_on(const struct rl_fence *fence, uint64_t *counters, uint32_t n
     }
 }
 
-static void is_the_largest_that_was_voted(void **state) {
+TEST(is_the_largest_that_was_voted) {
     for (uint32_t n = 1; n <= N_MAX; n++) {
         uint64_t counters[N_MAX] = {0};
         struct rl_fence fence;
@@ -62,7 +62,7 @@ static void is_the_largest_that_was_voted(void **state) {
     assert_true(n_checked > 40000);
 }
 
-static void knows_large_numbers(void **state) {
+TEST(knows_large_numbers) {
     const struct rl_electorate all = rl_electorate_of(RL_SEATS_MAX);
     struct rl_fence fence;
     rl_fence_begin(&fence, 1);
@@ -78,7 +78,7 @@ static void knows_large_numbers(void **state) {
 
 /* -- What a command carries -- */
 
-static void carries_the_floor_and_then_the_fence(void **state) {
+TEST(carries_the_floor_and_then_the_fence) {
     const uint64_t most = RL_FENCE_FLOOR_MAX;
     const struct {
         uint64_t floor, wanted;
@@ -128,7 +128,7 @@ static void count_more_than_there_are(void *data) {
     (void)rl_fence_is_placed(data, &all);
 }
 
-static void aborts_on_what_cannot_be(void **state) {
+TEST(aborts_on_what_cannot_be) {
     static void (*const wrongs[])(void *) = {vote_nothing, vote_from_nowhere, settle_nothing,
                                              count_more_than_there_are};
     for (size_t i = 0; i < COUNT(wrongs); i++) {
@@ -136,14 +136,4 @@ static void aborts_on_what_cannot_be(void **state) {
         rl_fence_begin(&fence, 3);
         assert_true(dies(wrongs[i], &fence));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_the_largest_that_was_voted),
-        cmocka_unit_test(knows_large_numbers),
-        cmocka_unit_test(carries_the_floor_and_then_the_fence),
-        cmocka_unit_test(aborts_on_what_cannot_be),
-    };
-    return cmocka_run_group_tests_name("core_fence", tests, NULL, NULL);
 }

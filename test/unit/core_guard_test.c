@@ -138,7 +138,7 @@ static void see_on(const struct rl_guard *guard, struct node_holder *node_holder
     }
 }
 
-static void trusts_whom_it_may(void **state) {
+TEST(trusts_whom_it_may) {
     for (uint32_t strict = 0; strict < 2; strict++) {
         struct node_holder node_holders[SIGHTS_MAX];
         struct rl_guard guard;
@@ -166,7 +166,7 @@ static void tell(struct rl_guard *guard, const char *ids, bool young, enum use u
 }
 
 /* The connection breaks again and again, while a quarantine runs and after it. */
-static void a_lost_connection_changes_nothing(void **state) {
+TEST(a_lost_connection_changes_nothing) {
     struct rl_guard guard;
     rl_guard_init(&guard);
     for (uint32_t i = 0; i < 10; i++) {
@@ -180,7 +180,7 @@ static void a_lost_connection_changes_nothing(void **state) {
 
 /* A replica of whatever age that this client knew as one: what its primary voted for last may never
  * have reached it. */
-static void a_replica_that_takes_over_waits(void **state) {
+TEST(a_replica_that_takes_over_waits) {
     struct rl_guard guard;
     rl_guard_init(&guard);
     tell(&guard, "ax", false, A_REPLICA, MS);
@@ -190,7 +190,7 @@ static void a_replica_that_takes_over_waits(void **state) {
 }
 
 /* The same process all the time, but its keys may have been evicted until just now. */
-static void one_that_could_evict_waits(void **state) {
+TEST(one_that_could_evict_waits) {
     struct rl_guard guard;
     rl_guard_init(&guard);
     tell(&guard, "ax", false, FIT, MS);
@@ -203,7 +203,7 @@ static void one_that_could_evict_waits(void **state) {
 }
 
 /* CONFIG RESETSTAT makes the number smaller, and may hide a deletion. */
-static void one_that_counts_deletions_waits(void **state) {
+TEST(one_that_counts_deletions_waits) {
     static const uint64_t flushes[] = {7, 7, 8, 8, 0, 0};
     const struct rl_guard_rules rules = {RL_GUARD_STRICT, QUARANTINE_NS};
     const struct node_holder holder = {.use = FIT, .run_id = 'a', .replid = 'x'};
@@ -235,21 +235,9 @@ static void see_nobody(void *data) {
     (void)rl_guard_see(data, &rules, &server, MS);
 }
 
-static void aborts_on_what_cannot_be(void **state) {
+TEST(aborts_on_what_cannot_be) {
     struct rl_guard guard;
     rl_guard_init(&guard);
     assert_true(dies(see_with_the_guard_off, &guard));
     assert_true(dies(see_nobody, &guard));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trusts_whom_it_may),
-        cmocka_unit_test(a_lost_connection_changes_nothing),
-        cmocka_unit_test(a_replica_that_takes_over_waits),
-        cmocka_unit_test(one_that_could_evict_waits),
-        cmocka_unit_test(one_that_counts_deletions_waits),
-        cmocka_unit_test(aborts_on_what_cannot_be),
-    };
-    return cmocka_run_group_tests_name("core_guard", tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static void name_nodes(uint64_t *hashes, uint32_t n) {
 
 /* -- The same everywhere: worked out by another program, from the published definitions -- */
 
-static void hashes_as_it_always_did(void **state) {
+TEST(hashes_as_it_always_did) {
     static const struct {
         const char *bytes;
         uint32_t length;
@@ -39,7 +39,7 @@ static void hashes_as_it_always_did(void **state) {
 }
 
 /* The whole order of five nodes: the first one, the first one without that one, and so on. */
-static void orders_as_it_always_did(void **state) {
+TEST(orders_as_it_always_did) {
     static const struct {
         const char *resource;
         uint32_t nodes[5];
@@ -64,7 +64,7 @@ static void orders_as_it_always_did(void **state) {
 /* -- What the order is good for -- */
 
 /* For every set of the nodes, and each that is taken away or comes back. */
-static void moves_only_the_resources_of_a_node_that_is_down(void **state) {
+TEST(moves_only_the_resources_of_a_node_that_is_down) {
     uint64_t random = random_seed();
     uint64_t hashes[5];
     uint32_t moved = 0;
@@ -87,7 +87,7 @@ static void moves_only_the_resources_of_a_node_that_is_down(void **state) {
     assert_int_equal(moved, 2000 * (31 - 5));
 }
 
-static void takes_one_of_those_with_the_same_name(void **state) {
+TEST(takes_one_of_those_with_the_same_name) {
     const uint64_t hashes[4] = {7, 7, 7, 7};
     for (uint32_t mask = 1; mask < 16; mask++) {
         for (uint64_t resource = 6; resource <= 7; resource++) { /* 7: they weigh nothing */
@@ -101,18 +101,7 @@ static void ask_nobody(void *data) {
     (void)rl_home_node(1, data, 0);
 }
 
-static void aborts_without_a_node(void **state) {
+TEST(aborts_without_a_node) {
     uint64_t hashes[1] = {1};
     assert_true(dies(ask_nobody, hashes));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hashes_as_it_always_did),
-        cmocka_unit_test(orders_as_it_always_did),
-        cmocka_unit_test(moves_only_the_resources_of_a_node_that_is_down),
-        cmocka_unit_test(takes_one_of_those_with_the_same_name),
-        cmocka_unit_test(aborts_without_a_node),
-    };
-    return cmocka_run_group_tests_name("core_first", tests, NULL, NULL);
 }

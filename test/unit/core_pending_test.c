@@ -32,6 +32,8 @@ static void prepare(struct rl_pending *pending) {
     }
 }
 
+#define PENDING_TEST(name) TEST_BEGUN(name, struct rl_pending, pending, prepare)
+
 static void assert_empty(struct rl_pending *pending) {
     assert_int_equal(pending->count, 0);
     assert_null(pending->head);
@@ -40,163 +42,142 @@ static void assert_empty(struct rl_pending *pending) {
     assert_null(rl_pending_take(pending));
 }
 
-static void owes_nothing_at_first(void **state) {
-    struct rl_pending pending;
-    prepare(&pending);
-    assert_empty(&pending);
+PENDING_TEST(owes_nothing_at_first) {
+    assert_empty(pending);
     assert_int_equal(items[0].until_ns, RL_NEVER);
     assert_int_equal(items[0].life_ns, LIFE_NS);
 }
 
-static void keeps_the_order(void **state) {
-    struct rl_pending pending;
-    prepare(&pending);
+PENDING_TEST(keeps_the_order) {
     for (uint32_t run = 0; run < 2; run++) { /* the second time on a list that was emptied */
         for (uint32_t i = 0; i < 5; i++) {
-            assert_null(unanswered(&pending, &items[i]));
-            assert_int_equal(pending.count, i + 1);
+            assert_null(unanswered(pending, &items[i]));
+            assert_int_equal(pending->count, i + 1);
         }
         for (uint32_t i = 0; i < 5; i++) {
-            assert_ptr_equal(rl_pending_take(&pending), &items[i]);
+            assert_ptr_equal(rl_pending_take(pending), &items[i]);
             assert_null(items[i].next);
         }
-        assert_empty(&pending);
+        assert_empty(pending);
     }
-    unanswered(&pending, &items[0]);
-    unanswered(&pending, &items[1]);
-    assert_ptr_equal(rl_pending_take(&pending), &items[0]);
-    unanswered(&pending, &items[0]); /* again: now behind the other */
-    assert_ptr_equal(rl_pending_take(&pending), &items[1]);
-    assert_ptr_equal(rl_pending_take(&pending), &items[0]);
-    assert_empty(&pending);
+    unanswered(pending, &items[0]);
+    unanswered(pending, &items[1]);
+    assert_ptr_equal(rl_pending_take(pending), &items[0]);
+    unanswered(pending, &items[0]); /* again: now behind the other */
+    assert_ptr_equal(rl_pending_take(pending), &items[1]);
+    assert_ptr_equal(rl_pending_take(pending), &items[0]);
+    assert_empty(pending);
 }
 
-static void gives_the_oldest_up_beyond_its_bound(void **state) {
+PENDING_TEST(gives_the_oldest_up_beyond_its_bound) {
     MARK_FROM(PENDING_OLDEST);
-    struct rl_pending pending;
-    prepare(&pending);
     for (uint32_t i = 0; i < RL_PENDING_MAX; i++) {
-        assert_null(unanswered(&pending, &items[i]));
+        assert_null(unanswered(pending, &items[i]));
     }
     for (uint32_t i = RL_PENDING_MAX; i < ITEMS; i++) {
-        assert_ptr_equal(unanswered(&pending, &items[i]), &items[i - RL_PENDING_MAX]);
-        assert_int_equal(pending.count, RL_PENDING_MAX);
+        assert_ptr_equal(unanswered(pending, &items[i]), &items[i - RL_PENDING_MAX]);
+        assert_int_equal(pending->count, RL_PENDING_MAX);
     }
     for (uint32_t i = ITEMS - RL_PENDING_MAX; i < ITEMS; i++) {
-        assert_ptr_equal(rl_pending_take(&pending), &items[i]);
+        assert_ptr_equal(rl_pending_take(pending), &items[i]);
     }
-    assert_empty(&pending);
+    assert_empty(pending);
     MARK_TO(PENDING_OLDEST);
 }
 
 /* A paused node may run our SET as late as it likes: without its answer there is no end. */
-static void never_gives_up_the_unanswered(void **state) {
-    struct rl_pending pending;
-    prepare(&pending);
+PENDING_TEST(never_gives_up_the_unanswered) {
     for (uint32_t i = 0; i < 1000; i++) {
-        assert_null(unanswered(&pending, &items[0]));
-        assert_int_equal(pending.retry_ns, RL_NEVER); /* the node's return is what is waited for */
+        assert_null(unanswered(pending, &items[0]));
+        assert_int_equal(pending->retry_ns, RL_NEVER); /* the node's return is what is waited for */
         assert_int_equal(items[0].until_ns, RL_NEVER);
-        assert_ptr_equal(rl_pending_take(&pending), &items[0]);
+        assert_ptr_equal(rl_pending_take(pending), &items[0]);
     }
 }
 
-static void tries_the_refused_for_one_life(void **state) {
-    struct rl_pending pending;
-    prepare(&pending);
+PENDING_TEST(tries_the_refused_for_one_life) {
     const uint64_t first_ns = 7000 * MS;
     uint64_t now_ns = first_ns;
     uint32_t tries = 0;
-    while (refused(&pending, &items[0], now_ns) == NULL) {
+    while (refused(pending, &items[0], now_ns) == NULL) {
         assert_int_equal(items[0].until_ns, first_ns + LIFE_NS); /* from the first answer on */
-        assert_int_equal(pending.retry_ns, now_ns + RL_PENDING_RETRY_NS);
-        now_ns = pending.retry_ns;
-        assert_ptr_equal(rl_pending_take(&pending), &items[0]);
-        assert_int_equal(pending.retry_ns, RL_NEVER);
+        assert_int_equal(pending->retry_ns, now_ns + RL_PENDING_RETRY_NS);
+        now_ns = pending->retry_ns;
+        assert_ptr_equal(rl_pending_take(pending), &items[0]);
+        assert_int_equal(pending->retry_ns, RL_NEVER);
         tries++;
     }
     assert_int_equal(tries, LIFE_NS / RL_PENDING_RETRY_NS);
     assert_int_equal(now_ns, first_ns + LIFE_NS);
-    assert_empty(&pending);
+    assert_empty(pending);
 }
 
-static void gives_the_refused_up_at_the_end_of_its_life(void **state) {
+PENDING_TEST(gives_the_refused_up_at_the_end_of_its_life) {
     MARK_FROM(PENDING_OUTLIVED);
-    struct rl_pending pending;
-    prepare(&pending);
     for (uint32_t i = 0; i < 2; i++) {
-        assert_null(refused(&pending, &items[i], 100));
-        assert_ptr_equal(rl_pending_take(&pending), &items[i]);
+        assert_null(refused(pending, &items[i], 100));
+        assert_ptr_equal(rl_pending_take(pending), &items[i]);
     }
-    assert_null(refused(&pending, &items[0], 100 + LIFE_NS - 1)); /* alive to the last ns */
-    assert_ptr_equal(refused(&pending, &items[1], 100 + LIFE_NS), &items[1]);
-    assert_int_equal(pending.count, 1);
+    assert_null(refused(pending, &items[0], 100 + LIFE_NS - 1)); /* alive to the last ns */
+    assert_ptr_equal(refused(pending, &items[1], 100 + LIFE_NS), &items[1]);
+    assert_int_equal(pending->count, 1);
     MARK_TO(PENDING_OUTLIVED);
 }
 
 /* The connection may end after an answer with an error: the life goes on counting. */
-static void remembers_the_first_refusal(void **state) {
-    struct rl_pending pending;
-    prepare(&pending);
-    refused(&pending, &items[0], 100);
-    rl_pending_take(&pending);
-    unanswered(&pending, &items[0]);
-    rl_pending_take(&pending);
-    assert_ptr_equal(refused(&pending, &items[0], 100 + LIFE_NS), &items[0]);
+PENDING_TEST(remembers_the_first_refusal) {
+    refused(pending, &items[0], 100);
+    rl_pending_take(pending);
+    unanswered(pending, &items[0]);
+    rl_pending_take(pending);
+    assert_ptr_equal(refused(pending, &items[0], 100 + LIFE_NS), &items[0]);
 }
 
-static void retries_at_the_earliest(void **state) {
-    struct rl_pending pending;
-    prepare(&pending);
-    unanswered(&pending, &items[0]);
-    refused(&pending, &items[1], 10 * MS);
-    refused(&pending, &items[2], 20 * MS);
-    assert_int_equal(pending.retry_ns, 10 * MS + RL_PENDING_RETRY_NS);
-    rl_pending_take(&pending);
-    rl_pending_take(&pending);
-    assert_int_equal(pending.retry_ns, 10 * MS + RL_PENDING_RETRY_NS); /* one is still pending */
-    rl_pending_take(&pending);
-    assert_int_equal(pending.retry_ns, RL_NEVER);
+PENDING_TEST(retries_at_the_earliest) {
+    unanswered(pending, &items[0]);
+    refused(pending, &items[1], 10 * MS);
+    refused(pending, &items[2], 20 * MS);
+    assert_int_equal(pending->retry_ns, 10 * MS + RL_PENDING_RETRY_NS);
+    rl_pending_take(pending);
+    rl_pending_take(pending);
+    assert_int_equal(pending->retry_ns, 10 * MS + RL_PENDING_RETRY_NS); /* one is still pending */
+    rl_pending_take(pending);
+    assert_int_equal(pending->retry_ns, RL_NEVER);
 }
 
-static void bounds_the_refused_too(void **state) {
-    struct rl_pending pending;
-    prepare(&pending);
+PENDING_TEST(bounds_the_refused_too) {
     for (uint32_t i = 0; i < RL_PENDING_MAX; i++) {
-        assert_null(refused(&pending, &items[i], 5));
+        assert_null(refused(pending, &items[i], 5));
     }
-    assert_ptr_equal(refused(&pending, &items[RL_PENDING_MAX], 5), &items[0]);
-    assert_int_equal(pending.count, RL_PENDING_MAX);
+    assert_ptr_equal(refused(pending, &items[RL_PENDING_MAX], 5), &items[0]);
+    assert_int_equal(pending->count, RL_PENDING_MAX);
 }
 
 /* The node is up and too busy: no reconnect will follow, so only time can cause another try. */
-static void retries_what_was_not_sent(void **state) {
-    struct rl_pending pending;
-    prepare(&pending);
-    assert_null(rl_pending_add(&pending, &items[0], false, true, 3 * MS));
-    assert_int_equal(pending.retry_ns, 3 * MS + RL_PENDING_RETRY_NS);
+PENDING_TEST(retries_what_was_not_sent) {
+    assert_null(rl_pending_add(pending, &items[0], false, true, 3 * MS));
+    assert_int_equal(pending->retry_ns, 3 * MS + RL_PENDING_RETRY_NS);
     assert_int_equal(items[0].until_ns, RL_NEVER); /* and not given up: it was not refused */
-    assert_null(rl_pending_add(&pending, &items[1], false, true, 4 * MS));
-    assert_int_equal(pending.retry_ns, 3 * MS + RL_PENDING_RETRY_NS);
+    assert_null(rl_pending_add(pending, &items[1], false, true, 4 * MS));
+    assert_int_equal(pending->retry_ns, 3 * MS + RL_PENDING_RETRY_NS);
 }
 
-static void keeps_as_few_as_it_is_told(void **state) {
-    struct rl_pending pending;
+PENDING_TEST(keeps_as_few_as_it_is_told) {
     for (uint32_t max = 1; max < 5; max++) {
-        prepare(&pending);
-        rl_pending_init(&pending, max);
+        prepare(pending);
+        rl_pending_init(pending, max);
         for (uint32_t i = 0; i < max + 3; i++) {
             bool is_up = i % 2 == 1;
             struct rl_pending_release *oldest = i < max ? NULL : &items[i - max];
-            assert_ptr_equal(rl_pending_add(&pending, &items[i], false, is_up, MS), oldest);
-            assert_int_equal(pending.retry_ns == RL_NEVER,
+            assert_ptr_equal(rl_pending_add(pending, &items[i], false, is_up, MS), oldest);
+            assert_int_equal(pending->retry_ns == RL_NEVER,
                              i == 0); /* the pause outlives the oldest */
         }
-        assert_int_equal(pending.count, max);
+        assert_int_equal(pending->count, max);
     }
 }
 
-static void lives_for_ttl_and_drift(void **state) {
+TEST(lives_for_ttl_and_drift) {
     struct rl_pending_release item;
     for (uint32_t ms = 1; ms < 100000; ms = ms * 3 + 1) {
         rl_pending_release_init(&item, &rules, ms);
@@ -227,48 +208,28 @@ static bool send_again(struct rl_pending_release *item, void *data) {
 }
 
 /* For every number of debts, and every number that the node can be sent. */
-static void repays_the_oldest_first(void **state) {
+PENDING_TEST(repays_the_oldest_first) {
     MARK_FROM(PENDING_NOT_SENT);
-    struct rl_pending pending;
     for (uint32_t debts = 0; debts <= 8; debts++) {
         for (uint32_t room = 0; room <= debts; room++) {
             struct sender sender = {.room = room};
-            prepare(&pending);
+            prepare(pending);
             for (uint32_t i = 0; i < debts; i++) {
-                refused(&pending, &items[i], 5 * MS);
+                refused(pending, &items[i], 5 * MS);
             }
-            rl_pending_retry(&pending, 600 * MS, send_again, &sender);
+            rl_pending_retry(pending, 600 * MS, send_again, &sender);
             assert_int_equal(sender.count, room);
             for (uint32_t i = 0; i < room; i++) {
                 assert_ptr_equal(sender.sent[i], &items[i]);
             }
-            assert_int_equal(pending.count, debts - room); /* none is forgotten, or sent twice */
+            assert_int_equal(pending->count, debts - room); /* none is forgotten, or sent twice */
             if (room == debts) {
-                assert_empty(&pending);
+                assert_empty(pending);
                 continue;
             }
             assert_ptr_equal(sender.not_sent, &items[room]);
-            assert_int_equal(pending.retry_ns, 600 * MS + RL_PENDING_RETRY_NS);
+            assert_int_equal(pending->retry_ns, 600 * MS + RL_PENDING_RETRY_NS);
         }
     }
     MARK_TO(PENDING_NOT_SENT);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(owes_nothing_at_first),
-        cmocka_unit_test(keeps_the_order),
-        cmocka_unit_test(gives_the_oldest_up_beyond_its_bound),
-        cmocka_unit_test(never_gives_up_the_unanswered),
-        cmocka_unit_test(tries_the_refused_for_one_life),
-        cmocka_unit_test(gives_the_refused_up_at_the_end_of_its_life),
-        cmocka_unit_test(remembers_the_first_refusal),
-        cmocka_unit_test(retries_at_the_earliest),
-        cmocka_unit_test(bounds_the_refused_too),
-        cmocka_unit_test(retries_what_was_not_sent),
-        cmocka_unit_test(keeps_as_few_as_it_is_told),
-        cmocka_unit_test(lives_for_ttl_and_drift),
-        cmocka_unit_test(repays_the_oldest_first),
-    };
-    return cmocka_run_group_tests_name("core_owed", tests, NULL, NULL);
 }

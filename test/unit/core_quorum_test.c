@@ -13,7 +13,7 @@ static uint32_t bits_of(uint32_t mask) {
     return bits;
 }
 
-static void is_the_least_majority(void **state) {
+TEST(is_the_least_majority) {
     static const uint32_t wanted[] = {0, 1, 2, 2, 3, 3, 4, 4};
     for (uint32_t n = 1; n <= RL_SEATS_MAX; n++) {
         uint32_t quorum = rl_quorum(n);
@@ -42,7 +42,7 @@ static bool can_part(uint32_t a, uint32_t b) {
 /* Clients with different lists of nodes: what docs/nodes.md says of changing the list. With
  * one node more or less they exclude each other. With two they do not if the numbers are odd, so
  * three to five goes by four. Another name in place of one is two changes. */
-static void lists_one_node_apart_meet(void **state) {
+TEST(lists_one_node_apart_meet) {
     for (uint32_t n = 1; n <= 7; n++) {
         uint32_t all = rl_all_nodes(n), more = rl_all_nodes(n + 1), two_more = rl_all_nodes(n + 2);
         uint32_t renamed = more & ~UINT32_C(1); /* n nodes: the first has gone, one has come */
@@ -59,7 +59,7 @@ struct row {
     uint64_t wanted_drift_ns, wanted_validity_ns;
 };
 
-static void is_exact(void **state) {
+TEST(is_exact) {
     static const struct row rows[] = {
         /* the defaults: 0.01 and 2 ms */
         {10000, 10000, 2 * MS, 102 * MS, 9898 * MS},
@@ -104,20 +104,10 @@ static void all_nodes_of(void *data) {
     rl_all_nodes(*(const uint32_t *)data);
 }
 
-static void refuses_other_sizes(void **state) {
+TEST(refuses_other_sizes) {
     uint32_t wrong[] = {0, RL_SEATS_MAX + 1, UINT32_MAX};
     for (size_t i = 0; i < COUNT(wrong); i++) {
         assert_true(dies(quorum_of, &wrong[i]));
         assert_true(dies(all_nodes_of, &wrong[i]));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_the_least_majority),
-        cmocka_unit_test(lists_one_node_apart_meet),
-        cmocka_unit_test(is_exact),
-        cmocka_unit_test(refuses_other_sizes),
-    };
-    return cmocka_run_group_tests_name("core_quorum", tests, NULL, NULL);
 }

@@ -266,7 +266,7 @@ static void walk_from(const struct rl_electorate *electorate, enum rl_round_kind
     walk_on(&walk, walk.count);
 }
 
-static void is_decided_as_the_oracle_says(void **state) {
+TEST(is_decided_as_the_oracle_says) {
     for (uint32_t n = 1; n <= N_MAX; n++) {
         const struct rl_electorate all = rl_electorate_of(n);
         for (uint32_t asked = 0; asked < 1u << n; asked++) {
@@ -280,7 +280,7 @@ static void is_decided_as_the_oracle_says(void **state) {
     assert_true(states_walked > 100000);
 }
 
-static void is_decided_so_in_each_order(void **state) {
+TEST(is_decided_so_in_each_order) {
     for (uint32_t n = 1; n <= 4; n++) {
         const struct rl_electorate all = rl_electorate_of(n);
         for (uint32_t asked = 0; asked < 1u << n; asked++) {
@@ -291,7 +291,7 @@ static void is_decided_so_in_each_order(void **state) {
 }
 
 /* Old and new nodes: apart, one or more in common, more or fewer than before. */
-static void needs_both_majorities(void **state) {
+TEST(needs_both_majorities) {
     static const struct rl_electorate pairs[] = {
         {{1, 2}}, {{1, 6}}, {{7, 56}}, {{7, 28}}, {{7, 14}}, {{31, 7}}, {{7, 127}}, {{15, 60}},
     };
@@ -310,7 +310,7 @@ static void needs_both_majorities(void **state) {
 
 static const struct rl_electorate one = {{1, 1}}, two = {{3, 3}}, three = {{7, 7}};
 
-static void has_no_votes_before_it_begins(void **state) {
+TEST(has_no_votes_before_it_begins) {
     struct rl_round round;
     struct rl_ballot ballots[3] = {{.vote = RL_VOTE_NONE}};
     rl_round_init(&round, ballots);
@@ -323,7 +323,7 @@ static void has_no_votes_before_it_begins(void **state) {
 }
 
 /* What lies behind the ballots looks like a vote that is still out. */
-static void touches_no_ballot_but_its_own(void **state) {
+TEST(touches_no_ballot_but_its_own) {
     const int16_t reasons[] = {-40, -41, -42, -43};
     for (uint32_t n = 1; n <= 3; n++) {
         struct rl_round round;
@@ -340,7 +340,7 @@ static void touches_no_ballot_but_its_own(void **state) {
     }
 }
 
-static void has_an_id_of_its_own(void **state) {
+TEST(has_an_id_of_its_own) {
     struct rl_round round;
     struct rl_ballot ballots[1];
     rl_round_init(&round, ballots);
@@ -359,7 +359,7 @@ static void has_an_id_of_its_own(void **state) {
 
 /* What is copied can be looked at. No vote belongs to it, not of either round's own, and the ids
  * that were used are not used again. */
-static void copies_what_came_of_another(void **state) {
+TEST(copies_what_came_of_another) {
     struct rl_round from, to;
     struct rl_ballot ballots[3], copies[3];
     rl_round_init(&from, ballots);
@@ -384,7 +384,7 @@ static void copies_what_came_of_another(void **state) {
     assert_int_equal(to.id, 4);
 }
 
-static void measures_latency(void **state) {
+TEST(measures_latency) {
     static const struct {
         uint64_t after_ns;
         uint32_t wanted_us;
@@ -420,7 +420,7 @@ static void vote_before_asked(void *data) {
     rl_round_vote(data, 1, 0, RL_VOTE_GRANTED, 0, SENT_NS - 1);
 }
 
-static void asserts_what_it_is_given(void **state) {
+TEST(asserts_what_it_is_given) {
     static void (*const wrongs[])(void *) = {begin_twice, vote_nothing, vote_before_asked};
     struct rl_round round;
     struct rl_ballot ballots[3];
@@ -429,19 +429,4 @@ static void asserts_what_it_is_given(void **state) {
     for (size_t i = 0; i < COUNT(wrongs); i++) {
         assert_true(dies(wrongs[i], &round));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_decided_as_the_oracle_says),
-        cmocka_unit_test(is_decided_so_in_each_order),
-        cmocka_unit_test(needs_both_majorities),
-        cmocka_unit_test(has_no_votes_before_it_begins),
-        cmocka_unit_test(touches_no_ballot_but_its_own),
-        cmocka_unit_test(has_an_id_of_its_own),
-        cmocka_unit_test(copies_what_came_of_another),
-        cmocka_unit_test(measures_latency),
-        cmocka_unit_test(asserts_what_it_is_given),
-    };
-    return cmocka_run_group_tests_name("core_round", tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 /* -- Between two attempts: from delay to delay + jitter, both ends reached, evenly spread -- */
 
-static void adds_a_part_of_the_jitter(void **state) {
+TEST(adds_a_part_of_the_jitter) {
     static const struct {
         uint32_t delay_ms, jitter_ms;
         uint64_t random, wanted_ns;
@@ -33,7 +33,7 @@ static void adds_a_part_of_the_jitter(void **state) {
     }
 }
 
-static void stays_within_its_bounds(void **state) {
+TEST(stays_within_its_bounds) {
     uint64_t random = random_seed();
     for (uint32_t i = 0; i < 100000; i++) {
         uint32_t delay_ms = random_below(&random, DAY_MS + 1) >> random_below(&random, 27);
@@ -47,7 +47,7 @@ static void stays_within_its_bounds(void **state) {
 }
 
 /* Ten bins of 10 ms, 10,000 pauses: 1000 in each, give or take five standard deviations. */
-static void is_evenly_spread(void **state) {
+TEST(is_evenly_spread) {
     uint64_t random = random_seed();
     uint32_t bins[10] = {0};
     for (uint32_t i = 0; i < 10000; i++) {
@@ -63,7 +63,7 @@ static void is_evenly_spread(void **state) {
 
 /* 10 s of validity, renewed when 3 s are used up: 3 s after the beginning, 2.625 s at the earliest,
  * down to a step of 30 ms. */
-static void extends_in_time(void **state) {
+TEST(extends_in_time) {
     const uint64_t eighth_ns = 3 * SECOND / 8;
     assert_int_equal(rl_watch_next_ns(10 * SECOND, 10 * SECOND, 3 * SECOND, 0), 3 * SECOND);
     assert_int_equal(rl_watch_next_ns(10 * SECOND, 10 * SECOND, 3 * SECOND, eighth_ns), 2610 * MS);
@@ -73,7 +73,7 @@ static void extends_in_time(void **state) {
     assert_int_equal(rl_watch_next_ns(SECOND, 10 * SECOND, 3 * SECOND, 0), 0); /* at once */
 }
 
-static void is_spread_out(void **state) {
+TEST(is_spread_out) {
     uint64_t random = random_seed();
     uint32_t early = 0;
     for (uint32_t i = 0; i < 10000; i++) {
@@ -90,7 +90,7 @@ static void is_spread_out(void **state) {
 }
 
 /* The more is left, the longer it can wait. */
-static void tries_again_soon_but_not_at_once(void **state) {
+TEST(tries_again_soon_but_not_at_once) {
     assert_int_equal(rl_watch_retry_ns(8 * SECOND, 0), SECOND);
     assert_int_equal(rl_watch_retry_ns(800000000, 0), SECOND / 10);
     assert_int_equal(rl_watch_retry_ns(86400 * SECOND, 0), RL_WATCH_RETRY_NS_MAX);
@@ -102,16 +102,4 @@ static void tries_again_soon_but_not_at_once(void **state) {
     assert_int_equal(rl_watch_wait_ns(SECOND / 4, SECOND), SECOND / 4);
     assert_int_equal(rl_watch_wait_ns(SECOND / 4, 900 * MS), SECOND / 4);
     assert_int_equal(rl_watch_wait_ns(SECOND / 4, 0), SECOND / 4);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adds_a_part_of_the_jitter),
-        cmocka_unit_test(stays_within_its_bounds),
-        cmocka_unit_test(is_evenly_spread),
-        cmocka_unit_test(extends_in_time),
-        cmocka_unit_test(is_spread_out),
-        cmocka_unit_test(tries_again_soon_but_not_at_once),
-    };
-    return cmocka_run_group_tests_name("core_timing", tests, NULL, NULL);
 }

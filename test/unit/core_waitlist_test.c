@@ -110,7 +110,7 @@ static void leave(struct queue *q, uint32_t place) {
     }
 }
 
-static void keeps_every_order(void **state) {
+TEST(keeps_every_order) {
     uint64_t random = random_seed();
     for (uint32_t run = 0; run < 3000; run++) {
         struct queue q;
@@ -137,7 +137,7 @@ static void keeps_every_order(void **state) {
 
 /* Handed on for a second: the next pauses once, and it counts from there anew. An empty line
  * forgets. */
-static void lets_others_go_first(void **state) {
+TEST(lets_others_go_first) {
     struct queue q;
     const uint32_t masks[LOCKS] = {1, 1, 1, 1, 1, 1};
     const uint64_t start_ns = 5000000;
@@ -172,7 +172,7 @@ static void lets_others_go_first(void **state) {
 
 /* Readers hold beside each other: one waits for all, and when it is granted none is active, but it
  * keeps its tickets. */
-static void passes_the_turn(void **state) {
+TEST(passes_the_turn) {
     struct queue q;
     const uint32_t masks[LOCKS] = {5, 5, 1, 4, 2, 2}; /* a and c, twice; a; c; b, twice */
     queue_init(&q, masks);
@@ -214,7 +214,7 @@ static void leave_twice(void *data) {
     rl_ticket_leave(&q->locks[1].tickets[0]);
 }
 
-static void asserts_what_it_is_given(void **state) {
+TEST(asserts_what_it_is_given) {
     struct queue q;
     const uint32_t masks[LOCKS] = {1, 1, 1, 1, 1, 1};
     queue_init(&q, masks);
@@ -224,14 +224,4 @@ static void asserts_what_it_is_given(void **state) {
     rl_tickets_ask(q.locks[0].tickets);
     rl_tickets_take(q.locks[1].tickets);
     assert_true(dies(pass_what_another_has, &q));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_every_order),
-        cmocka_unit_test(lets_others_go_first),
-        cmocka_unit_test(passes_the_turn),
-        cmocka_unit_test(asserts_what_it_is_given),
-    };
-    return cmocka_run_group_tests_name("core_turns", tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void offer(struct rl_auth *auth, const char *password) {
 
 /* -- What can be set -- */
 
-static void takes_what_can_be_sent(void **state) {
+TEST(takes_what_can_be_sent) {
     char long_user[RL_URL_USER_MAX + 2], long_password[RL_URL_PASSWORD_MAX + 2];
     struct rl_credentials made;
     memset(long_user, 'u', sizeof long_user);
@@ -52,7 +52,7 @@ static void takes_what_can_be_sent(void **state) {
     ASSERT_BLANK(made);
 }
 
-static void says_auth(void **state) {
+TEST(says_auth) {
     char wire[RL_COMMAND_WIRE_MAX];
     rl_handshake_auth("", "p w", wire);
     assert_string_equal(wire, "*2\r\n$4\r\nAUTH\r\n$3\r\np w\r\n");
@@ -62,7 +62,7 @@ static void says_auth(void **state) {
 
 /* -- From one to the next -- */
 
-static void accepted_ones_take_the_place(void **state) {
+TEST(accepted_ones_take_the_place) {
     struct rl_auth auth = {.state = RL_AUTH_SETTLED};
     struct rl_url url;
     assert_int_equal(rl_url_parse("redis://someone:a-long-old-password@h", &url, NULL, 0), 0);
@@ -80,7 +80,7 @@ static void accepted_ones_take_the_place(void **state) {
     assert_memory_equal(&auth, &fresh, sizeof auth);
 }
 
-static void refused_ones_are_tried_again(void **state) {
+TEST(refused_ones_are_tried_again) {
     struct rl_auth auth = {.state = RL_AUTH_SETTLED};
     offer(&auth, "new");
     rl_auth_sent(&auth);
@@ -98,7 +98,7 @@ static void refused_ones_are_tried_again(void **state) {
 }
 
 /* What is set while AUTH is out waits for the answer, whatever it is, or the connection's end. */
-static void later_ones_wait(void **state) {
+TEST(later_ones_wait) {
     struct rl_url url;
     for (int how = 0; how < 3; how++) {
         struct rl_auth auth = {.state = RL_AUTH_SETTLED};
@@ -126,7 +126,7 @@ static void later_ones_wait(void **state) {
 }
 
 /* A server that ends a handshake does not get them in the next one. */
-static void a_cut_skips_them_once(void **state) {
+TEST(a_cut_skips_them_once) {
     struct rl_auth auth = {.state = RL_AUTH_SETTLED};
     rl_auth_ended(&auth, RL_AUTH_CUT_HANDSHAKE);
     assert_int_equal(auth.state, RL_AUTH_SETTLED); /* there is but one */
@@ -150,7 +150,7 @@ static void a_cut_skips_them_once(void **state) {
 }
 
 /* Up without them. They are said then, unless it is known that this goes wrong. */
-static void skipped_ones_are_due(void **state) {
+TEST(skipped_ones_are_due) {
     static const struct {
         bool is_refused, is_cut_live, is_due;
     } rows[] = {{false, false, true}, {true, false, false}, {false, true, false}};
@@ -175,7 +175,7 @@ static void skipped_ones_are_due(void **state) {
 }
 
 /* What was refused in good order has not been hung up on, whenever the connection ends. */
-static void an_end_after_a_refusal_is_no_cut(void **state) {
+TEST(an_end_after_a_refusal_is_no_cut) {
     struct rl_auth auth = {.state = RL_AUTH_SETTLED};
     offer(&auth, "new");
     rl_auth_sent(&auth);
@@ -186,7 +186,7 @@ static void an_end_after_a_refusal_is_no_cut(void **state) {
 
 /* -- What may be shown -- */
 
-static void hides_what_is_repeated(void **state) {
+TEST(hides_what_is_repeated) {
     static const struct {
         const char *text, *password, *shown;
     } rows[] = {
@@ -215,7 +215,7 @@ static void hides_what_is_repeated(void **state) {
 }
 
 /* A text that was cut may end within the password. */
-static void hides_what_is_cut_off(void **state) {
+TEST(hides_what_is_cut_off) {
     char text[RL_REPLY_TEXT_MAX];
     MARK_FROM(PASSWORD_REPEATED);
     memset(text, 'x', sizeof text);
@@ -227,20 +227,4 @@ static void hides_what_is_cut_off(void **state) {
     snprintf(text, sizeof text, "ERR hu");
     rl_auth_hide(text, "hunter2");
     assert_string_equal(text, "ERR hu");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_what_can_be_sent),
-        cmocka_unit_test(says_auth),
-        cmocka_unit_test(accepted_ones_take_the_place),
-        cmocka_unit_test(refused_ones_are_tried_again),
-        cmocka_unit_test(later_ones_wait),
-        cmocka_unit_test(a_cut_skips_them_once),
-        cmocka_unit_test(skipped_ones_are_due),
-        cmocka_unit_test(an_end_after_a_refusal_is_no_cut),
-        cmocka_unit_test(hides_what_is_repeated),
-        cmocka_unit_test(hides_what_is_cut_off),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

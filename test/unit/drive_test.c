@@ -30,7 +30,7 @@ static int wheel(void) {
     return now;
 }
 
-static void it_pauses_for_callers_that_come_one_by_one(void **state) {
+TEST_WITH(it_pauses_for_callers_that_come_one_by_one, begin, end) {
     for (int i = 0; i < 9; i++) {
         struct call *call = &calls[0];
         *call = (struct call){.ask.run = run};
@@ -64,7 +64,7 @@ static void it_pauses_for_callers_that_come_one_by_one(void **state) {
     assert_int_equal(loop.pauses, pauses);
 }
 
-static void it_does_not_pause_where_code_of_the_program_runs(void **state) {
+TEST_WITH(it_does_not_pause_where_code_of_the_program_runs, begin, end) {
     client.alone = 8;
     client.has_own_code = true;
     client.answered = client.sent = 1;
@@ -80,7 +80,7 @@ static void it_does_not_pause_where_code_of_the_program_runs(void **state) {
     assert_int_equal(loop.pauses, 1);
 }
 
-static void a_caller_drives(void **state) {
+TEST_WITH(a_caller_drives, begin, end) {
     rest();
     for (int i = 0; i < 3; i++) {
         struct rl_ask ask = {.run = wait_run};
@@ -97,7 +97,7 @@ static void a_caller_drives(void **state) {
     assert_int_equal(client.wheel, RL_WHEEL_FREE);
 }
 
-static void a_timer_is_near(void **state) {
+TEST_WITH(a_timer_is_near, begin, end) {
     struct rl_ask ask = {.run = wait_run};
     rest();
     loop.timeout_ms = 1;
@@ -110,7 +110,7 @@ static void listen_run(struct rl_ask *ask) {
     rl_ask_answer(ask, 0);
 }
 
-static void code_of_the_program_came(void **state) {
+TEST_WITH(code_of_the_program_came, begin, end) {
     struct rl_ask ask = {.run = listen_run};
     rest();
     assert_int_equal(rl_ask_send(&client, &ask), 0);
@@ -125,7 +125,7 @@ static void listen_meanwhile(struct rl_ask *ask) {
     wait_for(listed, 1);
 }
 
-static void code_of_the_program_comes_while_one_drives(void **state) {
+TEST_WITH(code_of_the_program_comes_while_one_drives, begin, end) {
     struct rl_ask ask = {.run = listen_meanwhile};
     rest();
     assert_int_equal(rl_ask_send(&client, &ask), 0);
@@ -136,7 +136,7 @@ static void code_of_the_program_comes_while_one_drives(void **state) {
     returns(&calls[0], -10);
 }
 
-static void it_takes_too_long(void **state) {
+TEST_WITH(it_takes_too_long, begin, end) {
     rest();
     loop.is_slow = true;
     calls[0].answer = 1;
@@ -150,7 +150,7 @@ static void it_takes_too_long(void **state) {
 }
 
 /* The driving caller has its answer; the other one must not be forgotten. */
-static void another_one_waits(void **state) {
+TEST_WITH(another_one_waits, begin, end) {
     rest();
     calls[0].answer = 0;
     asks_meanwhile = &calls[1];
@@ -163,7 +163,7 @@ static void another_one_waits(void **state) {
     assert_int_equal(wakes(), 0);
 }
 
-static void the_stack_is_small(void **state) {
+TEST_WITH(the_stack_is_small, begin, end) {
     pthread_attr_t small;
     rest();
     pthread_attr_init(&small);
@@ -176,7 +176,7 @@ static void the_stack_is_small(void **state) {
     returns(&calls[0], -10);
 }
 
-static void it_is_closed_while_nobody_drives(void **state) {
+TEST_WITH(it_is_closed_while_nobody_drives, begin, end) {
     struct rl_ask last = {.run = run};
     rest();
     assert_int_equal(rl_ask_send_last(&client, &last), 0);
@@ -193,7 +193,7 @@ static void close_meanwhile(struct rl_ask *ask) {
 }
 
 /* What closes is run by the loop thread alone. */
-static void it_is_closed_while_one_drives(void **state) {
+TEST_WITH(it_is_closed_while_one_drives, begin, end) {
     struct rl_ask ask = {.run = close_meanwhile};
     rest();
     assert_int_equal(rl_ask_send(&client, &ask), 0);
@@ -203,7 +203,7 @@ static void it_is_closed_while_one_drives(void **state) {
     assert_int_equal(wakes(), 1); /* it does not wait then */
 }
 
-static void it_takes_the_loop_back(void **state) {
+TEST_WITH(it_takes_the_loop_back, begin, end) {
     client.due_ns = UINT64_MAX;
     rl_drive_rest(&client); /* nobody comes */
     assert_int_equal(client.wheel, RL_WHEEL_THREAD);
@@ -211,23 +211,4 @@ static void it_takes_the_loop_back(void **state) {
     loop.timeout_ms = 0; /* it does not rest at all */
     rl_drive_rest(&client);
     assert_true(rl_wheel_is_mine(&client));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_pauses_for_callers_that_come_one_by_one, begin, end),
-        cmocka_unit_test_setup_teardown(it_does_not_pause_where_code_of_the_program_runs, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(a_caller_drives, begin, end),
-        cmocka_unit_test_setup_teardown(a_timer_is_near, begin, end),
-        cmocka_unit_test_setup_teardown(code_of_the_program_came, begin, end),
-        cmocka_unit_test_setup_teardown(code_of_the_program_comes_while_one_drives, begin, end),
-        cmocka_unit_test_setup_teardown(it_takes_too_long, begin, end),
-        cmocka_unit_test_setup_teardown(another_one_waits, begin, end),
-        cmocka_unit_test_setup_teardown(the_stack_is_small, begin, end),
-        cmocka_unit_test_setup_teardown(it_is_closed_while_nobody_drives, begin, end),
-        cmocka_unit_test_setup_teardown(it_is_closed_while_one_drives, begin, end),
-        cmocka_unit_test_setup_teardown(it_takes_the_loop_back, begin, end),
-    };
-    return cmocka_run_group_tests_name("drive", tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static int open_with(redlock_client **client, uv_loop_t *loop, int64_t retention
     return redlock_client_open(client, loop, &options, NULL, NULL);
 }
 
-static void bounds_the_retention(void **state) {
+TEST(bounds_the_retention) {
     static const int64_t values[] = {INT64_MIN,
                                      -1,
                                      0,
@@ -56,8 +56,8 @@ static void bounds_the_retention(void **state) {
 static void refuse_acquire(redlock_lock *lock, const redlock_acquire_options *acquire,
                            const char *word, const char *other) {
     assert_int_equal(redlock_acquire(lock, acquire, not_called, NULL), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), word));
-    assert_non_null(strstr(LOCK_MESSAGE(lock), other));
+    assert_contains(LOCK_MESSAGE(lock), word);
+    assert_contains(LOCK_MESSAGE(lock), other);
 }
 
 /* The key of a lock "fence:a" in libraries that put something in front of names: pottery and
@@ -65,7 +65,7 @@ static void refuse_acquire(redlock_lock *lock, const redlock_acquire_options *ac
 static const char *const of_others[] = {"redlock:fence:a", "redislock:0:fence:a",
                                         "SEMAPHORE:fence:a:AVAILABLE", "lock:fence:a", "fence:a"};
 
-static void names_what_is_wrong_with_fences(void **state) {
+TEST(names_what_is_wrong_with_fences) {
     static const int wrong[] = {-1, 2, INT_MIN, INT_MAX};
     const redlock_acquire_options good = REDLOCK_ACQUIRE_OPTIONS_INIT;
     uv_loop_t loop;
@@ -90,7 +90,7 @@ static void names_what_is_wrong_with_fences(void **state) {
     token[REDLOCK_TOKEN_LENGTH] = '\0';
     acquire.ttl_ms = 10000; /* which is good, but not for a lock that was granted elsewhere */
     assert_int_equal(redlock_adopt(lock, token, &acquire, not_called, NULL), REDLOCK_ERR_INVALID);
-    assert_non_null(strstr(LOCK_MESSAGE(lock), "fencing"));
+    assert_contains(LOCK_MESSAGE(lock), "fencing");
     assert_int_equal(redlock_lock_fence(lock), 0);
 
     static const char counter[] = "libredlock:fence:a";
@@ -108,12 +108,4 @@ static void names_what_is_wrong_with_fences(void **state) {
     assert_int_equal(redlock_client_close(client, NULL, NULL), 0);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&loop), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_the_retention),
-        cmocka_unit_test(names_what_is_wrong_with_fences),
-    };
-    return cmocka_run_group_tests_name("fence options", tests, NULL, NULL);
 }

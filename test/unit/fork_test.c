@@ -40,7 +40,7 @@ static pid_t raw_clone(void) {
     return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 }
 
-static void by_the_page(void **state) {
+TEST(by_the_page) {
     struct rl_fork first, second;
     has_no_wiping = has_pids = false;
     rl_fork_begin(&first);
@@ -55,7 +55,7 @@ static void by_the_page(void **state) {
     rl_fork_end(&second);
 }
 
-static void by_the_count(void **state) {
+TEST(by_the_count) {
     struct rl_fork before, in_child;
     has_no_wiping = true;
     has_pids = false;
@@ -74,7 +74,7 @@ static void by_the_count(void **state) {
     rl_fork_end(&before);
 }
 
-static void not_by_a_page_that_stays(void **state) {
+TEST(not_by_a_page_that_stays) {
     struct rl_fork opened;
     has_no_wiping = has_pids = false;
     only_nods = true;
@@ -85,21 +85,11 @@ static void not_by_a_page_that_stays(void **state) {
     only_nods = false;
 }
 
-static void by_the_pid(void **state) {
+TEST(by_the_pid) {
     struct rl_fork opened;
     has_no_wiping = has_pids = true;
     rl_fork_begin(&opened);
     assert_false(rl_fork_is_child(&opened));
     assert_true(child_is_child(&opened, raw_clone()));
     rl_fork_end(&opened);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_the_page),
-        cmocka_unit_test(by_the_count),
-        cmocka_unit_test(by_the_pid),
-        cmocka_unit_test(not_by_a_page_that_stays),
-    };
-    return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static void said(const char *text, const struct rl_handshake_options *options, c
 #define RESP3 ""
 #endif
 
-static void says_what_the_url_asks_for(void **state) {
+TEST(says_what_the_url_asks_for) {
     static const struct {
         const char *url, *name, *wanted;
         bool info;
@@ -60,7 +60,7 @@ static void says_what_the_url_asks_for(void **state) {
     }
 }
 
-static void has_room_for_the_longest_password(void **state) {
+TEST(has_room_for_the_longest_password) {
     struct rl_url url = {.has_password = true};
     char wire[RL_COMMAND_WIRE_MAX];
     memset(url.user, 'u', RL_URL_USER_MAX);
@@ -74,7 +74,7 @@ static void has_room_for_the_longest_password(void **state) {
 #define GOES_ON 0
 #define R(name) REDLOCK_ERR_NODE_##name
 
-static void rules_out_who_must_be_ruled_out(void **state) {
+TEST(rules_out_who_must_be_ruled_out) {
     static const int16_t reasons[] = {R(ERROR), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)};
     static const int16_t wanted[RL_STEPS][COUNT(reasons)] = {
         [RL_STEP_AUTH] = {R(AUTH), R(AUTH), R(PERMISSION), R(LOADING), R(BUSY)},
@@ -95,7 +95,7 @@ static void rules_out_who_must_be_ruled_out(void **state) {
     }
 }
 
-static void takes_the_answers_of_redis_only(void **state) {
+TEST(takes_the_answers_of_redis_only) {
     for (enum rl_step step = RL_STEP_AUTH; step < RL_STEPS; step++) {
         bool ping = step == RL_STEP_PING;
         struct rl_answer pong = {.verdict = RL_YES, .reason = 0, .text = "PONG"};
@@ -114,7 +114,7 @@ static void takes_the_answers_of_redis_only(void **state) {
 }
 
 /* A node that the guard cannot judge is not used: the message says what to do. */
-static void says_what_the_guard_lacks(void **state) {
+TEST(says_what_the_guard_lacks) {
     struct rl_info info;
     char text[RL_REPLY_TEXT_MAX];
     rl_info_init(&info);
@@ -128,7 +128,7 @@ static void says_what_the_guard_lacks(void **state) {
         "in INFO, which the guard needs, run_id is missing; is it Redis? or set guard to off");
 }
 
-static void knows_who_has_a_command_for_releases(void **state) {
+TEST(knows_who_has_a_command_for_releases) {
     static const struct {
         uint32_t redis, valkey;
         enum rl_command_kind wanted;
@@ -150,16 +150,4 @@ static void knows_who_has_a_command_for_releases(void **state) {
         info.problem = "is missing"; /* nothing of the rest is to be relied on */
         assert_int_equal(rl_handshake_release(&info), RL_COMMAND_RELEASE);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_what_the_url_asks_for),
-        cmocka_unit_test(has_room_for_the_longest_password),
-        cmocka_unit_test(rules_out_who_must_be_ruled_out),
-        cmocka_unit_test(takes_the_answers_of_redis_only),
-        cmocka_unit_test(says_what_the_guard_lacks),
-        cmocka_unit_test(knows_who_has_a_command_for_releases),
-    };
-    return cmocka_run_group_tests_name("handshake", tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #define TOKEN "0123456789abcdef0123456789abcdef01234567"
 #define NAME_32 "abcdefghijklmnopqrstuvwxyz012345"
 
-static void takes_our_own_values(void **state) {
+TEST(takes_our_own_values) {
     static const struct {
         const char *text;
         int64_t remaining_ms;
@@ -33,7 +33,7 @@ static void takes_our_own_values(void **state) {
     }
 }
 
-static void shows_what_is_not_ours(void **state) {
+TEST(shows_what_is_not_ours) {
     static const struct {
         const char *text;
         const char *holder;
@@ -70,7 +70,7 @@ static void shows_what_is_not_ours(void **state) {
     }
 }
 
-static void knows_reservations(void **state) {
+TEST(knows_reservations) {
     static const char *const texts[] = {"250 sreserved", "-1 sreserved", "7 sreserved:shared"};
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct rl_holder_reply seen;
@@ -82,7 +82,7 @@ static void knows_reservations(void **state) {
     }
 }
 
-static void knows_readers(void **state) {
+TEST(knows_readers) {
     struct rl_holder_reply seen;
     memset(&seen, 0x5a, sizeof seen);
     assert_true(rl_holder_reply_parse("250 sredlock:shared", &seen));
@@ -103,7 +103,7 @@ static void knows_readers(void **state) {
 }
 
 /* Of 105 bytes and less all is shown; of 106, which may have been more, three are for dots. */
-static void marks_what_was_cut(void **state) {
+TEST(marks_what_was_cut) {
     for (size_t length = 1; length <= 110; length++) {
         char text[128] = "1 s";
         struct rl_holder_reply seen;
@@ -119,7 +119,7 @@ static void marks_what_was_cut(void **state) {
     }
 }
 
-static void refuses_other_forms(void **state) {
+TEST(refuses_other_forms) {
     static const char *const texts[] = {
         "",
         "5",
@@ -150,13 +150,4 @@ static void refuses_other_forms(void **state) {
         }
         assert_false(rl_holder_reply_parse(texts[i], &seen));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_our_own_values), cmocka_unit_test(shows_what_is_not_ours),
-        cmocka_unit_test(knows_reservations),   cmocka_unit_test(knows_readers),
-        cmocka_unit_test(marks_what_was_cut),   cmocka_unit_test(refuses_other_forms),
-    };
-    return cmocka_run_group_tests_name("sighting", tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static bool read_changed(struct rl_info *info, int changed, const char *line) {
     return rl_info_read(info, text, compose(text, sizeof text, changed, line, "\r\n"));
 }
 
-static void knows_nothing_at_first(void **state) {
+TEST(knows_nothing_at_first) {
     struct rl_info info;
     memset(&info, 0x5a, sizeof info);
     rl_info_init(&info);
@@ -40,7 +40,7 @@ static void knows_nothing_at_first(void **state) {
     assert_string_equal(info.run_id, "");
 }
 
-static void reads_what_it_needs_whatever_ends_a_line(void **state) {
+TEST(reads_what_it_needs_whatever_ends_a_line) {
     static const char *const ends[] = {"\r\n", "\n", "\r", "\n\r", "\r\n\r\n", "\n# x\n"};
     for (size_t i = 0; i < COUNT(ends); i++) {
         struct rl_info info;
@@ -58,7 +58,7 @@ static void reads_what_it_needs_whatever_ends_a_line(void **state) {
     }
 }
 
-static void reads_versions_where_they_are_said(void **state) {
+TEST(reads_versions_where_they_are_said) {
     static const struct {
         const char *lines;
         uint32_t redis, valkey;
@@ -90,7 +90,7 @@ static void reads_versions_where_they_are_said(void **state) {
     }
 }
 
-static void says_which_field_is_not_there(void **state) {
+TEST(says_which_field_is_not_there) {
     static const char *const names[LINES] = {
         "run_id",  "master_replid", "uptime_in_seconds", "role",
         "loading", "maxmemory",     "maxmemory_policy"};
@@ -114,7 +114,7 @@ static void says_which_field_is_not_there(void **state) {
     }
 }
 
-static void refuses_values_that_redis_does_not_write(void **state) {
+TEST(refuses_values_that_redis_does_not_write) {
     static const struct {
         int line;
         const char *text;
@@ -146,7 +146,7 @@ static void refuses_values_that_redis_does_not_write(void **state) {
     }
 }
 
-static void tells_states_apart(void **state) {
+TEST(tells_states_apart) {
     struct rl_info info;
     assert_true(read_changed(&info, ROLE, "role:slave"));
     assert_true(info.is_replica);
@@ -166,7 +166,7 @@ static void tells_states_apart(void **state) {
     assert_true(info.evicts);
 }
 
-static void bounds_numbers(void **state) {
+TEST(bounds_numbers) {
     static const struct {
         const char *text;
         uint64_t wanted;
@@ -187,7 +187,7 @@ static void bounds_numbers(void **state) {
 
 /* Every text that ends early, in a block of just that size: no byte behind it is looked at, and
  * nothing is taken for known that was cut. */
-static void survives_every_truncation(void **state) {
+TEST(survives_every_truncation) {
     char text[1024];
     size_t length = compose(text, sizeof text, -1, NULL, "\r\n");
     size_t enough = (size_t)(strstr(text, "noeviction") - text) + 1;
@@ -201,7 +201,7 @@ static void survives_every_truncation(void **state) {
     }
 }
 
-static void takes_zero_bytes_for_what_they_are(void **state) {
+TEST(takes_zero_bytes_for_what_they_are) {
     for (size_t at = 0;; at++) {
         struct rl_info info;
         char text[1024];
@@ -221,7 +221,7 @@ static void takes_zero_bytes_for_what_they_are(void **state) {
 }
 
 /* Garbage and good lines in a random order: no crash, and what is known is well formed. */
-static void counts_deletions(void **state) {
+TEST(counts_deletions) {
     static const struct {
         const char *text;
         uint64_t flushes;
@@ -239,7 +239,7 @@ static void counts_deletions(void **state) {
     }
 }
 
-static void survives_garbage(void **state) {
+TEST(survives_garbage) {
     uint64_t seed = random_seed();
     for (int run = 0; run < 20000; run++) {
         struct rl_info info;
@@ -261,21 +261,4 @@ static void survives_garbage(void **state) {
             assert_non_null(info.field);
         }
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(knows_nothing_at_first),
-        cmocka_unit_test(reads_what_it_needs_whatever_ends_a_line),
-        cmocka_unit_test(reads_versions_where_they_are_said),
-        cmocka_unit_test(says_which_field_is_not_there),
-        cmocka_unit_test(refuses_values_that_redis_does_not_write),
-        cmocka_unit_test(tells_states_apart),
-        cmocka_unit_test(bounds_numbers),
-        cmocka_unit_test(survives_every_truncation),
-        cmocka_unit_test(takes_zero_bytes_for_what_they_are),
-        cmocka_unit_test(counts_deletions),
-        cmocka_unit_test(survives_garbage),
-    };
-    return cmocka_run_group_tests_name("info", tests, NULL, NULL);
 }

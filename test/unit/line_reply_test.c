@@ -7,13 +7,13 @@
 #define TOKEN "0123456789abcdef0123456789abcdef01234567"
 #define NAME_64 "abcdefghijklmnopqrstuvwxyz012345abcdefghijklmnopqrstuvwxyz012345"
 
-static struct rl_answer judge_bulk(struct fixture *f, enum rl_command_kind kind, const char *text) {
+static struct rl_answer judge_bulk(enum rl_command_kind kind, const char *text) {
     char wire[256];
     snprintf(wire, sizeof wire, "$%zu\r\n%s\r\n", strlen(text), text);
-    return judge(f, kind, wire);
+    return judge(kind, wire);
 }
 
-static void reads_the_lines_numbers(void **state) {
+TEST(reads_the_lines_numbers) {
     static const struct {
         enum rl_command_kind kind;
         const char *text;
@@ -56,8 +56,7 @@ static void reads_the_lines_numbers(void **state) {
         {RL_COMMAND_RELEASE_PERMIT, "1 0 0 1 0 0", RL_YES, 0, {.served = true}},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct fixture f;
-        struct rl_answer answer = judge_bulk(&f, rows[i].kind, rows[i].text);
+        struct rl_answer answer = judge_bulk(rows[i].kind, rows[i].text);
         const struct rl_line_answer *line = &answer.line, *wanted = &rows[i].line;
         assert_int_equal(answer.verdict, rows[i].verdict);
         assert_int_equal(answer.reason, 0);
@@ -72,23 +71,22 @@ static void reads_the_lines_numbers(void **state) {
     }
 }
 
-static void shows_who_waits(void **state) {
+TEST(shows_who_waits) {
     static const char *const members[] = {TOKEN, TOKEN ":h", TOKEN ":" NAME_64, "", "stranger's"};
-    struct fixture f;
     for (size_t i = 0; i < COUNT(members); i++) {
         char text[160];
         snprintf(text, sizeof text, "4294967295 4294967295 %s", members[i]);
-        struct rl_answer answer = judge_bulk(&f, RL_COMMAND_WAITER, text);
+        struct rl_answer answer = judge_bulk(RL_COMMAND_WAITER, text);
         assert_int_equal(answer.verdict, RL_YES);
         assert_int_equal(answer.line.waiting, UINT32_MAX);
         assert_true(answer.line.first_waited_ms == UINT32_MAX);
         assert_string_equal(answer.text, members[i]);
     }
-    assert_int_equal(judge(&f, RL_COMMAND_WAITER, "$-1\r\n").verdict, RL_NO);
+    assert_int_equal(judge(RL_COMMAND_WAITER, "$-1\r\n").verdict, RL_NO);
     const char *too_long = "1 2 " TOKEN ":" NAME_64 "x";
-    assert_int_equal(judge_bulk(&f, RL_COMMAND_WAITER, too_long).verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, ":1\r\n").verdict, RL_YES);
-    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, ":0\r\n").verdict, RL_NO);
+    assert_int_equal(judge_bulk(RL_COMMAND_WAITER, too_long).verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(RL_COMMAND_LEAVE, ":1\r\n").verdict, RL_YES);
+    assert_int_equal(judge(RL_COMMAND_LEAVE, ":0\r\n").verdict, RL_NO);
 }
 
 static const struct {
@@ -156,13 +154,12 @@ static const struct {
 };
 
 /* For each of them, what is good for another one included. */
-static void takes_the_lines_answers_as_they_are(void **state) {
+TEST(takes_the_lines_answers_as_they_are) {
     static const enum rl_command_kind kinds[] = {RL_COMMAND_JOIN, RL_COMMAND_TAKE,
                                                  RL_COMMAND_RELEASE_LINE, RL_COMMAND_WAITER};
     for (size_t i = 0; i < COUNT(answers); i++) {
         for (size_t k = 0; k < COUNT(kinds); k++) {
-            struct fixture f;
-            enum rl_verdict verdict = judge_bulk(&f, kinds[k], answers[i].text).verdict;
+            enum rl_verdict verdict = judge_bulk(kinds[k], answers[i].text).verdict;
             bool is_good = strchr(answers[i].good, "JTRW"[k]) != NULL;
             if ((verdict != RL_NOT_REDIS) != is_good) {
                 print_error("\"%s\" to %c\n", answers[i].text, "JTRW"[k]);
@@ -173,7 +170,7 @@ static void takes_the_lines_answers_as_they_are(void **state) {
 }
 
 /* Of a semaphore a JOIN names the slots. */
-static void takes_slots(void **state) {
+TEST(takes_slots) {
     static const struct {
         const char *text;
         uint8_t n; /* 0: none */
@@ -206,7 +203,7 @@ static void takes_slots(void **state) {
 }
 
 /* Other types than a bulk string, and errors. */
-static void takes_no_other_type(void **state) {
+TEST(takes_no_other_type) {
     static const struct {
         const char *wire;
         enum rl_verdict join, release;
@@ -220,24 +217,10 @@ static void takes_no_other_type(void **state) {
         {"-WRONGTYPE x\r\n", RL_ERROR, RL_NO},
     };
     for (size_t i = 0; i < COUNT(others); i++) {
-        struct fixture f;
-        assert_int_equal(judge(&f, RL_COMMAND_JOIN, others[i].wire).verdict, others[i].join);
-        assert_int_equal(judge(&f, RL_COMMAND_TAKE, others[i].wire).verdict, others[i].join);
-        assert_int_equal(judge(&f, RL_COMMAND_RELEASE_LINE, others[i].wire).verdict,
-                         others[i].release);
+        assert_int_equal(judge(RL_COMMAND_JOIN, others[i].wire).verdict, others[i].join);
+        assert_int_equal(judge(RL_COMMAND_TAKE, others[i].wire).verdict, others[i].join);
+        assert_int_equal(judge(RL_COMMAND_RELEASE_LINE, others[i].wire).verdict, others[i].release);
     }
-    struct fixture f;
-    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, "-WRONGTYPE x\r\n").verdict, RL_NO);
-    assert_int_equal(judge(&f, RL_COMMAND_LEAVE, "$1\r\n1\r\n").verdict, RL_NOT_REDIS);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_the_lines_numbers),
-        cmocka_unit_test(shows_who_waits),
-        cmocka_unit_test(takes_the_lines_answers_as_they_are),
-        cmocka_unit_test(takes_slots),
-        cmocka_unit_test(takes_no_other_type),
-    };
-    return cmocka_run_group_tests_name("line reply", tests, NULL, NULL);
+    assert_int_equal(judge(RL_COMMAND_LEAVE, "-WRONGTYPE x\r\n").verdict, RL_NO);
+    assert_int_equal(judge(RL_COMMAND_LEAVE, "$1\r\n1\r\n").verdict, RL_NOT_REDIS);
 }

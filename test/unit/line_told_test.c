@@ -20,7 +20,7 @@ static bool parse(const char *payload, size_t length, struct rl_line_message *ou
     return rl_line_parse(&client, payload, length, out);
 }
 
-static void takes_every_form(void **state) {
+TEST(takes_every_form) {
     static const struct {
         const char *payload;
         struct rl_line_message said;
@@ -72,7 +72,7 @@ static void takes_every_form(void **state) {
 }
 
 /* A lock may hold by a token that is no place's: its messages say so. */
-static void knows_a_token_that_is_no_place(void **state) {
+TEST(knows_a_token_that_is_no_place) {
     static const char *const tokens[] = {
         ID NUMBER "a1b2c3d5",       /* another tail */
         ID "0000000000000000" TAIL, /* no place has that number */
@@ -171,7 +171,7 @@ static const char *const others[] = {
     "next " OTHER " " TOKEN,
 };
 
-static void takes_nothing_else(void **state) {
+TEST(takes_nothing_else) {
     for (size_t i = 0; i < COUNT(others); i++) {
         struct rl_line_message said;
         if (parse(others[i], strlen(others[i]), &said)) {
@@ -200,7 +200,7 @@ static bool is_signed(const struct rl_line_message *said, uint64_t secret, const
     return is;
 }
 
-static void knows_whose_pass_it_is(void **state) {
+TEST(knows_whose_pass_it_is) {
     const uint64_t secret = UINT64_C(4503599627370495);
     struct rl_line_message said = {
         .token = TOKEN, .time_us = 1795246000000001, .lease_ms = 250, .counter = 7};
@@ -223,7 +223,7 @@ static void knows_whose_pass_it_is(void **state) {
 }
 
 /* It does not read behind the end, and a zero byte is a byte. */
-static void goes_by_the_length(void **state) {
+TEST(goes_by_the_length) {
     static const char *const payloads[] = {
         "shut " TOKEN, "pass " TOKEN " 1795246000000001 1000 7 " MAC, "next " TOKEN " " OTHER};
     for (size_t i = 0; i < COUNT(payloads); i++) {
@@ -248,7 +248,7 @@ static void goes_by_the_length(void **state) {
 }
 
 /* The longest message that a listener gives is looked at, and no more than that. */
-static void takes_no_more_than_a_message(void **state) {
+TEST(takes_no_more_than_a_message) {
     for (size_t length = RL_PAYLOAD_MAX - 1; length <= RL_PAYLOAD_MAX + 64; length++) {
         char *payload = malloc(length);
         struct rl_line_message said;
@@ -258,13 +258,4 @@ static void takes_no_more_than_a_message(void **state) {
         assert_false(parse(payload, length, &said));
         free(payload);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_every_form),   cmocka_unit_test(knows_a_token_that_is_no_place),
-        cmocka_unit_test(takes_nothing_else), cmocka_unit_test(knows_whose_pass_it_is),
-        cmocka_unit_test(goes_by_the_length), cmocka_unit_test(takes_no_more_than_a_message),
-    };
-    return cmocka_run_group_tests_name("line_told", tests, NULL, NULL);
 }

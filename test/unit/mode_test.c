@@ -85,7 +85,7 @@ static int upgrade(struct scene *s, int status) {
 
 /* -- Which commands -- */
 
-static void a_reader_asks_as_one(void **state) {
+TEST(a_reader_asks_as_one) {
     struct scene s;
     for (enum rl_call_kind kind = RL_CALL_SET; kind < RL_CALL_KINDS; kind++) {
         hold(&s, &rl_mode_reader);
@@ -102,7 +102,7 @@ static void a_reader_asks_as_one(void **state) {
 
 /* What was shared at any time may have left leases: it is released as a reader's, and the next hold
  * is as the lock was made. */
-static void is_released_as_what_it_was(void **state) {
+TEST(is_released_as_what_it_was) {
     struct scene s;
     hold(&s, &rl_mode_writer);
     rl_mode_downgrade(s.lock);
@@ -123,7 +123,7 @@ static void is_released_as_what_it_was(void **state) {
 
 /* -- Commands that convert, and nodes that count -- */
 
-static void converts_only_what_may_be_the_writers(void **state) {
+TEST(converts_only_what_may_be_the_writers) {
     struct scene s;
     hold(&s, &rl_mode_reader);
     assert_int_equal(extend(&s), 0);
@@ -140,7 +140,7 @@ static void converts_only_what_may_be_the_writers(void **state) {
 }
 
 /* One conversion for each node at a time: then any answer to one is that to all. */
-static void is_sure_when_it_was_answered(void **state) {
+TEST(is_sure_when_it_was_answered) {
     struct scene s;
     hold(&s, &rl_mode_writer);
     rl_mode_downgrade(s.lock);
@@ -156,7 +156,7 @@ static void is_sure_when_it_was_answered(void **state) {
 
 /* An error is an answer: whatever it has done, it will do no more. No answer, or one that is none:
  * it may come to run, also after another that is sent in its place. */
-static void stays_unsure_without_an_answer(void **state) {
+TEST(stays_unsure_without_an_answer) {
     struct scene s;
     for (enum rl_verdict verdict = RL_YES; verdict <= RL_UNANSWERED; verdict++) {
         hold(&s, &rl_mode_writer);
@@ -179,7 +179,7 @@ static void stays_unsure_without_an_answer(void **state) {
 }
 
 /* Nodes 0 and 1 are one server: what the one may run still the other has as well. */
-static void counts_no_other_address_of_it(void **state) {
+TEST(counts_no_other_address_of_it) {
     struct scene s;
     hold(&s, &rl_mode_writer);
     s.duplicates[0] = 2;
@@ -193,7 +193,7 @@ static void counts_no_other_address_of_it(void **state) {
     assert_int_equal(leave_out(&s, RL_EV_VOTE).voters & 3, 0);
 }
 
-static void counts_them_in_no_upgrade(void **state) {
+TEST(counts_them_in_no_upgrade) {
     struct scene s;
     MARK_FROM(UNSURE_NOT_COUNTED);
     hold(&s, &rl_mode_writer);
@@ -217,7 +217,7 @@ static void counts_them_in_no_upgrade(void **state) {
 
 /* After a downgrade node 1 has the value, and a conversion that may run: it says yes to the writer
  * that was upgraded by the others, and lets readers in a moment later. */
-static void counts_them_in_no_writers_extension(void **state) {
+TEST(counts_them_in_no_writers_extension) {
     struct scene s;
     hold(&s, &rl_mode_writer);
     rl_mode_downgrade(s.lock);
@@ -237,7 +237,7 @@ static void counts_them_in_no_writers_extension(void **state) {
 
 /* -- Its end -- */
 
-static void says_what_it_came_to(void **state) {
+TEST(says_what_it_came_to) {
     static const struct {
         int status, wanted;
     } rows[] = {
@@ -263,19 +263,4 @@ static void says_what_it_came_to(void **state) {
             assert_int_equal(upgrade(&s, REDLOCK_ERR_HELD), REDLOCK_ERR_HELD);
         }
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_reader_asks_as_one),
-        cmocka_unit_test(is_released_as_what_it_was),
-        cmocka_unit_test(converts_only_what_may_be_the_writers),
-        cmocka_unit_test(is_sure_when_it_was_answered),
-        cmocka_unit_test(stays_unsure_without_an_answer),
-        cmocka_unit_test(counts_no_other_address_of_it),
-        cmocka_unit_test(counts_them_in_no_upgrade),
-        cmocka_unit_test(counts_them_in_no_writers_extension),
-        cmocka_unit_test(says_what_it_came_to),
-    };
-    return cmocka_run_group_tests_name("mode", tests, NULL, NULL);
 }

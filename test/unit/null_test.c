@@ -62,7 +62,7 @@ static void ignore_query(redlock_query *query, int status, void *data) {
     (void)query, (void)status, (void)data;
 }
 
-static void client_and_status(void **state) {
+TEST(client_and_status) {
     redlock_stats stats = REDLOCK_STATS_INIT;
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     redlock_client_options none = client_options;
@@ -102,7 +102,7 @@ static void client_and_status(void **state) {
     check(rows, COUNT(rows));
 }
 
-static void locks(void **state) {
+TEST(locks) {
     redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
     redlock_lock_options none = lock_options, nameless = lock_options;
     redlock_lock *lock;
@@ -169,7 +169,7 @@ static void locks(void **state) {
     check(rows, COUNT(rows));
 }
 
-static void tokens(void **state) {
+TEST(tokens) {
     static const char token[] = "0123456789012345678901234567890123456789";
     redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
     redlock_waiter waiter = REDLOCK_WAITER_INIT;
@@ -217,7 +217,7 @@ static void tokens(void **state) {
     check(rows, COUNT(rows));
 }
 
-static void elections(void **state) {
+TEST(elections) {
     redlock_election_options nameless = election_options;
     redlock_election *election;
     char buffer[REDLOCK_MESSAGE_MAX];
@@ -248,7 +248,7 @@ static void elections(void **state) {
     check(rows, COUNT(rows));
 }
 
-static void blocking(void **state) {
+TEST(blocking) {
     redlock_stats stats = REDLOCK_STATS_INIT;
     redlock_blocking *opened;
     redlock_mutex *mutex;
@@ -299,7 +299,7 @@ static void blocking(void **state) {
     check(rows, COUNT(rows));
 }
 
-static void rwlocks(void **state) {
+TEST(rwlocks) {
     redlock_rwlock *rwlock;
     char buffer[REDLOCK_MESSAGE_MAX];
     const struct row rows[] = {
@@ -335,7 +335,7 @@ static void rwlocks(void **state) {
     check(rows, COUNT(rows));
 }
 
-static void semaphores(void **state) {
+TEST(semaphores) {
     redlock_semaphore *semaphore;
     redlock_lock_options none = REDLOCK_LOCK_OPTIONS_INIT;
     char buffer[REDLOCK_MESSAGE_MAX];
@@ -402,11 +402,4 @@ static int end(void **state) {
     return 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(client_and_status), cmocka_unit_test(locks),    cmocka_unit_test(tokens),
-        cmocka_unit_test(elections),         cmocka_unit_test(blocking), cmocka_unit_test(rwlocks),
-        cmocka_unit_test(semaphores),
-    };
-    return cmocka_run_group_tests_name("null", tests, begin, end);
-}
+TEST_GROUP(begin, end)

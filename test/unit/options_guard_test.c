@@ -34,7 +34,7 @@ static void not_called(redlock_lock *lock, int status, void *data) {
     fail_msg("a callback of what was not submitted");
 }
 
-static void refuses_a_guard_that_is_none(void **state) {
+TEST(refuses_a_guard_that_is_none) {
     static const int wrong[] = {-1, REDLOCK_GUARD_STRICT + 1, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char error[REDLOCK_MESSAGE_MAX], wanted[REDLOCK_MESSAGE_MAX];
@@ -58,7 +58,7 @@ static void refuses_a_guard_that_is_none(void **state) {
     "clients"
 
 /* The quarantine of a node is as long as max_ttl_ms: nothing may live longer. */
-static void refuses_a_ttl_that_outlives_a_quarantine(void **state) {
+TEST(refuses_a_ttl_that_outlives_a_quarantine) {
     static const struct {
         enum redlock_guard guard;
         int64_t max_ttl_ms, ttl_ms;
@@ -93,12 +93,4 @@ static void refuses_a_ttl_that_outlives_a_quarantine(void **state) {
         }
         close_good();
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_a_guard_that_is_none),
-        cmocka_unit_test(refuses_a_ttl_that_outlives_a_quarantine),
-    };
-    return cmocka_run_group_tests_name("options_guard", tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ static void set_number(redlock_client_options *options, const struct number_row 
     memcpy((char *)options + row->offset, &value, sizeof value);
 }
 
-static void names_the_number_that_is_out_of_range(void **state) {
+TEST(names_the_number_that_is_out_of_range) {
     for (size_t i = 0; i < COUNT(numbers); i++) {
         const int64_t wrong[] = {numbers[i].least - 1, numbers[i].most + 1, -1, INT64_MIN,
                                  INT64_MAX};
@@ -100,7 +100,7 @@ static void names_the_number_that_is_out_of_range(void **state) {
     assert_refused(&options, REDLOCK_ERR_INVALID, "reconnect_min_ms", "reconnect_max_ms");
 }
 
-static void refuses_a_ratio_that_is_none(void **state) {
+TEST(refuses_a_ratio_that_is_none) {
     static const double wrong[] = {
         -0.000001, -1, 1, 1.5, 1e300, -1e300, (double)NAN, (double)INFINITY, (double)-INFINITY};
     for (size_t i = 0; i < COUNT(wrong); i++) {
@@ -111,7 +111,7 @@ static void refuses_a_ratio_that_is_none(void **state) {
     }
 }
 
-static void refuses_a_name_that_redis_would(void **state) {
+TEST(refuses_a_name_that_redis_would) {
     char too_long[66];
     memset(too_long, 'a', sizeof too_long - 1);
     too_long[sizeof too_long - 1] = '\0';
@@ -125,7 +125,7 @@ static void refuses_a_name_that_redis_would(void **state) {
     }
 }
 
-static void refuses_half_an_allocator(void **state) {
+TEST(refuses_half_an_allocator) {
     static const redlock_allocator wrong[] = {
         {NULL, count_free, NULL}, {count_malloc, NULL, NULL}, {NULL, NULL, NULL}};
     for (size_t i = 0; i < COUNT(wrong); i++) {
@@ -136,7 +136,7 @@ static void refuses_half_an_allocator(void **state) {
     }
 }
 
-static void refuses_a_number_of_nodes_that_is_of_no_use(void **state) {
+TEST(refuses_a_number_of_nodes_that_is_of_no_use) {
     static const struct {
         size_t n_nodes;
         const char *word;
@@ -160,7 +160,7 @@ struct url_row {
     const char *word, *other;
 };
 
-static void says_which_url_and_why(void **state) {
+TEST(says_which_url_and_why) {
     static const struct url_row rows[] = {
         {{NOWHERE "a", NOWHERE "a"}, 2, REDLOCK_ERR_DUPLICATE, &(NOWHERE "a")[7], "nodes 0 and 1"},
         {{NOWHERE "a", NOWHERE "b", NOWHERE "a?db=3"},
@@ -191,7 +191,7 @@ static void says_which_url_and_why(void **state) {
     }
 }
 
-static void can_do_without_a_place_for_the_sentence(void **state) {
+TEST(can_do_without_a_place_for_the_sentence) {
     redlock_client_options options = good_options(NULL, REDLOCK_MESSAGE_MAX);
     options.n_nodes = 0;
     assert_refused(&options, REDLOCK_ERR_INVALID, NULL, NULL);
@@ -230,7 +230,7 @@ static void close_good(void) {
     assert_int_equal(blocks, 0);
 }
 
-static void takes_the_ends_of_each_range(void **state) {
+TEST(takes_the_ends_of_each_range) {
     for (size_t i = 0; i < COUNT(numbers); i++) {
         for (int end = 0; end < 2; end++) {
             char error[REDLOCK_MESSAGE_MAX] = "left over";
@@ -255,7 +255,7 @@ static void takes_the_ends_of_each_range(void **state) {
     }
 }
 
-static void takes_up_to_31_nodes(void **state) {
+TEST(takes_up_to_31_nodes) {
     char urls[REDLOCK_NAMED_MAX][64];
     const char *nodes[REDLOCK_NAMED_MAX];
     for (size_t i = 0; i < REDLOCK_NAMED_MAX; i++) {
@@ -281,7 +281,7 @@ static void not_called(redlock_lock *lock, int status, void *data) {
     fail_msg("a callback of what was not submitted");
 }
 
-static void bounds_the_resource(void **state) {
+TEST(bounds_the_resource) {
     char resource[REDLOCK_RESOURCE_MAX + 1] = "a\0\r\n\xff";
     redlock_client_options options = good_options(NULL, 0);
     redlock_lock *lock = NULL;
@@ -329,7 +329,7 @@ static const struct {
     ACQUIRE(linger_ms, -1, INT64_MIN, INT64_MAX, 10001),
 };
 
-static void names_what_cannot_linger(void **state) {
+TEST(names_what_cannot_linger) {
     static const redlock_bytes names[] = {{"a", 1}, {"b", 1}};
     static const struct {
         int n, mode, permits, fencing, max_hold_ms, wanted;
@@ -361,7 +361,7 @@ static void names_what_cannot_linger(void **state) {
     close_good();
 }
 
-static void names_the_acquire_option_that_is_out_of_range(void **state) {
+TEST(names_the_acquire_option_that_is_out_of_range) {
     redlock_client_options options = good_options(NULL, 0);
     redlock_lock *lock = NULL;
     open_good(&options);
@@ -379,8 +379,8 @@ static void names_the_acquire_option_that_is_out_of_range(void **state) {
                 print_error("%s %s: %s\n", acquire_rows[i].name, value, message);
             }
             assert_int_equal(status, REDLOCK_ERR_INVALID);
-            assert_non_null(strstr(message, acquire_rows[i].name));
-            assert_non_null(strstr(message, value));
+            assert_contains(message, acquire_rows[i].name);
+            assert_contains(message, value);
         }
     }
     for (size_t size = 0; size < 2 * sizeof(redlock_acquire_options); size += 8) {
@@ -389,7 +389,7 @@ static void names_the_acquire_option_that_is_out_of_range(void **state) {
             acquire.size = size;
             assert_int_equal(redlock_acquire(lock, &acquire, not_called, NULL),
                              REDLOCK_ERR_INVALID);
-            assert_non_null(strstr(LOCK_MESSAGE(lock), "size"));
+            assert_contains(LOCK_MESSAGE(lock), "size");
         }
     }
     close_good();
@@ -401,7 +401,7 @@ static void note_status(redlock_lock *lock, int status, void *data) {
 }
 
 /* No node can be reached, so each of them ends on its own or is cancelled. */
-static void takes_the_ends_of_each_acquire_range(void **state) {
+TEST(takes_the_ends_of_each_acquire_range) {
     static const struct {
         redlock_acquire_options options;
         int wanted; /* CANCELED: it would go on trying */
@@ -438,7 +438,7 @@ static void takes_the_ends_of_each_acquire_range(void **state) {
     close_good();
 }
 
-static void has_nothing_to_end_before_an_acquire(void **state) {
+TEST(has_nothing_to_end_before_an_acquire) {
     redlock_client_options options = good_options(NULL, 0);
     redlock_lock *lock = NULL;
     open_good(&options);
@@ -456,24 +456,4 @@ static void has_nothing_to_end_before_an_acquire(void **state) {
     assert_int_equal(redlock_release(NULL, not_called, NULL), REDLOCK_ERR_INVALID);
     assert_int_equal(redlock_cancel(NULL), REDLOCK_ERR_INVALID);
     close_good();
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_the_number_that_is_out_of_range),
-        cmocka_unit_test(refuses_a_ratio_that_is_none),
-        cmocka_unit_test(refuses_a_name_that_redis_would),
-        cmocka_unit_test(refuses_half_an_allocator),
-        cmocka_unit_test(refuses_a_number_of_nodes_that_is_of_no_use),
-        cmocka_unit_test(says_which_url_and_why),
-        cmocka_unit_test(can_do_without_a_place_for_the_sentence),
-        cmocka_unit_test(takes_the_ends_of_each_range),
-        cmocka_unit_test(takes_up_to_31_nodes),
-        cmocka_unit_test(bounds_the_resource),
-        cmocka_unit_test(names_the_acquire_option_that_is_out_of_range),
-        cmocka_unit_test(names_what_cannot_linger),
-        cmocka_unit_test(takes_the_ends_of_each_acquire_range),
-        cmocka_unit_test(has_nothing_to_end_before_an_acquire),
-    };
-    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

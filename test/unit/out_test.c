@@ -74,7 +74,7 @@ static void take(struct rl_out *out, size_t *taken, size_t length) {
     rl_out_took(out, &memory, length);
 }
 
-static void keeps_the_order(void **state) {
+TEST_WITH(keeps_the_order, set_up, NULL) {
     struct rl_out out = {0};
     size_t added = 0, taken = 0;
     uint64_t random = random_seed();
@@ -91,7 +91,7 @@ static void keeps_the_order(void **state) {
 }
 
 /* 16 MB and more wait, and the peer takes 1000 bytes at a time, while as much is added. */
-static void moves_little(void **state) {
+TEST_WITH(moves_little, set_up, NULL) {
     struct rl_out out = {0};
     size_t added = 0, taken = 0, moves = 0, moved = 0;
     while (added < BIG || out.room - out.to >= 500) { /* full to the brim */
@@ -116,7 +116,7 @@ static void moves_little(void **state) {
 }
 
 /* What a turn needs is there in the next one. */
-static void allocates_nothing_in_the_steady_state(void **state) {
+TEST_WITH(allocates_nothing_in_the_steady_state, set_up, NULL) {
     struct rl_out out = {0};
     size_t added = 0, taken = 0;
     for (int i = 0; i < 1000; i++) {
@@ -132,7 +132,7 @@ static void allocates_nothing_in_the_steady_state(void **state) {
     rl_out_free(&out, &memory);
 }
 
-static void no_memory(void **state) {
+TEST_WITH(no_memory, set_up, NULL) {
     struct rl_out out = {0};
     size_t added = 0, taken = 0;
     char bytes[4096] = "";
@@ -149,7 +149,7 @@ static void no_memory(void **state) {
     assert_int_equal(counting.live, 0);
 }
 
-static void wipes_a_secret(void **state) {
+TEST_WITH(wipes_a_secret, set_up, NULL) {
     for (int how = 0; how < 4; how++) {
         struct rl_out out = {0};
         char fill[600];
@@ -175,15 +175,4 @@ static void wipes_a_secret(void **state) {
         assert_int_equal(counting.live, 0);
         assert_int_equal(counting.secrets, 0);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(keeps_the_order, set_up),
-        cmocka_unit_test_setup(moves_little, set_up),
-        cmocka_unit_test_setup(allocates_nothing_in_the_steady_state, set_up),
-        cmocka_unit_test_setup(no_memory, set_up),
-        cmocka_unit_test_setup(wipes_a_secret, set_up),
-    };
-    return cmocka_run_group_tests_name("out", tests, NULL, NULL);
 }

@@ -88,7 +88,7 @@ static void feed_session(struct fixture *f, size_t from, size_t to, char *out, s
 
 /* Cut at every two places, which includes every single byte by itself at some time, and in pieces
  * of every length. */
-static void hears_a_session_in_every_fragmentation(void **state) {
+TEST(hears_a_session_in_every_fragmentation) {
     const size_t length = sizeof session - 1;
     for (size_t first = 0; first <= length; first++) {
         for (size_t second = first; second <= length; second++) {
@@ -115,7 +115,7 @@ static void hears_a_session_in_every_fragmentation(void **state) {
 }
 
 /* A message may come at any time, an answer only while a command waits for one. */
-static void hears_answers_only_while_one_is_waited_for(void **state) {
+TEST(hears_answers_only_while_one_is_waited_for) {
     static const struct {
         const char *wire;
         bool unsent_nodes;
@@ -140,7 +140,7 @@ static void hears_answers_only_while_one_is_waited_for(void **state) {
 
 /* -- What is refused -- */
 
-static void refuses_everything_else(void **state) {
+TEST(refuses_everything_else) {
     static const char *const wires[] = {
         ":1\r\n",
         "$2\r\nOK\r\n",
@@ -203,7 +203,7 @@ static void refuses_everything_else(void **state) {
     }
 }
 
-static void refuses_nesting_without_end(void **state) {
+TEST(refuses_nesting_without_end) {
     struct fixture f;
     char *wire = malloc(400000 * 4 + 1);
     for (size_t i = 0; i < 400000; i++) {
@@ -233,7 +233,7 @@ static bool hears_sizes(size_t channel, size_t payload, struct fixture *f) {
     return result;
 }
 
-static void is_bounded(void **state) {
+TEST(is_bounded) {
     static const struct {
         size_t channel, payload;
         bool accepted;
@@ -255,7 +255,7 @@ static void is_bounded(void **state) {
 }
 
 /* A resource may be any bytes, zeros and ends of lines included. */
-static void takes_a_channel_as_it_is(void **state) {
+TEST(takes_a_channel_as_it_is) {
     static const char wire[] = "*3\r\n$7\r\nmessage\r\n$5\r\na\0\r\nb\r\n$0\r\n\r\n";
     struct fixture f;
     fixture_init(&f, 0);
@@ -265,7 +265,7 @@ static void takes_a_channel_as_it_is(void **state) {
     fixture_free(&f);
 }
 
-static void keeps_printable_bytes_of_an_error(void **state) {
+TEST(keeps_printable_bytes_of_an_error) {
     struct fixture f;
     fixture_init(&f, 1);
     assert_true(hears(&f, "-E\033[31m\x80\r\n", 10));
@@ -288,23 +288,9 @@ static void guard_too_late(void *data) {
     rl_reply_guard(f->reader, &f->slot, &f->waiting);
 }
 
-static void comes_before_the_first_byte(void **state) {
+TEST(comes_before_the_first_byte) {
     struct fixture f;
     fixture_init(&f, 1);
     assert_true(dies(guard_too_late, &f));
     fixture_free(&f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hears_a_session_in_every_fragmentation),
-        cmocka_unit_test(hears_answers_only_while_one_is_waited_for),
-        cmocka_unit_test(refuses_everything_else),
-        cmocka_unit_test(refuses_nesting_without_end),
-        cmocka_unit_test(is_bounded),
-        cmocka_unit_test(takes_a_channel_as_it_is),
-        cmocka_unit_test(keeps_printable_bytes_of_an_error),
-        cmocka_unit_test(comes_before_the_first_byte),
-    };
-    return cmocka_run_group_tests_name("heard", tests, NULL, NULL);
 }

@@ -25,6 +25,12 @@ static inline void fixture_free(struct fixture *f) {
     redisReaderFree(f->reader);
 }
 
+static inline void fixture_wait_for_one(struct fixture *f) {
+    fixture_init(f, 1);
+}
+
+#define FIXTURE_TEST(name) TEST_ON(name, struct fixture, f, fixture_wait_for_one, fixture_free)
+
 /* The first reply out of these bytes; NULL if the guard or hiredis refused them, or more are
  * needed. */
 static inline redisReply *read_reply(struct fixture *f, const void *bytes, size_t length) {
@@ -41,13 +47,14 @@ static inline redisReply *read_text(struct fixture *f, const char *text) {
     return read_reply(f, text, strlen(text));
 }
 
-static inline struct rl_answer judge(struct fixture *f, enum rl_command_kind kind,
-                                     const char *wire) {
-    fixture_init(f, 1);
-    const redisReply *reply = read_text(f, wire);
+/* The answer's text is valid until the next one is judged. */
+static inline struct rl_answer judge(enum rl_command_kind kind, const char *wire) {
+    static struct fixture f;
+    fixture_init(&f, 1);
+    const redisReply *reply = read_text(&f, wire);
     assert_non_null(reply);
     struct rl_answer answer = rl_reply_judge(kind, reply);
-    fixture_free(f);
+    fixture_free(&f);
     return answer;
 }
 

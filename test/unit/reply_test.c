@@ -10,7 +10,7 @@
 
 /* -- The guard -- */
 
-static void accepts_the_flat_replies(void **state) {
+TEST(accepts_the_flat_replies) {
     static const struct {
         const char *wire;
         int type;
@@ -45,7 +45,7 @@ static void accepts_the_flat_replies(void **state) {
     }
 }
 
-static void refuses_everything_else(void **state) {
+TEST(refuses_everything_else) {
     static const char *const wires[] = {
         "*0\r\n",
         "*-1\r\n", /* a nil of sorts, but none of our commands is answered with it */
@@ -80,7 +80,7 @@ static void refuses_everything_else(void **state) {
 }
 
 /* 400,000 levels overflow the stack of hiredis's own functions when they are freed. */
-static void refuses_nesting_without_end(void **state) {
+TEST(refuses_nesting_without_end) {
     struct fixture f;
     size_t length = 400000 * 4;
     char *wire = malloc(length);
@@ -97,7 +97,7 @@ static void refuses_nesting_without_end(void **state) {
     free(wire);
 }
 
-static void refuses_what_nobody_asked_for(void **state) {
+TEST(refuses_what_nobody_asked_for) {
     static const char *const wires[] = {"+OK\r\n", "-ERR x\r\n",  ":1\r\n",
                                         "$-1\r\n", "$1\r\na\r\n", "*-1\r\n"};
     for (size_t i = 0; i < COUNT(wires); i++) {
@@ -116,7 +116,7 @@ static void refuses_what_nobody_asked_for(void **state) {
     fixture_free(&f);
 }
 
-static void keeps_the_beginning_of_a_long_text(void **state) {
+TEST(keeps_the_beginning_of_a_long_text) {
     static const size_t lengths[] = {RL_REPLY_TEXT_MAX - 2,
                                      RL_REPLY_TEXT_MAX - 1,
                                      RL_REPLY_TEXT_MAX,
@@ -140,7 +140,7 @@ static void keeps_the_beginning_of_a_long_text(void **state) {
 }
 
 /* A log must not be deceived by what a node says. */
-static void keeps_printable_bytes_only(void **state) {
+TEST(keeps_printable_bytes_only) {
     for (unsigned byte = 0; byte < 256; byte++) {
         struct fixture f;
         char wire[] = "$3\r\nx?y\r\n";
@@ -157,7 +157,7 @@ static void keeps_printable_bytes_only(void **state) {
 
 /* -- The judge -- */
 
-static void takes_exact_answers_only(void **state) {
+TEST(takes_exact_answers_only) {
     static const struct {
         const char *wire;
         enum rl_verdict set, script, handshake; /* script: EXTEND and RELEASE */
@@ -182,16 +182,15 @@ static void takes_exact_answers_only(void **state) {
         {"-NOSCRIPTS\r\n", RL_ERROR, RL_ERROR, RL_ERROR},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct fixture f;
-        assert_int_equal(judge(&f, RL_COMMAND_SET, rows[i].wire).verdict, rows[i].set);
-        assert_int_equal(judge(&f, RL_COMMAND_EXTEND, rows[i].wire).verdict, rows[i].script);
-        assert_int_equal(judge(&f, RL_COMMAND_RELEASE, rows[i].wire).verdict, rows[i].script);
-        assert_int_equal(judge(&f, RL_COMMAND_HANDSHAKE, rows[i].wire).verdict, rows[i].handshake);
+        assert_int_equal(judge(RL_COMMAND_SET, rows[i].wire).verdict, rows[i].set);
+        assert_int_equal(judge(RL_COMMAND_EXTEND, rows[i].wire).verdict, rows[i].script);
+        assert_int_equal(judge(RL_COMMAND_RELEASE, rows[i].wire).verdict, rows[i].script);
+        assert_int_equal(judge(RL_COMMAND_HANDSHAKE, rows[i].wire).verdict, rows[i].handshake);
     }
 }
 
 /* The form of what a query's script answers; holder_reply_test.c looks at what is in it. */
-static void takes_a_sighting(void **state) {
+TEST(takes_a_sighting) {
     static const struct {
         const char *wire;
         enum rl_verdict wanted;
@@ -233,67 +232,61 @@ static void takes_a_sighting(void **state) {
     }
 }
 
-static void is_not_fooled_by_a_zero(void **state) {
-    struct fixture f;
-    fixture_init(&f, 1);
-    const redisReply *reply = read_reply(&f, "+OK\0NOT\r\n", 9);
+FIXTURE_TEST(is_not_fooled_by_a_zero) {
+    const redisReply *reply = read_reply(f, "+OK\0NOT\r\n", 9);
     assert_non_null(reply);
     assert_int_equal(rl_reply_judge(RL_COMMAND_SET, reply).verdict, RL_NOT_REDIS);
-    fixture_free(&f);
 }
 
-static struct rl_answer judge_bulk(struct fixture *f, enum rl_command_kind kind, const char *text) {
+static struct rl_answer judge_bulk(enum rl_command_kind kind, const char *text) {
     char wire[256];
     snprintf(wire, sizeof wire, "$%zu\r\n%s\r\n", strlen(text), text);
-    return judge(f, kind, wire);
+    return judge(kind, wire);
 }
 
-static void judges_scripts(void **state) {
-    struct fixture f;
+TEST(judges_scripts) {
     const char *noscript = "-NOSCRIPT No matching script.\r\n";
-    assert_int_equal(judge(&f, RL_COMMAND_SET, noscript).verdict, RL_ERROR); /* it is none */
-    assert_int_equal(judge(&f, RL_COMMAND_TAKE, noscript).verdict, RL_NOSCRIPT);
-    assert_int_equal(judge(&f, RL_COMMAND_RAISE, noscript).verdict, RL_NOSCRIPT);
-    assert_int_equal(judge(&f, RL_COMMAND_TAKE, "-OOM x\r\n").verdict, RL_ERROR);
-    assert_int_equal(judge(&f, RL_COMMAND_TAKE, ":1\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_TAKE, "+OK\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_TAKE, "$-1\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge_bulk(&f, RL_COMMAND_TAKE, "1 0 0 0").verdict, RL_YES);
-    assert_true(judge_bulk(&f, RL_COMMAND_TAKE, "1 0 0 1795246000000001").counter ==
-                1795246000000001);
-    assert_int_equal(judge_bulk(&f, RL_COMMAND_TAKE, "0 64 250").verdict, RL_NO);
-    assert_int_equal(judge_bulk(&f, RL_COMMAND_TAKE, "0 64 250").line.which, REDLOCK_RESOURCES_MAX);
-    assert_true(judge_bulk(&f, RL_COMMAND_TAKE, "0 64 250").counter == 0);
-    assert_int_equal(judge_bulk(&f, RL_COMMAND_TAKE, "0 65 250").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(RL_COMMAND_SET, noscript).verdict, RL_ERROR); /* it is none */
+    assert_int_equal(judge(RL_COMMAND_TAKE, noscript).verdict, RL_NOSCRIPT);
+    assert_int_equal(judge(RL_COMMAND_RAISE, noscript).verdict, RL_NOSCRIPT);
+    assert_int_equal(judge(RL_COMMAND_TAKE, "-OOM x\r\n").verdict, RL_ERROR);
+    assert_int_equal(judge(RL_COMMAND_TAKE, ":1\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(RL_COMMAND_TAKE, "+OK\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(RL_COMMAND_TAKE, "$-1\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge_bulk(RL_COMMAND_TAKE, "1 0 0 0").verdict, RL_YES);
+    assert_true(judge_bulk(RL_COMMAND_TAKE, "1 0 0 1795246000000001").counter == 1795246000000001);
+    assert_int_equal(judge_bulk(RL_COMMAND_TAKE, "0 64 250").verdict, RL_NO);
+    assert_int_equal(judge_bulk(RL_COMMAND_TAKE, "0 64 250").line.which, REDLOCK_RESOURCES_MAX);
+    assert_true(judge_bulk(RL_COMMAND_TAKE, "0 64 250").counter == 0);
+    assert_int_equal(judge_bulk(RL_COMMAND_TAKE, "0 65 250").verdict, RL_NOT_REDIS);
     static const enum rl_command_kind kinds[] = {RL_COMMAND_EXTEND, RL_COMMAND_RAISE,
                                                  RL_COMMAND_LEAVE, RL_COMMAND_SET_PERMITS};
     for (size_t i = 0; i < COUNT(kinds); i++) {
-        assert_int_equal(judge(&f, kinds[i], ":1\r\n").verdict, RL_YES);
-        assert_int_equal(judge(&f, kinds[i], ":0\r\n").verdict, RL_NO);
-        assert_int_equal(judge(&f, kinds[i], ":2\r\n").verdict, RL_NOT_REDIS);
-        assert_int_equal(judge(&f, kinds[i], ":-1\r\n").verdict, RL_NOT_REDIS);
+        assert_int_equal(judge(kinds[i], ":1\r\n").verdict, RL_YES);
+        assert_int_equal(judge(kinds[i], ":0\r\n").verdict, RL_NO);
+        assert_int_equal(judge(kinds[i], ":2\r\n").verdict, RL_NOT_REDIS);
+        assert_int_equal(judge(kinds[i], ":-1\r\n").verdict, RL_NOT_REDIS);
     }
 }
 
 /* A character for each lock, as many as the node keeps of a text. */
-static void judges_each_of_many(void **state) {
+TEST(judges_each_of_many) {
     static const char *const bad[] = {"", "2", "1 0", "10x", ":1\r\n"};
-    struct fixture f;
-    struct rl_answer all = judge_bulk(&f, RL_COMMAND_EXTEND_MANY, "10w");
+    struct rl_answer all = judge_bulk(RL_COMMAND_EXTEND_MANY, "10w");
     assert_int_equal(all.verdict, RL_YES);
     assert_int_equal(rl_reply_judge_one(&all, 0).verdict, RL_YES);
     assert_int_equal(rl_reply_judge_one(&all, 1).verdict, RL_NO);
     assert_int_equal(rl_reply_judge_one(&all, 2).verdict, RL_ERROR);
     assert_int_equal(rl_reply_judge_one(&all, 2).reason, REDLOCK_ERR_NODE_WRONGTYPE);
-    all = judge(&f, RL_COMMAND_EXTEND_MANY, "-OOM no memory\r\n");
+    all = judge(RL_COMMAND_EXTEND_MANY, "-OOM no memory\r\n");
     assert_int_equal(rl_reply_judge_one(&all, 63).reason, REDLOCK_ERR_NODE_OOM);
     for (size_t i = 0; i < COUNT(bad); i++) {
-        assert_int_equal(judge_bulk(&f, RL_COMMAND_EXTEND_MANY, bad[i]).verdict, RL_NOT_REDIS);
+        assert_int_equal(judge_bulk(RL_COMMAND_EXTEND_MANY, bad[i]).verdict, RL_NOT_REDIS);
     }
-    assert_int_equal(judge(&f, RL_COMMAND_EXTEND_MANY, ":1\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(RL_COMMAND_EXTEND_MANY, ":1\r\n").verdict, RL_NOT_REDIS);
 }
 
-static void says_what_became_of_an_upgrade(void **state) {
+TEST(says_what_became_of_an_upgrade) {
     static const struct {
         const char *text;
         enum rl_verdict verdict;
@@ -313,9 +306,8 @@ static void says_what_became_of_an_upgrade(void **state) {
         {"1 0 0", RL_NOT_REDIS, 0, 0, 0},
         {"2 0 0 0", RL_NOT_REDIS, 0, 0, 0},
     };
-    struct fixture f;
     for (size_t i = 0; i < COUNT(answers); i++) {
-        struct rl_answer answer = judge_bulk(&f, RL_COMMAND_UPGRADE, answers[i].text);
+        struct rl_answer answer = judge_bulk(RL_COMMAND_UPGRADE, answers[i].text);
         assert_int_equal(answer.verdict, answers[i].verdict);
         if (answer.verdict != RL_NOT_REDIS) {
             assert_true(answer.counter == answers[i].counter);
@@ -323,51 +315,49 @@ static void says_what_became_of_an_upgrade(void **state) {
             assert_int_equal(answer.line.which, answers[i].code);
         }
     }
-    assert_int_equal(judge(&f, RL_COMMAND_UPGRADE, ":1\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_UPGRADE, "$-1\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(&f, RL_COMMAND_UPGRADE, "-NOSCRIPT x\r\n").verdict, RL_NOSCRIPT);
-    assert_int_equal(judge(&f, RL_COMMAND_UPGRADE, "-WRONGTYPE x\r\n").verdict, RL_ERROR);
+    assert_int_equal(judge(RL_COMMAND_UPGRADE, ":1\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(RL_COMMAND_UPGRADE, "$-1\r\n").verdict, RL_NOT_REDIS);
+    assert_int_equal(judge(RL_COMMAND_UPGRADE, "-NOSCRIPT x\r\n").verdict, RL_NOSCRIPT);
+    assert_int_equal(judge(RL_COMMAND_UPGRADE, "-WRONGTYPE x\r\n").verdict, RL_ERROR);
 }
 
-static void shows_who_reads(void **state) {
+TEST(shows_who_reads) {
     static const char *const values[] = {
         TOKEN, TOKEN ":h", TOKEN ":" NAME_64, TOKEN ":" NAME_64 "x", "", "stranger's"};
-    struct fixture f;
     for (size_t i = 0; i < COUNT(values); i++) {
         char text[160];
         snprintf(text, sizeof text, "999999999 4294967295 %s", values[i]);
-        struct rl_answer answer = judge_bulk(&f, RL_COMMAND_READER, text);
+        struct rl_answer answer = judge_bulk(RL_COMMAND_READER, text);
         assert_int_equal(answer.verdict, RL_YES);
         assert_int_equal(answer.line.waiting, 999999999);
         assert_true(answer.line.first_waited_ms == UINT32_MAX);
         assert_string_equal(answer.text, values[i]);
     }
-    assert_int_equal(judge(&f, RL_COMMAND_READER, "$-1\r\n").verdict, RL_NO);
+    assert_int_equal(judge(RL_COMMAND_READER, "$-1\r\n").verdict, RL_NO);
     static const char *const others[] = {
         "0 1 x", "1000000000 1 x", "1 2", "1", "", "1 x x", "1 2 " TOKEN ":" NAME_64 "xy"};
     for (size_t i = 0; i < COUNT(others); i++) {
-        assert_int_equal(judge_bulk(&f, RL_COMMAND_READER, others[i]).verdict, RL_NOT_REDIS);
+        assert_int_equal(judge_bulk(RL_COMMAND_READER, others[i]).verdict, RL_NOT_REDIS);
     }
 }
 
-static void gives_a_reason(void **state) {
-    struct fixture f;
-    struct rl_answer answer = judge(&f, RL_COMMAND_SET, "-LOADING Redis is loading\r\n");
+TEST(gives_a_reason) {
+    struct rl_answer answer = judge(RL_COMMAND_SET, "-LOADING Redis is loading\r\n");
     assert_int_equal(answer.reason, REDLOCK_ERR_NODE_LOADING);
     assert_string_equal(answer.text, "LOADING Redis is loading");
-    answer = judge(&f, RL_COMMAND_SET, ":5\r\n");
+    answer = judge(RL_COMMAND_SET, ":5\r\n");
     assert_int_equal(answer.reason, REDLOCK_ERR_NODE_PROTOCOL);
     assert_true(strlen(answer.text) > 0);
-    answer = judge(&f, RL_COMMAND_SET, "+OK\r\n");
+    answer = judge(RL_COMMAND_SET, "+OK\r\n");
     assert_int_equal(answer.reason, 0);
     assert_string_equal(answer.text, "");
-    answer = judge(&f, RL_COMMAND_RELEASE, ":0\r\n");
+    answer = judge(RL_COMMAND_RELEASE, ":0\r\n");
     assert_int_equal(answer.reason, 0);
-    answer = judge(&f, RL_COMMAND_HANDSHAKE, "+PONG\r\n");
+    answer = judge(RL_COMMAND_HANDSHAKE, "+PONG\r\n");
     assert_string_equal(answer.text, "PONG");
 }
 
-static void knows_the_words_of_redis(void **state) {
+TEST(knows_the_words_of_redis) {
     static const struct {
         const char *text;
         int wanted;
@@ -430,25 +420,4 @@ static void knows_the_words_of_redis(void **state) {
         }
         assert_int_equal(rl_reply_reason(rows[i].text), rows[i].wanted);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accepts_the_flat_replies),
-        cmocka_unit_test(refuses_everything_else),
-        cmocka_unit_test(refuses_nesting_without_end),
-        cmocka_unit_test(refuses_what_nobody_asked_for),
-        cmocka_unit_test(keeps_the_beginning_of_a_long_text),
-        cmocka_unit_test(keeps_printable_bytes_only),
-        cmocka_unit_test(takes_exact_answers_only),
-        cmocka_unit_test(takes_a_sighting),
-        cmocka_unit_test(is_not_fooled_by_a_zero),
-        cmocka_unit_test(judges_scripts),
-        cmocka_unit_test(judges_each_of_many),
-        cmocka_unit_test(says_what_became_of_an_upgrade),
-        cmocka_unit_test(shows_who_reads),
-        cmocka_unit_test(gives_a_reason),
-        cmocka_unit_test(knows_the_words_of_redis),
-    };
-    return cmocka_run_group_tests_name("reply", tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void note(struct rl_resource *resource, bool others_wait, uint64_t now_ns
     rl_place_note(&wait->place, others_wait, now_ns);
 }
 
-static void keeps_names_apart(void **state) {
+TEST(keeps_names_apart) {
     struct rl_resources table = {.memory = &memory, .seed = random_seed()};
     static struct rl_resource *all[NAMES];
     failing = 0;
@@ -53,7 +53,7 @@ static void keeps_names_apart(void **state) {
 
 /* Readers and writers of a name are two resources, with one home: neither waits for the other here,
  * and all clients ask one node for both. */
-static void keeps_kinds_apart(void **state) {
+TEST(keeps_kinds_apart) {
     struct rl_resources table = {.memory = &memory, .seed = random_seed()};
     static struct rl_resource *all[2][NAMES];
     failing = 0;
@@ -86,7 +86,7 @@ static void keeps_kinds_apart(void **state) {
 }
 
 /* One that is kept because others want it is found by its own kind alone. */
-static void keeps_what_others_want_of_a_kind(void **state) {
+TEST(keeps_what_others_want_of_a_kind) {
     struct rl_resources table = {.memory = &memory, .seed = random_seed()};
     failing = 0;
     struct rl_resource *readers = rl_resource_get(&table, 1, "r", 1);
@@ -106,7 +106,7 @@ static void keeps_what_others_want_of_a_kind(void **state) {
 }
 
 /* Those that others want outlive their locks, the last few of them. */
-static void keeps_what_others_want(void **state) {
+TEST(keeps_what_others_want) {
     struct rl_resources table = {.memory = &memory, .seed = random_seed()};
     const uint32_t n = RL_RESOURCES_KEPT + 100;
     for (uint32_t round = 0; round < 2; round++) {
@@ -142,7 +142,7 @@ static void keeps_what_others_want(void **state) {
 }
 
 /* Without memory for more chains it goes on with those that it has. */
-static void lives_with_little_memory(void **state) {
+TEST(lives_with_little_memory) {
     for (uint32_t nth = 1; nth < 60; nth++) {
         struct rl_resources table = {.memory = &memory, .seed = nth};
         struct rl_resource *got[64];
@@ -159,15 +159,4 @@ static void lives_with_little_memory(void **state) {
         rl_resources_free(&table);
     }
     failing = 0;
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_names_apart),
-        cmocka_unit_test(keeps_kinds_apart),
-        cmocka_unit_test(keeps_what_others_want),
-        cmocka_unit_test(keeps_what_others_want_of_a_kind),
-        cmocka_unit_test(lives_with_little_memory),
-    };
-    return cmocka_run_group_tests_name("resource", tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #define MODULES "%1\r\n+modules\r\n*1\r\n%3\r\n+a\r\n*2\r\n$-1\r\n#t\r\n+v\r\n,1.5\r\n+n\r\n_\r\n"
 #define FLUSH ">2\r\n$10\r\ninvalidate\r\n_\r\n"
 
-static void speaks_resp3_after_hello(void **state) {
+TEST(speaks_resp3_after_hello) {
     static const struct {
         const char *hello, *wire;
         uint32_t waiting;
@@ -55,30 +55,20 @@ static void speaks_resp3_after_hello(void **state) {
     }
 }
 
-static void reads_the_info_of_resp3(void **state) {
-    struct fixture f;
+FIXTURE_TEST(reads_the_info_of_resp3) {
     struct rl_info info;
     rl_info_init(&info);
-    fixture_init(&f, 1);
-    f.slot.due.hello = true;
-    assert_non_null(read_text(&f, HELLO));
-    f.slot.due.hello = false;
-    f.slot.due.info = &info;
-    const redisReply *reply = read_text(&f, "=25\r\ntxt:redis_version:7.0.0\r\n\r\n");
+    f->slot.due.hello = true;
+    assert_non_null(read_text(f, HELLO));
+    f->slot.due.hello = false;
+    f->slot.due.info = &info;
+    const redisReply *reply = read_text(f, "=25\r\ntxt:redis_version:7.0.0\r\n\r\n");
     assert_non_null(reply);
     assert_int_equal(reply->type, REDIS_REPLY_STRING);
     assert_int_equal(reply->len, 21); /* without "txt:" */
     assert_int_equal(info.redis, RL_INFO_VERSION(7, 0));
-    fixture_free(&f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(speaks_resp3_after_hello),
-        cmocka_unit_test(reads_the_info_of_resp3),
-    };
-    return cmocka_run_group_tests_name("resp3", tests, NULL, NULL);
-}
 #else
 int main(void) {
     puts("1..0 # SKIP hiredis 0.14 reads no RESP3");

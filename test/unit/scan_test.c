@@ -36,6 +36,8 @@ static int release(void **state) {
     return 0;
 }
 
+#define CASE(name) TEST_WITH(name, clear, release)
+
 static struct rl_seen *add(size_t node, const char *key) {
     struct rl_seen *seen = &nodes[node].seen[nodes[node].n++];
     struct rl_key read;
@@ -77,7 +79,7 @@ static const struct rl_lock *merge(size_t n) {
     return list.locks;
 }
 
-static void names_of_keys(void **state) {
+TEST(names_of_keys) {
     static const struct {
         const char *key;
         enum rl_key_kind kind;
@@ -123,7 +125,7 @@ static void names_of_keys(void **state) {
     }
 }
 
-static void a_quorum_holds(void **state) {
+CASE(a_quorum_holds) {
     static const int64_t lives[NODES] = {900, 500, 700, 100, 300};
     for (size_t i = 0; i < 4; i++) {
         set(i, "k", A ":web:1", lives[i]);
@@ -142,7 +144,7 @@ static void a_quorum_holds(void **state) {
     assert_int_equal(lock->age_ms, 2500);
 }
 
-static void less_than_a_quorum_is_left_over(void **state) {
+CASE(less_than_a_quorum_is_left_over) {
     set(0, "k", A, 100);
     set(1, "k", A, 700);
     set(2, "k", B, RL_SEEN_FOR_EVER);
@@ -157,14 +159,14 @@ static void less_than_a_quorum_is_left_over(void **state) {
 }
 
 /* Three of five, however few were read: nodes that are down count. */
-static void nodes_that_are_down_count(void **state) {
+CASE(nodes_that_are_down_count) {
     set(0, "k", A, 100);
     set(4, "k", A, 100);
     nodes[1].is_whole = nodes[2].is_whole = nodes[3].is_whole = false;
     assert_int_equal(merge(1)->class, RL_LOCK_LEFTOVER);
 }
 
-static void others_have_keys(void **state) {
+CASE(others_have_keys) {
     for (size_t i = 0; i < 3; i++) {
         set(i, "a", "uuid-1", 100);
         set(i, "c", "(hash)", 100);
@@ -188,7 +190,7 @@ static void others_have_keys(void **state) {
     assert_string_equal(locks[3].holdings[0].token, C);
 }
 
-static void readers_hold_together(void **state) {
+CASE(readers_hold_together) {
     for (size_t i = 0; i < 4; i++) {
         set(i, "k", "redlock:shared", 900);
         add(i, "libredlock:readers:{k}");
@@ -213,7 +215,7 @@ static void readers_hold_together(void **state) {
     assert_int_equal(lock->holdings[2].votes, 2);
 }
 
-static void readers_without_a_lease_hold_nothing(void **state) {
+CASE(readers_without_a_lease_hold_nothing) {
     for (size_t i = 0; i < 4; i++) {
         set(i, "k", "redlock:shared", 900);
         add(i, "libredlock:readers:{k}");
@@ -226,7 +228,7 @@ static void readers_without_a_lease_hold_nothing(void **state) {
     assert_int_equal(lock->votes, 4);
 }
 
-static void permits_are_counted_slot_by_slot(void **state) {
+CASE(permits_are_counted_slot_by_slot) {
     for (size_t i = 0; i < 5; i++) {
         count(i, "libredlock:permits:{s}", 12);
         set(i, "libredlock:slot:10:{s}", A ":up:1", 400);
@@ -255,7 +257,7 @@ static void permits_are_counted_slot_by_slot(void **state) {
     assert_int_equal(locks[1].waited_ms, 77);
 }
 
-static void who_waits_is_counted(void **state) {
+CASE(who_waits_is_counted) {
     add(1, "libredlock:line:{k}");
     member(1, WAITER ":first:1", 50);
     nodes[1].seen[0].number = 4;
@@ -281,7 +283,7 @@ static void note_of(int64_t at_ms, char out[RL_KICK_NOTE_MAX]) {
 }
 
 /* Counters, permits and notes outlive their locks. */
-static void what_is_left_of_free_locks_is_no_lock(void **state) {
+CASE(what_is_left_of_free_locks_is_no_lock) {
     char one[RL_KICK_NOTE_MAX], another[RL_KICK_NOTE_MAX];
     const int64_t now_ms = rl_when_now_ms();
     note_of(now_ms, one);
@@ -302,7 +304,7 @@ static void what_is_left_of_free_locks_is_no_lock(void **state) {
 }
 
 /* SCAN may name a key twice. */
-static void a_key_that_is_named_twice_has_one_vote(void **state) {
+CASE(a_key_that_is_named_twice_has_one_vote) {
     for (size_t i = 0; i < 2; i++) {
         set(i, "k", A, 100);
         set(i, "k", A, 100);
@@ -327,7 +329,7 @@ static void configure(const char *lines) {
 }
 
 /* While nodes are replaced, a majority of both sides has it, until one of them does not. */
-static void both_majorities_hold(void **state) {
+CASE(both_majorities_hold) {
     configure("old redis://n0 redis://n1 redis://n2\nnodes redis://n2 redis://n3 redis://n4\n");
     set(0, "both", A, 500);
     set(1, "both", A, 400);
@@ -355,7 +357,7 @@ static void both_majorities_hold(void **state) {
 }
 
 /* Of two sets, one decides; what the nodes of the other have is no vote. */
-static void one_set_decides(void **state) {
+CASE(one_set_decides) {
     size_t in_b = 0;
     configure("set a redis://n0 redis://n1 redis://n2\nset b redis://n3 redis://n4\n");
     for (char c = 'c'; c <= 'o'; c++) {
@@ -384,7 +386,7 @@ static void one_set_decides(void **state) {
 }
 
 /* A key that only nodes of the other set have is listed, and is no lock. */
-static void strays_are_no_locks(void **state) {
+CASE(strays_are_no_locks) {
     configure("set a redis://n0 redis://n1 redis://n2\nset b redis://n3 redis://n4\n");
     const uint32_t is_b = rl_config_set_of(&deciding.config, RL_CONFIG_NEW, "k", 1);
     for (size_t i = is_b ? 0 : 3; i < (is_b ? 3 : 5); i++) {
@@ -402,7 +404,7 @@ static void strays_are_no_locks(void **state) {
     assert_int_equal(list.counts[RL_LOCK_HELD], 0);
 }
 
-static void locks_are_sorted(void **state) {
+CASE(locks_are_sorted) {
     static const struct {
         enum rl_list_order order;
         const char *names; /* the left-over is behind all locks */
@@ -436,26 +438,4 @@ static void locks_are_sorted(void **state) {
         }
         assert_string_equal(names, rows[i].names);
     }
-}
-
-int main(void) {
-#define CASE(f) cmocka_unit_test_setup_teardown(f, clear, release)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_of_keys),
-        CASE(a_quorum_holds),
-        CASE(less_than_a_quorum_is_left_over),
-        CASE(nodes_that_are_down_count),
-        CASE(others_have_keys),
-        CASE(readers_hold_together),
-        CASE(readers_without_a_lease_hold_nothing),
-        CASE(permits_are_counted_slot_by_slot),
-        CASE(who_waits_is_counted),
-        CASE(what_is_left_of_free_locks_is_no_lock),
-        CASE(a_key_that_is_named_twice_has_one_vote),
-        CASE(both_majorities_hold),
-        CASE(one_set_decides),
-        CASE(strays_are_no_locks),
-        CASE(locks_are_sorted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "unit/script_shas.h"
 
 /* The same bytes and hashes in every build, without comments. */
-static void has_the_scripts_of_this_version(void **state) {
+TEST(has_the_scripts_of_this_version) {
     static const char *const shas[] = {SCRIPT_SHAS};
     const char *script, *sha1;
     size_t count = 0, longest = 0;
@@ -29,7 +29,7 @@ static void has_the_scripts_of_this_version(void **state) {
 }
 
 /* Old servers do: Redis 6.0 knows these commands, and no options that came later. */
-static void needs_no_newer_server_than_redis_6_0(void **state) {
+TEST(needs_no_newer_server_than_redis_6_0) {
     static const char commands[] =
         " del exists get getrange mget pexpire pexpireat pttl publish pubsub set time type "
         "zadd "
@@ -44,19 +44,11 @@ static void needs_no_newer_server_than_redis_6_0(void **state) {
             char word[32];
             at += strlen("call('");
             snprintf(word, sizeof word, " %.*s ", (int)strcspn(at, "'"), at);
-            assert_non_null(strstr(commands, word));
+            assert_contains(commands, word);
         }
         for (size_t k = 0; k < COUNT(options); k++) {
             assert_null(strcasestr(script, options[k]));
         }
     }
     assert_true(count > 100);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(has_the_scripts_of_this_version),
-        cmocka_unit_test(needs_no_newer_server_than_redis_6_0),
-    };
-    return cmocka_run_group_tests_name("scripts", tests, NULL, NULL);
 }

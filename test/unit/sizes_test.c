@@ -163,7 +163,7 @@ static int use_size(const struct row *row, size_t size, size_t named) {
     return status;
 }
 
-static void takes_the_initializers_size_only(void **state) {
+TEST(takes_the_initializers_size_only) {
     for (size_t i = 0; i < COUNT(rows); i++) {
         for (size_t size = 1; size <= rows[i].size + BEYOND; size++) {
             int status = use_size(&rows[i], size, size);
@@ -180,7 +180,7 @@ static void takes_the_initializers_size_only(void **state) {
 }
 
 /* `options = {0}`, and then the fields: without the defaults that it thinks it has. */
-static void names_the_initializer_that_was_forgotten(void **state) {
+TEST(names_the_initializer_that_was_forgotten) {
     for (size_t i = 0; i < COUNT(rows); i++) {
         assert_int_equal(use_size(&rows[i], rows[i].size, 0), REDLOCK_ERR_INVALID);
         if (rows[i].has_sentence && (strstr(world.error, rows[i].initializer) == NULL ||
@@ -190,7 +190,7 @@ static void names_the_initializer_that_was_forgotten(void **state) {
     }
 }
 
-static void names_it_to_a_later_version(void **state) {
+TEST(names_it_to_a_later_version) {
     for (size_t i = 0; i < COUNT(rows); i++) {
         assert_int_equal(use_size(&rows[i], rows[i].size + 8, rows[i].size + 8),
                          REDLOCK_ERR_INVALID);
@@ -242,7 +242,7 @@ static const struct made {
 };
 
 /* What the macro sets, and nothing where the caller knows another size. */
-static void functions_set_what_the_macros_set(void **state) {
+TEST(functions_set_what_the_macros_set) {
     for (size_t i = 0; i < COUNT(made); i++) {
         for (size_t size = 1; size <= made[i].size + BEYOND; size++) {
             unsigned char *block = malloc(size), *before = malloc(size);
@@ -295,12 +295,4 @@ static int end(void **state) {
     return 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_the_initializers_size_only),
-        cmocka_unit_test(names_the_initializer_that_was_forgotten),
-        cmocka_unit_test(names_it_to_a_later_version),
-        cmocka_unit_test(functions_set_what_the_macros_set),
-    };
-    return cmocka_run_group_tests_name("sizes", tests, begin, end);
-}
+TEST_GROUP(begin, end)

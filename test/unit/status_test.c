@@ -15,7 +15,7 @@ static const struct {
 #undef ROW
 };
 
-static void has_a_name_and_a_text_for_each(void **state) {
+TEST(has_a_name_and_a_text_for_each) {
     for (size_t i = 0; i < COUNT(map); i++) {
         assert_string_equal(redlock_err_name(map[i].value), map[i].name);
         assert_string_equal(redlock_strerror(map[i].value), map[i].text);
@@ -27,7 +27,7 @@ static void has_a_name_and_a_text_for_each(void **state) {
     }
 }
 
-static void tells_them_apart(void **state) {
+TEST(tells_them_apart) {
     for (size_t i = 0; i < COUNT(map); i++) {
         for (size_t j = 0; j < i; j++) {
             assert_int_not_equal(map[i].value, map[j].value);
@@ -38,7 +38,7 @@ static void tells_them_apart(void **state) {
 }
 
 /* The numbers are part of the ABI: a few from each block. */
-static void keeps_its_numbers(void **state) {
+TEST(keeps_its_numbers) {
     assert_int_equal(REDLOCK_OK, 0);
     assert_int_equal(REDLOCK_ERR_INVALID, -1);
     assert_int_equal(REDLOCK_ERR_ALREADY_HELD, -12);
@@ -49,7 +49,7 @@ static void keeps_its_numbers(void **state) {
     assert_int_equal(REDLOCK_ERR_NODE_ERROR, -56);
 }
 
-static void is_not_confused_by_other_numbers(void **state) {
+TEST(is_not_confused_by_other_numbers) {
     static const int others[] = {1, -17, -19, -28, -39, -99, -1000, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < COUNT(others); i++) {
         assert_string_equal(redlock_err_name(others[i]), "ERR_?");
@@ -58,7 +58,7 @@ static void is_not_confused_by_other_numbers(void **state) {
     }
 }
 
-static void says_what_may_be_tried_again(void **state) {
+TEST(says_what_may_be_tried_again) {
     static const int retryable[] = {
         REDLOCK_ERR_HELD,    REDLOCK_ERR_NO_QUORUM, REDLOCK_ERR_EXPIRED, REDLOCK_ERR_DEADLINE,
         REDLOCK_ERR_UNKNOWN, REDLOCK_ERR_BUSY,      REDLOCK_ERR_NOMEM,
@@ -72,7 +72,7 @@ static void says_what_may_be_tried_again(void **state) {
     }
 }
 
-static void knows_its_version(void **state) {
+TEST(knows_its_version) {
     char wanted[32];
     snprintf(wanted, sizeof wanted, "%d.%d.%d", REDLOCK_VERSION_MAJOR, REDLOCK_VERSION_MINOR,
              REDLOCK_VERSION_PATCH);
@@ -81,7 +81,7 @@ static void knows_its_version(void **state) {
 }
 
 /* The name is the identifier's, in lower case: it can be searched for. */
-static void names_the_enumerations(void **state) {
+TEST(names_the_enumerations) {
     const struct {
         const char *name, *identifier;
     } names[] = {
@@ -138,17 +138,4 @@ static void names_the_enumerations(void **state) {
         assert_string_equal(redlock_event_name((enum redlock_event_type)others[i]), "?");
     }
     assert_string_equal(redlock_event_name((enum redlock_event_type)0), "?");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(has_a_name_and_a_text_for_each),
-        cmocka_unit_test(tells_them_apart),
-        cmocka_unit_test(keeps_its_numbers),
-        cmocka_unit_test(is_not_confused_by_other_numbers),
-        cmocka_unit_test(names_the_enumerations),
-        cmocka_unit_test(says_what_may_be_tried_again),
-        cmocka_unit_test(knows_its_version),
-    };
-    return cmocka_run_group_tests_name("status", tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void assert_same_url(const struct rl_url *got, const struct rl_url *wante
     assert_int_equal(got->is_tls, wanted->is_tls);
 }
 
-static void reads_every_part(void **state) {
+TEST(reads_every_part) {
     for (size_t i = 0; i < COUNT(goods); i++) {
         struct rl_url url;
         char error[REDLOCK_MESSAGE_MAX] = "left over";
@@ -236,7 +236,7 @@ static void assert_all_zero(const struct rl_url *url) {
 }
 
 /* The message is 'node URL "...": part: why'. */
-static void refuses_and_says_why(void **state) {
+TEST(refuses_and_says_why) {
     for (size_t i = 0; i < COUNT(wrongs); i++) {
         const struct wrong *w = &wrongs[i];
         struct rl_url url;
@@ -249,15 +249,15 @@ static void refuses_and_says_why(void **state) {
             print_error("%s: status %d, \"%s\"\n", w->text, status, error);
         }
         assert_int_equal(status, REDLOCK_ERR_URL);
-        assert_non_null(strstr(error, part));
-        assert_non_null(strstr(error, w->hint));
+        assert_contains(error, part);
+        assert_contains(error, w->hint);
         assert_null(strpbrk(error, "\r\n\t\x7f"));
         assert_all_zero(&url);
     }
 }
 
 /* What a URL says of TLS, beside what every URL says. */
-static void reads_what_is_said_of_tls(void **state) {
+TEST(reads_what_is_said_of_tls) {
     static const struct {
         const char *text;
         struct rl_url_tls tls;
@@ -294,7 +294,7 @@ static void write_long(char *text, size_t size, const char *before, size_t n, co
     snprintf(text + used + n, size - used - n, "%s", after);
 }
 
-static void bounds_every_part(void **state) {
+TEST(bounds_every_part) {
     static const struct {
         const char *before, *after, *part;
         size_t max;
@@ -311,15 +311,15 @@ static void bounds_every_part(void **state) {
         assert_int_equal(rl_url_parse(text, &url, error, sizeof(error)), 0);
         write_long(text, sizeof(text), parts[i].before, parts[i].max + 1, parts[i].after);
         assert_int_equal(rl_url_parse(text, &url, error, sizeof(error)), REDLOCK_ERR_URL);
-        assert_non_null(strstr(error, parts[i].part));
-        assert_non_null(strstr(error, "too long"));
+        assert_contains(error, parts[i].part);
+        assert_contains(error, "too long");
         write_long(text, sizeof(text), parts[i].before, 4900, parts[i].after);
         assert_int_equal(rl_url_parse(text, &url, error, sizeof(error)), REDLOCK_ERR_URL);
         assert_true(strlen(error) < RL_URL_SHOWN_MAX + 200);
     }
 }
 
-static void cuts_the_message_to_its_buffer(void **state) {
+TEST(cuts_the_message_to_its_buffer) {
     for (size_t size = 1; size < 80; size++) {
         struct rl_url url;
         char error[80];
@@ -330,7 +330,7 @@ static void cuts_the_message_to_its_buffer(void **state) {
     }
 }
 
-static void shows_no_password(void **state) {
+TEST(shows_no_password) {
     static const struct {
         const char *text, *shown;
     } rows[] = {
@@ -365,7 +365,7 @@ static void shows_no_password(void **state) {
     }
 }
 
-static void shows_a_bounded_piece(void **state) {
+TEST(shows_a_bounded_piece) {
     char text[1000], shown[32];
     write_long(text, sizeof(text), "redis://u:secret@", 900, "");
     rl_url_show(text, shown, sizeof(shown));
@@ -375,7 +375,7 @@ static void shows_a_bounded_piece(void **state) {
     assert_string_equal(shown, "redis://aaaaaaaaaaaaaaaaaaaa...");
 }
 
-static void tells_one_server_from_two(void **state) {
+TEST(tells_one_server_from_two) {
     static const struct {
         const char *a, *b;
         bool same;
@@ -411,18 +411,4 @@ static void tells_one_server_from_two(void **state) {
         assert_int_equal(rl_url_same_server(&b, &a), rows[i].same);
         assert_true(rl_url_same_server(&a, &a));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_part),
-        cmocka_unit_test(refuses_and_says_why),
-        cmocka_unit_test(reads_what_is_said_of_tls),
-        cmocka_unit_test(bounds_every_part),
-        cmocka_unit_test(cuts_the_message_to_its_buffer),
-        cmocka_unit_test(shows_no_password),
-        cmocka_unit_test(shows_a_bounded_piece),
-        cmocka_unit_test(tells_one_server_from_two),
-    };
-    return cmocka_run_group_tests_name("url", tests, NULL, NULL);
 }

@@ -100,7 +100,7 @@ static int tear_down(void **state) {
 
 /* -- The tests -- */
 
-static void addresses_with_the_port(void **state) {
+TEST_WITH(addresses_with_the_port, set_up, tear_down) {
     struct scene s;
     struct look look;
     scene_start(&s);
@@ -118,7 +118,7 @@ static void addresses_with_the_port(void **state) {
     scene_end(&s);
 }
 
-static void a_name_that_nobody_knows(void **state) {
+TEST_WITH(a_name_that_nobody_knows, set_up, tear_down) {
     struct scene s;
     struct look look;
     scene_start(&s);
@@ -131,7 +131,7 @@ static void a_name_that_nobody_knows(void **state) {
 }
 
 /* No answer comes for what was forgotten, whether it has begun or waits for a thread. */
-static void forgotten(void **state) {
+TEST_WITH(forgotten, set_up, tear_down) {
     struct scene s;
     struct look looks[8];
     scene_start(&s);
@@ -154,7 +154,7 @@ static void forgotten(void **state) {
 }
 
 /* The world waits for the thread, and `closed` still is the last. */
-static void closed_while_it_looks(void **state) {
+TEST_WITH(closed_while_it_looks, set_up, tear_down) {
     struct scene s;
     struct look look;
     scene_start(&s);
@@ -170,14 +170,4 @@ static void closed_while_it_looks(void **state) {
     uv_sem_post(&gate);
     scene_end(&s);
     assert_int_equal(look.answers, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(addresses_with_the_port, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_name_that_nobody_knows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(forgotten, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(closed_while_it_looks, set_up, tear_down),
-    };
-    return cmocka_run_group_tests_name("uv_names", tests, NULL, NULL);
 }

@@ -34,46 +34,41 @@ static _Noreturn void child(struct scene *s, struct link *link, int peer) {
     _exit(0);
 }
 
-static void a_child_has_no_events(void **state) {
-    struct scene s;
+SCENE_TEST(a_child_has_no_events) {
     struct link link = {0};
     struct rl_address address;
-    scene_start(&s);
     int listener = peer_listen(&address, 4);
-    int peer = link_open(&link, &s, listener, &address);
-    scene_wake(&s);
-    scene_arm(&s, scene_now_ns(&s) + MS);
+    int peer = link_open(&link, s, listener, &address);
+    scene_wake(s);
+    scene_arm(s, scene_now_ns(s) + MS);
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        child(&s, &link, peer);
+        child(s, &link, peer);
     }
     child_expect_good(pid);
-    SCENE_UNTIL(&s, link.received == 13); /* the child has not read it */
+    SCENE_UNTIL(s, link.received == 13); /* the child has not read it */
     assert_int_equal(link_write(&link, "here", 4), 4);
     assert_true(is_there("here", peer)); /* nor has it closed what is the parent's */
     link_close(&link);
     close(peer);
     close(listener);
-    scene_end(&s);
 }
 
 /* abandon() closes the child's copy: when the parent has closed, too, the peer is told. */
-static void abandoned(void **state) {
-    struct scene s;
+SCENE_TEST(abandoned) {
     struct link link = {0};
     struct rl_address address;
     int ready[2], go[2];
     char byte = 0;
-    scene_start(&s);
     int listener = peer_listen(&address, 4);
-    int peer = link_open(&link, &s, listener, &address);
+    int peer = link_open(&link, s, listener, &address);
     assert_true(pipe(ready) == 0 && pipe(go) == 0);
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
         close(go[1]); /* so that it ends if its parent does */
-        s.world->ops->abandon(s.world);
+        s->world->ops->abandon(s->world);
         CHILD_CHECK(write(ready[1], "x", 1) == 1);
         CHILD_CHECK(read(go[0], &byte, 1) >= 0);
         _exit(0);
@@ -91,7 +86,6 @@ static void abandoned(void **state) {
     }
     close(peer);
     close(listener);
-    scene_end(&s);
 }
 
 /* -- exec() -- */
@@ -136,30 +130,27 @@ static void spawn(void *data) {
 }
 
 /* Many sockets at once, since what is looked for is a moment. */
-static void no_socket_is_inherited(void **state) {
-    struct scene s;
+SCENE_TEST(no_socket_is_inherited) {
     struct rl_address address;
     uv_thread_t thread;
     static struct link links[64];
-    scene_start(&s);
     int listener = peer_listen(&address, 0); /* whoever is refused is as good */
     assert_int_equal(uv_thread_create(&thread, spawn, NULL), 0);
     while (atomic_load(&execs) < EXECS) {
         for (size_t i = 0; i < 64; i++) {
-            link_dial(&links[i], &s, &address);
+            link_dial(&links[i], s, &address);
         }
         for (size_t i = 0; i < 64; i++) {
             if (links[i].stream != NULL) {
                 link_close(&links[i]);
             }
         }
-        uv_run(&s.loop, UV_RUN_NOWAIT);
+        uv_run(&s->loop, UV_RUN_NOWAIT);
     }
     atomic_store(&stops, true);
     uv_thread_join(&thread);
     assert_int_equal(atomic_load(&inherited), 0);
     close(listener);
-    scene_end(&s);
 }
 
 int main(int argc, char **argv) {
@@ -170,10 +161,5 @@ int main(int argc, char **argv) {
     if (length <= 0) {
         return 1;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_child_has_no_events),
-        cmocka_unit_test(abandoned),
-        cmocka_unit_test(no_socket_is_inherited),
-    };
-    return cmocka_run_group_tests_name("uv_process", tests, NULL, NULL);
+    return test_run(0);
 }

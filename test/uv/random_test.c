@@ -44,33 +44,27 @@ static bool is_zero(const unsigned char bytes[TOKEN]) {
     return memcmp(bytes, zero, TOKEN) == 0;
 }
 
-static void one_call_for_many(void **state) {
-    struct scene s;
+SCENE_TEST(one_call_for_many) {
     static unsigned char all[1000][TOKEN];
-    scene_start(&s);
     calls = 0;
     for (size_t i = 0; i < 1000; i++) {
-        draw(&s, all[i]);
+        draw(s, all[i]);
         assert_false(is_zero(all[i]));
         assert_true(i == 0 || memcmp(all[i - 1], all[i], TOKEN) != 0);
     }
     assert_int_equal(calls, 4); /* 255 of a page */
-    scene_end(&s);
 }
 
-static void none_there(void **state) {
-    struct scene s;
+SCENE_TEST(none_there) {
     unsigned char bytes[TOKEN];
-    scene_start(&s);
     fails = true;
-    assert_false(s.world->ops->random(s.world, bytes, TOKEN));
+    assert_false(s->world->ops->random(s->world, bytes, TOKEN));
     fails = false;
-    draw(&s, bytes);
+    draw(s, bytes);
     assert_false(is_zero(bytes));
-    scene_end(&s);
 }
 
-static void without_a_page(void **state) {
+TEST(without_a_page) {
     struct scene s;
     unsigned char a[TOKEN], b[TOKEN];
     has_no_page = true;
@@ -85,37 +79,24 @@ static void without_a_page(void **state) {
 }
 
 /* What the parent draws next is not known to the child: neither by drawing, nor in its memory. */
-static void not_the_parents(void **state) {
-    struct scene s;
+SCENE_TEST(not_the_parents) {
     unsigned char first[TOKEN], child[TOKEN], next[TOKEN];
     int pipes[2];
-    scene_start(&s);
-    draw(&s, first);
+    draw(s, first);
     assert_int_equal(pipe(pipes), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        bool drawn = s.world->ops->random(s.world, child, TOKEN);
+        bool drawn = s->world->ops->random(s->world, child, TOKEN);
         bool told = write(pipes[1], child, TOKEN) == TOKEN;
-        _exit(drawn && told && s.world->ops->is_forked(s.world) ? 0 : 1);
+        _exit(drawn && told && s->world->ops->is_forked(s->world) ? 0 : 1);
     }
     assert_int_equal(read(pipes[0], child, TOKEN), TOKEN);
     child_expect_good(pid);
-    draw(&s, next);
+    draw(s, next);
     assert_memory_equal(next, last + TOKEN, TOKEN); /* of the page */
     assert_memory_not_equal(child, next, TOKEN);
     assert_false(is_zero(child));
-    assert_false(s.world->ops->is_forked(s.world));
+    assert_false(s->world->ops->is_forked(s->world));
     close(pipes[0]);
     close(pipes[1]);
-    scene_end(&s);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_call_for_many),
-        cmocka_unit_test(none_there),
-        cmocka_unit_test(without_a_page),
-        cmocka_unit_test(not_the_parents),
-    };
-    return cmocka_run_group_tests_name("uv_random", tests, NULL, NULL);
 }

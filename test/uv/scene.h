@@ -44,6 +44,8 @@ struct link {
     struct link *other;
 };
 
+#define SCENE_TEST(name) TEST_ON(name, struct scene, s, scene_start, scene_end)
+
 void scene_start(struct scene *scene);
 /* Closes the world, if it was not closed, and the loop. */
 void scene_end(struct scene *scene);

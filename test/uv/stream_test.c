@@ -22,82 +22,72 @@ static void end(struct place *place) {
     close(place->listener);
 }
 
+#define PLACE_TEST(name) TEST_ON(name, struct place, p, start, end)
+
 /* -- Speaking -- */
 
-static void speaks_and_hears(void **state) {
-    struct place p;
+PLACE_TEST(speaks_and_hears) {
     struct link link = {0};
     char got[5];
-    start(&p);
-    int peer = link_open(&link, &p.scene, p.listener, &p.address);
+    int peer = link_open(&link, &p->scene, p->listener, &p->address);
     assert_int_equal(link_write(&link, "hello", 5), 5);
     assert_int_equal(recv(peer, got, 5, MSG_WAITALL), 5);
     assert_memory_equal(got, "hello", 5);
-    int turns = p.scene.turns;
+    int turns = p->scene.turns;
     peer_send(peer, "world", 5);
-    SCENE_UNTIL(&p.scene, link.received == 5);
+    SCENE_UNTIL(&p->scene, link.received == 5);
     assert_memory_equal(link.first, "world", 5);
-    assert_true(p.scene.turns > turns); /* the turn after the event */
+    assert_true(p->scene.turns > turns); /* the turn after the event */
     assert_int_equal(link_write(&link, "", 0), 0);
-    scene_run_ms(&p.scene, 30);
+    scene_run_ms(&p->scene, 30);
     assert_int_equal(link.rooms, 0); /* nobody was short of it */
     link_close(&link);
     close(peer);
-    scene_run_ms(&p.scene, 30);
-    end(&p);
+    scene_run_ms(&p->scene, 30);
 }
 
-static void one_end_when_the_peer_goes(void **state) {
-    struct place p;
+PLACE_TEST(one_end_when_the_peer_goes) {
     struct link link = {0};
-    start(&p);
-    int peer = link_open(&link, &p.scene, p.listener, &p.address);
+    int peer = link_open(&link, &p->scene, p->listener, &p->address);
     peer_send(peer, "last", 4);
     close(peer);
-    SCENE_UNTIL(&p.scene, link.ends == 1);
+    SCENE_UNTIL(&p->scene, link.ends == 1);
     assert_int_equal(link.error, 0);
     assert_int_equal(link.received, 4);
-    scene_run_ms(&p.scene, 30); /* a second one, or anything else, fails in scene.c */
+    scene_run_ms(&p->scene, 30); /* a second one, or anything else, fails in scene.c */
     link_close(&link);
-    end(&p);
 }
 
 /* The peer will say no more, but would still read: that is an end for us. */
-static void half_closed_is_an_end(void **state) {
-    struct place p;
+PLACE_TEST(half_closed_is_an_end) {
     struct link link = {0};
-    start(&p);
-    int peer = link_open(&link, &p.scene, p.listener, &p.address);
+    int peer = link_open(&link, &p->scene, p->listener, &p->address);
     assert_int_equal(shutdown(peer, SHUT_WR), 0);
-    SCENE_UNTIL(&p.scene, link.ends == 1);
+    SCENE_UNTIL(&p->scene, link.ends == 1);
     assert_int_equal(link.error, 0);
     link_close(&link);
     close(peer);
-    end(&p);
 }
 
-static void a_reset_is_told_after_what_came_before(void **state) {
-    struct place p;
+PLACE_TEST(a_reset_is_told_after_what_came_before) {
     struct link link = {0};
-    start(&p);
-    int peer = link_open(&link, &p.scene, p.listener, &p.address);
+    int peer = link_open(&link, &p->scene, p->listener, &p->address);
     peer_reset(peer);
-    SCENE_UNTIL(&p.scene, link.ends == 1);
+    SCENE_UNTIL(&p->scene, link.ends == 1);
     assert_int_equal(link.error, ECONNRESET);
     link_close(&link);
-    peer = link_open(&link, &p.scene, p.listener, &p.address);
+    peer = link_open(&link, &p->scene, p->listener, &p->address);
     peer_send(peer, "answer", 6);
     peer_reset(peer);
-    SCENE_UNTIL(&p.scene, link.ends == 1);
+    SCENE_UNTIL(&p->scene, link.ends == 1);
     assert_int_equal(link.error, ECONNRESET);
     assert_int_equal(link.received, 6);
     link_close(&link);
-    end(&p);
 }
 
 /* -- Not connecting -- */
 
-static void refused(void **state) {
+TEST(refused) {
     struct place p;
     struct link link = {0};
     scene_start(&p.scene);
@@ -121,7 +111,7 @@ static void unix_address(struct rl_address *address, const char *path) {
 }
 
 /* A unix socket whose queue is full says EAGAIN, and nothing would follow. */
-static void refused_at_once(void **state) {
+TEST(refused_at_once) {
     struct place p;
     struct link link = {0}, first = {0};
     char folder[90], path[100];
@@ -152,7 +142,7 @@ static void refused_at_once(void **state) {
 }
 
 /* Whom nobody answers: no event comes, before close() or after it. */
-static void blackholed(void **state) {
+TEST(blackholed) {
     struct place p;
     struct link links[8] = {{0}};
     scene_start(&p.scene);
@@ -182,20 +172,18 @@ static void send_more(struct link *link) {
     sent += taken;
 }
 
-static void partial_writes_and_room(void **state) {
-    struct place p;
+PLACE_TEST(partial_writes_and_room) {
     struct link link = {.on_room = send_more};
     size_t got = 0;
     static char in[65536];
-    start(&p);
     for (size_t i = 0; i < BIG; i++) {
         big[i] = (char)(i * 7 + i / 251);
     }
     sent = 0;
-    int peer = link_open(&link, &p.scene, p.listener, &p.address);
+    int peer = link_open(&link, &p->scene, p->listener, &p->address);
     send_more(&link);
     assert_true(sent > 0 && sent < BIG);
-    scene_run_ms(&p.scene, 50);
+    scene_run_ms(&p->scene, 50);
     assert_int_equal(link.rooms, 0); /* the peer has read nothing */
     while (got < BIG) {
         ssize_t n = recv(peer, in, sizeof in, MSG_DONTWAIT);
@@ -204,16 +192,15 @@ static void partial_writes_and_room(void **state) {
             assert_memory_equal(in, big + got, (size_t)n);
             got += (size_t)n;
         }
-        uv_run(&p.scene.loop, UV_RUN_NOWAIT);
+        uv_run(&p->scene.loop, UV_RUN_NOWAIT);
     }
     assert_true(link.rooms > 0);
     assert_int_equal(sent, BIG);
     int rooms = link.rooms;
-    scene_run_ms(&p.scene, 30);
+    scene_run_ms(&p->scene, 30);
     assert_true(link.rooms <= rooms + 1); /* not again and again */
     link_close(&link);
     close(peer);
-    end(&p);
 }
 
 /* -- Errors that are kept -- */
@@ -242,20 +229,18 @@ static void break_both(struct link *a, struct link *b) {
     }
 }
 
-static void several_with_an_error(void **state) {
-    struct place p;
-    start(&p);
+PLACE_TEST(several_with_an_error) {
     for (int closes = 0; closes < 2; closes++) {
         struct link a = {.on_end = closes ? close_other : NULL};
         struct link b = {.on_end = a.on_end, .other = &a};
         a.other = &b;
-        int peers[2] = {link_open(&a, &p.scene, p.listener, &p.address),
-                        link_open(&b, &p.scene, p.listener, &p.address)};
+        int peers[2] = {link_open(&a, &p->scene, p->listener, &p->address),
+                        link_open(&b, &p->scene, p->listener, &p->address)};
         peer_reset(peers[0]);
         peer_reset(peers[1]);
         break_both(&a, &b);
-        SCENE_UNTIL(&p.scene, a.ends + b.ends == (closes ? 1 : 2));
-        scene_run_ms(&p.scene, 30);
+        SCENE_UNTIL(&p->scene, a.ends + b.ends == (closes ? 1 : 2));
+        scene_run_ms(&p->scene, 30);
         assert_int_equal(a.ends + b.ends, closes ? 1 : 2);
         assert_true((a.ends == 0 || a.error != 0) && (b.ends == 0 || b.error != 0));
         if (!closes) {
@@ -263,23 +248,19 @@ static void several_with_an_error(void **state) {
             link_close(&b);
         }
     }
-    end(&p);
 }
 
 /* What a write found comes in the next turn, and the loop does not block before it. */
-static void a_failed_write_ends_in_a_turn(void **state) {
-    struct place p;
+PLACE_TEST(a_failed_write_ends_in_a_turn) {
     struct link link = {0};
-    start(&p);
-    int peer = link_open(&link, &p.scene, p.listener, &p.address);
+    int peer = link_open(&link, &p->scene, p->listener, &p->address);
     peer_reset(peer);
     write_until_it_fails(&link);
-    assert_int_equal(uv_backend_timeout(&p.scene.loop), 0);
-    uv_run(&p.scene.loop, UV_RUN_NOWAIT);
+    assert_int_equal(uv_backend_timeout(&p->scene.loop), 0);
+    uv_run(&p->scene.loop, UV_RUN_NOWAIT);
     assert_int_equal(link.ends, 1);
     assert_true(link.error == ECONNRESET || link.error == EPIPE);
     link_close(&link);
-    end(&p);
 }
 
 static void close_on_bytes(struct link *link, const char *bytes, size_t length) {
@@ -288,16 +269,14 @@ static void close_on_bytes(struct link *link, const char *bytes, size_t length) 
 }
 
 /* What the peer said before it went is told first, though nobody read it before the write. */
-static void a_failed_write_is_told_after_what_came_before(void **state) {
-    struct place p;
-    start(&p);
+PLACE_TEST(a_failed_write_is_told_after_what_came_before) {
     for (int closes = 0; closes < 2; closes++) {
         struct link link = {.on_bytes = closes ? close_on_bytes : NULL};
-        int peer = link_open(&link, &p.scene, p.listener, &p.address);
+        int peer = link_open(&link, &p->scene, p->listener, &p->address);
         peer_send(peer, "answer", 6);
         peer_reset(peer);
         write_until_it_fails(&link);
-        SCENE_UNTIL(&p.scene, link.ends == 1 || link.stream == NULL);
+        SCENE_UNTIL(&p->scene, link.ends == 1 || link.stream == NULL);
         assert_int_equal(link.received, 6);
         assert_int_equal(link.ends, !closes);
         if (!closes) {
@@ -305,7 +284,6 @@ static void a_failed_write_is_told_after_what_came_before(void **state) {
             link_close(&link);
         }
     }
-    end(&p);
 }
 
 /* -- Closing anywhere -- */
@@ -317,51 +295,46 @@ static void close_other_on_bytes(struct link *link, const char *bytes, size_t le
     }
 }
 
-static void closes_itself(void **state) {
-    struct place p;
-    start(&p);
+PLACE_TEST(closes_itself) {
     struct link at_up = {.on_up = link_close}, at_bytes = {.on_bytes = close_on_bytes};
     struct link at_room = {.on_room = link_close}, at_end = {.on_end = link_close};
-    int peers[4] = {link_open(&at_up, &p.scene, p.listener, &p.address),
-                    link_open(&at_bytes, &p.scene, p.listener, &p.address),
-                    link_open(&at_room, &p.scene, p.listener, &p.address),
-                    link_open(&at_end, &p.scene, p.listener, &p.address)};
+    int peers[4] = {link_open(&at_up, &p->scene, p->listener, &p->address),
+                    link_open(&at_bytes, &p->scene, p->listener, &p->address),
+                    link_open(&at_room, &p->scene, p->listener, &p->address),
+                    link_open(&at_end, &p->scene, p->listener, &p->address)};
     assert_null(at_up.stream);
     peer_send(peers[1], "ab", 2);
     close(peers[1]);
     assert_true(link_write(&at_room, big, BIG) < BIG);
     peer_send(peers[2], "cd", 2);
     close(peers[3]);
-    SCENE_UNTIL(&p.scene, at_bytes.stream == NULL && at_end.stream == NULL);
+    SCENE_UNTIL(&p->scene, at_bytes.stream == NULL && at_end.stream == NULL);
     static char in[65536];
     while (at_room.stream != NULL) {
         (void)!recv(peers[2], in, sizeof in, MSG_DONTWAIT);
-        scene_run_once(&p.scene);
+        scene_run_once(&p->scene);
     }
-    scene_run_ms(&p.scene, 30);
+    scene_run_ms(&p->scene, 30);
     close(peers[0]);
     close(peers[2]);
-    end(&p);
 }
 
 /* Both have bytes in the same poll: the one that comes first closes the other. And the number of
  * the closed socket is used again at once. */
-static void closes_another(void **state) {
-    struct place p;
-    start(&p);
+PLACE_TEST(closes_another) {
     for (int i = 0; i < 20; i++) {
         struct link a = {.on_bytes = close_other_on_bytes};
         struct link b = {.on_bytes = close_other_on_bytes, .other = &a};
         struct link next = {0};
         a.other = &b;
-        int peers[2] = {link_open(&a, &p.scene, p.listener, &p.address),
-                        link_open(&b, &p.scene, p.listener, &p.address)};
+        int peers[2] = {link_open(&a, &p->scene, p->listener, &p->address),
+                        link_open(&b, &p->scene, p->listener, &p->address)};
         peer_send(peers[0], "x", 1);
         peer_send(peers[1], "x", 1);
-        SCENE_UNTIL(&p.scene, a.stream == NULL || b.stream == NULL);
+        SCENE_UNTIL(&p->scene, a.stream == NULL || b.stream == NULL);
         assert_int_equal(a.received + b.received, 1);
-        int peer = link_open(&next, &p.scene, p.listener, &p.address);
-        scene_run_once(&p.scene);
+        int peer = link_open(&next, &p->scene, p->listener, &p->address);
+        scene_run_once(&p->scene);
         assert_int_equal(a.received + b.received, 1);
         assert_int_equal(next.received, 0);
         link_close(&next);
@@ -370,57 +343,33 @@ static void closes_another(void **state) {
         close(peers[0]);
         close(peers[1]);
     }
-    end(&p);
 }
 
 /* -- What had arrived -- */
 
 /* A piece of each stream is read in a turn: while there is more, nothing that came later counts as
  * heard; but a peer that never ends does not stop that clock for ever. */
-static void heard_waits_for_what_is_unread(void **state) {
-    struct place p;
+PLACE_TEST(heard_waits_for_what_is_unread) {
     struct link link = {0};
-    start(&p);
-    int peer = link_open(&link, &p.scene, p.listener, &p.address);
-    scene_run_ms(&p.scene, 5);
+    int peer = link_open(&link, &p->scene, p->listener, &p->address);
+    scene_run_ms(&p->scene, 5);
     peer_send(peer, big, 100000);
-    uint64_t sent_ns = scene_now_ns(&p.scene);
-    uv_run(&p.scene.loop, UV_RUN_NOWAIT);
+    uint64_t sent_ns = scene_now_ns(&p->scene);
+    uv_run(&p->scene.loop, UV_RUN_NOWAIT);
     assert_true(link.received > 0 && link.received < 100000);
-    assert_true(p.scene.world->ops->heard_ns(p.scene.world) < sent_ns);
-    SCENE_UNTIL(&p.scene, link.received == 100000);
-    scene_run_once(&p.scene);
-    assert_true(p.scene.world->ops->heard_ns(p.scene.world) >= sent_ns);
+    assert_true(p->scene.world->ops->heard_ns(p->scene.world) < sent_ns);
+    SCENE_UNTIL(&p->scene, link.received == 100000);
+    scene_run_once(&p->scene);
+    assert_true(p->scene.world->ops->heard_ns(p->scene.world) >= sent_ns);
     int advanced = 0;
     for (int i = 0; i < 100; i++) {
         while (send(peer, big, 65536, MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
         }
-        uint64_t before_ns = p.scene.world->ops->heard_ns(p.scene.world);
-        uv_run(&p.scene.loop, UV_RUN_NOWAIT);
-        advanced += p.scene.world->ops->heard_ns(p.scene.world) > before_ns;
+        uint64_t before_ns = p->scene.world->ops->heard_ns(p->scene.world);
+        uv_run(&p->scene.loop, UV_RUN_NOWAIT);
+        advanced += p->scene.world->ops->heard_ns(p->scene.world) > before_ns;
     }
     assert_true(advanced >= 3);
     link_close(&link);
     close(peer);
-    end(&p);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(speaks_and_hears),
-        cmocka_unit_test(one_end_when_the_peer_goes),
-        cmocka_unit_test(half_closed_is_an_end),
-        cmocka_unit_test(a_reset_is_told_after_what_came_before),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(refused_at_once),
-        cmocka_unit_test(blackholed),
-        cmocka_unit_test(partial_writes_and_room),
-        cmocka_unit_test(several_with_an_error),
-        cmocka_unit_test(a_failed_write_ends_in_a_turn),
-        cmocka_unit_test(a_failed_write_is_told_after_what_came_before),
-        cmocka_unit_test(closes_itself),
-        cmocka_unit_test(closes_another),
-        cmocka_unit_test(heard_waits_for_what_is_unread),
-    };
-    return cmocka_run_group_tests_name("uv_stream", tests, NULL, NULL);
 }
