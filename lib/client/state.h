@@ -1,17 +1,10 @@
 /* The data of a client and its locks: it connects the pure core with real nodes. No functions: each
  * part of the client has its own header, and each room its own data (data.h there).
  *
- * One iteration of the loop, seen from here:
- *   - poll: replies arrive; answer.c turns them into votes, step.c steps the locks' cores; the
- *     commands that the cores ask for are appended to connections (step.c, calls.c); locks that
- *     have ended something, or are to be stepped, are queued (life.c). No user code runs.
- *   - the turn (turn.c): deadlines that have passed are stepped, losses first, each of which is
- *     reported at once; then the other callbacks run, those of queries last; then the locks whose
- *     turn in line has come ask; then every connection that has something to write is flushed; then
- *     the one timer is armed. Before the poll there is another turn, for what was submitted outside
- *     of callbacks.
- * So a callback is never inside the call that submitted it, nor inside hiredis, and a fan-out
- * costs one write for each node and turn.
+ * Replies arrive in the loop's poll: answer.c turns them into votes, step.c steps the locks' cores,
+ * and the commands that these ask for are appended to connections. No user code runs there. The turn
+ * after it (turn.c) runs the callbacks, and writes once to each node. So a callback is never inside
+ * the call that submitted it, nor inside hiredis.
  *
  * Memory: a lock lives as long as there is a reference to it: the user's until redlock_lock_free(),
  * one for each call that is outstanding or pending, and the queues'.

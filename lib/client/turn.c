@@ -1,6 +1,6 @@
 /* One turn: deadlines, callbacks, turns in line, flush, timer. The world asks for it
  * (base/world.h) after each batch of events and, where something was submitted since, before it
- * waits. The order is explained in state.h. Nothing else in lib/client runs user code, and nothing
+ * waits. rl_turn_run() has the order. Nothing else in lib/client runs user code, and nothing
  * calls the turn: its work is in its queues (lock/life.h).
  *
  * Can a success be reported before a loss that is due? No: before every callback the deadlines that
