@@ -2,9 +2,9 @@
  * part of the client has its own header, and each room its own data (data.h there).
  *
  * Replies arrive in the loop's poll: answer.c turns them into votes, step.c steps the locks' cores,
- * and the commands that these ask for are appended to connections. No user code runs there. The turn
- * after it (turn.c) runs the callbacks, and writes once to each node. So a callback is never inside
- * the call that submitted it, nor inside hiredis.
+ * and the commands that these ask for are appended to connections. No user code runs there. The
+ * turn after it (turn.c) runs the callbacks, and writes once to each node. So a callback is never
+ * inside the call that submitted it, nor inside hiredis.
  *
  * Memory: a lock lives as long as there is a reference to it: the user's until redlock_lock_free(),
  * one for each call that is outstanding or pending, and the queues'.
