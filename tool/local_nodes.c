@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NODES_MAX 64
@@ -38,7 +39,8 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
     return 0;
 }
 
-/* In the child. A node that is being killed may still write a file. */
+/* In the child. A node that is being killed may still write a file; what cannot be removed is left
+ * after some seconds. */
 static void guard(const char *folder, int fd) {
     char byte;
     setpgid(0, 0); /* the terminal's signals are not for it */
@@ -46,8 +48,10 @@ static void guard(const char *folder, int fd) {
     rl_local_close_all(1, ~0U);
     while (read(0, &byte, 1) < 0 && errno == EINTR) {
     }
-    while (access(folder, F_OK) == 0) {
+    for (int i = 0; i < 1000 && access(folder, F_OK) == 0; i++) {
+        const struct timespec pause = {.tv_nsec = 5000000};
         nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+        nanosleep(&pause, NULL);
     }
     _exit(EXIT_SUCCESS);
 }
@@ -63,8 +67,12 @@ static int start_guard(struct rl_local_nodes *nodes) {
         guard(nodes->setup.folder, fds[0]);
     }
     close(fds[0]);
+    if (nodes->guard < 0) {
+        close(fds[1]);
+        return -1;
+    }
     nodes->guard_fd = fds[1];
-    return nodes->guard > 0 ? 0 : -1;
+    return 0;
 }
 
 /* Returns when the folder is gone. */

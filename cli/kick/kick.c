@@ -9,7 +9,7 @@
  *       node             key        note
  *       127.0.0.1:7001   deleted    noted
  *       127.0.0.1:7002   not there  noted
- *       127.0.0.1:7003   node did not answer in time
+ *       127.0.0.1:7003   node did not answer in time; noted
  *
  * Failure modes: the kick is not confirmed: nothing is done. The holder released the lock
  * meanwhile, or another has it: nothing is deleted (RL_EXIT_LOST). Nodes do not answer: they keep

@@ -16,36 +16,48 @@
 #define WAIT_MS 1000 /* beyond the ttl, of an administrator who has died */
 
 struct job {
-    uv_work_t beside; /* another thread */
     rl_set_work *work;
     void *data;
     struct rl_session *session;
+    uv_async_t ended;
     int status;
     bool is_over;
 };
 
-static void run_job(uv_work_t *beside) {
-    struct job *job = beside->data;
+static void run_job(void *data) {
+    struct job *job = data;
     job->status = job->work(job->data);
+    uv_async_send(&job->ended);
 }
 
-static void on_ended(uv_work_t *beside, int status) {
-    struct job *job = beside->data;
+static void on_ended(uv_async_t *ended) {
+    struct job *job = ended->data;
     job->is_over = true;
-    rl_session_done(job->session, status);
+    rl_session_done(job->session, 0);
 }
 
+/* The thread is not one of libuv's pool: the lock may need that to look up a name, and exit() would
+ * wait for it. */
 static int work_beside(struct rl_session *session, struct rl_steps *steps, rl_set_work *work,
                        void *data) {
     struct job job = {.work = work, .data = data, .session = session};
-    job.beside.data = &job;
-    uv_queue_work(&session->loop, &job.beside, run_job, on_ended);
-    session->is_interruptible = true;
-    while (!job.is_over) {
-        rl_session_wait(session);
-        atomic_store(&steps->caught, session->caught);
+    uv_thread_t thread;
+    uv_async_init(&session->loop, &job.ended, on_ended);
+    job.ended.data = &job;
+    if (uv_thread_create(&thread, run_job, &job) != 0) {
+        job.status = rl_fail(RL_EXIT_SYSTEM, "a thread is unavailable");
+    } else {
+        session->is_interruptible = true;
+        while (!job.is_over) {
+            rl_session_wait(session);
+            atomic_store(&steps->caught, session->caught);
+        }
+        session->is_interruptible = false;
+        uv_thread_join(&thread);
     }
-    session->is_interruptible = false;
+    uv_close((uv_handle_t *)&job.ended, NULL);
+    uv_run(&session->loop, UV_RUN_NOWAIT);
+    session->is_done = false; /* a signal may have come last */
     return job.status;
 }
 

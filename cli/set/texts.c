@@ -259,8 +259,9 @@ const struct rl_config *rl_set_latest(const struct rl_set *set) {
 
 static bool is_done(struct rl_set_node *node, const char *command) {
     redisReply *reply = rl_set_checked(node, rl_wire_command(node->wire, command));
+    const bool done = reply != NULL;
     freeReplyObject(reply);
-    return reply != NULL;
+    return done;
 }
 
 /* Nobody who has read another text before counts votes of this node any more. */

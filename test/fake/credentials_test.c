@@ -359,7 +359,8 @@ static void on_event(const redlock_event *event, void *data) {
  * handshake. */
 FIVE_EACH(set_in_the_trace_hook, 2) {
     static const char *const passwords[] = {"b", "c", "d", "e", NULL};
-    struct candidates candidates = {.passwords = passwords};
+    static struct candidates candidates; /* the client is closed later */
+    candidates = (struct candidates){.passwords = passwords};
     rotating_prepare(f, "old");
     f->options.trace = on_event;
     f->options.trace_data = &candidates;

@@ -16,8 +16,8 @@ static bool is_voted(struct five *f, void *data) {
 
 /* [1] Two nodes refuse from the beginning. They are tried again, but not in a frenzy. */
 FIVE_TEST(opens_with_two_that_refuse) {
-    f->options.reconnect_min_ms = 20;
-    f->options.reconnect_max_ms = 100;
+    f->options.reconnect_min_ms = 10;
+    f->options.reconnect_max_ms = 500;
     fake_node_refuse(f->nodes[1]);
     fake_node_refuse(f->nodes[3]);
     assert_int_equal(five_open(f), 0);
@@ -30,7 +30,7 @@ FIVE_TEST(opens_with_two_that_refuse) {
     assert_contains(CLIENT_MESSAGE(f->client), fake_node_name(f->nodes[3]));
     five_run_ms(f, 300);
     uint64_t failures = five_info(f, 1).failures;
-    assert_true(failures >= 3 && failures <= 15); /* 20, 40, 80, 100, 100 ms, less up to half */
+    assert_true(failures >= 3 && failures <= 9); /* 10, 20, 40, 80, 160 ms, less up to half */
     fake_node_listen(f->nodes[1]);
     fake_node_listen(f->nodes[3]);
     five_wait_up(f, FIVE);

@@ -58,17 +58,6 @@ LIVE_TEST(no_socket_file) {
     assert_contains(CLIENT_MESSAGE(live->client), strerror(ENOENT));
 }
 
-LIVE_TEST(over_ipv6) {
-    static const char *const args[] = {"--bind", "127.0.0.1", "::1", NULL};
-    char url[64];
-    live_start(live, 1, args);
-    snprintf(url, sizeof(url), "redis://[::1]:%d", live_port(live, 0));
-    open_url(live, url, 0);
-    assert_string_equal(live_node(live->client, 0).node, url + 8);
-    cycle(live, live->client);
-}
-
-/* Whatever addresses the name has, the node listens on one of them. */
 LIVE_TEST(by_name) {
     char url[64];
     live_start(live, 1, NULL);
@@ -120,6 +109,18 @@ LIVE_TEST(unknown_name_among_others) {
     LIVE_STATUS(live_outcome(live_lock(live->client, "x"), 1).reason, 0); /* no round yet */
     LIVE_UNTIL(live, live_node(live->client, 1).reason == REDLOCK_ERR_NODE_RESOLVE);
 }
+
+LIVE_TEST(over_ipv6) {
+    static const char *const args[] = {"--bind", "127.0.0.1", "::1", NULL};
+    char url[64];
+    live_start(live, 1, args);
+    snprintf(url, sizeof(url), "redis://[::1]:%d", live_port(live, 0));
+    open_url(live, url, 0);
+    assert_string_equal(live_node(live->client, 0).node, url + 8);
+    cycle(live, live->client);
+}
+
+/* Whatever addresses the name has, the node listens on one of them. */
 
 static bool has_ipv6(void) {
     struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};

@@ -1,6 +1,8 @@
 /* The server that the tests, the demo and the bench run: the one that REDLOCK_SERVER names, or
  * redis-server by PATH, or valkey-server if only that is installed. */
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "live/live.h"
@@ -64,4 +66,41 @@ LIVE_TEST(valkey_alone) {
     free(search);
     remove_program(folder, "valkey-server");
     live_tell(live, 0, "PING");
+}
+
+/* -- A program that is killed -- */
+
+/* Starts a node, says which process that is, and never ends by itself. */
+static void run_a_node(int to) {
+    const struct rl_local_nodes_options options = {.n = 1};
+    struct rl_local_nodes *nodes;
+    char error[512];
+    const bool runs = rl_local_nodes_start(&nodes, &options, error, sizeof(error)) == 0;
+    const pid_t pid = runs ? rl_local_nodes_pid(nodes, 0) : 0;
+    if (write(to, &pid, sizeof(pid)) == (ssize_t)sizeof(pid)) {
+        pause();
+    }
+    _exit(1);
+}
+
+LIVE_TEST(leaves_nothing_when_it_is_killed) {
+    int fds[2];
+    pid_t node = 0;
+    char cwd[40], folder[300] = "";
+    live_start(live, 1, NULL);
+    assert_int_equal(pipe(fds), 0);
+    const pid_t program = fork();
+    if (program == 0) {
+        run_a_node(fds[1]);
+    }
+    close(fds[1]);
+    assert_int_equal(read(fds[0], &node, sizeof(node)), sizeof(node));
+    close(fds[0]);
+    assert_true(node > 0);
+    snprintf(cwd, sizeof(cwd), "/proc/%d/cwd", (int)node);
+    assert_true(readlink(cwd, folder, sizeof(folder) - 1) > 0);
+    assert_int_equal(access(folder, F_OK), 0);
+    kill(program, SIGKILL);
+    assert_int_equal(waitpid(program, NULL, 0), program);
+    LIVE_POLL(live, access(folder, F_OK) != 0 && kill(node, 0) != 0);
 }

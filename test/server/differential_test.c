@@ -214,6 +214,7 @@ static void on_a_following_replica(void) {
     struct pair pair;
     pair_start(&pair, 2, args, NULL);
     redisContext *primary = pair_control(&pair, 1, NULL);
+    freeReplyObject(redisCommand(primary, "DEBUG SET-ACTIVE-EXPIRE 0"));
     pair_tell(&pair, "REPLICAOF 127.0.0.1 %d", rl_local_nodes_port(pair.nodes, 1));
     while (!pair_info_says(&pair, "master_link_status:up")) {
     }
