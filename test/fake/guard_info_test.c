@@ -60,6 +60,18 @@ FIVE_EACH(does_not_use_who_does_not_answer_it, COUNT(answers)) {
     five_cycle(f);
 }
 
+/* Off: a node that forbids INFO votes, and so does one that evicts keys. */
+FIVE_TEST(judges_nobody_when_it_is_off) {
+    assert_int_equal(f->options.guard, REDLOCK_GUARD_OFF);
+    five_rule(f, 1, .command = "INFO", .action = FAKE_INSTEAD, .bytes = answers[0].bytes);
+    server_set_info(fake_node_server(f->nodes[2]), "maxmemory", "1000000");
+    server_set_info(fake_node_server(f->nodes[2]), "maxmemory_policy", "allkeys-lru");
+    assert_int_equal(five_open(f), 0);
+    five_wait_up(f, FIVE);
+    assert_int_equal(five_stats(f).nodes_voting, FIVE);
+    five_cycle(f);
+}
+
 /* -- One field that is not as it should be -- */
 
 static const char *const needed[] = {"run_id", "master_replid", "uptime_in_seconds", "loading",
