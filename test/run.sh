@@ -302,6 +302,8 @@ leg() {
     rm -f "$leg_dir/meson-logs/testlog.json"
     # shellcheck disable=SC2086
     run meson test -C "$leg_dir" --no-rebuild --num-processes "$at_once" $leg_test "$@"
+    [ -z "$ahead" ] || wait "$ahead" # before what has failed runs alone, and before the sweep
+    ahead=''
     if [ -s "$leg_dir/meson-logs/testlog.json" ]; then
         count "$leg"
         # By name, only some tests of a suite may have run.
@@ -309,11 +311,9 @@ leg() {
     else
         fail "$leg: no test ran"
     fi
-    leg_ended=$(date +%s)
-    [ -z "$ahead" ] || wait "$ahead"
-    ahead=''
     # The guard of a redlock that a test has killed ends by itself, when its lock is over.
     sweep 60 || fail "$leg: processes left behind:$swept"
+    leg_ended=$(date +%s)
     summary="$summary  $leg: $((leg_ended - leg_began)) s, $((leg_built - leg_began)) of them for the build
 "
 }
@@ -333,8 +333,8 @@ at_once=$(($(nproc) + 3))
 busy='-t 2'
 busy_sanitized='-t 5'
 
-# The legs. Each hands its build to the command that it is given, leg or build_ahead. By name everything can
-# be run.
+# The legs. Those that can be built ahead get the command that does it as their first argument: leg or
+# build_ahead. By name everything can be run.
 plain_without=''
 plain_leg() {
     plain_cc=$1

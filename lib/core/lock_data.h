@@ -187,8 +187,7 @@ struct rl_lock {
     uint32_t planted;  /* ... and those that were asked to set it */
     uint32_t may_hold; /* nodes that may have a key with the present token */
     uint8_t state;     /* enum rl_lock_state */
-    /* enum rl_result: the result to report for the failed upgrade that the pending extension undoes
-     * */
+    /* enum rl_result: to report for the failed upgrade that the pending extension undoes */
     uint8_t reverts;
     bool adopts : 1;      /* the attempt is an adoption: it must not release what it finds */
     bool renews : 1;      /* the pending extension is the watchdog's */

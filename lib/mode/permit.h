@@ -55,8 +55,7 @@ void rl_permit_begin(redlock_lock *lock);
 void rl_permit_granted(redlock_lock *lock, const redlock_lock *primary);
 
 /* Sets the slots of a token that is to be adopted or released. Returns false if they are not as
- * many different ones as the lock takes. rl_permit_lacks_slots(): whether they are still missing.
- * */
+ * many different ones as the lock takes. rl_permit_lacks_slots(): whether they are missing. */
 bool rl_permit_name(redlock_lock *lock, const int32_t *slots, size_t n);
 bool rl_permit_lacks_slots(const redlock_lock *lock);
 

@@ -131,7 +131,7 @@ static bool is_caught(const struct control *control, uint64_t first) {
     return false;
 }
 
-/* Histories that once were refused, whoever was wrong. */
+/* Histories that the replay refused once, by its own fault or by that of what it judged. */
 static bool run_known(void) {
     static const struct {
         enum sim_preset preset;

@@ -6,7 +6,8 @@
  *
  * Time: the real server's clock stands still (cluster/chaos/clock.c is preloaded into it) until
  * pair_pass(); the one in memory is told the same time. So all answers agree to the byte, and keys
- * to the millisecond. Keys end when somebody looks for them, and not by themselves.
+ * to the millisecond. Neither server expires keys in the background: a key ends when a command
+ * touches it.
  *
  * Failure modes: a difference; no answer within PAIR_PATIENCE_MS. `problem` says what, and `story`
  * has all that was said since pair_begin(). What only this machine can cause ends the program. */
