@@ -47,45 +47,42 @@ static void check_sharing(const redlock_lock *lock) {
 }
 
 static void check_waiting(const redlock_lock *lock) {
-    const struct rl_waiting *waiting = &lock->waiting;
-    assert(waiting->is_in_line == rl_lock_is_in_line(&lock->core));
-    assert(!waiting->has_turn || lock->core.state == RL_WAITING);
+    const bool waits = lock->core.state == RL_WAITING;
+    const uint8_t stage = lock->waiting.stage;
+    const bool is_stepped = stage != RL_STAGE_NONE && stage != RL_STAGE_QUEUED;
+    assert(!is_stepped || waits);
+    assert(!is_stepped || rl_queued_is_in(&lock->ready));
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         const struct rl_ticket *ticket = &lock->tickets[i];
         bool is_active = ticket->turns->active == ticket;
         struct rl_ticket *active = ticket->turns->active;
         const redlock_lock *next = active != NULL ? rl_ticket_lock(active) : NULL;
-        assert(ticket->is_taken == waiting->is_in_line);
+        assert(ticket->is_taken == rl_lock_is_in_line(&lock->core));
         assert(rl_lock_resource(lock, i)->kind == rl_lock_resource(lock, 0)->kind);
         if (lock->mode->side_by_side) {
             assert(!is_active || rl_lock_is_acquiring(&lock->core));
-            assert(lock->core.state != RL_WAITING || is_active || waiting->has_turn || i > 0 ||
+            assert(!waits || is_active || is_stepped || i > 0 ||
                    !rl_tickets_may_ask(lock->tickets)); /* behind a waiter */
             continue;
         }
-        assert(is_active ==
-               (waiting->is_in_line &&
-                (lock->core.state != RL_WAITING || waiting->has_turn || lock->queueing.is_queued)));
+        assert(is_active == (ticket->is_taken && (!waits || stage != RL_STAGE_NONE)));
         /* A lock that was given the turn will be stepped, or all locks behind it would wait for
          * ever. */
         assert(next == NULL || next->core.state != RL_WAITING || rl_queued_is_in(&next->ready) ||
-               next->queueing.is_queued);
+               rl_line_is_queued(next));
     }
 }
 
 /* A queued lock has an event to come: see the argument in line.h. */
 static void check_queueing(const redlock_lock *lock) {
-    const struct rl_queueing *queueing = &lock->queueing;
-    const struct rl_resource *resource = rl_lock_resource(lock, queueing->line);
+    const bool is_queued = rl_line_is_queued(lock);
+    const struct rl_resource *resource = rl_line_of(lock);
     const struct rl_place *place = rl_resource_place(resource);
     uint8_t state = lock->core.state;
-    assert(queueing->line < lock->resource_count);
-    assert(!queueing->is_queued || state == RL_WAITING || state == RL_TRYING ||
-           state == RL_FENCING || state == RL_READY);
-    assert(queueing->call == RL_LINE_CALL_NONE ||
-           (state == RL_WAITING && queueing->is_queued && rl_queued_is_in(&lock->ready)));
-    assert(!queueing->is_queued || state != RL_WAITING || place->state != RL_PLACE_TAKING);
-    assert(!queueing->is_queued || state != RL_WAITING || queueing->call != RL_LINE_CALL_NONE ||
+    assert(!is_queued || state == RL_WAITING || state == RL_TRYING || state == RL_FENCING ||
+           state == RL_READY);
+    assert(!is_queued || state != RL_WAITING || place->state != RL_PLACE_TAKING);
+    assert(lock->waiting.stage != RL_STAGE_QUEUED || state != RL_WAITING ||
            resource->wait->due.slot != RL_DEADLINE_UNSET);
 }
 

@@ -57,7 +57,6 @@ struct redlock_lock {
     bool joining : 1;       /* an acquire that shares a hold is done and not delivered */
     bool was_lost : 1;      /* its hold was lost; the release that follows says so */
     struct rl_waiting waiting;
-    struct rl_queueing queueing;
     struct rl_holding holding;
 
     struct rl_op ops[2];    /* an acquire or a release; an extension: see rl_op_of() */

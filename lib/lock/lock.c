@@ -187,11 +187,7 @@ int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
         rl_linger_reset(lock, linger_ms);
         assert(rl_hold_primary(lock) == lock && lock->depth == 0);
         rl_mode_begin(lock);
-        rl_waiting_reset(lock);
-        bool is_behind = rl_waiting_enter(lock);
-        bool queues = !is_behind && !rl_waiting_stands_apart(lock) &&
-                      rl_line_enter(lock, event.u.acquire.tries > 1);
-        event.u.acquire.waits = is_behind || queues;
+        event.u.acquire.waits = rl_waiting_enter(lock, event.u.acquire.tries > 1);
         rl_step_event(lock, &event);
     }
     return 0;
@@ -251,9 +247,8 @@ int redlock_adopt(redlock_lock *lock, const char *token, const redlock_acquire_o
     lock->last.has_asked = true;
     rl_linger_reset(lock, 0);
     rl_mode_take_over(lock, true);
-    rl_waiting_reset(lock);
     event.u.adopt.token = token;
-    bool waits = rl_waiting_enter(lock);
+    bool waits = rl_waiting_enter(lock, false);
     assert(!waits); /* rl_waiting_is_busy() would have said so */
     (void)waits;
     rl_step_event(lock, &event);

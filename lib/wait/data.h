@@ -10,37 +10,34 @@
 #include "nodes/data.h"
 #include "redlock/redlock.h"
 
-/* Locks of one client take turns, see waiting.h. */
+/* How far a lock has come that may not ask the nodes yet. The loop's turn steps it in each stage
+ * but NONE and QUEUED. */
+enum rl_stage {
+    RL_STAGE_NONE,   /* it does not wait, or waits behind another lock of this client */
+    RL_STAGE_FIRST,  /* it is next among this client's locks (waiting.h) */
+    RL_STAGE_PAUSES, /* the same, but it must let other clients go first */
+    /* it stands among the locks of all clients (line.h): */
+    RL_STAGE_QUEUED, /* in line, or asking in its turn, or waiting for home's answer to a release */
+    RL_STAGE_TURN,   /* its turn has come */
+    RL_STAGE_PLAIN,  /* it asks without a turn: no other client is known to wait */
+    RL_STAGE_ALONE   /* no line can be used: it tries again after a pause */
+};
+
+/* A lock's wait. */
 struct rl_waiting {
-    bool is_in_line : 1; /* waits, asks or holds */
-    bool has_turn : 1;   /* its turn has come, and it was not stepped yet */
-    bool pauses : 1;     /* its turn has come, but it must let others go first */
-    /* it asks by TAKE, since another of our locks has the turn in the shared line */
-    bool takes : 1;
-    bool shuts : 1; /* its turn among all clients came while writers wait */
-};
-
-/* What the loop's turn must do with the first waiting lock of its client. */
-enum rl_line_call {
-    RL_LINE_CALL_NONE,
-    RL_LINE_CALL_TURN,  /* its turn among all clients has come */
-    RL_LINE_CALL_PLAIN, /* it asks without a turn: no other client is known to wait */
-    RL_LINE_CALL_ALONE  /* no line can be used: it tries again after a pause */
-};
-
-/* A lock's wait among the locks of all clients, see line.h. */
-struct rl_queueing {
     uint32_t refused_life_ms; /* the shortest life of the keys that refused; 0: not known */
     /* the lease of the keys that were passed with its turn; 0: none were, so it asks for votes */
     uint32_t lease_ms;
-    uint8_t refused_by;       /* index of the resource that was held */
-    uint8_t line;             /* the resource in whose line it is */
-    uint8_t call;             /* enum rl_line_call */
+    uint8_t stage;      /* enum rl_stage */
+    uint8_t line;       /* index of the resource in whose line it is */
+    uint8_t refused_by; /* ... of the resource that was held */
+    /* it asks by TAKE, since another of our locks has the turn in the shared line */
+    bool takes : 1;
+    bool shuts : 1;           /* its turn among all clients came while writers wait */
     bool refused_at_home : 1; /* home has refused the attempt's token */
     bool hears_next : 1;      /* the client hears who comes next: its resource is in `passed` */
     /* it listened before its attempt began, and nobody has asked for the lock since */
     bool is_unwanted : 1;
-    bool is_queued : 1;    /* in line, or asks in its turn, or waits for home's answer */
     bool noted_intent : 1; /* it was refused, and keeps new readers off */
 };
 

@@ -40,15 +40,17 @@ static rl_mask heard_of(const redlock_client *client) {
 }
 
 struct rl_resource *rl_line_of(const redlock_lock *lock) {
-    assert(lock->queueing.line < lock->resource_count);
-    return rl_lock_resource(lock, lock->queueing.line);
+    assert(lock->waiting.line < lock->resource_count);
+    return rl_lock_resource(lock, lock->waiting.line);
 }
 
 redlock_lock *rl_line_waiter(const struct rl_resource *resource) {
     redlock_lock *active = rl_line_active(resource);
-    bool waits = active != NULL && (active->queueing.is_queued || active->waiting.has_turn);
-    bool is_here = waits && rl_line_of(active) == resource;
-    return is_here && (active->queueing.is_queued || active->resource_count == 1) ? active : NULL;
+    if (active == NULL || active->waiting.stage == RL_STAGE_NONE ||
+        rl_line_of(active) != resource) {
+        return NULL;
+    }
+    return rl_line_is_queued(active) || active->resource_count == 1 ? active : NULL;
 }
 
 static void set_due(struct rl_resource *resource, uint64_t at_ns) {
@@ -59,12 +61,11 @@ static void set_due(struct rl_resource *resource, uint64_t at_ns) {
 }
 
 /* A lock that is making its last try is not called: it leaves the line when the try ends. */
-static void call_lock(redlock_lock *lock, enum rl_line_call call) {
-    assert(call != RL_LINE_CALL_NONE);
+static void end_wait(redlock_lock *lock, enum rl_stage stage) {
+    assert(stage > RL_STAGE_QUEUED);
     if (lock->core.state == RL_WAITING) {
         assert(rl_line_active(rl_line_of(lock)) == lock);
-        lock->queueing.is_queued = true; /* its place may have been taken in advance */
-        lock->queueing.call = (uint8_t)call;
+        lock->waiting.stage = (uint8_t)stage; /* its place may have been taken in advance */
         rl_ready_step(lock);
     }
 }
@@ -128,9 +129,9 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
     }
     if (actions->turn) {
         resource->wait->turn_ns = rl_client_now_ns(client);
-        call_lock(lock, RL_LINE_CALL_TURN);
+        end_wait(lock, RL_STAGE_TURN);
     } else if (actions->alone && rl_line_active(resource) == lock) {
-        call_lock(lock, RL_LINE_CALL_ALONE);
+        end_wait(lock, RL_STAGE_ALONE);
     }
 }
 
@@ -245,43 +246,47 @@ static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
 static void queue(redlock_lock *lock, uint8_t line) {
     assert(lock->core.state == RL_WAITING);
     assert(rl_line_active(rl_lock_resource(lock, line)) == lock); /* whose place it is */
-    lock->queueing.is_queued = true;
-    lock->queueing.line = line;
+    lock->waiting.stage = RL_STAGE_QUEUED;
+    lock->waiting.line = line;
     lock->waiting.shuts = false;
     leave_if_named(rl_line_of(lock), lock);
     if (!rl_line_want(rl_line_of(lock), lock)) {
-        call_lock(lock, RL_LINE_CALL_ALONE); /* without memory */
+        end_wait(lock, RL_STAGE_ALONE); /* without memory */
     }
-}
-
-static uint64_t awaited_release_ns(const redlock_lock *lock) {
-    uint64_t until_ns = 0;
-    for (uint32_t i = 0; i < lock->resource_count; i++) {
-        uint64_t at_ns = rl_lock_resource(lock, i)->release_until_ns;
-        until_ns = at_ns > until_ns ? at_ns : until_ns;
-    }
-    return until_ns;
 }
 
 /* A lock that has little time keeps half of it for an attempt, if home does not answer. */
 static uint64_t patience_ns(const redlock_lock *lock) {
     const uint64_t since_ns = lock->since_ns, give_up_ns = lock->core.give_up_ns;
-    const uint64_t until_ns = awaited_release_ns(lock);
     assert(give_up_ns >= since_ns);
-    const uint64_t half_ns =
-        give_up_ns == RL_NEVER ? RL_NEVER : since_ns + (give_up_ns - since_ns) / 2;
-    return until_ns < half_ns ? until_ns : half_ns;
+    return give_up_ns == RL_NEVER ? RL_NEVER : since_ns + (give_up_ns - since_ns) / 2;
 }
 
-/* The first of its resources in whose line it must be; resource_count: none. */
-static uint32_t first_busy(const redlock_lock *lock, uint64_t now_ns) {
-    uint32_t i = 0;
-    while (i < lock->resource_count &&
-           !rl_place_is_likely_busy(rl_resource_place(rl_lock_resource(lock, i)), now_ns) &&
-           rl_resource_place(rl_lock_resource(lock, i))->state == RL_PLACE_OUT) {
-        i++;
+/* What a lock must await before it asks the nodes for votes. */
+struct ahead {
+    uint32_t line; /* the first of its resources in whose line it must be; resource_count: none */
+    uint64_t until_ns; /* how long it may wait for home's answer to a release; 0: not at all */
+};
+
+static struct ahead what_is_ahead(const redlock_lock *lock, uint64_t patience_ns) {
+    const uint64_t now_ns = rl_client_now_ns(lock->client);
+    struct ahead ahead = {.line = lock->resource_count};
+    if (rl_line_homes(rl_lock_resource(lock, 0)) == 0) {
+        return ahead;
     }
-    return i;
+    for (uint32_t i = lock->resource_count; i-- > 0;) {
+        const struct rl_resource *resource = rl_lock_resource(lock, i);
+        const struct rl_place *place = rl_resource_place(resource);
+        if (rl_place_is_likely_busy(place, now_ns) || place->state != RL_PLACE_OUT) {
+            ahead.line = i;
+        }
+        if (resource->release_until_ns > ahead.until_ns) {
+            ahead.until_ns = resource->release_until_ns;
+        }
+    }
+    ahead.until_ns = ahead.until_ns < patience_ns ? ahead.until_ns : patience_ns;
+    ahead.until_ns = ahead.until_ns > now_ns ? ahead.until_ns : 0;
+    return ahead;
 }
 
 /* Most locks are wanted by nobody else: no need to look at the clock. */
@@ -295,41 +300,31 @@ static bool knows_nothing(const redlock_lock *lock) {
     return !knows;
 }
 
-bool rl_line_holds_up(const redlock_lock *lock, bool may_wait) {
-    if (!may_wait || knows_nothing(lock)) {
+bool rl_line_holds_up(const redlock_lock *lock) {
+    if (knows_nothing(lock)) {
         return false;
     }
-    const uint64_t now_ns = rl_client_now_ns(lock->client);
-    return rl_line_homes(rl_lock_resource(lock, 0)) != 0 &&
-           (first_busy(lock, now_ns) < lock->resource_count || awaited_release_ns(lock) > now_ns);
-}
-
-bool rl_line_enter(redlock_lock *lock, bool may_wait) {
-    lock->queueing.is_queued = rl_line_holds_up(lock, may_wait);
-    return lock->queueing.is_queued;
+    const struct ahead ahead = what_is_ahead(lock, RL_NEVER);
+    return ahead.line < lock->resource_count || ahead.until_ns != 0;
 }
 
 void rl_line_go(redlock_lock *lock) {
-    const uint64_t now_ns = rl_client_now_ns(lock->client);
-    if (lock->core.state != RL_WAITING || lock->queueing.call != RL_LINE_CALL_NONE) {
+    if (lock->core.state != RL_WAITING || lock->waiting.stage > RL_STAGE_QUEUED) {
         return; /* it has ended, or is about to go on */
     }
-    const uint32_t busy = first_busy(lock, now_ns);
-    const uint64_t until_ns = patience_ns(lock);
+    const struct ahead ahead = what_is_ahead(lock, patience_ns(lock));
     assert(rl_line_active(rl_lock_resource(lock, 0)) == lock);
     if (rl_resource_place(rl_lock_resource(lock, 0))->state == RL_PLACE_OUT) {
         set_due(rl_lock_resource(lock, 0), RL_NEVER); /* it may join another line */
     }
-    lock->queueing.is_queued = true;
-    lock->queueing.line = 0;
-    if (rl_line_homes(rl_lock_resource(lock, 0)) == 0) {
-        call_lock(lock, RL_LINE_CALL_PLAIN);
-    } else if (busy < lock->resource_count) {
-        queue(lock, (uint8_t)busy);
-    } else if (until_ns > now_ns && rl_line_wait(rl_lock_resource(lock, 0)) != NULL) {
-        set_due(rl_lock_resource(lock, 0), until_ns);
+    lock->waiting.stage = RL_STAGE_QUEUED;
+    lock->waiting.line = 0;
+    if (ahead.line < lock->resource_count) {
+        queue(lock, (uint8_t)ahead.line);
+    } else if (ahead.until_ns != 0 && rl_line_wait(rl_lock_resource(lock, 0)) != NULL) {
+        set_due(rl_lock_resource(lock, 0), ahead.until_ns);
     } else {
-        call_lock(lock, RL_LINE_CALL_PLAIN);
+        end_wait(lock, RL_STAGE_PLAIN);
     }
 }
 
@@ -337,22 +332,20 @@ void rl_line_release_over(struct rl_resource *resource) {
     redlock_lock *active = rl_line_active(resource);
     assert(resource->references > 0);
     resource->release_until_ns = 0;
-    if (active != NULL && active->queueing.is_queued &&
+    if (active != NULL && rl_line_is_queued(active) &&
         rl_resource_place(rl_line_of(active))->state == RL_PLACE_OUT) {
         rl_line_go(active); /* it may still await another resource's release */
     }
 }
 
-uint64_t rl_line_take_call(redlock_lock *lock, bool *pause) {
-    enum rl_line_call call = lock->queueing.call;
+uint64_t rl_line_take_turn(redlock_lock *lock, bool *pause) {
+    const enum rl_stage stage = lock->waiting.stage;
     struct rl_resource *resource = rl_line_of(lock);
-    assert(call != RL_LINE_CALL_NONE && lock->core.state == RL_WAITING);
-    lock->queueing.call = RL_LINE_CALL_NONE;
-    lock->waiting.has_turn = false;
-    lock->queueing.refused_life_ms = 0;
-    *pause = call == RL_LINE_CALL_ALONE;
-    if (call != RL_LINE_CALL_TURN) {
-        lock->queueing.is_queued = false;
+    assert(stage > RL_STAGE_QUEUED && lock->core.state == RL_WAITING);
+    lock->waiting.stage = stage == RL_STAGE_TURN ? RL_STAGE_QUEUED : RL_STAGE_NONE;
+    lock->waiting.refused_life_ms = 0;
+    *pause = stage == RL_STAGE_ALONE;
+    if (stage != RL_STAGE_TURN) {
         set_due(resource, rl_place_wake_ns(
                               rl_resource_place(resource))); /* no longer waits for home's answer */
         return 0;
@@ -381,7 +374,7 @@ static void taken(redlock_lock *lock, struct rl_resource *resource) {
     const bool is_given = lock->mode->is_passed_on && !place->probes;
     resource->wait->held = is_given ? place->id : 0;
     if (is_given && lock->resource_count == 1) {
-        lock->queueing.hears_next = true;
+        lock->waiting.hears_next = true;
         rl_list_add(&client->lines.passed, &resource->wait->passed);
     }
     rl_line_feed_simple(resource, lock, RL_PLACE_EV_WON);
@@ -393,14 +386,14 @@ static void taken(redlock_lock *lock, struct rl_resource *resource) {
  * pauses. */
 static void refused(redlock_lock *lock, struct rl_resource *resource) {
     struct rl_place_event event = {.type = RL_PLACE_EV_REFUSED};
-    bool is_turn = lock->queueing.refused_life_ms <= RL_LINE_GRACE_MS;
-    event.u.life_ms = lock->queueing.refused_life_ms;
+    bool is_turn = lock->waiting.refused_life_ms <= RL_LINE_GRACE_MS;
+    event.u.life_ms = lock->waiting.refused_life_ms;
     assert(resource->wait->place.state == RL_PLACE_TAKING);
     lock->client->stats.turns_missed += !resource->wait->place.probes;
-    if (lock->queueing.refused_by < lock->resource_count &&
-        lock->queueing.refused_by != lock->queueing.line && !is_turn) {
+    if (lock->waiting.refused_by < lock->resource_count &&
+        lock->waiting.refused_by != lock->waiting.line && !is_turn) {
         rl_line_feed_simple(resource, lock, RL_PLACE_EV_UNWANT);
-        queue(lock, lock->queueing.refused_by);
+        queue(lock, lock->waiting.refused_by);
     } else {
         rl_line_feed(resource, lock, &event);
     }
@@ -408,10 +401,9 @@ static void refused(redlock_lock *lock, struct rl_resource *resource) {
 
 static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool has_failed) {
     const struct rl_place *place = rl_resource_place(resource);
-    assert(lock->queueing.is_queued && lock->core.state != RL_WAITING);
-    lock->queueing.is_queued = false;
-    lock->queueing.call = RL_LINE_CALL_NONE;
-    lock->queueing.line = 0; /* where its next place may be taken in advance */
+    assert(rl_line_is_queued(lock) && lock->core.state != RL_WAITING);
+    lock->waiting.stage = RL_STAGE_NONE;
+    lock->waiting.line = 0; /* where its next place may be taken in advance */
     if (place->state == RL_PLACE_TAKING && has_failed) {
         lock->client->stats.turns_missed += !place->probes;
     }
@@ -424,7 +416,7 @@ static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool h
 
 /* Nothing is pending that would step the lock. */
 static bool is_idle(const redlock_lock *lock, const struct rl_resource *resource) {
-    return lock->queueing.call == RL_LINE_CALL_NONE &&
+    return lock->waiting.stage == RL_STAGE_QUEUED &&
            rl_resource_place(resource)->state == RL_PLACE_OUT &&
            (resource->wait == NULL || resource->wait->due.slot == RL_DEADLINE_UNSET);
 }
@@ -433,7 +425,7 @@ static void follow_queued(redlock_lock *lock) {
     struct rl_resource *resource = rl_line_of(lock);
     const bool takes = rl_resource_place(resource)->state == RL_PLACE_TAKING;
     if (lock->core.state != RL_WAITING) {
-        lock->queueing.call = RL_LINE_CALL_NONE;
+        lock->waiting.stage = RL_STAGE_QUEUED; /* it is no longer to be stepped */
     }
     switch ((enum rl_lock_state)lock->core.state) {
         case RL_WAITING:
@@ -466,16 +458,17 @@ static void follow_queued(redlock_lock *lock) {
 }
 
 static bool was_refused(const redlock_lock *lock) {
-    return lock->core.state == RL_WAITING && rl_line_active(rl_lock_resource(lock, 0)) == lock &&
-           !lock->waiting.has_turn;
+    return lock->waiting.stage == RL_STAGE_NONE &&
+           rl_line_active(rl_lock_resource(lock, 0)) == lock;
 }
 
 void rl_line_follow(redlock_lock *lock) {
-    if (lock->queueing.is_queued) {
+    if (rl_line_is_queued(lock)) {
         follow_queued(lock);
+    } else if (lock->core.state != RL_WAITING) {
+        lock->waiting.stage = RL_STAGE_NONE; /* its own pause may have ended before its turn came */
     } else if (was_refused(lock)) {
-        queue(lock,
-              lock->queueing.refused_by < lock->resource_count ? lock->queueing.refused_by : 0);
+        queue(lock, lock->waiting.refused_by < lock->resource_count ? lock->waiting.refused_by : 0);
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         struct rl_resource *resource = rl_lock_resource(lock, i);

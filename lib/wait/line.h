@@ -26,8 +26,8 @@
  * Failure modes: a node that fails is no home (core/place.h); without memory for a JOIN the lock
  * does without the line, and a LEAVE that cannot be sent costs the next client one grace period.
  *
- * Can a lock wait for ever? No. It waits for a turn or a `plain` or `alone` call, in the queue of
- * the loop's turn; for an event of its line, which has a deadline in each state of waiting; or for
+ * Can a lock wait for ever? No. In each stage (enum rl_stage) it is in the queue of the loop's
+ * turn; or it waits for an event of its line, which has a deadline in each state of waiting; or for
  * the answer to a release, which has a deadline too. The acquire's own deadline and number of tries
  * also apply all the while, in its core.
  *
@@ -39,13 +39,9 @@
 
 #include "client/state.h"
 
-/* Whether an acquire that no other lock of this client blocks must still not ask for votes at once:
- * other clients are known to wait, or home's answer is pending. Its lock then begins as a
- * waiter. */
-bool rl_line_holds_up(const redlock_lock *lock, bool may_wait);
-
-/* The same, and marks the lock as waiting in line if so. */
-bool rl_line_enter(redlock_lock *lock, bool may_wait);
+/* Whether a lock that no other lock of this client blocks must still not ask for votes at once:
+ * other clients are known to wait, or home's answer to a release is pending. */
+bool rl_line_holds_up(const redlock_lock *lock);
 
 /* The lock is the first of this client's waiters: it goes on to wait in line, to wait for home's
  * answer to a release, or to ask the nodes. */
@@ -58,9 +54,14 @@ void rl_line_release_over(struct rl_resource *resource);
 /* To be called after every step of a lock. */
 void rl_line_follow(redlock_lock *lock);
 
-/* Before a lock that has a call (enum rl_line_call) is stepped: the place of its turn, or none (0);
- * *pause: no line can be used, and the lock must pause. */
-uint64_t rl_line_take_call(redlock_lock *lock, bool *pause);
+/* Whether the lock stands among the locks of all clients, or asks in its turn there. */
+static inline bool rl_line_is_queued(const redlock_lock *lock) {
+    return lock->waiting.stage >= RL_STAGE_QUEUED;
+}
+
+/* Before a queued lock that waits no longer is stepped: the place of its turn, or none (0); *pause:
+ * no line can be used, and the lock must pause. */
+uint64_t rl_line_take_turn(redlock_lock *lock, bool *pause);
 
 /* The lock whose ticket it is. */
 static inline redlock_lock *rl_ticket_lock(struct rl_ticket *ticket) {

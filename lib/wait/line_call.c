@@ -360,12 +360,12 @@ bool rl_line_awaits_answers(const redlock_client *client) {
 }
 
 uint32_t rl_line_lease(const redlock_lock *lock) {
-    return lock->queueing.lease_ms;
+    return lock->waiting.lease_ms;
 }
 
 void rl_line_asks(redlock_lock *lock) {
-    lock->queueing.lease_ms = 0;
-    lock->queueing.refused_at_home = false;
+    lock->waiting.lease_ms = 0;
+    lock->waiting.refused_at_home = false;
 }
 
 /* -- Places that were given up -- */

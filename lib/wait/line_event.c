@@ -22,10 +22,10 @@
 
 /* -- Turns -- */
 
-/* Steps a lock that has a call (enum rl_line_call): it asks the nodes, or pauses. */
-static void step_called(redlock_lock *lock) {
+/* Steps a queued lock that waits no longer: it asks the nodes, or pauses. */
+static void step_queued(redlock_lock *lock) {
     struct rl_event event = {.type = RL_EV_TURN};
-    event.place = rl_line_take_call(lock, &event.u.pause);
+    event.place = rl_line_take_turn(lock, &event.u.pause);
     rl_step_event(lock, &event);
 }
 
@@ -33,12 +33,14 @@ static void step_called(redlock_lock *lock) {
  * votes, or must wait for other clients. */
 static void step_in_turn(redlock_lock *lock) {
     struct rl_event event = {.type = RL_EV_TURN};
+    const bool pauses = lock->waiting.stage == RL_STAGE_PAUSES;
     assert(lock->core.state == RL_WAITING);
+    lock->waiting.stage = RL_STAGE_NONE;
     lock->client->stats.handoffs++;
     if (lock->mode->side_by_side && !rl_waiting_is_active(lock)) {
         event.place = lock->waiting.takes ? RL_LINE_NO_PLACE : 0;
         rl_step_event(lock, &event);
-    } else if (lock->waiting.pauses && !rl_line_holds_up(lock, true)) {
+    } else if (pauses && !rl_line_holds_up(lock)) {
         event.u.pause = true; /* leaves a gap for clients outside the line */
         rl_step_event(lock, &event);
     } else {
@@ -47,17 +49,17 @@ static void step_in_turn(redlock_lock *lock) {
 }
 
 void rl_line_run(redlock_lock *lock) {
-    const bool is_open = lock->client->phase == RL_CLIENT_OPEN;
-    const bool is_called = lock->queueing.call != RL_LINE_CALL_NONE;
-    if (!is_called && !lock->waiting.has_turn && !lock->is_notified) {
+    const enum rl_stage stage = lock->waiting.stage;
+    const bool is_to_step = stage != RL_STAGE_NONE && stage != RL_STAGE_QUEUED;
+    if (!is_to_step && !lock->is_notified) {
         RL_MARK(TURN_TAKEN_BACK); /* it has left the waitlist since */
     }
-    if (is_called && is_open) {
-        step_called(lock); /* before its turn, which may queue it again */
+    if (!is_to_step || lock->client->phase != RL_CLIENT_OPEN) {
+        return;
     }
-    const bool has_turn = lock->waiting.has_turn;
-    lock->waiting.has_turn = false;
-    if (has_turn && is_open) {
+    if (rl_line_is_queued(lock)) {
+        step_queued(lock);
+    } else {
         step_in_turn(lock);
     }
 }
@@ -254,9 +256,9 @@ static void hear_pass(struct rl_resource *resource, uint32_t node,
         rl_trace(client, REDLOCK_EVENT_TURN, waiter, &client->nodes[node]->node, 0, 0);
     }
     rl_line_feed(resource, waiter, &event);
-    if (waiter->queueing.call == RL_LINE_CALL_TURN && waiter->resource_count == 1) {
-        waiter->queueing.lease_ms = lease_ms;
-        step_called(waiter);
+    if (waiter->waiting.stage == RL_STAGE_TURN && waiter->resource_count == 1) {
+        waiter->waiting.lease_ms = lease_ms;
+        step_queued(waiter);
     }
     if (waiter->core.is_leased && waiter->core.state == RL_TRYING &&
         rl_lock_has_token(&waiter->core, said->token)) {

@@ -103,13 +103,13 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *member,
     } else if (answer->verdict == RL_NO && rl_command_acquires(request->kind)) {
         const int64_t said_ms = answer->line.life_ms > 0 ? answer->line.life_ms : 0;
         const uint32_t life_ms = said_ms < UINT32_MAX ? (uint32_t)said_ms : UINT32_MAX;
-        lock->queueing.refused_by = answer->line.which > 0 ? (uint8_t)(answer->line.which - 1) : 0;
+        lock->waiting.refused_by = answer->line.which > 0 ? (uint8_t)(answer->line.which - 1) : 0;
         if (life_ms > 0 &&
-            (lock->queueing.refused_life_ms == 0 || life_ms < lock->queueing.refused_life_ms)) {
-            lock->queueing.refused_life_ms = life_ms;
+            (lock->waiting.refused_life_ms == 0 || life_ms < lock->waiting.refused_life_ms)) {
+            lock->waiting.refused_life_ms = life_ms;
         }
         if (rl_lock_has_token(&lock->core, request->token) && is_home(lock, member->index)) {
-            lock->queueing.refused_at_home = true;
+            lock->waiting.refused_at_home = true;
         }
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) { /* last: home may change */
@@ -139,8 +139,8 @@ static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
  * waiters. */
 static bool waits_again(const redlock_lock *lock) {
     const struct rl_place *place = rl_resource_place(rl_line_of(lock));
-    return lock->core.state == RL_WAITING && lock->queueing.is_queued &&
-           lock->resource_count == 1 && place->state == RL_PLACE_TAKING && !place->probes;
+    return lock->core.state == RL_WAITING && rl_line_is_queued(lock) && lock->resource_count == 1 &&
+           place->state == RL_PLACE_TAKING && !place->probes;
 }
 
 /* A writer that knows its successor passes its keys on, for a lease: a successor that hangs costs
@@ -148,7 +148,7 @@ static bool waits_again(const redlock_lock *lock) {
 static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
     struct rl_wait *wait = rl_lock_resource(lock, 0)->wait;
     const uint64_t fence = rl_lock_fence(&lock->core);
-    if (lock->queueing.hears_next && lock->announces && rl_mode_now(lock)->is_passed_on &&
+    if (lock->waiting.hears_next && lock->announces && rl_mode_now(lock)->is_passed_on &&
         wait->place.state == RL_PLACE_OUT) {
         memcpy(plan->successor, wait->successor, sizeof plan->successor);
     }
@@ -190,7 +190,7 @@ static bool is_busy(const redlock_lock *lock) {
  * resources are not exactly these, so that others may be next on the rest. */
 static redlock_lock *successor_of(const redlock_lock *lock) {
     redlock_lock *next = next_of(lock, 0);
-    bool goes_on = lock->announces && lock->waiting.is_in_line && !rl_lock_is_in_line(&lock->core);
+    bool goes_on = lock->announces && lock->tickets[0].is_taken && !rl_lock_is_in_line(&lock->core);
     goes_on = goes_on && next != NULL && next->resource_count == lock->resource_count;
     for (uint32_t i = 1; goes_on && i < lock->resource_count; i++) {
         goes_on = next_of(lock, i) == next;
@@ -232,13 +232,13 @@ static bool looks(const redlock_lock *lock) {
  * had the lock, it withdraws that. */
 static uint32_t intent_of(redlock_lock *lock) {
     const bool goes_on = rl_lock_is_acquiring(&lock->core);
-    const bool drops = !goes_on && lock->announces && lock->queueing.noted_intent;
+    const bool drops = !goes_on && lock->announces && lock->waiting.noted_intent;
     const uint32_t intent_ms = rl_mode_now(lock)->intent_ms;
     assert(!goes_on || !rl_lock_is_holding(&lock->core));
     if (intent_ms == 0) {
         return 0;
     }
-    lock->queueing.noted_intent = goes_on || (lock->queueing.noted_intent && !drops);
+    lock->waiting.noted_intent = goes_on || (lock->waiting.noted_intent && !drops);
     return goes_on ? intent_ms : drops ? RL_INTENT_DROP : 0;
 }
 
@@ -248,8 +248,8 @@ void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
      * again: deleted keys could be won by a newcomer that does not know of the line either. An
      * attempt that went without the line and failed reserves nothing: where no line can be used,
      * clients that did so would block each other for ever. */
-    const bool keeps = (busy && (lock->announces || lock->queueing.is_queued)) ||
-                       (lock->announces && lock->queueing.refused_at_home);
+    const bool keeps = (busy && (lock->announces || rl_line_is_queued(lock))) ||
+                       (lock->announces && lock->waiting.refused_at_home);
     join_ahead(lock);
     *plan = (struct rl_release_plan){.homes = serving_nodes(lock),
                                      .mode = RL_RELEASE_SERVE,
@@ -315,25 +315,25 @@ static void begin(redlock_lock *lock) {
     if (wait != NULL && wait->place.state == RL_PLACE_OUT) {
         assert(!rl_link_is_in(&wait->passed));
         wait->successor[0] = '\0';
-        lock->queueing.hears_next = true;
+        lock->waiting.hears_next = true;
         rl_list_add(&lock->client->lines.passed, &wait->passed);
         rl_line_listen(resource, lock);
-        lock->queueing.is_unwanted = hears(lock);
+        lock->waiting.is_unwanted = hears(lock);
     }
 }
 
 /* The attempt or the hold is over: the client need not hear of a successor any more. */
 static void end(redlock_lock *lock) {
-    lock->queueing.hears_next = lock->queueing.is_unwanted = false;
+    lock->waiting.hears_next = lock->waiting.is_unwanted = false;
     rl_list_remove(&rl_lock_resource(lock, 0)->wait->passed);
     rl_line_listen(rl_lock_resource(lock, 0), lock);
 }
 
 void rl_hear_follow(redlock_lock *lock, uint8_t before) {
-    if (lock->queueing.hears_next && !rl_lock_has_token(&lock->core, lock->core.token)) {
+    if (lock->waiting.hears_next && !rl_lock_has_token(&lock->core, lock->core.token)) {
         end(lock);
     } else if (lock->core.state == RL_TRYING && before != RL_TRYING && rl_lock_may_linger(lock) &&
-               !lock->queueing.is_queued && !lock->queueing.hears_next) {
+               !rl_line_is_queued(lock) && !lock->waiting.hears_next) {
         begin(lock);
     }
 }
@@ -349,12 +349,12 @@ static bool has_home(const redlock_lock *lock) {
 bool rl_hear_is_unwanted(const redlock_lock *lock, uint64_t now_ns) {
     const struct rl_ticket *ticket = &lock->tickets[0];
     const struct rl_place *place = rl_resource_place(rl_ticket_resource(ticket));
-    return lock->queueing.is_unwanted && ticket->previous == NULL && ticket->next == NULL &&
+    return lock->waiting.is_unwanted && ticket->previous == NULL && ticket->next == NULL &&
            !rl_place_is_likely_busy(place, now_ns) && has_home(lock);
 }
 
 void rl_hear_wanted(redlock_lock *lock) {
-    lock->queueing.is_unwanted = false;
+    lock->waiting.is_unwanted = false;
 }
 
 bool rl_hear_has_any(const redlock_client *client) {
@@ -362,5 +362,5 @@ bool rl_hear_has_any(const redlock_client *client) {
 }
 
 bool rl_hear_is_deaf(const redlock_lock *lock) {
-    return lock->queueing.is_unwanted && !hears(lock);
+    return lock->waiting.is_unwanted && !hears(lock);
 }

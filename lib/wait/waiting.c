@@ -34,25 +34,29 @@ bool rl_waiting_stands_apart(const redlock_lock *lock) {
 }
 
 void rl_waiting_reset(redlock_lock *lock) {
-    lock->waiting.takes = lock->waiting.shuts = lock->queueing.noted_intent = false;
+    lock->waiting.takes = lock->waiting.shuts = lock->waiting.noted_intent = false;
+    lock->waiting.stage = RL_STAGE_NONE;
 }
 
 bool rl_waiting_shuts(const redlock_lock *lock) {
     return lock->waiting.shuts;
 }
 
-bool rl_waiting_enter(redlock_lock *lock) {
-    assert(!lock->waiting.is_in_line);
+bool rl_waiting_enter(redlock_lock *lock, bool may_wait) {
+    const bool beside = lock->mode->side_by_side;
+    rl_waiting_reset(lock);
     rl_tickets_take(lock->tickets);
-    lock->waiting.is_in_line = true;
-    if (lock->mode->side_by_side) {
-        return has_before(lock, true);
-    }
-    if (!rl_tickets_may_ask(lock->tickets)) {
+    if (beside ? has_before(lock, true) : !rl_tickets_may_ask(lock->tickets)) {
         return true;
     }
-    rl_tickets_ask(lock->tickets);
-    return false;
+    const bool queues = may_wait && !rl_waiting_stands_apart(lock) && rl_line_holds_up(lock);
+    if (queues) {
+        lock->waiting.stage = RL_STAGE_QUEUED;
+    }
+    if (queues || !beside) {
+        rl_tickets_ask(lock->tickets);
+    }
+    return queues;
 }
 
 bool rl_waiting_is_busy(const redlock_lock *lock) {
@@ -88,7 +92,7 @@ int rl_waiting_status(const redlock_lock *lock) {
 }
 
 enum rl_words rl_waiting_words(const redlock_lock *lock, int status) {
-    if (lock->queueing.is_queued) {
+    if (rl_line_is_queued(lock)) {
         return RL_WORDS_QUEUED;
     }
     if (rl_mode_found_none(lock)) {
@@ -98,9 +102,8 @@ enum rl_words rl_waiting_words(const redlock_lock *lock, int status) {
 }
 
 static void let_ask(redlock_lock *lock, bool pause) {
-    assert(!lock->waiting.has_turn);
-    lock->waiting.has_turn = true;
-    lock->waiting.pauses = pause;
+    assert(lock->waiting.stage == RL_STAGE_NONE);
+    lock->waiting.stage = pause ? RL_STAGE_PAUSES : RL_STAGE_FIRST;
     rl_ready_step(lock);
 }
 
@@ -112,12 +115,12 @@ static void give_turn(redlock_lock *lock, bool pause) {
 /* -- Beside each other -- */
 
 static bool waits(const redlock_lock *lock) {
-    return lock->core.state == RL_WAITING && !lock->waiting.has_turn;
+    return lock->core.state == RL_WAITING && lock->waiting.stage == RL_STAGE_NONE;
 }
 
 bool rl_waiting_is_active(const redlock_lock *lock) {
     const struct rl_ticket *first = &lock->tickets[0];
-    assert(lock->waiting.is_in_line);
+    assert(first->is_taken);
     return first->turns->active == first; /* in all of its lists, or in none */
 }
 
@@ -142,8 +145,7 @@ static void pass_to_next(const redlock_lock *lock) {
 /* The turn of one reader is the turn of all. */
 static void pass_turn(redlock_lock *lock) {
     const struct rl_place *place = rl_resource_place(rl_line_of(lock));
-    const bool takes =
-        lock->queueing.is_queued && place->state == RL_PLACE_TAKING && !place->probes;
+    const bool takes = rl_line_is_queued(lock) && place->state == RL_PLACE_TAKING && !place->probes;
     rl_tickets_pass(lock->tickets);
     if (!lock->mode->shares_turn) {
         pass_to_next(lock);
@@ -164,9 +166,6 @@ static void pass_turn(redlock_lock *lock) {
 
 static void update_beside(redlock_lock *lock) {
     const bool won = lock->core.state == RL_GRANTED || rl_lock_is_holding(&lock->core);
-    if (lock->core.state != RL_WAITING) {
-        lock->waiting.has_turn = false; /* its own pause has ended at the same time */
-    }
     if (rl_waiting_is_active(lock)) {
         if (won) {
             pass_turn(lock);
@@ -179,7 +178,7 @@ static void update_beside(redlock_lock *lock) {
 /* -- After a step -- */
 
 void rl_waiting_update(redlock_lock *lock) {
-    if (!lock->waiting.is_in_line) {
+    if (!lock->tickets[0].is_taken) {
         return;
     }
     const bool beside = lock->mode->side_by_side;
@@ -190,7 +189,6 @@ void rl_waiting_update(redlock_lock *lock) {
         return;
     }
     bool is_free[REDLOCK_RESOURCES_MAX];
-    lock->waiting.is_in_line = lock->waiting.has_turn = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         is_free[i] = rl_ticket_leave(&lock->tickets[i]);
     }

@@ -24,11 +24,12 @@ bool rl_waiting_stands_apart(const redlock_lock *lock);
 /* Whether the lock is the one that asks or holds, or waits for all of ours. It must be in line. */
 bool rl_waiting_is_active(const redlock_lock *lock);
 
-/* An acquire, an adoption or the release of a token begins. */
+/* The release of a token begins. */
 void rl_waiting_reset(redlock_lock *lock);
 
-/* Enters the waitlist of each of its resources. Returns whether the lock must wait. */
-bool rl_waiting_enter(redlock_lock *lock);
+/* An acquire or an adoption begins: enters the waitlist of each of its resources. Returns whether
+ * the lock must wait; if not may_wait, it does so for locks of this client only. */
+bool rl_waiting_enter(redlock_lock *lock, bool may_wait);
 
 /* Whether the lock's turn has come while writers wait: it must keep new readers off. */
 bool rl_waiting_shuts(const redlock_lock *lock);

@@ -78,7 +78,7 @@ BEGIN {
     outside["<hiredis/hiredis.h>"] = outside["<hiredis/async.h>"] = "redis"
     outside["<hiredis/read.h>"] = outside["<hiredis/sds.h>"] = "redis"
     # Structs of the client and the lock that one room alone looks into.
-    n = split("calls:lock loss:lock extras:lock lines:wait queueing:wait waiting:wait " \
+    n = split("calls:lock loss:lock extras:lock lines:wait waiting:wait " \
         "holding:mode permit:mode listening:nodes notifications:nodes closing:client " \
         "flushing:client", pair, " ")
     for (i = 1; i <= n; i++) { split(pair[i], ab, ":"); owner[ab[1]] = ab[2] }
