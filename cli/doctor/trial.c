@@ -22,7 +22,7 @@
 struct trials {
     struct rl_facts *facts;
     char key[RL_FACT_MAX];
-    char token[RL_COMMAND_TOKEN_LEN + 1];
+    char token[RL_TOKEN_LEN + 1];
 };
 
 /* Notes what is wrong with a reply, if anything is and nothing was before, and frees it. Returns
@@ -75,7 +75,7 @@ static redisReply *run(struct trials *trials, struct rl_request command) {
     memcpy(command.token, trials->token, sizeof command.token);
     if (is_permit) {
         memcpy(command.token + RL_CLIENT_ID_LEN, "010000000000000000000001",
-               RL_COMMAND_TOKEN_LEN - RL_CLIENT_ID_LEN);
+               RL_TOKEN_LEN - RL_CLIENT_ID_LEN);
     }
     command.ttl_ms = TTL_MS;
     command.grace_ms = TTL_MS;
@@ -87,11 +87,11 @@ static redisReply *run(struct trials *trials, struct rl_request command) {
     }
     return reply;
 }
-static_assert(RL_COMMAND_TOKEN_LEN - RL_CLIENT_ID_LEN == 24, "as the token of a permit has it");
+static_assert(RL_TOKEN_LEN - RL_CLIENT_ID_LEN == 24, "as the token of a permit has it");
 
 /* A client that does not listen, so that it gets nothing. */
 #define NOBODY "0000000000000000000000000000000000000000"
-static_assert(sizeof NOBODY == RL_COMMAND_TOKEN_LEN + 1, "a token");
+static_assert(sizeof NOBODY == RL_TOKEN_LEN + 1, "a token");
 
 /* Each command of the library at least once, in an order in which the key is free at the end. What
  * it answers is of no matter, if it is an answer to it. */
@@ -219,7 +219,7 @@ static const struct {
 
 static void make_names(struct trials *trials) {
     const char *prefix = trials->facts->wire->args->key_prefix;
-    rl_must_draw(trials->token, RL_COMMAND_TOKEN_LEN);
+    rl_must_draw(trials->token, RL_TOKEN_LEN);
     snprintf(trials->key, sizeof trials->key, "%.80s%.16s",
              prefix != NULL ? prefix : "redlock-doctor:", trials->token);
 }

@@ -30,7 +30,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define RL_NEVER_NS UINT64_MAX
+#include "base/units.h"
+
 #define RL_ADDRESSES_MAX 8 /* of one name; more are not tried */
 
 /* A socket address, not text: IPv6 scopes and unix paths of 107 bytes fit. */
@@ -121,7 +122,7 @@ struct rl_world_ops {
     bool (*random)(struct rl_world *world, void *bytes, size_t length);
 
     /* The one timer: `turn` comes at or after at_ns, never before. A call replaces the previous
-     * time; RL_NEVER_NS: no timer. An additional turn does no harm. */
+     * time; RL_NEVER: no timer. An additional turn does no harm. */
     void (*arm)(struct rl_world *world, uint64_t at_ns);
 
     /* One more turn before the world blocks. */

@@ -54,8 +54,8 @@ static void check_waiting(const redlock_lock *lock) {
     assert(!is_stepped || rl_queued_is_in(&lock->ready));
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         const struct rl_ticket *ticket = &lock->tickets[i];
-        bool is_active = ticket->turns->active == ticket;
-        struct rl_ticket *active = ticket->turns->active;
+        bool is_active = ticket->list->active == ticket;
+        struct rl_ticket *active = ticket->list->active;
         const redlock_lock *next = active != NULL ? rl_ticket_lock(active) : NULL;
         assert(ticket->is_taken == rl_lock_is_in_line(&lock->core));
         assert(rl_lock_resource(lock, i)->kind == rl_lock_resource(lock, 0)->kind);

@@ -34,7 +34,6 @@
 #include "wait/resource.h"
 #include "watch/data.h"
 
-static_assert(RL_TOKEN_LEN == RL_COMMAND_TOKEN_LEN, "core and redis agree on the token");
 static_assert(RL_PENDING_MAX <= RL_NODE_REQUESTS_MAX / 2, "what is pending fits into one sending");
 static_assert(REDLOCK_NODES_MAX <= RL_NODES_MAX, "masks have room for all nodes");
 

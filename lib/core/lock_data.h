@@ -10,7 +10,6 @@
 #include "core/quorum.h"
 #include "core/round.h"
 
-#define RL_TOKEN_LEN 40
 #define RL_NO_LIMIT UINT32_MAX
 
 enum rl_lock_state {

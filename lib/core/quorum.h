@@ -17,9 +17,7 @@
 #include <stdint.h>
 
 #include "base/bits.h"
-
-#define RL_NEVER UINT64_MAX
-#define RL_NS_PER_MS UINT64_C(1000000)
+#include "base/units.h"
 
 /* Who decides: a majority of each side, which are masks of nodes. The two are the same nodes,
  * except while the nodes are being changed: then they are the old ones and the new ones. */

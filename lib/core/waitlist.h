@@ -44,7 +44,7 @@ struct rl_waitlist {
 
 /* One of the tickets of a lock, which are an array in the lock. */
 struct rl_ticket {
-    struct rl_waitlist *turns;
+    struct rl_waitlist *list;
     struct rl_ticket *next;
     struct rl_ticket *previous;
     uint8_t i, n; /* ticket i of n */
@@ -52,7 +52,7 @@ struct rl_ticket {
 };
 
 /* Ticket number i of the n tickets at `all`, at most 255. */
-void rl_ticket_init(struct rl_ticket *all, uint32_t n, uint32_t i, struct rl_waitlist *turns);
+void rl_ticket_init(struct rl_ticket *all, uint32_t n, uint32_t i, struct rl_waitlist *list);
 
 /* The array in which the ticket is. */
 static inline struct rl_ticket *rl_tickets_of(struct rl_ticket *ticket) {
@@ -77,6 +77,6 @@ bool rl_ticket_leave(struct rl_ticket *ticket);
 
 /* The first lock in line that may ask, or NULL. The caller must make it active. *pause: the
  * waitlist has been handed on for too long; the count begins anew. */
-struct rl_ticket *rl_waitlist_next(struct rl_waitlist *turns, uint64_t now_ns, bool *pause);
+struct rl_ticket *rl_waitlist_next(struct rl_waitlist *list, uint64_t now_ns, bool *pause);
 
 #endif

@@ -171,7 +171,7 @@ static bool take_resources(redlock_lock *lock, const redlock_lock_options *o) {
         names[i] = (struct rl_bytes){resource->bytes, resource->length};
         assert(lock->resource_count == i); /* what rl_lock_destroy() gives back */
         lock->resource_count++;
-        rl_ticket_init(lock->tickets, lock->target.n, i, &resource->turns);
+        rl_ticket_init(lock->tickets, lock->target.n, i, &resource->waitlist);
     }
     return true;
 }

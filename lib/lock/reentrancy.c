@@ -58,9 +58,9 @@ static bool same_resources(const redlock_lock *a, const redlock_lock *b) {
 }
 
 /* The lock in this waitlist that the owner holds now, or NULL. */
-static redlock_lock *held_by(const struct rl_waitlist *turns, uint64_t owner) {
+static redlock_lock *held_by(const struct rl_waitlist *list, uint64_t owner) {
     redlock_lock *holder = NULL;
-    for (struct rl_ticket *at = turns->first; at != NULL && holder == NULL; at = at->next) {
+    for (struct rl_ticket *at = list->first; at != NULL && holder == NULL; at = at->next) {
         redlock_lock *lock = rl_ticket_lock(at);
         const bool holds = rl_lock_is_holding(&lock->core);
         holder = holds && rl_hold_owner(lock) == owner && rl_hold_has_users(lock) ? lock : NULL;
@@ -75,9 +75,9 @@ static redlock_lock *held_by(const struct rl_waitlist *turns, uint64_t owner) {
 /* The owner's hold of this resource, a writer's or a reader's, whatever this lock's mode. */
 static redlock_lock *find_hold(const redlock_lock *lock, const struct rl_resource *resource,
                                uint64_t owner) {
-    redlock_lock *holder = held_by(&resource->turns, owner);
+    redlock_lock *holder = held_by(&resource->waitlist, owner);
     const struct rl_resource *same = holder == NULL ? rl_hold_other_mode(lock, resource) : NULL;
-    return same != NULL ? held_by(&same->turns, owner) : holder;
+    return same != NULL ? held_by(&same->waitlist, owner) : holder;
 }
 
 /* Whether the lock can share this hold of its owner: 0, or why not. */
@@ -133,8 +133,8 @@ static void admit_one(redlock_lock *lock, redlock_lock *primary) {
 }
 
 /* Also admits locks that are asking just now, as readers do side by side: an owner has one hold. */
-static void admit_all(const struct rl_waitlist *turns, redlock_lock *primary) {
-    struct rl_ticket *next = turns->first;
+static void admit_all(const struct rl_waitlist *list, redlock_lock *primary) {
+    struct rl_ticket *next = list->first;
     assert(rl_hold_owner(primary) != 0);
     while (next != NULL) {
         redlock_lock *lock = rl_ticket_lock(next);
@@ -148,10 +148,10 @@ static void admit_all(const struct rl_waitlist *turns, redlock_lock *primary) {
 void rl_reentrancy_admit(redlock_lock *primary) {
     for (uint32_t i = 0; rl_hold_owner(primary) != 0 && i < primary->resource_count; i++) {
         const struct rl_resource *resource = rl_lock_resource(primary, i);
-        admit_all(&resource->turns, primary);
+        admit_all(&resource->waitlist, primary);
         resource = rl_hold_other_mode(primary, resource);
         if (resource != NULL) {
-            admit_all(&resource->turns, primary);
+            admit_all(&resource->waitlist, primary);
         }
     }
 }

@@ -196,11 +196,11 @@ static void take_waiter(struct rl_query_look *look, const struct rl_answer *answ
     const char *member = answer->text;
     look->waited_ms = answer->line.first_waited_ms;
     look->take = 0;
-    if (is_hex(member, RL_PLACE_LEN) &&
-        (member[RL_PLACE_LEN] == ':' || member[RL_PLACE_LEN] == '\0')) {
+    if (is_hex(member, RL_TOKEN_LEN) &&
+        (member[RL_TOKEN_LEN] == ':' || member[RL_TOKEN_LEN] == '\0')) {
         memcpy(look->client, member, RL_CLIENT_ID_LEN);
         look->take = look->query->target.take > 0 ? take_of(member) : 0;
-        member += RL_PLACE_LEN + (member[RL_PLACE_LEN] == ':');
+        member += RL_TOKEN_LEN + (member[RL_TOKEN_LEN] == ':');
     }
     assert(strlen(member) < sizeof look->holder);
     memcpy(look->holder, member, strlen(member) + 1);

@@ -13,7 +13,7 @@
 #define FRAME_MAX 32 /* "$65536\r\n" and "\r\n" around an argument */
 #define SLOT_MAX (sizeof RL_COMMAND_COUNTER_PREFIX RL_COMMAND_SLOT_PREFIX "65535:{}")
 
-static_assert(RL_COMMAND_TOKEN_LEN == REDLOCK_TOKEN_LENGTH, "one length of a token");
+static_assert(RL_TOKEN_LEN == REDLOCK_TOKEN_LENGTH, "one length of a token");
 static_assert(REDLOCK_TTL_MS_MAX < 100000000, "a life is written in digits: extend.lua");
 static_assert(RL_PERMITS_MAX <= RL_NO_SLOT, "no slot has the number of none");
 static_assert(RL_PERMITS_MAX == REDLOCK_PERMITS_MAX, "redis and interface agree on the permits");
@@ -317,8 +317,8 @@ static void put_value(struct writer *w, const struct rl_request *request) {
     const struct rl_target *target = request->target;
     assert(target->holder_length <= REDLOCK_HOLDER_MAX);
     size_t behind = target->holder_length > 0 ? 1 + (size_t)target->holder_length : 0;
-    put_count(w, '$', RL_COMMAND_TOKEN_LEN + behind);
-    put_bytes(w, request->token, RL_COMMAND_TOKEN_LEN);
+    put_count(w, '$', RL_TOKEN_LEN + behind);
+    put_bytes(w, request->token, RL_TOKEN_LEN);
     if (behind > 0) {
         put_bytes(w, ":", 1);
         put_bytes(w, target->holder, target->holder_length);

@@ -87,7 +87,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RL_COMMAND_TOKEN_LEN 40
+#include "base/units.h"
+
 #define RL_COMMAND_PREFIX "libredlock:" /* of every key that is not a resource's own */
 #define RL_COMMAND_COUNTER_PREFIX "libredlock:fence:"
 #define RL_COMMAND_SECRET "libredlock:secret"     /* the node's own: release_line.lua */
@@ -100,8 +101,7 @@
 #define RL_COMMAND_PERMITS_PREFIX "libredlock:permits:" /* the number of permits */
 #define RL_COMMAND_CLIENT_CHANNEL "libredlock:client:"  /* then the client's id */
 #define RL_CLIENT_ID_LEN 16                             /* hex digits */
-#define RL_PLACE_LEN RL_COMMAND_TOKEN_LEN /* a place in line is the token of the next attempt */
-#define RL_VALUE_MAX (RL_COMMAND_TOKEN_LEN + 1 + 64) /* a token, a colon and a holder's name */
+#define RL_VALUE_MAX (RL_TOKEN_LEN + 1 + 64)            /* a token, a colon and a holder's name */
 #define RL_RESERVED "reserved"               /* a key's value: reserved for a moment, no holder */
 #define RL_RESERVED_SHARED "reserved:shared" /* for any reader whose turn it is */
 #define RL_SHARED_VALUE "redlock:shared"     /* of a key that readers hold */
@@ -226,8 +226,8 @@ struct rl_request {
     uint32_t shut_ms;   /* TAKE, shared: how long new readers are kept out; 0: they are not */
     uint32_t intent_ms; /* RELEASE_LINE, exclusive: the same where others read; 0: nothing;
                             RL_INTENT_DROP: no longer */
-    char token[RL_COMMAND_TOKEN_LEN]; /* READ, WAITER, READER, SLOT: of no meaning */
-    struct rl_slots slots;            /* permit: all but JOIN, LEAVE, SET_PERMITS, SLOT, WAITER */
+    char token[RL_TOKEN_LEN]; /* READ, WAITER, READER, SLOT: of no meaning */
+    struct rl_slots slots;    /* permit: all but JOIN, LEAVE, SET_PERMITS, SLOT, WAITER */
 };
 
 #define RL_COMMAND_WIRE_MAX 1024 /* room for a step of the handshake */

@@ -93,7 +93,7 @@ static void listener_greeted(struct rl_listener *listener) {
     listener->pause_ns = 0;
     listener->up_ns = rl_io_now_ns(listener->io);
     listener->connects++;
-    listener_set_deadline(listener, RL_NEVER_NS);
+    listener_set_deadline(listener, RL_NEVER);
     listener->events->up(listener);
 }
 
@@ -238,7 +238,7 @@ void rl_listener_init(struct rl_listener *listener, struct rl_io *io, const stru
     listener->events = events;
     listener->url = url;
     listener->io = io;
-    listener->deadline_ns = RL_NEVER_NS;
+    listener->deadline_ns = RL_NEVER;
     listener->random = seed | 1;
     listener->state = RL_LISTENER_OFF;
 }
@@ -320,5 +320,5 @@ void rl_listener_close(struct rl_listener *listener) {
     listener->waiting = 0;
     listener->reason = 0;
     listener_move(listener, RL_LISTENER_OFF);
-    listener_set_deadline(listener, RL_NEVER_NS);
+    listener_set_deadline(listener, RL_NEVER);
 }

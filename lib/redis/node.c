@@ -355,7 +355,7 @@ static void node_drop(struct rl_node *node, int16_t reason, const char *detail) 
 
 static void node_look_for_stall(struct rl_node *node, uint64_t now_ns) {
     if (node->head == NULL) {
-        rl_node_set_deadline(node, RL_NEVER_NS);
+        rl_node_set_deadline(node, RL_NEVER);
         return;
     }
     const uint64_t stall_ns = node->options->stall_ns;
@@ -390,7 +390,7 @@ void rl_node_tick(struct rl_node *node, uint64_t now_ns) {
             /* It cannot be cancelled, and a second one would only take another thread of the pool:
              * reported as failed; the late result is still used. */
             node_note(node, REDLOCK_ERR_NODE_RESOLVE, "the name lookup timed out");
-            rl_node_set_deadline(node, RL_NEVER_NS);
+            rl_node_set_deadline(node, RL_NEVER);
             node->events->failed(node);
             break;
         case RL_NODE_CONNECTING:
@@ -422,7 +422,7 @@ void rl_node_init(struct rl_node *node, struct rl_io *io, const struct rl_url *u
     node->events = events;
     node->io = io;
     node->tail = &node->head;
-    node->deadline_ns = RL_NEVER_NS;
+    node->deadline_ns = RL_NEVER;
     node->random = seed | 1;
     node->url = *url;
     node->state = RL_NODE_IDLE;
@@ -451,7 +451,7 @@ void rl_node_flush(struct rl_node *node) {
 
 void rl_node_close(struct rl_node *node) {
     rl_node_move(node, RL_NODE_CLOSED);
-    node->deadline_ns = RL_NEVER_NS;
+    node->deadline_ns = RL_NEVER;
     node_note(node, REDLOCK_ERR_CLOSED, "");
     if (node->conn != NULL) {
         rl_conn_close(node->conn);

@@ -80,7 +80,7 @@ static void node_shaken(struct rl_node *node) {
     node->connects++;
     rl_native_begin(node);
     node->known = 0;
-    rl_node_set_deadline(node, RL_NEVER_NS);
+    rl_node_set_deadline(node, RL_NEVER);
     rl_node_auth_up(node);
     node->events->up(node);
 }

@@ -60,7 +60,7 @@ void rl_node_push_live(struct rl_node *node, struct rl_request *request, uint64_
     request->sent_ns = request->began_ns = now_ns;
     request->written_ns = rl_conn_is_full(node->conn) ? now_ns : 0; /* it waits for the node */
     rl_node_push(node, request);
-    if (node->deadline_ns == RL_NEVER_NS) {
+    if (node->deadline_ns == RL_NEVER) {
         node->answers_seen = node->answers;
         rl_node_set_deadline(node, now_ns + node->options->stall_ns);
     }
@@ -177,7 +177,7 @@ void rl_node_put_off(struct rl_node *node, uint64_t since_ns, uint64_t now_ns) {
     }
     bool begins = node->state == RL_NODE_RESOLVING || node->state == RL_NODE_CONNECTING ||
                   node->state == RL_NODE_HANDSHAKE;
-    if (begins && node->deadline_ns != RL_NEVER_NS && node->deadline_ns >= since_ns + timeout_ns) {
+    if (begins && node->deadline_ns != RL_NEVER && node->deadline_ns >= since_ns + timeout_ns) {
         rl_node_set_deadline(node, now_ns + timeout_ns);
     }
 }

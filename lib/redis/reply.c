@@ -202,12 +202,11 @@ static bool is_tail(const char *tail) {
 static void take_value(const char *value, struct rl_holder_reply *out) {
     size_t length = strlen(value);
     assert(length <= RL_HOLDER_TEXT_MAX);
-    if (length >= RL_COMMAND_TOKEN_LEN &&
-        strspn(value, "0123456789abcdef") >= RL_COMMAND_TOKEN_LEN &&
-        is_tail(value + RL_COMMAND_TOKEN_LEN)) {
-        memcpy(out->token, value, RL_COMMAND_TOKEN_LEN);
-        if (length > RL_COMMAND_TOKEN_LEN) {
-            memcpy(out->holder, value + RL_COMMAND_TOKEN_LEN + 1, length - RL_COMMAND_TOKEN_LEN);
+    if (length >= RL_TOKEN_LEN && strspn(value, "0123456789abcdef") >= RL_TOKEN_LEN &&
+        is_tail(value + RL_TOKEN_LEN)) {
+        memcpy(out->token, value, RL_TOKEN_LEN);
+        if (length > RL_TOKEN_LEN) {
+            memcpy(out->holder, value + RL_TOKEN_LEN + 1, length - RL_TOKEN_LEN);
         }
         return;
     }

@@ -96,17 +96,17 @@ bool rl_slots_parse(const char *text, struct rl_slots *out);
 
 /* -- What is in a key -- */
 
-#define RL_HOLDER_NAME_MAX 64                                               /* of a holder's name */
-#define RL_HOLDER_VALUE_MAX (RL_COMMAND_TOKEN_LEN + 1 + RL_HOLDER_NAME_MAX) /* of our kind */
+#define RL_HOLDER_NAME_MAX 64                                       /* of a holder's name */
+#define RL_HOLDER_VALUE_MAX (RL_TOKEN_LEN + 1 + RL_HOLDER_NAME_MAX) /* of our kind */
 #define RL_HOLDER_TEXT_MAX (RL_HOLDER_VALUE_MAX + 1) /* one more byte shows a longer value */
 
 struct rl_holder_reply {
-    int64_t remaining_ms;                 /* -1: the key has no expiry */
-    bool is_foreign;                      /* a string that is not of our kind */
-    bool is_reserved;                     /* for the next client: nobody holds it */
-    bool is_shared;                       /* readers hold it */
-    char token[RL_COMMAND_TOKEN_LEN + 1]; /* "" if the value is not of our kind */
-    char holder[RL_HOLDER_TEXT_MAX + 1];  /* see redlock_node_holder in redlock/token.h */
+    int64_t remaining_ms;                /* -1: the key has no expiry */
+    bool is_foreign;                     /* a string that is not of our kind */
+    bool is_reserved;                    /* for the next client: nobody holds it */
+    bool is_shared;                      /* readers hold it */
+    char token[RL_TOKEN_LEN + 1];        /* "" if the value is not of our kind */
+    char holder[RL_HOLDER_TEXT_MAX + 1]; /* see redlock_node_holder in redlock/token.h */
 };
 
 /* Returns false if text is not an answer to READ. */

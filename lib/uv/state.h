@@ -32,7 +32,7 @@ struct rl_uv_world {
     bool is_due;        /* the armed time has come: the poll must not block */
     bool has_more;      /* a peer sent more than the last poll has read */
     bool has_failed;    /* a stream keeps an error for the next turn */
-    uint64_t armed_ns;  /* when the timer will fire; RL_NEVER_NS: not running */
+    uint64_t armed_ns;  /* when the timer will fire; RL_NEVER: not running */
     uint64_t wanted_ns; /* what was given to arm() */
     uint64_t poll_ns;   /* when the last poll began */
     uint64_t heard_ns;  /* everything that had arrived by then is delivered */

@@ -179,7 +179,7 @@ static void timer_cb(uv_timer_t *timer);
 /* Rounded up to the timer's milliseconds. */
 static void set_timer(struct rl_uv_world *w, uint64_t now_ns) {
     assert(w->is_started && !w->is_closing);
-    assert(w->wanted_ns > now_ns && w->wanted_ns != RL_NEVER_NS);
+    assert(w->wanted_ns > now_ns && w->wanted_ns != RL_NEVER);
     uint64_t left_ns = w->wanted_ns - now_ns;
     if (left_ns > NAP_NS) {
         left_ns = NAP_NS;
@@ -194,11 +194,11 @@ static void set_timer(struct rl_uv_world *w, uint64_t now_ns) {
 static void timer_cb(uv_timer_t *timer) {
     struct rl_uv_world *w = timer->data;
     uint64_t now_ns = rl_clock_ns();
-    assert(w->armed_ns != RL_NEVER_NS);
-    w->armed_ns = RL_NEVER_NS;
+    assert(w->armed_ns != RL_NEVER);
+    w->armed_ns = RL_NEVER;
     if (w->wanted_ns <= now_ns) {
         rl_uv_wake(w);
-    } else if (w->wanted_ns != RL_NEVER_NS) {
+    } else if (w->wanted_ns != RL_NEVER) {
         set_timer(w, now_ns);
     }
 }
@@ -400,7 +400,7 @@ struct rl_world *rl_uv_world_new(struct uv_loop_s *loop, const redlock_allocator
     w->base.ops = &world_ops;
     w->memory = own;
     w->loop = loop;
-    w->armed_ns = w->wanted_ns = RL_NEVER_NS;
+    w->armed_ns = w->wanted_ns = RL_NEVER;
     w->heard_ns = w->poll_ns = rl_clock_ns();
     rl_fork_begin(&w->fork);
     return &w->base;

@@ -76,7 +76,7 @@ static inline struct rl_resource *rl_lock_resource(const redlock_lock *lock, uin
 /* This client's lock that asks or holds; for readers, the lock that waits for all of them. NULL:
  * none. */
 static inline redlock_lock *rl_line_active(const struct rl_resource *resource) {
-    struct rl_ticket *active = resource->turns.active;
+    struct rl_ticket *active = resource->waitlist.active;
     return active != NULL ? rl_ticket_lock(active) : NULL;
 }
 /* The resource in whose line the lock is, or was last. */

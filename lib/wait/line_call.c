@@ -14,7 +14,7 @@
 #define PENDING_MAX 1024        /* LEAVEs; each dropped one costs the others a grace period */
 #define ID_LEN RL_CLIENT_ID_LEN /* and of a number: both in hex */
 
-static_assert(RL_PLACE_LEN == 2 * ID_LEN + RL_TAIL_LEN, "the client's id, a number, its tail");
+static_assert(RL_TOKEN_LEN == 2 * ID_LEN + RL_TAIL_LEN, "the client's id, a number, its tail");
 
 /* -- Places -- */
 
@@ -42,7 +42,7 @@ uint64_t rl_line_new_place(struct rl_resource *resource) {
     return place;
 }
 
-void rl_line_place(const redlock_client *client, uint64_t place, char text[RL_PLACE_LEN]) {
+void rl_line_place(const redlock_client *client, uint64_t place, char text[RL_TOKEN_LEN]) {
     assert(place != 0 && place != RL_LINE_NO_PLACE);
     assert(strlen(client->id) == ID_LEN && strlen(client->lines.tail) == RL_TAIL_LEN);
     memcpy(text, client->id, ID_LEN);

@@ -82,7 +82,7 @@ uint64_t rl_line_next_place(struct rl_resource *resource);
 uint64_t rl_line_new_place(struct rl_resource *resource);
 
 /* Writes a place as it is on the wire: the token of the attempt that is made with it. */
-void rl_line_place(const redlock_client *client, uint64_t place, char text[RL_PLACE_LEN]);
+void rl_line_place(const redlock_client *client, uint64_t place, char text[RL_TOKEN_LEN]);
 
 /* The place that a token of 40 hex digits belongs to; 0: none. */
 uint64_t rl_line_place_of(const redlock_client *client, const char *token);

@@ -128,7 +128,7 @@ static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
     if (lock->mode->side_by_side) {
         return NULL; /* no lock waits for it to leave */
     }
-    struct rl_ticket *ticket = rl_lock_resource(lock, i)->turns.first;
+    struct rl_ticket *ticket = rl_lock_resource(lock, i)->waitlist.first;
     while (ticket != NULL && rl_ticket_lock(ticket) == lock) {
         ticket = ticket->next;
     }

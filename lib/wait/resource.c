@@ -134,7 +134,7 @@ void rl_resource_put(struct rl_resources *table, struct rl_resource *resource) {
     if (--resource->references > 0) {
         return;
     }
-    assert(resource->turns.first == NULL && resource->subscription == NULL);
+    assert(resource->waitlist.first == NULL && resource->subscription == NULL);
     assert(resource->wait == NULL || resource->wait->place.state == RL_PLACE_OUT);
     assert(resource->wait == NULL || resource->wait->placed == NULL);
     assert(resource->wait == NULL || resource->wait->due.slot == RL_DEADLINE_UNSET);

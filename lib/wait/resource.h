@@ -52,10 +52,10 @@ struct rl_wait {
 struct rl_resource {
     struct rl_resource *next; /* in its chain */
     struct rl_resources *table;
-    struct rl_waitlist turns;  /* of this client's locks */
-    struct rl_wait *wait;      /* NULL: no other client was seen to want it, so far */
-    uint64_t release_until_ns; /* until when to wait for home's answer to a release; 0: no wait */
-    uint64_t look_until_ns;    /* ... to a release that the client's next lock did not wait for: it
+    struct rl_waitlist waitlist; /* of this client's locks */
+    struct rl_wait *wait;        /* NULL: no other client was seen to want it, so far */
+    uint64_t release_until_ns;   /* until when to wait for home's answer to a release; 0: no wait */
+    uint64_t look_until_ns; /* ... to a release that the client's next lock did not wait for: it
                                   does so once, or waiters would be overtaken again and again */
     struct rl_subscription *subscription; /* of its releases (notification.h), or NULL */
     uint64_t home_hash;                   /* the same for all clients and kinds */
@@ -68,7 +68,7 @@ struct rl_resource {
 
 /* What a lock's ticket is for. */
 static inline struct rl_resource *rl_ticket_resource(const struct rl_ticket *ticket) {
-    return RL_CONTAINER(ticket->turns, struct rl_resource, turns);
+    return RL_CONTAINER(ticket->list, struct rl_resource, waitlist);
 }
 
 /* enum rl_mode; for a semaphore also how many permits each lock takes, and of how many: locks that

@@ -61,7 +61,7 @@ bool rl_waiting_enter(redlock_lock *lock, bool may_wait) {
 
 bool rl_waiting_is_busy(const redlock_lock *lock) {
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        if (lock->tickets[i].turns->active != NULL) {
+        if (lock->tickets[i].list->active != NULL) {
             return true;
         }
     }
@@ -121,12 +121,12 @@ static bool waits(const redlock_lock *lock) {
 bool rl_waiting_is_active(const redlock_lock *lock) {
     const struct rl_ticket *first = &lock->tickets[0];
     assert(first->is_taken);
-    return first->turns->active == first; /* in all of its lists, or in none */
+    return first->list->active == first; /* in all of its lists, or in none */
 }
 
 /* The next lock that waits for its turn, after the active one has left without a grant. */
-static struct rl_ticket *next_waiting(struct rl_waitlist *turns) {
-    struct rl_ticket *ticket = turns->first;
+static struct rl_ticket *next_waiting(struct rl_waitlist *list) {
+    struct rl_ticket *ticket = list->first;
     while (ticket != NULL &&
            (!waits(rl_ticket_lock(ticket)) || has_before(rl_ticket_lock(ticket), true))) {
         ticket = ticket->next;
@@ -136,7 +136,7 @@ static struct rl_ticket *next_waiting(struct rl_waitlist *turns) {
 
 /* A grant of a permit serves one lock only: the next lock waits for another permit. */
 static void pass_to_next(const redlock_lock *lock) {
-    struct rl_ticket *next = next_waiting(lock->tickets[0].turns);
+    struct rl_ticket *next = next_waiting(lock->tickets[0].list);
     if (next != NULL) {
         give_turn(rl_ticket_lock(next), false);
     }
@@ -152,7 +152,7 @@ static void pass_turn(redlock_lock *lock) {
         return;
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        struct rl_ticket *ticket = lock->tickets[i].turns->first;
+        struct rl_ticket *ticket = lock->tickets[i].list->first;
         for (; ticket != NULL; ticket = ticket->next) {
             redlock_lock *other = rl_ticket_lock(ticket);
             if (waits(other)) {
@@ -193,11 +193,11 @@ void rl_waiting_update(redlock_lock *lock) {
         is_free[i] = rl_ticket_leave(&lock->tickets[i]);
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
-        struct rl_waitlist *turns = lock->tickets[i].turns;
+        struct rl_waitlist *list = lock->tickets[i].list;
         bool pause = false;
-        if (is_free[i] && turns->active == NULL) {
+        if (is_free[i] && list->active == NULL) {
             struct rl_ticket *next =
-                beside ? next_waiting(turns) : rl_waitlist_next(turns, lock->core.now_ns, &pause);
+                beside ? next_waiting(list) : rl_waitlist_next(list, lock->core.now_ns, &pause);
             if (next != NULL && !rl_tickets_may_ask(rl_tickets_of(next))) {
                 let_ask(rl_ticket_lock(next), false); /* another active lock waits elsewhere */
             } else if (next != NULL) {

@@ -262,10 +262,10 @@ static bool waits_behind(struct five *f, void *data) {
 }
 
 static void tell(struct scene *s, const redlock_lock *lock, const char *slots) {
-    char channel[64], payload[128], token[RL_PLACE_LEN];
+    char channel[64], payload[128], token[RL_TOKEN_LEN];
     rl_line_place(s->f.client, line_of(lock)->id, token);
     snprintf(channel, sizeof channel, "libredlock:client:%s", s->f.client->id);
-    snprintf(payload, sizeof payload, "turn %.*s%s", RL_PLACE_LEN, token, slots);
+    snprintf(payload, sizeof payload, "turn %.*s%s", RL_TOKEN_LEN, token, slots);
     assert_int_equal(fake_node_publish(node_at(s, 0), channel, payload), 1);
 }
 

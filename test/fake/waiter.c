@@ -93,7 +93,7 @@ void waiter_let_go(struct waiter *w) {
 }
 
 const char *waiter_token(const struct waiter *w, uint64_t place) {
-    static char token[RL_PLACE_LEN + 1];
+    static char token[RL_TOKEN_LEN + 1];
     rl_line_place(w->f.client, place, token);
     return token;
 }

@@ -197,10 +197,9 @@ static void check_sighting(const char *text) {
     struct rl_holder_reply seen;
     demand(rl_holder_reply_parse(text, &seen));
     demand(seen.remaining_ms >= -1);
-    demand(seen.token[0] == '\0' ||
-           (strlen(seen.token) == RL_COMMAND_TOKEN_LEN &&
-            strspn(seen.token, "0123456789abcdef") == RL_COMMAND_TOKEN_LEN &&
-            strlen(seen.holder) <= RL_HOLDER_NAME_MAX));
+    demand(seen.token[0] == '\0' || (strlen(seen.token) == RL_TOKEN_LEN &&
+                                     strspn(seen.token, "0123456789abcdef") == RL_TOKEN_LEN &&
+                                     strlen(seen.holder) <= RL_HOLDER_NAME_MAX));
     demand((seen.token[0] == '\0' && seen.holder[0] == '\0') ==
            (seen.is_reserved || seen.is_shared));
     demand(strlen(seen.holder) <= RL_HOLDER_TEXT_MAX);

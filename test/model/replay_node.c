@@ -194,7 +194,7 @@ static void refused(const struct sim_conn *conn, const struct server_ran *ran) {
     const bool is_many = is_script_of(RL_COMMAND_EXTEND_MANY, sha1);
     const size_t step = is_many ? 4 : command->count;
     for (size_t at = 3 + (size_t)keys;
-         at < command->count && command->args[at].length >= RL_COMMAND_TOKEN_LEN; at += step) {
+         at < command->count && command->args[at].length >= RL_TOKEN_LEN; at += step) {
         const uint32_t token = sim_check_token(watched.world, command->args[at].data);
         struct watch_sent *one = watched.sent;
         while (one != NULL && (one->conn != conn->id || one->token != token || one->is_refused ||
@@ -258,7 +258,7 @@ static uint32_t successor_of(const struct server_ran *ran, const struct sim_ran 
                  strncmp(ran->script, "release_line", 12) == 0 &&
                  resp_number(&command->args[2], &keys);
     const size_t at = 3 + (size_t)keys + 6;
-    return names && at < command->count && command->args[at].length >= RL_COMMAND_TOKEN_LEN
+    return names && at < command->count && command->args[at].length >= RL_TOKEN_LEN
                ? sim_check_token(watched.world, command->args[at].data)
                : 0;
 }

@@ -14,7 +14,7 @@ static void put(struct bytes *wire, const char *token, struct rl_request command
     command.whole_script = true;
     command.lock_mode = command.kind == RL_COMMAND_SET ? RL_EXCLUSIVE : RL_SHARED;
     command.target = &target;
-    memcpy(command.token, token, RL_COMMAND_TOKEN_LEN);
+    memcpy(command.token, token, RL_TOKEN_LEN);
     command.ttl_ms = command.ttl_ms == 0 ? 60000 : command.ttl_ms;
     assert(rl_command_room(&target) <= sizeof text);
     bytes_append(wire, text, rl_command_format(text, &command));

@@ -190,8 +190,7 @@ static void lock_command(struct random_commands *random, struct bytes *wire) {
     command.ttl_ms = ttl(random);
     command.counter = has_fence ? 1 + pick(random, 6) : 0;
     command.target = &target;
-    memcpy(command.token, random_tokens[chance(random, 75) ? 0 : any_token(random)],
-           RL_COMMAND_TOKEN_LEN);
+    memcpy(command.token, random_tokens[chance(random, 75) ? 0 : any_token(random)], RL_TOKEN_LEN);
     if (command.kind == RL_COMMAND_EXTEND && n > 1 && chance(random, 50)) {
         target.n = 1;
         struct rl_target other = target;
@@ -239,7 +238,7 @@ static void line_command(struct random_commands *random, struct bytes *wire) {
         .which = (uint8_t)pick(random, target.n),
         .join = chance(random, 20) ? RL_JOIN_QUIET : RL_JOIN,
         .has_turn = chance(random, 70)};
-    memcpy(command.token, random_tokens[token], RL_COMMAND_TOKEN_LEN);
+    memcpy(command.token, random_tokens[token], RL_TOKEN_LEN);
     command.counter = command.kind == RL_COMMAND_TAKE && has_fence ? 1 + pick(random, 6) : 0;
     command.line_only = command.kind == RL_COMMAND_LEAVE && chance(random, 30);
     if (command.kind == RL_COMMAND_RELEASE_LINE) {
@@ -291,7 +290,7 @@ static void shared_command(struct random_commands *random, struct bytes *wire) {
                                  .which = (uint8_t)pick(random, target.n),
                                  .join = chance(random, 20) ? RL_JOIN_QUIET : RL_JOIN,
                                  .has_turn = chance(random, 50)};
-    memcpy(command.token, random_tokens[token], RL_COMMAND_TOKEN_LEN);
+    memcpy(command.token, random_tokens[token], RL_TOKEN_LEN);
     const bool takes = command.kind == RL_COMMAND_TAKE, extends = command.kind == RL_COMMAND_EXTEND;
     const bool may_count = takes || extends || command.kind == RL_COMMAND_UPGRADE;
     command.waited_ms += has_holder ? HOLDER_WAITED_MS : 0;
@@ -490,7 +489,7 @@ bool random_hold(size_t index, struct bytes *wire) {
                                  .target = &target,
                                  .lock_mode = (uint8_t)sent[index].mode,
                                  .converts = sent[index].converts};
-    memcpy(command.token, random_tokens[0], RL_COMMAND_TOKEN_LEN);
+    memcpy(command.token, random_tokens[0], RL_TOKEN_LEN);
     put_command(wire, &command);
     return true;
 }

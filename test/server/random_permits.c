@@ -51,7 +51,7 @@ void random_permits(struct random_commands *random, struct bytes *wire) {
         .join = (uint8_t)(chance(random, 60) ? RL_JOIN : pick(random, RL_JOIN_QUIET + 1)),
         .has_turn = chance(random, 70),
         .from = (uint16_t)(chance(random, 60) ? RL_NO_SLOT : pick(random, 3))};
-    memcpy(command.token, waiters[waiter].token, RL_COMMAND_TOKEN_LEN);
+    memcpy(command.token, waiters[waiter].token, RL_TOKEN_LEN);
     const bool takes_several = command.kind != RL_COMMAND_RELEASE &&
                                !rl_command_is_native_release(command.kind) && chance(random, 30);
     const uint8_t take = takes_several ? 2 : 1;

@@ -55,7 +55,7 @@ struct sim_client {
     uint64_t last_now_ns;
     uint64_t stopped_ns; /* the first one in this call into the library; 0: none */
     uint64_t armed_ns;
-    uint64_t wake_ns; /* true time of the SIM_EV_WAKE that counts, or RL_NEVER_NS */
+    uint64_t wake_ns; /* true time of the SIM_EV_WAKE that counts, or RL_NEVER */
     struct sim_conn *conns;
     struct sim_lookup *lookups;
     uint32_t lookups_open;

@@ -171,7 +171,7 @@ static void schedule_wake(struct sim_client *client) {
     uint64_t since_ns = client->is_inside ? client->at_ns : world->now_ns;
     uint64_t at_ns = sim_clock_when(&client->clock, client->armed_ns);
     at_ns = at_ns < since_ns ? since_ns : at_ns;
-    if (at_ns == RL_NEVER_NS || at_ns >= client->wake_ns) {
+    if (at_ns == RL_NEVER || at_ns >= client->wake_ns) {
         return; /* it is checked again when the earlier one fires */
     }
     client->wake_ns = at_ns;
@@ -188,7 +188,7 @@ static void schedule_wake(struct sim_client *client) {
 static void arm(struct rl_world *world, uint64_t at_ns) {
     struct sim_client *client = client_of(world);
     client->armed_ns = at_ns;
-    if (at_ns != RL_NEVER_NS) {
+    if (at_ns != RL_NEVER) {
         schedule_wake(client);
     }
 }
@@ -198,15 +198,15 @@ bool sim_client_wake(struct sim_world *world, const struct sim_event *event) {
     if (event->arg != client->wake_number || sim_client_waits(world, event)) {
         return false;
     }
-    client->wake_ns = RL_NEVER_NS;
-    if (client->armed_ns == RL_NEVER_NS || client->world_closed) {
+    client->wake_ns = RL_NEVER;
+    if (client->armed_ns == RL_NEVER || client->world_closed) {
         return false;
     }
     if (sim_client_now(client) < client->armed_ns) {
         schedule_wake(client); /* it was put off */
         return false;
     }
-    client->armed_ns = RL_NEVER_NS;
+    client->armed_ns = RL_NEVER;
     sim_client_schedule_turn(client);
     return true;
 }
@@ -231,7 +231,7 @@ static void close_world(struct rl_world *table) {
                        client->index + 1u);
     }
     client->world_closed = true;
-    client->armed_ns = RL_NEVER_NS;
+    client->armed_ns = RL_NEVER;
     struct sim_event event = {.at_ns = client->at_ns + sim_between(&world->net_random, 0, 100000),
                               .kind = SIM_EV_CLOSED,
                               .client = client->index};
@@ -281,7 +281,7 @@ void sim_machine_init(struct sim_world *world, uint32_t index) {
     client->world.ops = &ops;
     client->sim = world;
     client->index = (uint8_t)index;
-    client->wake_ns = client->armed_ns = RL_NEVER_NS;
+    client->wake_ns = client->armed_ns = RL_NEVER;
     for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
         client->users[i].client = client;
         client->users[i].index = (uint8_t)i;

@@ -328,7 +328,7 @@ void sim_process_start(struct sim_client *client) {
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT, full;
     struct sim_world *world = client->sim;
     client->world_closed = client->opened = client->is_between = false;
-    client->armed_ns = client->wake_ns = RL_NEVER_NS;
+    client->armed_ns = client->wake_ns = RL_NEVER;
     client->may_call = false;
     client->knows_names = world->options.names_percent > 0 &&
                           sim_chance(&world->past_random, world->options.names_percent);

@@ -52,7 +52,7 @@ function check_include(    name) {
     sub(/^[ \t]*#[ \t]*include[ \t]*/, "", name)
     sub(/[ \t].*/, "", name)
     if (in_core && name !~ /^<(assert|errno|inttypes|limits|stdbool|stddef|stdint|string)\.h>$/ \
-        && name !~ /^"(core\/[a-z_]*|base\/(mark|bits))\.h"$/)
+        && name !~ /^"(core\/[a-z_]*|base\/(mark|bits|units))\.h"$/)
         flag("core-includes", name " is not for lib/core: the protocol is pure")
     if (in_redis && name ~ /^"(\.\.\/)?(core\/.*|client(\/[a-z_]*)?\.h)"$/ \
         && name !~ /home\.h/)

@@ -95,7 +95,7 @@ static void leave(struct queue *q, uint32_t place) {
     bool was_active = lock->is_active;
     lock->is_active = false;
     for (uint32_t s = 0; s < size_of(lock->mask) && was_active; s++) {
-        struct rl_waitlist *turns = lock->tickets[s].turns;
+        struct rl_waitlist *turns = lock->tickets[s].list;
         bool pause = false;
         if (turns->active == NULL) {
             struct lock *wanted = wanted_next(q, (uint32_t)(turns - q->turns));

@@ -121,7 +121,7 @@ SCENE_TEST(later_and_never_replace_earlier) {
     uv_timer_t timer;
     int fired = 0;
     scene_arm(s, scene_now_ns(s) + 5 * MS);
-    scene_arm(s, RL_NEVER_NS);
+    scene_arm(s, RL_NEVER);
     uv_timer_init(&s->loop, &timer);
     timer.data = &fired;
     uv_timer_start(&timer, idles, 30, 0);
