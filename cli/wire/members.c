@@ -122,7 +122,7 @@ bool rl_members_lack(const struct rl_members *members, rl_mask nodes, struct rl_
     struct rl_node_group groups[RL_GROUPS_MAX];
     const size_t n = rl_members_groups(members, groups);
     for (size_t i = 0; i < n; i++) {
-        if (!rl_sides_majority(groups[i].nodes, nodes)) {
+        if (!rl_is_majority(groups[i].nodes, nodes)) {
             *group = groups[i];
             return true;
         }

@@ -18,19 +18,22 @@ struct rl_electorate rl_electorate_of(uint32_t n) {
     return (struct rl_electorate){{all, all}};
 }
 
-bool rl_is_majority(uint32_t side, uint32_t nodes) {
+bool rl_is_majority(rl_mask side, rl_mask nodes) {
     assert(side != 0);
-    return 2 * rl_seats_count(nodes & side) > rl_seats_count(side);
+    return 2 * rl_bits_count(nodes & side) > rl_bits_count(side);
+}
+
+static struct rl_sides sides_of(const struct rl_electorate *electorate) {
+    return (struct rl_sides){{electorate->sides[0], electorate->sides[1]}};
 }
 
 bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes) {
-    const uint32_t *sides = electorate->sides;
-    return rl_is_majority(sides[0], nodes) &&
-           (sides[1] == sides[0] || rl_is_majority(sides[1], nodes));
+    const struct rl_sides sides = sides_of(electorate);
+    return rl_sides_quorum(&sides, nodes);
 }
 
 uint32_t rl_votes_needed(const struct rl_electorate *electorate) {
-    const struct rl_sides sides = {{electorate->sides[0], electorate->sides[1]}};
+    const struct rl_sides sides = sides_of(electorate);
     return rl_sides_votes_needed(&sides);
 }
 
@@ -40,14 +43,9 @@ uint32_t rl_all_nodes(uint32_t n) {
     return (UINT32_C(1) << n) - 1;
 }
 
-bool rl_sides_majority(rl_mask side, rl_mask nodes) {
-    assert(side != 0);
-    return 2 * rl_bits_count(nodes & side) > rl_bits_count(side);
-}
-
 bool rl_sides_quorum(const struct rl_sides *sides, rl_mask nodes) {
     const rl_mask *of = sides->of;
-    return rl_sides_majority(of[0], nodes) && (of[1] == of[0] || rl_sides_majority(of[1], nodes));
+    return rl_is_majority(of[0], nodes) && (of[1] == of[0] || rl_is_majority(of[1], nodes));
 }
 
 uint32_t rl_sides_lack(const struct rl_sides *sides, rl_mask nodes) {

@@ -55,9 +55,9 @@ static inline uint32_t rl_electors(const struct rl_electorate *electorate) {
 }
 
 /* Whether a majority of the nodes of one side is among these. */
-bool rl_is_majority(uint32_t side, uint32_t nodes);
+bool rl_is_majority(rl_mask side, rl_mask nodes);
 
-/* ... of each side. */
+/* Whether a majority of each side is. */
 bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes);
 
 /* The size of the majority of the larger side: how many votes a message asks for. */
@@ -72,7 +72,6 @@ static inline rl_mask rl_sides_all(const struct rl_sides *sides) {
     return sides->of[0] | sides->of[1];
 }
 
-bool rl_sides_majority(rl_mask side, rl_mask nodes);
 bool rl_sides_quorum(const struct rl_sides *sides, rl_mask nodes);
 /* How many more nodes a quorum needs, at least. */
 uint32_t rl_sides_lack(const struct rl_sides *sides, rl_mask nodes);

@@ -211,7 +211,7 @@ bool rl_sets_are_quorum(const redlock_client *client, rl_mask nodes, enum rl_set
     for (int side = OLD; side <= NEW; side++) {
         uint32_t n = 0;
         for (uint32_t i = 0; i < sets->n[side]; i++) {
-            n += rl_sides_majority(sets->nodes[side][i], nodes);
+            n += rl_is_majority(sets->nodes[side][i], nodes);
         }
         are_quorum = are_quorum && n >= (which == RL_SETS_EACH ? sets->n[side] : 1);
     }

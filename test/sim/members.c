@@ -222,10 +222,10 @@ static void begin_change(struct sim_world *world) {
 static bool is_met(const struct sim_members *me, rl_mask has) {
     bool is_met = true;
     for (uint32_t i = 0; i < me->old_sets.n; i++) {
-        is_met = is_met && rl_sides_majority(me->old_sets.nodes[i], has);
+        is_met = is_met && rl_is_majority(me->old_sets.nodes[i], has);
     }
     for (uint32_t i = 0; i < me->new_sets.n; i++) {
-        is_met = is_met && rl_sides_majority(me->new_sets.nodes[i], has);
+        is_met = is_met && rl_is_majority(me->new_sets.nodes[i], has);
     }
     return is_met;
 }
