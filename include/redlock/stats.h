@@ -19,11 +19,11 @@ typedef struct redlock_stats {
     uint64_t attempts;         /* rounds of SET, of TAKE when it is the client's turn, and of votes
                                 * of nodes that passed it a lock */
     uint64_t granted;          /* acquires that ended with 0 */
-    uint64_t held_by_another;  /* ... with ERR_HELD */
-    uint64_t no_quorum;        /* ... with ERR_NO_QUORUM */
-    uint64_t expired;          /* ... with ERR_EXPIRED */
-    uint64_t deadline;         /* ... with ERR_DEADLINE */
-    uint64_t canceled;         /* ... with ERR_CANCELED */
+    uint64_t held_by_another;  /* acquires that ended with ERR_HELD */
+    uint64_t no_quorum;        /* acquires that ended with ERR_NO_QUORUM */
+    uint64_t expired;          /* acquires that ended with ERR_EXPIRED */
+    uint64_t deadline;         /* acquires that ended with ERR_DEADLINE */
+    uint64_t canceled;         /* acquires that ended with ERR_CANCELED */
     uint64_t renewed;          /* extensions that ended with 0; the watchdog's, and the first one
                                 * of a lock that was passed, included */
     uint64_t extend_failed;    /* extensions that ended otherwise */
@@ -51,18 +51,18 @@ typedef struct redlock_stats {
                                * asking again counts nothing */
     uint64_t turns;           /* times that this client was the next: the lock was passed to it, or
                                * its home gave it the turn */
-    uint64_t turns_missed;    /* ... and was not granted the lock: nodes refused or did not answer,
-                               * or the acquire had ended by then */
+    uint64_t turns_missed;    /* turns without a grant: nodes refused or did not answer, or the
+                               * acquire had ended by then */
     uint64_t handover_us;     /* from the first message of a turn to its grant; the sum of all turns
                                * that were taken */
-    uint64_t handover_max_us; /* ... and the longest */
+    uint64_t handover_max_us; /* the longest such time */
 
     uint64_t credentials_pending; /* nodes now that do not use what was set last by
                                    * redlock_client_set_credentials(): see `credentials` below */
 
     uint64_t lost_expired;  /* of the losses: a quorum did not answer for the whole validity */
-    uint64_t lost_gone;     /* ... a quorum answered that the key is gone */
-    uint64_t lost_max_hold; /* ... max_hold_ms was over */
+    uint64_t lost_gone;     /* of the losses: a quorum answered that the key is gone */
+    uint64_t lost_max_hold; /* of the losses: max_hold_ms was over */
     uint64_t renewed_late;  /* of the extensions that ended with 0: less than a quarter of the
                              * validity before them was left. The next delay may be a loss. The
                              * first one of a lock that was passed does not count */

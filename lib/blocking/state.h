@@ -135,7 +135,7 @@ struct rl_ask {
     uint64_t asked_ns;
     int64_t ms; /* the timeout of a lock, the ttl of an extension; of metrics their length */
     enum redlock_mode mode; /* of a lock */
-    bool is_slow;           /* ... with one pause in all of its time */
+    bool is_slow;           /* the lock pauses once in all of its time */
     redlock_stats *stats;   /* where statistics go */
     enum redlock_metrics_text metrics;
     struct rl_making *making;
@@ -226,7 +226,7 @@ struct redlock_blocking {
     struct rl_queue answers; /* answered asks whose callers are not woken yet */
     bool keeps_answers;
     uint64_t answered;   /* asks, ever */
-    uint64_t considered; /* ... when callers were last counted */
+    uint64_t considered; /* the value of `answered` when callers were last counted */
     uint32_t alone;      /* how often in a row no other caller was left */
     uint32_t listeners;  /* mutexes with on_lost */
     bool has_own_code;   /* a trace hook or an allocator of the program */

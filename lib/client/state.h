@@ -145,7 +145,7 @@ struct redlock_client {
     pthread_t thread;  /* that runs the loop */
     uint64_t heard_ns; /* the world's, in this turn */
     uint64_t step_ns;  /* when the last step of a lock was */
-    uint64_t until_ns; /* ... and until when it was valid before it */
+    uint64_t until_ns; /* until when that lock was valid before the step */
     uint64_t random;   /* state of the jitter */
     struct rl_deadlines deadlines;
     struct rl_deadlines ends;    /* of the locks that are held: when their losses are due */

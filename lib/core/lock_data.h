@@ -109,13 +109,13 @@ struct rl_event {
     const int16_t *reasons;     /* why the others are down or may not vote, one for each node */
     const uint32_t *duplicates; /* for each node, those that are the same server; NULL: none */
     uint64_t since_ns;          /* of an attempt: when its token was asked for; 0: now */
-    uint64_t floor;             /* ... the wall clock in microseconds, after that, see fence.h; also
-                                   of an upgrade */
+    uint64_t floor;             /* of an attempt or upgrade: the wall clock in microseconds, read
+                                   after since_ns, see fence.h */
     /* TURN: the place that was given the turn (place.h), 0 for a turn among this client's locks.
      * ATTEMPT: the place whose token is used, if the turn named none */
     uint64_t place;
     uint32_t lease_ms; /* of an attempt: the lease of its passed keys; 0: it asks for votes */
-    uint32_t awaited;  /* ... nodes whose vote a won attempt waits for briefly: a mask */
+    uint32_t awaited;  /* of an attempt: nodes whose vote it waits for briefly once won: a mask */
     bool lines;        /* lines can be used, see place.h */
     union {
         struct rl_acquire acquire;
@@ -183,7 +183,7 @@ struct rl_lock {
     uint32_t ttl_ms;   /* of the present round */
     uint32_t life_ms;  /* the longest ttl that any key of this token was given */
     uint32_t absent;   /* new nodes without its key, of this round: to be planted (lock.h, 9) */
-    uint32_t planted;  /* ... and those that were asked to set it */
+    uint32_t planted;  /* those of `absent` that were asked to set it */
     uint32_t may_hold; /* nodes that may have a key with the present token */
     uint8_t state;     /* enum rl_lock_state */
     /* enum rl_result: to report for the failed upgrade that the pending extension undoes */

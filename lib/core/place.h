@@ -79,7 +79,7 @@ enum rl_place_state {
     RL_PLACE_JOINING,   /* a JOIN is outstanding, the first or another */
     RL_PLACE_WAITING,   /* the place stands, as far as is known */
     RL_PLACE_TURN,      /* the lock must ask the nodes */
-    RL_PLACE_TAKING,    /* ... and is asking them */
+    RL_PLACE_TAKING,    /* the lock is asking them */
     RL_PLACE_PAUSING,   /* after a refused turn */
     RL_PLACE_STATES
 };
@@ -137,33 +137,34 @@ struct rl_place_actions {
     bool leave; /* send LEAVE of leave_place to the node leave_home, if it is up */
     uint8_t leave_home;
     uint64_t leave_place;
-    bool leave_line; /* ... which is out of the line, and keeps its key */
+    bool leave_line; /* the place is out of the line, and keeps its key */
     bool join;       /* send JOIN of place->id to place->home */
-    bool quiet;      /* ... to stand there, and take nothing yet */
+    bool quiet;      /* join to stand there, and take nothing yet */
     bool turn;       /* the lock must soon ask the nodes with place->id: RL_PLACE_EV_TAKE then */
     bool alone;      /* no line can be used: the lock goes on without one */
 };
 
 /* All zero: out, and no other client is known to wait. */
 struct rl_place {
-    uint64_t id;              /* 0: none */
-    uint64_t since_ns;        /* since when the client's longest waiter waits */
-    uint64_t ask_ns;          /* when to ask, or to give home up; RL_NEVER */
-    uint64_t pause_ns;        /* the heir's last pause, 0: none yet */
-    uint64_t backoff_ns;      /* the last pause after a refused turn, 0: none yet */
-    uint64_t avoid_until_ns;  /* ... these nodes are not home: */
-    uint64_t busy_until_ns;   /* others are known to wait until then, ... */
-    uint64_t likely_until_ns; /* or likely to wait: this client has waited itself */
+    uint64_t id;             /* 0: none */
+    uint64_t since_ns;       /* since when the client's longest waiter waits */
+    uint64_t ask_ns;         /* when to ask, or to give home up; RL_NEVER */
+    uint64_t pause_ns;       /* the heir's last pause, 0: none yet */
+    uint64_t backoff_ns;     /* the last pause after a refused turn, 0: none yet */
+    uint64_t avoid_until_ns; /* until when the nodes of `avoid` are not home */
+    uint64_t busy_until_ns;  /* until when others are known to wait */
+    /* until when others are likely to wait, since this client has waited itself */
+    uint64_t likely_until_ns;
     rl_mask avoid;
-    rl_mask firm;  /* ... of these, until the end of that time, whatever they answer */
+    rl_mask firm;  /* those of `avoid` that are not home until then, whatever they answer */
     uint32_t asks; /* questions as heir about a key of others, since the last try; weighted */
-    uint32_t asks_behind; /* ... while not near the first in line */
+    uint32_t asks_behind; /* the same, while not near the first in line */
     uint8_t state;        /* enum rl_place_state */
     uint8_t home;         /* a node; of no meaning when out */
     bool stands;          /* a JOIN of the place was sent */
     bool is_heir;
     bool probes; /* turn, taking: it asks without a turn; the place still stands in line */
-    bool turned; /* ... and has been given its turn meanwhile */
+    bool turned; /* it probes, and has been given its turn meanwhile */
     bool given;  /* home has taken the place out of line, for its turn */
     bool used;   /* the nodes were asked with its token */
     bool others; /* others wait, by the last sign, however old */

@@ -38,9 +38,9 @@ struct rl_rules {
     uint64_t node_timeout_ns;        /* how long to wait for a vote */
     uint64_t lost_margin_ns;  /* how long before the end of validity the holder is notified */
     int16_t not_asked_reason; /* the driver's code for a vote that was not requested */
-    int16_t timeout_reason;   /* ... for one that is missing */
-    int16_t duplicate_reason; /* ... for a second vote of one server */
-    int16_t changed_reason;   /* ... for a vote that the change of the electorate cut off */
+    int16_t timeout_reason;   /* the same for a vote that is missing */
+    int16_t duplicate_reason; /* the same for a second vote of one server */
+    int16_t changed_reason;   /* the same for a vote that a change of the electorate cut off */
 };
 
 /* The smallest size at which any two sets of nodes share a node. */

@@ -10,7 +10,7 @@
 /* The mode in which a lock is held, see mode.h. Masks have a bit for each seat (nodes/seats.h). */
 struct rl_holding {
     uint32_t unsure;     /* may run a conversion late: it is not answered yet */
-    uint32_t stray;      /* ... and will not be answered: for as long as the hold lasts */
+    uint32_t stray;      /* the same, and no answer will come: for as long as the hold lasts */
     uint8_t mode;        /* enum rl_mode, of the attempt, or the hold, now */
     bool was_shared : 1; /* it must be released as a reader's */
     bool converts : 1;   /* a reader whose nodes may still have the writer's key */

@@ -53,7 +53,7 @@ struct rl_mode_rules {
     const char *no_upgrade;
     bool side_by_side;  /* locks of one client hold, and ask, side by side; one that must wait for
                            other clients waits for all of ours */
-    bool shares_turn;   /* ... and its turn in line is the turn of all */
+    bool shares_turn;   /* the turn of one lock in line is the turn of all of ours */
     bool has_one_key;   /* one resource is one key: SET sets it, a native command deletes it */
     bool is_passed_on;  /* a release passes its keys on to the next client in line */
     uint32_t intent_ms; /* how long it keeps new readers off once it was refused; 0: it does not */

@@ -26,11 +26,12 @@ struct rl_query_look {
     uint8_t node; /* which of the query's */
     bool is_held;
     struct rl_holder_reply
-        seen;           /* from a READ that found a key, or a READER or SLOT that found one */
-    bool is_one;        /* a WAITER, a READER or a slot's SLOT found one */
-    uint32_t count;     /* ... how many there are; SLOT of all: how many were asked for */
+        seen;    /* from a READ that found a key, or a READER or SLOT that found one */
+    bool is_one; /* a WAITER, a READER or a slot's SLOT found one */
+    /* WAITER, READER, a slot's SLOT: how many there are; SLOT of all: how many were asked for */
+    uint32_t count;
     uint32_t rest;      /* SLOT of all: the look at which its node's slots begin */
-    uint16_t permits;   /* ... how many permits the node keeps */
+    uint16_t permits;   /* SLOT: how many permits the node keeps */
     uint8_t take;       /* WAITER: the number of permits it waits for; 0: none */
     uint64_t fence;     /* SLOT: the counter */
     uint64_t waited_ms; /* from here on: of a WAITER */

@@ -143,7 +143,7 @@ enum rl_command_kind {
     /* Each but the first three is the script of that name, for every mode. */
     RL_COMMAND_SET,     /* one resource without a fence, a writer's, if absent: OK, or nil */
     RL_COMMAND_DELIFEQ, /* RELEASE as a command of Valkey 9 and later */
-    RL_COMMAND_DELEX,   /* ... of Redis 8.4 and later */
+    RL_COMMAND_DELEX,   /* RELEASE as a command of Redis 8.4 and later */
     RL_COMMAND_TAKE,    /* votes for every other acquire, in its turn over reservations */
     RL_COMMAND_RAISE,   /* compare, and set the counters to the fence: 1, or 0 */
     RL_COMMAND_EXTEND, /* compare and pexpire, never to a shorter life, and with a fence raise lower

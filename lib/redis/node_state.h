@@ -105,7 +105,7 @@ struct rl_auth {
     bool is_skipped;               /* the offered ones, in the next handshake */
     bool is_cut_live;              /* the server has hung up on them on a live connection */
     int16_t reason;                /* why the offered ones were refused last, or 0 */
-    char words[RL_REPLY_TEXT_MAX]; /* ... in the node's words */
+    char words[RL_REPLY_TEXT_MAX]; /* that reason in the node's words */
 };
 
 struct rl_node {

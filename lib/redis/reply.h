@@ -54,8 +54,8 @@ struct rl_line_answer {
     uint8_t which;    /* TAKE that is a no: which resource refuses, from 1; 0: not known;
                               UPGRADE that is a no: enum rl_upgrade_no */
     bool served;      /* RELEASE_LINE: a waiter was served */
-    uint64_t time_us; /* ... the node's TIME when it ran; 0: not known */
-    uint64_t secret;  /* ... and its secret; 0: it has none */
+    uint64_t time_us; /* RELEASE_LINE: the node's TIME when it ran; 0: not known */
+    uint64_t secret;  /* RELEASE_LINE: the node's secret; 0: it has none */
     struct rl_slots slots; /* JOIN that is a yes, for a semaphore: the reserved slots */
 };
 

@@ -30,7 +30,7 @@ struct rl_waiting {
     uint32_t lease_ms;
     uint8_t stage;      /* enum rl_stage */
     uint8_t line;       /* index of the resource in whose line it is */
-    uint8_t refused_by; /* ... of the resource that was held */
+    uint8_t refused_by; /* index of the resource that was held */
     /* it asks by TAKE, since another of our locks has the turn in the shared line */
     bool takes : 1;
     bool shuts : 1;           /* its turn among all clients came while writers wait */
