@@ -9,8 +9,8 @@
 #include "lock/life.h"
 #include "mode/mode.h"
 #include "nodes/notification.h"
+#include "wait/hear.h"
 #include "wait/line.h"
-#include "wait/line_release.h"
 
 /* -- A lock -- */
 

@@ -11,8 +11,8 @@
 #include "lock/step.h"
 #include "mode/mode.h"
 #include "mode/permit.h"
+#include "wait/hear.h"
 #include "wait/line.h"
-#include "wait/line_release.h"
 #include "wait/waiting.h"
 #include "watch/span.h"
 

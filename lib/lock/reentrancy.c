@@ -8,8 +8,8 @@
 #include "lock/life.h"
 #include "lock/step.h"
 #include "mode/mode.h"
+#include "wait/hear.h"
 #include "wait/line.h"
-#include "wait/line_release.h"
 #include "watch/span.h"
 
 /* The object no longer uses the hold. If no object does, the hold is released in the background,

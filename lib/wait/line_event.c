@@ -12,9 +12,9 @@
 #include "mode/mode.h"
 #include "nodes/listening.h"
 #include "nodes/seats.h"
+#include "wait/hear.h"
 #include "wait/line.h"
 #include "wait/line_call.h"
-#include "wait/line_release.h"
 #include "wait/waiting.h"
 #include "watch/span.h"
 
