@@ -2,7 +2,6 @@
 
 #include "fake/waiter.h"
 #include "client/state.h"
-#include "core/home.h"
 #include "core_names.h"
 #include "wait/line_call.h"
 
@@ -198,12 +197,7 @@ void waiter_start(struct waiter *w, int64_t node_timeout_ms) {
     }
     assert_int_equal(five_open(&w->f), 0);
     five_wait_up(&w->f, FIVE);
-    uint32_t left = (1u << FIVE) - 1;
-    for (size_t i = 0; i < FIVE; i++) {
-        w->order[i] = rl_home_node(rl_ticket_resource(&w->f.lock->tickets[0])->home_hash,
-                                   w->f.client->node_hashes, left);
-        left &= ~(1u << w->order[i]);
-    }
+    five_homes(&w->f, w->order);
     snprintf(w->channel, sizeof w->channel, "libredlock:client:%s", w->f.client->id);
     waiter_hold(w);
 }
