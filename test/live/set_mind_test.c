@@ -169,3 +169,37 @@ LIVE_TEST(an_id_demands_a_configuration) {
                 REDLOCK_ERR_INVALID);
     check_message(error, "config_id is \"6F1C02D7A9B34E55\": it must be 16 hex digits");
 }
+
+/* -- The longest ttl -- */
+
+LIVE_TEST(no_ttl_is_above_the_sets) {
+    live_start(live, 3, NULL);
+    write_all(live, &(struct set){ID, 1, 0, 0x07, 5000});
+    live->client = open_part(live, 0x07, NULL, 0);
+    redlock_lock *lock = live_lock(live->client, "r");
+    const redlock_acquire_options above = live_once(5001), within = live_once(5000);
+    LIVE_STATUS(redlock_acquire(lock, &above, NULL, NULL), REDLOCK_ERR_INVALID);
+    check_message(LOCK_MESSAGE(lock), "ttl_ms is 5001, above the max_ttl");
+    check_message(LOCK_MESSAGE(lock), "which is 5000");
+    LIVE_STATUS(live_acquire(live, lock, &within), 0);
+    LIVE_STATUS(redlock_extend(lock, 5001, NULL, NULL), REDLOCK_ERR_INVALID);
+    redlock_lock_free(lock);
+}
+
+/* A hold that began with a longer ttl is renewed with the set's. */
+LIVE_TEST(a_hold_falls_in_with_the_sets_ttl) {
+    redlock_acquire_options options = live_once(6000);
+    live_start(live, 3, NULL);
+    live->client = open_part(live, 0x07, NULL, 0);
+    redlock_lock *lock = live_lock(live->client, "r");
+    options.auto_extend = 1;
+    options.renew_ms = 20;
+    LIVE_STATUS(live_acquire(live, lock, &options), 0);
+    write_all(live, &(struct set){ID, 1, 0, 0x07, 3000});
+    LIVE_POLL(live, redlock_lock_remaining_ms(lock) <= 3000);
+    for (size_t i = 0; i < 3; i++) {
+        LIVE_POLL(live, live_pttl(live, i, "r") <= 3000);
+    }
+    LIVE_STATUS(live_release(live, lock), 0);
+    redlock_lock_free(lock);
+}
