@@ -219,24 +219,6 @@ LIVE_TEST(owed_until_allowed) {
     live_close(live, a.client);
 }
 
-/* Three of five nodes forbid it, two do not. */
-LIVE_TEST_FIVE(on_three_of_five) {
-    redlock_acquire_options once = live_once(TTL_MS);
-    redlock_lock *lock = live_lock(live->client, "key");
-    for (size_t i = 0; i < 3; i++) {
-        LIVE_STATUS(live_acquire(live, lock, &once), 0);
-        LIVE_STATUS(live_release(live, lock), 0);
-        LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-        live_tell(live, i, "ACL SETUSER default -set");
-    }
-    LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    for (size_t i = 0; i < 5; i++) {
-        LIVE_STATUS(live_outcome(lock, i).reason, i < 3 ? REDLOCK_ERR_NODE_PERMISSION : 0);
-    }
-    assert_true(live_no_keys(live));
-}
-
 /* -- Databases -- */
 
 LIVE_TEST(right_database) {

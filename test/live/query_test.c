@@ -100,23 +100,6 @@ LIVE_TEST_FIVE(foreign) {
     live_tell_all(live, "FLUSHALL");
 }
 
-/* A holder's key that was made persistent. */
-LIVE_TEST_FIVE(without_ttl) {
-    struct seen seen;
-    redlock_acquire_options once = live_once(TTL_MS);
-    redlock_lock *lock = named_lock(live->client, "me");
-    LIVE_STATUS(live_acquire(live, lock, &once), 0);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    for (size_t persistent = 1; persistent <= 3; persistent++) {
-        live_tell(live, persistent - 1, "PERSIST key");
-        LIVE_STATUS(look(live, &seen), 0);
-        assert_int_equal(seen.has_quorum, 1);
-        assert_int_equal(seen.nodes[0].remaining_ms, -1);
-        assert_int_equal(seen.remaining_ms == -1, persistent == 3); /* the third longest of five */
-    }
-    LIVE_STATUS(live_release(live, lock), 0);
-}
-
 /* Names of any bytes and length; the room for a longer one is made when it is asked for. */
 LIVE_TEST_FIVE(any_name) {
     struct seen seen;
