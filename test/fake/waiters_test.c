@@ -186,28 +186,9 @@ ASK_TEST(puts_several_lines_together) {
     assert_int_equal(listed.waiting, 3);
 }
 
-/* Readers have a line of their own; a client may stand in both. */
-ASK_TEST(lists_readers_behind_writers) {
-    static const char *const writers[] = {"2 100 " CLIENT_A NUMBER ":w", "2 90 " CLIENT_B NUMBER};
-    static const char *const readers[] = {"2 5000 " CLIENT_C NUMBER ":r",
-                                          "2 4000 " CLIENT_A NUMBER};
+/* Whose line is known, and whose readers' line is not. (Both lines: live/query_readers.) */
+ASK_TEST(half_an_answer_is_none) {
     struct listed listed;
-    says_nothing_of_a_line(f, 2);
-    says_one(f, 2, writers[0]);
-    says_one(f, 2, readers[0]);
-    says_one(f, 2, writers[1]);
-    says_one(f, 2, readers[1]);
-    assert_int_equal(list(&listed, f, 10), 0);
-    assert_int_equal(listed.waiting, 4);
-    assert_int_equal(listed.n, 4);
-    is_waiter(&listed, 0, CLIENT_A, "w", 100);
-    is_waiter(&listed, 1, CLIENT_B, "", 90);
-    is_waiter(&listed, 2, CLIENT_C, "r", 5000);
-    is_waiter(&listed, 3, CLIENT_A, "", 4000);
-    for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(listed.waiters[i].mode, i < 2 ? REDLOCK_EXCLUSIVE : REDLOCK_SHARED);
-    }
-    /* A node that answers one of the questions only has not answered. */
     says_nothing_of_a_line(f, 2);
     says_one(f, 2, NULL);
     five_rule(f, 2, .command = "EVALSHA", .times = 1, .action = FAKE_INSTEAD,
@@ -291,25 +272,6 @@ ASK_TEST(says_which_nodes_refuse) {
     }
 }
 
-/* The client goes while the rest is on its way; the answers come to memory that waits for them. */
-ASK_TEST(ends_with_the_client) {
-    static const char *const line[] = {"900 5000 " CLIENT_A NUMBER};
-    struct listed listed;
-    says_nothing_of_a_line(f, 0);
-    says(f, 0, line, COUNT(line));
-    five_rule(f, 0, .command = "EVALSHA", .action = FAKE_IGNORE);
-    assert_int_equal(listen_to(&listed, f, REDLOCK_WAITERS_MAX), 0);
-    five_wait_count(f, 0, "EVALSHA", 901);
-    assert_int_equal(listed.calls, 0);
-    assert_int_equal(redlock_client_close(f->client, five_on_client, &f->closed), 0);
-    assert_int_equal(five_wait(f, &f->closed), 0);
-    assert_int_equal(listed.calls, 1);
-    assert_int_equal(listed.status, REDLOCK_ERR_CANCELED);
-    assert_int_equal(listed.n, 1);
-    f->client = NULL;
-    f->closed.calls = 0;
-}
-
 ASK_TEST(refuses_bad_arguments) {
     struct listed listed;
     char name[REDLOCK_RESOURCE_MAX + 1] = "";
@@ -321,22 +283,4 @@ ASK_TEST(refuses_bad_arguments) {
                      REDLOCK_ERR_INVALID);
     says_nothing_of_a_line(f, FIVE);
     assert_int_equal(list(&listed, f, REDLOCK_WAITERS_MAX), 0);
-}
-
-/* -- The key meanwhile -- */
-
-/* A reservation is no client's lock, and no other library's either. */
-ASK_TEST(a_reservation_holds_nothing) {
-    struct asked asked;
-    f->may_keep = 0x1f;
-    for (size_t i = 0; i < FIVE; i++) {
-        fake_node_put(f->nodes[i], FIVE_RESOURCE, i == 0 ? "reserved:shared" : "reserved", 60000);
-    }
-    assert_int_equal(asked_once(&asked, f), 0);
-    assert_int_equal(asked.has_quorum, 0);
-    for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(asked.node_holders[i].is_reserved, 1);
-        assert_int_equal(asked.node_holders[i].is_held, 0);
-        assert_in_range(asked.node_holders[i].remaining_ms, 1, 60000);
-    }
 }
