@@ -116,6 +116,7 @@ LIVE_TEST_FIVE(votes) {
     assert_int_equal(seen.answered, 2);
     assert_int_equal(seen.n_readers, 2);
     assert_int_equal(seen.readers[find(&seen, "whole")].votes, 2);
+    live_do(live, live_restart, 1, 3); /* its releases need not be waited for */
 }
 
 /* Both lines of a resource: the writers' in its order, then the readers'. */

@@ -1,5 +1,5 @@
 /* Broken connections and recovery: the node is up again by itself, with everything that it needs; a
- * held lock is not affected. (How often a node that stays down is tried: fake/faults, listener.) */
+ * held lock is not affected. (How often a node that stays down is tried: fake/faults.) */
 
 #include "live/live.h"
 #include "messages.h"
