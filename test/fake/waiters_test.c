@@ -272,6 +272,25 @@ ASK_TEST(says_which_nodes_refuse) {
     }
 }
 
+/* The client goes while the rest is on its way; the answers come to memory that waits for them. */
+ASK_TEST(ends_with_the_client) {
+    static const char *const line[] = {"900 5000 " CLIENT_A NUMBER};
+    struct listed listed;
+    says_nothing_of_a_line(f, 0);
+    says(f, 0, line, COUNT(line));
+    five_rule(f, 0, .command = "EVALSHA", .action = FAKE_IGNORE);
+    assert_int_equal(listen_to(&listed, f, REDLOCK_WAITERS_MAX), 0);
+    five_wait_count(f, 0, "EVALSHA", 901);
+    assert_int_equal(listed.calls, 0);
+    assert_int_equal(redlock_client_close(f->client, five_on_client, &f->closed), 0);
+    assert_int_equal(five_wait(f, &f->closed), 0);
+    assert_int_equal(listed.calls, 1);
+    assert_int_equal(listed.status, REDLOCK_ERR_CANCELED);
+    assert_int_equal(listed.n, 1);
+    f->client = NULL;
+    f->closed.calls = 0;
+}
+
 ASK_TEST(refuses_bad_arguments) {
     struct listed listed;
     char name[REDLOCK_RESOURCE_MAX + 1] = "";
