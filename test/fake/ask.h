@@ -17,7 +17,6 @@ struct asked { /* the result of a query */
     struct five *f;
     int calls, status;
     redlock_node_holder node_holders[FIVE];
-    char tokens[FIVE][64], holders[FIVE][128];
     int has_quorum;
     char token[64], holder[128];
     int64_t remaining_ms;
