@@ -1,9 +1,7 @@
-/* Elections on real nodes: who is told what while nodes are silent or dead, listeners that are cut
- * or forbidden, an end in every callback, and bad input. (Candidates and observers in many
- * processes, with every fault: the simulator's preset elected.)
- *
- * The pause between two attempts is an hour, so that a hand-over must be the effect of a release
- * notification. */
+/* Elections on real nodes: who is told what while nodes are silent or dead, an end in every
+ * callback, and bad input. (Candidates and observers in many processes, with every fault: the
+ * simulator's preset elected. Who follows a leader: cli/elect. Listeners that are cut or forbidden:
+ * fake/notice.) */
 #include <unistd.h>
 
 #include "live/live.h"

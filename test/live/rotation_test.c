@@ -1,6 +1,6 @@
-/* Passwords are changed under load, in every order of client and nodes, on real servers with real
- * ACLs. In all of them: locks with watchdogs are held throughout, others come and go, none is lost,
- * and renewals go on after each step.
+/* Passwords are changed under load, nodes or the client first, on real servers with real ACLs. (In
+ * any order, and odd answers: fake/credentials.) In all of them: locks with watchdogs are held
+ * throughout, others come and go, none is lost, and renewals go on after each step.
  *
  * Whether a hold would be lost shows in its renewals long before its ttl is over: after a step,
  * each lock has to be renewed again, by nodes that accept the client. */
@@ -281,18 +281,36 @@ LIVE_TEST(the_client_is_told_first) {
 
 /* -- Another user, and a waiting client -- */
 
+struct waits {
+    redlock_client *other;
+    redlock_lock *first, *waiter;
+    struct live_done served;
+};
+
+static void wait_behind_another(struct waits *w, struct rotation *r) {
+    *w = (struct waits){.other = live_another(r->live)};
+    w->first = live_lock(w->other, "waited-for");
+    w->waiter = live_lock(r->client, "waited-for");
+    live_hold(r->live, w->first, NULL);
+    assert_int_equal(redlock_acquire(w->waiter, NULL, live_lock_cb, &w->served), 0);
+    LIVE_UNTIL(r->live, live_stats(r->client).joins > 0);
+}
+
+static void be_served(struct waits *w, struct rotation *r) {
+    LIVE_STATUS(live_release(r->live, w->first), 0);
+    LIVE_UNTIL(r->live, w->served.count == 1);
+    LIVE_STATUS(w->served.status, 0);
+    LIVE_STATUS(live_release(r->live, w->waiter), 0);
+    live_close(r->live, w->other);
+}
+
 /* A waiter's connections, including the subscribed one, end with the old user. It is still
  * served. */
 LIVE_TEST(a_new_user) {
     struct rotation r;
-    struct live_done served = {0};
+    struct waits w;
     start(&r, live);
-    redlock_client *other = live_another(r.live);
-    redlock_lock *first = live_lock(other, "waited-for"),
-                 *waiter = live_lock(r.client, "waited-for");
-    live_hold(r.live, first, NULL);
-    assert_int_equal(redlock_acquire(waiter, NULL, live_lock_cb, &served), 0);
-    LIVE_UNTIL(r.live, live_stats(r.client).joins > 0);
+    wait_behind_another(&w, &r);
     tell_all(&r, "ACL SETUSER app2 reset on >two ~* &* +@all");
     set(&r, REDLOCK_ALL_NODES, "app2", "two");
     LIVE_UNTIL(r.live, pending(&r) == 0);
@@ -301,11 +319,7 @@ LIVE_TEST(a_new_user) {
     for (size_t i = 0; i < N; i++) {
         assert_int_equal(live_node(r.client, i).connects, 1);
     }
-    LIVE_STATUS(live_release(r.live, first), 0);
-    LIVE_UNTIL(r.live, served.count == 1);
-    LIVE_STATUS(served.status, 0);
-    LIVE_STATUS(live_release(r.live, waiter), 0);
-    live_close(r.live, other);
+    be_served(&w, &r);
     reconnect_all(&r, "app2");
     end(&r);
 }
@@ -314,14 +328,9 @@ LIVE_TEST(a_new_user) {
  * know. The one on which it listens breaks, and finds that out for all. */
 LIVE_TEST(a_listener_finds_out) {
     struct rotation r;
-    struct live_done served = {0};
+    struct waits w;
     start(&r, live);
-    redlock_client *other = live_another(r.live);
-    redlock_lock *first = live_lock(other, "waited-for"),
-                 *waiter = live_lock(r.client, "waited-for");
-    live_hold(r.live, first, NULL);
-    assert_int_equal(redlock_acquire(waiter, NULL, live_lock_cb, &served), 0);
-    LIVE_UNTIL(r.live, live_stats(r.client).joins > 0);
+    wait_behind_another(&w, &r);
     set(&r, REDLOCK_ALL_NODES, "app", "new");
     LIVE_UNTIL(r.live, all_refuse(&r));
     tell_all(&r, "ACL SETUSER app resetpass >new");
@@ -331,10 +340,6 @@ LIVE_TEST(a_listener_finds_out) {
     }
     LIVE_UNTIL(r.live, pending(&r) < N);
     MARK_TO(CREDENTIALS_AGAIN);
-    LIVE_STATUS(live_release(r.live, first), 0);
-    LIVE_UNTIL(r.live, served.count == 1);
-    LIVE_STATUS(served.status, 0);
-    LIVE_STATUS(live_release(r.live, waiter), 0);
-    live_close(r.live, other);
+    be_served(&w, &r);
     end(&r);
 }
