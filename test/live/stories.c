@@ -62,7 +62,7 @@ const struct story stories[] = {
      "a says in use: it was released, but other objects of its owner still share its hold;"
      "b release; b says of 5 deleted, 3 needed"},
     {"a loss by the clock is none by the nodes",
-     "a: w4 max=1000; b: w4 ttl=2000; c: w4; a acquire; a lost MAX_HOLD;"
+     "a: w4 max=2000; b: w4 ttl=2000; c: w4; a acquire; a lost MAX_HOLD;"
      "a says the maximum hold time is over: 5 of 5 granted; a release LOST;"
      "a says the lock was lost: the maximum hold time is over; b acquire; b lost EXPIRED;"
      "b says validity ran out: 5 of 5 granted; b release LOST;"
