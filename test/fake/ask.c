@@ -7,6 +7,24 @@ int ask(struct asked *asked) {
                                 asked);
 }
 
+static void list_waiters(struct asked *asked, redlock_query *query) {
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
+    asked->waiting = redlock_query_waiting(query);
+    for (asked->n = 0; redlock_query_waiter(query, asked->n, &waiter) == 0; asked->n++) {
+        const size_t i = asked->n;
+        assert_true(i < ASK_LISTED_MAX);
+        snprintf(asked->waiters[i].node, sizeof(asked->waiters[i].node), "%s", waiter.node);
+        snprintf(asked->waiters[i].client, sizeof(asked->waiters[i].client), "%s", waiter.client);
+        snprintf(asked->waiters[i].holder, sizeof(asked->waiters[i].holder), "%s", waiter.holder);
+        asked->waiters[i].waited_ms = waiter.waited_ms;
+        asked->waiters[i].mode = waiter.mode;
+    }
+    assert_true(asked->waiting >= asked->n);
+    assert_int_equal(redlock_query_waiter(query, 0, NULL), REDLOCK_ERR_INVALID);
+    waiter.size--;
+    assert_int_equal(redlock_query_waiter(query, 0, &waiter), REDLOCK_ERR_INVALID);
+}
+
 void on_asked(redlock_query *query, int status, void *data) {
     struct asked *asked = data;
     const char *token = "none", *holder = "none";
@@ -16,8 +34,6 @@ void on_asked(redlock_query *query, int status, void *data) {
         redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
         assert_int_equal(redlock_query_node(query, i, &node_holder), 0);
         assert_string_equal(node_holder.node, fake_node_name(asked->f->nodes[i]));
-        snprintf(asked->tokens[i], sizeof(asked->tokens[i]), "%s", node_holder.token);
-        snprintf(asked->holders[i], sizeof(asked->holders[i]), "%s", node_holder.holder);
         assert_true(node_holder.is_held ||
                     (node_holder.token[0] == '\0' && node_holder.holder[0] == '\0'));
         assert_true(node_holder.is_held || node_holder.is_reserved ||
@@ -29,6 +45,7 @@ void on_asked(redlock_query *query, int status, void *data) {
     assert_int_equal(redlock_query_quorum(query, NULL, NULL, NULL), asked->has_quorum);
     snprintf(asked->token, sizeof(asked->token), "%s", token);
     snprintf(asked->holder, sizeof(asked->holder), "%s", holder);
+    list_waiters(asked, query);
     if (asked->asks_again) {
         asked->asks_again = false;
         assert_int_equal(ask(asked), 0);

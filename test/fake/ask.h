@@ -12,15 +12,21 @@
 
 #define ASK_QUICK_MS 1000    /* node_timeout where it is waited for */
 #define ASK_PATIENT_MS 20000 /* ... and where it is not */
+#define ASK_LISTED_MAX 8
 
 struct asked { /* the result of a query */
     struct five *f;
     int calls, status;
     redlock_node_holder node_holders[FIVE];
-    char tokens[FIVE][64], holders[FIVE][128];
     int has_quorum;
     char token[64], holder[128];
     int64_t remaining_ms;
+    size_t waiting, n; /* in line, and listed */
+    struct {
+        char node[64], client[32], holder[128];
+        int64_t waited_ms;
+        enum redlock_mode mode;
+    } waiters[ASK_LISTED_MAX];
     bool closes, asks_again; /* what the callback does besides */
 };
 

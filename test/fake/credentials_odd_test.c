@@ -2,7 +2,9 @@
  * hang up, send unrequested replies, forget a connection, or are stopped while AUTH is out. Each
  * test holds a lock meanwhile, which must not be lost. */
 
+#include "client/state.h"
 #include "fake/rotating.h"
+#include "nodes/listening.h"
 
 #define WRONGPASS "-WRONGPASS invalid username-password pair or user is disabled.\r\n"
 
@@ -132,5 +134,22 @@ FIVE_TEST(noauth_on_a_connection_that_was_let_in) {
     fail_extensions(f, 5);
     assert_int_equal(fake_node_count(f->nodes[1], "AUTH"), 4);
     assert_int_equal(five_info(f, 1).connects, 1);
+    rotating_check(f);
+}
+
+/* -- The connection that listens -- */
+
+/* It was refused, and would be tried again in minutes. */
+FIVE_TEST(a_listener_is_let_in_at_once) {
+    rotating_prepare(f, "old");
+    f->options.reconnect_min_ms = f->options.reconnect_max_ms = 600000;
+    rotating_open(f);
+    rotating_know(f, 1, "new");
+    rl_listening_want(f->client, 1, true);
+    f->client->io.world->ops->wake(f->client->io.world); /* as any call of a user's does */
+    five_wait_count(f, 1, "AUTH", 2);
+    five_run_ms(f, 20);
+    rotating_set(f, 1, "new");
+    five_wait_count(f, 1, "SUBSCRIBE", 1);
     rotating_check(f);
 }

@@ -241,19 +241,6 @@ FIVE_TEST(wrong_after_the_first_attempt) {
     rotating_wait(f, 0, REDLOCK_ERR_NODE_AUTH, 1);
 }
 
-/* A node that is down because it refused is not waited for: it is tried as soon as it is set. */
-FIVE_TEST(a_refusing_node_is_tried_at_once) {
-    rotating_prepare(f, "wrong");
-    f->options.reconnect_min_ms = f->options.reconnect_max_ms = 600000;
-    assert_int_equal(five_open(f), REDLOCK_ERR_NO_QUORUM);
-    assert_contains(CLIENT_MESSAGE(f->client), "WRONGPASS");
-    assert_int_equal(five_info(f, 0).reason, REDLOCK_ERR_NODE_AUTH);
-    rotating_set(f, REDLOCK_ALL_NODES, "old");
-    five_wait_up(f, FIVE);
-    assert_int_equal(five_acquire(f, f->lock), 0);
-    rotating_check(f);
-}
-
 /* Both are wrong: down, for what was said of the newer ones; none is said to be accepted. */
 ROTATING_TEST(both_are_wrong) {
     rotating_know(f, 1, "other");

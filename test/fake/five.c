@@ -3,6 +3,8 @@
 
 #include <malloc.h>
 
+#include "client/state.h"
+#include "core/home.h"
 #include "fake/five.h"
 
 #define MEMORY_CAP_DEFAULT (4u << 20)
@@ -188,6 +190,15 @@ void five_cycle(struct five *f) {
     assert_int_equal(five_acquire(f, f->lock), 0);
     assert_true(redlock_lock_is_valid(f->lock));
     assert_int_equal(five_release(f, f->lock), 0);
+}
+
+void five_homes(struct five *f, size_t order[FIVE]) {
+    const uint64_t hash = rl_ticket_resource(&f->lock->tickets[0])->home_hash;
+    uint32_t left = (1u << FIVE) - 1;
+    for (size_t i = 0; i < FIVE; i++) {
+        order[i] = rl_home_node(hash, f->client->node_hashes, left);
+        left &= ~(1u << order[i]);
+    }
 }
 
 redlock_node_outcome five_outcome(struct five *f, size_t index) {

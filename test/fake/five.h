@@ -124,6 +124,9 @@ redlock_acquire_options five_one_try(struct five *f);
 /* Acquires and releases f->lock: both must work. Afterwards no node that answers has a key. */
 void five_cycle(struct five *f);
 
+/* The nodes, as they are home of FIVE_RESOURCE one after the other. */
+void five_homes(struct five *f, size_t order[FIVE]);
+
 /* How node number index voted in the lock's last round. */
 redlock_node_outcome five_outcome(struct five *f, size_t index);
 redlock_node_info five_info(struct five *f, size_t index);

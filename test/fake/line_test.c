@@ -4,14 +4,10 @@
 
 #include "client/state.h"
 #include "fake/waiter.h"
+#include "redlock/token.h"
 
 /* Turns in which a JOIN that is sent too early would have come. */
 #define A_WHILE_MS 30
-
-struct gone {
-    size_t node;
-    unsigned times;
-};
 
 WAITER_TEST(does_without_where_it_may_not_listen) {
     node_rule(waiter_node(w, 0), .command = "SUBSCRIBE", .action = FAKE_INSTEAD,
@@ -22,18 +18,32 @@ WAITER_TEST(does_without_where_it_may_not_listen) {
     waiter_serve(w);
 }
 
-/* No line at all: it asks again and again, as before there were lines. */
-WAITER_TEST(does_without_a_line) {
+/* No line at all, or none that it may join: it asks again and again, as before there were lines. */
+WAITER_EACH(does_without_a_line, 2) {
     for (size_t i = 0; i < FIVE; i++) {
-        node_rule(waiter_node(w, i), .command = "SUBSCRIBE", .action = FAKE_INSTEAD,
-                  .bytes = "-NOPERM no channels\r\n");
+        node_rule(waiter_node(w, i), .command = row == 0 ? "SUBSCRIBE" : "join",
+                  .action = FAKE_INSTEAD, .bytes = "-NOPERM no\r\n");
     }
     waiter_ask(w);
     five_wait_count(&w->f, 0, "SET", 3);
     assert_int_equal(w->done.calls, 0);
     waiter_let_go(w);
     assert_int_equal(waiter_wait(w), 0);
-    assert_int_equal(waiter_count_all(w, "join") + waiter_count_all(w, "leave"), 0);
+    assert_int_equal(waiter_count_all(w, "join") > 0, row == 1);
+}
+
+static int home(struct waiter *w, int usual) {
+    return redlock_client_home(w->f.client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), usual);
+}
+
+WAITER_TEST(tells_where_the_line_is) {
+    assert_int_equal(home(w, 0), w->order[0]);
+    fake_node_refuse(waiter_node(w, 0));
+    fake_node_drop(waiter_node(w, 0), true);
+    five_wait_node(&w->f, w->order[0], false);
+    assert_int_equal(home(w, 0), w->order[1]);
+    assert_int_equal(home(w, 1), w->order[0]);
+    assert_int_equal(redlock_client_home(w->f.client, "", 0, 0), REDLOCK_ERR_INVALID);
 }
 
 /* -- Answers to JOIN -- */

@@ -156,8 +156,6 @@ static bool hear_alike(struct five *f, void *data) {
     return true;
 }
 
-/* -- One user -- */
-
 /* -- Failures -- */
 
 static void forbid(struct scene *s, size_t node) {
@@ -184,6 +182,19 @@ SCENE_TEST(says_where_it_may_not_listen) {
     assert_int_equal(s->confirmed[2], 0);
     assert_int_equal(five_info(&s->f, 2).up, 1);
     five_cycle(&s->f);
+    fake_node_clear_rules(s->f.nodes[2]);
+    struct rl_listener *listener = &s->f.client->nodes[2]->listener->listener;
+    rl_listener_tick(listener, listener->deadline_ns); /* as if a minute had passed */
+    until_confirmed(s, 2, 1);
+}
+
+/* Another error is no refusal. */
+SCENE_TEST(tries_again_when_a_node_is_busy) {
+    five_rule(&s->f, 2, .command = "SUBSCRIBE", .times = 1, .action = FAKE_INSTEAD,
+              .bytes = "-BUSY Redis is busy\r\n");
+    want(s, 2, true);
+    until_confirmed(s, 2, 1);
+    assert_int_equal(s->lost[2], 0);
 }
 
 /* It was allowed, and no longer is; the connection was lost for another reason. */
@@ -225,14 +236,17 @@ SCENE_TEST(takes_no_message_that_it_did_not_ask_for) {
         "*3\r\n$7\r\nmessage\r\n$18\r\nlibredlock:client:\r\n$4\r\nturn\r\n",
         "*3\r\n$7\r\nmessage\r\n$14\r\nredlock:orders\r\n$0\r\n\r\n",
         "*3\r\n$9\r\nsubscribe\r\n$14\r\nredlock:orders\r\n:1\r\n",
+        "+OK\r\n",
+        "*2147483647\r\n",
+        "\x16\x03\x01\x02\x05\x01\r\n",
     };
     want(s, 0, true);
     until_confirmed(s, 0, 1);
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) + 2; i++) {
+    for (size_t i = 0; i < COUNT(lines) + 2; i++) {
         char own[128];
         snprintf(own, sizeof own, "*3\r\n$%u\r\n%ssubscribe\r\n$34\r\n%s\r\n:%u\r\n",
                  i % 2 ? 11U : 9U, i % 2 ? "un" : "", s->channel, i % 2 ? 0U : 1U);
-        const char *line = i < sizeof(lines) / sizeof(lines[0]) ? lines[i] : own;
+        const char *line = i < COUNT(lines) ? lines[i] : own;
         fake_node_send_listeners(s->f.nodes[0], line, strlen(line));
         until_confirmed(s, 0, i + 2);
         assert_int_equal(s->lost[0], i + 1);
@@ -271,7 +285,7 @@ SCENE_TEST(shares_its_connections) {
     forget_leader(s);
 }
 
-/* An answer is due, but not this one: a second confirmation, and the end of what goes on. */
+/* An answer is due, but not this one: a second confirmation, the end of what goes on, a status. */
 SCENE_TEST(takes_no_answer_to_something_else) {
     char twice[128], ended[128];
     snprintf(twice, sizeof twice, "*3\r\n$9\r\nsubscribe\r\n$34\r\n%s\r\n:1\r\n", s->channel);
@@ -279,8 +293,9 @@ SCENE_TEST(takes_no_answer_to_something_else) {
     const struct fake_rule rules[] = {
         {.command = "SUBSCRIBE", .skip = 1, .times = 1, .action = FAKE_INSTEAD, .bytes = twice},
         {.command = "SUBSCRIBE", .times = 1, .action = FAKE_INSTEAD, .bytes = ended},
+        {.command = "SUBSCRIBE", .times = 1, .action = FAKE_INSTEAD, .bytes = "+OK\r\n"},
     };
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < COUNT(rules); i++) {
         fake_node_rule(s->f.nodes[i], rules[i]);
         want(s, i, true);
     }
@@ -288,7 +303,8 @@ SCENE_TEST(takes_no_answer_to_something_else) {
     until_confirmed(s, 0, 2);
     assert_int_equal(s->lost[0], 1);
     until_confirmed(s, 1, 1);
-    for (size_t i = 0; i < 2; i++) {
+    until_confirmed(s, 2, 1);
+    for (size_t i = 0; i < COUNT(rules); i++) {
         assert_int_equal(fake_node_accepted(s->f.nodes[i]), 3);
         assert_int_equal(five_info(&s->f, i).connects, 1);
     }
@@ -314,5 +330,3 @@ SCENE_TEST(is_wanted_again_while_it_leaves) {
     redlock_election_free(election);
     forget_leader(s);
 }
-
-/* -- The end -- */

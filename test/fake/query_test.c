@@ -204,16 +204,3 @@ ASK_TEST(survives_what_nodes_do) {
         assert_int_equal(f->downs[2].times, drops);
     }
 }
-
-/* EVAL goes where the script is not known, again and again. */
-ASK_TEST(survives_forgotten_scripts) {
-    struct asked asked;
-    for (size_t round = 1; round <= 3; round++) {
-        assert_int_equal(asked_once(&asked, f), 0);
-        for (size_t i = 0; i < FIVE; i++) {
-            assert_int_equal(asked.node_holders[i].status, 0);
-            assert_int_equal(fake_node_count(f->nodes[i], "EVAL"), round);
-            server_forget_scripts(fake_node_server(f->nodes[i]));
-        }
-    }
-}

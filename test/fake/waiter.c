@@ -2,8 +2,6 @@
 
 #include "fake/waiter.h"
 #include "client/state.h"
-#include "core/home.h"
-#include "core_names.h"
 #include "wait/line_call.h"
 
 #define STRANGER_MS 3600000
@@ -15,22 +13,8 @@ const struct rl_place *waiter_line(const struct waiter *w) {
     return rl_resource_place(rl_ticket_resource(&w->f.lock->tickets[0]));
 }
 
-bool waiter_is(const struct waiter *w, enum rl_place_state state) {
+static bool waiter_is(const struct waiter *w, enum rl_place_state state) {
     return waiter_line(w)->state == state;
-}
-
-static bool is_in_state(struct five *f, void *data) {
-    const struct waiter *w = data;
-    return waiter_is(w, w->wanted);
-}
-
-void waiter_until(struct waiter *w, enum rl_place_state state) {
-    w->wanted = state;
-    if (!five_run_until(&w->f, is_in_state, w)) {
-        print_error("it is %s, not %s\n", line_state_name(waiter_line(w)->state),
-                    line_state_name(state));
-        fail();
-    }
 }
 
 struct at {
@@ -73,7 +57,7 @@ size_t waiter_count_all(struct waiter *w, const char *command) {
 
 /* -- The stranger -- */
 
-void waiter_hold(struct waiter *w) {
+static void waiter_hold(struct waiter *w) {
     for (size_t i = 0; i < FIVE; i++) {
         fake_node_put(w->f.nodes[i], FIVE_RESOURCE, WAITER_STRANGER, STRANGER_MS);
     }
@@ -104,12 +88,6 @@ void waiter_tell(struct waiter *w, size_t rank, const char *word, uint64_t place
     fake_node_publish(waiter_node(w, rank), w->channel, payload);
 }
 
-void waiter_stand_before(struct waiter *w, const char *token) {
-    struct server *home = fake_node_server(waiter_node(w, 0));
-    server_put_member(home, 0, LINE_KEY, strlen(LINE_KEY), token, strlen(token), 0);
-    server_deny(home->users[0], "pubsub|numsub"); /* who cannot ask drops nobody */
-}
-
 /* What home does for a release. */
 static void serve(struct waiter *w) {
     const struct rl_place *place = waiter_line(w);
@@ -125,7 +103,7 @@ static void serve(struct waiter *w) {
     fake_node_publish(home, w->channel, payload);
 }
 
-void waiter_turn(struct waiter *w) {
+static void waiter_turn(struct waiter *w) {
     waiter_let_go(w);
     serve(w);
 }
@@ -198,12 +176,7 @@ void waiter_start(struct waiter *w, int64_t node_timeout_ms) {
     }
     assert_int_equal(five_open(&w->f), 0);
     five_wait_up(&w->f, FIVE);
-    uint32_t left = (1u << FIVE) - 1;
-    for (size_t i = 0; i < FIVE; i++) {
-        w->order[i] = rl_home_node(rl_ticket_resource(&w->f.lock->tickets[0])->home_hash,
-                                   w->f.client->node_hashes, left);
-        left &= ~(1u << w->order[i]);
-    }
+    five_homes(&w->f, w->order);
     snprintf(w->channel, sizeof w->channel, "libredlock:client:%s", w->f.client->id);
     waiter_hold(w);
 }

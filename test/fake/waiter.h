@@ -3,12 +3,12 @@
  *     WAITER_TEST(is_served) {                the stranger has the key on all nodes
  *         ... script the nodes; w->order[0] is home, w->order[1] the next one ...
  *         waiter_ask(w);
- *         waiter_until(w, RL_PLACE_WAITING);
+ *         waiter_until_at(w, 0);
  *         waiter_serve(w);                    it is given its turn, and holds
  *     }
  *
- * The stranger is nothing but keys, and its release is done by hand, waiter_turn(): no key anywhere
- * but home's, which is the waiter's, and it is told. So a test decides when a turn
+ * The stranger is nothing but keys, and its release is done by hand: no key anywhere but
+ * home's, which is the waiter's, and it is told. So a test decides when a turn
  * comes, how often, and what is told besides.
  *
  * waiter_stop() asserts, besides what five_stop() does: each callback came once, and on no node is
@@ -29,7 +29,6 @@ struct waiter {
     size_t order[FIVE];    /* the nodes, as they are home one after the other */
     char channel[64];      /* the client's own */
     uint64_t served;       /* the place that was told its turn last */
-    enum rl_place_state wanted;
     int asked;
 };
 
@@ -56,9 +55,7 @@ int waiter_wait(struct waiter *w);
 /* -- The line -- */
 
 const struct rl_place *waiter_line(const struct waiter *w);
-bool waiter_is(const struct waiter *w, enum rl_place_state state);
-void waiter_until(struct waiter *w, enum rl_place_state state);
-/* ... at a node of this rank, or at any but the first. */
+/* It stands in line at a node of this rank, or at any but the first. */
 void waiter_until_at(struct waiter *w, size_t rank);
 void waiter_until_elsewhere(struct waiter *w);
 
@@ -68,11 +65,8 @@ size_t waiter_count_all(struct waiter *w, const char *command);
 
 /* -- The stranger -- */
 
-void waiter_hold(struct waiter *w);   /* it has the key on all nodes ... */
-void waiter_let_go(struct waiter *w); /* ... and has left it without a word */
-
-/* Another client has waited at home for a long time, and stays, though it no longer listens. */
-void waiter_stand_before(struct waiter *w, const char *token);
+/* The stranger has left its key, without a word. */
+void waiter_let_go(struct waiter *w);
 
 /* What a place is to the nodes: the token of an attempt. Valid until the next one. */
 const char *waiter_token(const struct waiter *w, uint64_t place);
@@ -80,10 +74,8 @@ const char *waiter_token(const struct waiter *w, uint64_t place);
 /* Home says so of a place: "turn" or "heir". */
 void waiter_tell(struct waiter *w, size_t rank, const char *word, uint64_t place);
 
-/* It releases: the turn is in the socket when this returns. */
-void waiter_turn(struct waiter *w);
-
-/* The same, but another stranger has the key on all nodes but home: the turn is refused. */
+/* Releases, but another stranger has the key on all nodes but home: the turn, which is in the
+ * socket when this returns, is refused. */
 void waiter_turn_in_vain(struct waiter *w);
 
 /* Releases to whatever place stands until the acquire ends; it must be granted. */

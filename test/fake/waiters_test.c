@@ -8,66 +8,22 @@
 #define CLIENT_C "cccccccccccccccc"
 #define CLIENT_D "dddddddddddddddd"
 #define NUMBER "000000000000000100000000"
-#define LISTED_MAX 8
 
-struct listed { /* the result of the callback */
-    struct five *f;
-    int calls, status;
-    size_t waiting, n;
-    int statuses[FIVE];
-    struct {
-        char node[64], client[32], holder[128];
-        int64_t waited_ms;
-        enum redlock_mode mode;
-    } waiters[LISTED_MAX];
-};
-
-static void on_listed(redlock_query *query, int status, void *data) {
-    struct listed *listed = data;
-    redlock_waiter waiter = REDLOCK_WAITER_INIT;
-    listed->calls++;
-    listed->status = status;
-    listed->waiting = redlock_query_waiting(query);
-    listed->n = 0;
-    while (redlock_query_waiter(query, listed->n, &waiter) == 0) {
-        assert_true(listed->n < LISTED_MAX);
-        size_t i = listed->n++;
-        snprintf(listed->waiters[i].node, sizeof(listed->waiters[i].node), "%s", waiter.node);
-        snprintf(listed->waiters[i].client, sizeof(listed->waiters[i].client), "%s", waiter.client);
-        snprintf(listed->waiters[i].holder, sizeof(listed->waiters[i].holder), "%s", waiter.holder);
-        listed->waiters[i].waited_ms = waiter.waited_ms;
-        listed->waiters[i].mode = waiter.mode;
-    }
-    assert_true(listed->waiting >= listed->n);
-    for (size_t i = 0; i < FIVE; i++) {
-        redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
-        assert_int_equal(redlock_query_node(query, i, &node_holder), 0);
-        assert_int_equal(node_holder.is_held + node_holder.is_reserved, 0);
-        listed->statuses[i] = node_holder.status;
-    }
-    assert_int_equal(redlock_query_quorum(query, NULL, NULL, NULL), 0);
-    assert_int_equal(redlock_query_waiter(query, 0, NULL), REDLOCK_ERR_INVALID);
-    waiter.size--;
-    assert_int_equal(redlock_query_waiter(query, 0, &waiter), REDLOCK_ERR_INVALID);
-}
-
-static bool was_listed(struct five *f, void *data) {
-    const struct listed *listed = data;
-    return listed->calls > 0;
-}
-
-static int listen_to(struct listed *listed, struct five *f, size_t max) {
-    memset(listed, 0, sizeof(*listed));
-    listed->f = f;
-    return redlock_query_waiters(f->client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), max, on_listed,
+static int listen_to(struct asked *listed, struct five *f, size_t max) {
+    *listed = (struct asked){.f = f};
+    return redlock_query_waiters(f->client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), max, on_asked,
                                  listed);
 }
 
-static int list(struct listed *listed, struct five *f, size_t max) {
+static int list(struct asked *listed, struct five *f, size_t max) {
     assert_int_equal(listen_to(listed, f, max), 0);
     assert_int_equal(listed->calls, 0); /* never inside the call */
-    assert_true(five_run_until(f, was_listed, listed));
+    assert_true(five_run_until(f, was_told, listed));
     assert_int_equal(listed->calls, 1);
+    assert_int_equal(listed->has_quorum, 0);
+    for (size_t i = 0; i < FIVE; i++) {
+        assert_int_equal(listed->node_holders[i].is_held + listed->node_holders[i].is_reserved, 0);
+    }
     return listed->status;
 }
 
@@ -99,7 +55,7 @@ static void says_nothing_of_a_line(struct five *f, size_t but) {
     }
 }
 
-static void is_waiter(const struct listed *listed, size_t index, const char *client,
+static void is_waiter(const struct asked *listed, size_t index, const char *client,
                       const char *holder, int64_t least_ms) {
     assert_string_equal(listed->waiters[index].client, client);
     assert_string_equal(listed->waiters[index].holder, holder);
@@ -110,12 +66,12 @@ static void is_waiter(const struct listed *listed, size_t index, const char *cli
 /* -- The line -- */
 
 ASK_TEST(nobody_waits) {
-    struct listed listed;
+    struct asked listed;
     says_nothing_of_a_line(f, FIVE);
     assert_int_equal(list(&listed, f, 10), 0);
     assert_int_equal(listed.n + listed.waiting, 0);
     for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(listed.statuses[i], 0);
+        assert_int_equal(listed.node_holders[i].status, 0);
         assert_int_equal(fake_node_count(f->nodes[i], "EVALSHA"), 2); /* one for each line */
     }
 }
@@ -123,7 +79,7 @@ ASK_TEST(nobody_waits) {
 ASK_TEST(lists_them_in_order) {
     static const char *const line[] = {"3 5000 " CLIENT_B NUMBER ":web-2/4711",
                                        "3 900 " CLIENT_A NUMBER, "3 1200 " CLIENT_C NUMBER ":a:b"};
-    struct listed listed;
+    struct asked listed;
     says_nothing_of_a_line(f, 2);
     says(f, 2, line, COUNT(line));
     assert_int_equal(list(&listed, f, 10), 0);
@@ -144,7 +100,7 @@ ASK_TEST(lists_them_in_order) {
 
 ASK_TEST(asks_for_no_more_than_wanted) {
     static const char *const line[] = {"500 5000 " CLIENT_A NUMBER, "500 4000 " CLIENT_B NUMBER};
-    struct listed listed;
+    struct asked listed;
     for (size_t max = 1; max <= 2; max++) {
         says_nothing_of_a_line(f, 4);
         says(f, 4, line, max);
@@ -163,13 +119,13 @@ ASK_TEST(puts_several_lines_together) {
     static const char *const longer[] = {"3 7000 " CLIENT_B NUMBER, "3 6000 " CLIENT_A NUMBER ":a",
                                          "3 5000 " CLIENT_C NUMBER};
     static const char *const nil[] = {NULL};
-    struct listed listed;
+    struct asked listed;
     says(f, 0, shorter, COUNT(shorter));
     says(f, 1, nil, 1);
     says(f, 2, nil, 1);
     says(f, 3, longer, COUNT(longer));
     says(f, 4, nil, 1);
-    assert_int_equal(list(&listed, f, LISTED_MAX), 0);
+    assert_int_equal(list(&listed, f, ASK_LISTED_MAX), 0);
     assert_int_equal(listed.n, 4);
     assert_int_equal(listed.waiting, 4);
     is_waiter(&listed, 0, CLIENT_B, "", 7000);
@@ -186,34 +142,15 @@ ASK_TEST(puts_several_lines_together) {
     assert_int_equal(listed.waiting, 3);
 }
 
-/* Readers have a line of their own; a client may stand in both. */
-ASK_TEST(lists_readers_behind_writers) {
-    static const char *const writers[] = {"2 100 " CLIENT_A NUMBER ":w", "2 90 " CLIENT_B NUMBER};
-    static const char *const readers[] = {"2 5000 " CLIENT_C NUMBER ":r",
-                                          "2 4000 " CLIENT_A NUMBER};
-    struct listed listed;
-    says_nothing_of_a_line(f, 2);
-    says_one(f, 2, writers[0]);
-    says_one(f, 2, readers[0]);
-    says_one(f, 2, writers[1]);
-    says_one(f, 2, readers[1]);
-    assert_int_equal(list(&listed, f, 10), 0);
-    assert_int_equal(listed.waiting, 4);
-    assert_int_equal(listed.n, 4);
-    is_waiter(&listed, 0, CLIENT_A, "w", 100);
-    is_waiter(&listed, 1, CLIENT_B, "", 90);
-    is_waiter(&listed, 2, CLIENT_C, "r", 5000);
-    is_waiter(&listed, 3, CLIENT_A, "", 4000);
-    for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(listed.waiters[i].mode, i < 2 ? REDLOCK_EXCLUSIVE : REDLOCK_SHARED);
-    }
-    /* A node that answers one of the questions only has not answered. */
+/* Whose line is known, and whose readers' line is not. (Both lines: live/query_readers.) */
+ASK_TEST(half_an_answer_is_none) {
+    struct asked listed;
     says_nothing_of_a_line(f, 2);
     says_one(f, 2, NULL);
     five_rule(f, 2, .command = "EVALSHA", .times = 1, .action = FAKE_INSTEAD,
               .bytes = "-BUSY a script\r\n");
     assert_int_equal(list(&listed, f, 10), 0);
-    assert_int_equal(listed.statuses[2], REDLOCK_ERR_NODE_BUSY);
+    assert_int_equal(listed.node_holders[2].status, REDLOCK_ERR_NODE_BUSY);
     assert_int_equal(listed.n, 0);
 }
 
@@ -221,10 +158,10 @@ ASK_TEST(lists_readers_behind_writers) {
 ASK_TEST(shows_strangers) {
     static const char *const line[] = {"5 0 stranger", "5 0 ", "5 4294967295 " CLIENT_A NUMBER "-x",
                                        "5 0 AAAAAAAAAAAAAAAA" NUMBER, "5 0 " CLIENT_A};
-    struct listed listed;
+    struct asked listed;
     says_nothing_of_a_line(f, 1);
     says(f, 1, line, COUNT(line));
-    assert_int_equal(list(&listed, f, LISTED_MAX), 0);
+    assert_int_equal(list(&listed, f, ASK_LISTED_MAX), 0);
     assert_int_equal(listed.n, 5);
     is_waiter(&listed, 0, "", "stranger", 0);
     is_waiter(&listed, 1, "", "", 0);
@@ -237,7 +174,7 @@ ASK_TEST(shows_strangers) {
 
 FIVE_TEST(ends_when_the_rest_does_not_come) {
     static const char *const line[] = {"3 5000 " CLIENT_A NUMBER, "3 4000 " CLIENT_B NUMBER};
-    struct listed listed;
+    struct asked listed;
     ask_open(f, ASK_QUICK_MS);
     says_nothing_of_a_line(f, 3);
     says(f, 3, line, COUNT(line));
@@ -248,13 +185,13 @@ FIVE_TEST(ends_when_the_rest_does_not_come) {
     assert_int_equal(listed.waiting, 3);
     assert_int_equal(listed.n, 2);
     is_waiter(&listed, 1, CLIENT_B, "", 4000);
-    assert_int_equal(listed.statuses[3], 0);
+    assert_int_equal(listed.node_holders[3].status, 0);
 }
 
 /* Each time node_timeout for itself. */
 FIVE_TEST(the_rest_has_its_own_time) {
     static const char *const line[] = {"2 5000 " CLIENT_A NUMBER, "2 4000 " CLIENT_B NUMBER};
-    struct listed listed;
+    struct asked listed;
     ask_open(f, 2000);
     says_nothing_of_a_line(f, 3);
     for (size_t i = 0; i < COUNT(line); i++) {
@@ -273,7 +210,7 @@ FIVE_TEST(the_rest_has_its_own_time) {
 
 ASK_TEST(says_which_nodes_refuse) {
     static const char *const line[] = {"1 5000 " CLIENT_A NUMBER};
-    struct listed listed;
+    struct asked listed;
     for (size_t refusing = 2; refusing <= 3; refusing++) {
         for (size_t i = 0; i < FIVE; i++) {
             fake_node_clear_rules(f->nodes[i]);
@@ -285,8 +222,8 @@ ASK_TEST(says_which_nodes_refuse) {
             }
         }
         assert_int_equal(list(&listed, f, 10), refusing == 2 ? 0 : REDLOCK_ERR_NO_QUORUM);
-        assert_int_equal(listed.statuses[0], REDLOCK_ERR_NODE_PERMISSION);
-        assert_int_equal(listed.statuses[4], 0);
+        assert_int_equal(listed.node_holders[0].status, REDLOCK_ERR_NODE_PERMISSION);
+        assert_int_equal(listed.node_holders[4].status, 0);
         assert_int_equal(listed.n, 1); /* the same client, on all of the others */
     }
 }
@@ -294,7 +231,7 @@ ASK_TEST(says_which_nodes_refuse) {
 /* The client goes while the rest is on its way; the answers come to memory that waits for them. */
 ASK_TEST(ends_with_the_client) {
     static const char *const line[] = {"900 5000 " CLIENT_A NUMBER};
-    struct listed listed;
+    struct asked listed;
     says_nothing_of_a_line(f, 0);
     says(f, 0, line, COUNT(line));
     five_rule(f, 0, .command = "EVALSHA", .action = FAKE_IGNORE);
@@ -311,32 +248,14 @@ ASK_TEST(ends_with_the_client) {
 }
 
 ASK_TEST(refuses_bad_arguments) {
-    struct listed listed;
+    struct asked listed;
     char name[REDLOCK_RESOURCE_MAX + 1] = "";
     assert_int_equal(listen_to(&listed, f, 0), REDLOCK_ERR_INVALID);
     assert_int_equal(listen_to(&listed, f, REDLOCK_WAITERS_MAX + 1), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_query_waiters(f->client, name, 0, 1, on_listed, &listed),
+    assert_int_equal(redlock_query_waiters(f->client, name, 0, 1, on_asked, &listed),
                      REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_query_waiters(f->client, name, sizeof(name), 1, on_listed, &listed),
+    assert_int_equal(redlock_query_waiters(f->client, name, sizeof(name), 1, on_asked, &listed),
                      REDLOCK_ERR_INVALID);
     says_nothing_of_a_line(f, FIVE);
     assert_int_equal(list(&listed, f, REDLOCK_WAITERS_MAX), 0);
-}
-
-/* -- The key meanwhile -- */
-
-/* A reservation is no client's lock, and no other library's either. */
-ASK_TEST(a_reservation_holds_nothing) {
-    struct asked asked;
-    f->may_keep = 0x1f;
-    for (size_t i = 0; i < FIVE; i++) {
-        fake_node_put(f->nodes[i], FIVE_RESOURCE, i == 0 ? "reserved:shared" : "reserved", 60000);
-    }
-    assert_int_equal(asked_once(&asked, f), 0);
-    assert_int_equal(asked.has_quorum, 0);
-    for (size_t i = 0; i < FIVE; i++) {
-        assert_int_equal(asked.node_holders[i].is_reserved, 1);
-        assert_int_equal(asked.node_holders[i].is_held, 0);
-        assert_in_range(asked.node_holders[i].remaining_ms, 1, 60000);
-    }
 }

@@ -20,6 +20,16 @@ static void cycle(struct live *live, redlock_client *client) {
     assert_true(live_no_keys(live));
 }
 
+/* ... and again after a restart. */
+static void cycle_twice(struct live *live) {
+    cycle(live, live->client);
+    live_kill(live, 0);
+    LIVE_UNTIL(live, live_up(live->client) == 0);
+    live_restart(live, 0);
+    LIVE_UNTIL(live, live_up(live->client) == 1);
+    cycle(live, live->client);
+}
+
 /* Opens live->client on one URL. */
 static void open_url(struct live *live, const char *url, int status) {
     redlock_client_options options = live_options(live);
@@ -42,12 +52,7 @@ LIVE_TEST(socket_file) {
     snprintf(url, sizeof(url), "unix://%.*s%%20is.sock?db=0", (int)(strlen(path) - 8), path);
     open_url(live, url, 0);
     assert_string_equal(live_node(live->client, 0).node, path);
-    cycle(live, live->client);
-    live_kill(live, 0);
-    LIVE_UNTIL(live, live_up(live->client) == 0);
-    live_restart(live, 0);
-    LIVE_UNTIL(live, live_up(live->client) == 1);
-    cycle(live, live->client);
+    cycle_twice(live);
 }
 
 LIVE_TEST(no_socket_file) {
@@ -64,12 +69,7 @@ LIVE_TEST(by_name) {
     snprintf(url, sizeof(url), "redis://localhost:%d", live_port(live, 0));
     open_url(live, url, 0);
     assert_string_equal(live_node(live->client, 0).node, url + 8);
-    cycle(live, live->client);
-    live_kill(live, 0);
-    LIVE_UNTIL(live, live_up(live->client) == 0);
-    live_restart(live, 0);
-    LIVE_UNTIL(live, live_up(live->client) == 1);
-    cycle(live, live->client);
+    cycle_twice(live);
 }
 
 /* The submitting call does not wait for the look-up; closing in the middle of it is allowed. */

@@ -68,20 +68,6 @@ LIVE_TEST(after_submitting) {
     assert_no_failures(live);
 }
 
-/* It ends when the work ends: granted, and late. */
-LIVE_TEST(no_validity_is_gained) {
-    struct live_done done = {0};
-    open_all(live);
-    redlock_acquire_options once = live_once(WORK_MS);
-    redlock_lock *lock = live_lock(live->client, "key");
-    LIVE_STATUS(redlock_acquire(lock, &once, live_lock_cb, &done), 0);
-    work(WORK_MS + 10);
-    LIVE_UNTIL(live, done.count == 1);
-    assert_true(done.status != 0);
-    assert_int_equal(redlock_lock_is_valid(lock), 0);
-    LIVE_POLL(live, live_no_keys(live));
-}
-
 /* -- With the answers in the sockets -- */
 
 LIVE_TEST(answers_in_the_sockets) {

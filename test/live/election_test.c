@@ -1,9 +1,7 @@
-/* Elections on real nodes: who is told what while nodes are silent or dead, listeners that are cut
- * or forbidden, an end in every callback, and bad input. (Candidates and observers in many
- * processes, with every fault: the simulator's preset elected.)
- *
- * The pause between two attempts is an hour, so that a hand-over must be the effect of a release
- * notification. */
+/* Elections on real nodes: who is told what while nodes are silent or dead, an end in every
+ * callback, and bad input. (Candidates and observers in many processes, with every fault: the
+ * simulator's preset elected. Who follows a leader: cli/elect. Listeners that are cut or forbidden:
+ * fake/notice.) */
 #include <unistd.h>
 
 #include "live/live.h"
@@ -136,36 +134,6 @@ static void campaign_resign(struct live *live, struct candidate *c, int status) 
     assert_int_equal(redlock_election_state(c->election), REDLOCK_ELECTION_IDLE);
 }
 
-/* All nodes have a subscriber for the name. */
-static bool campaign_is_listening(const struct live *live, long long n) {
-    for (size_t i = 0; i < live->n; i++) {
-        redisReply *reply = live_ask(live, i, "PUBSUB NUMSUB redlock:" CAMPAIGN_NAME);
-        bool enough = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-                      reply->element[1]->integer >= n;
-        freeReplyObject(reply);
-        if (!enough) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void campaign_open_clients(struct live *live, struct candidate *c, size_t n) {
-    static const char *const names[] = {"one", "two", "three"};
-    redlock_client_options options = live_options(live);
-    for (size_t i = 0; i < n; i++) {
-        LIVE_STATUS(live_open(live, &options, &c[i].client), 0);
-        LIVE_UNTIL(live, live_up(c[i].client) == live->n);
-        campaign_make_default(&c[i], c[i].client, names[i]);
-    }
-}
-
-static void campaign_close_clients(struct live *live, struct candidate *c, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        live_close(live, c[i].client);
-    }
-}
-
 /* -- Being told -- */
 
 LIVE_TEST_FIVE(elects_the_only_candidate) {
@@ -216,12 +184,10 @@ LIVE_TEST_FIVE_HASTY(is_not_told_what_is_not_known) {
 /* The three nodes that answer have no leader, and the other two are no quorum. */
 LIVE_TEST_FIVE(is_told_by_a_quorum_that_nobody_leads) {
     struct candidate c = {0};
-    redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "spectator");
-    o.poll_ms = 20;
     live_kill(live, 0);
     live_kill(live, 1);
     LIVE_UNTIL(live, live_up(live->client) == 3);
-    campaign_make(&c, live->client, &o);
+    campaign_make_default(&c, live->client, "spectator");
     LIVE_UNTIL(live, c.told == 1 && !c.has_leader);
 }
 
@@ -239,49 +205,6 @@ LIVE_TEST_FIVE(is_not_led_by_another_library) {
     assert_string_equal(c.leader, "");
     live_tell_all(live, "FLUSHALL");
     LIVE_UNTIL(live, !c.has_leader);
-}
-
-/* -- Trouble with listening -- */
-
-/* The connections that listen are cut: they are made anew, and the next notification is
- * received. */
-LIVE_TEST(survives_killed_listeners) {
-    struct candidate c[2] = {{0}};
-    live_start(live, 5, NULL);
-    campaign_open_clients(live, c, 2);
-    campaign_elect(live, &c[0]);
-    campaign_begin(&c[1]);
-    LIVE_POLL(live, campaign_is_listening(live, 2));
-    for (int i = 0; i < 3; i++) {
-        live_tell_all(live, "CLIENT KILL TYPE pubsub");
-        LIVE_POLL(live, campaign_is_listening(live, 2));
-    }
-    assert_int_equal(live_up(c[1].client), 5);
-    campaign_resign(live, &c[0], 0);
-    LIVE_UNTIL(live, c[1].elected == 1);
-    campaign_close_clients(live, c, 2);
-}
-
-/* Without the right to listen a resignation is found by polling. */
-LIVE_TEST(polls_without_the_right_to_listen) {
-    struct candidate c[2] = {{0}};
-    live_start(live, 5, NULL);
-    live_tell_all(live, "ACL SETUSER default resetchannels");
-    campaign_open_clients(live, c, 2);
-    for (size_t i = 0; i < 2; i++) {
-        redlock_election_free(c[i].election);
-        redlock_election_options o =
-            campaign_options_of(&c[i], CAMPAIGN_NAME, i == 0 ? "one" : "two");
-        o.poll_ms = 30;
-        campaign_make(&c[i], c[i].client, &o);
-    }
-    campaign_elect(live, &c[0]);
-    campaign_begin(&c[1]);
-    live_run_for(live, 100);
-    campaign_resign(live, &c[0], 0);
-    LIVE_UNTIL(live, c[1].elected == 1);
-    LIVE_UNTIL(live, strcmp(c[0].leader, "two") == 0);
-    campaign_close_clients(live, c, 2);
 }
 
 /* -- Ending -- */

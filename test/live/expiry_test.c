@@ -194,59 +194,6 @@ LIVE_TEST(told_as_found) {
     live_end(live);
 }
 
-/* No node answers any more: validity still ends. */
-LIVE_TEST(told_in_silence) {
-    struct expiry expiry;
-    struct live_done extended = {0};
-    live_start(live, 5, NULL);
-    redlock_client_options options = live_options(live);
-    options.node_timeout_ms = 10000; /* or the extension would be of unknown outcome before */
-    live_open_all(live, &options);
-    redlock_lock *lock = hold(live, "key", TTL_MS, &expiry);
-    live_do(live, live_pause, 0, 5);
-    LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &extended), 0);
-    LIVE_UNTIL(live, extended.count > 0);
-    assert_int_equal(expiry.lost.count, 1);
-    LIVE_STATUS(expiry.lost.status, REDLOCK_ERR_EXPIRED);
-    LIVE_STATUS(extended.status, REDLOCK_ERR_EXPIRED);
-    assert_true(extended.at_ns >= expiry.lost.at_ns);
-    live_do(live, live_resume, 0, 5);
-    LIVE_UNTIL(live, live_up(live->client) == 5 && live_is_quiet(live->client, 5));
-    assert_true(live_no_keys(live));
-}
-
-/* The hold ends between an acquire that joins it and the report: its span has ended by the loss. */
-struct ends {
-    int lost, failed;
-};
-
-static void ends_trace(const redlock_event *event, void *data) {
-    struct ends *ends = data;
-    ends->lost += event->type == REDLOCK_EVENT_LOST;
-    ends->failed += event->type == REDLOCK_EVENT_FAILED;
-}
-
-LIVE_TEST(a_span_ends_once) {
-    struct ends ends = {0};
-    struct live_done joined = {0};
-    live_start(live, 5, NULL);
-    redlock_client_options options = live_options(live);
-    options.trace = ends_trace;
-    options.trace_data = &ends;
-    live_open_all(live, &options);
-    redlock_lock *lock = live_lock(live->client, "key");
-    redlock_acquire_options once = live_once(TTL_MS);
-    once.owner = 1;
-    LIVE_STATUS(live_acquire(live, lock, &once), 0);
-    LIVE_STATUS(redlock_acquire(lock, &once, live_lock_cb, &joined), 0);
-    live_block_until(redlock_lock_valid_until_ns(lock));
-    LIVE_UNTIL(live, joined.count == 1);
-    LIVE_STATUS(joined.status, REDLOCK_ERR_EXPIRED);
-    assert_int_equal(ends.lost, 1);
-    assert_int_equal(ends.failed, 0);
-    live_end(live);
-}
-
 /* -- A loop that is blocked -- */
 
 /* The events in order: L for lost, S for a reported success. */
@@ -254,7 +201,6 @@ struct blocked {
     redlock_lock *first; /* held, and expires while the loop is blocked */
     uint64_t block_until_ns;
     char story[8];
-    int refused;
 };
 
 static void note(struct blocked *b, char what) {
@@ -282,15 +228,9 @@ static void blocking_success(redlock_lock *lock, int status, void *data) {
 
 static void plain_success(redlock_lock *lock, int status, void *data) {
     struct blocked *b = data;
-    if (status == 0) {
-        assert_int_equal(redlock_lock_is_valid(lock), 1);
-        note(b, 'S');
-    } else {
-        LIVE_STATUS(status, REDLOCK_ERR_EXPIRED);
-        assert_int_equal(redlock_lock_is_valid(lock), 0);
-        b->refused++;
-        note(b, 'X');
-    }
+    LIVE_STATUS(status, 0);
+    assert_int_equal(redlock_lock_is_valid(lock), 1);
+    note(b, 'S');
 }
 
 static void hold_first(struct live *live, struct blocked *b) {
@@ -315,75 +255,4 @@ LIVE_TEST_FIVE(loss_before_later_success) {
     LIVE_STATUS(redlock_acquire(third, &options, plain_success, &b), 0);
     LIVE_UNTIL(live, strlen(b.story) == 3);
     assert_string_equal(b.story, "SLS");
-}
-
-/* One lock has two pending callbacks. The first one blocks until the lock is over: the second is no
- * success. */
-static void extended_first(redlock_lock *lock, int status, void *data) {
-    assert_true(status != 0 || redlock_lock_is_valid(lock));
-    note(data, status == 0 ? 'E' : 'X');
-}
-
-static void acquired_again(redlock_lock *lock, int status, void *data) {
-    LIVE_STATUS(status, 0);
-    note(data, 'A');
-    live_block_until(redlock_lock_valid_until_ns(lock) + 20 * LIVE_MS);
-}
-
-/* The extension of the first lock is done by now, and its owner acquires it once more. */
-static void extended_other(redlock_lock *lock, int status, void *data) {
-    struct blocked *b = data;
-    redlock_acquire_options options = live_once(BLOCKED_TTL_MS);
-    LIVE_STATUS(status, 0);
-    options.owner = 7;
-    options.on_lost = blocked_lost;
-    options.lost_data = b;
-    LIVE_STATUS(redlock_acquire(b->first, &options, acquired_again, b), 0);
-}
-
-LIVE_TEST_FIVE(loss_between_two_callbacks) {
-    struct blocked b = {.first = live_lock(live->client, "first")};
-    redlock_acquire_options options = live_once(BLOCKED_TTL_MS);
-    redlock_lock *other = live_lock(live->client, "other");
-    LIVE_STATUS(live_acquire(live, other, &options), 0);
-    options.owner = 7;
-    LIVE_STATUS(live_acquire(live, b.first, &options), 0);
-    LIVE_STATUS(redlock_extend(other, 0, extended_other, &b), 0);
-    LIVE_STATUS(redlock_extend(b.first, 0, extended_first, &b), 0);
-    LIVE_UNTIL(live, strlen(b.story) == 3);
-    assert_string_equal(b.story, "ALX");
-}
-
-/* A grant that waits behind a callback which blocks until the grant is over is none. */
-LIVE_TEST_FIVE(no_grant_after_its_end) {
-    struct blocked b;
-    hold_first(live, &b);
-    redlock_acquire_options longer = live_once(10000);
-    redlock_acquire_options shorter = live_once(BLOCKED_TTL_MS * 3 / 4);
-    redlock_lock *second = live_lock(live->client, "second");
-    redlock_lock *third = live_lock(live->client, "third");
-    LIVE_STATUS(redlock_acquire(second, &longer, blocking_success, &b), 0);
-    LIVE_STATUS(redlock_acquire(third, &shorter, plain_success, &b), 0);
-    LIVE_UNTIL(live, strlen(b.story) == 3);
-    assert_string_equal(b.story, "SLX");
-    assert_int_equal(b.refused, 1);
-    assert_int_equal(live_stats(live->client).expired, 1);
-}
-
-/* An extension whose answers wait behind the block has come too late. */
-LIVE_TEST_FIVE(extension_too_late) {
-    struct blocked b;
-    struct live_done extended = {0};
-    hold_first(live, &b);
-    live_do(live, live_pause, 0, 3);
-    LIVE_STATUS(redlock_extend(b.first, 10000, live_lock_cb, &extended), 0);
-    uv_run(&live->loop, UV_RUN_NOWAIT); /* sent; two may have answered */
-    live_do(live, live_resume, 0, 3);
-    live_block_until(b.block_until_ns);
-    assert_int_equal(redlock_lock_is_valid(b.first), 0);
-    LIVE_UNTIL(live, extended.count == 1);
-    LIVE_STATUS(extended.status, REDLOCK_ERR_EXPIRED);
-    assert_string_equal(b.story, "L");
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    assert_true(live_no_keys(live)); /* although some nodes have extended it */
 }

@@ -2,7 +2,6 @@
  * recalls it, and the client releases it on the nodes when linger_ms is over. */
 
 #include "live/live.h"
-#include "live/waiters.h"
 #include "redlock/token.h"
 
 #define KEY "key"
@@ -57,6 +56,15 @@ static size_t home_of(const struct live *live, const redlock_lock *lock) {
         freeReplyObject(reply);
     }
     return home;
+}
+
+/* How many stand in line, on all nodes. */
+static long long standing(const struct live *live) {
+    long long count = 0;
+    for (size_t i = 0; i < live->n; i++) {
+        count += live_integer(live, i, "ZCARD libredlock:line:{" KEY "}");
+    }
+    return count;
 }
 
 /* -- Again and again -- */
@@ -176,7 +184,7 @@ LIVE_TEST_FIVE(goes_to_who_waits) {
     assert_int_equal(live_stats(other).joins, 1);
     struct live_done done = {0};
     LIVE_STATUS(redlock_acquire(lock, &options, live_lock_cb, &done), 0);
-    LIVE_POLL(live, waiters_standing(live, KEY) == 1);
+    LIVE_POLL(live, standing(live) == 1);
     LIVE_STATUS(live_release(live, next), 0);
     LIVE_UNTIL(live, done.count == 1);
     LIVE_STATUS(done.status, 0);
@@ -186,43 +194,36 @@ LIVE_TEST_FIVE(goes_to_who_waits) {
     LIVE_POLL(live, live_no_keys(live));
 }
 
-/* The other client's acquire succeeds. */
-static void goes_to(struct live *live, redlock_client *other, const struct live_done *done) {
-    LIVE_UNTIL(live, done->count == 1);
-    LIVE_STATUS(done->status, 0);
-    live_close(live, other);
-    LIVE_POLL(live, live_no_keys(live));
-}
-
-/* It came while the lock was in use: it does not linger. */
-LIVE_TEST_FIVE(does_not_linger_if_another_waits) {
-    struct live_done done = {0};
-    const redlock_acquire_options options = options_of(LINGER_MS), patient = live_patient(TTL_MS);
-    redlock_client *other = live_another(live);
-    redlock_lock *lock = begin(live, LINGER_MS), *next = live_lock(other, KEY);
-    LIVE_STATUS(live_acquire(live, lock, &options), 0);
-    LIVE_STATUS(redlock_acquire(next, &patient, live_lock_cb, &done), 0);
-    LIVE_POLL(live, waiters_standing(live, KEY) == 1);
-    LIVE_STATUS(live_release(live, lock), 0);
-    goes_to(live, other, &done);
-}
-
-/* ... or while its holder read: home tells no reader who waits. */
-LIVE_TEST_FIVE(does_not_linger_after_reading) {
+/* It came while the lock was in use, or while its holder read, when home tells nobody who waits: it
+ * does not linger. */
+static void another_waits(struct live *live, bool reads) {
     struct live_done done = {0}, mode = {0};
     const redlock_acquire_options options = options_of(LINGER_MS), patient = live_patient(TTL_MS);
     redlock_client *other = live_another(live);
     redlock_lock *lock = begin(live, LINGER_MS), *next = live_lock(other, KEY);
     LIVE_STATUS(live_acquire(live, lock, &options), 0);
-    LIVE_STATUS(redlock_downgrade(lock, live_lock_cb, &mode), 0);
-    LIVE_UNTIL(live, mode.count == 1);
+    if (reads) {
+        LIVE_STATUS(redlock_downgrade(lock, live_lock_cb, &mode), 0);
+        LIVE_UNTIL(live, mode.count == 1);
+    }
     LIVE_STATUS(redlock_acquire(next, &patient, live_lock_cb, &done), 0);
-    LIVE_POLL(live, waiters_standing(live, KEY) == 1);
-    LIVE_STATUS(redlock_try_upgrade(lock, live_lock_cb, &mode), 0);
-    LIVE_UNTIL(live, mode.count == 2);
-    LIVE_STATUS(mode.status, 0);
+    LIVE_POLL(live, standing(live) == 1);
+    if (reads) {
+        LIVE_STATUS(redlock_try_upgrade(lock, live_lock_cb, &mode), 0);
+        LIVE_UNTIL(live, mode.count == 2);
+        LIVE_STATUS(mode.status, 0);
+    }
     LIVE_STATUS(live_release(live, lock), 0);
-    goes_to(live, other, &done);
+    LIVE_UNTIL(live, done.count == 1);
+    LIVE_STATUS(done.status, 0);
+    live_close(live, other);
+    LIVE_POLL(live, live_no_keys(live));
+    redlock_lock_free(lock);
+}
+
+LIVE_TEST_FIVE(does_not_linger_if_another_waits) {
+    another_waits(live, false);
+    another_waits(live, true);
 }
 
 /* Another client's message may have come before this client listened. */
@@ -255,14 +256,7 @@ LIVE_TEST_FIVE(does_not_linger_without_home) {
 }
 
 static redlock_lock *reader_of(redlock_client *client) {
-    redlock_lock_options shared = REDLOCK_LOCK_OPTIONS_INIT;
-    const redlock_bytes name = {KEY, strlen(KEY)};
-    redlock_lock *reader;
-    shared.resources = &name;
-    shared.n_resources = 1;
-    shared.mode = REDLOCK_SHARED;
-    LIVE_STATUS(redlock_lock_new_with(client, &shared, &reader, NULL, 0), 0);
-    return reader;
+    return live_lock_with(client, KEY, (redlock_lock_options){.mode = REDLOCK_SHARED});
 }
 
 LIVE_TEST_FIVE(goes_to_a_reader) {

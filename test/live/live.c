@@ -238,6 +238,18 @@ redlock_lock *live_lock(redlock_client *client, const char *resource) {
     return lock;
 }
 
+redlock_lock *live_lock_with(redlock_client *client, const char *resource,
+                             redlock_lock_options options) {
+    redlock_lock *lock = NULL;
+    const redlock_bytes name = {resource, strlen(resource)};
+    options.size = sizeof options;
+    options.take = options.take != 0 ? options.take : 1;
+    options.resources = &name;
+    options.n_resources = 1;
+    LIVE_STATUS(redlock_lock_new_with(client, &options, &lock, NULL, 0), 0);
+    return lock;
+}
+
 redlock_acquire_options live_once(int64_t ttl_ms) {
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     options.ttl_ms = ttl_ms;

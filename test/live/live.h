@@ -179,6 +179,9 @@ void live_lock_cb(redlock_lock *lock, int status, void *data);
 void live_client_cb(redlock_client *client, int status, void *data);
 
 redlock_lock *live_lock(redlock_client *client, const char *resource);
+/* One with these options, to which the resource is added. */
+redlock_lock *live_lock_with(redlock_client *client, const char *resource,
+                             redlock_lock_options options);
 
 /* An acquire with one try. */
 redlock_acquire_options live_once(int64_t ttl_ms);

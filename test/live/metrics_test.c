@@ -100,6 +100,7 @@ LIVE_TEST_FIVE(nodes) {
     assert_int_equal(value(live->client, up) == 0 && value(live->client, voting), 0);
     assert_int_equal(value(live->client, METRIC("nodes_voting")), 4);
     assert_int_equal(value(live->client, METRIC("nodes")), 5);
+    live_restart(live, 2); /* its release need not be waited for */
 }
 
 /* Keys that are gone, max_hold_ms, and what is left of a validity when it is renewed. */

@@ -17,16 +17,8 @@ static int look(struct live *live, struct seen *seen) {
     return look_at(live, "key", 3, seen);
 }
 
-static redlock_lock *named_lock(redlock_client *client, const char *name, const char *holder) {
-    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
-    redlock_bytes bytes = {name, strlen(name)};
-    redlock_lock *lock = NULL;
-    char error[REDLOCK_MESSAGE_MAX];
-    options.resources = &bytes;
-    options.n_resources = 1;
-    options.holder = holder;
-    LIVE_STATUS(redlock_lock_new_with(client, &options, &lock, error, sizeof(error)), 0);
-    return lock;
+static redlock_lock *named_lock(redlock_client *client, const char *holder) {
+    return live_lock_with(client, "key", (redlock_lock_options){.holder = holder});
 }
 
 /* Another client looks, first at a free lock, then at a held one, then at a free one again. */
@@ -36,7 +28,7 @@ LIVE_TEST_FIVE(held_and_free) {
     redlock_client_options client_options = live_options(live);
     redlock_acquire_options once = live_once(TTL_MS);
     LIVE_STATUS(live_open(live, &client_options, &other), 0);
-    redlock_lock *lock = named_lock(other, "key", "cron@host-1/4711");
+    redlock_lock *lock = named_lock(other, "cron@host-1/4711");
     LIVE_STATUS(look(live, &seen), 0);
     assert_int_equal(seen.has_quorum, 0);
     LIVE_STATUS(live_acquire(live, lock, &once), 0);
@@ -106,23 +98,6 @@ LIVE_TEST_FIVE(foreign) {
         assert_int_equal(live_node(live->client, i).connects, 1); /* nobody was dropped */
     }
     live_tell_all(live, "FLUSHALL");
-}
-
-/* A holder's key that was made persistent. */
-LIVE_TEST_FIVE(without_ttl) {
-    struct seen seen;
-    redlock_acquire_options once = live_once(TTL_MS);
-    redlock_lock *lock = named_lock(live->client, "key", "me");
-    LIVE_STATUS(live_acquire(live, lock, &once), 0);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    for (size_t persistent = 1; persistent <= 3; persistent++) {
-        live_tell(live, persistent - 1, "PERSIST key");
-        LIVE_STATUS(look(live, &seen), 0);
-        assert_int_equal(seen.has_quorum, 1);
-        assert_int_equal(seen.nodes[0].remaining_ms, -1);
-        assert_int_equal(seen.remaining_ms == -1, persistent == 3); /* the third longest of five */
-    }
-    LIVE_STATUS(live_release(live, lock), 0);
 }
 
 /* Names of any bytes and length; the room for a longer one is made when it is asked for. */

@@ -1,5 +1,5 @@
 /* Broken connections and recovery: the node is up again by itself, with everything that it needs; a
- * held lock is not affected. (How often a node that stays down is tried: fake/faults, listener.) */
+ * held lock is not affected. (How often a node that stays down is tried: fake/faults.) */
 
 #include "live/live.h"
 #include "messages.h"
@@ -137,4 +137,28 @@ LIVE_TEST(keeps_its_port) {
     close(fd);
     live_restart(live, 0);
     live_open_all(live, NULL);
+}
+
+/* The client is closed before on_open, in each of the turns that it takes to open. */
+LIVE_TEST(while_opening) {
+    live_start(live, 5, NULL);
+    live_kill(live, 4);
+    redlock_client_options options = live_options(live);
+    for (int turns = 0; turns < 20; turns++) {
+        struct live_done opened = {0};
+        struct live_done acquired = {0};
+        redlock_client *client;
+        LIVE_STATUS(redlock_client_open(&client, &live->loop, &options, live_client_cb, &opened),
+                    0);
+        LIVE_STATUS(redlock_acquire(live_lock(client, "key"), NULL, live_lock_cb, &acquired), 0);
+        for (int i = 0; i < turns; i++) {
+            uv_run(&live->loop, UV_RUN_NOWAIT);
+        }
+        int before = opened.count;
+        live_close(live, client);
+        assert_int_equal(opened.count, 1);
+        LIVE_STATUS(opened.status, before == 1 ? 0 : REDLOCK_ERR_CANCELED);
+        assert_int_equal(acquired.count, 1);
+        assert_true(live_no_keys(live));
+    }
 }

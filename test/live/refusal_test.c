@@ -1,5 +1,5 @@
-/* Nodes that answer, and refuse: replicas, full memory, failed persistence, too many clients, a
- * pause. Each is a failed vote with its reason, never "held by another", and none of them costs a
+/* Nodes that answer, and refuse: replicas, full memory, failed persistence, too many clients.
+ * Each is a failed vote with its reason, never "held by another", and none of them costs a
  * quorum. */
 
 #include "live/live.h"
@@ -62,58 +62,6 @@ LIVE_TEST_FIVE(replicas) {
     good_again(live);
 }
 
-/* Demoted while we hold: it may not renew, the others do. */
-LIVE_TEST_FIVE(demoted_while_held) {
-    redlock_lock *lock = live_lock(live->client, "key");
-    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    make_replica(live, 0);
-    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
-    LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_PENDING) == 0);
-    LIVE_STATUS(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_READONLY);
-    LIVE_STATUS(live_release(live, lock), 0);
-    LIVE_POLL(live, live_no_keys(live));
-    live_tell(live, 0, "REPLICAOF NO ONE");
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    good_again(live);
-}
-
-/* A replica whose key lives longer than the requested ttl has nothing to change, and still says no:
- * with one resource, with several, with a fence. */
-static void check_longer_life(struct live *live, const char *second, int fencing) {
-    const redlock_bytes names[] = {{"key", 3}, {second, second != NULL ? strlen(second) : 0}};
-    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
-    redlock_acquire_options once = live_once(TTL_MS);
-    char error[REDLOCK_MESSAGE_MAX];
-    redlock_lock *lock = NULL;
-    options.resources = names;
-    options.n_resources = second != NULL ? 2 : 1;
-    once.fencing = fencing;
-    LIVE_STATUS(redlock_lock_new_with(live->client, &options, &lock, error, sizeof(error)), 0);
-    LIVE_STATUS(live_acquire(live, lock, &once), 0);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    live_tell(live, 0, "PEXPIRE key %d", 2 * TTL_MS);
-    live_tell(live, 0, "PEXPIRE other %d", 2 * TTL_MS);
-    live_tell(live, 0, "REPLICAOF 127.0.0.1 1"); /* whom it does not reach: it keeps its keys */
-    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
-    LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_PENDING) == 0);
-    assert_int_equal(live_outcome(lock, 0).vote, REDLOCK_VOTE_FAILED);
-    LIVE_STATUS(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_READONLY);
-    live_tell(live, 0, "REPLICAOF NO ONE");
-    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
-    LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_GRANTED) == 5);
-    assert_in_range(live_pttl(live, 0, "key"), TTL_MS + 1, 2 * TTL_MS); /* not shortened */
-    LIVE_STATUS(live_release(live, lock), 0);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-}
-
-LIVE_TEST_FIVE(demoted_with_a_longer_life) {
-    check_longer_life(live, NULL, 0);
-    check_longer_life(live, "other", 0);
-    check_longer_life(live, "other", 1);
-    good_again(live);
-}
-
 /* -- Memory -- */
 
 static void fill_memory(struct live *live, size_t i) {
@@ -122,21 +70,6 @@ static void fill_memory(struct live *live, size_t i) {
 
 LIVE_TEST_FIVE(full_memory) {
     refuse_with(live, fill_memory, REDLOCK_ERR_NODE_OOM);
-    live_tell_all(live, "CONFIG SET maxmemory 0");
-    good_again(live);
-}
-
-/* A held lock can be extended and released: neither needs memory. */
-LIVE_TEST_FIVE(full_memory_while_held) {
-    redlock_lock *lock = live_lock(live->client, "key");
-    LIVE_STATUS(live_acquire(live, lock, NULL), 0);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    live_tell_all(live, "CONFIG SET maxmemory 1");
-    LIVE_STATUS(live_extend(live, lock, TTL_MS), 0);
-    LIVE_UNTIL(live, live_votes(lock, 5, REDLOCK_VOTE_GRANTED) == 5);
-    LIVE_STATUS(live_release(live, lock), 0);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    assert_true(live_no_keys(live));
     live_tell_all(live, "CONFIG SET maxmemory 0");
     good_again(live);
 }
@@ -190,63 +123,4 @@ LIVE_TEST(too_many_clients) {
     freeReplyObject(redisCommand(other, "CONFIG SET maxclients 100"));
     LIVE_UNTIL(live, live_up(live->client) == 1);
     redisFree(other);
-}
-
-/* -- A pause -- */
-
-#define PAUSE_MS 2000 /* longer than the machine stands still before what it is to hit is sent */
-
-static void open_patient(struct live *live) {
-    live_start(live, 5, NULL);
-    redlock_client_options options = live_options(live);
-    options.node_timeout_ms = 10000;
-    live_open_all(live, &options);
-}
-
-static void pause_first(const struct live *live, size_t count, int ms) {
-    for (size_t i = 0; i < count; i++) {
-        live_tell(live, i, "CLIENT PAUSE %d ALL", ms);
-    }
-}
-
-/* Longer than the ttl. No acquire waits longer than a grant could be valid, and the commands that
- * the nodes run when they continue leave nothing behind. */
-LIVE_TEST(paused_beyond_the_ttl) {
-    open_patient(live);
-    redlock_lock *lock = live_lock(live->client, "key");
-    redlock_acquire_options once = live_once(200);
-    uint64_t before_ns = redlock_now_ns();
-    pause_first(live, 3, PAUSE_MS);
-    LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
-    assert_in_range((redlock_now_ns() - before_ns) / LIVE_MS, 190, 5000);
-    LIVE_STATUS(live_outcome(lock, 0).reason, REDLOCK_ERR_NODE_TIMEOUT);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    assert_true(live_no_keys(live));
-}
-
-/* Validity ends as if the answer had come at once, however long it took. */
-static void check_validity(const redlock_lock *lock, uint64_t before_ns) {
-    uint64_t took_ns = redlock_now_ns() - before_ns;
-    uint64_t validity_ns = (TTL_MS - TTL_MS / 100 - 2) * LIVE_MS;
-    assert_true(took_ns > 200 * LIVE_MS); /* or this would show nothing */
-    assert_in_range(redlock_lock_valid_until_ns(lock), before_ns + validity_ns,
-                    before_ns + validity_ns + took_ns / 2);
-}
-
-/* Shorter than the ttl: granted, but validity counts from the moment of sending. */
-LIVE_TEST(validity_from_sending) {
-    open_patient(live);
-    redlock_lock *lock = live_lock(live->client, "key");
-    redlock_acquire_options once = live_once(TTL_MS);
-    pause_first(live, 3, PAUSE_MS);
-    uint64_t before_ns = redlock_now_ns();
-    LIVE_STATUS(live_acquire(live, lock, &once), 0);
-    check_validity(lock, before_ns);
-    pause_first(live, 3, PAUSE_MS);
-    before_ns = redlock_now_ns();
-    LIVE_STATUS(live_extend(live, lock, 0), 0);
-    check_validity(lock, before_ns);
-    LIVE_STATUS(live_release(live, lock), 0);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    assert_true(live_no_keys(live));
 }

@@ -78,21 +78,6 @@ LIVE_TEST_FIVE(flushed) {
     MARK_TO(SCRIPT_FORGOTTEN);
 }
 
-/* A release that belongs to no round: of an attempt that lost. */
-LIVE_TEST_FIVE(flushed_before_a_loser_releases) {
-    redlock_acquire_options once = live_once(TTL_MS);
-    redlock_lock *lock = live_lock(live->client, "key");
-    for (size_t i = 0; i < 3; i++) {
-        live_tell(live, i, "SET key stranger");
-    }
-    live_tell_all(live, "SCRIPT FLUSH");
-    LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_HELD);
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5));
-    assert_int_equal(live_count_keys(live, "key", "stranger"), 3);
-    assert_int_equal(live_count_keys(live, "key", redlock_lock_token(lock)), 0);
-    assert_int_equal(live_keys(live, 4), 0);
-}
-
 /* -- Extensions of many locks in one turn -- */
 
 #define MANY 100

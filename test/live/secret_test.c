@@ -212,33 +212,31 @@ static int run(struct live *live, const char *how, const char *password, size_t 
     return child_exit_code(pid);
 }
 
-LIVE_TEST(after_use) {
+static void start(struct live *live) {
     const char *args[] = {"--requirepass", PASSWORD, NULL};
     live->password = PASSWORD;
     live_start(live, 3, args);
+}
+
+LIVE_TEST(after_use) {
+    start(live);
     assert_int_equal(run(live, "in", PASSWORD, 3), 0);
 }
 
 /* What a node has accepted leaves nothing of what it had before. */
 LIVE_TEST(after_a_rotation) {
-    const char *args[] = {"--requirepass", PASSWORD, NULL};
-    live->password = PASSWORD;
-    live_start(live, 3, args);
+    start(live);
     live_tell_all(live, "ACL SETUSER default >another");
     assert_int_equal(run(live, "rotated", PASSWORD, 3), 0);
 }
 
 LIVE_TEST(after_a_wrong_one) {
-    const char *args[] = {"--requirepass", PASSWORD, NULL};
-    live->password = PASSWORD;
-    live_start(live, 3, args);
+    start(live);
     assert_int_equal(run(live, "out", LEAD "not-hunter2-or-anything-near", 3), 0);
 }
 
 LIVE_TEST(with_nodes_that_are_down) {
-    const char *args[] = {"--requirepass", PASSWORD, NULL};
-    live->password = PASSWORD;
-    live_start(live, 3, args);
+    start(live);
     live_kill(live, 1);
     live_pause(live, 2);
     assert_int_equal(run(live, "out", PASSWORD, 3), 0);

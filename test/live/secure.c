@@ -112,7 +112,7 @@ static bool set_port(const struct live *live, size_t i, int port) {
 }
 
 /* One at a time, for servers that take no more; the key before the certificate would not fit. */
-static void set_certificate(struct live *live, size_t i, const char *cert) {
+void secure_rotate(struct live *live, size_t i, const char *cert) {
     live_tell(live, i, "CONFIG SET tls-cert-file %s tls-key-file %s", secure_path(cert, "crt"),
               secure_path(cert, "key"));
 }
@@ -121,7 +121,7 @@ void secure_node(struct live *live, size_t i, const char *cert) {
     int tries = PORT_TRIES;
     live_tell(live, i, "CONFIG SET tls-ca-cert-file %s", secure_path("ca", "crt"));
     live_tell(live, i, "CONFIG SET tls-auth-clients no");
-    set_certificate(live, i, cert);
+    secure_rotate(live, i, cert);
     if (live->node[i].tls_port == 0) {
         do {
             live->node[i].tls_port = some_port();
@@ -134,10 +134,6 @@ void secure_node(struct live *live, size_t i, const char *cert) {
              live->node[i].tls_port);
     live->urls[i] = live->node[i].url;
     snprintf(live->ca, sizeof live->ca, "%s", secure_path("ca", "crt"));
-}
-
-void secure_rotate(struct live *live, size_t i, const char *cert) {
-    set_certificate(live, i, cert);
 }
 
 void secure_demand(struct live *live, size_t i, bool demands) {

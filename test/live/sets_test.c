@@ -1,8 +1,7 @@
 /* Several sets in one configuration, on real servers: each resource is locked on the nodes of its
- * own set, and moves under a held lock when a set is added or removed. The test is the
- * administrator: it writes the texts, and cuts connections as a change does. */
+ * own set. The test is the administrator: it writes the texts, and cuts connections as a change
+ * does. (Sets that come and go under holds: cli/sets, and the simulator's preset sets.) */
 
-#include "live/held.h"
 #include "live/live.h"
 #include "messages.h"
 #include "redis/config.h"
@@ -11,7 +10,7 @@
 #define ID "6f1c02d7a9b34e55"
 #define A 0x07u /* the nodes of the sets */
 #define B 0x38u
-#define C 0xc0u
+#define HOLD_MS 4000
 
 /* -- The administrator -- */
 
@@ -260,72 +259,7 @@ LIVE_TEST(several_resources_need_one_set) {
     redlock_lock_free(lock);
 }
 
-/* -- Sets are added and removed -- */
-
-/* The configuration is adopted, and both holds were renewed since. */
-static void await_adopted(struct live *live, const struct set *set, struct held held[2]) {
-    uint64_t n = 0;
-    for (size_t i = 0; i < live->n; i++) {
-        n += is_in(nodes_of(set), i);
-    }
-    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == n);
-    held[0].renewed = held[1].renewed = 0;
-    LIVE_UNTIL(live, (held[0].renewed >= 3 && held[1].renewed >= 3) || held[0].lost.count > 0 ||
-                         held[1].lost.count > 0);
-    assert_int_equal(held[0].lost.count + held[1].lost.count, 0);
-}
-
-static void is_held_on(struct live *live, const char *resource, const struct held *held,
-                       uint32_t nodes) {
-    const char *token = redlock_lock_token(held->lock);
-    LIVE_POLL(live, (nodes_with(live, resource, token) & nodes) == nodes);
-}
-
-/* The resource moves while it is held here and another client waits for it; the one that stays
- * needs nothing of the new set. */
-LIVE_TEST(a_set_is_added_under_holds) {
-    const struct set one = {1, {.n = 0}, {{"a"}, {A}, 1}},
-                     joint = {2, {{"a"}, {A}, 1}, {{"a", "b"}, {A, B}, 2}},
-                     both = {3, {.n = 0}, {{"a", "b"}, {A, B}, 2}};
-    char moves[16], stays[16];
-    struct held held[2] = {{0}};
-    struct live_done granted = {0};
-    redlock_acquire_options patient = live_patient(HOLD_MS);
-    patient.fencing = 1;
-    live_start(live, 6, NULL);
-    write_all(live, &one);
-    live->client = open_at(live, 0);
-    redlock_client *other = open_at(live, 2);
-    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 3);
-    hold(live, &held[0], find(moves, &one, A, &both, B));
-    hold(live, &held[1], find(stays, &one, A, &both, A));
-    redlock_lock *waiter = live_lock(other, moves);
-    LIVE_STATUS(redlock_acquire(waiter, &patient, live_lock_cb, &granted), 0);
-    write_all(live, &joint);
-    await_adopted(live, &joint, held);
-    is_held_on(live, moves, &held[0], A | B);
-    assert_int_equal(nodes_with(live, stays, redlock_lock_token(held[1].lock)), A);
-    write_all(live, &both);
-    await_adopted(live, &both, held);
-    is_held_on(live, moves, &held[0], B);
-    assert_int_equal(granted.count, 0);
-    const uint64_t fence = redlock_lock_fence(held[0].lock);
-    LIVE_STATUS(live_release(live, held[0].lock), 0);
-    LIVE_UNTIL(live, granted.count == 1);
-    LIVE_STATUS(granted.status, 0);
-    assert_true(redlock_lock_fence(waiter) > fence);
-    LIVE_POLL(live, nodes_with(live, moves, redlock_lock_token(waiter)) == B);
-    for (size_t i = 3; i < 6; i++) { /* the new set */
-        live_kill(live, i);
-    }
-    held[1].renewed = 0;
-    LIVE_UNTIL(live, held[1].renewed >= 3);
-    assert_int_equal(held[1].lost.count, 0);
-    redlock_lock_free(waiter);
-    live_close(live, other);
-    redlock_lock_free(held[0].lock);
-    redlock_lock_free(held[1].lock);
-}
+/* -- A set is added -- */
 
 /* Two old nodes are down, so that none of the others' keys is a lock. */
 static void check_old_side_is_lacking(struct live *live, const char *name) {
@@ -372,35 +306,4 @@ LIVE_TEST(who_moves_needs_both_sets) {
     check_old_side_is_lacking(live, moves);
     redlock_lock_free(one);
     redlock_lock_free(other);
-}
-
-/* Its resources go to both others. */
-LIVE_TEST(a_set_is_removed_under_holds) {
-    const struct set three = {1, {.n = 0}, {{"a", "b", "c"}, {A, B, C}, 3}},
-                     joint = {2, {{"a", "b", "c"}, {A, B, C}, 3}, {{"b", "c"}, {B, C}, 2}},
-                     rest = {3, {.n = 0}, {{"b", "c"}, {B, C}, 2}};
-    char to_b[16], to_c[16];
-    struct held held[2] = {{0}};
-    live_start(live, 8, NULL);
-    write_all(live, &three);
-    redlock_client_options options = live_options(live);
-    const char *url = live->urls[0];
-    options.nodes = &url;
-    options.n_nodes = 1;
-    options.max_ttl_ms = HOLD_MS; /* so long is a node kept that has left */
-    LIVE_STATUS(live_open(live, &options, &live->client), 0);
-    LIVE_UNTIL(live, live_stats(live->client).nodes_voting == 8);
-    hold(live, &held[0], find(to_b, &three, A, &rest, B));
-    hold(live, &held[1], find(to_c, &three, A, &rest, C));
-    write_all(live, &joint);
-    await_adopted(live, &joint, held);
-    is_held_on(live, to_b, &held[0], A | B);
-    is_held_on(live, to_c, &held[1], A | C);
-    write_all(live, &rest);
-    await_adopted(live, &rest, held);
-    live_do(live, live_kill, 0, 3);
-    LIVE_STATUS(live_release(live, held[0].lock), 0);
-    LIVE_STATUS(live_release(live, held[1].lock), 0);
-    redlock_lock_free(held[0].lock);
-    redlock_lock_free(held[1].lock);
 }

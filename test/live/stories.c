@@ -25,6 +25,51 @@ const struct story stories[] = {
      "a: key; a acquire; nodes 0-1 FLUSHALL; a extend; a on 5; nodes 2-4 DEL key;"
      "a extend LOST; a lost LOST"},
 
+    {"a replica whose key lives for longer says no, and shortens nothing",
+     "a: x; b: y,z; c: v,w fenced; a acquire; b acquire; c acquire; node 0 PEXPIRE x 60000;"
+     "node 0 PEXPIRE y 60000; node 0 PEXPIRE z 60000; node 0 PEXPIRE v 60000;"
+     "node 0 PEXPIRE w 60000; node 0 REPLICAOF 127.0.0.1 1; a extend; a voted FAILED 1;"
+     "a says read-only replica; b extend; b voted FAILED 1; c extend; c voted FAILED 1;"
+     "node 0 REPLICAOF NO ONE; a extend; a voted GRANTED 5; life 30001-60000 0 x; b extend;"
+     "b voted GRANTED 5; life 30001-60000 0 y; c extend; c voted GRANTED 5; life 30001-60000 0 v"},
+    {"full memory hinders no extension and no release",
+     "a: key; a acquire; nodes 0-4 CONFIG SET maxmemory 1; a extend; a voted GRANTED 5; a release;"
+     "a voted GRANTED 5; nodes 0-4 CONFIG SET maxmemory 0"},
+    {"the release of an attempt that lost is sent whole, where it was forgotten",
+     "a: key; nodes 0-2 SET key stranger PX 500000; nodes 0-4 SCRIPT FLUSH; a acquire HELD; a on 0;"
+     "value stranger 3 key; nodes 0-2 DEL key"},
+
+    /* -- What is said -- */
+    {"a lock in line says behind whom it stands",
+     "h: w1; a: w1; b: w1 wait=30; h acquire; a asks;"
+     "a says in line behind another lock of this client; a cancel; a gets CANCELED;"
+     "a says canceled; b asks; b gets DEADLINE;"
+     "b says the deadline passed: in line behind another lock of this client; b acquire HELD;"
+     "b says held by another: in line behind another lock of this client; h release; b acquire;"
+     "b release; b says success: ; h acquire; b asks; b gets DEADLINE;"
+     "b says the deadline passed: in line behind another lock of this client"},
+    {"who is known to be behind others joins without a SET, and says so",
+     "h: w2 @1; a: w2; b: w2 @1 wait=50; h acquire; a asks; h release; a gets; b asks;"
+     "b gets DEADLINE; b says the deadline passed: in line behind other clients"},
+    {"an owner's objects say what they share",
+     "a: w3 owner=7; b: w3 owner=7; a acquire; b acquire;"
+     "b says success: it shares its owner's hold; b acquire; a extend;"
+     "b says success: 5 of 5 renewed, 3 needed; b release;"
+     "b says success: it was acquired more than once and is still held; b disown BUSY;"
+     "b says in use: it was acquired more than once, or other objects share it; b release;"
+     "b says success: its owner still holds it through another object; b acquire; a release;"
+     "a owner 8; a acquire BUSY;"
+     "a says in use: it was released, but other objects of its owner still share its hold;"
+     "b release; b says of 5 deleted, 3 needed"},
+    {"a loss by the clock is none by the nodes",
+     "a: w4 max=2000; b: w4 ttl=2000; c: w4; a acquire; a lost MAX_HOLD;"
+     "a says the maximum hold time is over: 5 of 5 granted; a release LOST;"
+     "a says the lock was lost: the maximum hold time is over; b acquire; b lost EXPIRED;"
+     "b says validity ran out: 5 of 5 granted; b release LOST;"
+     "b says the lock was lost: validity ran out; c acquire; nodes 0-4 DEL w4; c extend LOST;"
+     "c lost LOST; c says the lock was lost: 0 of 5 renewed, 3 needed; c release LOST;"
+     "c says the lock was lost: 0 of 5 renewed, 3 needed"},
+
     /* -- By the token -- */
     {"a lock is handed on by its token",
      "a: key; b: key @1; a acquire; a disown; a over; a disown NOT_HELD; b adopts a; b valid;"

@@ -5,12 +5,14 @@
  *     a: shared x,y @1        a reader, of two resources, of client 1 (else of client 0)
  *     a: 2of3 key             two permits of three
  *     a: key owner=7 fenced holder=me
+ *     a: key ttl=600 wait=30 max=1000     options of its acquires, in ms
  *
  *     a acquire HELD          one try, which ends so; without a status it succeeds. As well:
  *     a extend, release, cancel, downgrade, upgrade, disown, free
  *     a adopts b, a ends b    by the token with which b held last
  *     a asks                  an acquire that waits for as long as it takes
  *     a waits                 its callback has not come
+ *     a owner 8               of its next acquires
  *     a gets EXPIRED          it has come, with this
  *     a lost EXPIRED          on_lost has run, once. A story in which it runs unasked fails.
  *     a says TEXT             is a part of its message

@@ -85,6 +85,8 @@ static void make(struct player *p, char *words) {
             p->acquire.fencing = 1;
         } else if (sscanf(word, "owner=%" SCNu64, &p->acquire.owner) == 1 ||
                    sscanf(word, "@%zu", &client) == 1 ||
+                   sscanf(word, "wait=%" SCNd64, &p->acquire.wait_ms) == 1 ||
+                   sscanf(word, "max=%" SCNd64, &p->acquire.max_hold_ms) == 1 ||
                    sscanf(word, "ttl=%" SCNd64, &p->acquire.ttl_ms) == 1) {
             continue;
         } else if (sscanf(word, "holder=%15s", p->holder) == 1) {
@@ -282,6 +284,8 @@ static void play_player(struct player *p, const char *verb, const char *with, co
         expect_status(p, redlock_cancel(p->lock), with);
     } else if (strcmp(verb, "disown") == 0) {
         expect_status(p, redlock_disown(p->lock), with);
+    } else if (strcmp(verb, "owner") == 0) {
+        p->acquire.owner = (uint64_t)number(with);
     } else if (strcmp(verb, "free") == 0) {
         redlock_lock_free(p->lock);
         p->lock = NULL;
@@ -400,7 +404,7 @@ static int end(void **state) {
 }
 
 int main(void) {
-    struct CMUnitTest tests[64] = {{0}};
+    struct CMUnitTest tests[80] = {{0}};
     assert_true(stories_count <= sizeof(tests) / sizeof(tests[0]));
     for (size_t i = 0; i < stories_count; i++) {
         tests[i] = (struct CMUnitTest){.name = stories[i].name,

@@ -272,16 +272,6 @@ SECURE_TEST(sessions_are_resumed) {
     live_close(live, other);
 }
 
-/* A server that starts anew knows no tickets. */
-SECURE_TEST(a_restart_forgets_sessions) {
-    live_open_all(live, NULL);
-    live_kill(live, 1);
-    LIVE_UNTIL(live, live_up(live->client) == 4);
-    live_restart(live, 1);
-    LIVE_UNTIL(live, live_up(live->client) == 5);
-    live_cycle(live, live->client);
-}
-
 /* A held lock is not affected; a new connection verifies the new certificate. */
 SECURE_TEST(certificates_are_rotated) {
     live_open_all(live, NULL);
@@ -299,6 +289,40 @@ SECURE_TEST(certificates_are_rotated) {
     for (size_t i = 1; i < 5; i++) {
         assert_int_equal(live_node(live->client, i).failures, 0);
     }
+}
+
+/* -- Nodes that do not play along -- */
+
+#define CONNECT_MS 1000 /* longer than a node that runs takes on a busy machine */
+
+/* (What is cut, or comes byte by byte: tls/stream.) */
+SECURE_TEST(one_hangs) {
+    redlock_client_options options = live_options(live);
+    options.connect_timeout_ms = CONNECT_MS;
+    live_pause(live, 2);
+    LIVE_STATUS(live_open(live, &options, &live->client), 0);
+    await_refusal(live, 2, REDLOCK_ERR_NODE_TIMEOUT, "no TLS handshake in time; is it a TLS port?");
+    live_cycle(live, live->client);
+    live_resume(live, 2);
+    LIVE_UNTIL(live, live_up(live->client) == 5);
+}
+
+/* TLS to the plain port, and the reverse. */
+SECURE_TEST(the_wrong_port) {
+    char plain[64], secure[64];
+    snprintf(plain, sizeof plain, "redis://127.0.0.1:%d", live->node[0].tls_port);
+    snprintf(secure, sizeof secure, "rediss://127.0.0.1:%d", live_port(live, 1));
+    live->urls[0] = plain;
+    live->urls[1] = secure;
+    redlock_client_options options = live_options(live);
+    options.connect_timeout_ms = CONNECT_MS;
+    LIVE_STATUS(live_open(live, &options, &live->client), 0);
+    LIVE_UNTIL(live, live_up(live->client) == 3 && live_node(live->client, 0).failures > 0 &&
+                         live_node(live->client, 1).failures > 0);
+    live_cycle(live, live->client);
+    int reason = live_node(live->client, 1).reason; /* an answer, if there is a line end in it */
+    assert_true(reason == REDLOCK_ERR_NODE_TIMEOUT || reason == REDLOCK_ERR_NODE_TLS);
+    assert_contains(CLIENT_MESSAGE(live->client), "TLS");
 }
 
 /* -- fork() -- */
