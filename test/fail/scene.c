@@ -9,8 +9,11 @@
 #include "fail/scene_parts.h"
 #include "messages.h"
 #include "redlock/election.h"
+#include "seed.h"
 
 #define RESERVED_MS 300
+#define SWEEP_FIRST 20
+#define SWEEP_STEP 5
 
 /* As long as can be, so that hiredis's buffer has to grow for a command. */
 static char resource[REDLOCK_RESOURCE_MAX];
@@ -394,7 +397,8 @@ void scene_sweep(const struct scene_sweep *sweep, bool and_later) {
     sweep->play(&result, 0, false); /* what is allocated once and kept is there from now on */
     size_t descriptors = scene_descriptors();
     do {
-        sweep->play(&result, ++n, and_later);
+        n += and_later && n > SWEEP_FIRST ? 1 + (size_t)random_seed() % SWEEP_STEP : 1;
+        sweep->play(&result, n, and_later);
         /* what was not sent is not waited for */
         assert_true(sweep->may_stall || and_later || result.stalled == 0);
         refused += result.told[SCENE_OPEN].returned != 0;

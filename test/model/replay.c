@@ -16,7 +16,7 @@
 #include "seed.h"
 #include "sim/world.h"
 
-#define SEEDS 60
+#define SEEDS 30
 #define CONTROL_SEEDS 1000
 
 struct control {
