@@ -151,9 +151,9 @@ run() {
 
 # -- what judges the judges ----------------------------------------------------------------------
 
-judged=test/judged.txt # lines: SUITE DIGEST PATH...
+judged=test/judged.txt # lines: SUITE DIGEST PATTERN...
 
-# The lines of $judged with the digests of now: of the names and contents of all files below the paths
+# The lines of $judged with the digests of now: of the names and contents of all files below the patterns
 digests() {
     while read -r digests_suite digests_is digests_paths; do
         # shellcheck disable=SC2086
