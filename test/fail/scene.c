@@ -13,7 +13,6 @@
 
 #define RESERVED_MS 300
 #define SWEEP_FIRST 20
-#define SWEEP_STEP 5
 
 /* As long as can be, so that hiredis's buffer has to grow for a command. */
 static char resource[REDLOCK_RESOURCE_MAX];
@@ -394,10 +393,11 @@ void scene_sweep_none(const struct scene_sweep *sweep) {
 void scene_sweep(const struct scene_sweep *sweep, bool and_later) {
     struct scene_result result;
     size_t refused = 0, granted = 0, n = 0;
+    const size_t step = 1 + (size_t)random_seed() % (and_later ? 5 : 3);
     sweep->play(&result, 0, false); /* what is allocated once and kept is there from now on */
     size_t descriptors = scene_descriptors();
     do {
-        n += and_later && n > SWEEP_FIRST ? 1 + (size_t)random_seed() % SWEEP_STEP : 1;
+        n += n > SWEEP_FIRST ? step : 1;
         sweep->play(&result, n, and_later);
         /* what was not sent is not waited for */
         assert_true(sweep->may_stall || and_later || result.stalled == 0);
