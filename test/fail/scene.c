@@ -408,5 +408,5 @@ void scene_sweep(const struct scene_sweep *sweep, bool and_later) {
     assert_true(n > sweep->fewest);
     assert_true(refused >= 3); /* the client, its nodes, its deadlines */
     assert_true(granted > 0);
-    print_message("# %zu runs, %zu of them could not open\n", n, refused);
+    print_message("# up to allocation %zu; %zu runs could not open\n", n, refused);
 }
