@@ -5,13 +5,16 @@
 #   coverage.sh --suite unit ...   only these; whatever "meson test" takes
 #
 # Built by gcc in build/coverage, without assertions: the branch that fails one is not there to be
-# reached. gcov comes with gcc. Per file: lines and branches, how many of them were reached, and the
-# lines that were not. (A branch counts as reached if it was taken and not only looked at.)
+# reached. gcovr prints, for each file, the lines that were not reached, and the share of its branches.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root" || exit 2
 build=$root/build/coverage
+command -v gcovr >/dev/null || {
+    echo 'coverage.sh: apt-get install gcovr' >&2
+    exit 1
+}
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/redlock-coverage.XXXXXX") || exit 2
 trap 'rm -rf "$tmp"' EXIT
@@ -34,20 +37,7 @@ find "$build" -name '*.gcda' -exec rm -f {} +
 meson test -C "$build" --no-rebuild -t 3 "$@"
 tests=$?
 
-# One text with a line per source line: "count: number: text", and "branch ... taken ..." below it.
-find "$build/lib" -name '*.gcda' >"$tmp/objects"
-[ -s "$tmp/objects" ] || {
-    echo 'coverage.sh: no test ran the library' >&2
+gcovr --root "$root" --filter lib/ "$build" && gcovr --root "$root" --filter lib/ --txt-metric branch "$build" ||
     exit 1
-}
-(cd "$build" && xargs gcov --branch-probabilities --branch-counts --stdout <"$tmp/objects") \
-    >"$tmp/gcov" 2>"$tmp/log" || {
-    cat "$tmp/log"
-    exit 1
-}
-echo
-awk -f test/coverage.awk "$tmp/gcov" >"$tmp/table"
-head -n 1 "$tmp/table"
-sed 1d "$tmp/table" | sort
 [ "$tests" -eq 0 ] || echo 'Some tests failed: see above.'
 exit "$tests"

@@ -151,9 +151,9 @@ run() {
 
 # -- what judges the judges ----------------------------------------------------------------------
 
-judged=test/judged.txt # lines: SUITE DIGEST PATH...
+judged=test/judged.txt # lines: SUITE DIGEST PATTERN...
 
-# The lines of $judged with the digests of now: of the names and contents of all files below the paths
+# The lines of $judged with the digests of now: of the names and contents of all files below the patterns
 digests() {
     while read -r digests_suite digests_is digests_paths; do
         # shellcheck disable=SC2086
@@ -360,6 +360,13 @@ find_hiredis1() {
     esac
 }
 
+# With a sanitizer -O2 and all of -g take longer to compile, and the tests run no faster; a report needs the
+# lines alone.
+quick_build='-Doptimization=1 -Dc_args=-g1 -Dcpp_args=-g1'
+# ... and lld links the many programs in less than half the time.
+command -v ld.lld >/dev/null &&
+    quick_build="$quick_build -Dc_link_args=-fuse-ld=lld -Dcpp_link_args=-fuse-ld=lld"
+
 # clang leaves the sanitizers' names in a shared library open, hence lundef.
 sanitize_leg() {
     sanitize_do=$1
@@ -367,7 +374,7 @@ sanitize_leg() {
     shift 2
     case $sanitize_cc in clang) sanitize_more='-Db_lundef=false -Dfuzz=true' ;; *) sanitize_more='' ;; esac
     "$sanitize_do" "sanitize-$sanitize_cc" "$sanitize_cc" \
-        "-Db_sanitize=address,undefined -Ddocs=disabled $sanitize_more $hiredis_setup" \
+        "-Db_sanitize=address,undefined $quick_build -Ddocs=disabled $sanitize_more $hiredis_setup" \
         "$(suites --no-suite "$plain") $busy_sanitized" "$@"
 }
 
@@ -375,7 +382,7 @@ sanitize_leg() {
 tsan_leg() {
     tsan_do=$1
     shift
-    "$tsan_do" tsan clang '-Db_sanitize=thread -Db_lundef=false -Ddocs=disabled' \
+    "$tsan_do" tsan clang "-Db_sanitize=thread $quick_build -Db_lundef=false -Ddocs=disabled" \
         "--suite threads $busy_sanitized" "$@"
 }
 

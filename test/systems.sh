@@ -7,8 +7,8 @@
 #                               language, with the packages for Python and Node.js made and installed
 #   systems.sh i386             32 bit, a Debian for i386: one leg of test/run.sh, and the histories
 #   systems.sh cross ARCH       cross-built, run by qemu: s390x (big endian), arm64 (char has no
-#                               sign), armhf (both 32 bit and that): unit, fuzz corpus, golden stories,
-#                               histories, and the client against scripted servers
+#                               sign), armhf (both 32 bit and that): unit, fuzz corpus, histories, and
+#                               the client against scripted servers
 #   systems.sh musl             musl in place of glibc; hiredis, libuv and cmocka are built for it
 #   systems.sh --help           this list
 #
@@ -247,7 +247,6 @@ CROSS
         grep -vx -e 'script-.*' -e fork -e uv_random)
     # shellcheck disable=SC2086
     suites "unit, $1" "$dir" -t 10 $unit
-    suites "golden, $1" "$dir" -t 10 golden
     histories "qemu-$cpu" "$dir/test/sim/redlock-sim"
     suites "fake, $1" "$dir" -t 10 --suite fake
     finish

@@ -21,7 +21,7 @@ runs() {
     shift 2
     case " $* " in
     *' shells '*) ;;
-    *) set -- --seconds 0.1 "$@" ;;
+    *) set -- --seconds 0.05 "$@" ;;
     esac
     "$bench" --node-count 3 --json "$@" >"$out" 2>"$err" </dev/null &&
         [ "$(wc -l <"$out")" -eq 1 ] &&

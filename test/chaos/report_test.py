@@ -116,12 +116,6 @@ class Page(Case):
         report.write(str(run.folder))
         self.assertIn("CANNOT BE JUDGED", (run.folder / "report.html").read_text())
 
-    def test_only_one_grant(self):
-        run = Run(seconds=1)
-        run.hold("c1.1", 100, 200)
-        self.draw(run)
-        self.assertIn("CANNOT BE JUDGED", self.text)
-
 
 class Size(Case):
     def test_half_an_hour(self):
@@ -134,12 +128,6 @@ class Size(Case):
         self.draw(run)
         self.assertLess(len(self.html.encode()), 2_000_000)
         self.assertIn("c8.5", self.text)
-
-    def test_many_violations(self):
-        run = busy(seconds=300, processes=8, clients=5, every_ms=10, control="quorum1")
-        run.usual(end_ms=300_000, every_ms=11, clients=("c9.1", "c9.2"))
-        self.draw(run)
-        self.assertLess(len(self.html.encode()), 2_000_000)
 
     def test_who_takes_a_place_takes_its_lanes(self):
         """An hour of killed processes needs no more lanes than there are clients at a time."""
@@ -174,19 +162,6 @@ class Spans(unittest.TestCase):
     def test_union(self):
         self.assertEqual(spans.union([(5, 6), (1, 3), (2, 4), (4, 5), (7, 7)]), [(1, 6)])
 
-    def test_intersect(self):
-        self.assertEqual(spans.intersect([(0, 5), (6, 9)], [(1, 2), (4, 7)]),
-                         [(1, 2), (4, 5), (6, 7)])
-
-    def test_without(self):
-        self.assertEqual(spans.without([(0, 10), (12, 14)], [(2, 3), (9, 13)]),
-                         [(0, 2), (3, 9), (13, 14)])
-
-    def test_at_least(self):
-        self.assertEqual(spans.at_least([[(0, 5)], [(3, 8)], [(4, 6), (7, 9)]], 2),
-                         [(3, 6), (7, 8)])
-        self.assertEqual(spans.at_least([[(0, 5)], [(5, 8)]], 1), [(0, 8)])
-
     def test_blocks_keep_the_filled_share(self):
         """Thinned out or not, the same area is filled."""
         told = [(i * 10, i * 10 + 4) for i in range(10_000)]
@@ -195,10 +170,6 @@ class Spans(unittest.TestCase):
         self.assertGreater(len(tops), 900)
         self.assertLess(len(path), 20_000)
         self.assertAlmostEqual(sum(10 - top for top in tops) / len(tops), 4, delta=0.1)
-
-    def test_few_blocks_are_exact(self):
-        path = svg.blocks([(10, 20)], svg.Scale(0, 100, 0, 1000), 5, 10)
-        self.assertEqual(path, "M100 5h100v10h-100z")
 
 
 if __name__ == "__main__":

@@ -78,31 +78,26 @@ for word in delifeq delex; do
     ask 1 command info "$word" 2>/dev/null | grep -q "$word" && native=" +$word"
 done
 line="$("$redlock" doctor --acl app)$native"
-make_user "$line"
-result 'the server takes the line' $? "$log"
+holds 'the server takes the line' make_user "$line"
 everything '' "$(urls)" >"$scratch/all" 2>&1
 result 'all that redlock does is allowed' $? "$scratch/all"
 refusals >"$log"
-[ ! -s "$log" ]
-result '... and the nodes have refused nothing' $? "$log"
+holds '... and the nodes have refused nothing' [ ! -s "$log" ]
 for i in 1 2 3; do ask "$i" info commandstats; done >"$scratch/stats"
 for word in $(printf '%s\n' "$line" | grep -o '+[a-z|]*' | tr -d +); do
     case $word in unsubscribe) continue ;; esac # of a program that lives on
     grep -q "^cmdstat_$word:" "$scratch/stats" || echo "$word"
 done >"$log"
-[ ! -s "$log" ]
-result '... and every command in the line was used' $? "$log"
+holds '... and every command in the line was used' [ ! -s "$log" ]
 ask 1 --user app --pass secret --no-auth-warning flushall >"$out" 2>&1
 grep -q NOPERM "$out" && [ "$(refusals)" = flushall ]
 result 'FLUSHALL is not' $? "$out"
 
-make_user "$("$redlock" doctor --acl app --key-prefix 'mine*:')$native"
-result 'a line for some keys' $? "$log"
+holds 'a line for some keys' make_user "$("$redlock" doctor --acl app --key-prefix 'mine*:')$native"
 everything 'mine*:' "$(urls)" >"$scratch/all" 2>&1
 result '... allows all of it on them' $? "$scratch/all"
 refusals >"$log"
-[ ! -s "$log" ]
-result '... and the nodes have refused nothing' $? "$log"
+holds '... and the nodes have refused nothing' [ ! -s "$log" ]
 status '... and nothing on others' 69 "$redlock" run --nodes "$(urls)" --no-wait minex: -- true
 
 # Without the line locks work: who waits asks again after a pause.
@@ -118,8 +113,7 @@ for lacking in '-zadd' '-publish' 'resetchannels'; do
     "$redlock" release lacking "$token" && wait "$waiter"
     result "a user with $lacking gets the lock after it was released" $? "$err"
     "$redlock" status lacking >"$out" 2>"$err"
-    [ $? -eq 1 ]
-    result '... and it is free afterwards' $? "$out"
+    holds '... and it is free afterwards' [ $? -eq 1 ]
 done
 
 # Without the command for releases they are scripts, and doctor says what it costs.
@@ -149,8 +143,7 @@ await is_waited_for alone
 "$redlock" release alone "$token" && wait "$waiter"
 result 'without the commands of readers there are locks, in turn' $? "$log"
 refusals >"$log"
-[ ! -s "$log" ]
-result '... and the nodes have refused nothing' $? "$log"
+holds '... and the nodes have refused nothing' [ ! -s "$log" ]
 status '... but no readers' 69 "$redlock" run --shared --no-wait alone -- true
 
 status 'no name' 64 "$redlock" doctor --acl ''

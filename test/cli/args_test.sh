@@ -218,8 +218,7 @@ result '... which are not repeated by each' $? "$out"
 for command in top metrics; do "$redlock" $command --help; done >"$out"
 ! grep -q -e '^ .* --json *JSON\|--watch' "$out"
 result 'top and metrics list no option that they refuse' $? "$out"
-[ "$("$redlock" --version)" = "redlock $("$redlock" --version | sed 's/.* //')" ]
-result '--version' $?
+holds '--version' [ "$("$redlock" --version)" = "redlock $("$redlock" --version | sed 's/.* //')" ]
 "$redlock" --help >/dev/full 2>"$err"
 [ $? -eq 71 ] && grep -q 'cannot write the output' "$err"
 result 'output that cannot be written is an error' $? "$err"

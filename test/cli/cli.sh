@@ -10,6 +10,7 @@
 #   in_time MS SCENE [AFTER]        runs SCENE, and AFTER, until SCENE took no longer than MS
 #   status WHAT WANTED COMMAND...   one case: the command's exit status; output in $out and $err
 #   says WHAT PATTERN [FILE]        one case: a line of FILE ($err) matches
+#   holds WHAT COMMAND...           one case: the command succeeds; if not, $out and $err are shown
 # shellcheck shell=sh disable=SC2034,SC2154
 
 # shellcheck source=test/tap.sh
@@ -159,4 +160,13 @@ status() {
 says() {
     grep -q -e "$2" "${3:-$err}"
     result "$1" $? "${3:-$err}"
+}
+
+holds() {
+    holds_what=$1
+    shift
+    "$@"
+    holds_status=$?
+    cat "$out" "$err" >"$scratch/both" 2>/dev/null
+    result "$holds_what" $holds_status "$scratch/both"
 }

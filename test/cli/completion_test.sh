@@ -24,8 +24,7 @@ instructs() {
     instructs_what=$1
     instructs_wanted=$2
     shift 2
-    [ "$("$redlock" complete "$@")" = "$(printf '\t%s' "$instructs_wanted")" ]
-    result "$instructs_what" $?
+    holds "$instructs_what" [ "$("$redlock" complete "$@")" = "$(printf '\t%s' "$instructs_wanted")" ]
 }
 
 offers 'commands' \
@@ -35,8 +34,7 @@ offers 'help of a command' 'run release' help r
 offers '... and of options' options help o
 offers 'nothing of no command' '' nonsense --
 offers 'an option' --on-lost run --on
-[ "$("$redlock" complete run --no-wa)" = "$(printf -- '--no-wait\ttry once; exit if another client has the lock')" ]
-result '... with what it is for' $?
+holds '... with what it is for' [ "$("$redlock" complete run --no-wa)" = "$(printf -- '--no-wait\ttry once; exit if another client has the lock')" ]
 offers '... not of another command' '' status --grace
 offers '... not what top and metrics refuse' '' top --js
 offers 'choices' 'kill ignore' run --on-lost ''
@@ -92,20 +90,16 @@ offers 'none that would be read as an option' 'a,b billing:eu billing:us ende od
 offers '... but second of a list' 'x,--yes' run x,-
 offers 'a line that makes no sense' '' run --ttl 5 bill
 echo secret | { "$redlock" complete status --password-fd 0 bill && cat; } >"$out"
-[ "$(cat "$out")" = secret ]
-result 'stdin, where somebody types, is not read' $? "$out"
+holds 'stdin, where somebody types, is not read' [ "$(cat "$out")" = secret ]
 sh "$nodes_sh" pause "$nodes" 1
 offers 'keys, while a node hangs' 'billing:eu billing:us' status --node-timeout 250ms bill
 sh "$nodes_sh" pause "$nodes" 2
 scene() { "$redlock" complete status --node-timeout 10s '' >"$out" 2>&1; }
-in_time 9000 scene
-result 'nodes that hang: it does not wait for the node timeout' $? "$out"
-[ ! -s "$out" ]
-result '... and nothing is said' $? "$out"
+holds 'nodes that hang: it does not wait for the node timeout' in_time 9000 scene
+holds '... and nothing is said' [ ! -s "$out" ]
 mkfifo "$scratch/pipe"
 beside_pipe() { timeout 10 "$redlock" complete status --password-file "$scratch/pipe" '' >"$out" 2>&1; }
-in_time 9000 beside_pipe
-result '... nor for a pipe that nobody writes to' $? "$out"
+holds '... nor for a pipe that nobody writes to' in_time 9000 beside_pipe
 sh "$nodes_sh" resume "$nodes" 1
 sh "$nodes_sh" resume "$nodes" 2
 

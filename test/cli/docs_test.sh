@@ -34,13 +34,11 @@ for command in options run status queue kick ls top metrics doctor set acquire e
         grep -q -e "$option" "$scratch/manual" || echo "$command $option"
     done
 done >"$log"
-[ ! -s "$log" ]
-result 'the manual names every option' $? "$log"
+holds 'the manual names every option' [ ! -s "$log" ]
 printf 'no-such = 1\n' >"$scratch/conf"
 "$redlock" status -c "$scratch/conf" k 2>&1 | sed 's/.*There are: //' | tr ' ' '\n' |
     while read -r name; do grep -q -e "$name" "$scratch/manual" || echo "$name"; done >"$log"
-[ ! -s "$log" ]
-result '... and every setting' $? "$log"
+holds '... and every setting' [ ! -s "$log" ]
 
 # Commands in README.md and docs/ have only options that redlock knows.
 cat "$top/README.md" "$top"/docs/*.md >"$scratch/docs"
@@ -73,8 +71,7 @@ for unit in billing.service nightly-report.service nightly-report.timer; do
         sed "s#/usr/bin/redlock#$redlock#" >"$scratch/units/$unit"
     [ -s "$scratch/units/$unit" ] || echo "there is no $unit"
 done >"$log"
-[ ! -s "$log" ]
-result 'docs/ has units for systemd' $? "$log"
+holds 'docs/ has units for systemd' [ ! -s "$log" ]
 if systemd-analyze --version >/dev/null 2>&1; then
     systemd-analyze verify "$scratch"/units/* >"$log" 2>&1 && [ ! -s "$log" ]
     result 'systemd has nothing to say against them' $? "$log"
@@ -90,8 +87,7 @@ import sys, yaml
 pod = yaml.safe_load(open(sys.argv[1], encoding="utf-8"))["spec"]["template"]["spec"]
 print(*pod["containers"][0]["args"])
 PYTHON
-    [ "$(cat "$out")" = 'run billing -- /usr/bin/billing-daemon' ]
-    result 'the deployment of docs/recipes.md is YAML' $? "$log"
+    holds 'the deployment of docs/recipes.md is YAML' [ "$(cat "$out")" = 'run billing -- /usr/bin/billing-daemon' ]
 else
     skip 'the deployment of docs/recipes.md is YAML' 'python3-yaml is not installed'
 fi
@@ -105,11 +101,9 @@ for value in "another's" "$(cat "$log")"; do
         echo "$cli -p $(port $i) $delete taken \"$value\""
     done
 done >"$scratch/delete"
-[ "$(sh "$scratch/delete" 2>&1 | tee "$log" | paste -s -d ' ')" = '0 0 0 1 1 1' ]
-result 'EVAL of docs/troubleshooting.md deletes it where it has this value' $? "$log"
+holds 'EVAL of docs/troubleshooting.md deletes it where it has this value' [ "$(sh "$scratch/delete" 2>&1 | tee "$log" | paste -s -d ' ')" = '0 0 0 1 1 1' ]
 # The user that operators are told to make is the one that doctor prints, and that acl_test.sh tries.
 "$redlock" doctor --acl locks | sed 's/^/    /' >"$out"
-grep -qxF -f "$out" "$top/docs/nodes.md"
-result 'docs/nodes.md has the user of the clients' $? "$out"
+holds 'docs/nodes.md has the user of the clients' grep -qxF -f "$out" "$top/docs/nodes.md"
 
 finish

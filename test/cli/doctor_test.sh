@@ -23,12 +23,10 @@ says '... and it says so' '^These nodes can be trusted with locks.$' "$out"
 result 'every check is ok' $? "$out"
 ! grep -q '.\{81\}' "$out" && ! grep -q "$(printf '\033')" "$out"
 result '80 columns, no colours in a file' $? "$out"
-[ "$("$cli" -p "$(port 1)" keys '*')" = libredlock:secret ]
-result "no key is left but the node's secret" $?
+holds "no key is left but the node's secret" [ "$("$cli" -p "$(port 1)" keys '*')" = libredlock:secret ]
 if command -v script >/dev/null; then
     TERM=xterm script -qec "'$redlock' doctor --ttl 1s" /dev/null >"$out" </dev/null
-    grep -q "$(printf '\033\\[32mok')" "$out"
-    result 'colours on a terminal' $? "$out"
+    holds 'colours on a terminal' grep -q "$(printf '\033\\[32mok')" "$out"
     TERM=xterm NO_COLOR=1 script -qec "'$redlock' doctor --ttl 1s" /dev/null >"$out" </dev/null
     ! grep -q "$(printf '\033')" "$out"
     result '... and none with NO_COLOR' $? "$out"
@@ -69,8 +67,7 @@ tell 2 config set maxmemory-policy noeviction
 finds 'noeviction with maxmemory' ok eviction 'noeviction (all 3)' 0
 tell 2 config set maxmemory 1mb
 finds 'its memory is full' error commands 'SET is refused: OOM' 2
-grep -q 'noeviction, but its memory is' "$out.joined"
-result '... and eviction says so too' $? "$out"
+holds '... and eviction says so too' grep -q 'noeviction, but its memory is' "$out.joined"
 tell 2 config set maxmemory 0
 
 status 'up for less than the ttl, but nothing is forgotten' 0 "$redlock" doctor --ttl 1d
@@ -86,10 +83,8 @@ tell 3 replicaof 127.0.0.1 "$(port 1)"
 linked() { "$cli" -p "$(port 3)" info replication | grep -q 'master_link_status:up'; }
 await linked
 finds 'a replica' error role "a replica of 127.0.0.1:$(port 1).*($(one 3))" 2
-grep -q "warning *role *a primary with 1 replica ($(one 1))" "$out.joined"
-result '... and its primary has one' $? "$out"
-grep -q 'error *identity .*belong to one replication' "$out.joined"
-result '... and both are one replication' $? "$out"
+holds '... and its primary has one' grep -q "warning *role *a primary with 1 replica ($(one 1))" "$out.joined"
+holds '... and both are one replication' grep -q 'error *identity .*belong to one replication' "$out.joined"
 finds 'which a guard does not use' note guard "do not use it: it is a replica (127.0.0.1:$(port 3))" 2 \
     --guard observed
 tell 3 replicaof no one
@@ -105,13 +100,11 @@ finds 'two nodes' warning number 'two nodes: both are needed' 1 --nodes "$(url 1
 tell 1 acl setuser weak on '>pw' '~*' '&*' +ping +info +time
 finds 'a user without rights' error commands "SET is refused: NOPERM" 2 \
     --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
-grep -q 'remedy *allow it: ACL SETUSER weak +set' "$out.joined"
-result '... and how to give him those' $? "$out"
+holds '... and how to give him those' grep -q 'remedy *allow it: ACL SETUSER weak +set' "$out.joined"
 tell 1 acl setuser weak +set +eval +evalsha '+script|load' +get
 finds 'a user who may not delete' error commands 'the script that releases is refused' 2 \
     --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
-[ "$("$cli" -p "$(port 1)" keys 'redlock-doctor:*' | wc -l)" -le 3 ]
-result '... whose keys end by their ttl' $?
+holds '... whose keys end by their ttl' [ "$("$cli" -p "$(port 1)" keys 'redlock-doctor:*' | wc -l)" -le 3 ]
 tell 1 acl setuser weak +del +pttl +pexpire -info
 finds 'a user without INFO' warning mode 'INFO is refused' 1 \
     --nodes "redis://weak:pw@$(one 1),$(url 2),$(url 3)"
@@ -126,8 +119,7 @@ finds '... and no fences' note fences 'a lock with a fence is refused: NOPERM' 0
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 finds '--fence: they have to work' error fences 'a lock with a fence is refused: NOPERM' 2 --fence \
     --key-prefix mine: --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
-grep -q 'remedy *allow them: ACL SETUSER keyed .* ~libredlock:fence:\*' "$out.joined"
-result '... and how to allow them' $? "$out"
+holds '... and how to allow them' grep -q 'remedy *allow them: ACL SETUSER keyed .* ~libredlock:fence:\*' "$out.joined"
 tell 1 acl setuser keyed '~libredlock:fence:*'
 finds 'counters allowed' ok fences 'are allowed (all 3)' 0 --fence --key-prefix mine: \
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
@@ -145,8 +137,7 @@ for right in zadd zrem zrange zrank zcard zpopmin time; do
 done
 remedy '... locks work, and how to allow it' \
     'allow it, ACL SETUSER keyed .*+zpopmin.* ~libredlock:line:\* ~libredlock:secret: without it .* not served in turn .*; locks work'
-[ -z "$("$cli" -p "$(port 1)" keys 'libredlock:line:*')" ]
-result '... and no line is left' $?
+holds '... and no line is left' [ -z "$("$cli" -p "$(port 1)" keys 'libredlock:line:*')" ]
 # What readers and semaphores need besides; who does not use them may do without.
 finds 'no keys of readers' note readers "a shared lock is refused: .*($(one 1))" 0 --key-prefix mine: --nodes "$keyed"
 remedy '... what does not work, and how to allow it' \
@@ -189,8 +180,7 @@ for right in mget exists; do
 done
 finds 'all that readers need' ok readers 'can be shared by readers (all 3)' 0 --key-prefix mine: --nodes "$keyed"
 finds 'all that semaphores need' ok permits 'semaphores can be used (all 3)' 0 --key-prefix mine: --nodes "$keyed"
-[ -z "$("$cli" -p "$(port 1)" keys 'libredlock:*mine:*')" ]
-result '... and nothing is left' $?
+holds '... and nothing is left' [ -z "$("$cli" -p "$(port 1)" keys 'libredlock:*mine:*')" ]
 tell 1 acl setuser keyed '-pubsub|numsub'
 finds 'no PUBSUB NUMSUB' warning line 'PUBSUB NUMSUB is refused: NOPERM' 1 --key-prefix mine: --nodes "$keyed"
 tell 1 acl setuser keyed '+pubsub|numsub' resetchannels '&redlock:*'
@@ -352,8 +342,7 @@ fi
 sh "$nodes_sh" restart "$nodes" 3
 sh "$nodes_sh" kill "$nodes" 3
 finds 'a node is down' error reachable "no connection: Connection refused ($(one 3))" 2
-grep -q 'ok *quorum *2 of 3 nodes are usable, 2 are needed' "$out.joined"
-result '... and a quorum is left' $? "$out"
+holds '... and a quorum is left' grep -q 'ok *quorum *2 of 3 nodes are usable, 2 are needed' "$out.joined"
 sh "$nodes_sh" kill "$nodes" 2
 finds 'two are down' error quorum '1 of 3 nodes are usable, 2 are needed' 2
 finds 'one node, which is down' error quorum 'the node is not usable' 2 --nodes "redis://$(one 2)"

@@ -50,11 +50,9 @@ result 'a dead leader is followed; the status is the command'"'"'s' $? "$err"
 four=$!
 left="$left $four"
 twice() { [ "$(wc -l <"$out")" -ge 2 ]; }
-await twice
-result '--repeat' $? "$err"
+holds '--repeat' await twice
 kill -s TERM "$four"
-await gone "$four"
-result '... until SIGTERM' $?
+holds '... until SIGTERM' await gone "$four"
 "$redlock" elect --ttl 3s --id five --health 'exit 4' --health-interval 1s boss -- sleep 1000 2>"$err.5" &
 five=$!
 left="$left $five"
@@ -71,8 +69,7 @@ result '--fence: REDLOCK_FENCE, larger each time' $? "$err"
 "$redlock" elect --fence --ttl 3s --id seven fenced >"$out" 2>"$err" &
 seven=$!
 left="$left $seven"
-await grep -q '^seven leads (we, fence [0-9]\{16\})$' "$out"
-result '... and without a command it is printed' $? "$out"
+holds '... and without a command it is printed' await grep -q '^seven leads (we, fence [0-9]\{16\})$' "$out"
 kill -s TERM "$seven"
 await gone "$seven"
 

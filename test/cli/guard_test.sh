@@ -48,8 +48,7 @@ hold() {
 
 status 'no process for the guard' 71 "$with_fork" fail:2 "$redlock" run k -- touch "$scratch/ran"
 says '... and it says why' 'cannot start a guard process: Resource temporarily unavailable'
-[ ! -e "$scratch/ran" ]
-result '... and the command does not run' $?
+holds '... and the command does not run' [ ! -e "$scratch/ran" ]
 status '... and the lock is free' 1 "$redlock" status k
 status 'no process for the command' 71 "$with_fork" fail:1 "$redlock" run k -- touch "$scratch/ran"
 
@@ -59,8 +58,7 @@ for what in run elect; do
     "$with_fork" stop:2 "$redlock" "$what" --repeat=10ms k -- touch "$scratch/ran" 2>"$err.bg" &
     pid=$!
     left="$left $pid"
-    await test -e "$scratch/ran"
-    result "$what --repeat: a guard that does not become ready is started another time" $?
+    holds "$what --repeat: a guard that does not become ready is started another time" await test -e "$scratch/ran"
     grep -q 'cannot start a guard process: it does not become ready' "$err.bg"
     result '... and it says why' $? "$err.bg"
     kill -s TERM "$pid"
@@ -73,8 +71,7 @@ done
     sh -c 'sleep 1000 & echo $! >"$0"; kill -KILL $PPID; wait' "$scratch/alone" 2>"$err"
 alone=$(cat "$scratch/alone")
 left="$left $alone"
-await gone "$alone"
-result 'the command kills its redlock at once: its group is ended' $? "$err"
+holds 'the command kills its redlock at once: its group is ended' await gone "$alone"
 
 # -- it dies --
 
@@ -213,13 +210,11 @@ wait_behind sh -c 'echo $REDLOCK_KEY $REDLOCK_VALID_MS; exec sleep 1000'
 let_go
 await grep -q '^k 2[0-9]\{4\}$' "$out.behind"
 result 'it has the lock: the command knows' $? "$out.behind"
-[ "$(its_guard "$pid")" = "$guard" ]
-result '... and has the guard of the waiting' $?
+holds '... and has the guard of the waiting' [ "$(its_guard "$pid")" = "$guard" ]
 kill -s KILL "$pid"
 await grep -q 'k: the lock is released' "$err.behind"
 result '... which gives the lock back if redlock is killed' $? "$err.behind"
-gone "$gate"
-result '... when the command is gone' $?
+holds '... when the command is gone' gone "$gate"
 
 # -- redlock dies --
 
@@ -277,8 +272,7 @@ for command in "run --ttl 4s --grace 1s --node-timeout 1s" \
     each_node resume
     "$redlock" run -q k -- date +%s%N >"$out"
     wait "$pid" # for the last beat
-    [ "$(cat "$out")" -gt "$(cat "$scratch/beat")" ]
-    result '... and nobody else has the lock before the command is gone' $? "$err"
+    holds '... and nobody else has the lock before the command is gone' [ "$(cat "$out")" -gt "$(cat "$scratch/beat")" ]
     echo "# by $((($(cat "$out") - $(cat "$scratch/beat")) / 1000000)) ms"
 done
 

@@ -36,8 +36,7 @@ says '... says so' 'one lock at a time'
 status 'two choices' 64 "$redlock" kick --yes --reason x --slot 1 --token 1 k
 status 'nobody holds it' 1 "$redlock" kick --yes --reason x k
 says '... says so' 'k: nobody holds it'
-[ "$("$cli" -p "$(port 1)" dbsize)" = 0 ]
-result '... and nothing is noted' $?
+holds '... and nothing is noted' [ "$("$cli" -p "$(port 1)" dbsize)" = 0 ]
 
 # -- A lock --
 
@@ -50,10 +49,8 @@ status 'it is kicked' 0 "$redlock" kick --yes --reason 'its machine burnt, söll
 says '... it said first what that means' 'finds out at its next renewal'
 says '... and who is next' 'next in line is two'
 says '... then what became of it' '^k: one was kicked; next in line was two$' "$out"
-[ "$(grep -c '^  127.0.0.1:[0-9]*  *deleted  *noted$' "$out")" -eq 5 ]
-result '... on each node' $? "$out"
-await has k 'held by two '
-result 'who waited has it' $? "$err"
+holds '... on each node' [ "$(grep -c '^  127.0.0.1:[0-9]*  *deleted  *noted$' "$out")" -eq 5 ]
+holds 'who waited has it' await has k 'held by two '
 wait "$one"
 [ $? -eq 75 ]
 result 'the command of who was kicked is terminated, status 75' $? "$err.k.one"
@@ -68,8 +65,7 @@ says '... and the lock as before' '"holder": "two"' "$out"
 # What is noted, byte by byte: any party that may use the nodes reads it.
 "$cli" -p "$(port 1)" zrange 'libredlock:kicks:{k}' 0 -1 withscores >"$out"
 says 'the note is a line' '^1 [0-9]\{13\} [^ ]*@[^ ]* lock [0-9a-f]\{40\} one its machine burnt, söll$' "$out"
-[ "$(sed -n 's/^1 \([0-9]*\) .*/\1/p' "$out")" = "$(sed -n 2p "$out")" ]
-result '... with its time as the score' $? "$out"
+holds '... with its time as the score' [ "$(sed -n 's/^1 \([0-9]*\) .*/\1/p' "$out")" = "$(sed -n 2p "$out")" ]
 life=$("$cli" -p "$(port 1)" pttl 'libredlock:kicks:{k}')
 [ "$life" -gt 86000000 ] && [ "$life" -le 86400000 ]
 result '... for a day' $?
@@ -79,8 +75,7 @@ for text in '1 1 a@b lock - - ' '1 x a@b lock - - why' '2 99999999999999 a@b loc
     "$cli" -p "$(port 2)" zadd 'libredlock:kicks:{k}' 5 "$text" >>"$log"
 done
 "$redlock" status k >"$out"
-[ "$(grep -c 'was kicked' "$out")" -eq 1 ]
-result '... and is not shown' $? "$out"
+holds '... and is not shown' [ "$(grep -c 'was kicked' "$out")" -eq 1 ]
 await has k 'held by two '
 for i in 1 2 3 4 5 6; do
     "$redlock" kick --yes --json --reason "again $i" k >"$out" 2>"$err" || break
@@ -100,8 +95,7 @@ await has r '3 clients read'
 token=$("$redlock" status --json r | grep -o '"holder": "a", "token": "[^"]*"' | sed 's/.*token": "\(.*\)"/\1/')
 status 'one reader, by its token' 0 "$redlock" kick --yes --reason x --token "$token" r
 says '... who is named' '^r: a was kicked$' "$out"
-has r '2 clients read'
-result '... and no other' $? "$out"
+holds '... and no other' has r '2 clients read'
 wait "$a"
 [ $? -eq 75 ]
 result '... its command is terminated' $? "$err.r.a"
@@ -127,8 +121,7 @@ says '... who had it' "^s: x (slot $slot) was kicked\$" "$out"
 wait "$x"
 [ $? -eq 75 ]
 result '... and holds none of its permits any more' $? "$err.s.x"
-await has s '1 of 3 permits held'
-result '... the other one does' $? "$out"
+holds '... the other one does' await has s '1 of 3 permits held'
 status 'a slot that is free' 1 "$redlock" kick --yes --reason x --slot "$slot" s
 says '... says so' "s: nobody has slot $slot; in use are: "
 
@@ -139,8 +132,7 @@ one=0123456789012345678901234567890123456789
 "$cli" -p "$(port 2)" set left "another library's" px 60000 >>"$log"
 status 'what nobody holds' 0 "$redlock" kick --yes --reason x left
 says '... says so' 'left: no client has a quorum; what is left of gone is deleted'
-[ "$("$cli" -p "$(port 1)" exists left)$("$cli" -p "$(port 2)" exists left)" = 01 ]
-result '... is deleted, and nothing else' $? "$out"
+holds '... is deleted, and nothing else' [ "$("$cli" -p "$(port 1)" exists left)$("$cli" -p "$(port 2)" exists left)" = 01 ]
 for i in 1 2 3; do "$cli" -p "$(port $i)" set left "another library's" px 60000; done >>"$log"
 status "another library's lock" 64 "$redlock" kick --yes --reason x left
 says '... says what to do' "left: held by another library's client .*\"Taking a lock away\""

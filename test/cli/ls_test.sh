@@ -14,8 +14,7 @@ lists() {
     lists_pattern=$2
     shift 2
     "$redlock" ls "$@" >"$out" 2>"$err"
-    grep -q -e "$lists_pattern" "$out"
-    result "$lists_what" $? "$out"
+    holds "$lists_what" grep -q -e "$lists_pattern" "$out"
 }
 # order OPTION...: the names of held locks, in one line
 order() { "$redlock" ls "$@" --json | sed -n 's/^{"kind": "lock", "key": "\([^"]*\)".*/\1/p' | paste -sd' ' -; }
@@ -48,8 +47,7 @@ if python3 -c '' 2>/dev/null; then
 else
     skip '... and every line is JSON' 'python3 is not installed'
 fi
-[ "$(order --waiting)" = nightly ]
-result '--waiting: what clients wait for' $?
+holds '--waiting: what clients wait for' [ "$(order --waiting)" = nightly ]
 [ "$(order)" = 'config nightly uploads' ] && [ "$(order --sort left)" = 'config uploads nightly' ] &&
     [ "$(order --sort waiting)" = 'nightly config uploads' ]
 result '--sort' $?
@@ -80,8 +78,7 @@ says 'strange bytes in a name are not printed' '^odd?\[31m?name  *exclusive' "$o
 "$redlock" kick --yes --reason 'it hung' gone >"$log" 2>&1
 lists 'who was kicked, by whom, why' '^gone: web2:1 was kicked by [^ ]*@[^ ]* at 20.*: it hung$'
 says '... of a semaphore' '^uploads: up:1 was kicked from slot 0 by .*: its machine burnt$' "$out"
-[ "$(grep -c 'was kicked' "$out")" -eq 2 ]
-result '... each once, though all nodes have the note' $? "$out"
+holds '... each once, though all nodes have the note' [ "$(grep -c 'was kicked' "$out")" -eq 2 ]
 lists '... with --json' '^{"kind": "kicked", "key": "gone".*"kicks": \[{"kicked_at": .*"reason": "it hung"}\]}$' --json
 
 # It changes nothing.
@@ -116,13 +113,11 @@ each pexpire mine:hash 600000
 each set other:1 x PX 600000
 make_user "$("$redlock" doctor --acl app --read-only)"
 lists 'a user who may only look' '^4 locks held, 0 clients wait; read 5 of 5 nodes' --nodes "$(urls)"
-[ -z "$(refusals)" ]
-result '... and is refused nothing' $?
+holds '... and is refused nothing' [ -z "$(refusals)" ]
 status '... and can acquire nothing' 69 "$redlock" acquire --nodes "$(urls)" --no-wait mine:3
 make_user "$("$redlock" doctor --acl app --read-only --key-prefix mine:)"
 lists 'one for some keys, who asks for these' '^4 locks held' --nodes "$(urls)" --prefix mine:
-[ -z "$(refusals)" ]
-result '... is refused nothing' $?
+holds '... is refused nothing' [ -z "$(refusals)" ]
 lists '... and who asks for all: what is refused is counted' '1 keys are not for this user to read: NOPERM' \
     --nodes "$(urls)"
 make_user "$("$redlock" doctor --acl app --read-only | sed 's/ +scan//')"

@@ -59,8 +59,7 @@ finds $? 2
 run <&- >&- 2>&-
 finds $? ''
 "$redlock" run -v k -- sh -c 'exit 7' 2>&- </dev/null # what it says on stderr goes nowhere
-[ $? -eq 7 ]
-result 'stderr is closed, and it has something to say' $?
+holds 'stderr is closed, and it has something to say' [ $? -eq 7 ]
 "$redlock" elect --ttl 3s --id one boss -- sh -c "$look" "$scratch/open" <&- >&- 2>&-
 finds $? ''
 status 'the nodes got nothing that was meant for another' 1 "$redlock" status k

@@ -24,8 +24,7 @@ done
 file=$scratch/password
 (umask 077 && echo old >"$file")
 silent() {
-    [ ! -s "$err" ]
-    result "$1" $? "$err"
+    holds "$1" [ ! -s "$err" ]
 }
 
 # -- From where --
@@ -60,8 +59,7 @@ token=$(cat "$out")
 status '... extend' 0 "$redlock" extend -u app --password-file "$file" k "$token"
 status '... release' 0 "$redlock" release -u app --password-file "$file" k "$token"
 "$redlock" doctor -u app --password-file "$file" >"$out" 2>"$err"
-grep -q 'reachable *it answers (all 3)' "$out"
-result '... doctor' $? "$out"
+holds '... doctor' grep -q 'reachable *it answers (all 3)' "$out"
 status '... elect' 0 "$redlock" elect -u app --password-file "$file" name -- true
 
 # -- What is wrong with it --
@@ -159,8 +157,7 @@ begin k --
 result 'it is in no argument' $?
 all acl setuser app '>hunter2'
 write hunter2
-await has 'accepts the new password' 3
-result 'a new one is read and used' $? "$err"
+holds 'a new one is read and used' await has 'accepts the new password' 3
 all acl setuser app '<old'
 for i in 1 2 3; do
     ask "$i" client kill user app >"$log"
@@ -170,8 +167,7 @@ result '... by new connections too' $? "$err"
 write nonsense
 await has 'refuses the new password: authentication failed (WRONGPASS .*); the one before stays' 3
 result 'a wrong one is reported' $? "$err"
-renewed 2
-result '... and the lock is renewed by the one before' $? "$err"
+holds '... and the lock is renewed by the one before' renewed 2
 : >"$file"
 await has 'it is empty; the password before stays in use' 1
 result 'so is an empty file' $? "$err"
@@ -179,13 +175,11 @@ rm "$file" && mkfifo -m 600 "$file" # without a writer
 await has 'it is empty; the password before stays in use' 2
 result 'a pipe in its place stops nothing' $? "$err"
 rm "$file"
-renewed 3
-result 'nor does it that there is none' $? "$err"
+holds 'nor does it that there is none' renewed 3
 all acl setuser app resetpass '>third'
 renewed 2
 write third
-await has 'accepts the new password' 6
-result 'the right one replaces it' $? "$err"
+holds 'the right one replaces it' await has 'accepts the new password' 6
 ! grep -q -e hunter2 -e nonsense "$err" && ! grep -q 'lost' "$err"
 result 'nothing was lost, and no password said' $? "$err"
 : >"$scratch/enough"
@@ -199,19 +193,16 @@ all acl setuser app resetpass '>fourth'
 kill -s STOP "$run"
 write fourth
 kill -s KILL "$run"
-await has 'the lock is released' 1
-result 'the guard process reads the file' $? "$err"
+holds 'the guard process reads the file' await has 'the lock is released' 1
 
 # With --json.
 rm -f "$scratch/enough" "$scratch/pid"
 begin --json k --
 all acl setuser app resetpass '>fifth'
 write fifth
-await has '"event": "password", .*"status": "OK"' 3
-result 'an event for each node' $? "$err"
+holds 'an event for each node' await has '"event": "password", .*"status": "OK"' 3
 write sixth
-await has '"event": "password", .*"status": "ERR_NODE_AUTH"' 3
-result '... for a refusal, too' $? "$err"
+holds '... for a refusal, too' await has '"event": "password", .*"status": "ERR_NODE_AUTH"' 3
 : >"$scratch/enough"
 wait "$run"
 result 'and the status is 0' $? "$err"

@@ -46,16 +46,14 @@ result 'two of two run at once' $? "$err.second"
 [ "$(cat "$scratch/first.slot" "$scratch/second.slot" | sort | paste -sd, -)" = 0,1 ]
 result '... with the numbers 0 and 1' $? "$scratch/first.slot"
 says '--json: which one' "\"event\": \"acquired\", .*\"slots\": \[$(slot_of second)\]}" "$err.second"
-in_use "$(slot_of first)" first
-result '... and status of the slot says who' $?
+holds '... and status of the slot says who' in_use "$(slot_of first)" first
 status 'a third is kept out' 1 "$redlock" run --permits 2 --no-wait k -- touch "$scratch/ran"
 says '... and it says why' '^redlock: k: not acquired: none of 2 permits is free, or others wait for those that are$'
 status '... two at once are' 1 "$redlock" run --permits 2 --take 2 --no-wait k -- touch "$scratch/ran"
 says '... and it says why' '^redlock: k: not acquired: fewer than 2 of 2 permits are free, or others wait for those that are$'
 status '... by -E 42' 42 "$redlock" run --permits 2 --no-wait -E 42 k -- touch "$scratch/ran"
 status '... after a while' 1 "$redlock" run --permits 2 --wait 100ms -q k -- touch "$scratch/ran"
-[ ! -e "$scratch/ran" ]
-result 'none of these ran its command' $?
+holds 'none of these ran its command' [ ! -e "$scratch/ran" ]
 status 'a lock of the same key is another thing' 0 "$redlock" run --no-wait k -- true
 begin third --permits 2
 await grep -q '^redlock: k: waiting: none of 2 permits is free, or others wait for those that are$' "$err.third"
@@ -80,16 +78,14 @@ end second
 end third
 await is_free 0 && await is_free 1
 status 'when all are free another K is good' 0 "$redlock" run --permits 3 --no-wait k -- true
-[ ! -e "$scratch/ran" ]
-result 'none of these ran its command' $?
+holds 'none of these ran its command' [ ! -e "$scratch/ran" ]
 
 # -- several, a fence, a status --
 
 # shellcheck disable=SC2016
 print='echo "$REDLOCK_SLOT/$REDLOCK_FENCE/$REDLOCK_KEY"'
 status 'three of three' 0 "$redlock" run --permits 3 --take 3 k -- sh -c "$print"
-[ "$(tr ' ' '\n' <"$out" | cut -d/ -f1 | sort | paste -sd, -)" = 0,1,2 ]
-result '... with three numbers, a space between' $? "$out"
+holds '... with three numbers, a space between' [ "$(tr ' ' '\n' <"$out" | cut -d/ -f1 | sort | paste -sd, -)" = 0,1,2 ]
 status '--verbose' 0 "$redlock" run --permits 3 --take 3 -v k -- true
 says '... says them' 'k: acquired slots [0-2] [0-2] [0-2], valid for'
 status '--fence' 0 "$redlock" run --permits 3 --fence k -- sh -c "$print"
@@ -131,11 +127,9 @@ kill -s KILL "$fourth"
 await grep -q 'k: the lock is released' "$err.fourth"
 result 'the guard process gives up the permits of one that was killed' $? "$err.fourth"
 for slot in $(slot_of fourth); do
-    await is_free "$slot"
-    result "... slot $slot" $?
+    holds "... slot $slot" await is_free "$slot"
 done
-in_use "$(slot_of fifth)" fifth
-result '... and no other' $?
+holds '... and no other' in_use "$(slot_of fifth)" fifth
 status '... they can be had' 0 "$redlock" run --permits 3 --take 2 --no-wait k -- true
 begin sixth --permits 3 --take 3 --ttl 10m --max-ttl 10m
 sixth=$pid

@@ -29,8 +29,7 @@ keep_held k --holder second
 second=$pid
 await are_places k '1-exclusive-first 2-exclusive-second'
 keep_held k --holder reader --shared
-await are_places k '1-exclusive-first 2-exclusive-second --to-read-reader'
-result 'who waits, in order, and for what' $? "$log"
+holds 'who waits, in order, and for what' await are_places k '1-exclusive-first 2-exclusive-second --to-read-reader'
 status 'somebody waits' 0 "$redlock" queue k
 says '... it says where' '^  3 clients wait, in line at 127.0.0.1:[0-9]*$' "$out"
 says '... and who holds it' '^k: held by me for another ' "$out"
@@ -39,14 +38,12 @@ says '... has places' '"waiting": 3, "home": "127.0.0.1:[0-9]*", "usual_home": "
 home=$(sed -n 's/.*"home": "127.0.0.1:\([0-9]*\)", "usual.*/\1/p' "$out")
 
 kill -s KILL "$second"
-await are_places k '1-exclusive-first 2-exclusive-second-gone --to-read-reader'
-result 'one that was killed is gone' $? "$log"
+holds 'one that was killed is gone' await are_places k '1-exclusive-first 2-exclusive-second-gone --to-read-reader'
 
 # Its home dies: the others go to another node, and that is said.
 for i in 1 2 3 4 5; do [ "$(port $i)" != "$home" ] || at=$i; done
 sh "$nodes_sh" kill "$nodes" "$at"
-await are_places k '1-exclusive-first --to-read-reader'
-result 'their node dies: they stand in line at another' $? "$log"
+holds 'their node dies: they stand in line at another' await are_places k '1-exclusive-first --to-read-reader'
 "$redlock" queue k | tr -s ' \n' ' ' >"$out"
 says '... which is said' "its home 127.0.0.1:$home cannot be reached (.*): until it is back clients that wait stand in line at 127.0.0.1:[0-9]*" "$out"
 says '... and named' "2 clients wait, in line at 127.0.0.1:[0-9]*" "$out"
@@ -61,8 +58,7 @@ await "$redlock" status s
 keep_held s --permits 2 --holder one
 await are_places s '1-1-permit-one'
 keep_held s --permits 2 --take 2 --holder two
-await are_places s '1-1-permit-one 2-2-permits-two'
-result 'who waits for permits, and for how many' $? "$log"
+holds 'who waits for permits, and for how many' await are_places s '1-1-permit-one 2-2-permits-two'
 "$redlock" queue s >"$out"
 says '... which is said' '^  2 clients wait for permits, in line at ' "$out"
 says '... and what is free' '^s: 2 of 2 permits held, 0 free$' "$out"

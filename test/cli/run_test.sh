@@ -15,8 +15,7 @@ status 'ended by a signal' 137 "$redlock" run k -- sh -c 'kill -KILL $$'
 status 'free again' 1 "$redlock" status k
 
 printf 'one\ntwo\n' | "$redlock" run k -- sort -r >"$out"
-[ "$(cat "$out")" = "$(printf 'two\none')" ]
-result 'stdin and stdout pass' $? "$out"
+holds 'stdin and stdout pass' [ "$(cat "$out")" = "$(printf 'two\none')" ]
 "$redlock" run k -- sh -c 'echo word >&2' >"$out" 2>"$err"
 [ "$(cat "$err")" = word ] && [ ! -s "$out" ]
 result 'stderr passes, and nothing else is said' $? "$err"
@@ -29,8 +28,7 @@ result 'the command inherits no connection' $? "$out"
     sh -c 'echo "$REDLOCK_KEY $REDLOCK_TOKEN $REDLOCK_VALID_MS"; redlock=$0; "$redlock" status a b
            "$redlock" extend "$REDLOCK_KEY" && echo extended' "$redlock" >"$out" 2>"$err"
 says 'REDLOCK_KEY, _TOKEN, _VALID_MS' '^a,b [0-9a-f]\{40\}:me 2[0-9]\{4\}$' "$out"
-[ "$(grep -c ': held by me for another [0-9]* s, on 3 of 3 nodes' "$out")" -eq 2 ]
-result 'both keys are held meanwhile' $? "$out"
+holds 'both keys are held meanwhile' [ "$(grep -c ': held by me for another [0-9]* s, on 3 of 3 nodes' "$out")" -eq 2 ]
 says 'the token in the environment is the lock' '^extended$' "$out"
 
 # shellcheck disable=SC2016
@@ -43,14 +41,11 @@ second=$(fence_of "$out")
 [ -n "$first" ] && [ "$second" -gt "$first" ]
 result 'REDLOCK_FENCE, larger each time' $? "$out"
 says '-v tells it' "acquired with fence $second, valid for"
-[ "$("$cli" -p "$(port 1)" get libredlock:fence:f)" = "$second" ]
-result 'the nodes have the counter' $?
+holds 'the nodes have the counter' [ "$("$cli" -p "$(port 1)" get libredlock:fence:f)" = "$second" ]
 ttl_of_counter() { "$cli" -p "$(port 1)" pttl libredlock:fence:f; }
-[ "$(ttl_of_counter)" -gt 86000000 ]
-result '... for a day' $?
+holds '... for a day' [ "$(ttl_of_counter)" -gt 86000000 ]
 status '--fence-retention' 0 "$redlock" run --fence --fence-retention 2d f -- true
-[ "$(ttl_of_counter)" -gt 172000000 ]
-result '... is what they are told' $?
+holds '... is what they are told' [ "$(ttl_of_counter)" -gt 172000000 ]
 status 'a fence outside' 0 "$redlock" run --fence outer -- "$redlock" run f -- sh -c "$print_fence"
 says '... is not that of the lock inside' '^f none$' "$out"
 "$redlock" run --json --fence f -- true 2>"$err"
@@ -93,11 +88,9 @@ status 'another has it' 1 "$redlock" run --no-wait k -- touch "$scratch/ran"
 says '... and it says who' "k: not acquired: held by [^ ]*:$pid for another"
 status '-E' 42 "$redlock" run --no-wait -E 42 k -- touch "$scratch/ran"
 status '-E 0, for cron' 0 "$redlock" run --no-wait -E 0 k -- touch "$scratch/ran"
-[ ! -s "$err" ]
-result '... is silent' $? "$err"
+holds '... is silent' [ ! -s "$err" ]
 status '--wait ends' 1 "$redlock" run --wait 300ms k -- touch "$scratch/ran"
-[ ! -e "$scratch/ran" ]
-result 'none of these ran the command' $?
+holds 'none of these ran the command' [ ! -e "$scratch/ran" ]
 status 'another key is free' 0 "$redlock" run --no-wait other -- true
 
 "$redlock" run k -- touch "$scratch/ran" 2>"$err" &
@@ -128,8 +121,7 @@ wait "$waiter"
 result 'who waits can be interrupted, status 143' $?
 kill -s HUP "$pid"
 wait "$pid"
-[ $? -eq 129 ]
-result 'SIGHUP is passed on' $?
+holds 'SIGHUP is passed on' [ $? -eq 129 ]
 
 # nohup redlock run ...: a signal that was ignored when it started stays ignored.
 hold_signals=INT
@@ -138,8 +130,7 @@ hold_signals=INT,HUP
 kill -s HUP "$pid"
 kill -s TERM "$pid"
 wait "$pid"
-[ $? -eq 143 ]
-result '... unless it is ignored, as under nohup' $?
+holds '... unless it is ignored, as under nohup' [ $? -eq 143 ]
 
 # -- signals --
 
@@ -158,8 +149,7 @@ await grep -q 'got INT' "$out" && runs "$pid"
 result 'one SIGINT is passed on' $? "$out"
 kill -s INT "$pid"
 wait "$pid"
-[ $? -eq 137 ]
-result 'the second one kills: status 137' $? "$err"
+holds 'the second one kills: status 137' [ $? -eq 137 ]
 says '... and says so' 'second SIGINT'
 status 'free again' 1 "$redlock" status k
 
@@ -186,8 +176,7 @@ runs "$pid" && runs "$away"
 result '... and redlock waits for it' $?
 kill "$away"
 wait "$pid"
-[ $? -eq 5 ]
-result '... and ends with the status of the first process' $?
+holds '... and ends with the status of the first process' [ $? -eq 5 ]
 
 # -- loss --
 
@@ -224,8 +213,7 @@ stop_the_nodes_of_a_stubborn_one() {
     lost=$?
     ended=$(($(cat "$scratch/stubborn.beat") / 1000000)) # when it was last alive
 }
-in_time 2000 stop_the_nodes_of_a_stubborn_one resume
-result 'a command that ignores SIGTERM is killed in time' $? "$err"
+holds 'a command that ignores SIGTERM is killed in time' in_time 2000 stop_the_nodes_of_a_stubborn_one resume
 [ "$lost" -eq 75 ] && gone "$child"
 result '... status 75' $? "$err"
 
@@ -273,8 +261,7 @@ hold k --ttl 2s --on-lost=ignore
 each_node pause
 await grep -q 'goes on without it' "$err.bg"
 result '--on-lost=ignore says so' $? "$err.bg"
-runs "$child"
-result '... and the command goes on' $?
+holds '... and the command goes on' runs "$child"
 kill "$child"
 wait "$pid"
 [ $? -eq 143 ]
@@ -313,8 +300,7 @@ result '... and when it goes on it ends with 75' $? "$err.bg"
 
 began=$(ms)
 status '--at-least: the status of the command' 3 "$redlock" run --at-least 400ms k -- sh -c 'exit 3'
-[ $(($(ms) - began)) -ge 400 ]
-result '... which ended sooner' $?
+holds '... which ended sooner' [ $(($(ms) - began)) -ge 400 ]
 "$redlock" run --ttl 1s --at-least 1h k -- touch "$scratch/kept" 2>"$err.bg" &
 pid=$!
 left="$left $pid"
@@ -361,10 +347,8 @@ pid=$!
 await test -s "$err"
 touch "$scratch/any"
 await test -s "$out"
-[ "$(cat "$out")" = b ]
-result '--any waits until one is free' $? "$err"
-await "$redlock" run --no-wait b -- true
-result '... and when it is killed, its guard releases that one' $? "$err"
+holds '--any waits until one is free' [ "$(cat "$out")" = b ]
+holds '... and when it is killed, its guard releases that one' await "$redlock" run --no-wait b -- true
 status '... alone' 1 "$redlock" run --no-wait a -- true
 kill -s TERM "$holder"
 wait "$pid" 2>/dev/null
@@ -392,21 +376,17 @@ left="$left $pid"
 ends='trap '\''"$0" run --no-wait k -- true; echo $? >"$1"; sleep 1.5; exit 0'\'' TERM; while :; do sleep 0.05; done'
 "$redlock" run --guard off --ttl 300s --grace 60s --json --health 'exit 9' --health-interval 1s k -- \
     sh -c "$ends" "$redlock" "$scratch/other" 2>"$err"
-[ $? -eq 75 ]
-result '--health: three failures end the command: status 75' $? "$err"
+holds '--health: three failures end the command: status 75' [ $? -eq 75 ]
 says '... and it says so' '"event": "lost", "key": "k", "status": "ERR_SILENT", "message": "--health failed 3 times in a row' "$err"
-[ "$(grep -c unhealthy "$err")" -eq 3 ]
-result '... each is an event' $? "$err"
-[ "$(cat "$scratch/other")" -eq 1 ]
-result '... meanwhile another client does not get the lock' $? "$err"
+holds '... each is an event' [ "$(grep -c unhealthy "$err")" -eq 3 ]
+holds '... meanwhile another client does not get the lock' [ "$(cat "$scratch/other")" -eq 1 ]
 status '... and then it is free' 0 "$redlock" run --no-wait k -- true
 # shellcheck disable=SC2016
 CHECKS=$scratch/hangs "$redlock" run --health 'echo $$ >"$CHECKS"; exec sleep 1000' --health-interval 1s k -- \
     sleep 1000 2>"$err"
 [ $? -eq 75 ] && grep -q 'the last time: it ran for longer than 1s; the command is terminated' "$err"
 result '... a check that hangs fails' $? "$err"
-await gone "$(cat "$scratch/hangs")"
-result '... and is killed' $?
+holds '... and is killed' await gone "$(cat "$scratch/hangs")"
 await grep -q '^[4-9] h$' "$scratch/checks"
 result '... two failures in a row are none' $? "$err.bg"
 kill -s TERM "$pid"
@@ -421,13 +401,10 @@ status '--health and --on-lost=ignore' 64 "$redlock" run --on-lost=ignore --heal
 pid=$!
 left="$left $pid"
 three() { [ "$(wc -l <"$out")" -ge 3 ]; }
-await three
-result '--repeat' $? "$err"
+holds '--repeat' await three
 kill -s TERM "$pid"
-await gone "$pid"
-result '... until SIGTERM comes' $?
-await "$redlock" run --no-wait k -- true
-result '... and the lock is free' $?
+holds '... until SIGTERM comes' await gone "$pid"
+holds '... and the lock is free' await "$redlock" run --no-wait k -- true
 
 # -- passwords --
 
@@ -456,14 +433,11 @@ each_password hush ''
 plain=$REDLOCK_NODES
 REDLOCK_NODES=$(printf %s "$plain" | sed 's,redis://,&:hush@,g')
 status 'nodes with a password' 0 "$redlock" run k -- sh -c "$show"
-[ "$(cat "$out")" = "$plain" ]
-result '... which the command does not get' $? "$out"
+holds '... which the command does not get' [ "$(cat "$out")" = "$plain" ]
 status '... by --keep-passwords' 0 "$redlock" run --keep-passwords k -- sh -c "$show"
-[ "$(cat "$out")" = "$REDLOCK_NODES" ]
-result '... it does' $? "$out"
+holds '... it does' [ "$(cat "$out")" = "$REDLOCK_NODES" ]
 status '... nor that of elect' 0 "$redlock" elect --ttl 3s boss -- sh -c "$show"
-[ "$(cat "$out")" = "$plain" ]
-result '... does' $? "$out"
+holds '... does' [ "$(cat "$out")" = "$plain" ]
 # The guard still has it: it needs it for the release.
 hold k
 kill -s KILL "$pid"

@@ -13,8 +13,7 @@ status 'acquire' 0 "$redlock" acquire --holder me k
 token=$(cat "$out")
 echo "$token" | grep -qx '[0-9a-f]\{40\}:me'
 result 'it prints the token and nothing else' $? "$out"
-[ "$("$cli" -p "$(port 1)" get k)" = "$token" ]
-result 'which is what the nodes have' $?
+holds 'which is what the nodes have' [ "$("$cli" -p "$(port 1)" get k)" = "$token" ]
 status 'the lock outlives the process' 1 "$redlock" acquire --no-wait k
 says '... and it says who has it' 'k: not acquired: held by me for another'
 status 'extend' 0 "$redlock" extend --ttl 1h k "$token"
@@ -41,8 +40,7 @@ both=$(cat "$out")
 status 'one of them' 1 "$redlock" acquire --no-wait b
 status 'a release in another order' 0 "$redlock" release b,a "$both"
 status 'a comma in a key' 0 "$redlock" acquire 'x\,y'
-[ "$("$cli" -p "$(port 1)" exists x,y)" = 1 ]
-result '... is one key' $?
+holds '... is one key' [ "$("$cli" -p "$(port 1)" exists x,y)" = 1 ]
 "$redlock" acquire k2 >/dev/full 2>"$err"
 [ $? -eq 71 ] && [ "$("$cli" -p "$(port 1)" exists k2)" = 0 ]
 result 'a token that cannot be printed is released' $? "$err"
@@ -50,21 +48,17 @@ result 'a token that cannot be printed is released' $? "$err"
 # -- fences --
 
 grant=$("$redlock" acquire --fence --holder me f) && echo "$grant" >"$out"
-grep -qx '[0-9a-f]\{40\}:me [0-9]\{16\}' "$out"
-result 'acquire --fence prints token and fence in one line' $? "$out"
+holds 'acquire --fence prints token and fence in one line' grep -qx '[0-9a-f]\{40\}:me [0-9]\{16\}' "$out"
 token=${grant% *} fence=${grant#* }
 status 'extend leaves the fence alone' 0 "$redlock" extend f "$token"
-[ "$("$cli" -p "$(port 1)" get libredlock:fence:f)" = "$fence" ]
-result '... as the nodes have it' $?
+holds '... as the nodes have it' [ "$("$cli" -p "$(port 1)" get libredlock:fence:f)" = "$fence" ]
 status 'release' 0 "$redlock" release f "$token"
-[ "$("$cli" -p "$(port 1)" get libredlock:fence:f)" = "$fence" ]
-result '... leaves the counter' $?
+holds '... leaves the counter' [ "$("$cli" -p "$(port 1)" get libredlock:fence:f)" = "$fence" ]
 "$redlock" acquire --fence --json f,g >"$out"
 next=$(sed -n 's/.*"fence": \([0-9]*\), "valid_ms".*/\1/p' "$out")
 [ -n "$next" ] && [ "$next" -gt "$fence" ]
 result 'the next one is larger; with --json a number' $? "$out"
-[ "$("$cli" -p "$(port 1)" get libredlock:fence:g)" = "$next" ]
-result 'two keys have one fence' $?
+holds 'two keys have one fence' [ "$("$cli" -p "$(port 1)" get libredlock:fence:g)" = "$next" ]
 "$cli" -p "$(port 1)" set libredlock:fence:h no-number >/dev/null
 "$cli" -p "$(port 2)" set libredlock:fence:h no-number >/dev/null
 status 'a counter that is none' 69 "$redlock" acquire --fence --wait 1s h
@@ -99,12 +93,9 @@ extends() {
 }
 at_last acquires --fence && [ "$(ask 3 get s)" = "$token" ]
 result 'acquire: a slow node without the script has the key, too' $? "$err"
-at_last extends
-result 'extend: ... and gets it again' $? "$err"
-at_last acquires --shared
-result 'acquire --shared: ... has the lease, too' $? "$err"
-at_last extends --shared
-result 'extend --shared: ... and gets it again' $? "$err"
+holds 'extend: ... and gets it again' at_last extends
+holds 'acquire --shared: ... has the lease, too' at_last acquires --shared
+holds 'extend --shared: ... and gets it again' at_last extends --shared
 "$redlock" release s "$token"
 
 # A node that connects later than the others has its part as well: the third one goes on when the command
@@ -138,10 +129,8 @@ extends_in_time() {
         "$redlock" extend --node-timeout 2s --ttl 2s s "$token" 2>"$err"
 }
 ask 3 client pause 600000 write >"$log"
-at_last prints_in_time
-result 'acquire: a node does not answer: the token is printed while the lock is held' $? "$err"
-at_last extends_in_time
-result 'extend: ... and it is extended' $? "$err"
+holds 'acquire: a node does not answer: the token is printed while the lock is held' at_last prints_in_time
+holds 'extend: ... and it is extended' at_last extends_in_time
 ask 3 client unpause >"$log"
 
 # A signal in that time.
@@ -160,10 +149,8 @@ tells_interrupted() { grep -q '"status": "ERR_CANCELED", .*"interrupted by a sig
 ends_silently() { ends_by_signal && [ ! -s "$out" ]; }
 ends_and_tells() { ends_by_signal --json && tells_interrupted; }
 is_on_first() { [ "$(ask 1 exists s)" = 1 ]; }
-at_last ends_silently
-result 'a signal while it waits for that: the lock is released, no token is printed' $? "$err"
-at_last ends_and_tells
-result '... with --json a line says so' $? "$out"
+holds 'a signal while it waits for that: the lock is released, no token is printed' at_last ends_silently
+holds '... with --json a line says so' at_last ends_and_tells
 for i in 1 2 3; do ask "$i" set s somebody >"$log"; done
 "$redlock" acquire --json s >"$out" 2>"$err" &
 pid=$!
@@ -191,8 +178,7 @@ token=$("$redlock" acquire --holder me k)
 status 'one held, one free' 1 "$redlock" status k free
 says 'a held one' '^k: held by me for another [0-9.]* s, on 3 of 3 nodes (2 needed)$' "$out"
 says 'a free one' '^free: free$' "$out"
-[ "$(grep -c "^  127.0.0.1:$(port 1)" "$out")" -eq 2 ]
-result 'each node has its line' $? "$out"
+holds 'each node has its line' [ "$(grep -c "^  127.0.0.1:$(port 1)" "$out")" -eq 2 ]
 ! grep -q 'votes in' "$out"
 result 'all may vote with the guard off' $? "$out"
 status 'a guard that is strict' 0 "$redlock" status --guard strict --max-ttl 1h k
@@ -272,8 +258,7 @@ result '... or nobody' $? "$out"
 for i in 1 2 3; do "$cli" -p "$(port "$i")" set handed reserved px 30000; done >"$log"
 status 'a lock that is handed over is nobody.s' 1 "$redlock" status handed
 says '... and it says so' '^handed: just released, and kept for the next client for another [23][0-9.]* s$' "$out"
-[ "$(grep -c '^  127.0.0.1:[0-9]*  *reserved  *[23][0-9.]* s ' "$out")" -eq 3 ]
-result '... of each node' $? "$out"
+holds '... of each node' [ "$(grep -c '^  127.0.0.1:[0-9]*  *reserved  *[23][0-9.]* s ' "$out")" -eq 3 ]
 "$redlock" status --json handed >"$out"
 says '... as JSON' '"held": false, "foreign": false, "holder": null, "token": null, "answered": 3, "quorum": 2, "waiting": 0, "waiters": \[\], "nodes": \[{.*"held": false, "reserved": true, "latency_ms": [0-9.]*, "remaining_ms": [23]' "$out"
 for i in 1 2 3; do "$cli" -p "$(port "$i")" set 'libredlock:line:{odd}' text; done >"$log"
@@ -336,8 +321,7 @@ result 'status --json: a line for each key' $? "$out"
 "$redlock" release --json j "$token" >"$out" && json "$out"
 result 'release --json' $? "$out"
 "$redlock" doctor --json >"$out"
-json "$out"
-result 'doctor --json' $? "$out"
+holds 'doctor --json' json "$out"
 "$redlock" acquire k4 >/dev/null
 "$redlock" run --json --no-wait k4 -- true >"$out" 2>"$err"
 [ $? -eq 1 ] && json "$err" && grep -q '"event": "refused".*"ERR_HELD".*held by' "$err"

@@ -51,21 +51,18 @@ for where in '1' '1 6' '3 4 5 6 7 8'; do
     status '... another change is refused' 1 "$redlock" set replace --yes "$(url 1)" "$(url 6)"
     status '... resume' 0 "$redlock" set resume
     says '... waits' '^waits [12] s: until' "$out"
-    agree_on $new
-    result '... the new nodes are the set' $? "$out"
+    holds '... the new nodes are the set' agree_on $new
     begun "$old" "$new" $where
     status "it is on $where: abort" 0 "$redlock" set abort
     says '... decides' '^decided: back$' "$out"
-    agree_on $old
-    result '... the old nodes are the set' $? "$out"
+    holds '... the old nodes are the set' agree_on $old
 done
 begun "$old" "$new" 1
 ask 2 set libredlock:config 'something else' >/dev/null
 status 'a text that nobody understands' 1 "$redlock" set show
 says '... is shown' "^  127.0.0.1:$(port 2): its configuration is not of a version" "$out"
 status '... and left alone by resume' 0 "$redlock" set resume
-[ "$(text 2)" = 'something else' ]
-result '... as it was' $?
+holds '... as it was' [ "$(text 2)" = 'something else' ]
 
 # -- He votes, and dies --
 
@@ -73,38 +70,32 @@ begun "$old" "$new" $old $new
 voted 'done' 1 2 3
 status 'done was decided: abort' 1 "$redlock" set abort
 says '... says that it is too late' 'too late: the change was decided, and is done'
-agree_on $new
-result '... and ends it' $? "$out"
+holds '... and ends it' agree_on $new
 begun "$old" "$new" $old $new
 voted 'done' 4
 status 'one has voted done, the fourth: abort' 0 "$redlock" set abort
-agree_on $old
-result '... has a majority without it' $? "$out"
+holds '... has a majority without it' agree_on $old
 begun "$old" "$new" $old $new
 voted 'done' 1
 status 'one has voted done, the first: abort' 1 "$redlock" set abort
-agree_on $new
-result '... joins it' $? "$out"
+holds '... joins it' agree_on $new
 begun "$old" "$new" $old $new
 voted back 1 2 3
 status 'back was decided: resume' 1 "$redlock" set resume
 says '... says so' 'the change had been aborted: the old nodes are the set'
 ! grep -q '^waits' "$out"
 result '... and does not wait' $? "$out"
-agree_on $old
-result '... and ends it' $? "$out"
+holds '... and ends it' agree_on $old
 begun '1 2 3 4' "$new" 1 2 3 4 $new
 voted back 3 4
 status 'two of four have voted back: resume' 1 "$redlock" set resume
-agree_on 1 2 3 4
-result '... goes back, since done has no majority any more' $? "$out"
+holds '... goes back, since done has no majority any more' agree_on 1 2 3 4
 begun "$old" "$new" $old $new
 voted back 1 2
 ask 1 set libredlock:config:vote 'c0ffee01 back' >/dev/null
 ask 2 set libredlock:config:vote 'c0ffee01 back' >/dev/null
 status 'votes of another change' 0 "$redlock" set resume
-agree_on $new
-result '... do not count' $? "$out"
+holds '... do not count' agree_on $new
 
 # -- kill -9 at each step --
 
@@ -121,8 +112,7 @@ dies_at() {
 for step in '^epoch 2, old' '^carried' '^waits' '^waited' '^decided'; do
     dies_at "$step"
     status "killed at $step: resume" 0 "$redlock" set resume
-    agree_on $new
-    result '... the new nodes are the set' $? "$out"
+    holds '... the new nodes are the set' agree_on $new
     dies_at "$step"
     "$redlock" set abort >"$out" 2>"$err"
     aborted=$?
@@ -141,8 +131,7 @@ pid=$!
 await grep -q '^waits' "$scratch/died"
 kill -s TERM $pid
 wait $pid
-[ $? -eq 143 ]
-result 'SIGTERM ends it: status 143' $? "$err"
+holds 'SIGTERM ends it: status 143' [ $? -eq 143 ]
 says '... and says where to look' 'interrupted; redlock set show says'
 status '... abort' 0 "$redlock" set abort
 
@@ -162,8 +151,7 @@ status 'another one, at once' 1 "$redlock" set abort
 says '... is kept away, and hears by whom' 'held by resize@'
 wait $pid
 result '... and the first one ends it' $? "$scratch/died"
-agree_on $new
-result '... as he wished' $? "$out"
+holds '... as he wished' agree_on $new
 
 # Without it, a resume and an abort come to one end. (The nodes are too young for strict clients, so there
 # is no lock.)
@@ -189,11 +177,9 @@ says '... says so, too' "^  127.0.0.1:$(port 5): .*: when it is back: redlock se
 sh "$nodes_sh" restart "$nodes" 5 >>"$log" 2>&1
 status '... it is back, and has forgotten everything: show' 1 "$redlock" set show
 status '... resume' 0 "$redlock" set resume
-agree_on 2 3 4 5 6
-result '... all agree' $? "$out"
+holds '... all agree' agree_on 2 3 4 5 6
 status 'the node that is down is replaced' 0 sh -c "sh '$nodes_sh' kill '$nodes' 6; '$redlock' set replace --yes '$(url 6)' '$(url 7)'"
-agree_on 2 3 4 5 7
-result '... they agree' $? "$out"
+holds '... they agree' agree_on 2 3 4 5 7
 sh "$nodes_sh" restart "$nodes" 6 >>"$log" 2>&1
 
 make $old
@@ -207,14 +193,12 @@ pid=$!
 await grep -q '^waits' "$out"
 for i in 3 4 5; do sh "$nodes_sh" pause "$nodes" $i; done
 wait $pid
-[ $? -eq 69 ]
-result 'three of five hang during a change: status 69' $? "$err"
+holds 'three of five hang during a change: status 69' [ $? -eq 69 ]
 says '... with their names, and what to do' "127.0.0.1:$(port 4): .*When they are back: redlock set resume, or redlock set abort"
 status '... abort cannot decide, either' 69 "$redlock" set abort
 for i in 3 4 5; do sh "$nodes_sh" resume "$nodes" $i; done
 status '... they are back: resume' 0 "$redlock" set resume
-agree_on $new
-result '... all agree' $? "$out"
+holds '... all agree' agree_on $new
 
 # A node that has lost its text in a change has no vote any more.
 begun "$old" "$new" $old $new
@@ -224,12 +208,10 @@ ask 4 set libredlock:config:vote 'c0ffee00 back' >/dev/null
 ask 5 set libredlock:config:vote 'c0ffee00 back' >/dev/null
 status 'a lost vote that decides' 69 "$redlock" set abort
 says '... is not guessed' "127.0.0.1:$(port 1) lost the text during the change"
-[ "$(vote 1)" = 'c0ffee00 forgot' ]
-result '... and not given again' $? "$err"
+holds '... and not given again' [ "$(vote 1)" = 'c0ffee00 forgot' ]
 ask 1 del libredlock:config:vote >/dev/null
 status '... unless the operator says so' 0 "$redlock" set abort
-agree_on $old
-result '... then it goes back' $? "$out"
+holds '... then it goes back' agree_on $old
 
 # An init that died: as long as a node has no text, clients may count by other lists.
 begun '1 2 3' '' 1 2
@@ -238,7 +220,6 @@ status 'an init that died, and a node is down: resume' 69 "$redlock" set resume
 says '... says that it needs all' "epoch 1, which all nodes must have: too few nodes: 127.0.0.1:$(port 3): "
 sh "$nodes_sh" restart "$nodes" 3
 status '... it is back: resume' 0 "$redlock" set resume
-agree_on 1 2 3
-result '... all agree' $? "$out"
+holds '... all agree' agree_on 1 2 3
 
 finish

@@ -35,8 +35,7 @@ status 'one server by two names' 64 "$redlock" set init --yes --nodes "$(url 1),
 says '... says so' 'are the same server'
 status 'a socket' 64 "$redlock" set init --yes --nodes unix:///tmp/redis
 status 'a dry run' 0 "$redlock" set init --dry-run --max-ttl 2s
-[ -z "$(text 1)" ]
-result '... writes nothing' $?
+holds '... writes nothing' [ -z "$(text 1)" ]
 says '... and says so' '^would make a set (its id is drawn then) of 5 nodes, max-ttl 2s$' "$out"
 
 # A text that is written without cutting the connections would leave clients that count by their own list.
@@ -44,8 +43,7 @@ for i in 1 2 3 4 5; do ask "$i" acl setuser uncut on '>pw' '~*' '&*' +@all '-cli
 uncut=$(for i in 1 2 3 4 5; do url "$i"; done | sed 's|//|//uncut:pw@|' | paste -sd, -)
 status 'a user who may not cut connections' 69 "$redlock" set init --yes --nodes "$uncut"
 says '... says what is missing' "NOPERM .*client|kill.*nothing was done. Use a user with .*+client|kill"
-[ -z "$(text 1)$(text 5)" ]
-result '... writes nothing' $?
+holds '... writes nothing' [ -z "$(text 1)$(text 5)" ]
 
 # -- init --
 
@@ -69,8 +67,7 @@ result '... with the same text' $? "$out"
 ask 3 del libredlock:config >/dev/null
 status 'resume' 0 "$redlock" set resume
 says '... waits until what it may have forgotten is over' "^waits [123] s: no configuration, and perhaps lost locks: 127.0.0.1:$(port 3)\$" "$out"
-agrees
-result '... gives it to the node' $? "$out"
+holds '... gives it to the node' agrees
 "$redlock" ls >"$out"
 ! grep -q config "$out"
 result 'redlock ls does not take it for a lock' $? "$out"
@@ -141,21 +138,17 @@ says '... both majorities first' '^epoch 2, old and new nodes: on 6 of 6$' "$out
 says '... then it waits' '^waited: no lock is left that old nodes alone' "$out"
 says '... then it is decided' '^decided: done$' "$out"
 says '... and the new nodes have it' '^epoch 3: on 5 of 5 nodes$' "$out"
-agree_on 2 3 4 5 6
-result '... and they are the set' $? "$out"
+holds '... and they are the set' agree_on 2 3 4 5 6
 before=$(grants)
 status 'five to three' 0 "$redlock" set resize --yes $(list 2 6 7)
-agree_on 2 6 7
-result '... which are the set' $? "$out"
+holds '... which are the set' agree_on 2 6 7
 for i in 2 6 7; do
     [ "$(ask $i get libredlock:fence:fenced)" = "$((fence + 5))" ] || echo "node $i: fence"
     [ "$(ask $i get 'libredlock:permits:{pool}')" = 3 ] || echo "node $i: permits"
 done >"$out"
-[ ! -s "$out" ]
-result 'fences and permits have come along, also where a node stays' $? "$out"
+holds 'fences and permits have come along, also where a node stays' [ ! -s "$out" ]
 "$redlock" acquire --fence --ttl 1800ms --max-ttl 2s --wait 5s fenced >"$out" 2>>"$log"
-[ "$(sed 's/.* //' "$out")" -gt "$((fence + 5))" ]
-result '... and the next fence is larger' $? "$out"
+holds '... and the next fence is larger' [ "$(sed 's/.* //' "$out")" -gt "$((fence + 5))" ]
 status 'three to five, with JSON' 0 "$redlock" set resize --json --yes $(list 2 6 8 9 10)
 says '... the steps are in it' '^{"command": "resize", "exit_status": 0, .*"steps": \[{"step": "joint".*{"step": "carried".*{"step": "waited".*{"step": "decided".*{"step": "stable"' "$out"
 REDLOCK_NODES="$(url 7)" agrees && members_are 2 6 8 9 10
@@ -170,8 +163,7 @@ second=$!
 status 'all five by others' 0 "$redlock" set resize --yes $(list 1 3 4 5 7)
 wait $second && [ $(($(ms) - began)) -ge 1900 ]
 result 'a lock of the old nodes is over before the new ones grant it' $? "$log"
-members_are 1 3 4 5 7
-result '... are the set' $?
+holds '... are the set' members_are 1 3 4 5 7
 # Clients that name nodes which have left are led on; they began with these.
 [ "$(grants)" -gt "$before" ]
 result 'locks were granted all the time' $? "$scratch/loads"

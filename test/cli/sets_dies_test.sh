@@ -30,8 +30,7 @@ for step in '^epoch [24], old' '^carried' '^waits' '^waited' '^decided'; do
     make 1 2 3
     died "$step" add-set b $(list 4 5 6)
     status "add-set, killed at $step: resume" 0 "$redlock" set resume
-    sets_are 'first 1 2 3' 'b 4 5 6'
-    result '... there are two sets' $? "$out"
+    holds '... there are two sets' sets_are 'first 1 2 3' 'b 4 5 6'
     died "$step" remove-set first
     "$redlock" set abort >"$out" 2>"$err"
     case $? in
@@ -66,22 +65,19 @@ status 'two rival changes, of which each has one set' 69 "$redlock" set resume
 says '... stop each other' 'has another text'
 put c0ffee01 "$old_a" "$old_b" "$new_b" -- 4 5
 status '... the one that has both' 0 "$redlock" set resume
-sets_are 'b 4 5 6'
-result '... is done' $? "$out"
+holds '... is done' sets_are 'b 4 5 6'
 two
 put c0ffee00 "$old_a" "$old_b" "$new_a" "$new_b" "set c $(list 7 8 9)" -- 1 2 3 4 5 6 7 8 9
 for i in 1 2 3 4; do ask $i set libredlock:config:vote 'c0ffee00 done' >/dev/null; done
 for i in 5 6; do ask $i set libredlock:config:vote 'c0ffee00 back' >/dev/null; done
 status 'one set votes done, and one back: resume' 1 "$redlock" set resume
 says '... goes back' '^decided: back$' "$out"
-sets_are 'first 1 2 3' 'b 4 5 6'
-result '... and agrees' $? "$out"
+holds '... and agrees' sets_are 'first 1 2 3' 'b 4 5 6'
 two
 for i in 5 6; do sh "$nodes_sh" pause "$nodes" $i; done
 status 'one of two sets is down: add-set' 69 "$redlock" set add-set --yes c $(list 7 8 9)
 says '... is refused' 'a majority of the old and one of the new nodes are needed, of each set'
-[ -z "$(text 7)" ]
-result '... and does nothing' $?
+holds '... and does nothing' [ -z "$(text 7)" ]
 "$redlock" doctor >"$out" 2>"$err"
 says '... doctor says which set lacks nodes' '^error  *quorum  *set b: [01] of 3 nodes are usable, 2 are needed' "$out"
 says '... and that the other does not' '^ok  *quorum  *set first: ' "$out"
@@ -89,8 +85,7 @@ status '... ls says so' 69 "$redlock" ls
 says '... of that set' 'set b: [01] of 3 nodes could be read, 2 are needed'
 status '... and metrics' 69 "$redlock" metrics
 grep -q '^redlock_locks' "$out"
-[ $? -eq 1 ]
-result '... which does not count then' $? "$out"
+holds '... which does not count then' [ $? -eq 1 ]
 for i in 5 6; do sh "$nodes_sh" resume "$nodes" $i; done
 
 two_id=0123456789abcdef two_max=300

@@ -14,8 +14,7 @@ set -u
 make_ttl=1s
 make 1 2 3
 "$redlock" set add-set --yes b $(list 4 5 6) >>"$log" 2>&1
-sets_are 'first 1 2 3' 'b 4 5 6'
-result 'there are two sets' $? "$out"
+holds 'there are two sets' sets_are 'first 1 2 3' 'b 4 5 6'
 
 # Each key is on all nodes, so that those of one set hold the lock, and the others' are astray. None ends while it is
 # looked at, however slow the machine is.
@@ -31,8 +30,7 @@ first=$(names 1 2 3) b=$(names 4 5 6)
 
 use 5
 status 'ls, by way of one node' 0 "$redlock" ls
-[ "$(grep -cE '^(h[1-8]|doomed)  *(first|b)  *exclusive  *web:1  *3/3 ' "$out")" = 9 ]
-result '... counts the votes of a set' $? "$out"
+holds '... counts the votes of a set' [ "$(grep -cE '^(h[1-8]|doomed)  *(first|b)  *exclusive  *web:1  *3/3 ' "$out")" = 9 ]
 says '... reads the nodes of both' '; read 6 of 6 nodes, ' "$out"
 says '... a key without a quorum has one vote of the set' '^left  *[a-z]*  *exclusive  *no name  *1/3 ' "$out"
 says '... the other one is astray' "^left: \\(127.0.0.1:$(port 1)\\|127.0.0.1:$(port 4)\\)\$" "$out"
@@ -46,8 +44,7 @@ for i in $held; do # the library's word and that of ls are two
     [ "$asked" = "$wanted" ] || echo "$i is in $set, and status asks $asked"
     [ "$strays" = "$astray" ] || echo "$i: astray at $strays, not $astray"
 done >"$err"
-[ ! -s "$err" ]
-result '... and of a lock, as status has it, and what is astray' $? "$err"
+holds '... and of a lock, as status has it, and what is astray' [ ! -s "$err" ]
 status 'metrics' 0 "$redlock" metrics
 says '... counts the locks of both' '^redlock_locks{state="held"} 9$' "$out"
 says '... the nodes' '^redlock_nodes 6$' "$out"

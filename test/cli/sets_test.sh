@@ -82,10 +82,8 @@ are_placed() {
 
 status 'one set to two' 0 "$redlock" set add-set --yes b $(list 4 5 6)
 says '... both majorities first' '^epoch 2, old and new nodes: on 6 of 6$' "$out"
-sets_are 'first 1 2 3' 'b 4 5 6'
-result '... all nodes have both' $? "$out"
-placed '1 2 3' '4 5 6'
-result '... and a lock is on the nodes of one' $? "$out"
+holds '... all nodes have both' sets_are 'first 1 2 3' 'b 4 5 6'
+holds '... and a lock is on the nodes of one' placed '1 2 3' '4 5 6'
 agrees
 says '... show has them' "^members b $(url 4) $(url 5)" "$out"
 says '... and the set of a node' "^  127.0.0.1:$(port 4) .* stable .* -  *b\$" "$out"
@@ -101,14 +99,11 @@ says '... need no change' 'the set has these nodes already'
 
 status 'two sets to three, with JSON' 0 "$redlock" set add-set --json --yes c $(list 7 8 9)
 says '... which has the sets' "^{\"command\": \"add-set\", \"exit_status\": 0, .*\"sets\": \[.*{\"name\": \"c\", \"nodes\": \[\"$(url 7)\", .*\"step\": \"joint\"" "$out"
-placed '1 2 3' '4 5 6' '7 8 9'
-result '... a lock is on the nodes of one' $? "$out"
+holds '... a lock is on the nodes of one' placed '1 2 3' '4 5 6' '7 8 9'
 status 'a node of one is replaced' 0 "$redlock" set replace --yes "$(url 5)" "$(url 10)"
-sets_are 'first 1 2 3' 'b 4 6 10' 'c 7 8 9'
-result '... in its set' $? "$out"
+holds '... in its set' sets_are 'first 1 2 3' 'b 4 6 10' 'c 7 8 9'
 status 'one is resized' 0 "$redlock" set resize --yes c $(list 7 8 9 5)
-sets_are 'first 1 2 3' 'b 4 6 10' 'c 7 8 9 5'
-result '... and it alone' $? "$out"
+holds '... and it alone' sets_are 'first 1 2 3' 'b 4 6 10' 'c 7 8 9 5'
 keys=$(for i in $fenced; do echo "libredlock:fence:$i libredlock:permits:{$i}"; done)
 for j in 1 2 3 4 5 6 7 8 9 10; do
     ask $j --raw mget $keys | paste - - | awk -F'\t' -v j=$j '$1 == "7000000000000000" && $2 == 3 { print "f" NR, j }'
@@ -125,16 +120,12 @@ for i in $fenced; do
     [ $with -eq $n ] || { [ "$set" = '7 8 9 5' ] && ask 1 exists libredlock:fence:$i | grep -q 1; } || echo "$i is on no set"
     "$redlock" acquire --fence $ttl --wait 5s $i 2>>"$log" | grep -q ' 70000000[0-9]*$' || echo "$i: a smaller fence"
 done >"$out"
-[ ! -s "$out" ]
-result 'fences and permits have come along' $? "$out"
+holds 'fences and permits have come along' [ ! -s "$out" ]
 status 'the first one is removed' 0 "$redlock" set remove-set --yes first
-sets_are 'b 4 6 10' 'c 7 8 9 5'
-result '... the others are left' $? "$out"
+holds '... the others are left' sets_are 'b 4 6 10' 'c 7 8 9 5'
 status 'and another one' 0 "$redlock" set remove-set --yes b
-sets_are 'c 7 8 9 5'
-result '... one is left' $? "$out"
-placed '5 7 8 9'
-result '... which gets all locks' $? "$out"
+holds '... one is left' sets_are 'c 7 8 9 5'
+holds '... which gets all locks' placed '5 7 8 9'
 use 1 2 3
 status 'what is held is not granted, by way of nodes that have left' 1 "$redlock" acquire $ttl --no-wait h1
 load_goes_on 15
@@ -143,15 +134,13 @@ for i in $held; do
     { runs "$pid" && ! grep -q lost "$err.$i"; } || { echo "$i is lost"; cat "$err.$i"; }
     [ ! -e "$scratch/got.$i" ] || echo "$i was granted twice"
 done >"$out"
-[ ! -s "$out" ]
-result 'what was held through six changes was never lost' $? "$out"
+holds 'what was held through six changes was never lost' [ ! -s "$out" ]
 end_load
 for i in h1 h2 h3; do
     eval "kill -s TERM \$pid_$i"
     await [ -e "$scratch/got.$i" ] || echo "$i"
 done >"$out"
-[ ! -s "$out" ]
-result '... and those who waited all the time get it then' $? "$out"
+holds '... and those who waited all the time get it then' [ ! -s "$out" ]
 for i in h4 h5 h6; do eval "kill -s TERM \$pid_$i"; done
 
 finish

@@ -39,8 +39,7 @@ await begun second
 result 'two readers hold it at once' $? "$served"
 status 'status: it is held' 0 "$redlock" status k
 says '... by readers' '^k: held by 2 readers for another [0-9]* s, on 5 of 5 nodes (3 needed)$' "$out"
-[ "$(grep -c '^  127.0.0.1:[0-9]* *readers  *[0-9]* s ' "$out")" -eq 5 ]
-result '... on each node' $? "$out"
+holds '... on each node' [ "$(grep -c '^  127.0.0.1:[0-9]* *readers  *[0-9]* s ' "$out")" -eq 5 ]
 says '... it lists them' '^  2 clients read:$' "$out"
 says '... each with its lease' '^    - first for another [0-9]* s, on 5 of 5 nodes$' "$out"
 status 'status --json' 0 "$redlock" status --json k
@@ -52,8 +51,7 @@ status 'a writer is kept out' 1 "$redlock" run --no-wait k -- touch "$scratch/ra
 says '... and it says by whom' '^redlock: k: not acquired: held by readers for another [0-9]* s$'
 status '... by -E 42' 42 "$redlock" acquire --no-wait -E 42 k
 status 'one more reader is not' 0 "$redlock" run --shared --no-wait k -- true
-[ ! -e "$scratch/ran" ]
-result 'no writer ran its command' $?
+holds 'no writer ran its command' [ ! -e "$scratch/ran" ]
 
 # -- writers and readers take turns --
 
@@ -94,8 +92,7 @@ end fourth
 [ "$(sed -n 3p "$served")" = writer ]
 result 'that was the order' $? "$served"
 is_free() { ! "$redlock" status k >/dev/null; }
-await is_free
-result 'free again' $?
+holds 'free again' await is_free
 
 # -- a fence, a loss --
 
@@ -104,11 +101,9 @@ print_fence='echo "$REDLOCK_FENCE"'
 status 'a fence of a writer' 0 "$redlock" run --fence f -- sh -c "$print_fence"
 writers=$(cat "$out")
 status '... of a reader' 0 "$redlock" run --shared --fence f -- sh -c "$print_fence"
-[ "$(cat "$out")" -ge "$writers" ]
-result '... is not below that of the writer before it' $? "$out"
+holds '... is not below that of the writer before it' [ "$(cat "$out")" -ge "$writers" ]
 status '... of the next writer' 0 "$redlock" run --fence f -- sh -c "$print_fence"
-[ "$(cat "$out")" -gt "$writers" ]
-result '... which is above both' $? "$out"
+holds '... which is above both' [ "$(cat "$out")" -gt "$writers" ]
 status 'its own status' 3 "$redlock" run --shared k -- sh -c 'exit 3'
 begin fifth --shared --ttl 3s --node-timeout 250ms --grace 100ms
 await begun fifth
@@ -132,8 +127,7 @@ await one_reads
 result 'the guard process gives up the lease of one that was killed' $? "$err.seventh"
 await grep -q 'k: the lock is released' "$err.seventh"
 result '... and says so' $? "$err.seventh"
-runs "$sixth"
-result '... of no other reader' $?
+holds '... of no other reader' runs "$sixth"
 end sixth
 
 # -- scripts --
@@ -162,8 +156,7 @@ plain() { # plain VALUE: on how many nodes SET NX sets it
 }
 reading=$("$redlock" acquire --shared p)
 await sh -c "'$redlock' status p | grep -q 'on 5 of 5 nodes (3'" # a quorum is enough for acquire
-[ "$(plain theirs)" -eq 0 ]
-result 'SET NX is refused while somebody reads' $?
+holds 'SET NX is refused while somebody reads' [ "$(plain theirs)" -eq 0 ]
 "$redlock" release --shared p "$reading"
 has_plain() {
     plain theirs >"$log"
@@ -173,8 +166,7 @@ await has_plain # where it was reserved, a moment later
 result '... and not when nobody does' $? "$log"
 status 'a reader is refused by such a key' 1 "$redlock" run --shared --no-wait p -- true
 says '... and it says by whose' "p: not acquired: held by another library.s client (value \"theirs\") for another"
-[ "$("$cli" -p "$(port 1)" get p)" = theirs ]
-result '... which it leaves alone' $?
+holds '... which it leaves alone' [ "$("$cli" -p "$(port 1)" get p)" = theirs ]
 
 # -- left-overs --
 

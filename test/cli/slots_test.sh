@@ -90,8 +90,7 @@ lock=$(cat "$out")
 status 'status' 0 "$redlock" status s
 says '... shows the lock' '^s: held by locker for another' "$out"
 says '... and the semaphore' '^s: 4 of 5 permits held' "$out"
-[ "$(grep -c '^  node ' "$out")" -eq 1 ]
-result '... and the nodes once' $? "$out"
+holds '... and the nodes once' [ "$(grep -c '^  node ' "$out")" -eq 1 ]
 status 'it is released' 0 "$redlock" release s "$lock"
 
 ask_all del 'libredlock:slot:4:{s}'
@@ -135,11 +134,9 @@ for i in 1 2 3 4 5; do
 done >"$log"
 status 'as many as there can be' 0 "$redlock" status big
 says '... are counted' '^big: 1024 of 1024 permits held, 0 free' "$out"
-[ "$(grep -c '^  [0-9]* *w[0-9]* *5/5 ' "$out")" -eq 200 ]
-result '... 200 are listed' $? "$out"
+holds '... 200 are listed' [ "$(grep -c '^  [0-9]* *w[0-9]* *5/5 ' "$out")" -eq 200 ]
 says '... and the rest is' '^  and 824 more; --json has all$' "$out"
-[ "$("$redlock" status --json big | grep -o '"slot": ' | wc -l)" -eq 1024 ]
-result '... --json has all' $?
+holds '... --json has all' [ "$("$redlock" status --json big | grep -o '"slot": ' | wc -l)" -eq 1024 ]
 
 # A user who may use locks alone.
 for i in 1 2 3 4 5; do

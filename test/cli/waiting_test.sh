@@ -107,14 +107,12 @@ for i in 1 2 3 4 5; do
     await is_queue $in_line || queue >>"$log"
 done
 # shellcheck disable=SC2086
-is_queue $in_line
-result 'status lists who waits, in the order in which they came' $? "$log"
+holds 'status lists who waits, in the order in which they came' is_queue $in_line
 "$redlock" status --json l >"$out"
 says '... as JSON' '"waiting": 5, "waiters": \[{"holder": "shell-1", "client": "[0-9a-f]\{16\}", "waited_ms": [0-9]*, "node": "127.0.0.1:[0-9]*", "shared": false}, {"holder": "shell-2"' "$out"
 # shellcheck disable=SC2154
 kill -s TERM "$shell_2"
-await is_queue me shell-1 shell-3 shell-4 shell-5
-result 'who is ended leaves the line' $? "$log"
+holds 'who is ended leaves the line' await is_queue me shell-1 shell-3 shell-4 shell-5
 # shellcheck disable=SC2154
 kill -s KILL "$shell_3"
 await gone "$shell_3"
@@ -125,8 +123,7 @@ wait "$shell_5"
 [ "$(paste -s -d ' ' "$order")" = '1 4 5' ]
 result 'they are served in order, but for that one and one that was killed' $? "$order"
 is_over() { ! "$redlock" status l | grep -q 'wait\|reserved'; }
-await is_over
-result '... after which nobody waits, and nothing is reserved' $?
+holds '... after which nobody waits, and nothing is reserved' await is_over
 
 # -- on a terminal --
 

@@ -121,8 +121,7 @@ result 'SIGINT ends it, status 0' $? "$err"
     "$redlock" status --watch --interval 200ms m 2>"$err"
     echo $? >"$scratch/ended"
 } | head -n 1 >"$out"
-grep -q 'm: held by beta' "$out"
-result 'a line goes through a pipe at once' $? "$out"
+holds 'a line goes through a pipe at once' grep -q 'm: held by beta' "$out"
 [ "$(cat "$scratch/ended")" -eq 0 ] && [ ! -s "$err" ]
 result '... and who reads no more ends it, quietly' $? "$err"
 

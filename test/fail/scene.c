@@ -9,8 +9,10 @@
 #include "fail/scene_parts.h"
 #include "messages.h"
 #include "redlock/election.h"
+#include "seed.h"
 
 #define RESERVED_MS 300
+#define SWEEP_FIRST 20
 
 /* As long as can be, so that hiredis's buffer has to grow for a command. */
 static char resource[REDLOCK_RESOURCE_MAX];
@@ -391,10 +393,12 @@ void scene_sweep_none(const struct scene_sweep *sweep) {
 void scene_sweep(const struct scene_sweep *sweep, bool and_later) {
     struct scene_result result;
     size_t refused = 0, granted = 0, n = 0;
+    const size_t step = 1 + (size_t)random_seed() % (and_later ? 5 : 3);
     sweep->play(&result, 0, false); /* what is allocated once and kept is there from now on */
     size_t descriptors = scene_descriptors();
     do {
-        sweep->play(&result, ++n, and_later);
+        n += n > SWEEP_FIRST ? step : 1;
+        sweep->play(&result, n, and_later);
         /* what was not sent is not waited for */
         assert_true(sweep->may_stall || and_later || result.stalled == 0);
         refused += result.told[SCENE_OPEN].returned != 0;
@@ -404,5 +408,5 @@ void scene_sweep(const struct scene_sweep *sweep, bool and_later) {
     assert_true(n > sweep->fewest);
     assert_true(refused >= 3); /* the client, its nodes, its deadlines */
     assert_true(granted > 0);
-    print_message("# %zu runs, %zu of them could not open\n", n, refused);
+    print_message("# up to allocation %zu; %zu runs could not open\n", n, refused);
 }

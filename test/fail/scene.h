@@ -108,7 +108,8 @@ struct scene_sweep {
     bool may_stall;
 };
 
-/* Plays without a failure; and with failures at 1, 2, ... until the story is over before one. */
+/* Plays without a failure; and with failures at 1, 2, ... until the story is over before one. After
+ * the 20th every one to third fails, with and_later every one to fifth: by the seed. */
 void scene_sweep_none(const struct scene_sweep *sweep);
 void scene_sweep(const struct scene_sweep *sweep, bool and_later);
 

@@ -16,7 +16,7 @@
 #include "seed.h"
 #include "sim/world.h"
 
-#define SEEDS 60
+#define SEEDS 30
 #define CONTROL_SEEDS 1000
 
 struct control {
@@ -178,7 +178,7 @@ int main(int argc, char **argv) {
     if (argc == 1) {
         return run_suite();
     }
-    for (uint32_t i = 0; argc >= 3 && i < SIM_STORY; i++) {
+    for (uint32_t i = 0; argc >= 3 && i < SIM_PRESETS; i++) {
         if (strcmp(sim_preset_name((enum sim_preset)i), argv[1]) == 0) {
             uint64_t first = strtoull(argv[2], NULL, 10);
             uint64_t last = argc > 3 ? strtoull(argv[3], NULL, 10) : first;

@@ -16,24 +16,19 @@ struct fixture {
     char seen[4096]; /* what the hooks saw, a line each */
 };
 
-static int set_up(void **state) {
-    static struct fixture f;
-    memset(&f, 0, sizeof f);
-    f.now_us = BEGIN_US;
-    f.server = server_new(1, BEGIN_US);
-    f.connection = server_connect(f.server, NULL);
-    *state = &f;
-    return 0;
+static void begin(struct fixture *f) {
+    *f = (struct fixture){.now_us = BEGIN_US, .server = server_new(1, BEGIN_US)};
+    f->connection = server_connect(f->server, NULL);
 }
 
-static int tear_down(void **state) {
-    struct fixture *f = *state;
+static void end(struct fixture *f) {
     while (f->server->first != NULL) {
         server_disconnect(f->server->first);
     }
     server_free(f->server);
-    return 0;
 }
+
+#define SERVER_TEST(name) TEST_ON(name, struct fixture, f, begin, end)
 
 /* A line as RESP. */
 static size_t format(const char *line, char wire[LINE_SIZE]) {
@@ -93,8 +88,7 @@ static void load_scripts(struct fixture *f) {
 
 /* -- Bytes -- */
 
-static void takes_commands_in_any_pieces(void **state) {
-    struct fixture *f = *state;
+SERVER_TEST(takes_commands_in_any_pieces) {
     static const char wire[] =
         "*3\r\n$3\r\nSET\r\n$4\r\na\r\nb\r\n$1\r\nv\r\n*0\r\n"
         "*2\r\n$3\r\nget\r\n$4\r\na\r\nb\r\n";
@@ -109,7 +103,7 @@ static void takes_commands_in_any_pieces(void **state) {
     }
 }
 
-static void hashes_as_the_standard_says(void **state) {
+TEST(hashes_as_the_standard_says) {
     char hex[RL_SHA1_LEN + 1];
     rl_sha1_hex("abc", 3, hex); /* FIPS 180-4's own examples */
     assert_string_equal(hex, "a9993e364706816aba3e25717850c26c9cd0d89d");
@@ -122,8 +116,7 @@ static void hashes_as_the_standard_says(void **state) {
 
 /* -- Keys -- */
 
-static void lets_keys_expire(void **state) {
-    struct fixture *f = *state;
+SERVER_TEST(lets_keys_expire) {
     f->now_us = BEGIN_US + 999;
     assert_reply(f, "SET k v NX PX 60000", "+OK\r\n");
     f->now_us = BEGIN_US + UINT64_C(60000000) - 1;
@@ -142,8 +135,7 @@ static void lets_keys_expire(void **state) {
     assert_non_null(server_get(f->server, 0, "k", 1, f->now_us + UINT64_C(70000000)));
 }
 
-static void keeps_thousands_of_keys(void **state) {
-    struct fixture *f = *state;
+SERVER_TEST(keeps_thousands_of_keys) {
     char name[32];
     for (uint32_t turn = 0; turn < 3; turn++) {
         for (uint32_t i = 0; i < 5000; i++) {
@@ -165,8 +157,7 @@ static void keeps_thousands_of_keys(void **state) {
     assert_int_equal(server_get(f->server, 0, "", 0, f->now_us)->value.length, 0);
 }
 
-static void copies_keys_for_a_replica(void **state) {
-    struct fixture *f = *state;
+SERVER_TEST(copies_keys_for_a_replica) {
     struct server_keys past = {.size = 0};
     assert_reply(f, "SET k v PX 1000", "+OK\r\n");
     server_keys_copy(&past, &f->server->keys);
@@ -181,8 +172,7 @@ static void copies_keys_for_a_replica(void **state) {
     server_keys_free(&past);
 }
 
-static void evicts_what_its_policy_lets_go(void **state) {
-    struct fixture *f = *state;
+SERVER_TEST(evicts_what_its_policy_lets_go) {
     f->server->is_full = true;
     assert_reply(f, "SET a v", "-OOM command not allowed when used memory > 'maxmemory'.\r\n");
     f->server->is_full = false;
@@ -203,8 +193,7 @@ static void evicts_what_its_policy_lets_go(void **state) {
 
 /* -- What it is -- */
 
-static void refuses_more_than_its_clients(void **state) {
-    struct fixture *f = *state;
+SERVER_TEST(refuses_more_than_its_clients) {
     f->server->max_clients = 1;
     struct server_connection *second = server_connect(f->server, NULL);
     assert_true(second->ended);
@@ -248,9 +237,8 @@ static void on_told(void *owner, struct server_connection *connection) {
     see(owner, "told", which);
 }
 
-static void shows_what_happens(void **state) {
+SERVER_TEST(shows_what_happens) {
     static const struct server_hooks hooks = {on_changed, on_ran, on_refuse, on_told};
-    struct fixture *f = *state;
     struct server_connection *second = server_connect(f->server, NULL);
     load_scripts(f);
     f->server->hooks = &hooks;
@@ -272,18 +260,4 @@ static void shows_what_happens(void **state) {
                         "set k by 1\nran +OK\nexpiry k by 1\nextend :1\ndeleted k by 1\n"
                         "release :1\nran -ERR not today\ntold 2\nran :1\n"
                         "set k by 1\nran +OK\nexpired k by 0\nran $-1\n");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(takes_commands_in_any_pieces, set_up, tear_down),
-        cmocka_unit_test(hashes_as_the_standard_says),
-        cmocka_unit_test_setup_teardown(lets_keys_expire, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(keeps_thousands_of_keys, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(copies_keys_for_a_replica, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(evicts_what_its_policy_lets_go, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(refuses_more_than_its_clients, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(shows_what_happens, set_up, tear_down),
-    };
-    return cmocka_run_group_tests_name("server", tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static void add_choice(char choices[CHOICES_MAX], const char *name) {
 }
 
 static void name_choices(void) {
-    for (enum sim_preset i = 0; i < SIM_STORY; i++) {
+    for (enum sim_preset i = 0; i < SIM_PRESETS; i++) {
         add_choice(presets, sim_preset_name(i));
     }
     for (uint32_t i = 0; sim_break_name(i) != NULL; i++) {

@@ -228,10 +228,8 @@ static struct sim_wall any_wall(struct sim_random *random, const struct sim_opti
 
 uint64_t sim_fault_wall_us(struct sim_client *client) {
     struct sim_world *world = client->sim;
-    bool steps = world->options.preset != SIM_STORY &&
-                 (sim_chance(&world->fence_random, world->options.wall_percent) ||
-                  (client->wall.base_us == 0 && !client->wall.stands));
-    if (steps) {
+    if (sim_chance(&world->fence_random, world->options.wall_percent) ||
+        (client->wall.base_us == 0 && !client->wall.stands)) {
         client->wall = any_wall(&world->fence_random, &world->options);
     }
     /* A process that is stopped inside the library continues later than the world. */

@@ -28,7 +28,8 @@ void sim_kind_print(const struct sim_options *options) {
            options->forbid_percent);
 }
 
-void sim_kind_set(struct sim_world *world, uint32_t node, enum server_native native) {
+/* From now on; clients find out when they connect. */
+static void set(struct sim_world *world, uint32_t node, enum server_native native) {
     static const enum server_words words[KINDS] = {[SERVER_SCRIPT_ONLY] = SERVER_REDIS_7,
                                                    [SERVER_DELIFEQ] = SERVER_VALKEY,
                                                    [SERVER_DELEX] = SERVER_REDIS_8};
@@ -38,25 +39,21 @@ void sim_kind_set(struct sim_world *world, uint32_t node, enum server_native nat
 }
 
 void sim_kind_init(struct sim_world *world, uint32_t node) {
-    sim_kind_set(world, node, (enum server_native)world->options.kinds[node]);
+    set(world, node, (enum server_native)world->options.kinds[node]);
 }
 
 void sim_kind_restart(struct sim_world *world, uint32_t node) {
     struct server *server = world->nodes[node].server;
     server_allow_all(server_add_user(server, "default", NULL));
     if (sim_chance(&world->kind_random, world->options.kind_percent)) {
-        sim_kind_set(world, node, (enum server_native)sim_pick(&world->kind_random, KINDS));
+        set(world, node, (enum server_native)sim_pick(&world->kind_random, KINDS));
     }
-}
-
-void sim_kind_forbid(struct sim_world *world, uint32_t node) {
-    struct server_user *user = server_add_user(world->nodes[node].server, "default", NULL);
-    server_deny(user, "delifeq");
-    server_deny(user, "delex");
 }
 
 void sim_kind_may_forbid(struct sim_world *world, uint32_t node) {
     if (sim_chance(&world->kind_random, world->options.forbid_percent)) {
-        sim_kind_forbid(world, node);
+        struct server_user *user = server_add_user(world->nodes[node].server, "default", NULL);
+        server_deny(user, "delifeq");
+        server_deny(user, "delex");
     }
 }

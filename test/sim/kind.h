@@ -16,15 +16,12 @@ struct sim_world;
 void sim_kind_derive(struct sim_options *options);
 void sim_kind_print(const struct sim_options *options);
 
-/* From now on; clients find out when they connect. */
-void sim_kind_set(struct sim_world *world, uint32_t node, enum server_native native);
 void sim_kind_init(struct sim_world *world, uint32_t node);
 
 /* A process starts: it may randomly be another kind, and forbidden commands are allowed again. */
 void sim_kind_restart(struct sim_world *world, uint32_t node);
 
 /* Randomly: from now on the command is forbidden to all. */
-void sim_kind_forbid(struct sim_world *world, uint32_t node);
 void sim_kind_may_forbid(struct sim_world *world, uint32_t node);
 
 #endif

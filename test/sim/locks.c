@@ -36,12 +36,7 @@ static void choose_permits(struct sim_user *user, redlock_lock_options *options)
     if (world->permits == 0) {
         return;
     }
-    if (world->preset == SIM_STORY) {
-        user->permits = (uint8_t)world_of(user)->permits;
-        user->take = user->take > 0 ? user->take : 1;
-    } else {
-        choose(user);
-    }
+    choose(user);
     options->n_resources = 1;
     options->permits = user->permits;
     options->take = user->take;
@@ -91,23 +86,7 @@ static void make_lock(struct sim_user *user, bool reads) {
 
 void sim_user_make_lock(struct sim_user *user) {
     uint32_t percent = options_of(user)->reader_percent;
-    bool is_story = options_of(user)->preset == SIM_STORY;
-    make_lock(user, percent > 0 && !is_story && sim_chance(dice(user), percent));
-}
-
-void sim_user_make_reader(struct sim_user *user) {
-    if (!user->made_reads) {
-        redlock_lock_free(user->lock);
-        make_lock(user, true);
-    }
-}
-
-void sim_permits_make(struct sim_user *user, uint32_t take) {
-    if (user->take != take || sim_permits_is_odd(user)) {
-        user->take = (uint8_t)take;
-        redlock_lock_free(user->lock);
-        sim_user_make_lock(user);
-    }
+    make_lock(user, percent > 0 && sim_chance(dice(user), percent));
 }
 
 bool sim_permits_is_odd(const struct sim_user *user) {

@@ -104,7 +104,7 @@ awk '
     }' "$scratch/rows" "$scratch"/counts.*
 if [ -s "$scratch/found" ]; then
     echo
-    echo 'Add the options of each finding to test/sim/seeds.txt, so that the test "seeds" keeps it:'
+    echo 'What replays each finding:'
     cat "$scratch/found"
     exit 1
 fi

@@ -52,10 +52,9 @@ struct rl_stream *sim_machine_dial(struct rl_world *table, const struct rl_addre
         sim_conn_break(conn, sim_skewed(&world->net_random, 0, 100 * RL_NS_PER_MS), EHOSTUNREACH);
         return &conn->stream;
     }
-    const struct sim_wire *wire = &world->net.wires[client->index][node];
     uint64_t delay_ns =
         sim_skewed(&world->net_random, world->options.delay_min_ns, world->options.delay_max_ns);
-    conn->last_ns[SIM_TO_NODE] = client->at_ns + delay_ns + wire->extra_ns[SIM_TO_NODE];
+    conn->last_ns[SIM_TO_NODE] = client->at_ns + delay_ns;
     struct sim_event event = {.at_ns = conn->last_ns[SIM_TO_NODE],
                               .kind = SIM_EV_DIAL,
                               .client = client->index,

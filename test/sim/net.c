@@ -230,7 +230,7 @@ static uint64_t delay(struct sim_world *world, const struct sim_wire *wire, enum
     if (at_ns < wire->clogged_until_ns[way]) {
         delay_ns += sim_between(&world->net_random, 0, options->clog_ns);
     }
-    return delay_ns + wire->extra_ns[way];
+    return delay_ns;
 }
 
 static void piece_send(struct sim_conn *conn, enum sim_direction way, const char *bytes,

@@ -77,7 +77,6 @@ struct sim_wire {
     uint64_t cut_until_ns[2];
     uint64_t clogged_until_ns[2];
     uint64_t drips_until_ns[2]; /* bytes arrive almost one by one */
-    uint64_t extra_ns[2];       /* always this much slower: for stories */
 };
 
 #define SIM_PIECE_SIZES 2

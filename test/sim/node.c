@@ -161,14 +161,13 @@ void sim_node_accept(struct sim_conn *conn) {
     }
     conn->life = me->life;
     conn->peer = server_connect(me->server, conn);
-    const struct sim_wire *wire = &world->net.wires[conn->client][conn->node];
-    struct sim_event event = {.at_ns = world->now_ns + wire->extra_ns[SIM_TO_CLIENT] +
-                                       sim_skewed(&world->net_random, world->options.delay_min_ns,
-                                                  world->options.delay_max_ns),
-                              .kind = SIM_EV_UP,
-                              .client = conn->client,
-                              .node = conn->node,
-                              .what = conn};
+    struct sim_event event = {
+        .at_ns = world->now_ns + sim_skewed(&world->net_random, world->options.delay_min_ns,
+                                            world->options.delay_max_ns),
+        .kind = SIM_EV_UP,
+        .client = conn->client,
+        .node = conn->node,
+        .what = conn};
     conn->last_ns[SIM_TO_CLIENT] = event.at_ns;
     sim_queue_add(&world->queue, &event);
 }
@@ -379,8 +378,7 @@ void sim_node_start(struct sim_world *world, uint32_t node) {
         me->server->broken = UINT64_C(1) << (world->options.broken - SIM_BREAKS);
     }
     me->server->random = world->options.seed + node;
-    bool young = world->options.preset != SIM_STORY && sim_chance(&world->past_random, 15);
-    if (!young) {
+    if (!sim_chance(&world->past_random, 15)) {
         me->server->started_us -= SIM_OLD_S * UINT64_C(1000000);
     }
 }

@@ -408,7 +408,6 @@ static const struct {
     [SIM_AMNESIA] = {"amnesia", SIM_BIT(SIM_FAULT_AMNESIA), NULL, NULL},
     [SIM_STALE] = {"stale", SIM_BIT(SIM_FAULT_STALE), NULL, NULL},
     [SIM_STEPS] = {"steps", SIM_BIT(SIM_FAULT_STEP), NULL, NULL},
-    [SIM_STORY] = {"story", 0, NULL, NULL},
 };
 
 const char *sim_preset_name(enum sim_preset preset) {
@@ -435,22 +434,6 @@ static void derive_client(struct sim_options *options) {
     }
 }
 
-static struct sim_options story_options(struct sim_options options) {
-    options.clients = 2;
-    options.locks = 1;
-    options.resources = 1;
-    options.node_timeout_ms = 50;
-    options.connect_timeout_ms = 200;
-    options.reconnect_min_ms = 50;
-    options.reconnect_max_ms = 500;
-    options.lost_margin_ms = 2;
-    options.delay_min_ns = options.delay_max_ns = MS;
-    options.ttl_min_ms = options.ttl_max_ms = options.max_ttl_ms = 1000;
-    options.retention_ms = SIM_RETENTION_MS;
-    options.room = 1 << 20;
-    return options;
-}
-
 struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uint32_t nodes,
                                       uint32_t steps) {
     struct sim_options options = {.seed = seed,
@@ -463,9 +446,6 @@ struct sim_options sim_options_derive(enum sim_preset preset, uint64_t seed, uin
                                   .unsent_max = RL_NODE_UNSENT_MAX,
                                   .owed_max = RL_PENDING_MAX,
                                   .cancel_percent = 15};
-    if (preset == SIM_STORY) {
-        return story_options(options);
-    }
     static const uint32_t drifts_ppm[] = {2000, 10000, 10000, 20000};
     struct sim_random random = sim_random_stream(seed, 0);
     options.drift_ppm = drifts_ppm[sim_pick(&random, 4)];

@@ -91,7 +91,6 @@ enum sim_preset {
     SIM_AMNESIA,
     SIM_STALE,
     SIM_STEPS,
-    SIM_STORY, /* no randomness: golden.h */
     SIM_PRESETS
 };
 

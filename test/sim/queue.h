@@ -29,8 +29,7 @@ enum sim_event_kind {
     SIM_EV_NODE,     /* a paused node resumes, or a stopped one is started */
     SIM_EV_FAULT,    /* a fault strikes */
     SIM_EV_PLAIN,    /* a client of another library does something */
-    SIM_EV_MEMBERS,  /* an administrator does something */
-    SIM_EV_STORY     /* the next line of a story's script */
+    SIM_EV_MEMBERS   /* an administrator does something */
 };
 
 struct sim_event {

@@ -16,9 +16,9 @@ number=0
 failed=0
 for preset in swarm forgetful elected slow; do
     number=$((number + 1))
-    first=$(trace $preset 1..40)
-    second=$(PADDING=$(head -c 5000 /dev/zero | tr '\0' x) trace $preset 1..40)
-    other=$(trace $preset 2..41)
+    first=$(trace $preset 1..15)
+    second=$(PADDING=$(head -c 5000 /dev/zero | tr '\0' x) trace $preset 1..15)
+    other=$(trace $preset 2..16)
     if [ -n "$first" ] && [ "$first" = "$second" ] && [ "$first" != "$other" ]; then
         echo "ok $number - $preset: $first"
     else

@@ -212,9 +212,8 @@ static void print_node(const struct sim_note *note, FILE *out) {
     }
 }
 
-static void print(const struct sim_note *note, uint64_t since_ns, FILE *out) {
-    int64_t us = ((int64_t)note->at_ns - (int64_t)since_ns) / 1000;
-    fprintf(out, "%10.3f  ", (double)us / 1e3);
+static void print(const struct sim_note *note, FILE *out) {
+    fprintf(out, "%10.3f  ", (double)(note->at_ns / 1000) / 1e3);
     switch ((enum sim_note_kind)note->kind) {
         case SIM_NOTE_ACQUIRE:
         case SIM_NOTE_DONE:
@@ -266,9 +265,6 @@ void sim_trace(struct sim_world *world, struct sim_note note) {
     trace->hash = mixed(hash, (uint64_t)note.kind << 24 | (uint64_t)note.client << 16 |
                                   (uint64_t)note.lock << 8 | note.node);
     trace->ring[trace->count++ % SIM_TRACE_MAX] = note;
-    if (trace->story != NULL) {
-        print(&note, trace->since_ns, trace->story);
-    }
 }
 
 void sim_trace_print(const struct sim_world *world, uint32_t last, FILE *out) {
@@ -276,6 +272,6 @@ void sim_trace_print(const struct sim_world *world, uint32_t last, FILE *out) {
     uint64_t most = trace->count < SIM_TRACE_MAX ? trace->count : SIM_TRACE_MAX;
     uint64_t first = trace->count - (last < most ? last : most);
     for (uint64_t i = first; i < trace->count; i++) {
-        print(&trace->ring[i % SIM_TRACE_MAX], 0, out);
+        print(&trace->ring[i % SIM_TRACE_MAX], out);
     }
 }

@@ -1,5 +1,5 @@
 /* The history: notes of a fixed size in a ring. They cost little until read, and are printed as
- * sentences when a check fails (the last ones) or in a golden story (all of them). */
+ * sentences when a check fails. */
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H
 
@@ -58,8 +58,6 @@ struct sim_trace {
     struct sim_note ring[SIM_TRACE_MAX];
     uint64_t count;
     uint64_t hash; /* of all notes: two runs of one seed have the same */
-    FILE *story;   /* NULL: nothing is written before a check fails */
-    uint64_t since_ns;
 };
 
 void sim_trace(struct sim_world *world, struct sim_note note);

@@ -20,10 +20,9 @@ static struct sim_random *dice(const struct sim_user *user) {
     return &world_of(user)->user_random;
 }
 
-/* Whether the user acts at random: it is not a probe, and not part of a story. */
+/* Whether the user acts at random: it is not a probe. */
 bool sim_user_is_free(const struct sim_user *user) {
-    return world_of(user)->phase == SIM_SAFETY && options_of(user)->preset != SIM_STORY &&
-           user->client->state == SIM_CLIENT_OPEN;
+    return world_of(user)->phase == SIM_SAFETY && user->client->state == SIM_CLIENT_OPEN;
 }
 
 void sim_user_act_in(struct sim_user *user, uint64_t after_ns) {

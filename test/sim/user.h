@@ -126,8 +126,6 @@ uint64_t sim_elect_until_ns(const struct sim_user *user);
 
 /* -- locks.c: holders of permits -- */
 
-/* Makes its lock one of this many permits, with a new object if necessary. */
-void sim_permits_make(struct sim_user *user, uint32_t take);
 /* The slots that its lock holds, as a mask. */
 uint32_t sim_permits_slots(const struct sim_user *user);
 /* Checks them against the reported ones. */
@@ -145,8 +143,6 @@ void sim_permits_name(struct sim_user *user, uint32_t slots);
 /* -- Shared by user.c, act.c and elect.c -- */
 
 void sim_user_make_lock(struct sim_user *user);
-/* The same, replacing an existing lock by one for reading. */
-void sim_user_make_reader(struct sim_user *user);
 /* redlock_lock_free(), and another object in its place. */
 void sim_user_renew_lock(struct sim_user *user);
 bool sim_user_holds(const struct sim_user *user);

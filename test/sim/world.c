@@ -68,11 +68,6 @@ static bool fault(struct sim_world *world, const struct sim_event *event) {
     return true;
 }
 
-static bool story(struct sim_world *world, const struct sim_event *event) {
-    world->story(world, event->arg);
-    return true;
-}
-
 static bool (*const handlers[])(struct sim_world *, const struct sim_event *) = {
     [SIM_EV_DIAL] = dial,
     [SIM_EV_UP] = sim_client_up,
@@ -91,7 +86,6 @@ static bool (*const handlers[])(struct sim_world *, const struct sim_event *) = 
     [SIM_EV_FAULT] = fault,
     [SIM_EV_PLAIN] = sim_plain_event,
     [SIM_EV_MEMBERS] = sim_members_event,
-    [SIM_EV_STORY] = story,
 };
 
 /* -- Phases -- */
@@ -273,9 +267,7 @@ bool sim_world_step(struct sim_world *world) {
     bool happened = false;
     while (!happened) {
         bool any = sim_queue_take(&world->queue, &event);
-        if (!any && world->phase == SIM_SAFETY) {
-            return false; /* a story */
-        }
+        assert(any || world->phase != SIM_SAFETY); /* something is always to come */
         bool ends = world->phase == SIM_DRAIN && any && event.at_ns > world->until_ns;
         if (!any || ends) { /* nothing more happens until the phase ends */
             world->now_ns = world->until_ns + 1;
@@ -304,9 +296,6 @@ static void start_clock(struct sim_world *world, struct sim_clock *clock, int64_
     uint64_t half_ppm = (uint64_t)options->clock_drift_ppm / 2;
     *clock = (struct sim_clock){.base_local_ns =
                                     sim_between(random, 1000000 * SECOND_NS, 10000000 * SECOND_NS)};
-    if (options->preset == SIM_STORY) {
-        clock->base_local_ns = 1000000 * SECOND_NS;
-    }
     if (half_ppm > 0) {
         int64_t worst = (int64_t)half_ppm * -slower;
         int64_t any = (int64_t)sim_between(random, 0, 2 * half_ppm) - (int64_t)half_ppm;

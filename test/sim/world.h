@@ -125,8 +125,6 @@ struct sim_world {
     struct sim_check check;
     struct sim_stats stats;
     struct sim_trace trace;
-    void (*story)(struct sim_world *world, uint32_t line); /* SIM_EV_STORY */
-    const void *story_data;
     struct sim_random net_random;
     struct sim_random fault_random;
     struct sim_random user_random;

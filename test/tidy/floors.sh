@@ -62,116 +62,71 @@ check() {
 
 # -- the self-test -------------------------------------------------------------------------------
 
-# A tree that keeps all rules: turn calls step, both know the data; a recipe uses the interface.
-sample() {
-    rm -rf "$scratch/tree"
-    put include/redlock/redlock.h 'int redlock_acquire(void);\n'
-    put lib/base/list.h '#define LIST 1\n/* no function: f(void) */\n'
-    put lib/core/lock.h '#include <stdint.h>\n#include "base/list.h"\nint rl_lock(void);\n'
-    put lib/core/lock.c '#include "core/lock.h"\nint rl_lock(void) {\n    return LIST;\n}\n'
-    put lib/client/state.h '#pragma once\nstruct rl_state {\n    int (*callback)(void);\n};\n'
-    put lib/client/step.h '#include "client/state.h"\nint rl_step(void);\n'
-    put lib/client/step.c \
-        '#include "client/step.h"\n#include "core/lock.h"\nint rl_step(void) {\n    return rl_lock();\n}\n'
-    put lib/client/turn.h '#include "client/state.h"\nint rl_turn(const struct rl_state *state);\n'
-    put lib/client/turn.c \
-        '#include "client/turn.h"\n#include "client/step.h"\nint rl_turn(const struct rl_state *state) {\n    return rl_step() + state->callback();\n}\n'
-    put lib/client/lock.h 'int redlock_lock_unused(void);\n'
-    put lib/client/lock.c \
-        '#include "client/lock.h"\n#include "redlock/redlock.h"\nint redlock_lock_unused(void) {\n    return 1;\n}\nint redlock_acquire(void) {\n    return 0;\n}\n'
-    put lib/client/client.h 'int rl_open(void);\n'
-    put lib/client/client.c '#include "client/client.h"\nint rl_open(void) {\n    return 0;\n}\n'
-    put lib/election/election.h '#include "redlock/redlock.h"\nint rl_lead(void);\n'
-    put lib/election/election.c \
-        '#include "election/election.h"\nint rl_lead(void) {\n    return redlock_acquire();\n}\n'
-}
-
 report_sample() { archive lib -I include -I lib && report "$scratch/tree" "$scratch/lib.a"; }
 
 self_test() {
-    sample
-    expect 'a tree that keeps the rules'
-
-    put lib/core/lock.h '#include "client/state.h"\nint rl_lock(void);\n#define LIST 1\n'
-    expect 'core includes a header of the client' 'arrow core/lock client/state: lib/core/lock.h:1 '
-    put lib/core/lock.c \
-        '#include "core/lock.h"\nint rl_open(void);\nint rl_lock(void) {\n    return rl_open();\n}\n'
-    expect 'core calls the client, without a header' \
-        'arrow core/lock client/client: lib/core/lock.c uses rl_open'
-    put lib/election/election.c \
-        '#include "election/election.h"\n#include "client/step.h"\nint rl_lead(void) {\n    return rl_step();\n}\n'
-    expect 'a recipe calls the inside of the client' 'arrow election/election client/step: '
+    # A tree that keeps all rules: turn calls step, both know the data; a recipe uses the interface.
+    put include/redlock/redlock.h 'int redlock_acquire(void);\n'
+    put include/uv.h '#define NULL 0\n'
+    put include/hiredis/hiredis.h ''
+    put lib/base/list.h '#define LIST 1\n/* no function: f(void) */\n'
+    put lib/core/lock.h '#include <stdint.h>\n#include "base/list.h"\nint rl_lock(void);\n'
+    put lib/core/lock.c '#include "core/lock.h"\nint rl_lock(void) {\n    return LIST;\n}\n'
+    put lib/redis/node.h '#include <hiredis/hiredis.h>\n'
+    put lib/client/state.h 'struct rl_state {\n    int (*callback)(void);\n};\n'
+    put lib/client/step.h '#include "client/state.h"\nint rl_step(void);\n'
+    put lib/client/step.c '#include "client/step.h"\n#include "core/lock.h"\nint rl_step(void) {\n    return rl_lock();\n}\n'
+    put lib/client/turn.h '#include "client/step.h"\nint rl_turn(const struct rl_state *state);\n'
+    put lib/client/turn.c '#include "client/turn.h"\nint rl_turn(const struct rl_state *state) {\n    return rl_step() + state->callback();\n}\n'
+    put lib/client/lock.h 'int redlock_lock_unused(void);\n'
+    put lib/client/lock.c '#include "redlock/redlock.h"\n#include "client/lock.h"\nint redlock_lock_unused(void) {\n    return 1;\n}\nint redlock_acquire(void) {\n    return 0;\n}\n'
+    put lib/client/client.h 'int rl_open(void);\n'
+    put lib/client/client.c '#include "client/client.h"\nint rl_open(void) {\n    return 0;\n}\n'
     put lib/client/recipe.h 'int rl_recipe(void);\n'
     put lib/client/recipe.c '#include "client/recipe.h"\nint rl_recipe(void) {\n    return 0;\n}\n'
+    put lib/election/election.h '#include "client/recipe.h"\nint rl_lead(void);\n'
     put lib/election/election.c \
-        '#include "election/election.h"\n#include "client/recipe.h"\nint rl_lead(void) {\n    return rl_recipe();\n}\n'
-    expect 'a recipe calls what is there for recipes'
-    put lib/client/lock.c \
-        '#include "client/lock.h"\n#include "election/election.h"\nint redlock_lock_unused(void) {\n    return rl_lead();\n}\nint redlock_acquire(void) {\n    return 0;\n}\n'
-    expect 'the client calls a recipe' 'arrow client/lock election/election: lib/client/lock.c:2 '
-    put lib/client/step.c \
-        '#include "client/step.h"\nint rl_open(void);\nint rl_step(void) {\n    return rl_open();\n}\n'
-    expect 'somebody calls the file that opens clients' 'arrow client/step client/client: '
+        '#include "election/election.h"\n#include "redlock/redlock.h"\nint rl_lead(void) {\n    return rl_recipe() + redlock_acquire();\n}\n'
+    expect 'a tree that keeps the rules' </dev/null
 
-    put lib/client/step.c \
-        '#include "client/step.h"\nint rl_turn(const struct rl_state *state);\nint rl_step(void) {\n    return rl_turn(0);\n}\n'
-    expect 'two files call each other, the includes do not show it' \
-        'circle client/step: lib/client/step.c uses rl_turn() (client/turn)' \
-        'circle client/turn: '
-    put lib/base/list.h '#ifndef LIST\n#define LIST 1\n#include "base/node.h"\n#endif\n'
-    put lib/base/node.h '#include "base/third.h"\n'
-    put lib/base/third.h '#include "base/list.h"\n'
-    expect 'three headers include each other' 'circle base/list: ' 'circle base/node: ' \
-        'circle base/third: lib/base/third.h:1 includes it (base/list)'
-
-    rm "$scratch/tree/lib/client/client.h"
-    put lib/client/client.c 'int rl_open(void);\nint rl_open(void) {\n    return 0;\n}\n'
-    expect 'a file without a header' 'own-header client/client: '
-    put lib/client/client.h 'int other(void);\n'
-    put lib/client/client.c 'int rl_open(void);\nint rl_open(void) {\n    return 0;\n}\n'
-    expect 'a function that its header does not have' 'own-header client/client rl_open: '
-    put lib/client/state.h '#pragma once\nstruct rl_state {\n    int (*callback)(void);\n};\nint rl_hidden(void);\n'
-    expect 'a function in the data' 'data client/state rl_hidden: lib/client/state.h:5 '
-
-    put lib/client/state.h '#pragma once\n#include <uv.h>\nstruct rl_state {\n    int (*callback)(void);\n};\n'
-    put include/uv.h ''
-    expect 'the client includes uv.h' 'outside client/state <uv.h>: lib/client/state.h:2 '
-    put lib/core/lock.h '#include <hiredis/hiredis.h>\n#include "base/list.h"\nint rl_lock(void);\n'
-    put include/hiredis/hiredis.h ''
-    expect 'core includes hiredis' 'outside core/lock <hiredis/hiredis.h>: '
-    put lib/redis/node.h '#include <hiredis/hiredis.h>\n#define REDIS 1\n'
-    put include/hiredis/hiredis.h ''
-    expect 'lib/redis includes hiredis'
-
+    put test/tidy/floors.known '# why\narrow core/lock client/state # for now\narrow core/lock base/list\n'
+    put lib/core/lock.h '#include "client/state.h"\n#include <hiredis/hiredis.h>\n#define LIST 1\nint rl_lock(void);\n'
+    put lib/core/lock.c '#include "core/lock.h"\nint rl_open(void);\nint rl_lock(void) {\n    return rl_open();\n}\n'
+    put lib/client/state.h \
+        '#include <uv.h>\nstruct rl_state {\n    int (*callback)(void);\n};\nint rl_hidden(void);\n'
     put lib/client/step.h '#include "client/state.h"\nint rl_step(const struct rl_state *state);\n'
     put lib/client/step.c \
-        '#include "client/step.h"\nint rl_step(const struct rl_state *state) {\n    return state->callback();\n}\n'
-    put lib/client/turn.c \
-        '#include "client/turn.h"\n#include "client/step.h"\nint rl_turn(const struct rl_state *state) {\n    return rl_step(state);\n}\n'
-    expect 'a step runs the code of the user' 'user-code client/step: lib/client/step.c:3 '
-
-    put lib/client/step.c \
-        '#include "client/step.h"\nint rl_step(void) {\n    const struct { struct { int n; } waiting; } lock = {{0}};\n    return lock.waiting.n;\n}\n'
-    expect 'the client looks into what the line alone knows' \
-        'field client/step waiting: lib/client/step.c:4 '
-
-    put lib/client/step.c \
-        '#include "client/step.h"\nenum { RL_SHARED = 1 }; /* its RL_SHARED_VALUE */\nint rl_step(void) {\n    return 1 == RL_SHARED;\n}\n'
-    expect 'the client asks which mode it is' 'mode client/step: lib/client/step.c:2 '
-    put lib/client/step.c \
-        '#include <stddef.h>\n#include "client/step.h"\nint rl_step(void) {\n    int *permit = NULL;\n    return permit != NULL; /* not RL_PERMIT */\n}\n'
-    expect 'the client asks whether it is a semaphore' 'mode client/step: lib/client/step.c:5 '
-
-    put lib/client/step.c \
-        '#include "client/step.h"\nint rl_turn(const struct rl_state *state);\nint rl_step(void) {\n    return rl_turn(0);\n}\n'
-    put lib/client/step.c \
-        '#include "client/step.h"\nint rl_turn(const struct rl_state *state);\nint rl_step(void) {\n    return rl_turn(0);\n}\n'
-    put test/tidy/floors.known '# why\ncircle client/step # for now\ncircle client/turn\n'
-    expect 'exceptions that are known'
-    put test/tidy/floors.known 'circle client/step\narrow core/lock client/state\n'
-    expect 'exceptions that are not needed' 'known circle client/step: not needed' \
-        'known arrow core/lock client/state: not needed'
-
+        '#include "client/step.h"\nint rl_turn(const struct rl_state *state);\nint rl_step(const struct rl_state *state) {\n    struct { struct { int n; } waiting; } lock = {{0}}; /* not RL_PERMIT */\n    enum { RL_SHARED = 1, RL_SHARED_VALUE };\n    return lock.waiting.n + state->callback() + rl_turn(0);\n}\n'
+    put lib/client/turn.c '#include "client/turn.h"\nint rl_turn(const struct rl_state *state) {\n    int *permit = NULL;\n    return permit == NULL && rl_step(state);\n}\n'
+    put lib/client/lock.c \
+        '#include "client/lock.h"\n#include "election/election.h"\nint redlock_lock_unused(void) {\n    return rl_lead();\n}\nint redlock_acquire(void) {\n    return 0;\n}\n'
+    put lib/client/recipe.h 'int other(void);\n'
+    put lib/election/election.c \
+        '#include "election/election.h"\n#include "client/turn.h"\nint rl_lead(void) {\n    return rl_turn(0);\n}\n'
+    put lib/election/alone.c 'int rl_alone(void);\nint rl_alone(void) {\n    return 0;\n}\n'
+    put lib/base/list.h '#pragma once\n#include "base/node.h"\n'
+    put lib/base/node.h '#include "base/third.h"\n'
+    put lib/base/third.h '#include "base/list.h"\n'
+    expect 'a tree that breaks each' <<'REPORT'
+arrow client/lock election/election: lib/client/lock.c
+arrow core/lock client/client
+arrow election/election client/turn: lib/election/election.c
+circle base/list: lib/base/list.h
+circle base/node: lib/base/node.h
+circle base/third: lib/base/third.h
+circle client/step
+circle client/turn: lib/client/turn.h
+data client/state rl_hidden: lib/client/state.h:5 has a function
+field client/step waiting: lib/client/step.c
+known arrow core/lock base/list: not needed any more
+mode client/step: lib/client/step.c
+mode client/turn: lib/client/turn.c
+outside client/state <uv.h>: lib/client/state.h
+outside core/lock <hiredis/hiredis.h>: lib/core/lock.h
+own-header client/recipe rl_recipe
+own-header election/alone
+user-code client/step: lib/client/step.c:6 calls the user
+REPORT
     finish
 }
 

@@ -53,8 +53,12 @@ check() {
 
 # -- the self-test -------------------------------------------------------------------------------
 
-sample() {
-    rm -rf "$scratch/tree"
+report_sample() {
+    archive cli -I . -I cli -I include -I lib && archive tool -I . -I lib &&
+        report "$scratch/tree" cli "$scratch/cli.a" tool "$scratch/tool.a"
+}
+
+self_test() {
     put include/redlock/redlock.h 'int redlock_open(void);\n'
     put lib/redis/url.h 'int rl_url(void);\n'
     put lib/redis/node.h 'int rl_node(void);\n'
@@ -63,45 +67,27 @@ sample() {
     put cli/say.h 'int rl_say(void);\n'
     put cli/say.c '#include "say.h"\n#include "tool/json.h"\nint rl_say(void) {\n    return tool_json();\n}\n'
     put cli/main.c '#include "say.h"\n#include "redlock/redlock.h"\nint main(void) {\n    return rl_say() + redlock_open();\n}\n'
-    put cli/doctor/ask.h 'int rl_ask(void);\n'
-    put cli/doctor/ask.c '#include "doctor/ask.h"\n#include "redis/url.h"\nint rl_ask(void) {\n    return rl_url();\n}\n'
-}
-
-report_sample() {
-    archive cli -I . -I cli -I include -I lib && archive tool -I . &&
-        report "$scratch/tree" cli "$scratch/cli.a" tool "$scratch/tool.a"
-}
-
-self_test() {
-    sample
-    expect 'a tree that keeps the rules'
-    put cli/say.h '#include "redis/url.h"\nint rl_say(void);\n'
-    expect 'a header of the library' 'arrow cli/say redis/url.h: cli/say.h:1'
-    put cli/doctor/ask.h '#include "redis/node.h"\nint rl_ask(void);\n'
-    expect 'one more for doctor' 'arrow cli/doctor/ask redis/node.h: '
-    put cli/say.c '#include "say.h"\nint rl_node(void);\nint rl_say(void) {\n    return rl_node();\n}\n'
-    expect 'a function of the library, without a header' 'arrow cli/say rl_node: '
-    put tool/server/server.h '#include "redis/scripts/scripts.h"\n#include "redis/node.h"\nint serve(void);\n'
-    expect 'the server in memory knows the scripts alone' 'arrow tool/server/server redis/node.h: '
+    put cli/doctor/room.h 'int rl_ask(void);\nint rl_hide(void);\n'
+    put cli/doctor/ask.c '#include "doctor/room.h"\n#include "redis/url.h"\nint rl_ask(void) {\n    return rl_url();\n}\n'
+    expect 'a tree that keeps the rules' </dev/null
+    # doctor knows redis/url.h, but not more; and the server in memory the scripts.
+    put cli/doctor/room.h '#include "redis/node.h"\nint rl_ask(void);\n'
+    put cli/doctor/ask.c '#include "doctor/room.h"\n#include "say.h"\nint rl_ask(void) {\n    return rl_say();\n}\n'
+    put cli/doctor/hide.c '#include "doctor/room.h"\n#include "say.h"\nint rl_hide(void) {\n    return 0;\n}\nint rl_other(void) {\n    return 0;\n}\n'
+    put cli/say.h '#include "redis/url.h"\nint rl_say(void);\nint rl_other(void);\n'
+    put cli/say.c '#include "say.h"\nint rl_ask(void);\nint rl_node(void);\nint rl_say(void) {\n    return rl_ask() + rl_node();\n}\n'
     put tool/json.c '#include "tool/json.h"\n#include "cli/say.h"\nint tool_json(void) {\n    return 0;\n}\n'
-    expect 'a program, for tool/' 'arrow tool/json cli/say.h: '
-    put cli/say.c '#include "say.h"\nint rl_ask(void);\nint rl_say(void) {\n    return rl_ask();\n}\n'
-    put cli/doctor/ask.c '#include "doctor/ask.h"\n#include "say.h"\nint rl_ask(void) {\n    return rl_say();\n}\n'
-    expect 'two files that call each other' 'circle cli: cli/doctor/ask cli/say'
-    rm "$scratch/tree/cli/doctor/ask.h"
-    put cli/doctor/ask.c 'int rl_ask(void) {\n    return 0;\n}\n'
-    expect 'a function without a header' 'own-header cli/doctor/ask rl_ask: '
-    rm "$scratch/tree/cli/doctor/ask.h"
-    put cli/doctor/room.h 'int rl_ask(void);\n'
-    put cli/doctor/ask.c 'int rl_ask(void) {\n    return 0;\n}\n'
-    expect '... with one that its file does not include' 'own-header cli/doctor/ask rl_ask: '
-    rm "$scratch/tree/cli/doctor/ask.h"
-    put cli/doctor/room.h 'int rl_ask(void);\n'
-    put cli/doctor/ask.c '#include "doctor/room.h"\nint rl_ask(void) {\n    return 0;\n}\n'
-    expect '... with one of its room'
-    put cli/say.h 'int rl_other(void);\nint rl_say(void);\n'
-    put cli/doctor/ask.c '#include "doctor/ask.h"\n#include "say.h"\nint rl_ask(void) {\n    return 0;\n}\nint rl_other(void) {\n    return 0;\n}\n'
-    expect "a function in somebody else's header" 'own-header cli/doctor/ask rl_other: '
+    put tool/server/server.h '#include "redis/scripts/scripts.h"\n#include "redis/node.h"\nint serve(void);\n'
+    expect 'a tree that breaks each' <<'REPORT'
+arrow cli/doctor/room redis/node.h: cli/doctor/room.h
+arrow cli/say redis/url.h: cli/say.h
+arrow cli/say rl_node
+arrow tool/json cli/say.h: tool/json.c
+arrow tool/server/server redis/node.h: tool/server/server.h
+circle cli
+own-header cli/doctor/hide rl_hide
+own-header cli/doctor/hide rl_other
+REPORT
     finish
 }
 

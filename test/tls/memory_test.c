@@ -16,8 +16,8 @@
 
 /* Each failure is a handshake, or reads certificates: a run has one of so many, from another one on
  * each time. Odd, so that every second one goes on. */
-#define OPENING_STEP 3
-#define CONNECTING_STEP 11
+#define OPENING_STEP 7
+#define CONNECTING_STEP 31
 
 static size_t first(size_t step) {
     return 1 + (size_t)(random_seed() % step);

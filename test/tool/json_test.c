@@ -20,8 +20,7 @@ static void check(struct tool_json *json, const char *wanted) {
     free(written);
 }
 
-static void nests(void **state) {
-    (void)state;
+TEST(nests) {
     struct tool_json json = begin();
     tool_json_open(&json, NULL, '{');
     tool_json_open(&json, "list", '[');
@@ -43,8 +42,7 @@ static void text(const char *bytes, size_t length, const char *wanted) {
     check(&json, wanted);
 }
 
-static void escapes(void **state) {
-    (void)state;
+TEST(escapes) {
     text("a\"b\\c", 5, "\"a\\\"b\\\\c\"");
     text("\n\0\x7f", 3, "\"\\u000a\\u0000\\u007f\"");
     text("\xc3\xa4\xf0\x9f\x94\x92", 6, "\"\xc3\xa4\xf0\x9f\x94\x92\"");
@@ -55,8 +53,7 @@ static void escapes(void **state) {
     text("\xc2\x9b", 2, "\"\\ufffd\\ufffd\"");            /* what terminals obey */
 }
 
-static void numbers(void **state) {
-    (void)state;
+TEST(numbers) {
     struct tool_json json = begin();
     tool_json_open(&json, NULL, '[');
     tool_json_put(&json, JSON_REAL(NULL, 1.0 / 3), JSON_REAL(NULL, (double)NAN),
@@ -65,8 +62,7 @@ static void numbers(void **state) {
     check(&json, "[0.333, null, null, -9223372036854775808]");
 }
 
-static void objects(void **state) {
-    (void)state;
+TEST(objects) {
     const int32_t slots[] = {0, 3};
     struct tool_json json = begin();
     tool_json_line(json.file, JSON_TEXT("a", ""), JSON_TEXT_OR_NULL("b", ""),
@@ -77,14 +73,4 @@ static void objects(void **state) {
     check(&json,
           "{\"a\": \"\", \"b\": null, \"c\": \"x\", \"e\": 1, \"f\": [0, 3], \"g\": [], "
           "\"h\": false}\n{}");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nests),
-        cmocka_unit_test(escapes),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(objects),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

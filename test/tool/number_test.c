@@ -12,8 +12,7 @@ static void duration(const char *text, int64_t ms, const char *shown) {
     assert_string_equal(tool_duration_show(ms, out, sizeof out), shown);
 }
 
-static void durations(void **state) {
-    (void)state;
+TEST(durations) {
     duration("0", 0, "0s");
     duration("1ms", 1, "1ms");
     duration("1500ms", 1500, "1500ms");
@@ -26,8 +25,7 @@ static void durations(void **state) {
     duration("1000d", INT64_C(86400000000), "1000d");
 }
 
-static void no_durations(void **state) {
-    (void)state;
+TEST(no_durations) {
     const char *const texts[] = {"",    "s",    "10",      "-1s",   "+1s",
                                  " 1s", "1 s",  "1.0001s", "1001d", "1e3s",
                                  "1S",  "0x1s", ".5s",     "1ss",   "99999999999999999999ms"};
@@ -40,8 +38,7 @@ static void no_durations(void **state) {
     }
 }
 
-static void seconds(void **state) {
-    (void)state;
+TEST(seconds) {
     int64_t ms = -1;
     assert_true(tool_seconds_parse("0.05", &ms));
     assert_int_equal(ms, 50);
@@ -53,8 +50,7 @@ static void seconds(void **state) {
     assert_false(tool_seconds_parse("0.0005", &ms));
 }
 
-static void whole_numbers(void **state) {
-    (void)state;
+TEST(whole_numbers) {
     int64_t number = -1;
     assert_true(tool_whole_parse("0", &number));
     assert_int_equal(number, 0);
@@ -66,14 +62,4 @@ static void whole_numbers(void **state) {
             fail_msg("\"%s\" is taken for a whole number", texts[i]);
         }
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations),
-        cmocka_unit_test(no_durations),
-        cmocka_unit_test(seconds),
-        cmocka_unit_test(whole_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,6 @@ static struct settings settings;
 static struct tool_options options;
 
 static int setup(void **state) {
-    (void)state;
     settings = (struct settings){.ttl_ms = 30000, .color = 2, .pause_ms = 7};
     options = (struct tool_options){.rows = rows,
                                     .count = sizeof rows / sizeof rows[0],
@@ -51,10 +50,11 @@ static int setup(void **state) {
 }
 
 static int teardown(void **state) {
-    (void)state;
     tool_list_free(&settings.urls);
     return 0;
 }
+
+#define OPTIONS_TEST(name) TEST_WITH(name, setup, teardown)
 
 /* The words of a line as argv. They live on: values point into them. */
 static int parse(const char *line) {
@@ -78,8 +78,7 @@ static int read_config(const char *text, size_t length, char **kept) {
     return result;
 }
 
-static void every_kind(void **state) {
-    (void)state;
+OPTIONS_TEST(every_kind) {
     assert_int_equal(parse("-lt 5s word --slice=0.25 --count 9 --color green --url a,b -u c more"),
                      0);
     assert_true(settings.loud);
@@ -96,8 +95,7 @@ static void every_kind(void **state) {
     assert_int_equal(tool_options_from(&options, AT(name)), TOOL_DEFAULT);
 }
 
-static void optional_values(void **state) {
-    (void)state;
+OPTIONS_TEST(optional_values) {
     assert_int_equal(parse("--pause x"), 0);
     assert_int_equal(settings.pause_ms, 7);
     assert_int_equal(tool_options_from(&options, AT(pause_ms)), TOOL_LINE);
@@ -106,15 +104,13 @@ static void optional_values(void **state) {
     assert_int_equal(settings.pause_ms, 3000);
 }
 
-static void stops(void **state) {
-    (void)state;
+OPTIONS_TEST(stops) {
     assert_int_equal(parse("--loud --help --frob"), 0);
     assert_non_null(options.stop);
     assert_string_equal(options.stop->name, "help");
 }
 
-static void who_wins(void **state) {
-    (void)state;
+OPTIONS_TEST(who_wins) {
     char *kept = NULL;
     const char file[] = "name = file\n  ttl=2s\ncolor = red\nurl = f\n";
     setenv("TOOL_TEST_NAME", "environment", 1);
@@ -131,8 +127,7 @@ static void who_wins(void **state) {
     free(kept);
 }
 
-static void lists_of_a_file_add_up(void **state) {
-    (void)state;
+OPTIONS_TEST(lists_of_a_file_add_up) {
     char *kept = NULL;
     const char file[] = "# two\nurl = a\n\nurl = b c"; /* and no newline at the end */
     assert_int_equal(read_config(file, sizeof file - 1, &kept), 0);
@@ -148,8 +143,7 @@ static void bad(const char *line, const char *wanted) {
     teardown(NULL);
 }
 
-static void bad_arguments(void **state) {
-    (void)state;
+OPTIONS_TEST(bad_arguments) {
     bad("--frob", "--frob is not an option of sub; see prog sub --help");
     bad("--fra", "--fra is not an option of sub; see prog sub --help");
     bad("--coolr", "--coolr is not an option of sub; did you mean --color?");
@@ -168,8 +162,7 @@ static void bad_arguments(void **state) {
     bad("--color \033[31m", "--color \"?[31m\": it takes one of red|green|blue");
 }
 
-static void has_no_meaning(void **state) {
-    (void)state;
+OPTIONS_TEST(has_no_meaning) {
     assert_int_equal(parse("--count 3"), 0);
     options.use = 1;
     assert_int_equal(tool_options_check(&options, "one"), 0);
@@ -179,8 +172,7 @@ static void has_no_meaning(void **state) {
                         "--count does not apply to zero; leave it out, or see prog sub --help");
 }
 
-static void bad_environment(void **state) {
-    (void)state;
+OPTIONS_TEST(bad_environment) {
     setenv("TOOL_TEST_URLS", ",", 1);
     assert_int_equal(tool_options_environment(&options), -1);
     assert_string_equal(options.error,
@@ -198,8 +190,7 @@ static void bad_file(const char *text, size_t length, const char *wanted) {
 }
 #define BAD_FILE(text, wanted) bad_file(text, sizeof(text) - 1, wanted)
 
-static void bad_files(void **state) {
-    (void)state;
+OPTIONS_TEST(bad_files) {
     BAD_FILE("\nttl 3s",
              "file:2: \"ttl 3s\": no = in it; write name = value, and a comment after a #");
     BAD_FILE("colour = red", "file:1: \"colour\": not a setting; did you mean \"color\"?");
@@ -209,14 +200,4 @@ static void bad_files(void **state) {
     BAD_FILE("url = a,",
              "file:1: \"url\": a URL is missing before or after a comma; give URL,URL,...");
     BAD_FILE("ttl\0 = 3s", "file:1: \"\": not text; is it the right file?");
-}
-
-int main(void) {
-#define CASE(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        CASE(every_kind),     CASE(optional_values),        CASE(stops),
-        CASE(who_wins),       CASE(lists_of_a_file_add_up), CASE(bad_arguments),
-        CASE(has_no_meaning), CASE(bad_environment),        CASE(bad_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,10 @@
 /* The options of fences, without any server: fencing is a switch; a counter that would end before
  * its lock is refused, and so is a lock whose key could be a counter. */
 #include <limits.h>
-#include <uv.h>
 
 #include "messages.h"
 #include "redlock/token.h"
-#include "unit/check.h"
-
-static void not_called(redlock_lock *lock, int status, void *data) {
-    fail_msg("a callback of what was not submitted");
-}
-
-static int open_with(redlock_client **client, uv_loop_t *loop, int64_t retention_ms, char *error) {
-    static const char *const nodes[] = {"unix:///nonexistent-redlock/0"};
-    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
-    options.nodes = nodes;
-    options.n_nodes = COUNT(nodes);
-    options.fence_retention_ms = retention_ms;
-    options.error = error;
-    options.error_size = error != NULL ? REDLOCK_MESSAGE_MAX : 0;
-    return redlock_client_open(client, loop, &options, NULL, NULL);
-}
+#include "unit/nowhere.h"
 
 TEST(bounds_the_retention) {
     static const int64_t values[] = {INT64_MIN,
@@ -36,20 +20,17 @@ TEST(bounds_the_retention) {
     for (size_t i = 0; i < COUNT(values); i++) {
         bool good = values[i] >= 1000 && values[i] <= REDLOCK_RETENTION_MS_MAX;
         char error[REDLOCK_MESSAGE_MAX] = "";
-        char wanted[64] = "";
-        uv_loop_t loop;
-        redlock_client *client;
-        assert_int_equal(uv_loop_init(&loop), 0);
-        assert_int_equal(open_with(&client, &loop, values[i], error),
-                         good ? 0 : REDLOCK_ERR_INVALID);
+        char wanted[64];
+        redlock_client_options options = nowhere_options(error, sizeof error);
+        options.fence_retention_ms = values[i];
         if (good) {
-            assert_int_equal(redlock_client_close(client, NULL, NULL), 0);
+            open_good(&options);
+            close_good();
         } else {
+            assert_no_client(&options, REDLOCK_ERR_INVALID);
             snprintf(wanted, sizeof wanted, "fence_retention_ms is %lld:", (long long)values[i]);
+            assert_contains(error, wanted);
         }
-        assert_memory_equal(error, wanted, strlen(wanted));
-        assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-        assert_int_equal(uv_loop_close(&loop), 0);
     }
 }
 
@@ -68,12 +49,10 @@ static const char *const of_others[] = {"redlock:fence:a", "redislock:0:fence:a"
 TEST(names_what_is_wrong_with_fences) {
     static const int wrong[] = {-1, 2, INT_MIN, INT_MAX};
     const redlock_acquire_options good = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    uv_loop_t loop;
-    redlock_client *client;
-    redlock_lock *lock = NULL;
-    assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(open_with(&client, &loop, 20000, NULL), 0);
-    assert_int_equal(redlock_lock_new(client, "a", 1, &lock), 0);
+    redlock_client_options options = nowhere_options(NULL, 0);
+    options.fence_retention_ms = 20000;
+    open_good(&options);
+    redlock_lock *lock = new_lock();
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char value[32];
         redlock_acquire_options acquire = good;
@@ -95,17 +74,16 @@ TEST(names_what_is_wrong_with_fences) {
 
     static const char counter[] = "libredlock:fence:a";
     redlock_lock *other;
-    assert_int_equal(redlock_lock_new(client, counter, 17, &other), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_lock_new(client, counter, 18, &other), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_lock_new(client, counter, 11, &other), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_lock_new(client, counter, 10, &other), 0);
+    assert_int_equal(redlock_lock_new(open_client, counter, 17, &other), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_lock_new(open_client, counter, 18, &other), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_lock_new(open_client, counter, 11, &other), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_lock_new(open_client, counter, 10, &other), 0);
     static const char line[] = "libredlock:line:{a}", readers[] = "libredlock:readers:{a}";
-    assert_int_equal(redlock_lock_new(client, line, 19, &other), REDLOCK_ERR_INVALID);
-    assert_int_equal(redlock_lock_new(client, readers, 22, &other), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_lock_new(open_client, line, 19, &other), REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_lock_new(open_client, readers, 22, &other), REDLOCK_ERR_INVALID);
     for (size_t i = 0; i < COUNT(of_others); i++) {
-        assert_int_equal(redlock_lock_new(client, of_others[i], strlen(of_others[i]), &other), 0);
+        assert_int_equal(redlock_lock_new(open_client, of_others[i], strlen(of_others[i]), &other),
+                         0);
     }
-    assert_int_equal(redlock_client_close(client, NULL, NULL), 0);
-    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(uv_loop_close(&loop), 0);
+    close_good();
 }

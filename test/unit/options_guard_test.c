@@ -1,53 +1,18 @@
-/* The options of the guard, without any server: what is refused. The nodes are sockets that do not
- * exist. */
-#include <uv.h>
-
+/* The options of the guard, without any server: what is refused. */
 #include "messages.h"
-#include "redlock/redlock.h"
 #include "redlock/token.h"
-#include "unit/check.h"
-
-static const char *const nodes[] = {"unix:///nonexistent-redlock/0",
-                                    "unix:///nonexistent-redlock/1"};
-static uv_loop_t open_loop;
-static redlock_client *open_client;
-
-static redlock_client_options nowhere(void) {
-    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
-    options.nodes = nodes;
-    options.n_nodes = COUNT(nodes);
-    return options;
-}
-
-static void open_good(const redlock_client_options *options) {
-    assert_int_equal(uv_loop_init(&open_loop), 0);
-    assert_int_equal(redlock_client_open(&open_client, &open_loop, options, NULL, NULL), 0);
-}
-
-static void close_good(void) {
-    assert_int_equal(redlock_client_close(open_client, NULL, NULL), 0);
-    assert_int_equal(uv_run(&open_loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(uv_loop_close(&open_loop), 0);
-}
-
-static void not_called(redlock_lock *lock, int status, void *data) {
-    fail_msg("a callback of what was not submitted");
-}
+#include "unit/nowhere.h"
 
 TEST(refuses_a_guard_that_is_none) {
     static const int wrong[] = {-1, REDLOCK_GUARD_STRICT + 1, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char error[REDLOCK_MESSAGE_MAX], wanted[REDLOCK_MESSAGE_MAX];
-        redlock_client_options options = nowhere();
-        redlock_client *client = NULL;
-        options.error = error;
-        options.error_size = sizeof error;
+        redlock_client_options options = nowhere_options(error, sizeof error);
         memcpy(&options.guard, &wrong[i], sizeof wrong[i]);
         snprintf(wanted, sizeof wanted,
                  "guard is %d: it must be one of REDLOCK_GUARD_STRICT, _OBSERVED and _OFF",
                  wrong[i]);
-        assert_int_equal(redlock_client_open(&client, &open_loop, &options, NULL, NULL),
-                         REDLOCK_ERR_INVALID);
+        assert_no_client(&options, REDLOCK_ERR_INVALID);
         assert_string_equal(error, wanted);
     }
 }
@@ -72,8 +37,7 @@ TEST(refuses_a_ttl_that_outlives_a_quarantine) {
         {REDLOCK_GUARD_OFF, 1, 86400000, false},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        redlock_client_options options = nowhere();
-        redlock_lock *lock = NULL;
+        redlock_client_options options = nowhere_options(NULL, 0);
         redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
         char wanted[REDLOCK_MESSAGE_MAX];
         options.guard = rows[i].guard;
@@ -81,7 +45,7 @@ TEST(refuses_a_ttl_that_outlives_a_quarantine) {
         acquire.ttl_ms = rows[i].ttl_ms;
         snprintf(wanted, sizeof wanted, ABOVE, (int)rows[i].ttl_ms, (int)rows[i].max_ttl_ms);
         open_good(&options);
-        assert_int_equal(redlock_lock_new(open_client, "a", 1, &lock), 0);
+        redlock_lock *lock = new_lock();
         const char *token = "0123456789abcdef0123456789abcdef01234567";
         int status = redlock_adopt(lock, token, &acquire, NULL, NULL);
         assert_int_equal(status, rows[i].is_refused ? REDLOCK_ERR_INVALID : 0);

@@ -1,15 +1,9 @@
 /* Options, without any server: each of them out of range in each direction, the message about it,
  * and that nothing leaks. The nodes are sockets that do not exist. */
 #include <math.h>
-#include <uv.h>
 
 #include "messages.h"
-#include "redlock/redlock.h"
-#include "unit/check.h"
-
-#define NOWHERE "unix:///nonexistent-redlock/"
-
-static const char *const five[] = {NOWHERE "0", NOWHERE "1", NOWHERE "2", NOWHERE "3", NOWHERE "4"};
+#include "unit/nowhere.h"
 
 /* -- An allocator that counts -- */
 
@@ -27,37 +21,23 @@ static int blocks; /* that are out */
 static const redlock_allocator counting = {count_malloc, count_free, &blocks};
 
 static redlock_client_options good_options(char *error, size_t size) {
-    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
-    options.nodes = five;
-    options.n_nodes = COUNT(five);
+    redlock_client_options options = nowhere_options(error, size);
     options.allocator = &counting;
-    options.error = error;
-    options.error_size = size;
     options.guard = REDLOCK_GUARD_OFF; /* so that a ttl of a day is allowed */
     return options;
 }
 
 /* -- Opening that fails -- */
 
-static void never(redlock_client *client, int status, void *data) {
-    fail_msg("a callback of what was not submitted");
-}
-
 /* Opens, and expects this status and both words in the sentence. Nothing may stay behind. */
 static void assert_refused(const redlock_client_options *options, int status, const char *word,
                            const char *other) {
-    uv_loop_t loop;
-    redlock_client *client = (redlock_client *)&loop; /* anything but NULL */
-    assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(redlock_client_open(&client, &loop, options, never, NULL), status);
-    assert_null(client);
-    if (word != NULL && (!strstr(options->error, word) || !strstr(options->error, other))) {
-        print_error("not about %s and %s: %s\n", word, other, options->error);
-        fail();
+    assert_no_client(options, status);
+    if (word != NULL) {
+        assert_contains(options->error, word);
+        assert_contains(options->error, other);
     }
     assert_int_equal(blocks, 0);
-    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(uv_loop_close(&loop), 0); /* no handle was left on it */
 }
 
 struct number_row {
@@ -214,19 +194,8 @@ TEST(can_do_without_a_place_for_the_sentence) {
 
 /* -- A client that is open, for what needs one -- */
 
-static uv_loop_t open_loop;
-static redlock_client *open_client;
-
-static void open_good(const redlock_client_options *options) {
-    assert_int_equal(uv_loop_init(&open_loop), 0);
-    assert_int_equal(redlock_client_open(&open_client, &open_loop, options, NULL, NULL), 0);
-    assert_non_null(open_client);
-}
-
-static void close_good(void) {
-    assert_int_equal(redlock_client_close(open_client, NULL, NULL), 0);
-    assert_int_equal(uv_run(&open_loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(uv_loop_close(&open_loop), 0);
+static void close_all(void) {
+    close_good();
     assert_int_equal(blocks, 0);
 }
 
@@ -242,7 +211,7 @@ TEST(takes_the_ends_of_each_range) {
             }
             open_good(&options);
             assert_string_equal(error, "");
-            close_good();
+            close_all();
         }
     }
     static const double ratios[] = {0, 1e-9, 0.999999};
@@ -251,7 +220,7 @@ TEST(takes_the_ends_of_each_range) {
         options.drift_ratio = ratios[i];
         options.client_name = i == 0 ? NULL : "~!";
         open_good(&options);
-        close_good();
+        close_all();
     }
 }
 
@@ -271,15 +240,11 @@ TEST(takes_up_to_31_nodes) {
         assert_int_equal(redlock_client_node(open_client, n - 1, &info), 0);
         assert_string_equal(info.node, urls[n - 1] + 7);
         assert_int_equal(redlock_client_node(open_client, n, &info), REDLOCK_ERR_INVALID);
-        close_good();
+        close_all();
     }
 }
 
 /* -- Locks and acquires -- */
-
-static void not_called(redlock_lock *lock, int status, void *data) {
-    fail_msg("a callback of what was not submitted");
-}
 
 TEST(bounds_the_resource) {
     char resource[REDLOCK_RESOURCE_MAX + 1] = "a\0\r\n\xff";
@@ -303,7 +268,7 @@ TEST(bounds_the_resource) {
     assert_int_equal(redlock_lock_new(open_client, NULL, 1, &lock), REDLOCK_ERR_INVALID);
     assert_int_equal(redlock_lock_new(open_client, "a", 1, NULL), REDLOCK_ERR_INVALID);
     redlock_lock_free(NULL);
-    close_good();
+    close_all();
 }
 
 #define ACQUIRE(name, ...)                                \
@@ -358,14 +323,13 @@ TEST(names_what_cannot_linger) {
                          rows[i].wanted != 0);
         redlock_lock_free(lock);
     }
-    close_good();
+    close_all();
 }
 
 TEST(names_the_acquire_option_that_is_out_of_range) {
     redlock_client_options options = good_options(NULL, 0);
-    redlock_lock *lock = NULL;
     open_good(&options);
-    assert_int_equal(redlock_lock_new(open_client, "a", 1, &lock), 0);
+    redlock_lock *lock = new_lock();
     for (size_t i = 0; i < COUNT(acquire_rows); i++) {
         for (size_t j = 0; j < 6 && (j == 0 || acquire_rows[i].wrong[j] != 0); j++) {
             redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
@@ -392,7 +356,7 @@ TEST(names_the_acquire_option_that_is_out_of_range) {
             assert_contains(LOCK_MESSAGE(lock), "size");
         }
     }
-    close_good();
+    close_all();
 }
 
 static void note_status(redlock_lock *lock, int status, void *data) {
@@ -419,9 +383,8 @@ TEST(takes_the_ends_of_each_acquire_range) {
 #undef ROW
     };
     redlock_client_options options = good_options(NULL, 0);
-    redlock_lock *lock = NULL;
     open_good(&options);
-    assert_int_equal(redlock_lock_new(open_client, "a", 1, &lock), 0);
+    redlock_lock *lock = new_lock();
     for (size_t i = 0; i < COUNT(rows); i++) {
         int status = 1;
         assert_int_equal(redlock_acquire(lock, &rows[i].options, note_status, &status), 0);
@@ -435,14 +398,13 @@ TEST(takes_the_ends_of_each_acquire_range) {
         const bool ran_out = status == REDLOCK_ERR_EXPIRED && rows[i].options.ttl_ms < 10;
         assert_int_equal(ran_out ? rows[i].wanted : status, rows[i].wanted); /* on a busy machine */
     }
-    close_good();
+    close_all();
 }
 
 TEST(has_nothing_to_end_before_an_acquire) {
     redlock_client_options options = good_options(NULL, 0);
-    redlock_lock *lock = NULL;
     open_good(&options);
-    assert_int_equal(redlock_lock_new(open_client, "a", 1, &lock), 0);
+    redlock_lock *lock = new_lock();
     assert_int_equal(redlock_release(lock, not_called, NULL), REDLOCK_ERR_NOT_HELD);
     assert_int_equal(redlock_extend(lock, 0, not_called, NULL), REDLOCK_ERR_NOT_HELD);
     assert_int_equal(redlock_cancel(lock), REDLOCK_ERR_IDLE);
@@ -455,5 +417,5 @@ TEST(has_nothing_to_end_before_an_acquire) {
     assert_int_equal(redlock_extend(NULL, 0, not_called, NULL), REDLOCK_ERR_INVALID);
     assert_int_equal(redlock_release(NULL, not_called, NULL), REDLOCK_ERR_INVALID);
     assert_int_equal(redlock_cancel(NULL), REDLOCK_ERR_INVALID);
-    close_good();
+    close_all();
 }
