@@ -104,7 +104,7 @@ awk '
     }' "$scratch/rows" "$scratch"/counts.*
 if [ -s "$scratch/found" ]; then
     echo
-    echo 'What replays each finding:'
+    echo 'Add the options of each finding to test/sim/seeds.txt, so that the test "seeds" keeps it:'
     cat "$scratch/found"
     exit 1
 fi

@@ -150,6 +150,9 @@ static void print_violation(const struct sim_arguments *arguments, const struct 
            world->check.message);
     sim_check_line_print(world);
     print_command(arguments, "replay", world->options.seed, world->options.seed);
+    if (arguments->is_fresh) {
+        printf("add its options to test/sim/seeds.txt, so that the test \"seeds\" keeps it\n");
+    }
 }
 
 /* One history. False if it ends the run. */
