@@ -361,9 +361,8 @@ find_hiredis1() {
 }
 
 # With a sanitizer -O2 and all of -g take longer to compile, and the tests run no faster; a report needs the
-# lines alone.
+# lines alone. lld links the many programs in less than half the time.
 quick_build='-Doptimization=1 -Dc_args=-g1 -Dcpp_args=-g1'
-# ... and lld links the many programs in less than half the time.
 command -v ld.lld >/dev/null &&
     quick_build="$quick_build -Dc_link_args=-fuse-ld=lld -Dcpp_link_args=-fuse-ld=lld"
 

@@ -1,6 +1,6 @@
-/* System calls and libuv's functions fail over the whole story of scene.h (faults.md, row 28): each
- * of them at its first, second, ... call, alone and with all calls after it; descriptors are used
- * up; the kernel takes a few bytes and gives one at a time.
+/* System calls and libuv's functions fail over the whole story of scene.h: each of them at its
+ * first, second and further calls, alone and with all calls after it; descriptors are used up; the
+ * kernel takes a few bytes and gives one at a time.
  *
  * The first call fails with each error that it is known for, a later one with one of them: with
  * which is another one in each run. */

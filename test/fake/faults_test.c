@@ -1,6 +1,6 @@
-/* Faults of the network and of whole nodes (rows of faults.md in brackets): refused, silent,
- * vanished, reset, half-open, in fragments. With a healthy majority every lock is granted. What
- * comes late, or is lost, is for the simulator. */
+/* Faults of the network and of whole nodes: refused, silent, vanished, reset, half-open, in
+ * fragments. With a healthy majority every lock is granted. What comes late, or is lost, is for the
+ * simulator. */
 
 #include <unistd.h>
 

@@ -142,6 +142,11 @@ static bool is_alone(struct five *f, void *data) {
     return fake_node_connections(f->nodes[s->node]) == 1;
 }
 
+static bool was_pinged(struct five *f, void *data) {
+    const struct scene *s = data;
+    return fake_node_count(f->nodes[s->node], "PING") >= s->wanted;
+}
+
 static bool nobody_waits(struct five *f, void *data) {
     return f->client->lines.waiting.first == NULL;
 }
@@ -195,6 +200,19 @@ SCENE_TEST(tries_again_when_a_node_is_busy) {
     want(s, 2, true);
     until_confirmed(s, 2, 1);
     assert_int_equal(s->lost[2], 0);
+}
+
+/* The handshake has a time limit. */
+SCENE_TEST(connects_anew_after_a_silent_handshake) {
+    five_rule(&s->f, 2, .command = "PING", .times = 1, .action = FAKE_IGNORE);
+    s->node = 2;
+    s->wanted = fake_node_count(s->f.nodes[2], "PING") + 1;
+    want(s, 2, true);
+    assert_true(five_run_until(&s->f, was_pinged, s));
+    struct rl_listener *listener = &s->f.client->nodes[2]->listener->listener;
+    rl_listener_tick(listener, listener->deadline_ns); /* as if that time had passed */
+    until_confirmed(s, 2, 1);
+    assert_int_equal(fake_node_accepted(s->f.nodes[2]), 3);
 }
 
 /* It was allowed, and no longer is; the connection was lost for another reason. */

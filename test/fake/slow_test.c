@@ -1,6 +1,5 @@
-/* A node that takes less than it is sent, or that answers now and then and too late (row 31 of
- * faults.md): what waits for it is bounded, the others' locks do not wait for it, and it is dropped
- * in the end. */
+/* A node that takes less than it is sent, or that answers now and then and too late: what waits for
+ * it is bounded, the others' locks do not wait for it, and it is dropped in the end. */
 
 #include "fake/five.h"
 #include "marks.h"
