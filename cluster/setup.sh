@@ -112,6 +112,7 @@ for_test() {
     want g++ 'the headers must compile as C++ too' has g++
     want clang 'the second compiler' has clang
     want libclang-rt-dev "clang's sanitizers" has_clang_runtime
+    want_style lld '' 'links the sanitized programs in less time' has ld.lld
     want_style clang-format-14 '' 'checks the layout of the source' has_clang_format_14
     want_style universal-ctags '' 'measures functions' has_universal_ctags
     want_style shellcheck 0.9. 'checks the shell scripts' has_shellcheck_0_9

@@ -49,9 +49,9 @@ static void check_sharing(const redlock_lock *lock) {
 static void check_waiting(const redlock_lock *lock) {
     const bool waits = lock->core.state == RL_WAITING;
     const uint8_t stage = lock->waiting.stage;
-    const bool is_stepped = stage != RL_STAGE_NONE && stage != RL_STAGE_QUEUED;
-    assert(!is_stepped || waits);
-    assert(!is_stepped || rl_queued_is_in(&lock->ready));
+    const bool is_due = rl_line_is_due(lock);
+    assert(!is_due || waits);
+    assert(!is_due || rl_queued_is_in(&lock->ready));
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         const struct rl_ticket *ticket = &lock->tickets[i];
         bool is_active = ticket->list->active == ticket;
@@ -61,7 +61,7 @@ static void check_waiting(const redlock_lock *lock) {
         assert(rl_lock_resource(lock, i)->kind == rl_lock_resource(lock, 0)->kind);
         if (lock->mode->side_by_side) {
             assert(!is_active || rl_lock_is_acquiring(&lock->core));
-            assert(!waits || is_active || is_stepped || i > 0 ||
+            assert(!waits || is_active || is_due || i > 0 ||
                    !rl_tickets_may_ask(lock->tickets)); /* behind a waiter */
             continue;
         }

@@ -115,8 +115,8 @@ struct rl_event {
      * ATTEMPT: the place whose token is used, if the turn named none */
     uint64_t place;
     uint32_t lease_ms; /* of an attempt: the lease of its passed keys; 0: it asks for votes */
-    uint32_t awaited;  /* of an attempt: nodes whose vote it waits for briefly once won: a mask */
-    bool lines;        /* lines can be used, see place.h */
+    uint32_t awaited; /* of an attempt that is won: nodes whose vote it waits for briefly, a mask */
+    bool lines;       /* lines can be used, see place.h */
     union {
         struct rl_acquire acquire;
         struct rl_adopt adopt;
@@ -183,7 +183,7 @@ struct rl_lock {
     uint32_t ttl_ms;   /* of the present round */
     uint32_t life_ms;  /* the longest ttl that any key of this token was given */
     uint32_t absent;   /* new nodes without its key, of this round: to be planted (lock.h, 9) */
-    uint32_t planted;  /* those of `absent` that were asked to set it */
+    uint32_t planted;  /* new nodes that were asked to set it, and are no longer in `absent` */
     uint32_t may_hold; /* nodes that may have a key with the present token */
     uint8_t state;     /* enum rl_lock_state */
     /* enum rl_result: to report for the failed upgrade that the pending extension undoes */

@@ -137,7 +137,7 @@ struct rl_place_actions {
     bool leave; /* send LEAVE of leave_place to the node leave_home, if it is up */
     uint8_t leave_home;
     uint64_t leave_place;
-    bool leave_line; /* the place is out of the line, and keeps its key */
+    bool leave_line; /* leave_place is out of the line, and keeps its key */
     bool join;       /* send JOIN of place->id to place->home */
     bool quiet;      /* join to stand there, and take nothing yet */
     bool turn;       /* the lock must soon ask the nodes with place->id: RL_PLACE_EV_TAKE then */
@@ -156,7 +156,7 @@ struct rl_place {
     /* until when others are likely to wait, since this client has waited itself */
     uint64_t likely_until_ns;
     rl_mask avoid;
-    rl_mask firm;  /* those of `avoid` that are not home until then, whatever they answer */
+    rl_mask firm;  /* nodes that, once avoided, stay so until then, whatever they answer */
     uint32_t asks; /* questions as heir about a key of others, since the last try; weighted */
     uint32_t asks_behind; /* the same, while not near the first in line */
     uint8_t state;        /* enum rl_place_state */

@@ -31,7 +31,7 @@ struct redlock_election {
     uint64_t expires_ns; /* when the leader's keys expire, by the last answer, or RL_NEVER */
     uint32_t quick_ms;   /* the pause while there is no leader, 0: there is one */
     bool is_looking;     /* a query is pending */
-    bool looks_again;    /* its result is already outdated */
+    bool looks_again;    /* the pending query's result is already outdated */
     bool is_known;
     bool has_leader;
     char leader[REDLOCK_CANDIDATE_MAX + 1];

@@ -149,7 +149,7 @@ struct rl_extras {
 /* What messages are about. */
 struct rl_last {
     const char *refusal;           /* why the last call was refused; NULL: it was not */
-    bool refusal_is_allocated : 1; /* its text, which else is a constant */
+    bool refusal_is_allocated : 1; /* its text was allocated; otherwise it is a constant */
     bool has_asked : 1;            /* an attempt of the last acquire has begun */
     uint8_t words;                 /* enum rl_words, of status */
     int16_t status;                /* of the last operation, loss or renewal */

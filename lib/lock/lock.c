@@ -12,7 +12,6 @@
 #include "mode/mode.h"
 #include "mode/permit.h"
 #include "wait/hear.h"
-#include "wait/line.h"
 #include "wait/waiting.h"
 #include "watch/span.h"
 

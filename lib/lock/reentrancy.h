@@ -57,7 +57,7 @@ void rl_reentrancy_abandon(redlock_lock *lock);
  * linger_ms after the first of these releases; a release after that goes to the nodes.
  *
  * It ends early when another client wants the lock: home notifies the holder of the first in line
- * (wait/line_release.h), and the release passes the keys on to that client. It also ends when
+ * (wait/hear.h), and the release passes the keys on to that client. It also ends when
  * another lock object of this client wants the resource, when this client may no longer hear of
  * others, when the object is freed or used for something else, and when the client is closed.
  *

@@ -31,7 +31,7 @@ struct rl_query_look {
     /* WAITER, READER, a slot's SLOT: how many there are; SLOT of all: how many were asked for */
     uint32_t count;
     uint32_t rest;      /* SLOT of all: the look at which its node's slots begin */
-    uint16_t permits;   /* SLOT: how many permits the node keeps */
+    uint16_t permits;   /* SLOT of all: how many permits the node keeps */
     uint8_t take;       /* WAITER: the number of permits it waits for; 0: none */
     uint64_t fence;     /* SLOT: the counter */
     uint64_t waited_ms; /* from here on: of a WAITER */

@@ -11,8 +11,8 @@
 
 #define ALERT_BASE SSL_AD_REASON_OFFSET
 #define ALERT_MAX 255
-#define SHOWN_NAMES_MAX 56 /* bytes of a sentence for the names in a certificate, ... */
-#define SHOWN_MAX 36       /* ... and for the expected name, or an issuer's */
+#define SHOWN_NAMES_MAX 56 /* bytes of a sentence for the names in a certificate */
+#define SHOWN_MAX 36       /* the same for the expected name, or an issuer's */
 
 static void make_printable(char *text) {
     assert(text != NULL);

@@ -10,20 +10,19 @@
 #include "nodes/data.h"
 #include "redlock/redlock.h"
 
-/* How far a lock has come that may not ask the nodes yet. The loop's turn steps it in each stage
- * but NONE and QUEUED. */
+/* How far a lock's wait has come. The order counts: from QUEUED on it stands among the locks of all
+ * clients (line.h). The loop's turn steps it in each stage but NONE and QUEUED. */
 enum rl_stage {
     RL_STAGE_NONE,   /* it does not wait, or waits behind another lock of this client */
-    RL_STAGE_FIRST,  /* it is next among this client's locks (waiting.h) */
+    RL_STAGE_FIRST,  /* its turn among this client's locks has come (waiting.h) */
     RL_STAGE_PAUSES, /* the same, but it must let other clients go first */
-    /* it stands among the locks of all clients (line.h): */
     RL_STAGE_QUEUED, /* in line, or asking in its turn, or waiting for home's answer to a release */
-    RL_STAGE_TURN,   /* its turn has come */
+    RL_STAGE_TURN,   /* its turn among all clients has come */
     RL_STAGE_PLAIN,  /* it asks without a turn: no other client is known to wait */
     RL_STAGE_ALONE   /* no line can be used: it tries again after a pause */
 };
 
-/* A lock's wait. */
+/* What lib/wait keeps in a lock. */
 struct rl_waiting {
     uint32_t refused_life_ms; /* the shortest life of the keys that refused; 0: not known */
     /* the lease of the keys that were passed with its turn; 0: none were, so it asks for votes */

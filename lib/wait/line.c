@@ -60,12 +60,12 @@ static void set_due(struct rl_resource *resource, uint64_t at_ns) {
     }
 }
 
-/* A lock that is making its last try is not called: it leaves the line when the try ends. */
-static void end_wait(redlock_lock *lock, enum rl_stage stage) {
+/* A lock that is making its last try waits no more: it leaves the line when the try ends. */
+static void let_go_on(redlock_lock *lock, enum rl_stage stage) {
     assert(stage > RL_STAGE_QUEUED);
     if (lock->core.state == RL_WAITING) {
         assert(rl_line_active(rl_line_of(lock)) == lock);
-        lock->waiting.stage = (uint8_t)stage; /* its place may have been taken in advance */
+        lock->waiting.stage = (uint8_t)stage;
         rl_ready_step(lock);
     }
 }
@@ -129,9 +129,9 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
     }
     if (actions->turn) {
         resource->wait->turn_ns = rl_client_now_ns(client);
-        end_wait(lock, RL_STAGE_TURN);
+        let_go_on(lock, RL_STAGE_TURN);
     } else if (actions->alone && rl_line_active(resource) == lock) {
-        end_wait(lock, RL_STAGE_ALONE);
+        let_go_on(lock, RL_STAGE_ALONE);
     }
 }
 
@@ -251,7 +251,7 @@ static void queue(redlock_lock *lock, uint8_t line) {
     lock->waiting.shuts = false;
     leave_if_named(rl_line_of(lock), lock);
     if (!rl_line_want(rl_line_of(lock), lock)) {
-        end_wait(lock, RL_STAGE_ALONE); /* without memory */
+        let_go_on(lock, RL_STAGE_ALONE); /* without memory */
     }
 }
 
@@ -265,10 +265,10 @@ static uint64_t patience_ns(const redlock_lock *lock) {
 /* What a lock must await before it asks the nodes for votes. */
 struct ahead {
     uint32_t line; /* the first of its resources in whose line it must be; resource_count: none */
-    uint64_t until_ns; /* how long it may wait for home's answer to a release; 0: not at all */
+    uint64_t until_ns; /* until when it waits for home's answer to a release; 0: not at all */
 };
 
-static struct ahead what_is_ahead(const redlock_lock *lock, uint64_t patience_ns) {
+static struct ahead what_is_ahead(const redlock_lock *lock, uint64_t at_most_ns) {
     const uint64_t now_ns = rl_client_now_ns(lock->client);
     struct ahead ahead = {.line = lock->resource_count};
     if (rl_line_homes(rl_lock_resource(lock, 0)) == 0) {
@@ -284,7 +284,7 @@ static struct ahead what_is_ahead(const redlock_lock *lock, uint64_t patience_ns
             ahead.until_ns = resource->release_until_ns;
         }
     }
-    ahead.until_ns = ahead.until_ns < patience_ns ? ahead.until_ns : patience_ns;
+    ahead.until_ns = ahead.until_ns < at_most_ns ? ahead.until_ns : at_most_ns;
     ahead.until_ns = ahead.until_ns > now_ns ? ahead.until_ns : 0;
     return ahead;
 }
@@ -324,7 +324,7 @@ void rl_line_go(redlock_lock *lock) {
     } else if (ahead.until_ns != 0 && rl_line_wait(rl_lock_resource(lock, 0)) != NULL) {
         set_due(rl_lock_resource(lock, 0), ahead.until_ns);
     } else {
-        end_wait(lock, RL_STAGE_PLAIN);
+        let_go_on(lock, RL_STAGE_PLAIN);
     }
 }
 
@@ -466,7 +466,7 @@ void rl_line_follow(redlock_lock *lock) {
     if (rl_line_is_queued(lock)) {
         follow_queued(lock);
     } else if (lock->core.state != RL_WAITING) {
-        lock->waiting.stage = RL_STAGE_NONE; /* its own pause may have ended before its turn came */
+        lock->waiting.stage = RL_STAGE_NONE;
     } else if (was_refused(lock)) {
         queue(lock, lock->waiting.refused_by < lock->resource_count ? lock->waiting.refused_by : 0);
     }

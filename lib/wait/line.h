@@ -26,10 +26,11 @@
  * Failure modes: a node that fails is no home (core/place.h); without memory for a JOIN the lock
  * does without the line, and a LEAVE that cannot be sent costs the next client one grace period.
  *
- * Can a lock wait for ever? No. In each stage (enum rl_stage) it is in the queue of the loop's
- * turn; or it waits for an event of its line, which has a deadline in each state of waiting; or for
- * the answer to a release, which has a deadline too. The acquire's own deadline and number of tries
- * also apply all the while, in its core.
+ * Can a lock wait for ever? No. Behind another lock of this client: see waiting.h. In every other
+ * stage (enum rl_stage) it is in the queue of the loop's turn; or it waits for an event of its
+ * line, which has a deadline in each state of waiting; or for the answer to a release, which has a
+ * deadline too. The acquire's own deadline and number of tries also apply all the while, in its
+ * core.
  *
  * Can the active lock leave, and its place stay? No: every step of a lock ends in rl_line_follow(),
  * which gives up the place of each of its resources that no lock of ours waits for.
@@ -54,13 +55,18 @@ void rl_line_release_over(struct rl_resource *resource);
 /* To be called after every step of a lock. */
 void rl_line_follow(redlock_lock *lock);
 
-/* Whether the lock stands among the locks of all clients, or asks in its turn there. */
+/* Whether the lock waits among the locks of all clients, or asks in its turn there. */
 static inline bool rl_line_is_queued(const redlock_lock *lock) {
     return lock->waiting.stage >= RL_STAGE_QUEUED;
 }
 
-/* Before a queued lock that waits no longer is stepped: the place of its turn, or none (0); *pause:
- * no line can be used, and the lock must pause. */
+/* Whether the loop's turn steps the lock. */
+static inline bool rl_line_is_due(const redlock_lock *lock) {
+    return lock->waiting.stage != RL_STAGE_NONE && lock->waiting.stage != RL_STAGE_QUEUED;
+}
+
+/* Before the loop's turn steps a lock that is past QUEUED: the place of its turn, or none (0);
+ * *pause: no line can be used, and the lock must pause. */
 uint64_t rl_line_take_turn(redlock_lock *lock, bool *pause);
 
 /* The lock whose ticket it is. */

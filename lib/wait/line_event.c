@@ -49,12 +49,11 @@ static void step_in_turn(redlock_lock *lock) {
 }
 
 void rl_line_run(redlock_lock *lock) {
-    const enum rl_stage stage = lock->waiting.stage;
-    const bool is_to_step = stage != RL_STAGE_NONE && stage != RL_STAGE_QUEUED;
-    if (!is_to_step && !lock->is_notified) {
+    const bool is_due = rl_line_is_due(lock);
+    if (!is_due && !lock->is_notified) {
         RL_MARK(TURN_TAKEN_BACK); /* it has left the waitlist since */
     }
-    if (!is_to_step || lock->client->phase != RL_CLIENT_OPEN) {
+    if (!is_due || lock->client->phase != RL_CLIENT_OPEN) {
         return;
     }
     if (rl_line_is_queued(lock)) {

@@ -55,9 +55,9 @@ struct rl_resource {
     struct rl_waitlist waitlist; /* of this client's locks */
     struct rl_wait *wait;        /* NULL: no other client was seen to want it, so far */
     uint64_t release_until_ns;   /* until when to wait for home's answer to a release; 0: no wait */
-    uint64_t look_until_ns; /* until when home's answer to a release may come that the client's next
-                               lock did not wait for; that happens only once in a row, or waiters
-                               would be overtaken again and again */
+    uint64_t look_until_ns; /* until when home may answer a release whose answer the client's next
+                               lock did not wait for; it waits the next time, or waiters would be
+                               overtaken again and again */
     struct rl_subscription *subscription; /* of its releases (notification.h), or NULL */
     uint64_t home_hash;                   /* the same for all clients and kinds */
     uint32_t references;                  /* 0: it is kept */

@@ -2,9 +2,9 @@
  *
  * Can a turn be missed? No. A waiting lock can go on only after an active one has left one of its
  * waitlists, and rl_waiting_update() looks at every waitlist that an active lock has left. A lock
- * that has its turn is active, and stays queued until the loop's next turn, which always comes: a
- * lock is stepped by a turn itself, by an event of the poll before it, or by a call of the user,
- * which wakes the loop.
+ * that has its turn is active, and stays in the queue until the loop's next turn, which always
+ * comes: a lock is stepped by a turn itself, by an event of the poll before it, or by a call of the
+ * user, which wakes the loop.
  */
 #include "wait/waiting.h"
 

@@ -15,7 +15,7 @@ struct lock {
 };
 
 struct queue {
-    struct rl_waitlist turns[LINES];
+    struct rl_waitlist lists[LINES];
     struct lock locks[LOCKS];
     uint32_t order[LOCKS]; /* the locks in line, in order of arrival */
     uint32_t count;
@@ -37,7 +37,7 @@ static void queue_init(struct queue *q, const uint32_t masks[LOCKS]) {
         lock->mask = masks[i];
         for (uint32_t line = 0; line < LINES; line++) {
             if (masks[i] >> line & 1) {
-                rl_ticket_init(lock->tickets, size_of(masks[i]), ticket++, &q->turns[line]);
+                rl_ticket_init(lock->tickets, size_of(masks[i]), ticket++, &q->lists[line]);
             }
         }
     }
@@ -95,11 +95,11 @@ static void leave(struct queue *q, uint32_t place) {
     bool was_active = lock->is_active;
     lock->is_active = false;
     for (uint32_t s = 0; s < size_of(lock->mask) && was_active; s++) {
-        struct rl_waitlist *turns = lock->tickets[s].list;
+        struct rl_waitlist *list = lock->tickets[s].list;
         bool pause = false;
-        if (turns->active == NULL) {
-            struct lock *wanted = wanted_next(q, (uint32_t)(turns - q->turns));
-            struct rl_ticket *next = rl_waitlist_next(turns, 1, &pause);
+        if (list->active == NULL) {
+            struct lock *wanted = wanted_next(q, (uint32_t)(list - q->lists));
+            struct rl_ticket *next = rl_waitlist_next(list, 1, &pause);
             assert_ptr_equal(next != NULL ? lock_of(next) : NULL, wanted);
             if (wanted != NULL) {
                 rl_tickets_ask(rl_tickets_of(next));
@@ -158,16 +158,16 @@ TEST(lets_others_go_first) {
     for (uint32_t i = 0; i < COUNT(steps); i++) {
         bool pause = false;
         assert_true(rl_ticket_leave(&q.locks[i].tickets[0]));
-        struct rl_ticket *next = rl_waitlist_next(&q.turns[0], steps[i].at_ns, &pause);
+        struct rl_ticket *next = rl_waitlist_next(&q.lists[0], steps[i].at_ns, &pause);
         assert_ptr_equal(next, &q.locks[i + 1].tickets[0]);
         assert_int_equal(pause, steps[i].pause);
         rl_tickets_ask(next);
     }
     bool pause = false;
     assert_true(rl_ticket_leave(&q.locks[5].tickets[0]));
-    assert_null(rl_waitlist_next(&q.turns[0], start_ns + 9 * RL_WAITLIST_FAIR_NS, &pause));
+    assert_null(rl_waitlist_next(&q.lists[0], start_ns + 9 * RL_WAITLIST_FAIR_NS, &pause));
     assert_false(pause);
-    assert_int_equal(q.turns[0].since_ns, 0);
+    assert_int_equal(q.lists[0].since_ns, 0);
 }
 
 /* Readers hold beside each other: one waits for all, and when it is granted none is active, but it
@@ -181,21 +181,21 @@ TEST(passes_the_turn) {
         assert_int_equal(q.locks[i].is_active, i == 0 || i == 4);
     }
     rl_tickets_pass(q.locks[0].tickets);
-    assert_null(q.turns[0].active);
-    assert_null(q.turns[2].active);
-    assert_ptr_equal(q.turns[1].active, &q.locks[4].tickets[0]); /* another's line */
+    assert_null(q.lists[0].active);
+    assert_null(q.lists[2].active);
+    assert_ptr_equal(q.lists[1].active, &q.locks[4].tickets[0]); /* another's line */
     for (uint32_t i = 0; i < 4; i++) {
         assert_true(rl_tickets_may_ask(q.locks[i].tickets));
     }
-    assert_ptr_equal(q.turns[0].first, &q.locks[0].tickets[0]); /* where it was */
+    assert_ptr_equal(q.lists[0].first, &q.locks[0].tickets[0]); /* where it was */
     rl_tickets_ask(q.locks[2].tickets);                         /* the next that must wait */
     assert_false(rl_tickets_may_ask(q.locks[1].tickets));
     assert_false(rl_ticket_leave(&q.locks[0].tickets[0])); /* it is not in the way any more */
     assert_false(rl_ticket_leave(&q.locks[0].tickets[1]));
-    assert_ptr_equal(q.turns[0].active, &q.locks[2].tickets[0]);
+    assert_ptr_equal(q.lists[0].active, &q.locks[2].tickets[0]);
     assert_true(rl_ticket_leave(&q.locks[2].tickets[0]));
     bool pause;
-    struct rl_ticket *next = rl_waitlist_next(&q.turns[0], 1, &pause);
+    struct rl_ticket *next = rl_waitlist_next(&q.lists[0], 1, &pause);
     assert_ptr_equal(next, &q.locks[1].tickets[0]);
 }
 
