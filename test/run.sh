@@ -393,7 +393,7 @@ elif [ "$quick" = yes ]; then
     echo 'One leg of three, about two minutes on two quiet cores. All of them: sh test/run.sh'
 elif [ "$compiler$sanitize$tsan" = nono ]; then
     cat <<'PLAN'
-Three legs, one after the other, about 12 minutes on two cores; each builds what it needs:
+Three legs, one after the other, about 10 minutes on two cores; each builds what it needs:
   gcc             the simulator, chaos, what is no program in C, packages, the source itself
   sanitize-clang  all other tests: ASan, LeakSanitizer and UBSan, with hiredis 1.x and the fuzzers
   tsan            TSan: what has threads
