@@ -26,10 +26,10 @@
 #include <time.h>
 
 #include "base/require.h"
+#include "base/units.h"
 #include "blocking/gate.h"
 #include "client/recipe.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define REST_MS 2 /* how long the loop may go without a thread that runs it */
 #define ALONE_MIN 8
 #define STINT_MS 5
@@ -118,7 +118,7 @@ static bool may_let_go(redlock_blocking *blocking, int timeout_ms) {
     assert(blocking->sent >= blocking->answered);
     blocking->due_ns = UINT64_MAX;
     if (timeout_ms >= 0) {
-        blocking->due_ns = gate_now_ns() + (uint64_t)timeout_ms * NS_PER_MS;
+        blocking->due_ns = gate_now_ns() + (uint64_t)timeout_ms * RL_NS_PER_MS;
     }
     return blocking->sent == blocking->answered && may_drive(blocking) && !blocking->is_closing &&
            (timeout_ms < 0 || timeout_ms > REST_MS);
@@ -286,7 +286,7 @@ void rl_drive_until(redlock_blocking *blocking, const struct rl_ask *ask) {
 static void wait_for_wheel(redlock_blocking *blocking) {
     while (blocking->wheel != RL_WHEEL_THREAD) {
         uint64_t stints = blocking->stints;
-        uint64_t until_ns = gate_now_ns() + REST_MS * NS_PER_MS;
+        uint64_t until_ns = gate_now_ns() + REST_MS * RL_NS_PER_MS;
         if (blocking->wheel == RL_WHEEL_FREE && blocking->due_ns < until_ns) {
             until_ns = blocking->due_ns;
         }

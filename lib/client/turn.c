@@ -40,7 +40,7 @@
 #include "wait/line_call.h"
 #include "wait/line_event.h"
 
-#define JOIN_NS (UINT64_C(50) * 1000000) /* how long on_open waits for more than a quorum */
+#define JOIN_NS (50 * RL_NS_PER_MS) /* how long on_open waits for more than a quorum */
 
 /* -- What is due -- */
 

@@ -19,8 +19,8 @@
 
 #include "core/quorum.h"
 
-#define RL_PENDING_MAX 4096u                          /* items of one node, for a real client */
-#define RL_PENDING_RETRY_NS (UINT64_C(500) * 1000000) /* the pause after an error */
+#define RL_PENDING_MAX 4096u                     /* items of one node, for a real client */
+#define RL_PENDING_RETRY_NS (500 * RL_NS_PER_MS) /* the pause after an error */
 
 struct rl_pending_release {
     struct rl_pending_release *next;

@@ -30,11 +30,11 @@
 #include "base/clock.h"
 #include "base/mark.h"
 #include "base/memory.h"
+#include "base/units.h"
 #include "uv/state.h"
 #include "uv/stream.h"
 
-#define NS_PER_MS 1000000u
-#define NAP_NS (UINT64_C(1000) * NS_PER_MS)
+#define NAP_NS (UINT64_C(1000) * RL_NS_PER_MS)
 #define UNREAD_RUNS_MAX 32 /* enough for the answers to all outstanding requests */
 
 static struct rl_uv_world *uv_of(struct rl_world *world) {
@@ -186,7 +186,7 @@ static void set_timer(struct rl_uv_world *w, uint64_t now_ns) {
     }
     w->armed_ns = now_ns + left_ns;
     uv_update_time(w->loop);
-    uv_timer_start(&w->timer, timer_cb, (left_ns + NS_PER_MS - 1) / NS_PER_MS, 0);
+    uv_timer_start(&w->timer, timer_cb, (left_ns + RL_NS_PER_MS - 1) / RL_NS_PER_MS, 0);
 }
 
 /* uv_run() may return before the turn (UV_RUN_ONCE does, and since libuv 1.45 UV_RUN_NOWAIT, too),

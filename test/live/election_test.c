@@ -1,7 +1,7 @@
-/* Elections on real nodes: who is told what while nodes are silent or dead, an end in every
- * callback, and bad input. (Candidates and observers in many processes, with every fault: the
- * simulator's preset elected. Who follows a leader: cli/elect. Listeners that are cut or forbidden:
- * fake/notice.) */
+/* Elections on real nodes: what candidates and observers are told while nodes are silent or dead,
+ * elections that end in each callback, and bad input. The simulator's preset elected runs many
+ * processes with every fault, cli/elect hands the lead over, and fake/notice cuts and forbids
+ * listeners. */
 #include <unistd.h>
 
 #include "live/live.h"

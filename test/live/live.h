@@ -126,6 +126,9 @@ redisReply *live_ask(const struct live *live, size_t i, const char *format, ...)
 /* As live_ask(), for what must succeed. */
 void live_tell(const struct live *live, size_t i, const char *format, ...);
 void live_tell_all(const struct live *live, const char *command);
+/* Writes a configuration to a node, and cuts its connections, as `redlock set` does. */
+void live_configure(const struct live *live, size_t i, const char *text);
+void live_cut(const struct live *live, size_t i);
 long long live_integer(const struct live *live, size_t i, const char *format, ...);
 /* How many keys there are, without the node's secret. */
 long long live_keys(const struct live *live, size_t i);

@@ -3,6 +3,7 @@
 
 #include "live/live.h"
 #include "live/secure.h"
+#include "redis/config.h"
 
 /* -- Processes -- */
 
@@ -137,6 +138,16 @@ void live_tell(const struct live *live, size_t i, const char *format, ...) {
     }
     assert_int_not_equal(reply->type, REDIS_REPLY_ERROR);
     freeReplyObject(reply);
+}
+
+void live_cut(const struct live *live, size_t i) {
+    live_tell(live, i, "CLIENT KILL TYPE normal");
+    live_tell(live, i, "CLIENT KILL TYPE pubsub");
+}
+
+void live_configure(const struct live *live, size_t i, const char *text) {
+    live_tell(live, i, "SET %s %s", RL_CONFIG_KEY, text);
+    live_cut(live, i);
 }
 
 void live_tell_all(const struct live *live, const char *command) {

@@ -24,11 +24,6 @@ static bool is_in(uint32_t mask, size_t i) {
     return (mask >> i & 1) != 0;
 }
 
-static void cut(const struct live *live, size_t i) {
-    live_tell(live, i, "CLIENT KILL TYPE normal");
-    live_tell(live, i, "CLIENT KILL TYPE pubsub");
-}
-
 /* Writes it to these of its nodes. */
 static void write_to(const struct live *live, const struct set *set, uint32_t to) {
     char nodes[512] = "", text[1024];
@@ -45,8 +40,7 @@ static void write_to(const struct live *live, const struct set *set, uint32_t to
                      "self %s\n",
                      set->id, set->epoch, set->epoch,
                      set->max_ttl_ms != 0 ? set->max_ttl_ms : 30000, nodes, live->urls[i]);
-            live_tell(live, i, "SET %s %s", RL_CONFIG_KEY, text);
-            cut(live, i);
+            live_configure(live, i, text);
         }
     }
 }
@@ -149,7 +143,7 @@ static void spoil(struct live *live, size_t i, const struct stray *stray) {
     } else if (text[0] != '\0') {
         live_tell(live, i, "SET %s %s", RL_CONFIG_KEY, text);
     }
-    cut(live, i);
+    live_cut(live, i);
 }
 
 LIVE_TEST(a_node_of_another_mind_has_no_vote) {
@@ -207,7 +201,7 @@ LIVE_TEST(nodes_of_two_sets_that_become_one) {
     assert_int_equal(live_stats(live->client).nodes_voting, 0);
     for (size_t i = 2; i < 4; i++) {
         live_tell(live, i, "DEL %s", RL_CONFIG_KEY);
-        cut(live, i);
+        live_cut(live, i);
     }
     LIVE_UNTIL(live, strstr(CLIENT_MESSAGE(live->client), "2 of 2 nodes up") != NULL);
     assert_int_equal(live_stats(live->client).nodes_voting, 2);

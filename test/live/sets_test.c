@@ -64,9 +64,7 @@ static void write_to(const struct live *live, const struct set *set, uint32_t to
                      "\nepoch %u\nchange %08x\nmax_ttl 30000\n%s%sself "
                      "%s\n",
                      set->epoch, set->epoch, old, sets, live->urls[i]);
-            live_tell(live, i, "SET %s %s", RL_CONFIG_KEY, text);
-            live_tell(live, i, "CLIENT KILL TYPE normal");
-            live_tell(live, i, "CLIENT KILL TYPE pubsub");
+            live_configure(live, i, text);
         }
     }
 }

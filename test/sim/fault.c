@@ -356,12 +356,6 @@ static void apply(struct sim_world *world, enum sim_fault fault, const struct st
     faults[fault](world, strike);
 }
 
-void sim_fault_apply(struct sim_world *world, enum sim_fault fault, uint32_t client, uint32_t node,
-                     uint64_t duration_ns) {
-    struct strike strike = {client, node, world->now_ns + duration_ns, 2};
-    apply(world, fault, &strike);
-}
-
 static void stop_inside(struct sim_client *client, enum sim_fault kind) {
     struct sim_world *world = client->sim;
     world->stats.faults[kind]++;

@@ -17,10 +17,6 @@ void sim_faults_start(struct sim_world *world);
 /* SIM_EV_FAULT */
 void sim_faults_strike(struct sim_world *world);
 
-/* One fault by name, for stories. a: client, b: node; duration: how long. */
-void sim_fault_apply(struct sim_world *world, enum sim_fault fault, uint32_t client, uint32_t node,
-                     uint64_t duration_ns);
-
 /* A vote has arrived: the process may be stopped now, inside the library. */
 void sim_fault_at_grant(struct sim_client *client);
 
