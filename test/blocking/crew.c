@@ -61,21 +61,6 @@ int crew_do(redlock_mutex *mutex, void (*run)(void *member), int64_t ms) {
 
 /* -- Readers and writers -- */
 
-static void hold(struct member *member, int (*lock)(redlock_rwlock *rwlock, int64_t timeout_ms)) {
-    member->status = lock(member->rwlock, member->timeout_ms);
-    atomic_store(&member->stage, 1);
-    crew_wait(member);
-    member->other = redlock_rwlock_unlock(member->rwlock);
-}
-
-void crew_read(void *data) {
-    hold(data, redlock_rwlock_rdlock);
-}
-
-void crew_write(void *data) {
-    hold(data, redlock_rwlock_wrlock);
-}
-
 struct trial {
     redlock_rwlock *rwlock;
     int (*call)(redlock_rwlock *rwlock);

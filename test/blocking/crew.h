@@ -47,11 +47,6 @@ void crew_hold(void *member);
 /* All of it in another thread; returns what the call returned. */
 int crew_do(redlock_mutex *mutex, void (*run)(void *member), int64_t ms);
 
-/* A thread's work on ->rwlock, as crew_hold(): locks it for ->timeout_ms (->status, stage 1),
- * waits, unlocks (->other). */
-void crew_read(void *member);
-void crew_write(void *member);
-
 /* One call in another thread, which unlocks what it has locked; returns what the call returned. */
 int crew_try(redlock_rwlock *rwlock, int (*call)(redlock_rwlock *rwlock));
 
