@@ -484,7 +484,9 @@ void sim_faults_heal(struct sim_world *world) {
             sim_node_resume(world, n);
         }
         for (uint32_t c = 0; c < options->clients; c++) {
-            world->check.trouble_ns[c][n] = quiet_ns;
+            /* A process that is blocked or stopped stays so. */
+            const uint64_t busy_ns = world->check.busy_until_ns[c];
+            world->check.trouble_ns[c][n] = busy_ns > quiet_ns ? busy_ns : quiet_ns;
         }
     }
     lose_minority(world);
