@@ -82,6 +82,7 @@ struct rl_client_tls {
     struct rl_client_tls *next;
     struct rl_tls *tls;
     const char *ca, *cert, *key; /* behind the struct, or NULL */
+    const char *server_name;     /* the client's option, the same */
     bool insecure;
 };
 

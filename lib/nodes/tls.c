@@ -166,17 +166,19 @@ static size_t put(char **at, const char **copy, const char *text) {
 
 /* Copies the texts behind the struct: another node's texts are compared with them. */
 static struct rl_client_tls *shared_new(redlock_client *client,
-                                        const struct rl_tls_settings *settings) {
+                                        const struct rl_tls_settings *settings,
+                                        const char *server_name) {
     char *none = NULL;
     const char *unused;
     size_t length = put(&none, &unused, settings->ca) + put(&none, &unused, settings->cert) +
-                    put(&none, &unused, settings->key);
+                    put(&none, &unused, settings->key) + put(&none, &unused, server_name);
     struct rl_client_tls *shared = rl_alloc(&client->memory, 1, sizeof *shared + length);
     if (shared != NULL) {
         char *at = (char *)(shared + 1);
         put(&at, &shared->ca, settings->ca);
         put(&at, &shared->cert, settings->cert);
         put(&at, &shared->key, settings->key);
+        put(&at, &shared->server_name, server_name);
         assert(at == (char *)(shared + 1) + length);
         shared->insecure = settings->insecure;
         shared->next = client->tls;
@@ -207,20 +209,21 @@ static int of_node(int status, const char *name, char *error, size_t size) {
     return status;
 }
 
-static int share(redlock_client *client, const struct rl_tls_settings *settings, const char *name,
-                 char *error, size_t size, struct rl_client_tls **shared) {
+static int share(redlock_client *client, const redlock_client_options *o,
+                 const struct rl_tls_settings *settings, const char *name,
+                 struct rl_client_tls **shared) {
     *shared = shared_find(client, settings);
     if (*shared != NULL) {
         assert((*shared)->tls != NULL);
         return 0;
     }
-    *shared = shared_new(client, settings);
+    *shared = shared_new(client, settings, o->tls_server_name);
     assert(*shared == NULL || client->tls == *shared);
     if (*shared == NULL) {
-        return rl_error_set(error, size, REDLOCK_ERR_NOMEM, "out of memory");
+        return rl_error_set(o->error, o->error_size, REDLOCK_ERR_NOMEM, "out of memory");
     }
-    return of_node(rl_tls_new(&(*shared)->tls, &client->memory, settings, error, size), name, error,
-                   size);
+    return of_node(rl_tls_new(&(*shared)->tls, &client->memory, settings, o->error, o->error_size),
+                   name, o->error, o->error_size);
 }
 
 int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, uint32_t i,
@@ -234,8 +237,12 @@ int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, 
     struct rl_tls_settings settings = rl_client_tls_settings(o, said);
     const char *name = rl_client_tls_name(o, said, node->url.host);
     int status = rl_client_tls_check_node(&settings, name, node->url.name, o->error, o->error_size);
+    if (status == 0 && o->tls_server_name != NULL) { /* nodes that join may need it */
+        status = rl_client_tls_check_node(&settings, o->tls_server_name, node->url.name, o->error,
+                                          o->error_size);
+    }
     if (status == 0) {
-        status = share(client, &settings, node->url.name, o->error, o->error_size, &shared);
+        status = share(client, o, &settings, node->url.name, &shared);
     }
     if (status == 0) {
         node->dialer = rl_tls_peer_new(shared->tls, name);
@@ -248,9 +255,17 @@ int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, 
 
 bool rl_client_tls_join(redlock_client *client, uint32_t i) {
     struct rl_node *node = &client->nodes[i]->node;
-    assert(!node->url.is_tls || client->tls != NULL);
-    node->dialer = node->url.is_tls ? rl_tls_peer_new(client->tls->tls, node->url.host) : NULL;
-    return !node->url.is_tls || node->dialer != NULL;
+    const struct rl_client_tls *first = client->tls;
+    if (!node->url.is_tls) {
+        return true;
+    }
+    assert(first != NULL && node->dialer == NULL);
+    while (first->next != NULL) { /* the newest come first */
+        first = first->next;
+    }
+    node->dialer = rl_tls_peer_new(
+        first->tls, first->server_name != NULL ? first->server_name : node->url.host);
+    return node->dialer != NULL;
 }
 
 void rl_client_tls_leave(redlock_client *client, uint32_t i) {

@@ -46,8 +46,9 @@ int rl_client_tls_check_nodes(const redlock_client *client, const redlock_client
 int rl_client_tls_node(redlock_client *client, const redlock_client_options *o, uint32_t i,
                        const struct rl_url_tls *said);
 
-/* The same for a node that joins an open client, with the settings of its first node that has TLS.
- * False: no memory. rl_client_tls_leave(): the node has left, and is closed. */
+/* The same for a node that joins an open client, with the settings of its first node that has TLS,
+ * and the option tls_server_name. False: no memory. rl_client_tls_leave(): the node has left, and
+ * is closed. */
 bool rl_client_tls_join(redlock_client *client, uint32_t i);
 void rl_client_tls_leave(redlock_client *client, uint32_t i);
 

@@ -247,6 +247,47 @@ SECURE_TEST(certificates_are_of_one_node) {
     live_cycle(live, live->client);
 }
 
+/* -- Nodes that the configuration names -- */
+
+/* All nodes know that they are one set. */
+static void configure(const struct live *live) {
+    char nodes[512] = "", text[1024];
+    for (size_t i = 0; i < live->n; i++) {
+        const size_t used = strlen(nodes);
+        snprintf(nodes + used, sizeof nodes - used, " %s", live->node[i].url);
+    }
+    for (size_t i = 0; i < live->n; i++) {
+        snprintf(text, sizeof text,
+                 "libredlock-config 1\nid 6f1c02d7a9b34e55\nepoch 1\nchange 00000001\n"
+                 "max_ttl 30000\nnodes%s\nself %s\n",
+                 nodes, live->node[i].url);
+        live_configure(live, i, text);
+    }
+}
+
+SECURE_TEST(one_name_for_all_that_are_found) {
+    redlock_client_options options = live_options(live);
+    configure(live);
+    for (size_t i = 0; i < live->n; i++) {
+        secure_rotate(live, i, "elsewhere");
+    }
+    options.tls_server_name = "redis.example";
+    options.n_nodes = 1;
+    LIVE_STATUS(live_open(live, &options, &live->client), 0);
+    LIVE_UNTIL(live, live_up(live->client) == 5);
+}
+
+/* Those of the first node, whatever others have. */
+SECURE_TEST(the_settings_of_what_is_found) {
+    redlock_client_options options = live_options(live);
+    configure(live);
+    secure_rotate(live, 4, "stranger");
+    set_query(live, 1, "tls_insecure_skip_verify=1", "");
+    options.n_nodes = 2;
+    LIVE_STATUS(live_open(live, &options, &live->client), 0);
+    await_refusal(live, 4, REDLOCK_ERR_NODE_CERTIFICATE, "unknown authority");
+}
+
 /* -- Connections that end -- */
 
 /* A handshake without certificates, of the first connection and of the one that listens. */

@@ -163,6 +163,7 @@ TEST(go_together) {
         {NULL, NULL, NULL, "*.example", 0, "", {"tls_server_name is no host name", "letters"}},
         {NULL, NULL, NULL, "a\x1b.example", 0, "", {"tls_server_name is no host", "letters"}},
         {NULL, NULL, NULL, long_name, 0, "", {"tls_server_name is no host name", "at most 255"}},
+        {NULL, NULL, NULL, long_name, 0, "?tls_server_name=b", {"tls_server_name is no", "255"}},
         {NULL, NULL, NULL, NULL, 0, "?tls_server_name=%2Eb", {"tls_server_name is", "IP address"}},
         /* files */
         {nothing, NULL, NULL, NULL, 0, "", {"tls_ca is \"", "No such file"}},
