@@ -252,6 +252,7 @@ bool rl_listening_join(redlock_client *client, uint32_t node) {
         member->listener->index = member->index;
         rl_listener_init(&member->listener->listener, &client->io, &member->node.url,
                          &client->node_options, &listener_events, rl_client_random(client));
+        client->listening.failures[node] = 0; /* those of a node that had its place before */
     }
     return true;
 }

@@ -1,0 +1,88 @@
+/* Nodes that join an open client and leave it, as a configuration says. */
+
+#include "client/state.h"
+#include "fake/rotating.h"
+#include "nodes/listening.h"
+#include "redis/config.h"
+
+struct wanted {
+    unsigned epoch;
+    uint64_t voting;
+};
+
+static bool has_adopted(struct five *f, void *data) {
+    const struct wanted *wanted = data;
+    return f->client->membership.key.epoch == wanted->epoch &&
+           five_stats(f).nodes_voting == wanted->voting;
+}
+
+static void until_adopted(struct five *f, unsigned epoch, uint64_t voting) {
+    struct wanted wanted = {epoch, voting};
+    assert_true(five_run_until(f, has_adopted, &wanted));
+}
+
+/* The nodes of the mask know that they are the set, with one more URL if there is one, and the
+ * connections of all are cut. */
+static void configure(struct five *f, unsigned epoch, unsigned mask, const char *more) {
+    char nodes[512] = "", text[1024];
+    for (size_t i = 0; i < FIVE; i++) {
+        const size_t used = strlen(nodes);
+        if (mask >> i & 1) {
+            snprintf(nodes + used, sizeof nodes - used, " %s", fake_node_url(f->nodes[i]));
+        }
+    }
+    for (size_t i = 0; i < FIVE; i++) {
+        if (mask >> i & 1) {
+            snprintf(text, sizeof text,
+                     "libredlock-config 1\nid 6f1c02d7a9b34e55\nepoch %u\nchange %08x\n"
+                     "max_ttl 30000\nnodes%s%s\nself %s\n",
+                     epoch, epoch, nodes, more, fake_node_url(f->nodes[i]));
+            fake_node_put(f->nodes[i], RL_CONFIG_KEY, text, 0);
+            f->may_keep |= 1u << i; /* the text */
+        }
+        fake_node_drop(f->nodes[i], false);
+    }
+}
+
+static void open_three(struct five *f) {
+    configure(f, 1, 0x07, "");
+    assert_int_equal(five_open_n(f, 3), 0);
+    until_adopted(f, 1, 3);
+}
+
+/* -- The place of a node that has left -- */
+
+static void want(struct five *f, uint32_t node, bool wanted) {
+    rl_listening_want(f->client, node, wanted);
+    f->client->io.world->ops->wake(f->client->io.world); /* as any call of a user's does */
+}
+
+static bool hears_third(struct five *f, void *data) {
+    return rl_listening_confirmed(f->client, 2) && data == NULL;
+}
+
+static bool third_has_failed(struct five *f, void *data) {
+    return f->client->nodes[2]->listener->listener.failures > 0 && data == NULL;
+}
+
+static bool third_is_closed(struct five *f, void *data) {
+    return f->client->nodes[2]->node.state == RL_NODE_CLOSED && data == NULL;
+}
+
+/* That node's listener has failed; the new one's has not, and may be home. */
+FIVE_TEST(inherits_no_failures) {
+    f->options.max_ttl_ms = 200; /* how long a node that has left is kept */
+    open_three(f);
+    want(f, 2, true);
+    assert_true(five_run_until(f, hears_third, NULL));
+    fake_node_drop_listeners(f->nodes[2], false);
+    assert_true(five_run_until(f, third_has_failed, NULL));
+    want(f, 2, false);
+    configure(f, 2, 0x0b, "");
+    until_adopted(f, 2, 3);
+    assert_true(five_run_until(f, third_is_closed, NULL));
+    configure(f, 3, 0x13, "");
+    until_adopted(f, 3, 3);
+    assert_string_equal(f->client->nodes[2]->node.url.name, fake_node_name(f->nodes[4]));
+    assert_false(rl_listening_refused(f->client, 2));
+}
