@@ -16,6 +16,7 @@
 #include "nodes/seats.h"
 #include "nodes/sets.h"
 #include "nodes/tls.h"
+#include "redis/credentials.h"
 #include "redis/node.h"
 #include "wait/line_call.h"
 #include "wait/line_event.h"
@@ -35,27 +36,28 @@ static uint32_t find_place(const redlock_client *client, const struct rl_url *ur
 }
 
 /* The first node that is not closed: its credentials are those of today. */
-static const struct rl_url *any_url(const redlock_client *client) {
+static const struct rl_node *any_node(const redlock_client *client) {
     uint32_t i = 0;
     while (i + 1 < client->n_nodes && client->nodes[i]->node.state == RL_NODE_CLOSED) {
         i++;
     }
-    return &client->nodes[i]->node.url;
+    return &client->nodes[i]->node;
 }
 
 /* A node of the set that the client does not know yet, with the credentials of another. */
 static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
-    const struct rl_url *like = any_url(client);
+    const struct rl_node *like = any_node(client);
     if (i == RL_NODES_MAX) {
         return false;
     }
-    url->has_password = like->has_password;
-    memcpy(url->user, like->user, sizeof url->user);
-    memcpy(url->password, like->password, sizeof url->password);
-    url->db = like->db;
+    url->has_password = like->url.has_password;
+    memcpy(url->user, like->url.user, sizeof url->user);
+    memcpy(url->password, like->url.password, sizeof url->password);
+    url->db = like->url.db;
     if (!rl_member_init(client, i, url, client->nodes[0]->node.events)) {
         return false;
     }
+    rl_auth_offer_same(&client->nodes[i]->node.auth, &like->auth);
     client->n_nodes = i == client->n_nodes ? i + 1 : client->n_nodes;
     if (!rl_client_tls_join(client, i) || !rl_listening_join(client, i)) {
         client->nodes[i]->node.state = RL_NODE_CLOSED;

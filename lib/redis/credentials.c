@@ -84,6 +84,13 @@ void rl_auth_offer(struct rl_auth *auth, const struct rl_credentials *credential
     auth_move(auth, RL_AUTH_OFFERED);
 }
 
+void rl_auth_offer_same(struct rl_auth *auth, const struct rl_auth *as) {
+    const struct rl_credentials *newest = as->later.has_password ? &as->later : &as->offered;
+    if (newest->has_password) {
+        rl_auth_offer(auth, newest);
+    }
+}
+
 void rl_auth_sent(struct rl_auth *auth) {
     assert(auth->offered.has_password);
     assert(auth->state != RL_AUTH_SENT); /* one at a time */

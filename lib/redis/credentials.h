@@ -53,6 +53,9 @@ void rl_credentials_use(const struct rl_credentials *credentials, struct rl_url 
 /* Offers newer ones. They must be sent, unless others are outstanding. */
 void rl_auth_offer(struct rl_auth *auth, const struct rl_credentials *credentials);
 
+/* Offers what another node was offered and has not accepted, if anything. */
+void rl_auth_offer_same(struct rl_auth *auth, const struct rl_auth *as);
+
 /* AUTH with the offered ones is sent. */
 void rl_auth_sent(struct rl_auth *auth);
 

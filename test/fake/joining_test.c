@@ -86,3 +86,24 @@ FIVE_TEST(inherits_no_failures) {
     assert_string_equal(f->client->nodes[2]->node.url.name, fake_node_name(f->nodes[4]));
     assert_false(rl_listening_refused(f->client, 2));
 }
+
+/* -- Credentials -- */
+
+static bool are_pending(struct five *f, void *data) {
+    return five_stats(f).credentials_pending == *(const uint64_t *)data;
+}
+
+/* The first node does not know the new password yet, and the one that joins no other. */
+FIVE_TEST(is_offered_what_the_first_was) {
+    uint64_t one = 1;
+    rotating_prepare(f, "old");
+    open_three(f);
+    for (size_t i = 1; i < 4; i++) {
+        rotating_know(f, i, "new");
+    }
+    rotating_set(f, REDLOCK_ALL_NODES, "new");
+    assert_true(five_run_until(f, are_pending, &one));
+    configure(f, 2, 0x0f, "");
+    until_adopted(f, 2, 4);
+    assert_true(five_run_until(f, are_pending, &one));
+}
