@@ -58,11 +58,12 @@ static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
         return false;
     }
     rl_auth_offer_same(&client->nodes[i]->node.auth, &like->auth);
-    client->n_nodes = i == client->n_nodes ? i + 1 : client->n_nodes;
     if (!rl_client_tls_join(client, i) || !rl_listening_join(client, i)) {
         client->nodes[i]->node.state = RL_NODE_CLOSED;
+        rl_client_tls_leave(client, i);
         return false;
     }
+    client->n_nodes = i == client->n_nodes ? i + 1 : client->n_nodes;
     rl_node_start(&client->nodes[i]->node);
     return true;
 }

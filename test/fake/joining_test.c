@@ -107,3 +107,53 @@ FIVE_TEST(is_offered_what_the_first_was) {
     until_adopted(f, 2, 4);
     assert_true(five_run_until(f, are_pending, &one));
 }
+
+/* -- Memory -- */
+
+struct heap {
+    size_t live, refused;
+    size_t refuses; /* requests of this size, once; 0: none */
+};
+
+static void *heap_malloc(size_t size, void *data) {
+    struct heap *heap = data;
+    if (size == heap->refuses) {
+        heap->refuses = 0;
+        heap->refused++;
+        return NULL;
+    }
+    heap->live++;
+    return malloc(size);
+}
+
+static void heap_free(void *pointer, void *data) {
+    struct heap *heap = data;
+    heap->live -= pointer != NULL;
+    free(pointer);
+}
+
+/* It runs out when all of a node with TLS is there but its listener, and is there the next time. */
+FIVE_TEST(leaves_no_memory_behind) {
+    struct heap heap = {0};
+    const redlock_allocator allocator = {heap_malloc, heap_free, &heap};
+    const bool has_tls = redlock_has_tls() != 0;
+    f->options.allocator = &allocator;
+    f->options.tls_insecure_skip_verify = has_tls;
+    f->urls[2] = has_tls ? "rediss://127.0.0.1:1" : "redis://127.0.0.1:1";
+    configure(f, 1, 0x03, has_tls ? " rediss://127.0.0.1:1" : " redis://127.0.0.1:1");
+    assert_int_equal(five_open_n(f, 3), 0);
+    until_adopted(f, 1, 2);
+    want(f, 0, true);
+    heap.refuses = sizeof(struct rl_client_listener);
+    configure(f, 2, 0x03,
+              has_tls ? " rediss://127.0.0.1:1 rediss://127.0.0.1:2"
+                      : " redis://127.0.0.1:1 redis://127.0.0.1:2");
+    until_adopted(f, 2, 2);
+    assert_int_equal(heap.refused, 1);
+    assert_int_equal(redlock_client_close(f->client, five_on_client, &f->closed), 0);
+    assert_int_equal(five_wait(f, &f->closed), 0);
+    f->client = NULL;
+    f->closed = (struct five_done){0};
+    five_run_ms(f, 1);
+    assert_int_equal(heap.live, 0);
+}
