@@ -330,6 +330,7 @@ void rl_line_calls_retry(redlock_client *client, uint32_t node) {
 
 void rl_line_calls_drop(redlock_client *client, rl_mask nodes) {
     pending_take(client, nodes, call_end);
+    client->lines.refused &= ~nodes; /* others may have their places */
 }
 
 void rl_line_calls_free(redlock_client *client) {

@@ -66,7 +66,7 @@ void rl_line_call_leave(redlock_lock *lock, struct rl_resource *resource, uint32
 void rl_line_call_answered(struct rl_line_request *call, enum rl_verdict verdict);
 /* The node is up: sends its pending LEAVEs. */
 void rl_line_calls_retry(redlock_client *client, uint32_t node);
-/* The client closes, or these nodes do: drops their pending LEAVEs. */
+/* The client closes, or these nodes do: drops their pending LEAVEs, and that they refused. */
 void rl_line_calls_drop(redlock_client *client, rl_mask nodes);
 
 /* Frees the memory of all calls, none of which is outstanding. */

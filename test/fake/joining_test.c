@@ -4,6 +4,7 @@
 #include "fake/rotating.h"
 #include "nodes/listening.h"
 #include "redis/config.h"
+#include "wait/line_call.h"
 
 struct wanted {
     unsigned epoch;
@@ -65,18 +66,28 @@ static bool third_has_failed(struct five *f, void *data) {
     return f->client->nodes[2]->listener->listener.failures > 0 && data == NULL;
 }
 
+static bool third_refuses(struct five *f, void *data) {
+    return rl_line_refused(f->client) == rl_bit(2) && data == NULL;
+}
+
 static bool third_is_closed(struct five *f, void *data) {
     return f->client->nodes[2]->node.state == RL_NODE_CLOSED && data == NULL;
 }
 
-/* That node's listener has failed; the new one's has not, and may be home. */
-FIVE_TEST(inherits_no_failures) {
+/* That node's listener has failed, or was refused; the new one's has not, and may be home. */
+FIVE_EACH(inherits_no_failures, 2) {
     f->options.max_ttl_ms = 200; /* how long a node that has left is kept */
     open_three(f);
-    want(f, 2, true);
-    assert_true(five_run_until(f, hears_third, NULL));
-    fake_node_drop_listeners(f->nodes[2], false);
-    assert_true(five_run_until(f, third_has_failed, NULL));
+    if (row == 1) {
+        five_rule(f, 2, .command = "SUBSCRIBE", .action = FAKE_INSTEAD, .bytes = "-NOPERM no\r\n");
+        want(f, 2, true);
+        assert_true(five_run_until(f, third_refuses, NULL));
+    } else {
+        want(f, 2, true);
+        assert_true(five_run_until(f, hears_third, NULL));
+        fake_node_drop_listeners(f->nodes[2], false);
+        assert_true(five_run_until(f, third_has_failed, NULL));
+    }
     want(f, 2, false);
     configure(f, 2, 0x0b, "");
     until_adopted(f, 2, 3);
@@ -85,6 +96,7 @@ FIVE_TEST(inherits_no_failures) {
     until_adopted(f, 3, 3);
     assert_string_equal(f->client->nodes[2]->node.url.name, fake_node_name(f->nodes[4]));
     assert_false(rl_listening_refused(f->client, 2));
+    assert_true(rl_line_refused(f->client) == 0);
 }
 
 /* -- Credentials -- */
