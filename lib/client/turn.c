@@ -90,11 +90,11 @@ static void deliver_losses(redlock_client *client) {
 static void deliver(redlock_lock *lock) {
     bool has_called = false;
     for (enum rl_delivery_kind kind = RL_DELIVERY_ACQUIRE; kind < RL_DELIVERY_KINDS; kind++) {
-        if (!rl_delivery_is_due(lock, kind)) {
-            continue;
-        }
-        if (has_called) {
+        if (has_called && rl_delivery_is_due(lock, kind)) {
             deliver_losses(lock->client); /* the callback may have delayed them */
+        }
+        if (!rl_delivery_is_due(lock, kind)) { /* or no longer: on_lost may acquire again */
+            continue;
         }
         struct rl_delivery delivery = rl_delivery_take(lock, kind);
         has_called = true;

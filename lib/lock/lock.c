@@ -109,9 +109,11 @@ static void submit_acquire(redlock_lock *lock, const redlock_acquire_options *fu
     lock->loss.callback = full->on_lost;
     lock->loss.data = full->lost_data;
     if (lock->extras != NULL) {
+        struct rl_renewal *renewal = &lock->extras->renewal;
         lock->extras->owner = full->owner;
-        lock->extras->renewal =
-            (struct rl_renewal){.callback = full->on_renew, .data = full->renew_data};
+        renewal->callback = full->on_renew;
+        renewal->data = full->renew_data;
+        renewal->is_due = renewal->is_due && lock->depth > 0; /* of the hold that it joins */
     }
     lock->fence = lock->depth > 0 ? lock->fence : 0;
     lock->was_lost = false;
