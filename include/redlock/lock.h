@@ -222,8 +222,8 @@ REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, s
  *     0                       the lock is held, redlock_lock_valid_until_ns() says how long
  *     REDLOCK_ERR_HELD        the tries are over; in the last one other clients held too many nodes
  *     REDLOCK_ERR_NO_QUORUM   the tries are over; in the last one too many nodes failed
- *     REDLOCK_ERR_EXPIRED     the tries are over; in the last one a quorum granted too late. Or the
- *                             hold that lingered was over before the callback could run
+ *     REDLOCK_ERR_EXPIRED     the tries are over; in the last one a quorum granted too late. Or too
+ *                             little was left of a hold that lingered when the callback could run
  *     REDLOCK_ERR_DEADLINE    wait_ms passed, or would pass before the next attempt;
  *                             redlock_lock_attempt_status() says what stood in the way
  *     REDLOCK_ERR_CANCELED    by redlock_cancel(), redlock_lock_free() or redlock_client_close()
@@ -240,8 +240,8 @@ REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, s
  * hold is about to run, or the object was released but its hold is still shared by other objects of
  * the owner), REDLOCK_ERR_ALREADY_HELD (without an owner, or by another one; or the owner's hold
  * has no fence, and this has `fencing`), REDLOCK_ERR_PART_HELD, REDLOCK_ERR_WOULD_DEADLOCK,
- * REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED, REDLOCK_ERR_NOMEM (with `owner` or `on_renew`). Since
- * 0.1. */
+ * REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED, REDLOCK_ERR_NOMEM (with `owner`, `on_renew` or
+ * `linger_ms`). Since 0.1. */
 REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
                                 redlock_lock_cb on_done, void *data);
 

@@ -18,6 +18,13 @@ void rl_delivery_grant(redlock_lock *lock) {
         lock->tell = false;
         rl_step_simple(lock, RL_EV_TELL); /* looks at the clock once more */
     }
+    struct rl_op *op = rl_op_of(lock, RL_OP_ACQUIRE);
+    const uint64_t least_ns = lock->core.acquire.min_validity_ms * RL_NS_PER_MS;
+    if (lock->joining && op->words == RL_WORDS_LINGERED &&
+        lock->core.valid_until_ns <= rl_client_now_ns(lock->client) + least_ns) {
+        rl_reentrancy_cancel(lock);
+        op->status = REDLOCK_ERR_EXPIRED;
+    }
 }
 
 bool rl_delivery_is_due(const redlock_lock *lock, enum rl_delivery_kind kind) {

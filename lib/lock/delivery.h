@@ -26,7 +26,8 @@ enum rl_delivery_kind {
     RL_DELIVERY_KINDS
 };
 
-/* A granted lock is held from now on, if it is not too late: its callback is next. */
+/* A granted lock is held from now on, and one that lingered again, if it is not too late: its
+ * callback is next. */
 void rl_delivery_grant(redlock_lock *lock);
 
 bool rl_delivery_is_due(const redlock_lock *lock, enum rl_delivery_kind kind);

@@ -139,7 +139,8 @@ LIVE_TEST_FIVE(has_no_watchdog) {
 }
 
 /* The process is stopped for longer than the keys live: nothing is held, nothing was lost. If it is
- * stopped between the acquire and its callback, the acquire fails. */
+ * stopped between the acquire and its callback, the acquire fails; also if the keys still live, but
+ * not for min_validity_ms. */
 LIVE_TEST_FIVE(expires) {
     struct live_done done = {0}, lost = {0};
     redlock_acquire_options options = options_of(2000);
@@ -147,14 +148,15 @@ LIVE_TEST_FIVE(expires) {
     options.ttl_ms = 2000;
     options.on_lost = live_lock_cb;
     options.lost_data = &lost;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
+        options.min_validity_ms = i == 2 ? 900 : 1;
         linger(live, lock, &options);
         const uint64_t now_ns = redlock_now_ns();
         done.count = 0;
-        if (i == 1) {
+        if (i > 0) {
             LIVE_STATUS(redlock_acquire(lock, &options, live_lock_cb, &done), 0);
         }
-        live_block_until(now_ns + 2001 * LIVE_MS);
+        live_block_until(now_ns + (i == 2 ? 1100 : 2001) * LIVE_MS);
         LIVE_STATUS(redlock_release(lock, NULL, NULL),
                     i == 0 ? REDLOCK_ERR_NOT_HELD : REDLOCK_ERR_BUSY);
         LIVE_UNTIL(live, i == 0 || done.count == 1);
