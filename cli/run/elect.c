@@ -203,7 +203,7 @@ static void on_lost(redlock_election *election, int status, void *data) {
     struct elect *elect = data;
     const char *message = redlock_election_message(election, sentence, sizeof sentence);
     wait_on(elect);
-    if (status == REDLOCK_ERR_SYSTEM) {
+    if (status == REDLOCK_ERR_SYSTEM || status == REDLOCK_ERR_INVALID) { /* it is over */
         rl_say("%s: %s", elect->report.keys, message);
         elect->is_ending = true;
         if (!elect->is_working) {

@@ -98,6 +98,8 @@ typedef struct redlock_election_options {
      * having been elected:
      *     REDLOCK_ERR_SYSTEM    the operating system gave no random bytes for a token; the
      *                           campaign is over (idle)
+     *     REDLOCK_ERR_INVALID   ttl_ms is above the max_ttl that the nodes were given meanwhile,
+     *                           right after the loss; the campaign is over (idle)
      * Default NULL. */
     redlock_election_cb on_lost;
 

@@ -4,7 +4,8 @@
  * and the release notification wakes the next candidate.
  *
  * Failure modes: if the lock is lost, the campaign goes on automatically; without random bytes for
- * a token, the campaign ends; the election may be freed, or its client closed, at any moment.
+ * a token, or with a ttl that the set of the nodes does not allow any more, the campaign ends; the
+ * election may be freed, or its client closed, at any moment.
  *
  * Can two lead? Only if two could hold the lock: is_leader asks the lock. Can a callback run twice
  * or never? No. on_elected runs where the state becomes leading, on_lost where it leaves leading
@@ -101,14 +102,19 @@ static void on_lock_lost(redlock_lock *lock, int status, void *data) {
     assert(election->state == REDLOCK_ELECTION_LEADING ||
            election->state == REDLOCK_ELECTION_RESIGNING);
     (void)lock;
+    int again = 0;
     rl_election_ref(election);
     if (election->state == REDLOCK_ELECTION_LEADING) {
         election_move(election, REDLOCK_ELECTION_CAMPAIGNING);
-        if (election_acquire(election) != 0) {
-            election_move(election, REDLOCK_ELECTION_IDLE); /* the client is closing */
+        again = election_acquire(election);
+        if (again != 0) { /* the client is closing, or the ttl is above the set's by now */
+            election_move(election, REDLOCK_ELECTION_IDLE);
         }
     }
     tell(election, election->options.on_lost, status);
+    if (again != 0) {
+        tell(election, election->options.on_lost, again);
+    }
     rl_election_unref(election);
 }
 

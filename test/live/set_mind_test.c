@@ -3,6 +3,7 @@
 #include "live/live.h"
 #include "messages.h"
 #include "redis/config.h"
+#include "redlock/election.h"
 
 #define ID "6f1c02d7a9b34e55"
 #define OTHER_ID "02aa17c4e0d95b3f"
@@ -268,4 +269,48 @@ LIVE_TEST(a_hold_falls_in_with_the_sets_ttl) {
     }
     LIVE_STATUS(live_release(live, lock), 0);
     redlock_lock_free(lock);
+}
+
+struct leader {
+    int elected, losses;
+    int lost[2];
+};
+
+static void on_elected(redlock_election *election, int status, void *data) {
+    ((struct leader *)data)->elected++;
+    live_wake();
+}
+
+static void on_lost(redlock_election *election, int status, void *data) {
+    struct leader *leader = data;
+    assert_true(leader->losses < 2);
+    leader->lost[leader->losses++] = status;
+    live_wake();
+}
+
+/* So does a leader's; but the set would refuse the ttl of its next campaign. */
+LIVE_TEST(an_election_whose_ttl_is_above_the_sets_is_over) {
+    struct leader leader = {0};
+    redlock_election_options options = REDLOCK_ELECTION_OPTIONS_INIT;
+    redlock_election *election;
+    options.name = "r";
+    options.name_length = 1;
+    options.ttl_ms = 6000;
+    options.on_elected = on_elected;
+    options.on_lost = on_lost;
+    options.data = &leader;
+    live_start(live, 3, NULL);
+    live->client = open_part(live, 0x07, NULL, 0);
+    LIVE_STATUS(redlock_election_new(live->client, &options, &election, NULL, 0), 0);
+    LIVE_STATUS(redlock_election_campaign(election), 0);
+    LIVE_UNTIL(live, leader.elected == 1);
+    write_all(live, &(struct set){ID, 1, 0x07, 3000});
+    LIVE_POLL(live, live_up(live->client) == 3 && live_pttl(live, 0, "r") <= 3000);
+    live_tell_all(live, "DEL r");
+    LIVE_UNTIL(live, leader.losses == 2);
+    LIVE_STATUS(leader.lost[0], REDLOCK_ERR_LOST);
+    LIVE_STATUS(leader.lost[1], REDLOCK_ERR_INVALID);
+    assert_int_equal(redlock_election_state(election), REDLOCK_ELECTION_IDLE);
+    LIVE_STATUS(redlock_election_campaign(election), REDLOCK_ERR_INVALID);
+    redlock_election_free(election);
 }
