@@ -100,22 +100,21 @@ void rl_leader_watch_elected(redlock_election *election) {
 
 /* Whether no token has a quorum, nor could have one with the silent nodes. */
 static bool is_no_leader(const redlock_query *query) {
-    redlock_node_holder nodes[REDLOCK_NODES_MAX];
-    uint32_t n = 0, silent = 0, most = 0;
-    redlock_node_holder next = REDLOCK_NODE_HOLDER_INIT;
-    while (redlock_query_node(query, n, &next) == 0) {
-        nodes[n++] = next;
-        silent += next.status != 0;
+    redlock_node_holder nodes[REDLOCK_NODES_MAX], next = REDLOCK_NODE_HOLDER_INIT;
+    uint32_t n = 0, silent = 0;
+    bool is_none = true;
+    for (; redlock_query_node(query, n, &next) == 0; nodes[n++] = next) {
+        silent |= next.status != 0 ? rl_seat(n) : 0;
     }
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t same = 0;
+        uint32_t same = silent;
         for (uint32_t j = 0; nodes[i].is_held && j < n; j++) {
-            same += nodes[j].is_held && strcmp(nodes[j].token, nodes[i].token) == 0;
+            const bool is_same = nodes[j].is_held && strcmp(nodes[j].token, nodes[i].token) == 0;
+            same |= is_same ? rl_seat(j) : 0;
         }
-        most = same > most ? same : most;
+        is_none = is_none && redlock_query_lacks(query, same) > 0;
     }
-    assert(n >= 1 && most + silent <= n); /* each node counts once */
-    return most + silent <= n / 2;
+    return is_none;
 }
 
 /* Keys end on all nodes within moments of each other: a millisecond more lets the last one end. */

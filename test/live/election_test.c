@@ -181,6 +181,37 @@ LIVE_TEST_FIVE_HASTY(is_not_told_what_is_not_known) {
     LIVE_UNTIL(live, c.told == 2 && !c.has_leader);
 }
 
+/* Two of four nodes are a majority of the three that were there before, and of the three of today:
+ * if one of the two does not answer, nobody knows whether the other's key is a leader's. */
+LIVE_TEST(is_not_told_what_a_change_of_the_nodes_hides) {
+    struct candidate c = {0};
+    redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "spectator");
+    o.poll_ms = 20;
+    live->is_hasty = true;
+    live_start(live, 4, NULL);
+    const char *const *urls = live->urls;
+    for (size_t i = 0; i < live->n; i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "libredlock-config 1\nid 6f1c02d7a9b34e55\nepoch 1\nchange 00000001\n"
+                 "max_ttl 30000\nold %s %s %s\nnodes %s %s %s\nself %s\n",
+                 urls[0], urls[1], urls[2], urls[1], urls[2], urls[3], urls[i]);
+        live_configure(live, i, text);
+    }
+    live_open_all(live, NULL);
+    for (size_t i = 1; i < 3; i++) {
+        live_tell(live, i, "SET " CAMPAIGN_NAME " 0123456789012345678901234567890123456789");
+    }
+    live_pause(live, 2);
+    campaign_make(&c, live->client, &o);
+    live_run_for(live, 700);
+    assert_int_equal(c.told, 0);
+    live_resume(live, 2);
+    LIVE_UNTIL(live, c.told == 1 && c.has_leader);
+    live_tell_all(live, "DEL " CAMPAIGN_NAME);
+    LIVE_UNTIL(live, c.told == 2 && !c.has_leader);
+}
+
 /* The three nodes that answer have no leader, and the other two are no quorum. */
 LIVE_TEST_FIVE(is_told_by_a_quorum_that_nobody_leads) {
     struct candidate c = {0};
