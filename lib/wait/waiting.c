@@ -175,6 +175,28 @@ static void update_beside(redlock_lock *lock) {
     }
 }
 
+/* -- One active lock less -- */
+
+/* Lets those go on that have waited for an active lock of the waitlist; lock: that one. */
+static void go_on(struct rl_waitlist *list, const redlock_lock *lock) {
+    bool pause = false;
+    struct rl_ticket *next;
+    if (!lock->mode->side_by_side) {
+        next = rl_waitlist_next(list, lock->client->step_ns, &pause);
+        if (next != NULL) {
+            give_turn(rl_ticket_lock(next), pause);
+        }
+        return;
+    }
+    while ((next = next_waiting(list)) != NULL) {
+        if (rl_tickets_may_ask(rl_tickets_of(next))) {
+            give_turn(rl_ticket_lock(next), false);
+        } else {
+            let_ask(rl_ticket_lock(next), false); /* another active lock waits elsewhere */
+        }
+    }
+}
+
 /* -- After a step -- */
 
 void rl_waiting_update(redlock_lock *lock) {
@@ -194,15 +216,8 @@ void rl_waiting_update(redlock_lock *lock) {
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         struct rl_waitlist *list = lock->tickets[i].list;
-        bool pause = false;
         if (is_free[i] && list->active == NULL) {
-            struct rl_ticket *next =
-                beside ? next_waiting(list) : rl_waitlist_next(list, lock->core.now_ns, &pause);
-            if (next != NULL && !rl_tickets_may_ask(rl_tickets_of(next))) {
-                let_ask(rl_ticket_lock(next), false); /* another active lock waits elsewhere */
-            } else if (next != NULL) {
-                give_turn(rl_ticket_lock(next), pause);
-            }
+            go_on(list, lock);
         }
     }
 }

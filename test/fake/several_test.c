@@ -1,20 +1,26 @@
-/* Locks of several resources where scripts are forgotten and answers are late: nothing that undoes
- * an acquire may overtake it on a connection. */
+/* Locks of several resources. Where scripts are forgotten and answers are late, nothing that undoes
+ * an acquire may overtake it on a connection; and one that waits keeps nobody from what is free. */
 
+#include "client/state.h"
 #include "fake/five.h"
 #include "marks.h"
 #include "redlock/token.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef01234567"
 
-static redlock_lock *lock_of_two(struct five *f) {
-    static const redlock_bytes names[] = {{"a", 1}, {"b", 1}};
+static redlock_lock *lock_of(struct five *f, enum redlock_mode mode, const char *letters) {
+    const redlock_bytes names[] = {{letters, 1}, {letters + 1, 1}};
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
     redlock_lock *lock = NULL;
     options.resources = names;
-    options.n_resources = 2;
+    options.n_resources = strlen(letters);
+    options.mode = mode;
     assert_int_equal(redlock_lock_new_with(f->client, &options, &lock, NULL, 0), 0);
     return lock;
+}
+
+static redlock_lock *lock_of_two(struct five *f) {
+    return lock_of(f, REDLOCK_EXCLUSIVE, "ab");
 }
 
 /* From now on node 4 knows the script of a release, and no other. */
@@ -71,4 +77,50 @@ FIVE_TEST_OPEN(lives_without_scripts) {
             assert_int_equal(fake_node_keys(f->nodes[i]), step < 2 ? 2 : 0);
         }
     }
+}
+
+/* -- Waiting -- */
+
+static redlock_lock *acquire(struct five *f, enum redlock_mode mode, const char *letters,
+                             struct five_done *done) {
+    redlock_acquire_options options = five_one_try(f);
+    redlock_lock *lock = lock_of(f, mode, letters);
+    options.tries = options.wait_ms = REDLOCK_NO_LIMIT;
+    *done = (struct five_done){0, 0};
+    assert_int_equal(redlock_acquire(lock, &options, five_on_lock, done), 0);
+    return lock;
+}
+
+static bool waits_in_line(struct five *f, void *data) {
+    const struct rl_place *place = rl_resource_place(rl_ticket_resource(data));
+    return place->state == RL_PLACE_WAITING;
+}
+
+static void until_in_line(struct five *f, redlock_lock *lock, size_t i) {
+    assert_true(five_run_until(f, waits_in_line, &lock->tickets[i]));
+}
+
+/* Two readers wait for b behind a third, which leaves. The first of the two wants c as well, whose
+ * other reader waits for d: it does not wait for that one, nor the second for the first. */
+FIVE_TEST_OPEN(leaves_no_reader_behind) {
+    struct five_done done[6];
+    redlock_lock *b = acquire(f, REDLOCK_EXCLUSIVE, "b", &done[0]);
+    redlock_lock *d = acquire(f, REDLOCK_EXCLUSIVE, "d", &done[1]);
+    assert_int_equal(five_wait(f, &done[0]), 0);
+    assert_int_equal(five_wait(f, &done[1]), 0);
+    redlock_lock *elsewhere = acquire(f, REDLOCK_SHARED, "dc", &done[2]);
+    until_in_line(f, elsewhere, 0);
+    redlock_lock *first = acquire(f, REDLOCK_SHARED, "b", &done[3]);
+    until_in_line(f, first, 0);
+    acquire(f, REDLOCK_SHARED, "bc", &done[4]);
+    acquire(f, REDLOCK_SHARED, "b", &done[5]);
+    assert_int_equal(redlock_cancel(first), 0);
+    assert_int_equal(five_wait(f, &done[3]), REDLOCK_ERR_CANCELED);
+    assert_int_equal(five_release(f, b), 0);
+    assert_int_equal(five_wait(f, &done[4]), 0);
+    assert_int_equal(five_wait(f, &done[5]), 0);
+    assert_int_equal(done[2].calls, 0);
+    assert_int_equal(five_release(f, d), 0);
+    assert_int_equal(five_wait(f, &done[2]), 0);
+    f->may_keep = (1u << FIVE) - 1;
 }
