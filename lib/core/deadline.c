@@ -85,7 +85,7 @@ struct rl_deadline **rl_deadlines_reserve(struct rl_deadlines *heap, struct rl_d
 
 void rl_deadlines_set(struct rl_deadlines *heap, struct rl_deadline *item, uint64_t at_ns) {
     if (item->at_ns == at_ns) {
-        return; /* as after most votes */
+        return; /* the common case: most votes change no deadline */
     }
     item->at_ns = at_ns;
     if (item->slot != RL_DEADLINE_UNSET) {
@@ -106,6 +106,6 @@ void rl_deadlines_set(struct rl_deadlines *heap, struct rl_deadline *item, uint6
 
 struct rl_deadline *rl_deadlines_first(const struct rl_deadlines *heap) {
     assert(heap->count <= heap->capacity);
-    assert(heap->count == 0 || heap->items[0]->at_ns != RL_NEVER); /* else it would not be in it */
+    assert(heap->count == 0 || heap->items[0]->at_ns != RL_NEVER); /* else it is not in it */
     return heap->count > 0 ? heap->items[0] : NULL;
 }

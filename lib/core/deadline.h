@@ -1,8 +1,8 @@
 /* Deadlines in a binary heap, so that one timer serves a hundred thousand locks.
  *
- * The items are the caller's (embedded in a lock or a node), and so is the array:
- * rl_deadlines_reserve() is given a larger one before more items exist than it holds. Setting a
- * deadline therefore cannot fail.
+ * The caller owns the items (embedded in a lock or a node) and the array. It calls
+ * rl_deadlines_reserve() with a larger array before it creates more items than fit, so setting a
+ * deadline cannot fail.
  */
 #ifndef RL_CORE_DEADLINE_H
 #define RL_CORE_DEADLINE_H
@@ -13,14 +13,14 @@
 
 struct rl_deadline;
 
-/* What to call when a deadline is due. item: part of the struct that waits. Afterwards the item is
- * set to a later time, or is unset, or is freed. */
+/* Called when a deadline is due. item: part of the struct that waits. The callback sets the item to
+ * a later time, unsets it or frees it. */
 typedef void (*rl_due_cb)(struct rl_deadline *item, uint64_t now_ns);
 
-/* What waits. A byte in place of a pointer to the callback saves memory in each of many locks. */
+/* What waits. A byte instead of a callback pointer saves memory in each of many locks. */
 enum rl_waits {
     RL_WAITS_LOCK,
-    RL_WAITS_HOLDER, /* for the end of what its lock holds */
+    RL_WAITS_HOLDER, /* for the end of its lock's validity */
     RL_WAITS_LINE,
     RL_WAITS_NODE,
     RL_WAITS_LISTENING,
@@ -33,7 +33,7 @@ enum rl_waits {
 
 struct rl_deadline {
     uint64_t at_ns;
-    uint32_t slot; /* where in the heap, RL_DEADLINE_UNSET if not in it */
+    uint32_t slot; /* index in the heap; RL_DEADLINE_UNSET: not in it */
     uint8_t who;   /* enum rl_waits */
 };
 

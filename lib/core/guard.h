@@ -1,27 +1,27 @@
-/* May this node vote? What a client must know of a node before it counts its grants.
+/* May this node vote? What a client must know about a node before it counts the node's grants.
  *
- * The hole that this closes: a node that has a key of a lock forgets it, because it
- * restarted without its data, or because a replica took its place before the key reached it. Then
- * it would grant the same resource again, and two quorums would no longer share a node that
- * remembers. So a node that may have forgotten gives no vote until every lock that it may
- * have voted for is over: for the longest ttl that any client asks for, plus drift.
+ * The hole that this closes: a node forgets the key of a lock, because it restarted without its
+ * data, or because a replica that lacked the key took its place. It would then grant the same
+ * resource again, and two quorums would no longer share a node that remembers. So a node that may
+ * have forgotten a key gets no vote until every lock that it may have voted for is over: for the
+ * longest ttl that any client asks for, plus drift.
  *
- * Happy path: rl_guard_see() on every connect, with what the node reports of itself; it is the same
- * server as before, and votes.
+ * Happy path: rl_guard_see() runs on every connect, with what the node reports about itself; the
+ * node is the same server as before, and votes.
  *
  * Failure modes:
- *   - its run_id has changed: it restarted. Its replication id has changed: it was, or is, another
- *     server's replica. Both: quarantine, from the moment that this was seen;
- *   - strict: it is seen for the first time, and is up for less than a quarantine: it may have
- *     restarted while no client of ours was connected. Quarantine, from its start;
+ *   - its run_id has changed: it restarted. Its replication ID has changed: it was, or is, another
+ *     server's replica. In both cases quarantine, from the moment at which the client saw this;
+ *   - in strict mode, it is seen for the first time and has been up for less than a quarantine, so
+ *     it may have restarted while no client of ours was connected. Quarantine, from its start;
  *   - it is a replica, is loading, or may evict keys: unfit for as long as that lasts;
- *   - it was a replica, or could evict, when it was last seen: quarantine. Until just before, it
+ *   - it was a replica, or could evict, when it was last seen: quarantine. Until a moment ago it
  *     may have lacked keys that its primary voted for, or evicted keys that it voted for itself;
- *   - all keys were deleted (FLUSHALL): quarantine, from the next time that it is seen. If it has
- *     RESP3 it reports this on the connection of the votes, ahead of the answers to later commands;
- *     the report ends that connection, so no later vote counts. Else its number of such commands
- *     tells, when it is connected again.
- * A lost connection alone changes nothing: the same ids are the same server.
+ *   - all keys were deleted (FLUSHALL): quarantine, from the next time that it is seen. With RESP3
+ *     it reports this on the connection of the votes, ahead of the replies to later commands; the
+ *     report ends that connection, so no later vote counts. Without RESP3 its count of such
+ *     commands reveals it at the next connect.
+ * A lost connection alone changes nothing: equal IDs mean the same server.
  *
  * Why the quarantine is long enough: the node voted for the forgotten keys before it restarted, so
  * before it was seen, by a SET or an extension with a ttl of at most max_ttl, whose sender relies

@@ -1,11 +1,11 @@
 /* The home node of a resource: the same for all clients that see the same nodes.
  *
- * It is the node with the largest hash of resource and node (rendezvous hashing): every resource
- * has its own order of the nodes, so that the nodes share the work; when one is down, all clients
- * that know this choose the same next one.
+ * It is the node with the largest hash of resource and node (rendezvous hashing). Every resource
+ * orders the nodes differently, so the nodes share the work; when one is down, all clients that
+ * know this choose the same next one.
  *
- * Can clients that disagree on a home make two holders? No: home has no part in a grant. Clients
- * that name a node differently, or do not know yet that it is down, lose only order and time.
+ * Can clients that disagree on home make two holders? No: home has no part in a grant. Clients that
+ * name a node differently, or do not know yet that it is down, lose only order and time.
  */
 #ifndef RL_CORE_HOME_H
 #define RL_CORE_HOME_H

@@ -1,9 +1,9 @@
 /* The step function of a lock: order, rounds and votes, the clock. The safety argument is in
- * lock.h. Acquiring is in lock_acquire.c, holding in lock_hold.c, what both have in common in
- * lock_state.c; none of the three knows this file.
+ * lock.h. Acquiring is in lock_acquire.c, holding in lock_hold.c, code for both in lock_state.c;
+ * none of the three calls this file.
  *
- * Order within a step: the clock first (a lock whose validity is over ends before anything else can
- * happen to it), then the event by its handler, then the invariant.
+ * Order within a step: first the clock (a lock whose validity is over ends before anything else can
+ * happen to it), then the event's handler, then the invariant.
  */
 #include "core/lock.h"
 
@@ -106,10 +106,10 @@ static void take_vote(struct rl_lock *lock, const struct rl_event *event, struct
     }
 }
 
-/* Of nodes that are one server only the first yes counts. And the second SET of a token finds the
- * key of the first: in either order, that no does not mean that another client has the key. (No
- * safety rests on a release: there only nodes that may vote count as one server, so that a node
- * which shows another identity each time cannot stand in for several.) */
+/* Among nodes that are one server only the first yes counts. The second SET of a token finds the
+ * key of the first, so in either order this no does not mean that another client has the key.
+ * (Safety does not depend on releases. There only nodes that may vote count as one server, so that
+ * a node that shows a new identity each time cannot stand in for several.) */
 static bool is_twins_second(struct rl_lock *lock, const struct rl_event *event) {
     const struct rl_ballot_in *in = &event->u.vote;
     struct rl_round *round = &lock->round;
@@ -137,7 +137,7 @@ static void take_as_failed(struct rl_lock *lock, const struct rl_event *event,
     take_vote(lock, &failed, out);
 }
 
-/* A node that has just joined the set lacks the key: its no is not a vote. */
+/* A node that has just joined the set lacks the key, so its no is not a vote. */
 static bool is_absent(const struct rl_lock *lock, const struct rl_ballot_in *in) {
     const struct rl_round *round = &lock->round;
     const uint32_t *sides = round->electorate.sides;
@@ -146,7 +146,7 @@ static bool is_absent(const struct rl_lock *lock, const struct rl_ballot_in *in)
            in->vote == RL_VOTE_REFUSED && ((out & ~lock->planted) >> in->node & 1) != 0;
 }
 
-/* When the old nodes have renewed the hold, the new ones are asked to set the key. */
+/* When the old nodes have renewed the hold, asks the new ones to set the key. */
 static void plant(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     const bool is_renewed =
         lock->absent != 0 && rl_is_majority(lock->round.electorate.sides[0], lock->round.granted);
@@ -158,8 +158,8 @@ static void plant(struct rl_lock *lock, const struct rl_event *event, struct rl_
     }
 }
 
-/* Not counted: a yes to an extension from a node that may not vote, see guard.h (a node is asked to
- * grant only while it may vote, on a connection that has not ended since); a server's second
+/* Does not count a yes to an extension from a node that may not vote, see guard.h (a node is asked
+ * to grant only while it may vote, on a connection that has not ended since), nor a server's second
  * vote. */
 static void on_vote(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     const struct rl_ballot_in *in = &event->u.vote;
@@ -198,7 +198,7 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
         rl_lock_renew(lock, event, out);
     } else if (lock->state == RL_TRYING && rl_round_awaits(&lock->round) &&
                event->now_ns >= lock->give_up_ns) {
-        rl_lock_collect(lock, event, out); /* the attempt is won, or ends */
+        rl_lock_collect(lock, event, out); /* wins the attempt, or ends it */
     } else if (acquiring && event->now_ns >= lock->give_up_ns) {
         rl_lock_end_acquire(lock, event, out, RL_RESULT_DEADLINE);
     } else if (lock->state == RL_WAITING && event->now_ns >= lock->retry_ns) {
@@ -218,7 +218,7 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
 static void on_changed(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     struct rl_acquire *acquire = &lock->acquire;
     const uint32_t max_ms = event->u.ttl_ms;
-    if (max_ms != 0 && acquire->ttl_ms > max_ms) { /* an administrator waits no longer than this */
+    if (max_ms != 0 && acquire->ttl_ms > max_ms) { /* an administrator waits no longer */
         const uint64_t renew_ms = (uint64_t)acquire->renew_ms * max_ms / acquire->ttl_ms;
         acquire->renew_ms = renew_ms > 0 || acquire->renew_ms == 0 ? (uint32_t)renew_ms : 1;
         acquire->ttl_ms = max_ms;

@@ -1,11 +1,11 @@
-/* The way to a lock: waiting in line, attempts, pauses between them, the grant. The safety argument
- * is in lock.h, that of the fence in fence.h.
+/* Acquiring: waiting in line, attempts, pauses between them, the grant. The safety argument is in
+ * lock.h; fence.h has the fence's.
  *
  * Happy path: on_acquire, on_attempt, votes, rl_lock_attempt_decided(), perhaps a second round for
  * the fence, on_tell.
  *
- * Failure modes: an attempt that cannot win, comes too late or is cancelled is released, and tried
- * again after a pause, or given up.
+ * Failure modes: an attempt that cannot win, comes too late or is cancelled is released. The lock
+ * retries after a pause, or gives up.
  */
 #include <assert.h>
 #include <string.h>
@@ -21,8 +21,8 @@
 
 /* -- The end of an attempt -- */
 
-/* Tries again after a pause, or when its turn in line has come; or gives up. In line, a pause that
- * would outlast the acquire is no reason to give up: the turn may come before. */
+/* Tries again after a pause, or when its turn in line has come; or gives up. A lock in line does
+ * not give up because a pause would outlast the acquire: its turn may come before. */
 static void lock_again(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                        enum rl_result why, bool queues) {
     assert(lock_is(lock, IS_ACQUIRING & ~IN(RL_BACKOFF)));
@@ -66,8 +66,8 @@ static enum rl_result lock_cut_short(const struct rl_lock *lock) {
 }
 
 /* If the deadline has cut short the only attempt of an acquire, the acquire reports that attempt;
- * otherwise the last finished attempt says more. An acquire that only waited in line has had no
- * attempt: the driver knows what held it up. */
+ * otherwise it reports the last finished one, which says more. An acquire that only waited in line
+ * has had no attempt: the driver knows what held it up. */
 void rl_lock_end_acquire(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                          enum rl_result why) {
     assert(lock_is(lock, IS_ACQUIRING));
@@ -103,7 +103,7 @@ static void lock_granted(struct rl_lock *lock, const struct rl_event *event,
     }
 }
 
-/* The nodes do not agree on the fence: raises the counters of nodes that are up and have the
+/* The nodes returned different fences: raises the counters of nodes that are up and have the
  * token. */
 static void lock_begin_fencing(struct rl_lock *lock, const struct rl_event *event,
                                struct rl_actions *out) {
@@ -151,8 +151,8 @@ void rl_lock_attempt_decided(struct rl_lock *lock, const struct rl_event *event,
 
 /* -- Waiting in line, and preparing an attempt -- */
 
-/* The driver has a token at once, later, or not at all: it is asked again when the node timeout is
- * over. */
+/* The driver has a token at once, later, or not at all: the lock asks again after the node
+ * timeout. */
 void rl_lock_ready(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     assert(lock->may_hold == 0);
     if (lock->state != RL_READY) {
@@ -205,7 +205,7 @@ void rl_lock_on_ready(struct rl_lock *lock, const struct rl_event *event, struct
     rl_lock_ready(lock, event, out);
 }
 
-/* A try that was refused before any vote was requested. */
+/* The try is refused before any vote was requested. */
 void rl_lock_on_none(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     assert(lock->state == RL_READY);
     assert(lock->place == 0); /* a turn always has something to request */
@@ -244,7 +244,7 @@ void rl_lock_on_notice(struct rl_lock *lock, const struct rl_event *event, struc
     }
 }
 
-/* One attempt, with extensions instead of SETs. A node that is down may have the key as well. */
+/* A single attempt, by extensions instead of SETs. A node that is down may have the key as well. */
 void rl_lock_on_adopt(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     assert(lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)));
     lock->acquire = event->u.adopt.acquire;
@@ -288,10 +288,10 @@ void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
         lock->acquire.tries--;
     }
     rl_lock_move(lock, RL_TRYING);
-    const bool has_keys = lock->place != 0; /* home has written them, or the previous holder */
+    const bool has_keys = lock->place != 0; /* home or the previous holder has written them */
     lock->is_given = has_keys;
     lock->may_hold = has_keys ? event->up : 0;
-    if (event->now_ns >= rl_lock_attempt_ends_ns(lock)) { /* stopped since the request */
+    if (event->now_ns >= rl_lock_attempt_ends_ns(lock)) { /* the process was stopped meanwhile */
         rl_lock_attempt_failed(lock, event, out, RL_RESULT_EXPIRED);
         out->release = has_keys ? out->release : 0;
         return;
@@ -299,7 +299,7 @@ void rl_lock_on_attempt(struct rl_lock *lock, const struct rl_event *event,
     rl_lock_begin_round(lock, event, out, RL_ROUND_ACQUIRE, event->voters);
     if (lock->round.decision == RL_OPEN) {
         lock->may_hold |= event->voters;
-        if (lock->is_leased) { /* the votes are under way */
+        if (lock->is_leased) { /* the votes are on their way */
             out->send = lock->asked = 0;
             rl_round_await(&lock->round, event->awaited);
             const uint64_t some_ns = lock->rules->node_timeout_ns / 4;

@@ -1,16 +1,17 @@
-/* A lock that is held: how long it is valid, extensions, repairs, how it ends. The safety argument
- * is in lock.h.
+/* A held lock: validity, extensions, repairs, upgrades, release and loss. The safety argument is in
+ * lock.h.
  *
  * Happy path: on_extend (or the watchdog's tick), votes, rl_lock_extend_decided(); on_release,
  * votes, rl_lock_release_decided().
  *
- * Failure modes: an extension without a majority's answer leaves validity as it was; an extension
- * that finds the token gone from a majority, or the clock, ends the lock as lost. If the user gives
- * no sign of life for max_silence_ms, the watchdog's next tick sends nothing, and none follows.
+ * Failure modes: an extension without a majority's answer leaves validity as it was; the lock is
+ * lost when an extension finds the token gone from a majority, or when the clock passes validity.
+ * If the user gives no sign of life for max_silence_ms, the watchdog stops extending.
  *
- * Does silence make a hold less safe? No: it only leaves extensions out, and validity is what it
- * was. Can a sign of life revive a hold that another client may have? No: it moves no validity; it
- * lets the watchdog go on in a hold that lock_expire() has found valid in the same step.
+ * Does silence make a hold less safe? No: the watchdog sends no extension, and validity stays as it
+ * was. Can a sign of life revive a hold that another client may have? No: it does not change
+ * validity; it lets the watchdog resume in a hold that lock_expire() has found valid in the same
+ * step.
  */
 #include <assert.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 #define LIFE_MS_MAX 86400000u
 #define LEASE_NS_MAX (50 * RL_NS_PER_MS) /* a short hold needs no extension */
 
-/* An upgrade that counted up was not won: restores the reader's fence. */
+/* Restores the reader's fence after an upgrade with a new fence was not won. */
 static void keep_reader_fence(struct rl_lock *lock) {
     const uint64_t fence = lock->reader_fence;
     assert(fence == 0 || lock->acquire.fences);
@@ -33,7 +34,7 @@ static void keep_reader_fence(struct rl_lock *lock) {
     }
 }
 
-/* The pending extension is over. Only on_renew waits for the outcome of the watchdog's. */
+/* Ends the pending extension. The outcome of the watchdog's goes to on_renew. */
 static void lock_end_extend(struct rl_lock *lock, struct rl_actions *out, enum rl_result result) {
     assert(lock->state == RL_EXTENDING);
     keep_reader_fence(lock);
@@ -126,7 +127,7 @@ void rl_lock_on_alive(struct rl_lock *lock, const struct rl_event *event, struct
     note_life(lock, event);
     if (was_silent) {
         RL_MARK(SILENCE_BROKEN);
-        renew(lock, event, out); /* it has been due since */
+        renew(lock, event, out); /* the extension is overdue */
     }
 }
 
@@ -178,7 +179,7 @@ void rl_lock_begin_extend(struct rl_lock *lock, const struct rl_event *event,
     }
     rl_lock_move(lock, RL_EXTENDING);
     rl_lock_begin_round(lock, event, out, RL_ROUND_EXTEND, event->up);
-    lock->may_hold |= lock->is_given ? event->up : 0; /* passed keys are extended where they are */
+    lock->may_hold |= lock->is_given ? event->up : 0; /* a passed key may be on any node */
     if (lock->round.decision != RL_OPEN) {            /* too few nodes are up */
         rl_lock_extend_decided(lock, event, out);
     }
@@ -250,8 +251,8 @@ static void upgrade_failed(struct rl_lock *lock, const struct rl_event *event,
     convert_back(lock, event, out);
 }
 
-/* As for a grant (fence.h): the nodes do not agree on the fence, and the counters of those that may
- * vote are raised to it. Until then the new fence is not reported, and the hold is a reader's. */
+/* The nodes returned different fences, as in a grant (fence.h): raises the counters of the nodes
+ * that may vote. Until that is done, the new fence is not reported, and the hold is a reader's. */
 static void begin_raise(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out) {
     assert(lock->state == RL_EXTENDING && lock->reader_fence != 0);
@@ -282,7 +283,7 @@ void rl_lock_upgrade_decided(struct rl_lock *lock, const struct rl_event *event,
         upgrade_failed(lock, event, out);
         return;
     }
-    if (round->kind == RL_ROUND_FENCE) { /* with a raise the upgrade has prolonged nothing */
+    if (round->kind == RL_ROUND_FENCE) { /* with a raise, the upgrade prolongs nothing */
         upgrade_won(lock, event, out);
     } else if (lock->reader_fence != 0 && !rl_fence_is_placed(&lock->fence, &round->electorate)) {
         begin_raise(lock, event, out);
@@ -301,8 +302,9 @@ void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event,
     assert(lock->state == RL_HELD || lock->renews);
     note_life(lock, event);
     rl_lock_stop_extend(lock, out);
-    /* The longest ttl: on a node that later extensions have not reached, the key would end before
-     * the validity that these have given, and as a reader's it kept no other reader out. */
+    /* The longest ttl: a later extension may have prolonged validity without reaching this node, so
+     * with a shorter ttl the key here would end before validity. (A reader does not need it: its
+     * lease keeps no other reader out.) */
     lock->ttl_ms = lock->life_ms;
     rl_lock_move(lock, RL_EXTENDING);
     lock->reader_fence = lock->fence.value;
@@ -310,7 +312,8 @@ void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event,
         rl_fence_begin(&lock->fence,
                        event->floor > lock->reader_fence ? event->floor : lock->reader_fence + 1);
     }
-    /* A node whose yes would not count is not asked: its converted key would keep readers out. */
+    /* Asks no node whose yes would not count: its converted key would keep readers out for
+     * nothing. */
     rl_lock_begin_round(lock, event, out, RL_ROUND_UPGRADE, event->voters);
     if (lock->round.decision != RL_OPEN) { /* too few nodes are up: convert nothing in vain */
         out->send = 0;
@@ -323,7 +326,7 @@ void rl_lock_on_release(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out) {
     if (lock_is(lock, IN(RL_IDLE) | IN(RL_LOST)) && event->u.token != NULL) {
         memcpy(lock->token, event->u.token, RL_TOKEN_LEN);
-        lock->life_ms = LIFE_MS_MAX; /* another client has set it, with an unknown ttl */
+        lock->life_ms = LIFE_MS_MAX; /* another client has set the key, with an unknown ttl */
         lock->may_hold = rl_electors(&lock->rules->electorate);
     } else if (lock->state == RL_LOST) {
         out->released = RL_RESULT_LOST; /* rl_lock_lose() has released everything */

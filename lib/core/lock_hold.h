@@ -1,5 +1,5 @@
-/* Operations on a held lock, a part of its step: see lock_hold.c. Each takes the event of the step
- * and adds to its actions. */
+/* Operations on a held lock, a part of its step: see lock_hold.c. Each function takes the event of
+ * the step and adds to its actions. */
 #ifndef RL_CORE_LOCK_HOLD_H
 #define RL_CORE_LOCK_HOLD_H
 
@@ -19,7 +19,7 @@ enum rl_result rl_lock_end_of_validity(const struct rl_lock *lock);
 /* Sets when the watchdog extends next. */
 void rl_lock_plan_renewal(struct rl_lock *lock, const struct rl_event *event, bool unknown);
 
-/* The watchdog's turn: extends, or stops if the user of the hold was silent for too long. */
+/* The watchdog's step: extends, or stops if the user of the hold was silent for too long. */
 void rl_lock_renew(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 
 void rl_lock_begin_extend(struct rl_lock *lock, const struct rl_event *event,
@@ -31,7 +31,8 @@ void rl_lock_extend_decided(struct rl_lock *lock, const struct rl_event *event,
 void rl_lock_upgrade_decided(struct rl_lock *lock, const struct rl_event *event,
                              struct rl_actions *out);
 
-/* Whether an upgrade is pending: it is asking, or has won and raises the counters of its fence. */
+/* Whether an upgrade is pending: its round is open, or is won and the fence's counters are being
+ * raised. */
 bool rl_lock_is_upgrading(const struct rl_lock *lock);
 
 /* Cancels the pending upgrade; keys that it may have converted to the writer's are converted
@@ -41,13 +42,13 @@ void rl_lock_cancel_upgrade(struct rl_lock *lock, const struct rl_event *event,
 
 void rl_lock_release_decided(struct rl_lock *lock, struct rl_actions *out);
 
-/* The holder ends its hold, or an extension: cancels what is pending. */
+/* Cancels a pending extension or upgrade. */
 void rl_lock_stop_extend(struct rl_lock *lock, struct rl_actions *out);
 
 void rl_lock_lose(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                   enum rl_result why);
 
-/* Gives the key back to nodes that answered that they do not have it. */
+/* Sets the key again on nodes that answered that they do not have it. */
 void rl_lock_repair(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                     uint32_t gone);
 

@@ -1,4 +1,4 @@
-/* See lock_state.h. The table is the drawing in lock.h, for the compiler. */
+/* See lock_state.h. The table is the diagram in lock.h, as code. */
 #include "core/lock_state.h"
 
 #include <assert.h>
@@ -40,7 +40,7 @@ void rl_lock_move(struct rl_lock *lock, enum rl_lock_state to) {
     if (lock->state == RL_TRYING) {
         lock->collect_ns = RL_NEVER;
     }
-    lock->was_refused = false; /* set after the move */
+    lock->was_refused = false; /* the caller sets it after the move */
 }
 
 void rl_lock_invariant(const struct rl_lock *lock) {

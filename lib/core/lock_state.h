@@ -21,21 +21,20 @@ static inline bool lock_is(const struct rl_lock *lock, uint32_t set) {
     return (IN(lock->state) & set) != 0;
 }
 
-/* Asserts that the move is one of the table. Clears what belongs to the state that is left. */
+/* Asserts that the table allows the move. Clears what belongs to the state that the lock leaves. */
 void rl_lock_move(struct rl_lock *lock, enum rl_lock_state to);
 
 void rl_lock_invariant(const struct rl_lock *lock);
 
-/* What attempts and holds have in common. Each takes the event of the step and adds to its
+/* Shared by attempts and holds. Each function takes the event of the step and adds to its
  * actions. */
 
-/* Every end of an attempt or a hold comes through here: releases what may be on the nodes, now or
- * later, and ends the round. */
+/* Every attempt and hold ends here. Releases the keys that may be on the nodes, now or later, and
+ * ends the round. */
 void rl_lock_release_all(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out);
 
-/* `asked`: the nodes that take part; the others have failed. The round's command is sent to these
- * now. */
+/* `asked`: the nodes to which the round's command is sent; the others have failed. */
 void rl_lock_begin_round(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out,
                          enum rl_round_kind kind, uint32_t asked);
 

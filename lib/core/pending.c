@@ -35,8 +35,8 @@ static void retry_after_pause(struct rl_pending *pending, uint64_t now_ns) {
     }
 }
 
-/* Whether the key must have expired. The connection keeps order, so the SET ran before the first
- * refusal or never will: from then on the key has one life at most. */
+/* Whether the key must have expired. The connection keeps order, so by the first error reply the
+ * SET has run, or never will: from then on the key lives for one ttl at most. */
 static bool owed_is_over(struct rl_pending_release *item, uint64_t now_ns) {
     assert(item->life_ns > 0);
     if (item->until_ns == RL_NEVER) {

@@ -1,5 +1,5 @@
-/* See place.h. Each event has a handler; place_settle() decides which node is home, and leaves the
- * old one. */
+/* See place.h. Each event has a handler; place_settle() chooses the home node, and leaves the old
+ * one. */
 #include "core/place.h"
 
 #include <assert.h>
@@ -8,15 +8,14 @@
 
 #define IN(state) (1u << (state))
 
-/* When a place tries without a turn: its questions about a key that others hold are counted, with
- * weights. For the heir, which asks often, a key that ends so soon that it may be reserved, for a
- * client that has its turn and pauses, weighs little; but not nothing, since home's clock may have
- * stopped. */
+/* When a place probes: it counts, with weights, its JOINs that met a key of others. The heir asks
+ * often, so a key that ends soon weighs little there: it may be reserved for a client that has its
+ * turn and pauses. Its weight is not zero, since home's clock may have stopped. */
 #define RESERVED_MS_MAX (RL_LINE_PAUSE_NS_MAX / RL_NS_PER_MS + RL_LINE_GRACE_MS)
 #define WEIGHT_FULL 4
 #define PROBES_FROM (3 * WEIGHT_FULL)
 #define PROBES_AGAIN (2 * WEIGHT_FULL)
-#define PROBES_BEHIND (4 * WEIGHT_FULL) /* for a place that is not near the first */
+#define PROBES_BEHIND (4 * WEIGHT_FULL) /* for a place that is not near the front */
 
 static bool place_is(const struct rl_place *place, uint32_t set) {
     assert(place->state < RL_PLACE_STATES);
@@ -39,7 +38,7 @@ static void place_check_actions(const struct rl_place *place, const struct rl_pl
                                 const struct rl_place_actions *out) {
     assert(!out->join || place->state == (out->quiet ? RL_PLACE_PAUSING : RL_PLACE_JOINING));
     assert(!out->join || place->id != 0);
-    assert(!out->join || (event->heard >> place->home & 1)); /* or nobody would hear of its turn */
+    assert(!out->join || (event->heard >> place->home & 1)); /* else nobody hears its turn */
     assert(!out->leave || (out->leave_place != 0 && out->leave_home < RL_NODES_MAX));
     assert(!out->turn || place->state == RL_PLACE_TURN);
     assert(!out->alone || place->state == RL_PLACE_OUT);
@@ -53,8 +52,8 @@ static void place_move(struct rl_place *place, enum rl_place_state state, uint64
     place->ask_ns = ask_ns;
 }
 
-/* Home has either the place in its line, or the token in its key. Once the nodes were asked with
- * the token, its release must end the key, and LEAVE must not. */
+/* Home has either the place in its line or the token in its key. Once the nodes were asked with the
+ * token, its release must end the key, not LEAVE. */
 static void place_leave(struct rl_place *place, struct rl_place_actions *out) {
     if (place->stands && !(place->used && place->given)) {
         assert(!out->leave);
@@ -92,7 +91,7 @@ static void place_turn(struct rl_place *place, struct rl_place_actions *out, boo
     out->turn = true;
 }
 
-/* Joins, or waits until the client is heard at home. */
+/* Joins, or waits until the client's channel is confirmed at home. */
 static void place_begin(struct rl_place *place, const struct rl_place_event *event,
                         struct rl_place_actions *out) {
     if (event->heard >> place->home & 1) {
@@ -102,8 +101,7 @@ static void place_begin(struct rl_place *place, const struct rl_place_event *eve
     }
 }
 
-/* Puts the place at the first node that may be home. Not in the middle of a turn, which ends soon
- * in any case. */
+/* Moves the place to the first node that may be home. Not during a turn, which ends soon anyway. */
 static void place_settle(struct rl_place *place, const struct rl_place_event *event,
                          struct rl_place_actions *out) {
     place->avoid &= event->homes; /* a reconnected node may be home again */
@@ -125,7 +123,7 @@ static void place_settle(struct rl_place *place, const struct rl_place_event *ev
         place->id = event->new_place;
         place_begin(place, event, out);
     } else if (place->state == RL_PLACE_LISTENING && is_heard) {
-        place_join(place, event, out); /* again, if it stood: a turn may have been missed */
+        place_join(place, event, out); /* again, if it stood: it may have missed a turn */
     } else if (place->state != RL_PLACE_LISTENING && !is_heard) {
         place_move(place, RL_PLACE_LISTENING, event->now_ns + event->timeout_ns);
     }
@@ -135,7 +133,7 @@ static void place_avoid_home(struct rl_place *place, const struct rl_place_event
                              struct rl_place_actions *out, bool is_silent) {
     const rl_mask bit = rl_bit(place->home);
     if (event->now_ns >= place->avoid_until_ns + event->timeout_ns) {
-        place->firm = 0; /* a node that was asked since then has had its own time to answer */
+        place->firm = 0; /* nodes that were asked since then had enough time to answer */
     }
     place->firm |= is_silent ? 0 : bit;
     place->avoid |= bit;
@@ -153,7 +151,7 @@ static void on_want(struct rl_place *place, const struct rl_place_event *event,
     assert(!place->stands);
     assert(event->new_place != 0);
     if (event->now_ns >= place->avoid_until_ns) {
-        place->avoid = 0; /* a line that is out has no tick */
+        place->avoid = 0; /* a place that is out gets no tick */
     }
     place->since_ns = event->u.since_ns;
     place->asks = place->asks_behind = 0;
@@ -164,7 +162,7 @@ static void on_want(struct rl_place *place, const struct rl_place_event *event,
     place_settle(place, event, out);
 }
 
-/* Clients ahead of it may still be in line: this client's next acquire must not overtake them. */
+/* Clients ahead of it may still be in line; this client's next acquire must not overtake them. */
 static void on_unwant(struct rl_place *place, const struct rl_place_event *event,
                       struct rl_place_actions *out) {
     if (place->state != RL_PLACE_OUT) {
@@ -174,7 +172,7 @@ static void on_unwant(struct rl_place *place, const struct rl_place_event *event
     place_end(place);
 }
 
-/* The pause before the next question, as the heir or not. */
+/* The pause before the next JOIN. */
 static uint64_t next_pause_ns(struct rl_place *place, uint64_t idle_ns, uint64_t life_ms) {
     if (!place->is_heir) {
         return idle_ns < RL_LINE_IDLE_NS_MAX ? idle_ns : RL_LINE_IDLE_NS_MAX;
@@ -190,7 +188,7 @@ static uint64_t next_pause_ns(struct rl_place *place, uint64_t idle_ns, uint64_t
 static void on_no(struct rl_place *place, const struct rl_place_event *event,
                   struct rl_place_actions *out) {
     const struct rl_place_answer_in *in = &event->u.answer;
-    assert(place->stands); /* or home would have had no question */
+    assert(place->stands); /* else there was no JOIN to answer */
     place->is_heir = place->is_heir || in->rank == 0;
     place_move(place, RL_PLACE_WAITING,
                event->now_ns + next_pause_ns(place, event->idle_ns, in->life_ms));
@@ -238,7 +236,7 @@ static void on_turn(struct rl_place *place, const struct rl_place_event *event,
     place_given(place, out);
 }
 
-/* It does not try without a turn yet: the client ahead has just been given its turn. */
+/* Does not probe yet: the client ahead has just been given its turn. */
 static void on_heir(struct rl_place *place, const struct rl_place_event *event) {
     if (event->u.place != place->id || !place->stands) {
         return;
@@ -272,9 +270,9 @@ static uint64_t next_backoff_ns(const struct rl_place *place) {
 }
 
 /* The token is released, and never used again. A new place joins at once, so that nobody overtakes,
- * and asks when the pause is over. If the lock wants other resources as well, its place stands
- * nowhere until then: otherwise the first waiters of two lines, both wanting both, would get their
- * turns again and again. */
+ * and asks when the pause is over. If the lock wants other resources as well, it has no place until
+ * then: otherwise the first waiters of two lines that both want both resources would get turns
+ * again and again. */
 static void place_again(struct rl_place *place, const struct rl_place_event *event,
                         struct rl_place_actions *out) {
     const uint64_t life_ms = event->u.life_ms;
@@ -287,7 +285,7 @@ static void place_again(struct rl_place *place, const struct rl_place_event *eve
     place->id = event->new_place;
     place_move(place, RL_PLACE_PAUSING, event->now_ns + pause_ns);
     place_settle(place, event, out);
-    if (place->state == RL_PLACE_PAUSING && event->is_of_one) { /* home is the same, and heard */
+    if (place->state == RL_PLACE_PAUSING && event->is_of_one) { /* same home, channel confirmed */
         place->stands = out->join = out->quiet = true;
     }
 }
@@ -297,7 +295,7 @@ static void on_refused(struct rl_place *place, const struct rl_place_event *even
     assert(place->state == RL_PLACE_TAKING);
     if (!place->probes) {
         place_again(place, event, out);
-    } else if (place->turned) { /* it has been given its turn meanwhile */
+    } else if (place->turned) { /* home gave the turn during the probe */
         place->turned = false;
         place_turn(place, out, false);
     } else {
@@ -369,7 +367,7 @@ bool rl_place_trust(struct rl_place *place, uint32_t node) {
         return false;
     }
     place->avoid &= ~bit;
-    place->firm |= bit; /* in case it is avoided again by then */
+    place->firm |= bit; /* in case it is avoided again meanwhile */
     return true;
 }
 

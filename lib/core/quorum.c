@@ -56,7 +56,7 @@ uint32_t rl_sides_lack(const struct rl_sides *sides, rl_mask nodes) {
         const uint32_t have = rl_bits_count(of[side] & nodes);
         lacking[side] = needed > have ? needed - have : 0;
     }
-    /* A node of both sides fills both up. */
+    /* A node on both sides counts for both. */
     const uint32_t less = lacking[0] < lacking[1] ? lacking[0] : lacking[1];
     const uint32_t both = rl_bits_count(of[0] & of[1] & ~nodes);
     return lacking[0] + lacking[1] - (both < less ? both : less);

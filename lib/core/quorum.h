@@ -1,14 +1,13 @@
-/* The arithmetic of Redlock: how many nodes are a majority, and how long a majority's grant may be
- * relied on. Pure functions of their arguments.
+/* The arithmetic of Redlock: how many nodes are a majority, and for how long a client may rely on a
+ * majority's grant. Pure functions.
  *
  * Why a majority of n / 2 + 1 excludes others: two sets of that size share a node, and that node
- * holds one token at a time. For even n, n / 2 + 1 is already a strict majority; n / 2 would not
- * be.
+ * holds one token at a time. For even n, n / 2 would not be a majority.
  *
  * Why validity is sent + ttl - drift: every key of the round was set after `sent`, so by the node's
  * clock it lives at least until sent + ttl. If that clock gains less than the drift allowance over
- * one ttl, no key of the round ends before validity does. The time that the round took need not be
- * measured: it is counted because validity starts at the sending (specification, step 3).
+ * one ttl, no key of the round ends before validity does. Nobody needs to measure how long the
+ * round took: validity starts at the sending, which includes it (specification, step 3).
  */
 #ifndef RL_CORE_QUORUM_H
 #define RL_CORE_QUORUM_H
@@ -19,13 +18,13 @@
 #include "base/bits.h"
 #include "base/units.h"
 
-/* Who decides: a majority of each side, which are masks of nodes. The two are the same nodes,
- * except while the nodes are being changed: then they are the old ones and the new ones. */
+/* The nodes that decide: a majority of each side, a mask of nodes. Both sides are the same nodes,
+ * except while the nodes are being changed: then one is the old nodes, the other the new ones. */
 struct rl_electorate {
     uint32_t sides[2]; /* seats, see base/bits.h */
 };
 
-/* The same, by the numbers that a client gives its nodes. */
+/* An electorate by the numbers that a client gives its nodes. */
 struct rl_sides {
     rl_mask of[2];
 };
@@ -38,9 +37,9 @@ struct rl_rules {
     uint64_t node_timeout_ns;        /* how long to wait for a vote */
     uint64_t lost_margin_ns;  /* how long before the end of validity the holder is notified */
     int16_t not_asked_reason; /* the driver's code for a vote that was not requested */
-    int16_t timeout_reason;   /* the same for a vote that is missing */
-    int16_t duplicate_reason; /* the same for a second vote of one server */
-    int16_t changed_reason;   /* the same for a vote that a change of the electorate cut off */
+    int16_t timeout_reason;   /* its code for a vote that is missing */
+    int16_t duplicate_reason; /* its code for a second vote of one server */
+    int16_t changed_reason;   /* its code for a vote that a change of the electorate cut off */
 };
 
 /* The smallest size at which any two sets of nodes share a node. */
@@ -54,10 +53,10 @@ static inline uint32_t rl_electors(const struct rl_electorate *electorate) {
     return electorate->sides[0] | electorate->sides[1];
 }
 
-/* Whether a majority of the nodes of one side is among these. */
+/* Whether `nodes` include a majority of the side. */
 bool rl_is_majority(rl_mask side, rl_mask nodes);
 
-/* Whether a majority of each side is. */
+/* Whether these nodes include a majority of each side. */
 bool rl_is_quorum(const struct rl_electorate *electorate, uint32_t nodes);
 
 /* The size of the majority of the larger side: how many votes a message asks for. */
@@ -73,13 +72,13 @@ static inline rl_mask rl_sides_all(const struct rl_sides *sides) {
 }
 
 bool rl_sides_quorum(const struct rl_sides *sides, rl_mask nodes);
-/* How many more nodes a quorum needs, at least. */
+/* The least number of nodes that a quorum still lacks. */
 uint32_t rl_sides_lack(const struct rl_sides *sides, rl_mask nodes);
 uint32_t rl_sides_votes_needed(const struct rl_sides *sides);
 
 /* -- Times -- */
 
-/* The drift allowance for a ttl: exact, since one ms times one ppm is one ns. */
+/* The drift allowance for a ttl; exact, since one ms times one ppm is one ns. */
 uint64_t rl_drift_ns(const struct rl_rules *rules, uint32_t ttl_ms);
 
 /* ttl minus drift, 0 if nothing is left. */

@@ -1,5 +1,5 @@
-/* See round.h. The masks could be derived from the ballots; they are kept because a vote must cost
- * the same for 3 nodes and for 31, and the invariant derives them again. */
+/* See round.h. The masks repeat the ballots, so that a vote costs the same for 3 nodes as for 31;
+ * the invariant compares both. */
 #include "core/round.h"
 
 #include <assert.h>
@@ -159,7 +159,7 @@ void rl_round_copy(struct rl_round *round, const struct rl_round *from) {
     assert(round != from && round->decision != RL_OPEN);
     assert(from->id != 0);
     *round = *from;
-    round->id = id; /* the count of ids goes on: a late vote must never match a reused id */
+    round->id = id; /* ids are never reused, or a late vote could match */
     round->ballots = ballots;
     for (uint32_t i = 0; electors >> i != 0; i++) {
         ballots[i] = from->ballots[i];

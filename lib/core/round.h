@@ -1,12 +1,12 @@
-/* One command fanned out to the nodes, and what they voted.
+/* One command fanned out to the nodes, and their votes.
  *
- * Happy path: begin, a vote from each node, decided as soon as the votes allow it.
- * Failure modes: a node that cannot be asked has failed from the start; votes that do not come are
- * failed by rl_round_expire(); a vote of an earlier round is recognised by its id and not counted.
+ * Happy path: begin, a vote from each node, a decision as soon as the votes allow one. Failure
+ * modes: a node that cannot be asked has failed from the start; rl_round_expire() fails the votes
+ * that do not come; a vote of an earlier round is recognised by its id and not counted.
  *
  * Decided means: won as soon as a quorum said yes, lost as soon as the outstanding votes cannot
- * bring one. A round is decided once. Votes that come later are recorded for the caller to look at
- * and change nothing. A round counts by the electorate that it began with.
+ * bring one. A round is decided once. Later votes are recorded for the caller to read, and change
+ * nothing. A round keeps the electorate that it began with.
  */
 #ifndef RL_CORE_ROUND_H
 #define RL_CORE_ROUND_H
@@ -19,7 +19,7 @@
 enum rl_vote {
     RL_VOTE_NONE = 0, /* no round was begun yet */
     RL_VOTE_PENDING,
-    RL_VOTE_GRANTED, /* did what was asked */
+    RL_VOTE_GRANTED, /* ran the command */
     RL_VOTE_REFUSED, /* answered that it cannot: another's token, or none */
     RL_VOTE_FAILED   /* could not be asked, did not answer, or answered with an error */
 };
@@ -49,7 +49,7 @@ struct rl_round {
     uint32_t granted;
     uint32_t refused;
     uint32_t failed;
-    uint32_t awaited; /* nodes whose vote is needed before it is won */
+    uint32_t awaited; /* nodes whose vote must be in before the round can be won */
     uint8_t kind;     /* enum rl_round_kind */
     uint8_t decision; /* enum rl_decision */
 };
@@ -57,8 +57,8 @@ struct rl_round {
 /* ballots: room for each node, zero. */
 void rl_round_init(struct rl_round *round, struct rl_ballot *ballots);
 
-/* Begins a new round with a new id. Electors outside `asked` have failed at once, with
- * reasons[node]; other nodes may be asked as well, but have no vote. */
+/* Begins a new round with a new id. Electors outside `asked` fail at once, with reasons[node].
+ * `asked` may contain nodes that are no electors; they have no vote. */
 void rl_round_begin(struct rl_round *round, const struct rl_electorate *electorate,
                     enum rl_round_kind kind, uint64_t now_ns, uint32_t asked,
                     const int16_t *reasons);
@@ -68,12 +68,12 @@ void rl_round_begin(struct rl_round *round, const struct rl_electorate *electora
 bool rl_round_vote(struct rl_round *round, uint32_t id, uint32_t node, enum rl_vote vote,
                    int16_t reason, uint64_t now_ns);
 
-/* Records, for a recorded vote, how long the node itself took, which is less than the time since
- * the round began. Only informative: validity counts from the round's beginning. */
+/* Sets, for a recorded vote, the node's own latency, which is less than the time since the round
+ * began. Only informative: validity counts from the round's beginning. */
 void rl_round_note_latency(struct rl_round *round, uint32_t node, uint32_t latency_us);
 
-/* A round that has just begun is not won before these nodes have voted, or before rl_round_await()
- * is called with none. */
+/* Keeps a round that has just begun from being won until these nodes have voted, or until
+ * rl_round_await() is called with none. */
 void rl_round_await(struct rl_round *round, uint32_t nodes);
 /* Whether a quorum has said yes, and only the awaited votes keep the round open. */
 bool rl_round_awaits(const struct rl_round *round);
@@ -84,7 +84,8 @@ void rl_round_expire(struct rl_round *round, int16_t reason, uint64_t now_ns);
 /* Ends an open round as lost: its votes no longer matter. */
 void rl_round_abandon(struct rl_round *round);
 
-/* Copies the outcome of another round under a new id: only to be read, no vote belongs to it. */
+/* Copies the outcome of another round under a new id, for reading only: no vote can match that
+ * id. */
 void rl_round_copy(struct rl_round *round, const struct rl_round *from);
 
 /* Turns the refusals of these nodes into failures with this reason. */
@@ -95,11 +96,11 @@ static inline uint32_t rl_round_pending(const struct rl_round *round) {
     return rl_electors(&round->electorate) & ~(round->granted | round->refused | round->failed);
 }
 
-/* Whether so many nodes failed that no quorum of answers was possible, whatever they had said. */
+/* Whether too many nodes failed for a quorum, whatever the others answered. */
 bool rl_round_without_quorum(const struct rl_round *round);
 
 /* Whether so many nodes refused that no quorum can have granted, now or later. While the nodes are
- * being changed only the old ones say so: the new ones may not have been asked before. */
+ * being changed, only the old ones count: the new ones may not have been asked before. */
 bool rl_round_refused_for_good(const struct rl_round *round);
 
 #endif

@@ -1,18 +1,19 @@
-/* Pauses: between two attempts, and until the watchdog extends a lock. The caller brings the random
- * number.
+/* Pauses: between two attempts, and until the watchdog extends a lock. The caller supplies the
+ * random number.
  *
- * Between attempts: a fixed part, so that the nodes are not hammered, and a random one, so that
- * clients that split the votes do not collide again (specification, "Retry on failure").
+ * Between attempts: a fixed part, to spare the nodes, and a random part, so that clients that split
+ * the votes do not collide again (specification, "Retry on failure").
  *
- * The watchdog extends whenever renew_ns of the validity are used up, so that with the usual third
- * of the ttl two more tries fit in before the end. Up to an eighth of that earlier, at random, so
- * that locks that were acquired together do not all renew together. Then down to a step of the
- * clock, a hundredth of the interval: locks that are due in one step renew in one command per node.
+ * The watchdog extends when renew_ns of the validity are used up; with the usual third of the ttl,
+ * two more tries fit in before the end. It extends up to an eighth of that earlier, at random, so
+ * that locks that were acquired together do not all renew together. The time is then rounded down
+ * to a step of the clock, a hundredth of the interval: locks that are due in one step renew in one
+ * command per node.
  *
- * Failure modes: slow nodes. A lock with much validity left can wait for them: the wait for votes,
- * and the pause before the extension is repeated, depend on what is left. A fixed pace would be a
- * trap: if a hundred thousand locks met one hiccup longer than the node timeout, their repetitions
- * alone would keep the nodes overloaded until all are lost. (This was measured.)
+ * Failure modes: slow nodes. A lock with much validity left can wait for them, so the wait for
+ * votes, and the pause before the next try, depend on what is left. With a fixed pace, one hiccup
+ * longer than the node timeout would be fatal to a hundred thousand locks: their retries alone
+ * would keep the nodes overloaded until all locks are lost. (This was measured.)
  */
 #ifndef RL_CORE_TIMING_H
 #define RL_CORE_TIMING_H
@@ -20,11 +21,11 @@
 #include <stdint.h>
 
 #define RL_RETRY_NS_MIN UINT64_C(1000000) /* shorter pauses would only burn the processor */
-#define RL_WATCH_STEPS 100                /* in renew_ns */
+#define RL_WATCH_STEPS 100                /* per renew_ns */
 #define RL_WATCH_RETRY_NS_MIN UINT64_C(5000000)
 #define RL_WATCH_RETRY_NS_MAX UINT64_C(5000000000)
 
-/* delay plus an evenly spread part of 0 to jitter, both included; at least RL_RETRY_NS_MIN. */
+/* delay plus a uniformly random part from 0 to jitter, inclusive; at least RL_RETRY_NS_MIN. */
 uint64_t rl_retry_delay_ns(uint32_t delay_ms, uint32_t jitter_ms, uint64_t random);
 
 /* When to extend a lock that is valid until valid_until_ns, and for validity_ns after each

@@ -79,7 +79,7 @@ bool rl_ticket_leave(struct rl_ticket *ticket) {
     return was_active;
 }
 
-/* The waitlist is handed on: whether that has gone on for too long. */
+/* The next lock follows without a gap: whether that has gone on for too long. */
 static bool is_unfair(struct rl_waitlist *list, uint64_t now_ns) {
     if (list->since_ns == 0) {
         list->since_ns = now_ns;
