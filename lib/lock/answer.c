@@ -12,7 +12,7 @@
 #include "wait/line_call.h"
 #include "wait/line_release.h"
 
-/* Whether the fence leaves no room to count on, or is missing although it was requested. */
+/* Whether the fence is too large to keep counting, or is missing although it was requested. */
 static bool has_bad_fence(const struct rl_request *request, const struct rl_answer *answer) {
     const bool asks = request->counter > 0 &&
                       (request->kind == RL_COMMAND_TAKE || request->kind == RL_COMMAND_UPGRADE);
@@ -20,7 +20,7 @@ static bool has_bad_fence(const struct rl_request *request, const struct rl_answ
            (asks && answer->verdict == RL_YES && answer->counter == 0);
 }
 
-/* What an answer means for its command: of one that may have set a key nothing says that it did not
+/* What an answer means for its command. No answer proves that a script that may set a key did not
  * run. is_bad: has_bad_fence(). */
 static enum rl_verdict verdict_of(const struct rl_request *request, const struct rl_answer *answer,
                                   bool is_bad) {
@@ -50,7 +50,7 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
     const enum rl_verdict verdict = verdict_of(request, answer, has_bad);
     int16_t reason = answer->reason;
     struct rl_event event = {.type = RL_EV_VOTE};
-    RL_REQUIRE(call->lock != NULL); /* answered once: a call that was given back has none */
+    RL_REQUIRE(call->lock != NULL); /* answered once: a call that was given back has no lock */
     assert(call->lock->client == member->client);
     assert(request->kind != RL_COMMAND_READ); /* only queries send it */
     assert(answer->verdict != RL_ERROR || reason != 0);
@@ -72,7 +72,7 @@ void rl_answer_take(struct rl_node *node, struct rl_request *request,
     if (seat == RL_SEATS_MAX) { /* the lock has moved to other nodes */
         member->client->stats.late_votes += call->round != 0;
     } else if (call->round != 0) {
-        assert(!call->is_retry); /* the round that waited for its vote is over */
+        assert(!call->is_retry); /* its round is over */
         event.u.vote = (struct rl_ballot_in){.round = call->round,
                                              .node = seat,
                                              .vote = vote_of(verdict),

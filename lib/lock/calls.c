@@ -18,10 +18,10 @@
 
 /* -- Memory: allocated once, then reused --
  *
- * It comes in blocks of whole fan-outs. One by one, the last memory could go to a SET and leave
- * none for its release, and the key would stay until its ttl ends. */
+ * It is allocated in blocks of whole fan-outs. Call by call, the last memory could go to a SET and
+ * leave none for its release, and the key would stay until its ttl ends. */
 
-#define ROUNDS_AT_FIRST 4 /* the first block has room for so many fan-outs */
+#define ROUNDS_AT_FIRST 4 /* fan-outs in the first block */
 
 static bool call_grow(redlock_client *client) {
     uint32_t count = ROUNDS_AT_FIRST * client->n_nodes;
@@ -34,7 +34,7 @@ static bool call_grow(redlock_client *client) {
         return false;
     }
     block->next = client->calls.blocks;
-    assert(client->calls.free == NULL); /* all others are out or pending */
+    assert(client->calls.free == NULL); /* all others are outstanding or pending */
     assert(client->calls.count + count > client->calls.count);
     client->calls.blocks = block;
     client->calls.count += count;
@@ -69,7 +69,7 @@ static void call_give_back(struct rl_lock_call *call) {
 }
 
 void rl_calls_free(redlock_client *client) {
-    RL_REQUIRE(client->calls.outstanding == 0); /* or an answer would be written to what is gone */
+    RL_REQUIRE(client->calls.outstanding == 0); /* else an answer would go to freed memory */
     assert(client->pending_releases == 0);
     while (client->calls.blocks != NULL) {
         struct rl_lock_call_block *block = client->calls.blocks;
@@ -118,11 +118,11 @@ static void request_fill(struct rl_request *request, const redlock_lock *lock,
     }
 }
 
-/* Writes the command, unless it is written already, or goes into a batch. A fan-out sends the same
- * command to all nodes, with two exceptions: a release differs at home, and an extension may
+/* Formats the command, unless it is formatted already or goes into a batch. A fan-out sends the
+ * same command to all nodes, with two exceptions: a release differs at home, and an extension may
  * convert on some nodes only. These variants use the other half of the buffer. The command is
- * written anew for a node that does not know the script yet, or releases in another way than the
- * previous node. */
+ * formatted again for a node that does not know the script yet, or that releases in another way
+ * than the previous node. */
 static const char *format(redlock_client *client, const struct rl_node *node,
                           struct rl_request *request, size_t *length) {
     *length = 0;
@@ -138,7 +138,7 @@ static const char *format(redlock_client *client, const struct rl_node *node,
         *written = (struct rl_written){rl_command_format(wire, request), request->kind,
                                        request->whole_script};
     }
-    request->successor = NULL; /* belongs to the plan: a retried script passes no keys on */
+    request->successor = NULL; /* belongs to the plan; a retried script passes no keys */
     *length = written->length;
     RL_REQUIRE(*length < client->io.wire_room); /* rl_reserve_wire() */
     return wire;
@@ -177,7 +177,7 @@ static void call_init(struct rl_lock_call *call, const redlock_lock *lock, enum 
     call->kind = (uint8_t)kind;
     call->is_retry = false;
     if (kind == RL_CALL_RELEASE) {
-        /* The former holder of a token may have set a longer ttl: no other bound is known. */
+        /* An adopted token's former holder may have set any ttl. */
         rl_pending_release_init(&call->pending, lock->core.rules,
                                 rl_mode_is_adopted(lock) ? REDLOCK_TTL_MS_MAX : lock->core.life_ms);
     }
@@ -232,7 +232,7 @@ bool rl_calls_again(struct rl_node *node, struct rl_request *request) {
 /* -- Pending releases -- */
 
 static void pending_changed(struct rl_client_node *node, uint32_t count_before) {
-    assert(node->client->pending_releases >= count_before); /* the node's are part of them */
+    assert(node->client->pending_releases >= count_before); /* includes the node's */
     assert(node->pending_releases.count <= RL_PENDING_MAX);
     node->client->pending_releases += node->pending_releases.count;
     node->client->pending_releases -= count_before;
@@ -270,7 +270,7 @@ static void keep(struct rl_client_node *node, struct rl_lock_call *call, bool is
     uint32_t before = node->pending_releases.count;
     assert(call->kind == RL_CALL_RELEASE); /* a retry sends nothing else */
     assert(call->lock->client == node->client);
-    call->request.grace_ms = 0; /* the waiter may be served by then */
+    call->request.grace_ms = 0; /* home may have served the waiter by then */
     struct rl_pending_release *given_up =
         rl_pending_add(&node->pending_releases, &call->pending, is_refused,
                        rl_node_is_up(&node->node), rl_client_now_ns(node->client));
@@ -284,7 +284,7 @@ static void keep(struct rl_client_node *node, struct rl_lock_call *call, bool is
 void rl_calls_keep_release(redlock_lock *lock, uint32_t node) {
     assert(node < lock->client->n_nodes);
     if (lock->client->nodes[node]->node.state == RL_NODE_CLOSED) {
-        return; /* it has left the set, and no key of ours can be there any more */
+        return; /* it has left the set, where no key of ours can be any more */
     }
     struct rl_lock_call *call = call_take(lock);
     if (call == NULL) {
@@ -306,11 +306,11 @@ static bool retry_one(struct rl_pending_release *item, void *data) {
     struct rl_release_plan plan;
     size_t length;
     assert(rl_command_releases(request->kind));
-    assert(request->target == &call->lock->target); /* which the reference keeps */
+    assert(request->target == &call->lock->target); /* kept by the reference */
     request->sent_again = false;
     assert(item->next == NULL); /* it was taken out of the pending releases */
     call->is_retry = true;
-    call->round = 0; /* the round that waited for its vote is over */
+    call->round = 0; /* its round is over */
     rl_line_plan_retry(call->lock, request->grace_ms, &plan);
     put_form(request, rl_mode_sent(call->lock, request->lock_mode), &plan, node);
     memset(client->calls.written, 0, sizeof client->calls.written);

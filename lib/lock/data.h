@@ -34,8 +34,8 @@ struct rl_lock_call {
     bool is_retry;  /* a pending release that was sent again */
 };
 
-/* Calls are allocated in blocks, each as large as all before it, and kept while the client is open:
- * a repeating load soon allocates nothing. */
+/* Calls are allocated in blocks, each as large as all before it, and kept while the client is open,
+ * so a steady load soon allocates nothing. */
 struct rl_lock_call_block {
     struct rl_lock_call_block *next;
     struct rl_lock_call calls[];
@@ -43,11 +43,11 @@ struct rl_lock_call_block {
 
 /* How a release is sent, see line.h. */
 struct rl_release_plan {
-    rl_mask homes;      /* nodes that keep lines of its resources, as a mask: `mode` is for them */
-    uint32_t grace_ms;  /* for which others reserve the keys; 0: they delete them */
-    uint32_t lease_ms;  /* for which the keys are passed to `successor` */
+    rl_mask homes;      /* nodes that keep lines of its resources, for which `mode` is; a mask */
+    uint32_t grace_ms;  /* how long other nodes reserve the key; 0: they delete it */
+    uint32_t lease_ms;  /* how long the keys that are passed to `successor` live */
     uint32_t intent_ms; /* as in struct rl_request */
-    uint64_t counter;   /* the least fence that suits the successor; 0: none */
+    uint64_t counter;   /* the successor's least fence; 0: none */
     enum rl_release_mode mode;
     char successor[RL_VALUE_MAX + 1]; /* "": not known */
 };
@@ -64,7 +64,7 @@ struct rl_calls {
     struct rl_lock_call_block *blocks;
     uint32_t count;               /* in all blocks */
     uint32_t outstanding;         /* sent, not answered */
-    struct rl_request request;    /* of a fan-out: what is the same for all nodes */
+    struct rl_request request;    /* of a fan-out: the part that is the same for all nodes */
     struct rl_written written[2]; /* its bytes, for other nodes and for home */
     struct rl_release_plan plan;
 };
@@ -77,14 +77,14 @@ struct rl_calls {
 
 /* What a message says after the status. */
 enum rl_words {
-    RL_WORDS_ROUND, /* the result of the last round. All others had no round: */
+    RL_WORDS_ROUND, /* the result of the last round; the words below had no round: */
     RL_WORDS_NONE,
     RL_WORDS_SHARES,         /* acquired with a hold of its owner */
     RL_WORDS_NO_FENCE,       /* could not share that hold, which has no fence */
     RL_WORDS_OWNER_LOST,     /* was about to share a hold */
     RL_WORDS_WAS_LOST,       /* released, but lost before, for last.loss */
     RL_WORDS_STILL_HELD,     /* released, but not as often as acquired */
-    RL_WORDS_HELD_BY_OTHERS, /* released, but others of the owner go on */
+    RL_WORDS_HELD_BY_OTHERS, /* released, but other objects of the owner still hold it */
     RL_WORDS_WAITING,        /* behind another lock of the client */
     RL_WORDS_WAITED_IN_VAIN,
     RL_WORDS_QUEUED, /* behind other clients */
@@ -108,14 +108,14 @@ struct rl_op {
     uint8_t words;  /* enum rl_words */
 };
 
-/* The holder is notified of the loss of its hold. */
+/* Notifies the holder of the loss of its hold. */
 struct rl_loss {
     struct rl_queued queued; /* on_lost is due */
     redlock_lock_cb callback;
     void *data;
 };
 
-/* The holder is notified of the watchdog's extensions. */
+/* Notifies the holder of the watchdog's extensions. */
 struct rl_renewal {
     redlock_lock_cb callback;
     void *data;
@@ -123,14 +123,14 @@ struct rl_renewal {
     bool is_due;
 };
 
-/* A hold that nobody uses any more lingers, see reentrancy.h. */
+/* For a hold that lingers when nobody uses it any more, see reentrancy.h. */
 struct rl_linger {
-    uint64_t until_ns; /* since the first release of the hold: the end of linger_ms; 0: none yet */
-    uint64_t ends_ns;  /* while it lingers: when that ends; 0: it does not */
-    uint32_t ms;       /* linger_ms; 0: its holds do not */
+    uint64_t until_ns; /* linger_ms after the hold's first release; 0: not released yet */
+    uint64_t ends_ns;  /* when lingering ends; 0: it does not linger */
+    uint32_t ms;       /* linger_ms; 0: its holds do not linger */
 };
 
-/* What few acquires want: an owner, on_renew, linger_ms. */
+/* What few acquires use: an owner, on_renew, linger_ms. */
 struct rl_extras {
     redlock_lock *lock; /* whose this is */
 
@@ -138,18 +138,18 @@ struct rl_extras {
     uint64_t owner;           /* 0: none */
     redlock_lock *primary;    /* the lock whose hold this one shares (a reference), or NULL */
     struct rl_list followers; /* the locks that share this one's hold */
-    struct rl_link link;      /* in the primary's */
-    redlock_lock *for_extend; /* whose extension of this core's hold is pending; release */
+    struct rl_link link;      /* in the primary's `followers` */
+    redlock_lock *for_extend; /* the object whose extension this core carries out; release */
     redlock_lock *for_release;
 
     struct rl_renewal renewal;
     struct rl_linger linger;
 };
 
-/* What messages are about. */
+/* The subject of messages. */
 struct rl_last {
-    const char *refusal;           /* why the last call was refused; NULL: it was not */
-    bool refusal_is_allocated : 1; /* its text was allocated; otherwise it is a constant */
+    const char *refusal;           /* why the last call was refused; NULL: it was accepted */
+    bool refusal_is_allocated : 1; /* its text was allocated, not a constant */
     bool has_asked : 1;            /* an attempt of the last acquire has begun */
     uint8_t words;                 /* enum rl_words, of status */
     int16_t status;                /* of the last operation, loss or renewal */

@@ -13,10 +13,10 @@
 
 void rl_delivery_grant(redlock_lock *lock) {
     assert(lock->client->in_turn);
-    assert(rl_queued_is_in(&lock->done)); /* an end in this step is delivered with the rest */
+    assert(rl_queued_is_in(&lock->done)); /* what ends in this step is delivered with the rest */
     if (lock->tell) {
         lock->tell = false;
-        rl_step_simple(lock, RL_EV_TELL); /* looks at the clock once more */
+        rl_step_simple(lock, RL_EV_TELL); /* reads the clock once more */
     }
     struct rl_op *op = rl_op_of(lock, RL_OP_ACQUIRE);
     const uint64_t least_ns = lock->core.acquire.min_validity_ms * RL_NS_PER_MS;
@@ -38,14 +38,14 @@ bool rl_delivery_is_due(const redlock_lock *lock, enum rl_delivery_kind kind) {
 /* The object holds from now on. */
 static void acquired(redlock_lock *lock) {
     assert(rl_hold_primary(lock) == lock || lock->joining);
-    assert(!lock->was_lost); /* the acquire has ended any earlier hold */
+    assert(!lock->was_lost); /* the acquire has reset it */
     lock->fence = rl_lock_fence(&rl_hold_primary(lock)->core);
     rl_permit_granted(lock, rl_hold_primary(lock));
     lock->client->stats.fenced += lock->fence != 0;
     rl_span_acquired(lock, lock->depth == 0);
     lock->joining = false;
     lock->depth++;
-    RL_REQUIRE(rl_hold_is_held(lock)); /* or a false success would be reported */
+    RL_REQUIRE(rl_hold_is_held(lock)); /* else a false success would be reported */
     if (rl_hold_primary(lock) == lock && lock->depth == 1) {
         rl_reentrancy_admit(lock);
     }
@@ -87,10 +87,10 @@ struct rl_delivery rl_delivery_take(redlock_lock *lock, enum rl_delivery_kind ki
 
 struct rl_delivery rl_delivery_take_loss(redlock_lock *lock) {
     struct rl_loss *loss = &lock->loss;
-    RL_REQUIRE(!rl_queued_is_in(&loss->queued)); /* or it would be delivered twice */
+    RL_REQUIRE(!rl_queued_is_in(&loss->queued)); /* else it would be delivered twice */
     assert(lock->client->in_turn);
     assert(lock->last.loss < 0);
-    assert(lock->depth == 0); /* nothing new is held before the user knows */
+    assert(lock->depth == 0); /* there is no new hold before the user knows */
     rl_span_lost(lock, lock->last.loss);
     rl_lock_note(lock, lock->last.loss, RL_WORDS_ROUND);
     struct rl_delivery delivery = {loss->callback, loss->data, lock->last.loss};

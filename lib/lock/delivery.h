@@ -1,9 +1,9 @@
-/* The callbacks of a lock, one at a time: which one to call, and what is true from then on. The
- * turn calls it, and delivers the losses that have become due in between.
+/* The callbacks of a lock, one at a time: chooses the next one, and updates the lock for it. The
+ * turn calls it, and delivers the losses that become due in between.
  *
  * Can a success be reported after the loss of the same hold was due? No: the turn delivers losses
  * before it takes a callback, and again between two of one lock, since the first may have blocked
- * the loop. A loss that is found then changes the status of an extension that is done (life.h).
+ * the loop. Such a loss also changes the status of an extension that is done (life.h).
  */
 #ifndef RL_LOCK_DELIVERY_H
 #define RL_LOCK_DELIVERY_H
@@ -26,8 +26,8 @@ enum rl_delivery_kind {
     RL_DELIVERY_KINDS
 };
 
-/* A granted lock is held from now on, and one that lingered again, if it is not too late: its
- * callback is next. */
+/* Makes a granted lock held, or one that lingered held again, if it is not too late; its callback
+ * is next. */
 void rl_delivery_grant(redlock_lock *lock);
 
 bool rl_delivery_is_due(const redlock_lock *lock, enum rl_delivery_kind kind);

@@ -101,7 +101,7 @@ void rl_op_count(redlock_stats *stats, enum rl_op_kind kind, int status) {
 
 void rl_op_submit(redlock_lock *lock, enum rl_op_kind kind, redlock_lock_cb callback, void *data) {
     struct rl_op *op = &lock->ops[kind == RL_OP_EXTEND];
-    RL_REQUIRE(!op->is_active); /* or its callback would be missed */
+    RL_REQUIRE(!op->is_active); /* else a callback would be missed */
     *op = (struct rl_op){
         .callback = callback, .data = data, .kind = (uint8_t)kind, .is_active = true};
 }
@@ -180,7 +180,7 @@ bool rl_hold_is_held(const redlock_lock *lock) {
     return lock->depth > 0 && rl_lock_is_holding(&rl_hold_primary(lock)->core);
 }
 
-/* Whether the object uses the hold: its callback said so, or is about to. */
+/* Whether the object uses the hold: its callback has reported that, or is about to. */
 bool rl_hold_uses(const redlock_lock *lock) {
     return lock->depth > 0 || lock->joining;
 }
@@ -226,7 +226,7 @@ void rl_hold_attach(redlock_lock *lock, redlock_lock *primary) {
     assert(lock->client == primary->client);
     assert(rl_lock_is_holding(&primary->core));
     if (lock != primary) {
-        assert(!rl_lock_is_in_line(&lock->core)); /* it would wait for its own hold */
+        assert(!rl_lock_is_in_line(&lock->core)); /* else it would wait for its own hold */
         rl_lock_ref(primary);
         lock->extras->primary = primary;
         rl_list_add(&primary->extras->followers, &lock->extras->link);
@@ -241,7 +241,7 @@ void rl_hold_detach(redlock_lock *lock) {
     assert(!rl_hold_uses(lock));
     rl_list_remove(&lock->extras->link);
     lock->extras->primary = NULL;
-    if (rl_seats_share(lock, primary)) { /* for its messages, outcomes and token */
+    if (rl_seats_share(lock, primary)) { /* for messages, outcomes and the token */
         rl_lock_copy_past(&lock->core, &primary->core);
     }
     assert(primary->extras->for_extend != lock && primary->extras->for_release != lock);
@@ -267,7 +267,7 @@ void rl_hold_act_for(redlock_lock *primary, enum rl_op_kind kind, redlock_lock *
     }
 }
 
-/* The last round of all users of the hold was an extension: their messages are about it. */
+/* The hold's last round was an extension: makes the messages of all its users describe it. */
 static void note_extension(redlock_lock *primary, int status) {
     if (primary->depth > 0) {
         rl_lock_note(primary, status, RL_WORDS_ROUND);
@@ -294,7 +294,7 @@ void rl_hold_end(redlock_lock *lock, enum rl_op_kind kind, int status, enum rl_w
     }
 }
 
-/* Ends an acquire that has joined with another status after all. */
+/* Changes the status of an acquire that has already joined a hold. */
 void rl_hold_end_join(redlock_lock *lock, int status, enum rl_words words) {
     assert(lock->joining);
     struct rl_op *acquire = rl_op_of(lock, RL_OP_ACQUIRE);
@@ -312,10 +312,10 @@ static void lose(redlock_lock *lock, int status) {
     }
     struct rl_op *extend = rl_op_of(lock, RL_OP_EXTEND);
     if (extend != NULL && extend->is_done && extend->status == 0) {
-        extend->status = status; /* renewed, but over before it could be reported */
+        extend->status = status; /* it succeeded, but the hold ended before the callback */
     }
     if (lock->depth > 0) {
-        assert(!rl_queued_is_in(&lock->loss.queued)); /* on_lost runs once for each hold */
+        assert(!rl_queued_is_in(&lock->loss.queued)); /* on_lost runs once per hold */
         lock->depth = 0;
         lock->was_lost = true;
         lock->last.loss = (int16_t)status;

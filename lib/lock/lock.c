@@ -28,7 +28,7 @@ void redlock_lock_free(redlock_lock *lock) {
         lock->extras->renewal.callback = NULL;
     }
     if (rl_io_is_forked(&lock->client->io)) {
-        return; /* a copy in a child process ends with the child */
+        return; /* a child's copy ends with the child */
     }
     if (lock->client->phase == RL_CLIENT_OPEN) {
         rl_client_wake(lock->client);
@@ -40,21 +40,21 @@ void redlock_lock_free(redlock_lock *lock) {
 /* -- Operations -- */
 
 /* why: kept for the message until a call is accepted or an operation of the lock ends; NULL: the
- * status says it. */
+ * status's text. */
 static int refuse(redlock_lock *lock, int status, const char *why) {
     assert(status < 0);
     rl_lock_refused(lock, why != NULL ? why : redlock_strerror(status), false);
     return status;
 }
 
-/* The same in words that are no constant. */
+/* Refuses a call as invalid; `why` is copied, since it is not a constant. */
 static int refuse_invalid(redlock_lock *lock, const char *why) {
     rl_lock_refused(lock, why, true);
     return REDLOCK_ERR_INVALID;
 }
 
-/* The checks of every operation. Brings the lock up to date: if its validity is over, it is lost
- * before anything else is done with it. */
+/* The checks of every operation. First updates the lock: if its validity is over, it is lost before
+ * anything else happens to it. */
 static int enter(redlock_lock *lock, const char *function) {
     if (lock == NULL || lock->is_freed) {
         return REDLOCK_ERR_INVALID;
@@ -77,7 +77,7 @@ static int enter(redlock_lock *lock, const char *function) {
     return 0;
 }
 
-/* What prevents an acquire, an adoption or a release; NULL: nothing. */
+/* What blocks an acquire, an adoption or a release; NULL: nothing. */
 static const char *in_the_way(const redlock_lock *lock) {
     if (rl_op_of(lock, RL_OP_ACQUIRE) != NULL) {
         return "in use: an acquire is pending";
@@ -104,7 +104,7 @@ static int check_free(redlock_lock *lock) {
 
 static void submit_acquire(redlock_lock *lock, const redlock_acquire_options *full,
                            redlock_lock_cb on_done, void *data) {
-    assert(!rl_queued_is_in(&lock->loss.queued)); /* it would be called for the previous hold */
+    assert(!rl_queued_is_in(&lock->loss.queued)); /* on_lost would be the previous hold's */
     assert(lock->depth == 0 || rl_hold_owner(lock) == full->owner);
     lock->loss.callback = full->on_lost;
     lock->loss.data = full->lost_data;
@@ -126,8 +126,8 @@ static void submit_acquire(redlock_lock *lock, const redlock_acquire_options *fu
     rl_span_submitted(lock, lock->depth > 0);
 }
 
-/* Whether the lock may be acquired now, and the hold that it joins (NULL: none). why: NULL if the
- * status says it. */
+/* Whether the lock may be acquired now. *primary: the hold that it joins, NULL: none. *why: NULL if
+ * the status says it. */
 static int check_acquire(redlock_lock *lock, const redlock_acquire_options *full,
                          redlock_lock **primary, const char **why) {
     int status = 0;
@@ -139,7 +139,7 @@ static int check_acquire(redlock_lock *lock, const redlock_acquire_options *full
         return status;
     }
     *why = in_the_way(lock);
-    if (*why != NULL) { /* its hold was over by a later look at the clock than enter()'s */
+    if (*why != NULL) { /* the hold has ended since enter() read the clock */
         return REDLOCK_ERR_BUSY;
     }
     if (*primary != NULL && full->fencing && rl_lock_fence(&(*primary)->core) == 0) {
@@ -204,7 +204,7 @@ static int check_token(redlock_lock *lock, const char *token) {
     return 0;
 }
 
-/* A semaphore's token means nothing without its slots. */
+/* A semaphore's token is useless without its slots. */
 static int check_slots(redlock_lock *lock) {
     if (rl_permit_lacks_slots(lock)) {
         return refuse(lock, REDLOCK_ERR_INVALID,
@@ -308,7 +308,7 @@ int redlock_lock_alive(redlock_lock *lock) {
     return 0;
 }
 
-/* Refuses what the other users of the hold would not expect. */
+/* Refuses changes that would surprise the other users of the hold. */
 static int check_sole_user(redlock_lock *lock) {
     if (lock->depth > 1 || lock->joining || rl_hold_has_others(lock)) {
         return refuse(lock, REDLOCK_ERR_BUSY,
@@ -317,7 +317,7 @@ static int check_sole_user(redlock_lock *lock) {
     return 0;
 }
 
-/* Whether the mode of the hold can be changed, as far as its rules say (why_not). */
+/* Whether the mode of the hold may change; why_not: its rules' reason against it, or NULL. */
 static int check_mode(redlock_lock *lock, const char *why_not) {
     int status = check_extend(lock);
     if (status != 0) {
@@ -336,7 +336,7 @@ int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data) {
         status = check_mode(lock, rl_mode_now(rl_hold_primary(lock))->no_downgrade);
     }
     if (status == 0) {
-        rl_hear_wanted(rl_hold_primary(lock)); /* nobody tells a reader who waits */
+        rl_hear_wanted(rl_hold_primary(lock)); /* a reader is not notified of waiters */
         rl_mode_downgrade(rl_hold_primary(lock));
         submit_extend(lock, &event, on_done, data);
     }
@@ -406,7 +406,7 @@ int redlock_release_token(redlock_lock *lock, const char *token, redlock_lock_cb
     }
     event.u.token = token;
     lock->was_lost = false;
-    lock->span.id = 0; /* it was acquired by another client */
+    lock->span.id = 0; /* another client acquired it */
     rl_mode_take_over(lock, false);
     rl_waiting_reset(lock);
     rl_op_submit(lock, RL_OP_RELEASE, on_done, data);
@@ -431,7 +431,7 @@ int redlock_disown(redlock_lock *lock) {
                       "in use: a node has not answered a change of its mode");
     }
     if (!rl_reentrancy_disown(lock)) {
-        return refuse(lock, REDLOCK_ERR_NOT_HELD, NULL); /* by the clock now; on_lost says so */
+        return refuse(lock, REDLOCK_ERR_NOT_HELD, NULL); /* it has just ended; on_lost follows */
     }
     return 0;
 }
@@ -452,7 +452,7 @@ int redlock_cancel(redlock_lock *lock) {
     }
     redlock_lock *primary = rl_hold_primary(lock);
     const struct rl_op *extend = rl_op_of(lock, RL_OP_EXTEND);
-    bool extends = extend != NULL && !extend->is_done; /* else it may be another lock's by now */
+    bool extends = extend != NULL && !extend->is_done; /* else it may be another lock's */
     if (!rl_lock_is_acquiring(&lock->core) && !extends) {
         return refuse(lock, REDLOCK_ERR_IDLE, NULL);
     }

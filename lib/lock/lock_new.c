@@ -2,10 +2,10 @@
  *
  * A lock is one piece of memory: the struct, a ticket, a reference and a name for each resource, a
  * ballot for each node, and the holder's name. The resources themselves are shared (resource.h).
- * What every lock needs is reserved here (its place among the deadlines, room to write its longest
- * command), so that no later operation can fail for lack of memory, calls excepted. What few locks
- * need is allocated when they do: for an owner, on_renew and linger_ms by the acquire (life.h), for
- * waiting when other clients want the resource (resource.h).
+ * The memory that every lock needs is reserved here (a slot among the deadlines, room for its
+ * longest command), so that only calls can later fail for lack of memory. The memory that few locks
+ * need is allocated on demand: by the acquire for an owner, on_renew and linger_ms (life.h), and
+ * for waiting when other clients want the resource (resource.h).
  */
 #include <assert.h>
 #include <string.h>
@@ -169,7 +169,7 @@ static bool take_resources(redlock_lock *lock, const redlock_lock_options *o) {
             return false;
         }
         names[i] = (struct rl_bytes){resource->bytes, resource->length};
-        assert(lock->resource_count == i); /* what rl_lock_destroy() gives back */
+        assert(lock->resource_count == i); /* rl_lock_destroy() puts back so many */
         lock->resource_count++;
         rl_ticket_init(lock->tickets, lock->target.n, i, &resource->waitlist);
     }

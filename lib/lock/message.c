@@ -1,7 +1,7 @@
-/* Human-readable messages, each node's part in a round, and statistics.
+/* Human-readable messages, each node's vote in a round, and statistics.
  *
- * Messages are formatted on request, so that an attempt that fails a thousand times a second costs
- * no formatting. Their length is bounded; a message that is cut ends in "...".
+ * Messages are formatted on request, so that a lock that fails a thousand times a second costs no
+ * formatting. Their length is bounded; a truncated message ends in "...".
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void add(struct text *text, const char *format, ...) {
     text->left -= used;
 }
 
-/* size: not 0. No message is longer than REDLOCK_MESSAGE_MAX says. */
+/* size: not 0. No message exceeds REDLOCK_MESSAGE_MAX. */
 static struct text begin(char *buffer, size_t size) {
     buffer[0] = '\0';
     return (struct text){buffer, buffer, size < REDLOCK_MESSAGE_MAX ? size : REDLOCK_MESSAGE_MAX,
@@ -61,14 +61,14 @@ static const char *end(const struct text *text) {
 
 /* -- Messages -- */
 
-/* Why the node is not up, in the words of another library or the server, or "". */
+/* Why the node is not up, in the words of another library or of the server; "": unknown. */
 static const char *detail_of(const struct rl_node *node) {
     bool lacks_tls = node->reason == REDLOCK_ERR_NODE_DOWN && node->state == RL_NODE_CONNECTING &&
                      node->is_reached;
     return lacks_tls ? "no TLS handshake yet; is it a TLS port?" : node->detail;
 }
 
-/* Adds a reason, with the text of its source if that is still known. */
+/* Adds a reason, with the text of its source if it is still available. */
 static void add_reason(struct text *text, const struct rl_client_node *member, int reason) {
     const struct rl_node *node = &member->node;
     add(text, "; %.60s: %s", node->url.name, redlock_strerror(reason));
@@ -118,7 +118,7 @@ const char *redlock_client_message(const redlock_client *client, char *buffer, s
     rl_mask waiting = 0;
     add(&text, "%u of %u nodes up", (unsigned)rl_bits_count(client->up & members),
         (unsigned)rl_bits_count(members));
-    RL_EACH_BIT(i, members) { /* not those that have left the set */
+    RL_EACH_BIT(i, members) { /* without nodes that have left the set */
         const struct rl_node *node = &client->nodes[i]->node;
         if (rl_eligibility_is_quarantine(client->reasons[i])) {
             waiting |= rl_bit(i);
@@ -141,7 +141,7 @@ static bool was_waiting(const struct rl_ballot *ballot) {
     return ballot->vote == RL_VOTE_FAILED && rl_eligibility_is_quarantine(ballot->reason);
 }
 
-/* Whether the node was waiting, and still is. */
+/* Whether the node was in quarantine, and still is. */
 static bool is_waiting(const struct rl_client_node *member, const struct rl_ballot *ballot) {
     return was_waiting(ballot) &&
            rl_eligibility_wait_ms(member, rl_client_now_ns(member->client)) > 0;
@@ -246,7 +246,7 @@ static void add_acquire(struct text *text, const redlock_lock *lock) {
     }
 }
 
-/* Adds the outcome of what is over. */
+/* Adds the outcome of a finished operation. */
 static void add_status(struct text *text, const redlock_lock *lock, int status,
                        enum rl_words words) {
     add(text, "%s", redlock_strerror(status));
@@ -387,7 +387,7 @@ int redlock_client_node(const redlock_client *client, size_t index, redlock_node
         .connects = node->connects,
         .failures = node->failures,
         .requests = node->requests,
-        .outstanding = rl_node_is_up(node) ? node->waiting : 0, /* no handshakes */
+        .outstanding = rl_node_is_up(node) ? node->waiting : 0, /* handshakes do not count */
         .pending_releases = member->pending_releases.count,
         .voting = (client->voters >> i & 1) != 0,
         .votes_in_ms = rl_eligibility_wait_ms(member, rl_client_now_ns(client)),
@@ -397,7 +397,7 @@ int redlock_client_node(const redlock_client *client, size_t index, redlock_node
     return rl_sized_give(info, info->size, &full, sizeof full);
 }
 
-/* Queries on a lock of the public interface: none of them changes it. */
+/* The public interface's queries on a lock: none of them changes it. */
 
 int redlock_lock_is_valid(const redlock_lock *lock) {
     if (lock != NULL) {

@@ -12,8 +12,8 @@
 #include "wait/line.h"
 #include "watch/span.h"
 
-/* The object no longer uses the hold. If no object does, the hold is released in the background,
- * unless its last user is releasing it just now: this object must not end that release, even if its
+/* The object no longer uses the hold. If no object does, releases the hold in the background,
+ * unless the last user is already releasing it: this object must not end that release, even if its
  * core carries it out. */
 static void leave(redlock_lock *lock) {
     redlock_lock *primary = rl_hold_primary(lock);
@@ -21,7 +21,7 @@ static void leave(redlock_lock *lock) {
     assert(!rl_hold_uses(lock));
     rl_lock_ref(primary);
     if (primary->core.state == RL_EXTENDING && extends == lock) {
-        rl_step_simple(primary, RL_EV_CANCEL); /* the object's own, not the watchdog's */
+        rl_step_simple(primary, RL_EV_CANCEL); /* the object's own extension, not the watchdog's */
     }
     if (lock != primary && rl_hold_user_of(primary, RL_OP_RELEASE) == lock) {
         rl_step_simple(primary, RL_EV_ABANDON);
@@ -35,7 +35,7 @@ static void leave(redlock_lock *lock) {
 
 /* -- Acquire -- */
 
-/* Compares names, whatever the kinds. */
+/* Compares names and ignores kinds. */
 static bool same_name(const struct rl_resource *a, const struct rl_resource *b) {
     return a == b || (a->home_hash == b->home_hash && a->length == b->length &&
                       memcmp(a->bytes, b->bytes, a->length) == 0);
@@ -57,7 +57,7 @@ static bool same_resources(const redlock_lock *a, const redlock_lock *b) {
     return true;
 }
 
-/* The lock in this waitlist that the owner holds now, or NULL. */
+/* The lock in this waitlist that the owner holds, or NULL. */
 static redlock_lock *held_by(const struct rl_waitlist *list, uint64_t owner) {
     redlock_lock *holder = NULL;
     for (struct rl_ticket *at = list->first; at != NULL && holder == NULL; at = at->next) {
@@ -72,7 +72,7 @@ static redlock_lock *held_by(const struct rl_waitlist *list, uint64_t owner) {
     return holder;
 }
 
-/* The owner's hold of this resource, a writer's or a reader's, whatever this lock's mode. */
+/* The owner's hold of this resource, in either mode, or NULL. */
 static redlock_lock *find_hold(const redlock_lock *lock, const struct rl_resource *resource,
                                uint64_t owner) {
     redlock_lock *holder = held_by(&resource->waitlist, owner);
@@ -121,7 +121,7 @@ static void admit_one(redlock_lock *lock, redlock_lock *primary) {
     RL_REQUIRE(op != NULL);
     assert(op->is_done);
     if (status != 0) {
-        op->status = status; /* it would wait for its own owner */
+        op->status = status; /* the owner would wait for itself */
         op->words = RL_WORDS_NONE;
     } else if (lock->core.acquire.fences && rl_lock_fence(&primary->core) == 0) {
         op->status = REDLOCK_ERR_ALREADY_HELD;
@@ -132,7 +132,7 @@ static void admit_one(redlock_lock *lock, redlock_lock *primary) {
     }
 }
 
-/* Also admits locks that are asking just now, as readers do side by side: an owner has one hold. */
+/* Also admits locks that are already asking, as readers do side by side: an owner has one hold. */
 static void admit_all(const struct rl_waitlist *list, redlock_lock *primary) {
     struct rl_ticket *next = list->first;
     assert(rl_hold_owner(primary) != 0);
@@ -176,7 +176,7 @@ void rl_linger_reset(redlock_lock *lock, uint32_t ms) {
     }
 }
 
-/* When it is too late to go on with the hold: half of the validity of a new one must be left. */
+/* When the hold is too old to resume: half of a new hold's validity must be left. */
 static uint64_t ends_ns(const redlock_lock *lock) {
     const struct rl_acquire *acquire = &lock->core.acquire;
     const uint64_t half_ns = rl_validity_ns(lock->core.rules, acquire->ttl_ms) / 2;
@@ -188,8 +188,8 @@ static uint64_t ends_ns(const redlock_lock *lock) {
     return lock->extras->linger.until_ns < ends_ns ? lock->extras->linger.until_ns : ends_ns;
 }
 
-/* The user releases the lock, and no object uses the hold any more: whether it lingers from now
- * on. */
+/* The user has released the lock, and no object uses the hold any more. Returns whether it lingers
+ * now. */
 static bool begin_to_linger(redlock_lock *lock) {
     assert(rl_hold_primary(lock) == lock && !rl_hold_has_users(lock));
     if (!rl_lock_may_linger(lock) || lock->core.state != RL_HELD ||
@@ -223,7 +223,7 @@ void rl_linger_resume(redlock_lock *lock) {
     lock->extras->linger.ends_ns = 0;
     lock->joining = true;
     rl_op_end(lock, RL_OP_ACQUIRE, 0, RL_WORDS_LINGERED);
-    rl_step_simple(lock, RL_EV_ALIVE); /* and the watchdog goes on */
+    rl_step_simple(lock, RL_EV_ALIVE); /* the watchdog goes on */
 }
 
 void rl_linger_end(redlock_lock *lock) {
@@ -241,7 +241,7 @@ static void recall(const struct rl_resource *resource) {
 }
 
 void rl_linger_recall(const redlock_lock *lock) {
-    /* Most clients have no lingering lock: their acquires look nothing up. */
+    /* Most clients have no lingering lock, and skip the search. */
     for (uint32_t i = 0; rl_hear_has_any(lock->client) && i < lock->resource_count; i++) {
         const struct rl_resource *resource = rl_lock_resource(lock, i);
         recall(resource);
@@ -256,7 +256,7 @@ void rl_reentrancy_release(redlock_lock *lock) {
     assert(rl_op_of(lock, RL_OP_RELEASE) != NULL);
     if (lock->was_lost) {
         lock->was_lost = false;
-        bool is_said = lock->last.loss == REDLOCK_ERR_LOST; /* the round says so */
+        bool is_said = lock->last.loss == REDLOCK_ERR_LOST; /* the last round shows the loss */
         rl_op_end(lock, RL_OP_RELEASE, REDLOCK_ERR_LOST,
                   is_said ? RL_WORDS_ROUND : RL_WORDS_WAS_LOST);
         return;
@@ -303,5 +303,5 @@ void rl_reentrancy_abandon(redlock_lock *lock) {
         rl_span_released(lock);
     }
     lock->was_lost = false;
-    leave(lock); /* also its own hold, which may go on for its followers */
+    leave(lock); /* also a primary, whose hold may go on for its followers */
 }

@@ -34,7 +34,7 @@ static int vote_status(const struct rl_ballot_in *vote) {
     return vote->vote == RL_VOTE_REFUSED ? REDLOCK_ERR_HELD : vote->reason;
 }
 
-/* The step is over, and nothing is done yet. */
+/* Traces a finished step before its actions are carried out. */
 static void trace_step(redlock_lock *lock, const struct rl_event *event, bool late) {
     if (event->type == RL_EV_VOTE && event->u.vote.vote != RL_VOTE_NONE) {
         rl_span_trace_vote(lock, &event->u.vote, vote_status(&event->u.vote), late);
@@ -59,7 +59,7 @@ static void trace_fan_out(redlock_lock *lock, enum rl_call_kind kind, bool asks,
 
 /* -- Sending -- */
 
-/* The silent ones among these nodes. The answers that came after heard_ns may be unread. */
+/* The silent nodes of a mask. Answers that arrived after heard_ns may still be unread. */
 static uint32_t silent_of(const redlock_lock *lock, uint32_t seats) {
     const redlock_client *client = lock->client;
     uint32_t silent = 0;
@@ -90,7 +90,7 @@ static void fan_out(redlock_lock *lock, enum rl_call_kind kind, uint32_t round, 
     assert(kind == RL_CALL_SET || kind == RL_CALL_RELEASE || round != 0); /* a repair, a clean-up */
     const bool asks = round != 0 && core->round.kind == RL_ROUND_ACQUIRE;
     assert(!asks || (kind == RL_CALL_TAKE) == (core->place != 0 && core->state == RL_TRYING));
-    const bool is_told = asks && kind == RL_CALL_TAKE && core->is_leased; /* as it began */
+    const bool is_told = asks && kind == RL_CALL_TAKE && core->is_leased; /* at its start */
     if (lock->client->trace != NULL && !is_told) {
         trace_fan_out(lock, kind, asks, seats);
     }
@@ -143,14 +143,14 @@ static void send_round(redlock_lock *lock, const struct rl_actions *actions) {
         [RL_ROUND_UPGRADE] = RL_CALL_UPGRADE,
         [RL_ROUND_RELEASE] = RL_CALL_RELEASE};
     int16_t why[RL_SEATS_MAX];
-    const uint32_t round = core->round.id; /* a failed vote may end it, and begin another */
+    const uint32_t round = core->round.id; /* a failed vote may end the round and begin another */
     assert(round != 0);
     assert(core->round.kind != RL_ROUND_ACQUIRE || core->round.decision == RL_OPEN);
     const uint32_t failed =
         send_to(lock, kinds[core->round.kind], round, actions->send, actions->may_have, why);
     if (core->round.kind == RL_ROUND_ACQUIRE &&
-        core->place == 0) {        /* else its key may have been passed */
-        core->may_hold &= ~failed; /* now: the first failed vote may end the attempt */
+        core->place == 0) {        /* else its key may have been passed to it */
+        core->may_hold &= ~failed; /* first, since a failed vote may end the attempt */
     }
     feed_failed(lock, round, failed, why);
 }
@@ -178,7 +178,7 @@ static void extend_ended(redlock_lock *lock, enum rl_result result) {
     if (result == RL_RESULT_OK) {
         rl_span_renewed(lock);
     } else if (rl_mode_is_upgrading(lock)) {
-        words = RL_WORDS_NONE; /* the last round was the one that converted back */
+        words = RL_WORDS_NONE; /* the last round converted back */
     }
     rl_hold_end(lock, RL_OP_EXTEND, rl_mode_extended(lock, rl_lock_status(result)), words);
 }
@@ -193,7 +193,7 @@ static void renewed(redlock_lock *lock, enum rl_result result) {
     rl_hold_renewed(lock, rl_lock_status(result));
 }
 
-/* What has ended, the loss last. */
+/* Ends what the step ended; the loss last. */
 static void end_operations(redlock_lock *lock, const struct rl_actions *actions) {
     assert(actions->lost == RL_RESULT_NONE || actions->renewed == RL_RESULT_NONE);
     if (actions->acquired != RL_RESULT_NONE) {
@@ -209,7 +209,7 @@ static void end_operations(redlock_lock *lock, const struct rl_actions *actions)
         renewed(lock, actions->renewed);
     }
     if (actions->lost != RL_RESULT_NONE) {
-        assert(!rl_lock_is_holding(&lock->core)); /* from now on, also for followers */
+        assert(!rl_lock_is_holding(&lock->core)); /* nor do its followers */
         rl_hold_lost(lock, rl_lock_status(actions->lost));
     }
     if (actions->tell) {
@@ -222,7 +222,7 @@ static void end_operations(redlock_lock *lock, const struct rl_actions *actions)
 
 /* -- Attempts -- */
 
-/* The client's id comes first: by it a node finds the channel of the holder or waiter. */
+/* Begins with the client's id, by which a node finds the channel of the holder or waiter. */
 static bool draw_token(redlock_client *client, char token[RL_TOKEN_LEN]) {
     unsigned char bytes[(RL_TOKEN_LEN - RL_CLIENT_ID_LEN) / 2];
     struct rl_world *world = client->io.world;
@@ -237,8 +237,8 @@ static bool draw_token(redlock_client *client, char token[RL_TOKEN_LEN]) {
     return true;
 }
 
-/* A token that was never used before, and the lease of keys that are passed to it. False: there is
- * no randomness. */
+/* Makes a token that was never used before, and sets the lease of the keys that are passed to it.
+ * False: no randomness is available. */
 static bool make_token(redlock_lock *lock, char token[RL_TOKEN_LEN], struct rl_event *attempt) {
     const uint64_t place = lock->core.place != 0 ? lock->core.place : attempt->place;
     if (place == 0 || place == RL_LINE_NO_PLACE) {
@@ -263,10 +263,10 @@ static void end_without_token(redlock_lock *lock) {
     op->words = RL_WORDS_NO_RANDOM;
 }
 
-/* Without a token there is no attempt. If it is not known yet what to request from the nodes,
- * RL_EV_READY or RL_EV_NONE follows, or the node timeout ends. Validity runs from before the wall
- * clock is read: otherwise a process that is stopped between the two would hold a lock with an
- * outdated fence. */
+/* There is no attempt without a token, or while it is unknown what to request from the nodes: then
+ * RL_EV_READY, RL_EV_NONE or the node timeout follows. Validity starts before the wall clock is
+ * read: otherwise a process that is stopped between the two would hold a lock with an outdated
+ * fence. */
 static void begin_attempt(redlock_lock *lock) {
     struct rl_world *world = lock->client->io.world;
     struct rl_event event = {.type = RL_EV_ATTEMPT, .since_ns = lock->core.now_ns};
@@ -289,9 +289,9 @@ static void begin_attempt(redlock_lock *lock) {
 
 /* -- The step -- */
 
-/* Carries out all that a step asks for. Keys are given up before others are asked for. */
+/* Carries out the actions of a step. Releases keys before it asks for others. */
 static void perform(redlock_lock *lock, const struct rl_actions *actions) {
-    int16_t why[RL_SEATS_MAX]; /* of no consequence where no round counts the votes */
+    int16_t why[RL_SEATS_MAX]; /* ignored where no round counts the votes */
     assert(!actions->generate_token || actions->send == 0); /* its attempt has not begun */
     if (actions->release != 0) {
         send_to(lock, RL_CALL_RELEASE, 0, actions->release, actions->may_have, why);
@@ -356,10 +356,10 @@ static bool step_core(redlock_lock *lock, struct rl_event *event) {
 bool rl_step_event(redlock_lock *lock, struct rl_event *event) {
     redlock_client *client = lock->client;
     const uint8_t before = lock->core.state;
-    rl_lock_ref(lock); /* what ends here may hold the last reference */
+    rl_lock_ref(lock); /* an operation that ends here may hold the last reference */
     bool late = step_core(lock, event);
-    /* Most votes move nothing, and a late one no deadline either. A lock that waits looks at its
-     * line again: the answer that brought the vote may have changed that. */
+    /* Most votes change nothing here. A waiting lock checks its line again, since the reply with
+     * the vote may have changed it. A late vote also changes no deadline. */
     const bool moves =
         event->type != RL_EV_VOTE || lock->core.state != before || before == RL_WAITING;
     if (moves) {
@@ -399,7 +399,7 @@ void rl_step_changed(redlock_client *client, uint32_t max_ttl_ms) {
 }
 
 void rl_step_due(struct rl_deadline *item, uint64_t now_ns) {
-    (void)now_ns; /* the core is given the clock's time */
+    (void)now_ns; /* the step reads the clock itself */
     redlock_lock *lock = RL_CONTAINER(item, redlock_lock, deadline);
     rl_step_simple(lock, rl_hold_lingers(lock) ? RL_EV_ABANDON : RL_EV_TICK);
 }
