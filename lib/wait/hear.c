@@ -10,7 +10,7 @@
 #include "wait/line_call.h"
 #include "wait/line_release.h"
 
-/* Whether the client hears what home tells the holder. */
+/* Whether the client receives home's messages to the holder. */
 static bool hears(const redlock_lock *lock) {
     const struct rl_resource *resource = rl_lock_resource(lock, 0);
     const uint32_t home = rl_line_home(resource);
@@ -18,7 +18,7 @@ static bool hears(const redlock_lock *lock) {
            rl_listening_confirmed(lock->client, home);
 }
 
-/* An attempt begins without a turn: nothing was sent yet. */
+/* An attempt without a turn begins; nothing was sent yet. */
 static void begin(redlock_lock *lock) {
     struct rl_resource *resource = rl_lock_resource(lock, 0);
     struct rl_wait *wait = rl_line_wait(resource);
@@ -32,7 +32,7 @@ static void begin(redlock_lock *lock) {
     }
 }
 
-/* The attempt or the hold is over: the client need not hear of a successor any more. */
+/* The attempt or the hold is over, so the client need not hear of a successor any more. */
 static void end(redlock_lock *lock) {
     lock->waiting.hears_next = lock->waiting.is_unwanted = false;
     rl_list_remove(&rl_lock_resource(lock, 0)->wait->passed);

@@ -1,4 +1,4 @@
-/* See line.h. What is sent is in line_call.c. */
+/* See line.h. line_call.c has the commands. */
 #include "wait/line.h"
 
 #include <assert.h>
@@ -30,7 +30,7 @@ rl_mask rl_line_homes(const struct rl_resource *resource) {
     return homes;
 }
 
-/* Nodes on which the client would hear of a turn. */
+/* Nodes on which the client would hear its turn. */
 static rl_mask heard_of(const redlock_client *client) {
     rl_mask heard = 0;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
@@ -54,13 +54,13 @@ redlock_lock *rl_line_waiter(const struct rl_resource *resource) {
 }
 
 static void set_due(struct rl_resource *resource, uint64_t at_ns) {
-    assert(resource->references > 0); /* or nothing would remove it again */
+    assert(resource->references > 0); /* else nothing would remove it again */
     if (resource->wait != NULL) {
         rl_deadlines_set(&rl_line_client(resource)->deadlines, &resource->wait->due, at_ns);
     }
 }
 
-/* A lock that is making its last try waits no more: it leaves the line when the try ends. */
+/* A lock on its last try no longer waits, and leaves the line when the try ends. */
 static void let_go_on(redlock_lock *lock, enum rl_stage stage) {
     assert(stage > RL_STAGE_QUEUED);
     if (lock->core.state == RL_WAITING) {
@@ -70,8 +70,8 @@ static void let_go_on(redlock_lock *lock, enum rl_stage stage) {
     }
 }
 
-/* Where the client listens for a resource with a waiting lock: at home, or on every node if each
- * may pass the lock on to it. */
+/* Where the client listens for a resource with a waiting lock: at home, or on every node if the
+ * lock may be passed to it. */
 static rl_mask listens_on(const struct rl_resource *resource, const redlock_lock *lock) {
     const uint32_t home = resource->wait->place.home;
     if (rl_line_lease_ms(lock, RL_LINE_LEASE_MS) != 0) {
@@ -80,7 +80,7 @@ static rl_mask listens_on(const struct rl_resource *resource, const redlock_lock
     return home != RL_LINE_NO_HOME ? rl_bit(home) : 0;
 }
 
-/* A lock that was granted after waiting still has to hear of its successor. */
+/* A lock that was granted after waiting must still hear of its successor. */
 void rl_line_listen(struct rl_resource *resource, const redlock_lock *lock) {
     redlock_client *client = rl_line_client(resource);
     struct rl_wait *wait = resource->wait;
@@ -98,13 +98,13 @@ void rl_line_listen(struct rl_resource *resource, const redlock_lock *lock) {
     RL_EACH_BIT(i, wait->listens ^ before) {
         const bool was = before >> i & 1;
         assert(!was || listening[i] > 0);
-        listening[i] += was ? UINT32_MAX : 1; /* one less, or one more */
+        listening[i] += was ? UINT32_MAX : 1; /* minus one, or plus one */
         rl_listening_want(client, i, listening[i] > 0);
     }
 }
 
 /* Home knows a place by its token and by the holder's name of the lock that joined. Another lock
- * may wait with the place later, or leave it. */
+ * may later wait with the place, or leave it. */
 static void name_place(struct rl_wait *wait, redlock_lock *lock) {
     assert(wait->placed == NULL);
     if (wait->place.id != 0) {
@@ -113,7 +113,7 @@ static void name_place(struct rl_wait *wait, redlock_lock *lock) {
     }
 }
 
-/* placed: the lock that took the place that is left. */
+/* placed: the lock that took the place which actions->leave gives up. */
 static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lock *placed,
                     const struct rl_place_actions *actions) {
     redlock_client *client = rl_line_client(resource);
@@ -135,7 +135,7 @@ static void perform(struct rl_resource *resource, redlock_lock *lock, redlock_lo
     }
 }
 
-/* lock: the lock that waits, or did until now. */
+/* lock: the lock that waits or has just stopped waiting. */
 void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_place_event *event) {
     redlock_client *client = rl_line_client(resource);
     struct rl_wait *wait = resource->wait;
@@ -182,7 +182,7 @@ void rl_line_feed(struct rl_resource *resource, redlock_lock *lock, struct rl_pl
     }
     perform(resource, lock, placed, &actions);
     if (place->id != before && placed != NULL) {
-        rl_lock_unref(placed); /* the resource stays: the lock refers to it, too */
+        rl_lock_unref(placed); /* the resource stays, since the lock refers to it too */
     }
     if (place->state == RL_PLACE_LISTENING && rl_listening_confirmed(client, place->home)) {
         struct rl_place_event again = {.type = RL_PLACE_EV_NODES}; /* confirmed before */
@@ -232,7 +232,7 @@ bool rl_line_want(struct rl_resource *resource, redlock_lock *lock) {
 /* -- The lock that waits -- */
 
 /* Keys contain the holder's name of the lock that joined, so a lock with another name must join
- * anew. */
+ * again. */
 static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
     const struct rl_target *mine = &lock->target;
     const redlock_lock *placed = resource->wait != NULL ? resource->wait->placed : NULL;
@@ -255,7 +255,7 @@ static void queue(redlock_lock *lock, uint8_t line) {
     }
 }
 
-/* A lock that has little time keeps half of it for an attempt, if home does not answer. */
+/* A lock with little time keeps half of it for an attempt, in case home does not answer. */
 static uint64_t patience_ns(const redlock_lock *lock) {
     const uint64_t since_ns = lock->since_ns, give_up_ns = lock->core.give_up_ns;
     assert(give_up_ns >= since_ns);
@@ -264,8 +264,8 @@ static uint64_t patience_ns(const redlock_lock *lock) {
 
 /* What a lock must await before it asks the nodes for votes. */
 struct ahead {
-    uint32_t line; /* the first of its resources in whose line it must be; resource_count: none */
-    uint64_t until_ns; /* until when it waits for home's answer to a release; 0: not at all */
+    uint32_t line;     /* its first resource in whose line it must wait; resource_count: none */
+    uint64_t until_ns; /* when it stops waiting for home's answer to a release; 0: no wait */
 };
 
 static struct ahead what_is_ahead(const redlock_lock *lock, uint64_t at_most_ns) {
@@ -289,7 +289,7 @@ static struct ahead what_is_ahead(const redlock_lock *lock, uint64_t at_most_ns)
     return ahead;
 }
 
-/* Most locks are wanted by nobody else: no need to look at the clock. */
+/* No other client wants most locks: these need not read the clock. */
 static bool knows_nothing(const redlock_lock *lock) {
     bool knows = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
@@ -352,8 +352,8 @@ uint64_t rl_line_take_turn(redlock_lock *lock, bool *pause) {
     }
     rl_line_feed_simple(resource, lock, RL_PLACE_EV_TAKE);
     lock->client->stats.turns += !resource->wait->place.probes;
-    /* A probe has no turn: it would take keys that a release reserved for the first in line, and a
-     * reader's would ignore a writer's intent. */
+    /* A probe must not use the place's token: it would take keys that a release reserved for the
+     * first in line, and a reader's probe would ignore a writer's intent. */
     return resource->wait->place.probes ? lock->mode->probe : resource->wait->place.id;
 }
 
@@ -381,9 +381,9 @@ static void taken(redlock_lock *lock, struct rl_resource *resource) {
 }
 
 /* The lock had its turn, but other nodes refused the attempt. If another of its resources is held,
- * the lock waits for that one. If that key is reserved for another client's turn, which may want
- * this resource as well, the two would swap places for ever: instead each gives up what it has, and
- * pauses. */
+ * the lock waits for that one. But if that key is reserved for the turn of another client that may
+ * want this resource as well, the two would swap places for ever: instead each gives up its keys
+ * and pauses. */
 static void refused(redlock_lock *lock, struct rl_resource *resource) {
     struct rl_place_event event = {.type = RL_PLACE_EV_REFUSED};
     bool is_turn = lock->waiting.refused_life_ms <= RL_LINE_GRACE_MS;
@@ -403,7 +403,7 @@ static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool h
     const struct rl_place *place = rl_resource_place(resource);
     assert(rl_line_is_queued(lock) && lock->core.state != RL_WAITING);
     lock->waiting.stage = RL_STAGE_NONE;
-    lock->waiting.line = 0; /* where its next place may be taken in advance */
+    lock->waiting.line = 0; /* it may take its next place there in advance */
     if (place->state == RL_PLACE_TAKING && has_failed) {
         lock->client->stats.turns_missed += !place->probes;
     }
@@ -414,7 +414,7 @@ static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool h
     }
 }
 
-/* Nothing is pending that would step the lock. */
+/* Whether nothing is pending that would step the lock. */
 static bool is_idle(const redlock_lock *lock, const struct rl_resource *resource) {
     return lock->waiting.stage == RL_STAGE_QUEUED &&
            rl_resource_place(resource)->state == RL_PLACE_OUT &&
@@ -425,7 +425,7 @@ static void follow_queued(redlock_lock *lock) {
     struct rl_resource *resource = rl_line_of(lock);
     const bool takes = rl_resource_place(resource)->state == RL_PLACE_TAKING;
     if (lock->core.state != RL_WAITING) {
-        lock->waiting.stage = RL_STAGE_QUEUED; /* it is no longer to be stepped */
+        lock->waiting.stage = RL_STAGE_QUEUED; /* the loop's turn need not step it any more */
     }
     switch ((enum rl_lock_state)lock->core.state) {
         case RL_WAITING:

@@ -80,7 +80,7 @@ static const char *take_token(const redlock_client *client, const char *at,
     return at + RL_TOKEN_LEN;
 }
 
-/* Parses a space, and a value of our kind. */
+/* Parses a space and a value in our format. */
 static bool take_next(const char *at, struct rl_line_message *out) {
     struct rl_holder_reply value;
     if (at[0] != ' ' || strlen(at + 1) > RL_VALUE_MAX) {
@@ -206,7 +206,7 @@ static void call_keep(struct rl_line_request *call, enum rl_command_kind kind) {
     assert(client->lines.pending_count <= PENDING_MAX);
     if (kind != RL_COMMAND_LEAVE || client->phase != RL_CLIENT_OPEN ||
         client->lines.pending_count == PENDING_MAX ||
-        client->nodes[call->node]->node.state == RL_NODE_CLOSED) { /* it has left the set */
+        client->nodes[call->node]->node.state == RL_NODE_CLOSED) { /* the node has left the set */
         call_end(call);
         return;
     }
@@ -235,7 +235,7 @@ static uint8_t which_of(const redlock_lock *lock, const struct rl_resource *reso
     return i;
 }
 
-/* Returns whether the call is outstanding; if not, it is pending, or has ended. */
+/* Returns whether the call is outstanding; otherwise it is pending, or has ended. */
 static bool call_send(struct rl_line_request *call, enum rl_command_kind kind, uint32_t waited_ms,
                       enum rl_join_mode join) {
     redlock_client *client = call->lock->client;
@@ -334,7 +334,7 @@ void rl_line_calls_drop(redlock_client *client, rl_mask nodes) {
 }
 
 void rl_line_calls_free(redlock_client *client) {
-    RL_REQUIRE(client->lines.outstanding == 0); /* or an answer would be written to what is gone */
+    RL_REQUIRE(client->lines.outstanding == 0); /* else an answer would go to freed memory */
     while (client->lines.free != NULL) {
         struct rl_line_request *call = client->lines.free;
         client->lines.free = call->next;
@@ -342,7 +342,7 @@ void rl_line_calls_free(redlock_client *client) {
     }
 }
 
-/* -- All of them -- */
+/* -- All places -- */
 
 uint64_t rl_line_places(const redlock_client *client) {
     uint64_t places = 0;
@@ -394,7 +394,7 @@ static struct rl_left *find(redlock_client *client, uint64_t place) {
     return found;
 }
 
-/* Notes for rl_left_take() that a node has passed a key to this place after its release. */
+/* Notes for rl_left_take() that a node has passed this place a key which no release will delete. */
 static void look(redlock_client *client, const struct rl_left *left) {
     client->lines.refuses = client->lines.refuses || (left->gone & left->passed) != 0;
 }

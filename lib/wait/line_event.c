@@ -22,7 +22,7 @@
 
 /* -- Turns -- */
 
-/* Steps a queued lock that waits no longer: it asks the nodes, or pauses. */
+/* Steps a queued lock that no longer waits: it asks the nodes, or pauses. */
 static void step_queued(redlock_lock *lock) {
     struct rl_event event = {.type = RL_EV_TURN};
     event.place = rl_line_take_turn(lock, &event.u.pause);
@@ -41,7 +41,7 @@ static void step_in_turn(redlock_lock *lock) {
         event.place = lock->waiting.takes ? RL_LINE_NO_PLACE : 0;
         rl_step_event(lock, &event);
     } else if (pauses && !rl_line_holds_up(lock)) {
-        event.u.pause = true; /* leaves a gap for clients outside the line */
+        event.u.pause = true; /* leaves a gap for clients that are not in line */
         rl_step_event(lock, &event);
     } else {
         rl_line_go(lock);
@@ -51,7 +51,7 @@ static void step_in_turn(redlock_lock *lock) {
 void rl_line_run(redlock_lock *lock) {
     const bool is_due = rl_line_is_due(lock);
     if (!is_due && !lock->is_notified) {
-        RL_MARK(TURN_TAKEN_BACK); /* it has left the waitlist since */
+        RL_MARK(TURN_TAKEN_BACK); /* it has left the waitlist meanwhile */
     }
     if (!is_due || lock->client->phase != RL_CLIENT_OPEN) {
         return;
@@ -65,7 +65,7 @@ void rl_line_run(redlock_lock *lock) {
 
 /* -- Answers -- */
 
-/* To be called after the line's step. A lock that asks already keeps the slots that it has. */
+/* Call this after the line's step. A lock that is already asking keeps its slots. */
 static void take_slots(const struct rl_resource *resource, redlock_lock *waiter,
                        const struct rl_slots *slots) {
     const struct rl_place *place = rl_resource_place(resource);
@@ -76,7 +76,7 @@ static void take_slots(const struct rl_resource *resource, redlock_lock *waiter,
     }
 }
 
-/* The answer to the JOIN of the place that stands. */
+/* Handles the answer to the JOIN of the current place. */
 static void joined(struct rl_resource *resource, redlock_lock *waiter, struct rl_place_event *event,
                    const struct rl_answer *answer) {
     const struct rl_slots *slots = &answer->line.slots;
@@ -124,7 +124,7 @@ void rl_line_answer(struct rl_node *node, struct rl_request *request,
 
 /* -- The client's part -- */
 
-/* Another client wants what the lock holds, or may want it: it lingers no longer. */
+/* Another client wants, or may want, the lock's resource: the lock stops lingering. */
 static void become_wanted(redlock_lock *lock) {
     rl_hear_wanted(lock);
     rl_linger_end(lock);
@@ -193,7 +193,7 @@ static void hear_turn(struct rl_resource *resource, uint32_t node,
         return;
     }
     if (said->kind == RL_LINE_SAYS_HEIR || !waiter->mode->suits(waiter, &said->slots)) {
-        event.type = RL_PLACE_EV_HEIR; /* with wrong slots it asks, and gets the reason */
+        event.type = RL_PLACE_EV_HEIR; /* with wrong slots it asks home for the reason */
         rl_line_feed(resource, waiter, &event);
         return;
     }
@@ -203,14 +203,14 @@ static void hear_turn(struct rl_resource *resource, uint32_t node,
     take_slots(resource, waiter, &said->slots);
 }
 
-/* Since when this node has the lock's token, for a vote: 0 if that cannot be determined, or if it
- * is no vote for what the lock asks. A key that a node passed while it might not vote never becomes
+/* When this node's vote begins, because it has the lock's token; 0 if that is unknown, or if the
+ * lock is asking for something else. A key that a node passed while it might not vote never becomes
  * a vote. */
 static uint64_t passed_since_ns(const redlock_lock *lock, uint32_t node,
                                 const struct rl_line_message *said) {
     const redlock_client *client = lock->client;
     const struct rl_client_node *member = client->nodes[node];
-    const uint64_t begin_us = said->time_us - said->time_us % 1000; /* lives are of whole ms */
+    const uint64_t begin_us = said->time_us - said->time_us % 1000; /* ttls are whole ms */
     const uint64_t start_ns =
         rl_calibration_start_ns(&member->calibration, begin_us, rl_client_now_ns(client),
                                 rl_listening_since_ns(client, node), client->rules.drift_ppm);
@@ -227,7 +227,7 @@ static void hear_vote(redlock_lock *lock, uint32_t node, const struct rl_line_me
     const uint32_t seat = rl_seats_of(lock, node);
     struct rl_event event = {.type = RL_EV_VOTE};
     if (seat == RL_SEATS_MAX) {
-        return; /* of a node that no longer decides */
+        return; /* the node no longer decides */
     }
     event.u.vote = (struct rl_ballot_in){.round = lock->core.round.id,
                                          .node = seat,
@@ -237,7 +237,7 @@ static void hear_vote(redlock_lock *lock, uint32_t node, const struct rl_line_me
     rl_step_event(lock, &event);
 }
 
-/* The first pass begins the attempt. A lock to which keys may not be passed waits for home's
+/* The first pass begins the attempt. If keys may not be passed to the lock, it waits for home's
  * message, and then asks all nodes. */
 static void hear_pass(struct rl_resource *resource, uint32_t node,
                       const struct rl_line_message *said) {
@@ -265,8 +265,8 @@ static void hear_pass(struct rl_resource *resource, uint32_t node,
     }
 }
 
-/* A known successor is also a sign that another client waits. No successor means that only readers
- * wait, or nobody. */
+/* A successor is also a sign that another client waits. No successor means that only readers wait,
+ * or no client. */
 static void hear_next(struct rl_resource *resource, const char *next) {
     struct rl_wait *wait = resource->wait;
     assert(strlen(next) <= RL_VALUE_MAX);
@@ -279,8 +279,8 @@ static void hear_next(struct rl_resource *resource, const char *next) {
     }
 }
 
-/* Keys are passed to writers only. resource: NULL if no lock waits with this place; it may be held
- * already, if home's message is the last to arrive. */
+/* Keys are passed only to writers. resource: NULL if no lock waits with this place; the lock may
+ * already be held if home's message arrives last. */
 static void on_pass(redlock_client *client, struct rl_resource *resource, uint32_t node,
                     const struct rl_line_message *said) {
     if (resource == NULL) {
@@ -328,7 +328,7 @@ void rl_line_due(struct rl_deadline *item, uint64_t now_ns) {
     if (wait->place.state != RL_PLACE_OUT) {
         rl_line_feed_simple(resource, waiter, RL_PLACE_EV_TICK);
     } else {
-        resource->release_until_ns = 0; /* home takes too long */
+        resource->release_until_ns = 0; /* home has not answered in time */
         rl_line_go(waiter);
     }
 }

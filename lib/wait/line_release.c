@@ -26,7 +26,8 @@ uint32_t rl_line_home(const struct rl_resource *resource) {
     return rl_home_node(resource->home_hash, client->node_hashes, heard != 0 ? heard : voters);
 }
 
-/* A duplicate URL is never home: the server refuses there what it granted under the first URL. */
+/* A duplicate URL is never home: the server refuses under it what it granted under the first
+ * URL. */
 static bool is_home(const redlock_lock *lock, uint32_t node) {
     bool found = false;
     assert(node < lock->client->n_nodes);
@@ -51,8 +52,8 @@ static bool may_be_own(const redlock_lock *lock, uint32_t home) {
     return found;
 }
 
-/* If no client is in its lines, home counts the holder of another token there, which may be this
- * client's next lock. */
+/* If its lines are empty, home counts the holder of another token, which may be this client's next
+ * lock. */
 static bool does_anybody_wait(const redlock_lock *lock, uint32_t home,
                               const struct rl_answer *answer) {
     const bool is_token = answer->verdict == RL_NO && answer->line.first_waited_ms == 0;
@@ -60,7 +61,7 @@ static bool does_anybody_wait(const redlock_lock *lock, uint32_t home,
            (answer->line.waiting > 0 && !(is_token && may_be_own(lock, home)));
 }
 
-/* Without memory it is not known that another client waits. */
+/* Without memory the client does not learn that another client waits. */
 static void note_others(struct rl_resource *resource, bool others_wait, uint64_t now_ns) {
     struct rl_wait *wait = others_wait ? rl_line_wait(resource) : resource->wait;
     if (wait != NULL) {
@@ -68,13 +69,13 @@ static void note_others(struct rl_resource *resource, bool others_wait, uint64_t
     }
 }
 
-/* Home has said whether another client waits, or will not say. */
+/* Home has answered whether another client waits, or will not answer. */
 static void learn_from_release(struct rl_resource *resource, bool anybody_waits,
                                const struct rl_request *request, const struct rl_answer *answer) {
     const uint64_t now_ns = rl_line_client(resource)->step_ns; /* exact enough */
     assert(resource->references > 0);                          /* the lock that was released */
     bool is_said = answer->verdict == RL_YES || answer->verdict == RL_NO;
-    if (is_said && request->announces) { /* after a refusal the key there is the holder's */
+    if (is_said && request->announces) { /* after a refusal, the key at home is the holder's */
         note_others(resource, anybody_waits, now_ns);
     }
     if (request->mode == RL_RELEASE_LOOK) {
@@ -124,7 +125,7 @@ void rl_line_learn(redlock_lock *lock, struct rl_client_node *member,
 static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
     assert(i < lock->resource_count);
     if (lock->mode->side_by_side) {
-        return NULL; /* no lock waits for it to leave */
+        return NULL; /* no lock waits for this one to leave */
     }
     struct rl_ticket *ticket = rl_lock_resource(lock, i)->waitlist.first;
     while (ticket != NULL && rl_ticket_lock(ticket) == lock) {
@@ -133,15 +134,15 @@ static redlock_lock *next_of(const redlock_lock *lock, uint32_t i) {
     return ticket != NULL ? rl_ticket_lock(ticket) : NULL;
 }
 
-/* Whether other nodes refused the lock's turn: it joins again behind this release, ahead of later
- * waiters. */
+/* Whether other nodes refused the lock's turn, so that it joins again behind this release, ahead of
+ * later waiters. */
 static bool waits_again(const redlock_lock *lock) {
     const struct rl_place *place = rl_resource_place(rl_line_of(lock));
     return lock->core.state == RL_WAITING && rl_line_is_queued(lock) && lock->resource_count == 1 &&
            place->state == RL_PLACE_TAKING && !place->probes;
 }
 
-/* A writer that knows its successor passes its keys on, for a lease: a successor that hangs costs
+/* A writer that knows its successor passes its keys for a lease, so a successor that hangs costs
  * the others no more than the lease. */
 static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
     struct rl_wait *wait = rl_lock_resource(lock, 0)->wait;
@@ -163,16 +164,16 @@ static void pass_on(redlock_lock *lock, struct rl_release_plan *plan) {
     if (plan->successor[0] != '\0') {
         const uint32_t ttl_ms = lock->core.acquire.ttl_ms;
         plan->lease_ms = ttl_ms < RL_LINE_LEASE_MS ? ttl_ms : RL_LINE_LEASE_MS;
-        if (fence != 0) { /* should the counters be lost, the wall clock carries the order */
+        if (fence != 0) { /* if the counters are lost, the wall clock carries the order */
             const uint64_t wall_us = lock->client->io.world->ops->wall_us(lock->client->io.world);
             plan->counter = wall_us > fence && wall_us < RL_FENCE_FLOOR_MAX ? wall_us : fence + 1;
         }
     }
 }
 
-/* A client that hands on among its own locks trusts the last sign of other waiters, however old:
- * long holds would outlast a sign, and the client could overtake for ever. Home's answer says when
- * no other client waits any more. */
+/* A client that hands over among its own locks trusts the last sign of other waiters, however old:
+ * otherwise long holds would outlast each sign, and the client could overtake for ever. Home's
+ * answer says when no other client waits any more. */
 static bool is_busy(const redlock_lock *lock) {
     bool busy = false;
     assert(lock->resource_count > 0);
@@ -184,8 +185,8 @@ static bool is_busy(const redlock_lock *lock) {
     return busy;
 }
 
-/* This client's lock that goes on in place of this one, which leaves; NULL: there is none, or its
- * resources are not exactly these, so that others may be next on the rest. */
+/* This client's lock that replaces this one, which leaves; NULL: none, or its resources differ, so
+ * that others may be next on some. */
 static redlock_lock *successor_of(const redlock_lock *lock) {
     redlock_lock *next = next_of(lock, 0);
     bool goes_on = lock->announces && lock->tickets[0].is_taken && !rl_lock_is_in_line(&lock->core);
@@ -207,7 +208,7 @@ static void join_ahead(redlock_lock *lock) {
     }
 }
 
-/* Several resources may each have another home: a node serves where it finds a line. */
+/* Several resources may have different homes; each node serves the lines that it finds. */
 static rl_mask serving_nodes(const redlock_lock *lock) {
     uint32_t home = rl_line_home(rl_lock_resource(lock, 0));
     assert(home == RL_LINE_NO_HOME || home < lock->client->n_nodes);
@@ -217,7 +218,7 @@ static rl_mask serving_nodes(const redlock_lock *lock) {
     return home != RL_LINE_NO_HOME ? rl_bit(home) : 0;
 }
 
-/* Whether home's answer to the client's last hand-over is still pending. */
+/* Whether home's answer to the client's last RL_RELEASE_LOOK is still outstanding. */
 static bool looks(const redlock_lock *lock) {
     bool looks = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
@@ -226,8 +227,8 @@ static bool looks(const redlock_lock *lock) {
     return looks;
 }
 
-/* A writer that was refused and goes on keeps new readers off, wherever readers hold. Once it has
- * had the lock, it withdraws that. */
+/* A writer that was refused and goes on marks its intent wherever readers hold, which keeps new
+ * readers out. It withdraws the intent when it releases the lock. */
 static uint32_t intent_of(redlock_lock *lock) {
     const bool goes_on = rl_lock_is_acquiring(&lock->core);
     const bool drops = !goes_on && lock->announces && lock->waiting.noted_intent;
@@ -242,10 +243,10 @@ static uint32_t intent_of(redlock_lock *lock) {
 
 void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
     const bool busy = is_busy(lock);
-    /* A client that won without home may have overtaken another whose turn it was and who asks
-     * again: deleted keys could be won by a newcomer that does not know of the line either. An
-     * attempt that went without the line and failed reserves nothing: where no line can be used,
-     * clients that did so would block each other for ever. */
+    /* A client that won without home may have overtaken another that had its turn and will ask
+     * again: a newcomer that does not know of the line either could win deleted keys. An attempt
+     * that bypassed the line and failed reserves nothing: where no line can be used, clients that
+     * reserved keys would block each other for ever. */
     const bool keeps = (busy && (lock->announces || rl_line_is_queued(lock))) ||
                        (lock->announces && lock->waiting.refused_at_home);
     join_ahead(lock);
@@ -267,8 +268,8 @@ void rl_line_plan_retry(const redlock_lock *lock, uint32_t grace_ms, struct rl_r
         .homes = serving_nodes(lock), .mode = RL_RELEASE_SERVE, .grace_ms = grace_ms};
 }
 
-/* Waits for home's answer only if home is answering: a home that hangs costs the next locks
- * nothing, once that is known. */
+/* Waits for home's answer only if home is answering: once home is known to hang, it does not delay
+ * the next locks. */
 void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mode mode) {
     redlock_client *client = lock->client;
     const struct rl_request *oldest = client->nodes[node]->node.head;
@@ -279,11 +280,11 @@ void rl_line_release_sent(redlock_lock *lock, uint32_t node, enum rl_release_mod
         return;
     }
     if (lock->mode->side_by_side) {
-        return; /* the next one of ours overtakes nobody: all nodes keep new readers off */
+        return; /* our next lock overtakes no client: all nodes keep new readers out */
     }
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         struct rl_resource *resource = rl_lock_resource(lock, i);
-        const bool is_only = lock->resource_count == 1; /* the node is its home: see the plan */
+        const bool is_only = lock->resource_count == 1; /* the plan sends it only to home */
         assert(!is_only || node == rl_line_home(resource));
         if (!is_only && node != rl_line_home(resource)) {
             continue;

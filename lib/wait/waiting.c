@@ -1,8 +1,8 @@
 /* See waiting.h.
  *
  * Can a turn be missed? No. A waiting lock can go on only after an active one has left one of its
- * waitlists, and rl_waiting_update() looks at every waitlist that an active lock has left. A lock
- * that has its turn is active, and stays in the queue until the loop's next turn, which always
+ * waitlists, and rl_waiting_update() checks every waitlist that an active lock has left. A lock
+ * that has its turn is active, and stays in the queue until the loop's next turn. That always
  * comes: a lock is stepped by a turn itself, by an event of the poll before it, or by a call of the
  * user, which wakes the loop.
  */
@@ -16,8 +16,8 @@
 #include "nodes/seats.h"
 #include "wait/line.h"
 
-/* Whether another lock is active for one of this lock's resources, and waits in that resource's own
- * line (in_its_line) or in another's. */
+/* Whether another lock is active for one of this lock's resources, and waits in that resource's
+ * line (in_its_line) or in another line. */
 static bool has_before(const redlock_lock *lock, bool in_its_line) {
     bool found = false;
     for (uint32_t i = 0; i < lock->resource_count; i++) {
@@ -68,7 +68,7 @@ bool rl_waiting_is_busy(const redlock_lock *lock) {
     return false;
 }
 
-/* The outcome of the last attempt of the lock ahead. Without an attempt: whether there are too few
+/* The outcome of the last attempt of the lock ahead or, if it made none, whether there are too few
  * nodes. */
 static int asker_status(const redlock_lock *asker) {
     if (asker->core.acquire.attempt != RL_RESULT_NONE &&
@@ -112,7 +112,7 @@ static void give_turn(redlock_lock *lock, bool pause) {
     let_ask(lock, pause);
 }
 
-/* -- Beside each other -- */
+/* -- Side by side -- */
 
 static bool waits(const redlock_lock *lock) {
     return lock->core.state == RL_WAITING && lock->waiting.stage == RL_STAGE_NONE;
@@ -121,10 +121,10 @@ static bool waits(const redlock_lock *lock) {
 bool rl_waiting_is_active(const redlock_lock *lock) {
     const struct rl_ticket *first = &lock->tickets[0];
     assert(first->is_taken);
-    return first->list->active == first; /* in all of its lists, or in none */
+    return first->list->active == first; /* it is active in all its lists, or in none */
 }
 
-/* The next lock that waits for its turn, after the active one has left without a grant. */
+/* The next lock that waits for its turn, when the active one has left without a grant. */
 static struct rl_ticket *next_waiting(struct rl_waitlist *list) {
     struct rl_ticket *ticket = list->first;
     while (ticket != NULL &&
@@ -134,7 +134,7 @@ static struct rl_ticket *next_waiting(struct rl_waitlist *list) {
     return ticket;
 }
 
-/* A grant of a permit serves one lock only: the next lock waits for another permit. */
+/* A grant of a permit serves only one lock; the next lock waits for another permit. */
 static void pass_to_next(const redlock_lock *lock) {
     struct rl_ticket *next = next_waiting(lock->tickets[0].list);
     if (next != NULL) {
@@ -171,7 +171,7 @@ static void update_beside(redlock_lock *lock) {
             pass_turn(lock);
         }
     } else if (waits(lock) && rl_tickets_may_ask(lock->tickets)) {
-        rl_tickets_ask(lock->tickets); /* it was refused: the first to wait */
+        rl_tickets_ask(lock->tickets); /* it was refused, and is the first to wait */
     }
 }
 
