@@ -7,7 +7,7 @@
 #include "base/mark.h"
 #include "nodes/seats.h"
 
-/* -- The present mode -- */
+/* -- The current mode -- */
 
 const struct rl_mode_rules *rl_mode_now(const redlock_lock *lock) {
     return rl_mode_sent(lock, lock->holding.mode);
@@ -60,7 +60,7 @@ bool rl_mode_converts(const redlock_lock *lock, uint32_t node) {
 
 void rl_mode_convert_sent(redlock_lock *lock, uint32_t node) {
     const uint32_t bit = bit_of(lock, node);
-    assert(bit != 0 && (lock->holding.unsure & bit) == 0); /* or one answer would count for two */
+    assert(bit != 0 && (lock->holding.unsure & bit) == 0); /* else one answer would count for two */
     lock->holding.unsure |= bit;
 }
 
@@ -81,7 +81,7 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_request *re
         memcmp(request->token, lock->core.token, RL_TOKEN_LEN) != 0) {
         return; /* the usual case */
     }
-    if (request->converts) { /* an error also ends it, whatever was done */
+    if (request->converts) { /* an error also settles it, whatever the script did */
         const uint32_t bit = bit_of(lock, node);
         lock->holding.unsure &= ~bit;
         lock->holding.stray |= runs_late ? bit : 0;
@@ -118,7 +118,7 @@ bool rl_mode_may_disown(const redlock_lock *lock) {
     return lock->holding.mode != RL_EXCLUSIVE || !rl_mode_is_unsure(lock);
 }
 
-/* A server with several addresses runs the conversion for all of them. */
+/* A server with several addresses runs the conversion under all of them. */
 static uint32_t unsure_nodes(const redlock_lock *lock, const struct rl_event *event) {
     const uint32_t unsure = rl_mode_nodes(lock);
     uint32_t nodes = unsure;
@@ -172,7 +172,7 @@ bool rl_mode_found_none(const redlock_lock *lock) {
     return rl_permit_of(lock) != NULL && rl_permit_of(lock)->found_none;
 }
 
-/* What a lock without slots does for them. */
+/* The slot functions of a lock without slots do nothing. */
 
 static bool find(redlock_lock *lock, uint64_t *place) {
     (void)lock, (void)place;

@@ -20,7 +20,7 @@
 
 /* -- Asking home -- */
 
-/* Whether the node answers, as far as is known. In the middle of a turn home may be a node that is
+/* Whether the node seems to be answering. Within the loop's turn, home may be a node that is
  * down. */
 static bool is_answering(const redlock_client *client, uint32_t node) {
     assert(node < client->n_nodes);
@@ -46,7 +46,7 @@ static uint32_t home_of(const redlock_lock *lock) {
                        : RL_LINE_NO_HOME;
 }
 
-/* A lock that is already in line asks with its place there, and keeps it: its turn may be on the
+/* A lock that is already in line asks with its place there, and keeps it: its turn may be on its
  * way. */
 static uint64_t place_at(redlock_lock *lock, uint32_t home) {
     struct rl_resource *resource = rl_lock_resource(lock, 0);
@@ -80,8 +80,8 @@ static void give_up_peek(redlock_lock *lock) {
 
 /* -- Slots -- */
 
-/* Slots at or above its number of permits are no lock's, or the limit of k would not hold. No slot
- * is among them twice (redis/reply.h). */
+/* A lock never takes slots at or above its number of permits, or the limit of k would not hold. No
+ * slot occurs twice (redis/reply.h). */
 static bool suits(const redlock_lock *lock, const struct rl_slots *slots) {
     bool good = slots->n == lock->target.take;
     assert(rl_permit_of(lock) != NULL && lock->target.take > 0);
@@ -91,7 +91,7 @@ static bool suits(const redlock_lock *lock, const struct rl_slots *slots) {
     return good;
 }
 
-/* Chooses slots at random, for lack of better knowledge. Consecutive ones are as good as any. */
+/* Chooses slots at random, since nothing better is known. Consecutive slots are as good as any. */
 static void choose(redlock_lock *lock) {
     const uint32_t k = lock->target.permits;
     const uint32_t from = (uint32_t)(rl_client_random(lock->client) % k);
@@ -111,7 +111,7 @@ static void use(redlock_lock *lock, struct rl_slots *named) {
     permit->from = RL_NO_SLOT;
 }
 
-/* Whether there are slots of the turn that this attempt is made in. */
+/* Whether the turn of this attempt has named slots. */
 static bool has_turn(const redlock_lock *lock) {
     const struct rl_place *place = rl_resource_place(rl_line_of(lock));
     const struct rl_permit *permit = rl_permit_of(lock);
@@ -119,7 +119,7 @@ static bool has_turn(const redlock_lock *lock) {
     return permit->turn.n > 0 && permit->turn_place == place->id && !place->probes;
 }
 
-/* If the lock asked with its place in line, that place is used now: its token is the attempt's. */
+/* If the lock asked with its place in line, marks that place as used: the attempt has its token. */
 static void use_place(const redlock_lock *lock) {
     struct rl_wait *wait = rl_lock_resource(lock, 0)->wait;
     if (wait != NULL && wait->place.state != RL_PLACE_OUT &&
@@ -128,11 +128,11 @@ static void use_place(const redlock_lock *lock) {
     }
 }
 
-/* Whether the slots are known. *place: the place to take them with. */
+/* Whether the slots are known. *place: the place by which to take them. */
 static bool find_first(redlock_lock *lock, uint64_t *place) {
     struct rl_permit *permit = rl_permit_of(lock);
     if (permit->asks) {
-        give_up_peek(lock); /* it takes too long */
+        give_up_peek(lock); /* home has not answered in time */
         permit->is_blind = true;
     }
     if (permit->next.n > 0) {
@@ -177,7 +177,7 @@ static void follow(redlock_lock *lock) {
     assert(!permit->asks || permit->next.n == 0);
 }
 
-/* A lock that is asking home just now, with its last try, uses the slots at once instead of waiting
+/* A lock that is already asking home, on its last try, uses the slots at once instead of waiting
  * for the answer. */
 static bool take_turn(redlock_lock *lock, uint32_t home, uint64_t place,
                       const struct rl_slots *slots) {
@@ -244,7 +244,7 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_request *re
         return;
     }
     if (learn_count(lock, node, answer)) {
-        return; /* its vote is too late */
+        return; /* the vote is too late */
     }
     const uint32_t which = answer->line.which > 0 ? answer->line.which - 1u : 0;
     assert(permit->slots.n > 0 && lock->target.permits > 0);
@@ -262,8 +262,8 @@ static bool is_same_name(const struct rl_target *target, const struct rl_resourc
            memcmp(name->data, resource->bytes, name->length) == 0;
 }
 
-/* Whether a release of the same semaphore was sent before the peek, and sent again behind it,
- * because home did not know its script or refused the native command in its place. */
+/* Whether a release of the same semaphore that was sent before the peek was sent again after it,
+ * because home did not know its script or refused the native command. */
 static bool is_overtaken(const redlock_lock *lock, uint32_t node) {
     const struct rl_request *request = lock->client->nodes[node]->node.head;
     bool found = false;
@@ -306,7 +306,7 @@ static void learn_peek(struct rl_line_request *call, const struct rl_answer *ans
         if (answer->verdict == RL_UNANSWERED) { /* home may have reserved slots */
             rl_line_call_leave(lock, rl_lock_resource(lock, 0), call->node, call->place, false);
         }
-        permit->is_blind = answer->reason != REDLOCK_ERR_NODE_PERMITS; /* else ask the next */
+        permit->is_blind = answer->reason != REDLOCK_ERR_NODE_PERMITS; /* else asks the next node */
         rl_step_simple(lock, RL_EV_READY);
     }
 }
