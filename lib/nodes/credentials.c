@@ -1,10 +1,10 @@
 /* See credentials.h.
  *
- * Happy path: the user's strings are checked and copied once, each node gets a copy of its own, and
- * the copy here is wiped.
+ * Happy path: this file checks and copies the user's strings once, gives each node its own copy,
+ * and wipes the first one.
  *
- * Failure modes: a node for which memory runs out uses them from its next connection on, and the
- * others get them all the same. */
+ * Failure modes: if memory for a node's copy runs out, that node uses the credentials from its next
+ * connection on; the other nodes are not affected. */
 #include "nodes/credentials.h"
 
 #include <assert.h>

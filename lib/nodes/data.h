@@ -24,14 +24,14 @@ struct rl_client_node {
     struct rl_guard guard;
     struct rl_deadline deadline; /* of the node, of its pending releases, or of its quarantine */
     struct rl_calibration calibration;
-    uint64_t secret; /* by which its messages are verified; 0: not known */
+    uint64_t secret; /* verifies its messages; 0: unknown */
     redlock_client *client;
     struct rl_client_listener *listener; /* NULL: listening.has_listeners is not set */
     int16_t error;                       /* the last error reply while it was up, 0: none */
     char words[RL_DETAIL_MAX];           /* the text of that reply */
     uint8_t index;
-    bool is_settled;  /* has been up or has failed once */
-    uint64_t left_ns; /* it has left the set, and is closed then; RL_NEVER: it has not */
+    bool is_settled;  /* has been up once, or has failed once */
+    uint64_t left_ns; /* it has left the set, and is closed then; RL_NEVER: it has not left */
 };
 
 struct rl_client_listener {
@@ -49,13 +49,13 @@ struct rl_seats {
 
 /* Locks of one electorate share these, see sets.h. */
 struct rl_group {
-    struct rl_rules rules; /* the client's, but for the electorate; the first member */
+    struct rl_rules rules; /* the client's, except the electorate; the first member */
     struct rl_group *next;
     struct rl_seats seats;
-    bool is_split; /* it would take more than two sides: there are no votes */
+    bool is_split; /* it would need more than two sides, so it gets no votes */
 };
 
-/* Several sets, the old ones and the new ones; in a stable configuration these are the same. */
+/* Several sets, old ones and new ones; in a stable configuration both are the same. */
 struct rl_sets {
     struct rl_group *groups;
     uint32_t n[2];
@@ -77,7 +77,7 @@ struct rl_membership {
 
 /* -- TLS, see tls.h -- */
 
-/* What nodes with the same settings share. */
+/* Shared by nodes with the same settings. */
 struct rl_client_tls {
     struct rl_client_tls *next;
     struct rl_tls *tls;
@@ -93,30 +93,30 @@ struct rl_client_tls {
 
 /* One channel on all nodes; masks have a bit for each. */
 struct rl_channel {
-    rl_mask asked;     /* may send messages: SUBSCRIBE is out or confirmed */
+    rl_mask asked;     /* may send messages: SUBSCRIBE is outstanding or confirmed */
     rl_mask confirmed; /* of them */
-    rl_mask leaving;   /* of them: UNSUBSCRIBE is out */
+    rl_mask leaving;   /* of them: UNSUBSCRIBE is outstanding */
 };
 
 struct rl_listening {
-    const struct rl_listening_events *events; /* NULL: nobody attends */
+    const struct rl_listening_events *events; /* NULL: no receiver */
     const struct rl_listening_topics *topics;
-    bool has_listeners;              /* the nodes have; not before the first is needed */
+    bool has_listeners;              /* all nodes have one, since the first was needed */
     bool everywhere;                 /* subscriptions want all nodes */
-    rl_mask wanted;                  /* the client's own channel is */
+    rl_mask wanted;                  /* nodes whose own channel of the client is wanted */
     rl_mask kept;                    /* wanted now, or until recently */
     struct rl_channel own;           /* the client's own */
-    rl_mask reported;                /* its refusal was */
+    rl_mask reported;                /* nodes whose refusal was reported */
     rl_mask dirty;                   /* listeners to flush */
-    uint64_t until_ns[RL_NODES_MAX]; /* when a kept node that is not wanted is given up */
+    uint64_t until_ns[RL_NODES_MAX]; /* when a kept node that is not wanted is dropped */
     uint64_t failures[RL_NODES_MAX]; /* the listener's, when last confirmed or closed */
-    uint64_t since_ns[RL_NODES_MAX]; /* when it was confirmed */
+    uint64_t since_ns[RL_NODES_MAX]; /* when the channel was confirmed */
     struct rl_deadline deadline;
 };
 
 /* -- Release notifications, see nodes/notification.h -- */
 
-/* A watcher of a resource: it is notified of releases. */
+/* A watcher of a resource, which is notified of releases. */
 struct rl_watcher {
     struct rl_link link;                      /* in the subscription's */
     struct rl_subscription *subscription;     /* NULL: does not listen */
@@ -128,7 +128,7 @@ struct rl_subscription {
     struct rl_link link;          /* all subscriptions of the client */
     struct rl_resource *resource; /* a reference */
     struct rl_list watchers;
-    uint64_t until_ns; /* when it is given up, without watchers */
+    uint64_t until_ns; /* when it ends, if it has no watchers */
     struct rl_channel channel;
     bool has_quorum; /* of confirmations */
     bool is_ending;
@@ -138,8 +138,8 @@ struct rl_notifications {
     struct rl_list subscriptions;
     uint32_t count;
     uint32_t ending;   /* of them */
-    uint32_t kind;     /* of their resources: recipes watch locks of one mode only */
-    uint64_t sweep_ns; /* when idle subscriptions are searched for; RL_NEVER: none are idle */
+    uint32_t kind;     /* of their resources: recipes only watch locks of one mode */
+    uint64_t sweep_ns; /* when to search for idle subscriptions; RL_NEVER: none are idle */
     struct rl_deadline deadline;
 };
 

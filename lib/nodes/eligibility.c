@@ -24,7 +24,7 @@ static rl_mask bit_of(const struct rl_client_node *member) {
 
 /* -- Judging -- */
 
-/* Why a node is refused, and why it is in quarantine once it can be used again. */
+/* Why a node is refused, and why it is in quarantine when it becomes usable. */
 static const struct {
     int16_t refused, waits;
 } reasons[RL_STANDINGS] = {
@@ -37,7 +37,7 @@ static const struct {
     [RL_STANDING_EVICTS] = {REDLOCK_ERR_NODE_EVICTS, REDLOCK_ERR_NODE_WAS_EVICTING},
 };
 
-/* An uptime is the difference of two clock readings cut to seconds: the true value may be one
+/* An uptime is the difference of two clock readings in whole seconds: the true value may be one
  * second less. */
 static uint64_t uptime_ns(uint64_t uptime_s) {
     uint64_t sure_s = uptime_s > 0 ? uptime_s - 1 : 0;
@@ -57,11 +57,10 @@ static struct rl_server server_of(const struct rl_info *info) {
     return server;
 }
 
-/* Finds the nodes that are the same server, by what each has reported last. */
+/* Finds the nodes that are the same server, by each node's last report. */
 static void find_duplicates(struct rl_client_node *member) {
     redlock_client *client = member->client;
-    assert(member->guard.run_id[0] !=
-           '\0'); /* else it would equal all nodes that were never seen */
+    assert(member->guard.run_id[0] != '\0'); /* else all nodes that were never seen would match */
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         const struct rl_client_node *other = client->nodes[i];
         bool same = strcmp(other->guard.run_id, member->guard.run_id) == 0;
@@ -73,7 +72,7 @@ static void find_duplicates(struct rl_client_node *member) {
     }
 }
 
-/* The node votes: another node that now reports a different identity, and is not in quarantine
+/* The node may vote. Another node that now reports a different identity, and is not in quarantine
  * either, is no longer its duplicate. */
 static void part_duplicates(struct rl_client_node *member, uint64_t now_ns) {
     redlock_client *client = member->client;
@@ -136,7 +135,7 @@ void rl_eligibility_up(struct rl_client_node *member) {
     redlock_client *client = member->client;
     uint64_t now_ns = rl_client_now_ns(client);
     assert(client->up & bit_of(member));
-    assert(!(client->voters & bit_of(member))); /* not since it was down */
+    assert(!(client->voters & bit_of(member))); /* cleared when it went down */
     if (!rl_membership_counts(member)) {
         client->reasons[member->index] = REDLOCK_ERR_NODE_CONFIG;
         return;

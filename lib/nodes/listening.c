@@ -40,7 +40,7 @@ static bool is_needed(const redlock_client *client, uint32_t i) {
 
 /* -- Deadlines -- */
 
-/* Nodes that refuse, and whose refusal was not reported yet. */
+/* Nodes with a refusal that was not reported yet. */
 static rl_mask unreported(const redlock_client *client) {
     const struct rl_listening *listening = &client->listening;
     rl_mask nodes = 0;
@@ -50,8 +50,7 @@ static rl_mask unreported(const redlock_client *client) {
     return nodes;
 }
 
-/* When a node that is no longer wanted is given up. A refusal is remembered for as long as it
- * lasts.
+/* When a node that is no longer wanted is dropped. A refusal is remembered while it lasts.
  */
 static uint64_t given_up_ns(const redlock_client *client, uint32_t node) {
     const struct rl_listening *listening = &client->listening;
@@ -293,7 +292,7 @@ static void close_listener(redlock_client *client, uint32_t i) {
     struct rl_listener *listener = listener_of(client, i);
     assert(!(client->listening.own.asked & rl_bit(i)) || !rl_node_is_up(&client->nodes[i]->node));
     rl_listener_close(listener);
-    client->listening.failures[i] = listener->failures; /* later failures count anew */
+    client->listening.failures[i] = listener->failures; /* counts later failures from here */
     client->listening.reported &= ~rl_bit(i);
     client->listening.topics->down(client, i);
 }
@@ -325,7 +324,7 @@ void rl_listening_due(struct rl_deadline *item, uint64_t now_ns) {
     redlock_client *client = RL_CONTAINER(item, redlock_client, listening.deadline);
     struct rl_listening *listening = &client->listening;
     assert(client->phase < RL_CLIENT_TEARDOWN);
-    give_up(client, now_ns); /* before a given-up node is tried again */
+    give_up(client, now_ns); /* before a dropped node is retried */
     for (uint32_t i = 0; listening->has_listeners && i < client->n_nodes; i++) {
         rl_listener_tick(listener_of(client, i), now_ns);
     }
@@ -477,7 +476,7 @@ void rl_listening_flush(redlock_client *client) {
 
 void rl_listening_close(redlock_client *client) {
     struct rl_listening *listening = &client->listening;
-    assert(client->notifications.count == 0); /* and no topic either */
+    assert(client->notifications.count == 0); /* nor any topic */
     listening->wanted = listening->kept = listening->reported = 0;
     listening->own = (struct rl_channel){0};
     listening->everywhere = false;

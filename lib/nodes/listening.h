@@ -1,29 +1,29 @@
-/* Listening: the second connection to each node, on which a client receives published messages.
+/* Listening: a second connection to each node, on which a client receives published messages.
  *
  *     the client's own channel, for each node:
  *     off -> wanted -> asked -> confirmed -> lingers -> off
  *
- * Two use it. The lines of resources (order between clients) want the client's own channel,
+ * It has two users. The lines of resources (order between clients) want the client's own channel,
  * rl_listening_want(), while one of its locks waits, or holds after waiting: at home, or on every
- * node if each may pass the lock on to it. Subscriptions (notification.h) want a connection to
- * every node. One connection to a node serves both; it is open while either wants that node, so a
- * client that waits for nothing has none.
+ * node if the lock may be passed to it. Subscriptions (notification.h) want a connection to every
+ * node. One connection to a node serves both, and is open while either wants that node, so a client
+ * that waits for nothing has none.
  *
  * Happy path: a node is wanted; its listener (redis/listener.h) connects and subscribes;
- * `confirmed`; `told` for each message. Some seconds after it was last wanted the client leaves the
- * channel, and closes the connection if no subscription needs it: so a loop of acquires finds it in
- * place.
+ * `confirmed`; `told` for each message. Some seconds after it was last wanted, the client leaves
+ * the channel, and closes the connection if no subscription needs it. So a loop of acquires finds
+ * it in place.
  *
- * Failure modes: the connection is lost (`lost`), reconnected, and confirmed again; an ACL forbids
- * it, or the connection fails again and again before it is confirmed, as with a proxy that has no
- * such command (`lost`, and rl_listening_refused() from then on); no memory (refused as well). A
- * refusal is remembered, even while the node is not wanted, until the listener would try again. If
- * a node sends something that was not requested, the listener closes that connection.
+ * Failure modes: the connection is lost (`lost`), reconnected, and confirmed again. An ACL forbids
+ * listening, or the connection fails again and again before it is confirmed, as with a proxy that
+ * lacks the command: `lost`, and rl_listening_refused() from then on. Without memory it is refused
+ * as well. A refusal is remembered, even while the node is not wanted, until the listener would try
+ * again. If a node sends something that was not requested, the listener closes that connection.
  *
  * Can a message be missed while rl_listening_confirmed() says yes? Only if the connection is lost
  * first, and then `lost` follows: a channel that is being left counts as not confirmed. Can a
- * message arrive that no lock waits for? Yes, while the channel lingers: the handler of `told` must
- * cope with that.
+ * message arrive for which no lock waits? Yes, while the channel lingers; the handler of `told`
+ * must cope with that.
  */
 #ifndef RL_NODES_LISTENING_H
 #define RL_NODES_LISTENING_H
@@ -33,13 +33,13 @@
 #define RL_LISTENING_LINGER_NS (UINT64_C(5) * 1000000000)
 #define RL_LISTENING_FAILURES 2 /* connections lost unconfirmed before it counts as refused */
 
-/* Events of the client's own channel. A handler may want other nodes, or no longer want this one;
- * none runs user code. */
+/* Events of the client's own channel. A handler may want other nodes, or no longer want this one.
+ * It must not run user code. */
 struct rl_listening_events {
     /* From now on messages that are published there arrive. */
     void (*confirmed)(redlock_client *client, uint32_t node);
 
-    /* They no longer do; or the channel is refused now, see rl_listening_refused(). */
+    /* Messages no longer arrive, or the channel is refused now, see rl_listening_refused(). */
     void (*lost)(redlock_client *client, uint32_t node);
 
     /* A message, from any sender: at most RL_PAYLOAD_MAX bytes, valid within the call. */
@@ -57,17 +57,17 @@ struct rl_listening_topics {
     bool (*message)(redlock_client *client, uint32_t node, const char *channel, size_t length);
 };
 
-/* random: for the client's id, which no other client may have. */
+/* random: makes the client's id, which must be unique among clients. */
 void rl_listening_init(redlock_client *client, uint64_t random);
 void rl_listening_due(struct rl_deadline *item, uint64_t now_ns);
 
-/* Sets the receiver of events from now on; one of each kind. */
+/* Sets the receiver of each kind of events. */
 void rl_listening_attend(redlock_client *client, const struct rl_listening_events *events);
 void rl_listening_serve(redlock_client *client, const struct rl_listening_topics *topics);
 
 /* -- The client's own channel -- */
 
-/* Wants the channel on a node, or no longer. A flag, not a count. A channel that is already
+/* Wants the channel on a node, or stops wanting it; a flag, not a count. A channel that is already
  * confirmed is not reported again; no event occurs inside the call. No effect in a client that is
  * closing. */
 void rl_listening_want(redlock_client *client, uint32_t node, bool wanted);
@@ -75,18 +75,19 @@ void rl_listening_want(redlock_client *client, uint32_t node, bool wanted);
 /* Whether the channel is wanted, and its messages arrive. */
 bool rl_listening_confirmed(const redlock_client *client, uint32_t node);
 
-/* The same, wanted or not: the channel would be confirmed as soon as it is wanted. */
+/* Whether its messages arrive, wanted or not: the channel would be confirmed as soon as it is
+ * wanted. */
 bool rl_listening_lingers(const redlock_client *client, uint32_t node);
 
-/* Whether the channel is unavailable on this node for the time being: do without the node. */
+/* Whether the channel is unavailable on this node for the present; do without the node. */
 bool rl_listening_refused(const redlock_client *client, uint32_t node);
 
-/* The time since which, at the latest, all messages of the node were received. */
+/* All messages of the node since this time were received. */
 uint64_t rl_listening_since_ns(const redlock_client *client, uint32_t node);
 
 /* -- For subscriptions -- */
 
-/* Wants a connection to every node, or no longer. False: no memory. */
+/* Wants a connection to every node, or stops wanting it. False: no memory. */
 bool rl_listening_everywhere(redlock_client *client, bool wanted);
 
 bool rl_listening_is_up(const redlock_client *client, uint32_t node);
@@ -96,7 +97,7 @@ bool rl_listening_is_up(const redlock_client *client, uint32_t node);
 void rl_channel_ask(redlock_client *client, struct rl_channel *channel, uint32_t node,
                     const char *name, size_t length, bool subscribe);
 
-/* A node has confirmed that. Returns false if it was not requested. */
+/* A node has confirmed a request. Returns false if there was none. */
 bool rl_channel_confirm(struct rl_channel *channel, uint32_t node, bool subscribed);
 
 /* The node will report nothing more on the channel. */
@@ -107,7 +108,7 @@ void rl_channel_lose(struct rl_channel *channel, uint32_t node);
 /* A node has joined an open client. False: no memory. */
 bool rl_listening_join(redlock_client *client, uint32_t node);
 
-/* A node is up; is down. */
+/* A node is up, or down. */
 void rl_listening_node_up(redlock_client *client, uint32_t node);
 void rl_listening_node_down(redlock_client *client, uint32_t node);
 

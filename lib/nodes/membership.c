@@ -14,7 +14,7 @@ static bool is_wanted(const struct rl_membership *membership, const struct rl_co
     return id[0] == '\0' || strcmp(id, key->id) == 0;
 }
 
-/* Config: what this node has, or NULL. */
+/* Compares a node's configuration with the client's. */
 static enum rl_config_order order_of(const redlock_client *client,
                                      const struct rl_config_key *theirs) {
     const struct rl_membership *membership = &client->membership;
@@ -27,7 +27,7 @@ static enum rl_config_order order_of(const redlock_client *client,
     return rl_config_compare(&membership->key, theirs);
 }
 
-/* The index of a member that cannot be used; n: there is none. */
+/* The index of a member that cannot be used; n: none. */
 static uint32_t find_bad_url(const struct rl_config *config, bool has_tls, struct rl_url *url) {
     struct rl_url other;
     for (uint32_t i = 0; i < config->n; i++) {
@@ -36,7 +36,7 @@ static uint32_t find_bad_url(const struct rl_config *config, bool has_tls, struc
             (url->is_tls && !has_tls)) {
             return i;
         }
-        for (uint32_t j = 0; j < i; j++) { /* one vote would count for two */
+        for (uint32_t j = 0; j < i; j++) { /* else one vote would count for two */
             if (rl_url_parse(config->members[j].url, &other, NULL, 0) == 0 &&
                 rl_url_same_server(url, &other)) {
                 return i;
@@ -50,7 +50,7 @@ static bool is_at(const struct rl_client_node *member, const char *text, struct 
     return rl_url_parse(text, url, NULL, 0) == 0 && rl_url_same_server(url, &member->node.url);
 }
 
-/* Whether the node is the member that its text says, as far as names can tell. */
+/* Whether the node is the member that its text names, as far as names can tell. */
 static bool is_itself(const struct rl_client_node *member, const struct rl_config *config,
                       struct rl_url *url) {
     if (is_at(member, config->members[config->self].url, url)) {
@@ -61,7 +61,7 @@ static bool is_itself(const struct rl_client_node *member, const struct rl_confi
             return false;
         }
     }
-    return true; /* its options reach it by another name */
+    return true; /* the options name it differently */
 }
 
 /* False: no memory. */
@@ -71,7 +71,7 @@ static bool note_next(redlock_client *client, const struct rl_config *config) {
                                            ? rl_config_compare(&membership->next->key, &config->key)
                                            : RL_CONFIG_NEWER;
     rl_client_wake(client);
-    if (order == RL_CONFIG_FOREIGN) { /* the first two that were read */
+    if (order == RL_CONFIG_FOREIGN) { /* the first two texts are of different sets */
         membership->is_divided = true;
     } else if (order == RL_CONFIG_NEWER) {
         if (membership->next == NULL) {
@@ -93,13 +93,14 @@ int16_t rl_membership_read(struct rl_node *node, const struct rl_config *config,
     if (config == NULL) {
         return 0;
     }
-    /* One that another node had as well was looked at, which takes long with a hundred members. */
+    /* Skips the check, which is slow with a hundred members, if another node's text was the
+     * same. */
     const struct rl_config *next = client->membership.next;
     const bool is_known =
         rl_config_compare(&client->membership.key, &config->key) == RL_CONFIG_SAME ||
         (next != NULL && rl_config_compare(&next->key, &config->key) == RL_CONFIG_SAME);
     const uint32_t bad = is_known ? config->n : find_bad_url(config, client->tls != NULL, &url);
-    if (bad < config->n) { /* which may have a password */
+    if (bad < config->n) { /* its URL may contain a password */
         snprintf(detail, RL_DETAIL_MAX, "node %u of its configuration %s", (unsigned)bad + 1,
                  strncmp(config->members[bad].url, "rediss:", 7) == 0 && client->tls == NULL
                      ? "has TLS, and no node of this client's options"
@@ -114,7 +115,7 @@ int16_t rl_membership_read(struct rl_node *node, const struct rl_config *config,
     if (!is_itself(member, config, &url)) {
         const bool is_url = rl_url_parse(config->members[config->self].url, &url, NULL, 0) == 0;
         snprintf(detail, RL_DETAIL_MAX, "it is %.80s by its configuration",
-                 is_url ? url.name : "another node"); /* a bad text may have a password */
+                 is_url ? url.name : "another node"); /* a bad text may contain a password */
         return REDLOCK_ERR_NODE_CONFIG;
     }
     if (order_of(client, &config->key) == RL_CONFIG_NEWER && !note_next(client, config)) {

@@ -60,8 +60,8 @@ static void subscription_subscribe(redlock_client *client, struct rl_subscriptio
 
 /* -- Waking -- */
 
-/* How many nodes a watcher must hear from: as many as the holder had, or all that are heard if
- * these are fewer. */
+/* How many nodes a watcher must hear from: as many as the holder had, or all that have confirmed,
+ * if fewer. */
 static uint32_t heard_enough(const redlock_client *client,
                              const struct rl_subscription *subscription) {
     const struct rl_resource *resource = subscription->resource;
@@ -71,13 +71,13 @@ static uint32_t heard_enough(const redlock_client *client,
     return confirmed < quorum && confirmed > 0 ? confirmed : quorum;
 }
 
-/* These nodes have reported a release. None of the watchers steps a lock now. */
+/* These nodes have reported a release. No watcher steps a lock within this call. */
 static void wake_watchers(redlock_client *client, struct rl_subscription *subscription,
                           rl_mask bits) {
     struct rl_link *link = subscription->watchers.first;
     while (link != NULL) {
         struct rl_watcher *watcher = RL_CONTAINER(link, struct rl_watcher, link);
-        link = link->next; /* this one may be removed */
+        link = link->next; /* the callback may remove this one */
         assert(watcher->subscription == subscription && watcher->told != NULL);
         watcher->heard |= bits;
         if (rl_bits_count(watcher->heard) >= heard_enough(client, subscription)) {
@@ -87,7 +87,7 @@ static void wake_watchers(redlock_client *client, struct rl_subscription *subscr
     }
 }
 
-/* To be called when the confirmations have changed. */
+/* Call this when the confirmations have changed. */
 static void subscription_confirmed(redlock_client *client, struct rl_subscription *subscription) {
     bool had_quorum = subscription->has_quorum;
     const struct rl_resource *resource = subscription->resource;
@@ -117,7 +117,7 @@ static void lost_node(redlock_client *client, struct rl_subscription *subscripti
     }
 }
 
-/* Unsubscribes; the subscription is freed when that is confirmed, which may be at once. */
+/* Unsubscribes, and frees the subscription when that is confirmed, perhaps at once. */
 static void subscription_end(redlock_client *client, struct rl_subscription *subscription) {
     subscription->is_ending = true;
     client->notifications.ending++;
@@ -225,8 +225,8 @@ static void close_idle(redlock_client *client) {
     }
 }
 
-/* The subscription of a resource, existing or new, for a caller that is going to want it. NULL: it
- * is unavailable. */
+/* The subscription of a resource, existing or new, for a caller that will want it. NULL:
+ * unavailable. */
 static struct rl_subscription *subscription_get(redlock_client *client,
                                                 struct rl_resource *resource) {
     struct rl_subscription *subscription = resource->subscription;

@@ -1,5 +1,5 @@
-/* Release notifications: the nodes notify a watcher of a resource of its releases, so that it need
- * not rely on polling for the holder alone. An election watches its leader in this way.
+/* Release notifications: the nodes notify a watcher of a resource when it is released, so that the
+ * watcher need not rely on polling alone. An election watches its leader in this way.
  *
  *     a subscription: none -> on each node that listens -> idle for a while -> ending -> none
  *
@@ -9,23 +9,23 @@
  * subscription ends some seconds after it was last wanted, and the connections close after the last
  * subscription.
  *
- * Failure modes: there is no memory, permission or connection to listen; a message is lost; there
- * are more subscriptions than RL_SUBSCRIPTIONS_MAX. The watcher then learns of the release when it
- * polls the next time, as without notifications. Nothing waits for a listener and no vote depends
- * on one. If a listener is lost, its next connection subscribes again; if a subscription is wanted
- * again while it is being ended, the order of that node's answers decides when it is requested
- * again; a listener that reports a channel it did not request loses its connection.
+ * Failure modes: no memory, permission or connection to listen; a lost message; more subscriptions
+ * than RL_SUBSCRIPTIONS_MAX. The watcher then learns of the release when it next polls, as without
+ * notifications. Nothing waits for a listener, and no vote depends on one. If a listener is lost,
+ * its next connection subscribes again. If a subscription that is ending is wanted again, each node
+ * is asked again after it has confirmed the end. A listener that receives a channel it did not
+ * request loses its connection.
  *
- * Can a release be missed while the nodes work? A release before a quorum has confirmed the
- * subscription is not received: at the moment of confirmation every watcher is therefore notified,
- * whatever has happened. The same holds when other nodes come to decide about the resource.
+ * Can a release be missed while the nodes work? Only before a quorum has confirmed the
+ * subscription. So every watcher is notified at that moment, whatever has happened; and again when
+ * other nodes come to decide about the resource.
  *
- * Can notifications make a storm? No: only releases of held locks are published, and only those of
+ * Can notifications make a storm? No: only releases of held locks are published, and only in
  * elections, not the clean-up after a failed attempt. It takes a quorum of nodes, as many as a
  * holder had, to notify a watcher once.
  *
  * Can a subscription be freed too early or never? No: it is freed when it is not wanted and no node
- * can report anything for it any more: `asked` is 0, or the client closes.
+ * can report anything for it any more, because `asked` is 0 or the client closes.
  */
 #ifndef RL_NODES_NOTIFICATION_H
 #define RL_NODES_NOTIFICATION_H
@@ -35,19 +35,18 @@
 #define RL_SUBSCRIPTIONS_MAX 4096
 #define RL_NOTIFICATION_LINGER_NS (UINT64_C(5) * 1000000000)
 #define RL_NOTIFICATION_SWEEP_NS \
-    (UINT64_C(1) * 1000000000) /* how often idle subscriptions are searched for */
+    (UINT64_C(1) * 1000000000) /* how often to search for idle subscriptions */
 
 void rl_notification_init(redlock_client *client);
 void rl_notification_due(struct rl_deadline *item, uint64_t now_ns);
 
-/* Begins to notify the watcher; and ends that. False if the subscription is unavailable: no memory,
- * or too many subscriptions. */
+/* Begins to notify the watcher, or stops. False: no memory, or too many subscriptions. */
 bool rl_notification_watch(redlock_client *client, struct rl_watcher *watcher,
                            struct rl_resource *resource);
 void rl_notification_unwatch(redlock_client *client, struct rl_watcher *watcher);
 
-/* Other nodes may decide about a resource now: those that have confirmed its subscription may have
- * become a quorum, or be none any more. */
+/* Other nodes may decide about a resource now, so the nodes that have confirmed its subscription
+ * may have become a quorum, or have ceased to be one. */
 void rl_notification_nodes_changed(redlock_client *client);
 
 /* Ends all notifications. Locks may still be stepped afterwards; a later message about a resource

@@ -6,11 +6,11 @@
 
 #include "redlock/status.h"
 
-/* -- Who sits where -- */
+/* -- Looking up seats -- */
 
 static_assert(offsetof(struct rl_group, rules) == 0, "a lock refers to its rules");
 
-/* NULL: it has the client's own rules, and a node's seat is its number. */
+/* The lock's group; NULL: it has the client's own rules, and a node's seat is its number. */
 static const struct rl_group *group_of(const redlock_lock *lock) {
     const void *rules = lock->core.rules;
     return rules != &lock->client->rules ? rules : NULL;
@@ -76,9 +76,9 @@ struct rl_sides rl_seats_sides(const redlock_lock *lock) {
     return (struct rl_sides){{rl_seats_nodes(lock, sides[0]), rl_seats_nodes(lock, sides[1])}};
 }
 
-/* -- What an event says -- */
+/* -- The nodes in an event -- */
 
-/* The servers that are at several of the lock's nodes. */
+/* Fills in which of the lock's nodes are the same server. */
 static void fill_duplicates(const redlock_lock *lock, struct rl_event *event,
                             struct rl_seats_room *room) {
     const redlock_client *client = lock->client;

@@ -65,13 +65,13 @@ void rl_sets_free(redlock_client *client) {
     client->membership.sets = NULL;
 }
 
-/* -- Who decides -- */
+/* -- The nodes that decide -- */
 
 static rl_mask side_of(const struct rl_sets *sets, int side, const void *resource, size_t length) {
     return sets->nodes[side][rl_config_choose(sets->hashes[side], sets->n[side], resource, length)];
 }
 
-/* Adds a side that must have a majority. False: there are two others. */
+/* Adds a side that must have a majority. False: there are two others already. */
 static bool require(struct rl_sides *sides, rl_mask side) {
     if (sides->of[0] == 0) {
         sides->of[0] = sides->of[1] = side;
@@ -81,8 +81,8 @@ static bool require(struct rl_sides *sides, rl_mask side) {
     return side == sides->of[0] || side == sides->of[1];
 }
 
-/* The old sides first: new ones may be asked to set a key that these have renewed (core/lock.h,
- * 9). False: there are more than two. */
+/* The old sides come first: new nodes may be asked to set a key that these have renewed
+ * (core/lock.h, 9). False: there are more than two sides. */
 static bool sides_of(const struct rl_sets *sets, const redlock_lock *lock, struct rl_sides *sides) {
     bool fits = true;
     *sides = (struct rl_sides){{0, 0}};
@@ -112,15 +112,14 @@ static bool is_same(const struct rl_group *a, const struct rl_group *b) {
            memcmp(&a->rules.electorate, &b->rules.electorate, sizeof a->rules.electorate) == 0;
 }
 
-/* The group to which the lock belongs by these sets, which is made if there is none. NULL: no
- * memory, or too many nodes. */
+/* Finds or makes the lock's group in these sets. NULL: no memory, or too many nodes. */
 static struct rl_group *group_for(redlock_client *client, struct rl_sets *sets,
                                   const redlock_lock *lock) {
     struct rl_sides sides;
     struct rl_group wanted = {.rules = client->rules, .is_split = !sides_of(sets, lock, &sides)};
     struct rl_group *group = sets->groups;
     const bool holds =
-        rl_lock_is_holding(&lock->core); /* else it may have shared another's seats */
+        rl_lock_is_holding(&lock->core); /* else it may have shared another lock's seats */
     const uint32_t needed = holds ? rl_mode_nodes(lock) : 0;
     if (!rl_seats_make(lock, rl_sides_all(&sides), needed, &wanted.seats)) {
         return NULL;
@@ -157,7 +156,7 @@ uint32_t rl_sets_seats(const redlock_client *client) {
     return sets != NULL ? sets->most : client->n_nodes;
 }
 
-/* group NULL: to the client's own rules, see seats.h. */
+/* Moves the lock to a group; NULL: to the client's own rules, see seats.h. */
 static void move(redlock_lock *lock, const struct rl_group *group) {
     uint8_t to[RL_SEATS_MAX];
     rl_seats_move(lock, group != NULL ? &group->rules : &lock->client->rules,
@@ -180,7 +179,7 @@ bool rl_sets_bind(redlock_lock *lock) {
 
 bool rl_sets_adopt(redlock_client *client, struct rl_sets *sets) {
     struct rl_sets *before = client->membership.sets;
-    RL_EACH(redlock_lock, lock, &client->locks, link) { /* all that the moves take */
+    RL_EACH(redlock_lock, lock, &client->locks, link) { /* allocates all that the moves need */
         const struct rl_group *group = sets != NULL ? group_for(client, sets, lock) : NULL;
         const uint32_t n = group != NULL ? group->seats.n : client->n_nodes;
         if ((sets != NULL && group == NULL) || !rl_seats_reserve(lock, n)) {

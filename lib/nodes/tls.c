@@ -50,7 +50,7 @@ int rl_client_tls_check(const redlock_client_options *o) {
 int rl_client_tls_check_use(const redlock_client_options *o, bool has_tls) {
     const char *option = some_option(o);
     assert(o->error != NULL || o->error_size == 0);
-    if (option != NULL && !has_tls) { /* its user believes the connections to be safe */
+    if (option != NULL && !has_tls) { /* the user would think the connections secure */
         return rl_error_invalid(o,
                                 "%s is set, but no node has TLS: write rediss:// in their URLs, or "
                                 "leave it out",
@@ -66,9 +66,8 @@ static const char *either(const char *said, const char *otherwise) {
     return said[0] != '\0' ? said : otherwise;
 }
 
-/* A certificate and its key belong together: a URL that names one of them names both. And if a URL
- * says which authorities it trusts, or that it trusts all, the client's authorities are not
- * used. */
+/* A certificate and its key belong together: a URL that names one names both. If a URL says which
+ * authorities it trusts, or that it trusts all, the client's authorities are not used. */
 struct rl_tls_settings rl_client_tls_settings(const redlock_client_options *o,
                                               const struct rl_url_tls *said) {
     assert(!said->insecure || said->has_insecure);
@@ -88,13 +87,13 @@ const char *rl_client_tls_name(const redlock_client_options *o, const struct rl_
     return either(said->server_name, o->tls_server_name != NULL ? o->tls_server_name : host);
 }
 
-/* Same rules as for a URL's host. A leading dot, or a star, would match many names. */
+/* The rules of a URL's host. A leading dot, or a star, would match many names. */
 static bool is_name(const char *name) {
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
     struct in6_addr address;
     size_t length = strlen(name);
-    assert(length > 0); /* an empty one was refused before */
+    assert(length > 0); /* empty names were refused before */
     return inet_pton(AF_INET6, name, &address) == 1 ||
            (length <= RL_URL_TLS_NAME_MAX && name[0] != '.' && strspn(name, allowed) == length);
 }
@@ -164,7 +163,7 @@ static size_t put(char **at, const char **copy, const char *text) {
     return length;
 }
 
-/* Copies the texts behind the struct: another node's texts are compared with them. */
+/* Copies the texts behind the struct, for comparison with other nodes' texts. */
 static struct rl_client_tls *shared_new(redlock_client *client,
                                         const struct rl_tls_settings *settings,
                                         const char *server_name) {

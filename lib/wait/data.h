@@ -64,7 +64,7 @@ struct rl_lines {
     char tail[RL_TAIL_LEN + 1]; /* of the tokens of its places */
     struct rl_left left[RL_LINES_LEFT];
     uint32_t left_next;
-    uint32_t listening[REDLOCK_NODES_MAX]; /* resources for which each node is listened to */
+    uint32_t listening[REDLOCK_NODES_MAX]; /* per node: resources it is listened to for */
     bool refuses; /* a place of `left` was passed a key that is not released yet */
 };
 
