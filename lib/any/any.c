@@ -1,22 +1,21 @@
-/* Acquires one of several locks: a chain of ordinary acquires, of one lock after the other.
+/* Acquires one of several locks by a chain of ordinary acquires, one lock after the other.
  *
- * Happy path: each round tries the locks once, in an order drawn at random, with one attempt each;
- * the first one that is granted is the result. If all are held and time is left, the next round
- * begins with the lock that was refused last: an acquire that lasts as long as a pause, in line
- * where there is one.
+ * Happy path: each round tries each lock once, in random order, with one attempt; the first grant
+ * is the result. If all are held and time is left, the next round begins with the lock that was
+ * refused last: an acquire that lasts as long as a pause, and waits in line if it can.
  *
- * Failure modes: the nodes fail: the round is over, since the next lock would wait for the same
- * nodes. A lock that is in use elsewhere in the program, or was freed, is left out.
+ * Failure modes: if the nodes fail, the round is over, since the next lock would wait for the same
+ * nodes. A lock that is in use elsewhere in the program, or was freed, is skipped.
  *
- * Can two locks be held in the end? No: the next acquire is submitted in the callback of the one
- * before, which has failed, and what it had set is being released.
+ * Can two locks be held in the end? No: the next acquire is submitted in the callback of the
+ * previous one, which has failed and whose keys are being released.
  *
  * Can a cancellation be missed between two locks? No: whenever the program's code runs, exactly one
- * lock of the chain has a pending acquire. redlock_cancel(), redlock_lock_free() and the client's
- * closing end that with CANCELED, also if it has failed already and its callback has not run.
+ * lock of the chain has a pending acquire. redlock_cancel(), redlock_lock_free() and closing the
+ * client end that with CANCELED, even if it has already failed and its callback has not run.
  *
  * Can the callback run twice or never? It runs where the chain ends, in the callback of an acquire,
- * and each of those runs once. After fork(), in the child, none runs, and the memory goes with the
+ * which runs once. In a child after fork() no callback runs, and the memory is freed with the
  * client.
  */
 #include <assert.h>
@@ -32,10 +31,10 @@ struct any {
     redlock_lock_cb on_done;
     void *data;
     uint64_t began_ns;
-    int64_t rounds; /* to come, with this one; REDLOCK_NO_LIMIT */
+    int64_t rounds; /* left, including this one; or REDLOCK_NO_LIMIT */
     size_t n;
     size_t tried; /* locks[0] to locks[tried - 1], in this round */
-    bool pauses;  /* the pending acquire has the pause between two rounds in it */
+    bool pauses;  /* the pending acquire includes the pause between two rounds */
     redlock_lock *locks[];
 };
 
@@ -43,7 +42,7 @@ struct any {
 
 static void on_tried(redlock_lock *lock, int status, void *data);
 
-/* 0: the time is over. */
+/* The time that is left; 0: none. */
 static int64_t left_ms(const struct any *any) {
     const uint64_t spent_ns = rl_client_now_ns(any->recipe.client) - any->began_ns;
     const int64_t spent_ms = (int64_t)(spent_ns / 1000000);
@@ -53,8 +52,9 @@ static int64_t left_ms(const struct any *any) {
     return spent_ms < any->options.wait_ms ? any->options.wait_ms - spent_ms : 0;
 }
 
-/* Of an acquire that lasts for the pause between two rounds. Without a line it is an attempt, half
- * of the pause, and another attempt. False: the time would be over. */
+/* Sets the options of an acquire that lasts for the pause between two rounds. Without a line it
+ * makes an attempt, pauses for half of that time, and makes another attempt. False: not enough time
+ * is left. */
 static bool set_pause(const struct any *any, redlock_acquire_options *options) {
     const uint64_t random = rl_client_random(any->recipe.client);
     const int64_t jitter_ms = (int64_t)(random % ((uint64_t)options->jitter_ms + 1));
@@ -65,9 +65,9 @@ static bool set_pause(const struct any *any, redlock_acquire_options *options) {
     return options->wait_ms < left_ms(any);
 }
 
-/* Submits an acquire of locks[at], which was not tried in this round. Returns as redlock_acquire(),
- * or REDLOCK_ERR_DEADLINE. A try is not cut short by the deadline: what was found then would say
- * nothing of the lock. */
+/* Submits an acquire of locks[at], which was not tried in this round. Returns as redlock_acquire()
+ * does, or REDLOCK_ERR_DEADLINE. The deadline does not cut a try short: its result would say
+ * nothing about the lock. */
 static int submit(struct any *any, size_t at, bool pauses) {
     redlock_acquire_options options = any->options;
     redlock_lock *lock = any->locks[at];
@@ -81,8 +81,8 @@ static int submit(struct any *any, size_t at, bool pauses) {
     return is_in_time ? redlock_acquire(lock, &options, on_tried, any) : REDLOCK_ERR_DEADLINE;
 }
 
-/* Submits an acquire of another lock of this round. Returns 0, REDLOCK_ERR_DEADLINE, or why that is
- * not possible for the last one. */
+/* Submits an acquire of another lock of this round. Returns 0, REDLOCK_ERR_DEADLINE, or why the
+ * last one could not be submitted. */
 static int go_on(struct any *any) {
     int status = REDLOCK_ERR_HELD;
     while (any->tried < any->n && status != 0 && status != REDLOCK_ERR_DEADLINE) {
@@ -166,9 +166,9 @@ int redlock_acquire_any(redlock_lock *const *locks, size_t n,
         return REDLOCK_ERR_NOMEM;
     }
     struct any *any = RL_CONTAINER(recipe, struct any, recipe);
-    any->recipe.end = rl_recipe_free; /* a chain is over by then, except in a child after fork() */
+    any->recipe.end = rl_recipe_free; /* the chain is over, except in a child after fork() */
     any->options = (redlock_acquire_options)REDLOCK_ACQUIRE_OPTIONS_INIT;
-    if (options != NULL) { /* a good one: check() */
+    if (options != NULL) { /* checked by check() */
         rl_sized_take(&any->options, sizeof any->options, options, options->size);
     }
     any->on_done = on_done;

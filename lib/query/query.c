@@ -92,7 +92,7 @@ void rl_query_told(redlock_query *query) {
     query_free_unused(query);
 }
 
-/* Gives up outstanding requests: their answers come too late. */
+/* Gives up on outstanding requests. */
 void rl_query_due(struct rl_deadline *item, uint64_t now_ns) {
     (void)now_ns;
     redlock_query *query = RL_CONTAINER(item, redlock_query, deadline);
@@ -122,7 +122,7 @@ void rl_query_cancel_all(redlock_client *client) {
     }
 }
 
-/* -- Asking and being answered -- */
+/* -- Requests and answers -- */
 
 static struct rl_request request_of(redlock_query *query, uint8_t mode, uint32_t index) {
     assert(query->kind != RL_COMMAND_READ || index == 0);
@@ -133,8 +133,8 @@ static struct rl_request request_of(redlock_query *query, uint8_t mode, uint32_t
                                .index = index};
 }
 
-/* Starts the next look: asks a node; for waiters, `mode` and `index` say which one in which
- * line. */
+/* Starts the next look: asks a node; `mode` and `index`: for waiters, the line and the number in
+ * it. */
 static void look_ask(redlock_query *query, uint32_t node, uint8_t mode, uint32_t index,
                      size_t length) {
     redlock_client *client = query->client;
@@ -146,7 +146,7 @@ static void look_ask(redlock_query *query, uint32_t node, uint8_t mode, uint32_t
     look->status = rl_node_send(asked, &look->request, client->io.wire, length, query->asked_ns);
     if (look->status == 0) {
         query->out++;
-        look->status = REDLOCK_ERR_CANCELED; /* until more is known */
+        look->status = REDLOCK_ERR_CANCELED; /* until it is answered */
     }
 }
 
@@ -161,7 +161,7 @@ static void await_answers(redlock_query *query) {
                      query->asked_ns + query->client->rules.node_timeout_ns);
 }
 
-/* Asks for the rest behind the first, from number `from` on, as far as there is room. */
+/* Asks for the rest after the first, from number `from` on, as far as there is room. */
 static void ask_rest(redlock_query *query, const struct rl_query_look *first, uint32_t from) {
     uint64_t asked_ns = rl_client_now_ns(query->client);
     assert(from <= 1 && !query->is_finished);
@@ -180,7 +180,7 @@ static bool is_hex(const char *text, size_t length) {
     return strspn(text, "0123456789abcdef") >= length;
 }
 
-/* The number of permits that a place is for: the first two digits of its number. */
+/* The number of permits that a place wants: the first two digits of its number. */
 static uint8_t take_of(const char *place) {
     static const char digits[] = "0123456789abcdef";
     const char *high = memchr(digits, place[RL_CLIENT_ID_LEN], sizeof digits - 1);
@@ -191,7 +191,7 @@ static uint8_t take_of(const char *place) {
 }
 
 /* A member of a line is a place, which begins with its client's id, and perhaps a colon and a
- * holder. Anything else was put there by hand, and is shown as it is. */
+ * holder. Anything else was inserted by hand, and is shown unchanged. */
 static void take_waiter(struct rl_query_look *look, const struct rl_answer *answer) {
     const char *member = answer->text;
     look->waited_ms = answer->line.first_waited_ms;
@@ -206,8 +206,8 @@ static void take_waiter(struct rl_query_look *look, const struct rl_answer *answ
     memcpy(look->holder, member, strlen(member) + 1);
 }
 
-/* How many permits the node keeps, and how many slots there are to look at. A node that reports
- * more than possible counts as not having answered. */
+/* Takes how many permits the node keeps, and how many slots to look at. A node that reports an
+ * impossible number counts as unanswered. */
 static void take_span(struct rl_query_look *look, const struct rl_answer *answer) {
     const uint64_t permits = answer->line.waiting, span = answer->line.first_waited_ms;
     const uint32_t max = look->query->max;
@@ -220,7 +220,7 @@ static void take_span(struct rl_query_look *look, const struct rl_answer *answer
     look->count = span < max ? (uint32_t)span : max;
 }
 
-/* The answer about one slot; or about all slots, which are then asked for one by one. */
+/* Takes the answer about one slot; or about all slots, and then asks for each of them. */
 static void take_slot(struct rl_query_look *look, const struct rl_answer *answer) {
     if (look->request.index == RL_NO_SLOT) {
         look->rest = look->query->n_looks;
@@ -236,7 +236,7 @@ static void take_slot(struct rl_query_look *look, const struct rl_answer *answer
     look->is_one = true;
 }
 
-/* One item of a list, perhaps the first. */
+/* Takes one item of a list, perhaps the first. */
 static void take_one(struct rl_query_look *look, const struct rl_answer *answer) {
     look->is_one = true;
     look->count = answer->line.waiting;
@@ -270,15 +270,14 @@ static void look_take(struct rl_query_look *look, const struct rl_answer *answer
         take_one(look, answer);
     } else if (is_there) {
         bool parsed = rl_holder_reply_parse(answer->text, &look->seen);
-        assert(parsed); /* the reply was checked before */
+        assert(parsed); /* the reply was checked */
         (void)parsed;
         look->is_held = !look->seen.is_reserved;
     }
 }
 
-/* Whether there is time for further answers after this one: there may be many, and the query waits
- * as long as one comes within each node_timeout_ms; but not for ever, however slowly a node
- * answers. */
+/* Whether there is time for further answers after this one. There may be many, and the query goes
+ * on while each node_timeout_ms brings one, but not for ever, however slowly a node answers. */
 static bool may_go_on(const redlock_query *query, const struct rl_query_look *look) {
     assert(look->answered_ns >= query->sent_ns);
     return look->answered_ns - query->sent_ns < TIMEOUTS_MAX * query->client->rules.node_timeout_ns;
@@ -320,15 +319,15 @@ static void query_ask(redlock_query *query) {
     }
 }
 
-/* What is asked for. max: as in the query's data; permits: 0 for locks, else a semaphore's new
- * number. */
+/* The question to the nodes. max: as in the query's data; permits: 0 for locks, else a semaphore's
+ * new number. */
 struct question {
     enum rl_command_kind kind;
     size_t max;
     int32_t permits;
 };
 
-/* How many looks a query may need behind its first ones. */
+/* How many looks a query may need after its first ones. */
 static size_t count_more(const struct question *question, uint8_t n_modes, size_t n_nodes) {
     const size_t most = question->max;
     assert(most >= 1);
@@ -339,7 +338,7 @@ static size_t count_more(const struct question *question, uint8_t n_modes, size_
     return (question->kind == RL_COMMAND_READER ? n_nodes : n_modes) * (most - 1);
 }
 
-/* For the public functions, of which `function` is the name; most: max's limit. */
+/* Implements the public functions; function: the name; most: the limit of max. */
 static int ask(redlock_client *client, const char *function, const struct question *question,
                size_t most, redlock_bytes resource, redlock_query_cb on_done, void *data) {
     const enum rl_command_kind kind = question->kind;

@@ -21,7 +21,7 @@ static const char *name_of(const redlock_query *query, const struct rl_query_loo
     return query->client->nodes[rl_query_node(query, look->node)]->node.url.name;
 }
 
-/* How long a key lives from the start of the callback, by its node's earlier answer. */
+/* How long a key lives from the start of the callback, according to its node's earlier answer. */
 static int64_t remaining_ms(const redlock_query *query, const struct rl_query_look *look) {
     if (look->seen.remaining_ms <= 0) {
         return look->seen.remaining_ms; /* unlimited, or not held */
@@ -41,15 +41,15 @@ struct life {
  * others. */
 static void insert_life(struct life lives[], uint32_t count, struct life life) {
     uint32_t at = count;
-    while (at > 0 && (uint64_t)lives[at - 1].ms < (uint64_t)life.ms) { /* -1 is the largest then */
+    while (at > 0 && (uint64_t)lives[at - 1].ms < (uint64_t)life.ms) { /* -1 is the largest */
         lives[at] = lives[at - 1];
         at--;
     }
     lives[at] = life;
 }
 
-/* Whether two nodes have the key of one holder, or both a reservation, since only home knows for
- * which place. */
+/* Whether two nodes have the key of one holder. Reservations are all equal, since only home knows
+ * for which place they are. */
 static bool is_same(const struct rl_holder_reply *a, const struct rl_holder_reply *b) {
     if (a->token[0] != '\0') {
         return strcmp(a->token, b->token) == 0;
@@ -59,12 +59,12 @@ static bool is_same(const struct rl_holder_reply *a, const struct rl_holder_repl
 }
 
 /* Whether a key is a holder's: it has a token of ours, or a foreign string with an expiry, as every
- * Redlock library sets it. */
+ * Redlock library sets. */
 static bool is_of_holder(const struct rl_holder_reply *seen) {
     return seen->token[0] != '\0' || (seen->is_foreign && seen->remaining_ms >= 0);
 }
 
-/* What the node has in the slot; NULL: nothing, or it has not answered. */
+/* The node's look at the slot; NULL: nothing there, or no answer. */
 static const struct rl_query_look *slot_at(const redlock_query *query, uint32_t node,
                                            uint32_t slot) {
     const struct rl_query_look *all = &query->looks[node];
@@ -102,14 +102,15 @@ static const struct rl_query_look *same_at(const redlock_query *query,
     return has_holder && is_same(&look->seen, &other->seen) ? other : NULL;
 }
 
-/* Who has what a look saw. */
+/* The nodes that have what a look saw. */
 struct votes {
     uint32_t count; /* servers */
     bool is_quorum;
-    int64_t remaining_ms; /* for how long they will be a quorum */
+    int64_t remaining_ms; /* how long they will be a quorum */
 };
 
-/* A reservation needs no quorum: how long the longest of its keys lives. */
+/* Counts the servers that have what the look saw. A reservation needs no quorum, and lives as long
+ * as its longest key. */
 static struct votes count_votes(const redlock_query *query, const struct rl_query_look *look) {
     struct life lives[RL_NODES_MAX];
     struct votes votes = {.count = 0};
@@ -117,7 +118,7 @@ static struct votes count_votes(const redlock_query *query, const struct rl_quer
     for (uint32_t i = 0; i < query->n_nodes; i++) {
         const struct rl_query_look *other = same_at(query, look, i);
         const uint32_t node = rl_query_node(query, i);
-        /* Of nodes that are one server only one counts. */
+        /* Nodes that are one server count once. */
         if (other != NULL && ((query->client->duplicates[node] | rl_bit(node)) & counted) == 0) {
             counted |= rl_bit(node);
             insert_life(lives, votes.count++, (struct life){remaining_ms(query, other), node});
@@ -140,7 +141,7 @@ int redlock_query_node(const redlock_query *query, size_t index, redlock_node_ho
     if (query == NULL || node_holder == NULL || index >= query->n_nodes) {
         return REDLOCK_ERR_INVALID;
     }
-    static const struct rl_holder_reply nothing; /* the holder was not queried */
+    static const struct rl_holder_reply nothing; /* the query was not for the holder */
     const struct rl_query_look *look = &query->looks[index];
     const struct rl_holder_reply *seen = query->kind == RL_COMMAND_READ ? &look->seen : &nothing;
     redlock_node_holder full = {
@@ -196,7 +197,7 @@ uint32_t redlock_query_lacks(const redlock_query *query, uint32_t nodes) {
 
 /* -- Lists -- */
 
-/* Two answers about one waiter, or reader. A client has one place in a line. */
+/* Whether two answers are about one waiter or reader. A client has one place in a line. */
 static bool is_one_item(const redlock_query *query, const struct rl_query_look *a,
                         const struct rl_query_look *b) {
     assert(a->is_one && b->is_one);

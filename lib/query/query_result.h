@@ -1,13 +1,14 @@
-/* The data of a query, whose life is described in query.h, and how the nodes' answers are combined.
- * The public part is in redlock/token.h and redlock/semaphore.h.
+/* The data of a query, whose life query.h describes, and how the nodes' answers are combined. The
+ * public part is in redlock/token.h and redlock/semaphore.h.
  *
- * The holder: what a quorum of servers has; two nodes of one server count once. The waiters: the
- * lines of all nodes, those of writers before those of readers, the longest first. The readers of
- * all nodes, those that a quorum has first. For each slot of a semaphore its holder on most nodes.
+ * The holder is the one that a quorum of servers has; two nodes of one server count once. The
+ * waiters are the lines of all nodes: writers' lines before readers', and longer lines first. The
+ * readers are those of all nodes, the ones that a quorum has first. A slot's holder is the one that
+ * most nodes have.
  *
  * Failure modes: none. Nodes that have not answered contribute nothing. A slot that changes hands
- * meanwhile is seen with either holder, or none. Nodes with a different number of permits report
- * the slots that they have; redlock_query_permits() reports the numbers.
+ * meanwhile shows either holder, or none. Nodes with a different number of permits report the slots
+ * that they have; redlock_query_permits() reports the numbers.
  */
 #ifndef RL_QUERY_QUERY_RESULT_H
 #define RL_QUERY_QUERY_RESULT_H
@@ -25,10 +26,9 @@ struct rl_query_look {
     int16_t status;
     uint8_t node; /* which of the query's */
     bool is_held;
-    struct rl_holder_reply
-        seen;    /* from a READ that found a key, or a READER or SLOT that found one */
-    bool is_one; /* a WAITER, a READER or a slot's SLOT found one */
-    /* WAITER, READER, a slot's SLOT: how many there are; SLOT of all: how many were asked for */
+    struct rl_holder_reply seen; /* from a READ, READER or SLOT that found a key */
+    bool is_one;                 /* a WAITER, a READER or a slot's SLOT found one */
+    /* WAITER, READER, a slot's SLOT: how many there are; SLOT of all: how many were requested */
     uint32_t count;
     uint32_t rest;      /* SLOT of all: the look at which its node's slots begin */
     uint16_t permits;   /* SLOT of all: how many permits the node keeps */
@@ -46,11 +46,11 @@ struct redlock_query {
     redlock_query_cb callback;
     void *data;
     struct rl_deadline deadline;
-    struct rl_sides sides; /* who decides at this moment */
-    uint32_t n_nodes;      /* so many: no others are asked */
+    struct rl_sides sides; /* the nodes that decide now */
+    uint32_t n_nodes;      /* the number of nodes that it asks */
     struct rl_target target;
     struct rl_bytes name;
-    uint64_t sent_ns;  /* once to each node */
+    uint64_t sent_ns;  /* when each node was first asked */
     uint64_t asked_ns; /* when the last request was sent */
     uint64_t told_ns;
     int status;
@@ -58,10 +58,10 @@ struct redlock_query {
     uint8_t kind; /* RL_COMMAND_READ, ..._WAITER, ..._READER, ..._SLOT or ..._SET_PERMITS */
     bool is_finished;
     bool is_told;
-    uint8_t first_mode; /* of the lines that are queried */
-    uint8_t n_modes;    /* how many of them: 2, else 1 */
-    uint32_t max;     /* of waiters per line, or of readers or slots per node, that are asked for */
-    uint32_t n_looks; /* in use: one for each node, mode by mode, then the rest */
+    uint8_t first_mode; /* of the queried lines */
+    uint8_t n_modes;    /* 1 or 2 */
+    uint32_t max;       /* the most waiters per line, or readers or slots per node, to ask for */
+    uint32_t n_looks;   /* in use: one for each node, mode by mode, then the rest */
     uint32_t room;
     uint32_t n_listed;
     uint16_t *listed; /* looks: waiters in the order of their line, or readers; or slot numbers */
@@ -71,11 +71,11 @@ struct redlock_query {
 /* The client's node that is number i of the query's. */
 uint32_t rl_query_node(const redlock_query *query, uint32_t i);
 
-/* Once, when the query is finished. */
+/* Makes the list, once, when the query is finished. */
 void rl_query_list(redlock_query *query);
 
-/* 0 if the node has answered; else why it has not. A node that has not reported all its slots has
- * not answered. */
+/* 0 if the node has answered; else why not. A node that has not reported all its slots has not
+ * answered. */
 int16_t rl_query_node_status(const redlock_query *query, uint32_t node);
 
 #endif

@@ -11,7 +11,7 @@
 struct rl_lock_span {
     uint64_t id;    /* redlock_event.acquire_id */
     uint32_t round; /* the last one before the acquire */
-    bool joins;     /* the acquire was submitted while the object held: it has no span */
+    bool joins;     /* the acquire was submitted during a hold, and has no span of its own */
     uint8_t label;  /* of metrics */
 };
 

@@ -13,8 +13,8 @@
 
 static_assert(REDLOCK_METRICS_LABELS_MAX <= UINT8_MAX, "a lock keeps its label in a byte");
 
-/* 1, 2.5 and 5 of each power of ten, from 100 us to 1000 s: a node's answer, a wait and a hold all
- * have their buckets there. */
+/* 1, 2.5 and 5 times each power of ten, from 100 us to 1000 s, which suits a node's answer, a wait
+ * and a hold. */
 const uint64_t rl_metrics_bounds_us[RL_METRICS_BOUNDS] = {
     100,      250,      500,       1000,      2500,      5000,      10000,   25000,
     50000,    100000,   250000,    500000,    1000000,   2500000,   5000000, 10000000,
@@ -99,13 +99,13 @@ void rl_metrics_answered(struct rl_client_node *member, const struct rl_request 
 
 /* redlock_metrics_format(): see redlock/metrics.h.
  *
- * One description for each metric, then all of its samples, as both formats require: for nodes and
- * labels the outer loop is over the metrics. Numbers are formatted by hand where a locale could
- * insert a comma. Metrics that `redlock metrics` also prints have the same description there:
- * node_exporter drops a metric with two descriptions.
+ * Both formats require one description for each metric, followed by all of its samples, so for
+ * nodes and labels the outer loop is over the metrics. Numbers are formatted by hand where a locale
+ * could insert a comma. Metrics that `redlock metrics` also prints have the same description there,
+ * since node_exporter drops a metric with two descriptions.
  */
 
-/* The text, and its full length even if there is not enough room. */
+/* The text, and its full length even if the buffer is too small. */
 struct text {
     const redlock_client *client;
     char *buffer;
@@ -125,11 +125,11 @@ static void put(struct text *text, const char *format, ...) {
     const int length = vsnprintf(has_room ? text->buffer + text->length : NULL,
                                  has_room ? text->size - text->length : 0, format, arguments);
     va_end(arguments);
-    assert(length >= 0); /* only bytes and whole numbers are written */
+    assert(length >= 0); /* it formats only bytes and integers */
     text->length += length > 0 ? (size_t)length : 0;
 }
 
-/* A label's value between its quotes. */
+/* Writes a label's value, escaped. */
 static void put_escaped(struct text *text, const char *value) {
     for (const char *at = value; *at != '\0'; at++) {
         if (*at == '\n') {
@@ -140,7 +140,7 @@ static void put_escaped(struct text *text, const char *value) {
     }
 }
 
-/* name: for a counter without its _total, which OpenMetrics has only in the samples. */
+/* name: a counter's name without _total, which OpenMetrics has only in the samples. */
 static void describe(struct text *text, const char *name, const char *type, const char *help) {
     const char *end = strcmp(type, "counter") == 0 && !text->is_open ? "_total" : "";
     assert(strstr(name, "_total") == NULL);
@@ -205,7 +205,7 @@ static void put_histogram(struct text *text, const char *name, const char *label
 
 struct scalar {
     const char *name; /* of a counter without _total */
-    const char *help; /* NULL: the same as before, with another value of its label */
+    const char *help; /* NULL: the same metric as before, with another label value */
     size_t offset;    /* in redlock_stats */
     const char *label, *value;
     bool is_gauge;

@@ -16,11 +16,11 @@ void rl_span_submitted(redlock_lock *lock, bool joins) {
     client->stats.acquires++;
     lock->span.joins = joins;
     if (lock->span.joins) {
-        return; /* it belongs to the hold */
+        return; /* it is part of the hold */
     }
     lock->span.id = client->stats.acquires;
     lock->span.round = lock->core.round.id;
-    lock->since_ns = 0; /* until it is known */
+    lock->since_ns = 0; /* unknown so far */
     trace(lock, REDLOCK_EVENT_SUBMITTED, 0);
 }
 
@@ -31,7 +31,7 @@ void rl_span_acquired(redlock_lock *lock, bool is_first) {
         return;
     }
     const uint64_t now_ns = rl_client_now_ns(lock->client);
-    if (lock->since_ns != 0) { /* it neither joined a hold at once nor adopted one */
+    if (lock->since_ns != 0) { /* 0: it joined a hold at once, or adopted one */
         rl_metrics_waited(lock, now_ns - lock->since_ns);
     }
     lock->since_ns = now_ns;
@@ -39,7 +39,7 @@ void rl_span_acquired(redlock_lock *lock, bool is_first) {
 
 void rl_span_failed(redlock_lock *lock, int status) {
     assert(status < 0);
-    if (!lock->span.joins) { /* the hold that it joined may have been lost meanwhile */
+    if (!lock->span.joins) { /* else the hold that it joined was lost meanwhile */
         trace(lock, REDLOCK_EVENT_FAILED, status);
     }
 }

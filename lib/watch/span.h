@@ -13,7 +13,7 @@
 /* An acquire, or an adoption, begins. */
 void rl_span_submitted(redlock_lock *lock, bool joins);
 
-/* The acquire ends: the object holds from now on (its depth is not counted yet), or the status says
+/* The acquire ends: the object holds the lock (its depth is not counted yet), or the status says
  * why not. */
 void rl_span_acquired(redlock_lock *lock, bool is_first);
 void rl_span_failed(redlock_lock *lock, int status);
@@ -30,7 +30,7 @@ void rl_span_trace_state(redlock_lock *lock, uint8_t before);
 
 void rl_span_trace_vote(redlock_lock *lock, const struct rl_ballot_in *vote, int status, bool late);
 
-/* The lock's place in the line of a node stands; rank: how many are ahead. */
+/* The lock has its place in the line of a node; rank: how many are ahead. */
 void rl_span_trace_place(redlock_lock *lock, uint32_t node, uint32_t rank);
 
 #endif
