@@ -1,24 +1,26 @@
--- Lets each key that has the value live at least so long from now; all of them or none.
+-- Prolongs each key that has the value to at least the given life from now; all keys or none.
 --
--- KEYS: the resources or slots; with a fence their counters behind them. ARGV: the value, the life
--- in ms, the fence ("": none), the life of the counters in ms, and for a reader the mode "shared",
--- or "convert" for a writer that becomes a reader. Returns 1; 0: the token is gone from one.
+-- KEYS: the resources or slots; with a fence their counters follow. ARGV: the value, the life in
+-- ms, the fence ("": none), the life of the counters in ms, and for a reader the mode "shared", or
+-- "convert" for a writer that becomes a reader. Returns 1; 0: the token is gone from one of the
+-- keys.
 --
--- It writes in any case: a key that lives longer anyway is given what it has left, counted from
--- now, which ends no earlier. So only a node that may write says yes. One that has just become a
--- replica does not, also where its new primary's extension was there first.
+-- It always writes: a key that lives longer anyway is given its own remaining life, counted from
+-- now, which ends no earlier. So only a node that may write says yes. A node that has just become a
+-- replica does not, even if its new primary's extension has already reached it.
 --
--- math.max() makes a number of the life. Newer servers write some as 1e+8, which PEXPIRE refuses,
--- but none below 100000000: a day and some hours, and no ttl is longer than a day (command.c). What
--- may be longer is written by string.format (num in part_readers.lua), or is an argument as it came.
+-- math.max() turns the life into a number. Newer servers write some numbers as 1e+8, which PEXPIRE
+-- refuses, but none below 100000000, which is more than a day, the longest ttl (command.c). Numbers
+-- that may be larger are formatted by string.format (num in part_readers.lua), or are arguments,
+-- which are passed on unchanged.
 --
--- A reader's lease is extended. Where the key itself has the value, which a writer that becomes a
--- reader has left, or an upgrade that was not won, it lives as long, too. Only "convert" turns it
--- into a shared one with this lease alone, which ends no earlier: so there is no moment at which it
--- is nobody's or another writer's. The rounds that are sent since the lock counts as a reader's say
--- so, and not all: an extension that runs late, behind an upgrade that was counted, must not let
--- readers in. What a writer has left so is a reading phase that begins: readers that wait here are
--- let in, as behind a writer that goes, and shut the door if writers wait (release_line.lua).
+-- For a reader, extends the lease. If the key itself has the value, after a writer's downgrade or
+-- an upgrade that was not won, it gets the same life. Only "convert" turns that key into a shared
+-- one with this lease alone, which ends no earlier, so that at no moment is the key absent or
+-- another writer's. Only rounds that were sent since the lock counts as a reader's ask for this: an
+-- extension that runs late, after an upgrade that was counted, must not let readers in. A converted
+-- key begins a reading phase: readers that wait here are let in, as after a writer's release, and
+-- shut the door if writers wait (release_line.lua).
 -- include: part_raise.lua
 local v, ms, f, mode = ARGV[1], ARGV[2], ARGV[3] or '', ARGV[5]
 local n = f == '' and #KEYS or #KEYS / 2

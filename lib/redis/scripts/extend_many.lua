@@ -1,11 +1,11 @@
--- Extends several locks, each for itself, as extend.lua does for a writer's key or a slot.
+-- Extends several locks independently, as extend.lua does for a writer's key or a slot.
 --
--- KEYS: each lock's key, and its counter behind it if the lock has a fence. ARGV: for each lock the
--- value, the life in ms, the fence ("": none) and the life of the counter in ms. Returns a character
--- for each lock: 1 if it was extended, 0 if the token is gone, w if the key is not a string.
+-- KEYS: each lock's key, followed by its counter if the lock has a fence. ARGV: for each lock the
+-- value, the life in ms, the fence ("": none) and the life of the counter in ms. Returns a
+-- character for each lock: 1: extended; 0: the token is gone; w: the key is not a string.
 --
--- A key of another type refuses its own lock alone. Any other error is the answer for all, of which
--- some may have been extended: the client sends each alone then (node.h).
+-- A key of another type refuses only its own lock. Any other error is the answer for all locks,
+-- some of which may have been extended: the client then sends each extension alone (node.h).
 -- include: part_raise.lua
 local out, k = {}, 0
 for i = 1, #ARGV, 4 do

@@ -1,34 +1,33 @@
--- A waiter gets its turn, or stands in line. May be sent again and again.
+-- A waiter gets its turn, or joins the line. May be repeated.
 --
--- KEYS: the resource, or the permits' key. ARGV: the value that it will hold with, for how long it
--- has waited and for how long the key is its own if this is its turn, both in ms. Of a semaphore then
--- the slot from which on to look for free ones ("": any). Then "peek":
--- it will hear nothing and does not stay in line, "quiet": it only stands in line; and the mode as
--- in take.lua. Returns "1": it is its turn, its value is in the key, or the key is reserved for
--- readers, and it is out of the line; of a semaphore "1 S1 .. Sm", the slots that have its value. Or
--- "0 RANK LIFE": so many are before it, and the life in ms of the key, or of the slot that ends
--- first (-1: none ends; 0: there is no key, or there are free slots; where others read at least
--- 1000). Or the error PERMITS, as take.lua.
+-- KEYS: the resource, or the permits' key. ARGV: the value that it will hold with; how long it has
+-- waited, and how long it has the key if this is its turn, both in ms; for a semaphore the first
+-- slot to look at for a free one ("": any); "peek": it hears no messages and does not stay in line,
+-- or "quiet": it only joins the line; and the mode as in take.lua. Returns "1": its turn: its value
+-- is in the key, or the key is reserved for readers, and it is out of the line; for a semaphore "1
+-- S1 .. Sm", the slots that have its value. Or "0 RANK LIFE": how many are before it, and the life
+-- in ms of the key, or of the slot that ends first (-1: none ends; 0: there is no key, or there are
+-- free slots; at least 1000 while others read). Or the error PERMITS, as in take.lua.
 --
--- Can it take a lock away? No: it writes to a key only where there is none, or a reservation for
--- nobody or for readers. Can it shorten a life? No: a key that has its value already is left as it
--- is. A key of another type is an error, before anything is written.
+-- Can it take a lock away? No: it writes a key only if the key is absent, "reserved" or reserved
+-- for readers. Can it shorten a life? No: it leaves a key that already has its value unchanged. A
+-- key of another type is an error, before anything is written.
 --
--- The first in line, by its score, keeps its place as it came: an answer that was lost and a JOIN
--- that comes twice change nothing. Dead waiters before it are dropped, at most 16, and those that
--- this client has left where its LEAVE did not arrive. (A peek leaves them: another lock of its
--- client may stand there. Of a semaphore only those that want as many.) If the key is free and one
--- before it lives, that one is served; and before all writers readers that have waited longer.
+-- A place keeps its score: a lost answer or a repeated JOIN changes nothing. Drops at most 16 dead
+-- waiters before it, and places that this client has left but whose LEAVE did not arrive. (A peek
+-- keeps those: another lock of its client may stand there. For a semaphore only places that want as
+-- many permits are dropped.) If the key is free, the first living waiter before it is served; and
+-- readers that have waited longer than all writers come first.
 --
--- A reader gets a yes if the key is reserved for readers; or if it is free, or shared, and no living
--- writer has waited longer. So a stream of readers lets every writer in, and a reader that waits
--- lets one writer in at most: it is served when that one goes (release_line.lua). With a yes all
--- others that wait to read come, too; only where the key is shared and a writer waits none but this
--- one. If the key is free and a writer has waited longer, the writer is served.
+-- A reader gets a yes if the key is reserved for readers, or if it is free or shared and no living
+-- writer has waited longer. So a stream of readers lets every writer in, and a waiting reader lets
+-- at most one writer in: it is served when that writer releases (release_line.lua). With its yes
+-- all other waiting readers are let in too, if the key was free or no writer waits. If the key is
+-- free and a writer has waited longer, the writer is served.
 -- include: part_line.lua
 local k, me, ms, how, mode = KEYS[1], ARGV[1], ARGV[3], ARGV[5] or '', ARGV[6] or ''
 local was, yes
--- stay: puts the value into the line, unless it stands there.
+-- stay: puts the value into the line, unless it is there.
 local function stay(l)
     local t = redis.call('time')
     local s = string.format('%.0f', t[1] * 1000000 + t[2] - ARGV[2] * 1000)
@@ -78,7 +77,7 @@ if mode == '' or mode == 'shared' then
             end
         end
         if yes then
-            -- Where it cannot be written the nodes are asked all the same.
+            -- If the key cannot be written, the client asks the nodes all the same.
             own(k, me, ms)
             redis.call('zrem', l, me)
         end

@@ -1,17 +1,17 @@
--- A waiter no longer wants its turn.
+-- A waiter gives up its place or its turn.
 --
--- KEYS: the resource, or the permits' key. ARGV: the value that it joined with; for how long the
--- next one has the key when it gets its turn, in ms; "line" if it only leaves the line; and the mode
--- as in take.lua. Returns 1: it was in the line, or its value was in the key; 0.
+-- KEYS: the resource, or the permits' key. ARGV: the value that it joined with; how long the next
+-- one has the key if it gets its turn, in ms; "line" if it only leaves the line; and the mode as in
+-- take.lua. Returns 1: it was in the line, or its value was in the key; 0: neither.
 --
--- Can it end a lock? The value is that of a waiter which has not asked the nodes with it, and never
--- will; one that has leaves the line alone (line.h in lib/core). So a key that has it is nobody's,
--- and goes to the next, or to the readers that wait, or is deleted. A key with another token is left
--- alone. A reservation for readers is for all whose turn it is, so it is left to them, and ends by
--- itself.
+-- Can it end a lock? No: the value belongs to a waiter that has not asked the nodes with it, and
+-- never will; a waiter that has asked only leaves the line (core/place.h). So a key with the value
+-- is nobody's, and goes to the next waiter or the waiting readers, or is deleted. A key with
+-- another token is left alone. A reservation for readers is for every reader that has its turn, so
+-- it stays, and expires.
 --
--- Where it was the last writer in the line, the readers that waited behind it are served, if it is
--- no writer that holds. Those behind a waiter that wanted several permits may be served now.
+-- If the last writer leaves the line, the readers that waited behind it are served, unless a writer
+-- holds. Waiters behind one that wanted several permits may be served now.
 -- include: part_line.lua
 local k, me, ms, how, mode = KEYS[1], ARGV[1], ARGV[2], ARGV[3] or '', ARGV[4] or ''
 local was, n

@@ -1,8 +1,9 @@
--- w: how many wait in the lines that were counted. longest: for how long the first of them has, in
+-- w: the number of waiters in the counted lines. longest: how long the first of them has waited, in
 -- ms.
 --
--- Nothing in here raises an error, whatever is in the line: it runs after keys were set or deleted.
--- A score is the node's TIME in us less the time waited; the clock may have stepped since.
+-- Nothing in here raises an error, whatever the line contains, since it runs after keys were set or
+-- deleted. A score is the node's TIME in us minus the time waited; the clock may have stepped
+-- since.
 local w, longest = 0, 0
 local function count(l)
     local m = redis.pcall('zrange', l, 0, 0, 'withscores')

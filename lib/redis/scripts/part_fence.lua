@@ -1,8 +1,8 @@
--- Of n resources, whose counters are behind them in KEYS: g, the least fence that is good, becomes
--- one more than each counter that is not below it. s: g as a counter is written.
+-- For n resources, whose counters follow them in KEYS: raises g, the least acceptable fence, above
+-- every counter that is not below it. s: g in the format of a counter.
 --
--- A counter ends at 2^53, up to where Lua's numbers are exact. "%.0f", since tostring() would write
--- large ones as 1e+15.
+-- A counter ends at 2^53, where Lua's numbers cease to be exact. "%.0f", since tostring() would
+-- write large numbers as 1e+15.
 for i = n + 1, #KEYS do
     local c = redis.call('get', KEYS[i])
     if c then

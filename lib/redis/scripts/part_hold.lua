@@ -1,8 +1,8 @@
--- Stands behind part_readers.lua. hold: the value has a lease that ends at e, which is no earlier
--- than before: the caller sees to that. is: the resource is shared already.
+-- Include after part_readers.lua. hold: gives the value a lease until e, which the caller ensures
+-- is no earlier than before. is: the resource is shared already.
 --
--- The lease comes first, so that an error (a server that is full, a command that is forbidden) finds
--- no key set: a lease without a key refuses nobody.
+-- The lease is written first, so that an error (a full server, a forbidden command) leaves no key:
+-- a lease without a key refuses no client.
 local function hold(k, v, e, is)
     local z = readers(k)
     if not is and redis.call('exists', z) == 1 then redis.call('del', z) end

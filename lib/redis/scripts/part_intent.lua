@@ -1,5 +1,5 @@
--- note: a writer waits for the resource. Whoever asks to read it without a place is refused until
--- that ends. An intent is prolonged, never shortened; where it is forbidden there is none.
+-- note: marks that a writer waits for the resource. Until the mark ends, a reader that asks without
+-- a place is refused. An intent is prolonged, never shortened; where it is forbidden there is none.
 local function note(k, ms)
     local q = 'libredlock:intent:{' .. k .. '}'
     local left = redis.pcall('pttl', q)

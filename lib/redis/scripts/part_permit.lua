@@ -1,7 +1,7 @@
--- What the scripts of a semaphore share. The last of ARGV is its resource, r.
+-- Shared by the scripts of a semaphore. The last of ARGV is its resource, r.
 --
--- pk: where the number of its permits is kept; the slots 0 to k - 1 have keys as locks have. l: the
--- line of those who wait for permits.
+-- pk: the key of the number of permits; the slots 0 to k - 1 have keys as locks do. l: the line of
+-- the waiters for permits.
 local r = ARGV[#ARGV]
 local pk, l = 'libredlock:permits:{' .. r .. '}', 'libredlock:line:permits:{' .. r .. '}'
 local function slot(i)
@@ -12,13 +12,14 @@ local function slots(k)
     for i = 1, k do names[i] = slot(i - 1) end
     return unpack(names)
 end
--- kept: how many permits there are as this node knows it; k, if it does not.
+-- kept: the number of permits that this node keeps; k, if it keeps none.
 local function kept(k)
     return math.min(tonumber(redis.pcall('get', pk)) or tonumber(k), 1024)
 end
--- disagree: an error, if another number than k is kept here and any slot is held or reserved, also
--- one above both: the number may have been larger before. Those below the kept number come first,
--- since the names of 1,024 slots take a hundred times as long to make as the rest.
+-- disagree: returns an error if this node keeps another number than k and any slot is held or
+-- reserved, even one above both numbers, since the number may have been larger before. Checks the
+-- slots below the kept number first, since the names of 1,024 slots take a hundred times as long to
+-- make as the rest.
 local function disagree(k)
     local has = tonumber(redis.call('get', pk))
     if not has or has == k then return false end

@@ -1,13 +1,13 @@
--- Stands behind part_line.lua and part_permit.lua. v: what the slots have, by MGET, which is kept
--- up to date here; nothing in it: it could not be read, and nobody is served.
+-- Include after part_line.lua and part_permit.lua. v: the values of the slots, from MGET, which
+-- give() updates; empty if they could not be read: then no waiter is served.
 --
--- wants: how many permits a value is for: the two hex digits behind its client's.
+-- wants: how many permits a value is for: the two hex digits after its client's id.
 local function wants(m)
     return math.max(1, tonumber(string.sub(m, 17, 18), 16) or 1)
 end
--- pick: n slots that are free, or reserved for nobody, from number `from` on and around; nil: there
--- are not so many. Of a key that MGET says nothing of, EXISTS says whether it is of
--- another type.
+-- pick: n slots that are free or "reserved", looking from number `from` on and wrapping around;
+-- nil: too few. MGET returns nothing for a key of another type, so EXISTS checks whether the key is
+-- absent.
 local function pick(v, k, n, from)
     local s = {}
     for i = 0, k - 1 do
@@ -25,11 +25,11 @@ local function give(v, s, m, ms)
         v[s[i] + 1] = m
     end
 end
--- serve: as long as the first in line finds as many slots as it wants, it is taken out, its value is
--- written into them, and it is told which ("turn V S1 .. Sm"), or is dropped if it does not hear it. Who
--- wants several and cannot have them keeps those behind it waiting, or many who want one would
--- starve it. Who wants more than there are is dropped: it asks again, and is told so. At most 64.
--- Returns whether anybody heard.
+-- serve: while the first in line finds as many slots as it wants, takes it out of the line, writes
+-- its value into the slots and notifies it of them ("turn V S1 .. Sm"); a waiter that does not hear
+-- this is dropped. A waiter that wants several slots and cannot have them blocks those behind it,
+-- or waiters that want one would starve it. A waiter that wants more than exist is dropped, and
+-- learns why when it asks again. Serves at most 64. Returns whether any waiter heard.
 local function serve(v, k, ms, me)
     local told = false
     for i = 1, 64 do

@@ -1,7 +1,7 @@
--- Lets a counter live at least as long as the hold does, and raises one that is below the fence. What
--- hinders that, a node that is full, a counter that is none, does not hinder the extension (pcall):
--- the lock is worth more. (An ACL that forbids the counters' names does; it would have forbidden
--- the grant.)
+-- Makes a counter live as long as the hold, and raises one that is below the fence. A failure here
+-- (a full node, a key that is no counter) does not prevent the extension (pcall): the lock is worth
+-- more. (An ACL that forbids the counters' names does prevent it, but would have forbidden the
+-- grant.)
 local function raise(counter, fence, life)
     local c = redis.pcall('get', counter)
     if type(c) ~= 'table' then

@@ -1,17 +1,17 @@
--- What the scripts of readers share. Who reads a resource has a lease: a member of the ZSET
--- "libredlock:readers:{r}", the value, with the end of the lease as its score, in ms of the node's
--- TIME. It lives if it ends later than now. While one lives, r is "redlock:shared".
+-- Shared by the scripts of readers. A reader of resource r has a lease: a member of the ZSET
+-- "libredlock:readers:{r}", its value, whose score is the end of the lease, in ms of the node's
+-- TIME. A lease lives if it ends later than now. While one lives, r is "redlock:shared".
 --
 -- Why is a lease a vote, as a token is? Because r, which refuses writers, plain SET NX and clients
--- of other libraries, ends with the last lease and not before: both keys have that one end
--- (PEXPIREAT), which every script sets anew after it has changed a lease. A lease is prolonged and
--- never shortened, and nobody but its owner takes it away. So a lease that was counted on stands,
--- and r above it, as long as it was counted on. A lease says nothing without r: where somebody
--- deleted that, what is left below it is dropped when the next reader comes, and extends nothing.
+-- of other libraries, ends exactly with the last lease: both keys have the same end (PEXPIREAT),
+-- which every script sets again after it has changed a lease. A lease is prolonged, never
+-- shortened, and only its owner removes it. So a lease and r last as long as the client counts on
+-- the lease. A lease without r means nothing: if r was deleted, the leases left in the ZSET extend
+-- nothing, and the next reader drops them.
 --
--- Unlike a line's, commands on leases raise what forbids them: without them there is no vote.
+-- Unlike commands on a line, commands on leases raise errors: without a lease there is no vote.
 --
--- num: as whole numbers are written for Redis; newer ones would make 1e+12 of some.
+-- num: formats an integer for Redis; newer servers would write some as 1e+12.
 local t = redis.call('time')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local function num(x)

@@ -1,6 +1,6 @@
--- Stands behind part_line.lua. serve: takes the first who hears it out of the line and writes its
--- value into the key, whatever is there: the caller has looked. False: nobody (at most 16 are
--- tried), or it cannot be written, and the key is as it was.
+-- Include after part_line.lua. serve: takes the first waiter that hears it out of the line, and
+-- writes its value into the key, whatever the key has: the caller has checked. False: no waiter
+-- heard (it tries at most 16), or the key could not be written and is unchanged.
 local function serve(k, l, ms)
     for i = 1, 16 do
         local m = redis.pcall('zpopmin', l)[1]
@@ -9,9 +9,9 @@ local function serve(k, l, ms)
     end
     return false
 end
--- serve_shared: the same for readers, for all that wait (1,000 at most), and the key is reserved
--- for any of them; unless it is shared already (is), which it stays. They are told to shut the door
--- behind them if writers wait.
+-- serve_shared: takes all waiting readers out of the line (at most 1,000), notifies them, and
+-- reserves the key for any of them unless it is shared already (is). If writers wait, it tells the
+-- readers to shut the door behind them.
 local function serve_shared(k, ms, is)
     local l = 'libredlock:line:shared:{' .. k .. '}'
     if not first(l) then return false end

@@ -1,12 +1,12 @@
--- Sets the counters to the fence, if the value still holds every key.
+-- Sets the counters to the fence, if every key still has the value.
 --
 -- KEYS: the resources or slots, then their counters. ARGV: the value, the fence, the life of the
--- counters in ms, and for a reader the mode "shared". Returns 1; 0: the token is gone, or a counter
--- is none, or for a writer one is above the fence.
+-- counters in ms, and for a reader the mode "shared". Returns 1; 0: the token is gone, a counter is
+-- not a number, or for a writer a counter is above the fence.
 --
--- For a reader a counter that is above the fence stays, and is good: another reader has raised it.
--- (No writer has, since this one reads; and of a reader's fence nothing is asked but that the next
--- writer's is larger.) Only a reader needs TIME: users that neither read nor wait may lack it.
+-- For a reader a counter above the fence stays, and is acceptable: another reader has raised it.
+-- (No writer has, since this reader holds; and a reader's fence need only be below the next
+-- writer's.) Only readers need TIME: users that neither read nor wait may lack the right.
 local n, v, f, shared = #KEYS / 2, ARGV[1], tonumber(ARGV[2]), ARGV[4] == 'shared'
 for i = 1, n do
     local x = redis.call('get', KEYS[i])

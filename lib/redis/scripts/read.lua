@@ -1,9 +1,9 @@
--- Who holds the resource; changes nothing.
+-- Reports the holder of the resource; changes nothing.
 --
--- KEYS: the resource. Returns nil: nobody; or what is left of the key's life in ms (-1: it never
--- ends), a space, and "s" and the value, or "t" and the type of what is there instead.
+-- KEYS: the resource. Returns nil: no holder; or the key's remaining life in ms (-1: it never
+-- ends), a space, and "s" and the value, or "t" and the type of the key if it is not a string.
 --
--- A script, so that life and value are of one moment. The value, which may be anybody's and of any
+-- A script, so that life and value are of one moment. The value, which may be of any origin and
 -- size, is cut here, at 106 bytes (RL_HOLDER_TEXT_MAX).
 local t = redis.call('type', KEYS[1]).ok
 if t == 'none' then return false end

@@ -1,8 +1,9 @@
--- Who reads the resource, one by one, whose lease ends first before the others; changes nothing.
+-- Reports the readers of the resource, one by one, in the order in which their leases end; changes
+-- nothing.
 --
--- KEYS: the resource. ARGV: which one, counted from 0. Returns nil: there are not so many; or
--- "COUNT LEFT VALUE": how many there are, for how long this one's lease lasts in ms, and its value,
--- cut at 106 bytes as in read.lua. (With a COUNT of 9 digits at most it all fits into a reply.)
+-- KEYS: the resource. ARGV: the index from 0. Returns nil: there are not so many; or "COUNT LEFT
+-- VALUE": how many there are, how long this one's lease lasts in ms, and its value, cut at 106
+-- bytes as in read.lua. (With a COUNT of 9 digits at most, all fits into a reply.)
 -- include: part_readers.lua
 local k = KEYS[1]
 if redis.call('get', k) ~= 'redlock:shared' then return false end

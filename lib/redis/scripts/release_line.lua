@@ -1,46 +1,46 @@
--- Gives up each key that has the value, or the value's lease, and hands it on.
+-- Gives up each key that has the value, or the value's lease, and hands it over.
 --
--- KEYS: the resources. ARGV: the value, for how long a key
--- is reserved in ms ("0": it is deleted), how, "1" if each key that was given up is announced on the
--- channel "redlock:" resource ("": it is not), the intent: for how many ms readers that come anew
--- are kept out where others read, since this writer waits for them; "0": they are no longer; "":
--- nothing; and "shared" for a reader. To pass a key on: the value that comes next ("": it is not
--- known), for how many ms it has the key, and with a fence the least that is good for it, and the
--- life of the counters in ms. Returns "R W F S T SECRET": R 1 if the value was under one of the keys, or a
--- lease of it lived; W wait in their lines, the first of them for F ms (0 and 0 if it does not
--- look); S 1 if somebody was served; T the node's TIME in us, and its secret (0: nothing was passed). Who has the turn,
--- or has just taken a key here, waits, too, and is counted: a client that holds at other nodes, and
--- hands the lock on or asks again, would never hear of it otherwise, and keep it waiting for ever.
--- (Not counted by a reader are other readers: they keep nobody waiting.)
+-- KEYS: the resources. ARGV: the value; how long a key is reserved in ms ("0": it is deleted); how;
+-- "1" to announce each key that was given up on the channel "redlock:" resource ("": no
+-- announcement); the intent: for how many ms new readers are kept out where others read, since this
+-- writer waits for them ("0": no longer; "": unchanged); and "shared" for a reader. To pass a key:
+-- the next value ("": unknown), for how many ms it has the key, and with a fence the least
+-- acceptable one and the life of the counters in ms. Returns "R W F S T SECRET": R 1 if one of the
+-- keys had the value, or the value's lease lived; W wait in their lines, the first of them for F ms
+-- (0 and 0 without counting); S 1 if a waiter was served; T the node's TIME in us, and its secret
+-- (0: nothing was passed). W includes a client that has the turn, or has just taken a key here:
+-- otherwise a client that held at other nodes, and hands over among its own locks or asks again,
+-- would never hear of it, and keep it waiting for ever. (A reader does not count other readers,
+-- which keep nobody waiting.)
 --
--- A writer that knows who comes next passes the key on, on every node: the next value is written
--- into it with a life of its own, and its client is told "pass V TIME LIFE COUNTER MAC", from which it
--- knows that this node has voted for it, and since when; and who comes next, where it stood in line.
--- The counter is set with the key, to one more than it is and no less than the fence, so no number
--- is said twice (core/fence.h). The key ends so long after the TIME that is told, to the ms. Where nobody listens for the next value it goes on as if none were
--- known.
+-- A writer that knows its successor passes the key on every node: the script writes the next value
+-- into it with a life of its own, and sends the next client "pass V TIME LIFE COUNTER MAC", by
+-- which that client knows that this node has voted for it, and since when; and, on the node where
+-- it stood in line, its own successor. The counter is set with the key, to one more than before and
+-- at least the fence, so that no number is used twice (core/fence.h). The key ends exactly LIFE ms
+-- after TIME. If no client listens for the next value, the script goes on as if the successor were
+-- unknown.
 --
--- How: "" gives up: reserved for nobody, or deleted. "look" also counts who waits. "serve" hands on:
--- after a writer to all readers that wait, or else to the first writer who hears it; after the last
--- reader to a writer first. Nobody: the key is deleted.
--- That is done as well where there is no key, or one that is reserved for nobody: the release is
--- late, or is of an attempt that lost here. While others still read readers are let in, if no
--- writer waits. (Of several resources each may have another
--- home. Where nobody waits that is not known: what is reserved for nobody stays for who has his turn
--- at the home.)
+-- How: "" reserves the key for nobody, or deletes it. "look" also counts the waiters. "serve" hands
+-- over: after a writer to all waiting readers, or else to the first writer that hears it; after the
+-- last reader to a writer first. If nobody waits, the key is deleted. It also serves where there is
+-- no key, or one that is "reserved", since the release may be late, or belong to an attempt that
+-- lost here. While others still read, readers are let in if no writer waits. (Each of several
+-- resources may have another home, so an empty line here proves nothing: a "reserved" key stays for
+-- the client that has its turn at home.)
 --
--- What may be overwritten or deleted? A key with this value, which its owner has given up and never
--- sends again; this value's lease, and the key if no other lease lives; no key at all; and a
--- reservation for nobody. Never another token or lease.
+-- What may it overwrite or delete? A key with this value, which its owner has given up and never
+-- sends again; this value's lease, and the key if no other lease lives; an absent key; and a
+-- "reserved" key. Never another token or lease.
 --
--- A release must work where a reservation does not: reserved by pcall, and deleted if that fails (a
--- server that is full). So must the others if one key is of another type, which cannot have the
--- value; other errors are returned after the work is done. An announcement that a node forbids is
--- no error.
+-- A release must work where a reservation does not: it reserves by pcall, and deletes if that fails
+-- (a full server). If one key is of another type, which cannot have the value, the other keys must
+-- still be released; other errors are returned after the work is done. A forbidden announcement is
+-- not an error.
 --
--- The first lines are the release of one key that looks at nobody, or that nobody waits for, which
--- is most of them: the same as what follows would do (but for a lease in the millisecond in which it
--- ends), without its functions, which take longer to make than to run.
+-- The first lines serve the usual case, one key that needs no count or has no waiters. They do what
+-- the rest would (except for a lease in the millisecond in which it ends), without its functions,
+-- which take longer to make than to run.
 local v, grace, how = ARGV[1], ARGV[2], ARGV[3] or ''
 local announce, intent, mode = ARGV[4] or '', ARGV[5] or '', ARGV[6] or ''
 local to, f, us, secret = ARGV[7] or '', ARGV[9] or '', '0', '0'
@@ -67,8 +67,9 @@ if #KEYS == 1 and announce == '' and intent == '' and to == '' then
     end
 end
 -- include: part_line.lua
--- secret: the node's own, by which its clients know that a message is of this node, of this key, and
--- of its script. A number of 52 bits, for a day; "0": it cannot be kept, and messages are no votes.
+-- secret: the node's own, which proves to its clients that a message is from this node's script and
+-- about this key. A number of 52 bits, kept for a day; "0": it cannot be kept, and messages are not
+-- votes.
 local t, has = to ~= '' and redis.pcall('time') or {}
 if t[2] then
     us = string.format('%.0f', t[1] * 1000000 + t[2])
@@ -80,9 +81,9 @@ elseif has == false then
     has = string.format('%.0f', tonumber(string.sub(redis.sha1hex(v .. us), 1, 13), 16))
     if redis.pcall('set', 'libredlock:secret', has, 'PX', 86400000).ok then secret = has end
 end
--- pass: writes the next value into the key, and tells it; whether it was heard. If not the key is
--- gone, or as it was. Who is first in line is taken out by ZPOPMIN, as by serve(): hand-overs are
--- counted by that (cli/top/view.c).
+-- pass: writes the next value into the key and notifies its client. Returns whether the client
+-- heard; if not, the key is deleted or unchanged. Removes the first in line by ZPOPMIN, as serve()
+-- does, since cli/top/view.c counts hand-overs by that.
 local function pass(k, l)
     if not hears(to) then return false end
     local s, at = '0', us
@@ -126,8 +127,8 @@ local given, served, others, e = 0, 0, 0
 local reads, end_lease = mode == 'shared'
 if reads then
     -- include: part_readers.lua
-    -- end_lease: whether the value's lease lived, and whether it was the last; or, third, the
-    -- error.
+    -- end_lease: returns whether the value's lease lived, and whether it was the last; or, third,
+    -- the error.
     end_lease = function(k)
         local z = readers(k)
         local had = redis.pcall('zscore', z, v)

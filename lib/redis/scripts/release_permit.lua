@@ -1,12 +1,12 @@
--- Gives up each slot that has the value, and hands them on.
+-- Gives up each slot that has the value, and hands the slots over.
 --
--- KEYS: the slots. ARGV: the value, for how long a slot is reserved in ms ("0": it is deleted), how,
--- how many permits there are, if that is not kept here, and the resource. Returns "R W F S 0 0", and goes
--- about it, as release_line.lua does. To serve is to give whatever slots are free, also others than
--- these, to those who wait, in order; one above a number that was lowered is given to nobody.
+-- KEYS: the slots. ARGV: the value, how long a slot is reserved in ms ("0": it is deleted), how,
+-- the number of permits if this node keeps none, and the resource. Returns "R W F S 0 0", and
+-- works, as release_line.lua. "serve" gives any free slots, not only these, to the waiters, in
+-- order; a slot above a number that was lowered is not given again.
 --
--- A script of its own, since a client sends the script of its release whole on each connection, and
--- keeps room for that: with this in it, every lock's would be half as long again.
+-- A separate script, since a client sends its release script whole on each connection, and reserves
+-- room for it: with this in it, every lock's script would be half as long again.
 local v, grace, how = ARGV[1], ARGV[2], ARGV[3]
 if #KEYS == 1 and how == 'serve' and
     redis.pcall('exists', 'libredlock:line:permits:{' .. ARGV[5] .. '}') == 0 and

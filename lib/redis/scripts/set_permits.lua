@@ -1,10 +1,10 @@
--- How many permits a semaphore has from now on.
+-- Sets the number of permits of a semaphore.
 --
 -- KEYS: the permits' key. ARGV: the life of a reservation in ms, the number, the resource. Returns
 -- 1.
 --
--- Who waits is served with what is free now. Slots above a smaller number are held until they are
--- released, or end, and are not given any more.
+-- Serves the waiters with what is free now. Slots above a smaller number are held until they are
+-- released or end, and are not given again.
 -- include: part_line.lua
 -- include: part_permit.lua
 -- include: part_permit_serve.lua

@@ -1,14 +1,14 @@
--- Which slots of a semaphore are in use, and by whom, one by one; changes nothing.
+-- Reports the slots of a semaphore that are in use, and their holders, one by one; changes nothing.
 --
--- KEYS: the permits' key. ARGV: the number of a slot, or "" for what there is of all; the resource.
--- Of all it returns nil: nothing; or "K N ": how many permits there are as this node keeps it (0:
--- it does not), and how many slots are to be looked at: those, and as many more as one that is
--- above a number that was lowered needs. Of one it returns nil: it is free; or "LEFT FENCE VALUE":
--- for how long it lives in ms (0: for ever), its counter (0: none), and the value, cut at 106
--- bytes as in read.lua. (With at most 10 and 16 digits before it all fits into a reply.)
+-- KEYS: the permits' key. ARGV: the number of a slot, or "" for an overview; the resource. An
+-- overview is nil: nothing in use; or "K N ": the number of permits that this node keeps (0: none),
+-- and how many slots to look at: at least those, and more if a slot above a lowered number is in
+-- use. A slot is nil: free; or "LEFT FENCE VALUE": its life in ms (0: for ever), its counter (0:
+-- none), and the value, cut at 106 bytes as in read.lua. (With at most 10 and 16 digits before it,
+-- all fits into a reply.)
 --
--- Two steps, since what all slots have does not fit into a reply; and slot by slot, so that who
--- asks all nodes gets the same slot of each.
+-- Two steps, since all slots do not fit into one reply; and slot by slot, so that a client that
+-- asks all nodes gets the same slot from each.
 -- include: part_permit.lua
 if ARGV[1] == '' then
     local k, n = math.max(kept(0), 0), 1024

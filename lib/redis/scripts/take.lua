@@ -1,34 +1,35 @@
--- Votes for a lock: sets every key that may be taken, or no key at all.
+-- Votes for a lock: sets every key if all may be taken, or no key at all.
 --
--- KEYS: the resources, or the slots of a semaphore; with a fence their counters behind them. ARGV:
--- the value, its life in ms, the least fence that is good ("": no fence), the life of the counters
--- in ms, "1" if it has its turn ("": it has not), for how long readers shut the door behind them in
--- ms ("": not at all), and the mode: "" exclusive, "shared", or how many permits the semaphore has, followed by
--- its resource. Returns "1 W F FENCE": W wait in the lines of these resources here, the first of
--- them for F ms (a writer without a turn is not told: 0 and 0); or "0 I LIFE": the first key that
+-- KEYS: the resources, or the slots of a semaphore; with a fence their counters follow. ARGV: the
+-- value, its life in ms, the least acceptable fence ("": no fence), the life of the counters in ms,
+-- "1" if it has its turn ("": it has not), how long readers shut the door behind them in ms ("":
+-- not at all), and the mode: "" exclusive, "shared", or the number of permits of a semaphore,
+-- followed by its resource. Returns "1 W F FENCE": W wait in the lines of these resources here, the
+-- first of them for F ms (0 and 0 for a writer without a turn); or "0 I LIFE": the first key that
 -- refuses, counted from 1, and its life in ms (-1: it never ends); or the error PERMITS: this node
 -- keeps another number, and slots are in use.
 --
--- It is a vote, as SET NX is one. What may it overwrite? In its turn a reservation, which nobody
--- relies on: a release wrote it in place of a token that its owner had given up. It is "reserved",
--- or for readers "reserved:shared"; no token begins so, tokens being hex digits. And its own key,
--- which home or whoever held before has written for it, and whose life it prolongs and never
--- shortens: a vote that was counted stands as long as it was counted on.
+-- It is a vote, as SET NX is. What may it overwrite? In its turn a reservation, on which nobody
+-- relies: a release wrote it in place of a token that its owner had given up. A reservation is
+-- "reserved", or for readers "reserved:shared"; a token begins with hex digits. And its own key,
+-- which home or the previous holder has written for it, and whose life it prolongs and never
+-- shortens: a vote lasts as long as it is counted on.
 --
--- A reader's vote is a lease: it refuses writers and no readers (part_readers.lua). An intent keeps
--- out readers that have no turn and no lease yet, or a stream of them would let no writer in; that
--- is order, so it may be forbidden or lost. A token refuses a reader, also the reader's own: a
--- writer that becomes a reader extends (extend.lua).
+-- A reader's vote is a lease, which refuses writers but not readers (part_readers.lua). An intent
+-- keeps out readers that have no turn and no lease yet, or a stream of them would let no writer in;
+-- this affects only order, so it may be forbidden or lost. A token refuses a reader, even its own
+-- reader: a writer that becomes a reader uses extend.lua.
 --
--- Can it leave a part of itself behind? It looks at all keys and counters before it sets the first,
--- so an error (WRONGTYPE) finds nothing set. A server that may not write, or is full, says so at the
--- first command that writes. What is counted afterwards raises no error.
+-- Can it stop halfway? No: it checks all keys and counters before it sets the first, so an error
+-- (WRONGTYPE) leaves nothing set. A server that may not write, or is full, fails at the first
+-- command that writes. The counting afterwards raises no error.
 --
 -- A writer's fence is one more than every counter. A reader's is the largest counter: no smaller
--- than that of any writer before it, and smaller than the next writer's. A reservation has no fence.
+-- than the fence of any writer before it, and smaller than the next writer's. A reservation has no
+-- fence.
 --
--- The first lines are for the first reader where no writer waits, without a fence, which is the
--- usual case: the same as what follows, in half the commands and without its functions.
+-- The first lines serve the usual case, the first reader without a fence where no writer waits:
+-- they do what the rest would, in half the commands and without its functions.
 local v, ms, f = ARGV[1], ARGV[2], ARGV[3] or ''
 local turn, shut, mode = ARGV[5] == '1', ARGV[6] or '', ARGV[7] or ''
 if mode == 'shared' and #KEYS == 1 and not turn and shut == '' then

@@ -1,16 +1,17 @@
--- Any number of resources: a reader becomes the writer of each that nobody else reads; or of none.
+-- A reader becomes the writer of all its resources, if nobody else reads any of them; or of none.
 --
 -- KEYS: the n resources, and with a fence their n counters. ARGV: the value, the life in ms; with a
--- fence the least that is good, and the life of the counters in ms. Returns "1 0 0 FENCE" (0:
+-- fence the least acceptable one, and the life of the counters in ms. Returns "1 0 0 FENCE" (0:
 -- without); or "0 1 LIFE": others read, for LIFE ms more if they do not extend; "0 2 LIFE": and one
--- of them has asked for the same, so each would wait for the other; "0 3 0": the lease is gone.
+-- of them has asked for an upgrade too, so each would wait for the other; "0 3 0": the lease is
+-- gone.
 --
--- It is a vote as TAKE is one: it finds no lease but its own, and from then on the token refuses
--- all. Nothing that is counted on is shortened: a lease of this value becomes the key, which lives
--- as long at least. A vote of a round that was not won is a reader's as well (extend.lua).
+-- It is a vote, as TAKE is: it finds no lease but its own, and from then on the token refuses all
+-- others. It shortens nothing: a lease of this value becomes the key, which lives at least as long.
+-- If the round is not won, this vote also serves the reader (extend.lua).
 --
--- A fence is counted up, as TAKE's: that of a reader is shared with other readers, and with the
--- last writer before them.
+-- A new fence is counted up, as in TAKE: a reader's fence is shared with other readers, and with
+-- the last writer before them.
 -- include: part_readers.lua
 local n, v, g, code = ARGV[3] and #KEYS / 2 or #KEYS, ARGV[1], tonumber(ARGV[3] or 0), 0
 local is, life = {}, 0

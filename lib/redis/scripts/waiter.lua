@@ -1,9 +1,9 @@
--- Who waits in the line of the resource, one by one; changes nothing.
+-- Reports the waiters in the line of the resource, one by one; changes nothing.
 --
--- KEYS: the resource. ARGV: which one, counted from 0, and of which line: "" the writers', "shared"
--- the readers'. Returns nil: there are not so many; or "COUNT WAITED MEMBER": how many there are,
--- for how long this one has waited in ms, the token that it waits with and, if it has one, a
--- colon and its holder's name. Cut at 105 bytes: a token of 40, a name of 64.
+-- KEYS: the resource. ARGV: the index from 0, and the line: "" the writers', "shared" the readers'.
+-- Returns nil: there are not so many; or "COUNT WAITED MEMBER": how many there are, how long this
+-- one has waited in ms, and the token that it waits with, perhaps with a colon and its holder's
+-- name. Cut at 105 bytes: a token of 40, a name of 64.
 local l = 'libredlock:line:' .. (ARGV[2] and ARGV[2] .. ':' or '') .. '{' .. KEYS[1] .. '}'
 local m = redis.call('zrange', l, ARGV[1], ARGV[1], 'withscores')
 if not m[1] then return false end
