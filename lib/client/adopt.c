@@ -21,7 +21,7 @@
 #include "wait/line_call.h"
 #include "wait/line_event.h"
 
-/* The index of the member's node; n_nodes or a closed node, if it is not known yet. */
+/* The index of the member's node; if the client does not know it yet, n_nodes or a closed node. */
 static uint32_t find_place(const redlock_client *client, const struct rl_url *url) {
     uint32_t free = client->n_nodes;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
@@ -35,7 +35,7 @@ static uint32_t find_place(const redlock_client *client, const struct rl_url *ur
     return free;
 }
 
-/* The first node that is not closed: its credentials are those of today. */
+/* The first node that is not closed, which has the current credentials. */
 static const struct rl_node *any_node(const redlock_client *client) {
     uint32_t i = 0;
     while (i + 1 < client->n_nodes && client->nodes[i]->node.state == RL_NODE_CLOSED) {
@@ -44,7 +44,7 @@ static const struct rl_node *any_node(const redlock_client *client) {
     return &client->nodes[i]->node;
 }
 
-/* A node of the set that the client does not know yet, with the credentials of another. */
+/* Adds a node of the set that the client does not know yet, with another node's credentials. */
 static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
     const struct rl_node *like = any_node(client);
     if (i == RL_NODES_MAX) {
@@ -68,7 +68,7 @@ static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
     return true;
 }
 
-/* False: there is no memory, or no room. Nodes that were added before that have no vote. */
+/* False: no memory, or no room. Nodes that were added before the failure have no vote. */
 static bool find_sides(redlock_client *client, const struct rl_config *config,
                        struct rl_sides *sides, struct rl_sets *sets) {
     struct rl_url url;
@@ -108,7 +108,7 @@ static void leave_others(redlock_client *client, uint64_t now_ns) {
     }
 }
 
-/* Takes away the vote of nodes that have lost it. */
+/* Withdraws the vote of nodes that have lost it. */
 static void review(redlock_client *client) {
     const rl_mask before = client->voters;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
@@ -134,7 +134,7 @@ static void adopt(redlock_client *client) {
     if (!rl_sets_make(client, membership->next, &sets) ||
         !find_sides(client, membership->next, &sides, sets) || !rl_sets_adopt(client, sets)) {
         rl_sets_drop(client, sets);
-        for (uint32_t i = 0; i < client->n_nodes; i++) { /* and asks them again */
+        for (uint32_t i = 0; i < client->n_nodes; i++) { /* and reads them again */
             struct rl_node *node = &client->nodes[i]->node;
             if (rl_config_compare(&membership->key, &node->config) == RL_CONFIG_NEWER) {
                 rl_node_restart(node, REDLOCK_ERR_NOMEM,
@@ -147,7 +147,7 @@ static void adopt(redlock_client *client) {
     membership->key = membership->next->key;
     membership->max_ttl_ms = membership->next->max_ttl_ms;
     drop_next(client);
-    membership->sides = sides; /* first: what ends may begin a round at once */
+    membership->sides = sides; /* first, since an operation that ends may begin a round */
     if (sets == NULL) {
         client->rules.electorate = (struct rl_electorate){
             {rl_seats_at(NULL, sides.of[0]), rl_seats_at(NULL, sides.of[1])}};
@@ -179,9 +179,9 @@ static int sides_in_next(const redlock_client *client, const struct rl_url *thei
     return sides;
 }
 
-/* Whether it need not wait for the nodes that have neither been reached nor failed: they are
- * members of the next configuration, which a majority of each side has. A node that is no member
- * may belong to another set. */
+/* Whether to adopt without waiting for the nodes that have neither been reached nor failed: they
+ * are members of the next configuration, and a majority of each side has it. A node that is not a
+ * member may belong to another set. */
 static bool is_certain(const redlock_client *client) {
     const struct rl_config *next = client->membership.next;
     int all[2] = {0, 0}, having[2] = {0, 0};
@@ -203,8 +203,8 @@ static bool is_certain(const redlock_client *client) {
     return (!next->is_joint || having[0] > all[0] / 2) && having[1] > all[1] / 2;
 }
 
-/* Nodes of two sets were named: whether the last that all were heard to say is of one set, or
- * nothing. Its nodes are asked again then. */
+/* After nodes of two sets were named: whether the last reports of all nodes are of one set, or have
+ * no configuration. Then the nodes are asked again. */
 static bool is_united(redlock_client *client) {
     struct rl_membership *membership = &client->membership;
     const struct rl_config_key *first = NULL;
@@ -217,7 +217,7 @@ static bool is_united(redlock_client *client) {
     }
     membership->is_divided = false;
     drop_next(client);
-    for (uint32_t i = 0; i < client->n_nodes; i++) { /* those without one, too: they had no vote */
+    for (uint32_t i = 0; i < client->n_nodes; i++) { /* also those without one: they had no vote */
         if (rl_node_is_up(&client->nodes[i]->node)) {
             rl_node_restart(&client->nodes[i]->node, REDLOCK_ERR_NODE_CONFIG,
                             "is asked again for its configuration");
@@ -258,7 +258,7 @@ void rl_adopt_tick(struct rl_client_node *member, uint64_t now_ns) {
     rl_node_close(&member->node);
     rl_client_tls_leave(client, member->index);
     client->reasons[member->index] = REDLOCK_ERR_NODE_CONFIG;
-    rl_guard_init(&member->guard); /* it is nobody's duplicate any more */
+    rl_guard_init(&member->guard); /* it is no node's duplicate any more */
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         client->duplicates[i] &= ~rl_bit(member->index);
     }

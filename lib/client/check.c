@@ -66,14 +66,14 @@ static void check_waiting(const redlock_lock *lock) {
             continue;
         }
         assert(is_active == (ticket->is_taken && (!waits || stage != RL_STAGE_NONE)));
-        /* A lock that was given the turn will be stepped, or all locks behind it would wait for
+        /* A lock that has the turn will be stepped; otherwise all locks behind it would wait for
          * ever. */
         assert(next == NULL || next->core.state != RL_WAITING || rl_queued_is_in(&next->ready) ||
                rl_line_is_queued(next));
     }
 }
 
-/* A queued lock has an event to come: see the argument in line.h. */
+/* A queued lock has a pending event: see the argument in line.h. */
 static void check_queueing(const redlock_lock *lock) {
     const bool is_queued = rl_line_is_queued(lock);
     const struct rl_resource *resource = rl_line_of(lock);
@@ -107,10 +107,10 @@ void rl_check_lock(const redlock_lock *lock) {
     assert(rl_link_is_in(&lock->link));
     assert(lock->resource_count == lock->target.n);
     assert((state == RL_READY) ==
-           (rl_permit_of(lock) != NULL && rl_permit_of(lock)->asks)); /* for a slot */
+           (rl_permit_of(lock) != NULL && rl_permit_of(lock)->asks)); /* it waits for a slot */
     assert(lock->deadline.at_ns == rl_hold_wake_ns(lock));
     assert(lock->end.at_ns == rl_lock_lost_ns(&lock->core));
-    assert(lock->end.at_ns >= lock->deadline.at_ns); /* so one timer does for both */
+    assert(lock->end.at_ns >= lock->deadline.at_ns); /* so one timer serves both */
     check_ops(lock);
     check_sharing(lock);
     check_waiting(lock);

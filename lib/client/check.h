@@ -1,5 +1,5 @@
 /* Invariants of a lock after each of its steps, and of a client at the end of each turn. A debug
- * build asserts them; a release build has none of this (only base/require.h). */
+ * build asserts them; a release build only has RL_REQUIRE() (base/require.h). */
 #ifndef RL_CLIENT_CHECK_H
 #define RL_CLIENT_CHECK_H
 
@@ -17,9 +17,9 @@ static inline void rl_check_gone(const redlock_client *client) {
 }
 #else
 void rl_check_lock(const redlock_lock *lock);
-/* The cost does not depend on the number of locks. */
+/* Its cost does not depend on the number of locks. */
 void rl_check_client(const redlock_client *client);
-/* To be called before the client's memory is freed. */
+/* Call this before the client's memory is freed. */
 void rl_check_gone(const redlock_client *client);
 #endif
 

@@ -1,13 +1,13 @@
 /* A client: opening, the events of its nodes, closing.
  *
- * Opening: options and URLs are checked and all memory is allocated before anything of the world is
- * used, so a failure leaves nothing behind. Then every node is started; a node that fails is
- * retried for as long as the client is open.
+ * Opening: checks options and URLs and allocates all memory before it uses the world, so a failure
+ * leaves nothing behind. Then it starts every node; a node that fails is retried while the client
+ * is open.
  *
  * Closing: every lock is abandoned (operations end as cancelled, holds are released) and every
  * query cancelled. The client waits for the answers that locks need until all are in or
- * node_timeout has passed. Then it closes the nodes, then the world, and at last on_close runs and
- * the memory is freed.
+ * node_timeout has passed. Then it closes the nodes and the world, runs on_close, and frees its
+ * memory.
  */
 #include "client/client.h"
 
@@ -38,7 +38,7 @@
 #include "wait/line_event.h"
 #include "watch/metrics.h"
 
-/* -- Events of nodes, passed on to the parts that they concern -- */
+/* -- Events of nodes, passed to the parts that they concern -- */
 
 static struct rl_client_node *member_of(struct rl_node *node) {
     struct rl_client_node *member = RL_CONTAINER(node, struct rl_client_node, node);
@@ -109,8 +109,8 @@ static void node_credentials(struct rl_node *node, int16_t reason) {
     }
 }
 
-/* Passes an answer to the sender of the command. (NOAUTH on an authenticated connection: a password
- * was set on an old server, or on a server behind a proxy that has switched connections.) */
+/* Passes an answer to the sender of the command. (NOAUTH occurs on an authenticated connection if a
+ * password was set on an old server, or behind a proxy that has switched connections.) */
 static void node_answer(struct rl_node *node, struct rl_request *request,
                         const struct rl_answer *answer) {
     if (answer->verdict == RL_ERROR && answer->reason == REDLOCK_ERR_NODE_AUTH) {
@@ -205,7 +205,7 @@ static void free_client(redlock_client *client) {
     rl_free(&memory, client);
 }
 
-/* opening_is_over() and close_when_done() (turn.c) run in every turn and look at the clock. */
+/* Nothing to do: opening_is_over() and close_when_done() (turn.c) check the clock in every turn. */
 static void client_due(struct rl_deadline *item, uint64_t now_ns) {
     redlock_client *client = RL_CONTAINER(item, redlock_client, deadline);
     assert(client->deadline.at_ns <= now_ns);
@@ -241,7 +241,7 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
     client->random = random[0] | 1;
     client->resources.seed = client->random;
     client->n_nodes = (uint32_t)o->n_nodes;
-    assert(client->n_nodes >= 1 && client->n_nodes <= RL_NODES_MAX); /* masks have room */
+    assert(client->n_nodes >= 1 && client->n_nodes <= RL_NODES_MAX); /* masks have a bit for each */
     const uint32_t capacity = RL_NODES_MAX + RL_CLIENT_DEADLINES;
     struct rl_deadline **items = rl_alloc(&client->memory, capacity, sizeof(struct rl_deadline *));
     if (items != NULL) {
@@ -264,7 +264,7 @@ static int prepare_client(redlock_client *client, struct rl_world *world,
 static void closed(void *owner) {
     redlock_client *client = owner;
     struct rl_link *first;
-    RL_REQUIRE(client->phase == RL_CLIENT_TEARDOWN); /* once, or on_close would run again */
+    RL_REQUIRE(client->phase == RL_CLIENT_TEARDOWN); /* once, or on_close would run twice */
     assert(client->queries.first == NULL);
     assert(!rl_ready_has_callbacks(client));
     client->phase = RL_CLIENT_GONE;
@@ -284,7 +284,7 @@ static const struct rl_world_events world_events = {
 };
 
 static void start_client(redlock_client *client, redlock_client_cb on_open, void *data) {
-    assert(client->deadlines.count == 0); /* nothing after this can fail, nothing before it waits */
+    assert(client->deadlines.count == 0); /* from here on nothing can fail */
     client->due = due;
     client->phase = RL_CLIENT_OPEN;
     client->opening.is_active = true;
@@ -343,7 +343,7 @@ int redlock_client_close(redlock_client *client, redlock_client_cb on_close, voi
     client->closing.callback = on_close;
     client->closing.data = data;
     client->closing.until_ns = rl_client_now_ns(client) + client->rules.node_timeout_ns;
-    assert(client->closing.until_ns > client->heard_ns); /* a turn is left for the answers */
+    assert(client->closing.until_ns > client->heard_ns); /* leaves a turn for the answers */
     struct rl_link *link = client->locks.first;
     while (link != NULL) {
         redlock_lock *lock = RL_CONTAINER(link, redlock_lock, link);

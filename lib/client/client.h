@@ -5,9 +5,9 @@
 #include "base/world.h"
 #include "redlock/redlock.h"
 
-/* redlock_client_open() on a world; o is from rl_options_client(). After a failure only the time
- * and random numbers were taken from the world, which the caller still owns; after 0 the client
- * closes it. */
+/* redlock_client_open() on a world; o is from rl_options_client(). After a failure the caller still
+ * owns the world, of which only the time and random numbers were used; after 0 the client closes
+ * it. */
 int rl_client_open(redlock_client **out, struct rl_world *world, const redlock_client_options *o,
                    redlock_client_cb on_open, void *data);
 

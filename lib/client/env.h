@@ -1,5 +1,4 @@
-/* What every part of the client needs from its environment: the clock, random numbers, a turn soon,
- * and the trace hook. */
+/* The client's environment: the clock, random numbers, requests for a turn, and the trace hook. */
 #ifndef RL_CLIENT_ENV_H
 #define RL_CLIENT_ENV_H
 

@@ -24,7 +24,7 @@ struct range {
 static const char *const ends[] =
     {[PLAIN] = "", [MS] = " ms", [OR_NO_LIMIT] = ", or REDLOCK_NO_LIMIT"};
 
-/* The first value that is outside of its range, or NULL. */
+/* The first value outside its range, or NULL. */
 static const struct range *outside(const struct range *range, size_t n) {
     for (const struct range *end = range + n; range < end; range++) {
         const bool is_none = range->kind == OR_NO_LIMIT && range->value == REDLOCK_NO_LIMIT;
@@ -259,7 +259,7 @@ static int check_acquire(const redlock_lock *lock, const redlock_acquire_options
     return rl_options_ttl(lock, full->ttl_ms, full->min_validity_ms, why);
 }
 
-/* Determines the watchdog's interval: after how much of the validity it extends; 0: no watchdog. */
+/* Determines after how much of the validity the watchdog extends; 0: no watchdog. */
 static int watch(const redlock_lock *lock, const redlock_acquire_options *full, uint32_t *renew_ms,
                  char *why) {
     int64_t renew = full->renew_ms;
@@ -273,7 +273,7 @@ static int watch(const redlock_lock *lock, const redlock_acquire_options *full, 
     uint64_t validity_ns = rl_validity_ns(&lock->client->rules, (uint32_t)full->ttl_ms);
     uint64_t margin_ns = lock->client->rules.lost_margin_ns;
     if (margin_ns > validity_ns / 2) {
-        margin_ns = validity_ns / 2; /* the most there is, see rl_lock_set_validity() */
+        margin_ns = validity_ns / 2; /* the upper limit, see rl_lock_set_validity() */
     }
     int64_t most = (int64_t)((validity_ns - margin_ns - 1) / RL_NS_PER_MS);
     if (renew < 1 || renew > most) {
@@ -317,7 +317,7 @@ static int linger(const redlock_lock *lock, const redlock_acquire_options *full,
 
 #define SHOWN 60
 
-/* A name as a message can have it. */
+/* Formats a name for a message. */
 static const char *show(char text[SHOWN + 1], const struct rl_bytes *name) {
     const size_t length = name->length < SHOWN ? name->length : SHOWN;
     for (size_t i = 0; i < length; i++) {

@@ -1,21 +1,20 @@
-/* One turn: deadlines, callbacks, turns in line, flush, timer. The world asks for it
- * (base/world.h) after each batch of events and, where something was submitted since, before it
- * waits. rl_turn_run() has the order. Nothing else in lib/client runs user code, and nothing
- * calls the turn: its work is in its queues (lock/life.h).
+/* One turn: deadlines, callbacks, turns in line, flush, timer. The world calls it (base/world.h)
+ * after each batch of events and, if something was submitted since, before it waits. rl_turn_run()
+ * has the order. Nothing else in lib/client runs user code, and nothing in it calls the turn, which
+ * finds its work in queues (lock/life.h).
  *
- * Can a success be reported before a loss that is due? No: before every callback the deadlines that
- * have passed are stepped and on_lost callbacks run first. A callback that blocks the loop
- * therefore delays what follows, but cannot put a success before a loss.
+ * Can a success be reported before a loss that is due? No: before every callback, the turn steps
+ * the deadlines that have passed and runs on_lost callbacks. So a callback that blocks the loop
+ * delays what follows, but cannot put a success before a loss.
  *
- * Can a node be given up although its answer has arrived? No. Deadlines, losses excepted, are
- * judged by the world's heard_ns: everything that had arrived by then has been read, however long
- * the program works in its callbacks. And the wait for an answer starts at the flush, not at the
- * submission, if much time lies between the two (put_off()); validity runs from the submission all
- * the same.
+ * Can a node be given up although its answer has arrived? No. Deadlines, except losses, are judged
+ * by the world's heard_ns: everything that had arrived by then has been read, however long the
+ * program works in its callbacks. And if much time lies between submission and flush, the wait for
+ * an answer starts at the flush (put_off()); validity still runs from the submission.
  *
- * Can the world wait while something is due? No. The turn right after an event sees what became due
- * in it. A submission from elsewhere (the user's own callback, another client's callback) requests
- * a turn, and so does a queue that is not empty at the end of a turn. Otherwise the timer is armed
+ * Can the world wait while something is due? No. The turn after an event sees what became due in
+ * it. A submission from elsewhere (the user's own callback, another client's callback) requests a
+ * turn, and so does a queue that is not empty at the end of a turn. Otherwise the timer is armed
  * for the first deadline.
  */
 #include "client/turn.h"
@@ -52,10 +51,10 @@ static void deliver_loss(redlock_lock *lock) {
     rl_lock_unref(lock);
 }
 
-/* Steps what is due: losses by now, the rest by until_ns. Losses go first, also those that become
- * due meanwhile: otherwise the retries of a hundred thousand locks would delay them. Returns
- * whether an on_lost ran; what became due during it is left to the next call. A callback sets its
- * item to a later time, unsets it or frees it; otherwise this loop would never end. */
+/* Steps what is due: losses by the clock, the rest by until_ns. Losses go first, even if they
+ * become due meanwhile: otherwise the retries of a hundred thousand locks would delay them. Returns
+ * whether an on_lost ran; the next call handles what became due during it. A callback sets its item
+ * to a later time, unsets it or frees it; otherwise this loop would never end. */
 static bool run_due(redlock_client *client, uint64_t until_ns) {
     uint64_t now_ns = rl_client_now_ns(client);
     bool told = false;
@@ -79,7 +78,7 @@ static bool run_due(redlock_client *client, uint64_t until_ns) {
     }
 }
 
-/* To be called before a callback that may report a success. */
+/* Call this before a callback that may report a success. */
 static void deliver_losses(redlock_client *client) {
     while (run_due(client, client->heard_ns)) {
     }
@@ -104,8 +103,8 @@ static void deliver(redlock_lock *lock) {
     }
 }
 
-/* Runs the callbacks of the locks that are queued now; what these queue is left to the next turn,
- * so that a callback whose submissions fail at once cannot starve the loop. */
+/* Runs the callbacks of the locks that are queued now. What these queue waits for the next turn, so
+ * that a callback whose submissions fail at once cannot starve the loop. */
 static bool run_done(redlock_client *client) {
     const bool any = client->done.first != NULL;
     const struct rl_queued *last = client->done.last;
@@ -136,8 +135,8 @@ static bool run_queries(redlock_client *client) {
 
 /* -- Opening and closing -- */
 
-/* A client is open when as many nodes have connected as will, or time is up. Sets without a
- * majority fail their own locks only. True: on_open is to run with this status. */
+/* A client is open when each node has connected or failed, or time is up. A set without a majority
+ * fails only its own locks. True: on_open must run with this status. */
 static bool opening_is_over(redlock_client *client, uint64_t now_ns, int *status) {
     if (!client->opening.is_active) {
         return false;
@@ -190,8 +189,8 @@ void rl_turn_closed(redlock_client *client) {
     }
 }
 
-/* A client is closed when all releases of its locks are done, or time is up, and all callbacks have
- * run. Then the nodes close, and then the world. */
+/* A client is closed when its locks' releases are done, or time is up, and all callbacks have run.
+ * Then the nodes close, and then the world. */
 static void close_when_done(redlock_client *client) {
     if (client->phase != RL_CLIENT_CLOSING) {
         return;
@@ -204,7 +203,7 @@ static void close_when_done(redlock_client *client) {
         (!answered && client->heard_ns < client->closing.until_ns)) {
         return;
     }
-    assert(client->ready.first == NULL); /* a lock to be stepped had a callback to come */
+    assert(client->ready.first == NULL); /* a lock that must be stepped has a callback */
     client->phase = RL_CLIENT_TEARDOWN;
     for (uint32_t i = 0; i < client->n_nodes; i++) {
         rl_node_close(&client->nodes[i]->node);
@@ -213,9 +212,9 @@ static void close_when_done(redlock_client *client) {
     rl_left_drop(client);
     rl_line_calls_drop(client, rl_bits_below(client->n_nodes));
     client->up = client->voters = 0;
-    assert(!rl_calls_await_answers(client)); /* the end of its connection has answered each */
+    assert(!rl_calls_await_answers(client)); /* the end of each connection has settled them */
     assert(client->pending_releases == 0);
-    assert(!rl_ready_has_callbacks(client)); /* whatever ended late had no user */
+    assert(!rl_ready_has_callbacks(client)); /* what ended late had no user */
     rl_notification_close(client);
     rl_listening_close(client);
     client->io.world->ops->close(client->io.world);
@@ -231,7 +230,7 @@ static void step_notified(redlock_lock *lock) {
     }
 }
 
-/* The SET of the next in line follows the release of the one before it in one write. */
+/* The next lock's SET follows the previous lock's release in one write. */
 static void run_ready(redlock_client *client) {
     struct rl_queued *item;
     while ((item = rl_queue_take(&client->ready)) != NULL) {
@@ -247,19 +246,19 @@ static void run_ready(redlock_client *client) {
 
 /* -- The end of a turn -- */
 
-/* An eighth of the timeout of a vote, or of a connection. */
+/* An eighth of the timeout of a vote, or of a connection if that is shorter. */
 static uint64_t considerable_ns(const redlock_client *client) {
     const uint64_t node_ns = client->rules.node_timeout_ns;
     const uint64_t connect_ns = client->node_options.connect_timeout_ns;
     return (node_ns < connect_ns ? node_ns : connect_ns) / 8;
 }
 
-/* Starts at a varying node: on a fast network the first answer may arrive before the last node is
- * written to, and is read only later. A fixed order would add that delay to the first node's
- * latency each time. */
+/* Starts at a varying node: on a fast network the first answer may arrive before the last write,
+ * and is read only afterwards. A fixed order would always add that delay to the first node's
+ * latency. */
 static void flush_nodes(redlock_client *client, rl_mask nodes) {
     const uint32_t n = client->n_nodes;
-    const rl_mask before = /* in no pattern */
+    const rl_mask before = /* in no regular pattern */
         rl_bit((client->flushing.count++ * UINT32_C(2654435769) >> 16) % n) - 1;
     assert((nodes & ~rl_bits_below(n)) == 0);
     RL_EACH_BIT(i, nodes & ~before) {
@@ -270,9 +269,9 @@ static void flush_nodes(redlock_client *client, rl_mask nodes) {
     }
 }
 
-/* The wait for an answer to a command that is sent late starts when it is sent: so a program that
- * works for long after a submission does not find its nodes silent. Validity runs from the
- * submission all the same. */
+/* The wait for an answer to a command that is sent late starts when it is sent, so that a program
+ * that works for long after a submission does not find its nodes silent. Validity still runs from
+ * the submission. */
 static void put_off(redlock_client *client, uint64_t now_ns) {
     const uint64_t since_ns = client->flushing.flushed_ns;
     const uint64_t connect_ns = client->node_options.connect_timeout_ns;
@@ -295,7 +294,7 @@ static void put_off(redlock_client *client, uint64_t now_ns) {
     }
 }
 
-/* The nodes are not blamed for a turn that took a considerable part of the timeout, or for the
+/* Does not blame the nodes for a turn that took a considerable part of the timeout, or for the
  * program's own work after a submission. */
 static void flush(redlock_client *client) {
     struct rl_flushing *flushing = &client->flushing;
@@ -308,7 +307,7 @@ static void flush(redlock_client *client) {
         flushing->flushed_ns = now_ns + 1; /* later than what was put off to now */
     }
     while (flushing->nodes != 0 || rl_listening_is_dirty(client)) {
-        rl_listening_flush(client); /* either may break, and cause more to be sent */
+        rl_listening_flush(client); /* a connection may break, and cause more to be sent */
         rl_mask nodes = flushing->nodes;
         flushing->nodes = 0;
         flush_nodes(client, nodes);
@@ -335,7 +334,7 @@ bool rl_turn_run(void *owner) {
     tells |= run_opening(client);
     close_when_done(client);
     if (client->phase >= RL_CLIENT_TEARDOWN) {
-        return tells; /* nothing is queued, no timer may be armed */
+        return tells; /* nothing is queued, and no timer may be armed */
     }
     struct rl_left_key key;
     while (rl_left_take(client, &key)) {
@@ -351,8 +350,8 @@ bool rl_turn_run(void *owner) {
     return tells;
 }
 
-/* If the loop was blocked, losses that are due do not wait for the answers that have arrived
- * meanwhile. Everything else that is due does wait, since these answers may settle it. */
+/* If the loop was blocked, reports the losses that are due before the answers that have arrived
+ * meanwhile are read. Other deadlines wait, since these answers may settle them. */
 bool rl_turn_before_wait(void *owner) {
     redlock_client *client = owner;
     const struct rl_deadline *end = rl_deadlines_first(&client->ends);
