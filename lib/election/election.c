@@ -1,11 +1,11 @@
 /* The life of a candidate, on top of the public lock.
  *
- * Happy path: campaign acquires; elected reports it; the lock's watchdog renews; resign releases,
- * and the release notification wakes the next candidate.
+ * Happy path: a campaign acquires the lock; on_elected reports it; the lock's watchdog renews; a
+ * resignation releases, and the release notification wakes the next candidate.
  *
- * Failure modes: if the lock is lost, the campaign goes on automatically; without random bytes for
- * a token, or with a ttl that the set of the nodes does not allow any more, the campaign ends; the
- * election may be freed, or its client closed, at any moment.
+ * Failure modes: if the lock is lost, the campaign resumes automatically; without random bytes for
+ * a token, or if the set of the nodes no longer allows the ttl, the campaign ends; the election may
+ * be freed, or its client closed, at any moment.
  *
  * Can two lead? Only if two could hold the lock: is_leader asks the lock. Can a callback run twice
  * or never? No. on_elected runs where the state becomes leading, on_lost where it leaves leading
@@ -45,9 +45,9 @@ static void election_move(redlock_election *election, enum redlock_election_stat
     assert(election->state < STATES);
     assert(states[election->state].next & IN(to));
     if (election->state == REDLOCK_ELECTION_LEADING) {
-        election->is_known = false; /* that we lead */
+        election->is_known = false; /* we no longer know that we lead */
     }
-    assert(to == REDLOCK_ELECTION_RESIGNING || election->on_resigned == NULL); /* it was taken */
+    assert(to == REDLOCK_ELECTION_RESIGNING || election->on_resigned == NULL); /* was delivered */
     election->state = (uint8_t)to;
     rl_leader_watch_update(election);
 }
@@ -132,7 +132,7 @@ static void on_released(redlock_lock *lock, int status, void *data) {
 static redlock_acquire_options acquire_options(const redlock_election_options *o) {
     redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
     acquire.ttl_ms = o->ttl_ms;
-    acquire.min_validity_ms = o->ttl_ms / 3; /* a bare lease begins no term */
+    acquire.min_validity_ms = o->ttl_ms / 3; /* a lease alone begins no term */
     acquire.wait_ms = REDLOCK_NO_LIMIT;
     acquire.delay_ms = o->poll_ms;
     acquire.jitter_ms = o->poll_ms / 2;
@@ -284,7 +284,7 @@ static int make_lock(redlock_client *client, const redlock_election_options *o,
     options.holder = candidate;
     int status = redlock_lock_new_with(client, &options, lock, error, size);
     if (status == 0) {
-        /* The lock checks ttl_ms, renew_ms and fencing: an election is made of good ones. */
+        /* The lock checks ttl_ms, renew_ms and fencing when the election is made. */
         const redlock_acquire_options acquire = acquire_options(o);
         rl_recipe_announce(*lock);
         status = rl_recipe_check_acquire(*lock, &acquire);

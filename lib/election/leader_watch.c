@@ -1,20 +1,19 @@
-/* Watches the leader: queries the nodes, and again when something may have changed.
+/* Watches the leader: queries the nodes regularly, and when something may have changed.
  *
- * Happy path: a query every poll_ms, with a jitter; after a release notification a query at once,
+ * Happy path: a query every poll_ms, with jitter; after a release notification, a query at once,
  * and then at short intervals (5 ms, doubling up to poll_ms) until there is a leader. A leader
- * needs no query.
+ * itself needs no query.
  *
- * It also hurries a candidate that is in no line, because its attempt had no quorum or there is no
- * home, and that pauses for poll_ms: when a release was notified, when the keys of a leader that
- * does not renew them expire, or when there is no leader, its next attempt is brought forward
- * (rl_recipe_hurry). That only makes an attempt earlier that would have come anyway: it decides
- * nothing.
+ * It also hurries a candidate that pauses for poll_ms instead of waiting in line, because its
+ * attempt had no quorum or there is no home. It brings the next attempt forward (rl_recipe_hurry)
+ * after a release notification, when the keys of a leader that does not renew them expire, or when
+ * there is no leader. This only makes an attempt earlier, and decides nothing.
  *
  * Failure modes: if too few nodes answer to decide, nothing is reported; without memory for a
  * query, the next one follows after a pause.
  *
  * "No leader" is reported only if no token can have a quorum, whatever the silent nodes have: a
- * leader whose nodes are partly down still leads.
+ * leader leads even if some of its nodes are down.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -35,7 +34,7 @@ static bool wants_to_know(const redlock_election *election) {
 
 /* Three quarters to five quarters of ms. */
 static uint64_t jittered_ns(redlock_election *election, uint64_t ms) {
-    assert(ms > 0); /* queries would follow each other without a pause */
+    assert(ms > 0); /* else queries would have no pause */
     uint64_t ns = ms * RL_NS_PER_MS;
     return ns - ns / 4 + rl_client_random(rl_election_client(election)) % (ns / 2 + 1);
 }
@@ -44,7 +43,8 @@ static void look_at(redlock_election *election, uint64_t at_ns) {
     rl_recipe_at(&election->recipe, at_ns);
 }
 
-/* After an answer: poll_ms later, or when the leader's keys end; quickly if there is no leader. */
+/* Schedules the next query: after poll_ms, or when the leader's keys end; soon if there is no
+ * leader. */
 static void look_later(redlock_election *election) {
     uint64_t now_ns = rl_client_now_ns(rl_election_client(election));
     uint64_t pause_ms = (uint64_t)election->options.poll_ms;
@@ -98,7 +98,7 @@ void rl_leader_watch_elected(redlock_election *election) {
 
 /* -- Querying -- */
 
-/* Whether no token has a quorum, nor could have one with the silent nodes. */
+/* Whether no token has a quorum, even with the silent nodes. */
 static bool is_no_leader(const redlock_query *query) {
     redlock_node_holder nodes[REDLOCK_NODES_MAX], next = REDLOCK_NODE_HOLDER_INIT;
     uint32_t n = 0, silent = 0;
@@ -117,7 +117,7 @@ static bool is_no_leader(const redlock_query *query) {
     return is_none;
 }
 
-/* Keys end on all nodes within moments of each other: a millisecond more lets the last one end. */
+/* Keys end on all nodes almost at once; a millisecond more lets the last one end. */
 static void note_holder(redlock_election *election, const char *holder, int64_t remaining_ms) {
     election->quick_ms = 0;
     election->expires_ns = RL_NEVER;

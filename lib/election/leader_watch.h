@@ -9,7 +9,7 @@ void rl_leader_watch_init(redlock_election *election);
 /* The state of the election has changed, or it was freed: starts or stops watching. */
 void rl_leader_watch_update(redlock_election *election);
 
-/* We are the leader ourselves. Calls the user, who may free the election. */
+/* This candidate is the leader. Calls the user, who may free the election. */
 void rl_leader_watch_elected(redlock_election *election);
 
 #endif
