@@ -1,5 +1,5 @@
-/* See command.h. Only the size of the buffer can be insufficient, and constants guarantee it for
- * our own commands. */
+/* See command.h. Only the buffer can be too small, and constants rule that out for our own
+ * commands. */
 #include "redis/command.h"
 
 #include <assert.h>
@@ -83,12 +83,12 @@ static inline void put_number(struct writer *w, uint64_t number) {
 
 /* -- Kinds of commands -- */
 
-/* A command that is a script. */
+/* A command that runs a script. */
 struct row {
     const char *text;
     const char *sha1;
     const char *args; /* after the keys, a letter each: arg_of() */
-    bool is_of_one;   /* for one resource, whatever others its target has, or a semaphore */
+    bool is_of_one;   /* for one resource of its target, or a semaphore */
 };
 
 #define SCRIPT(name) RL_SCRIPT_##name##_TEXT, RL_SCRIPT_##name##_SHA1
@@ -149,7 +149,7 @@ static void put_name(struct writer *w, const char *before, const struct rl_bytes
     put_bytes(w, "\r\n", 2);
 }
 
-/* For a semaphore the number of slots, whatever the number of resources. */
+/* The number of keys: of slots for a semaphore, otherwise of resources. */
 static uint32_t count_keys(const struct rl_request *request) {
     assert(rows[request->kind].is_of_one || !is_permit(request) || request->slots.n > 0);
     return rows[request->kind].is_of_one ? 1
@@ -222,7 +222,7 @@ static struct arg way_of(const struct rl_request *request) {
     return text(ways[request->mode]);
 }
 
-/* Slots without a turn are keys like others: the number of permits is not checked. */
+/* Without a turn, slots are keys like any others: the number of permits is not checked. */
 static bool knows_permits(const struct rl_request *request) {
     return is_permit(request) && (request->kind != RL_COMMAND_TAKE || request->has_turn);
 }
@@ -275,7 +275,7 @@ static struct arg arg_of(const struct rl_request *request, char letter) {
             return text(passes(request) ? request->successor : "");
         case 'l':
             return number_if(passes(request), request->lease_ms);
-        case 'g': /* the life of a reservation; of a release 0: none */
+        case 'g': /* the life of a reservation; in a release 0: none */
             assert(request->grace_ms > 0 || rl_command_hands_on(request->kind));
             return number(request->grace_ms);
         case 's':
@@ -295,7 +295,7 @@ static struct arg arg_of(const struct rl_request *request, char letter) {
             return knows_permits(request)
                        ? (struct arg){.bytes = resource->data, .length = resource->length}
                        : text("");
-        case 'x': /* the mode, where slots are keys like others */
+        case 'x': /* the mode, where slots are ordinary keys */
             return reader_of(request);
         case 'o':
             return number_if(is_permit(request) && request->from != RL_NO_SLOT, request->from);
@@ -326,7 +326,7 @@ static void put_value(struct writer *w, const struct rl_request *request) {
     put_bytes(w, "\r\n", 2);
 }
 
-/* Lists the arguments; empty ones at the end are left out. Returns their number. */
+/* Lists the arguments without empty ones at the end. Returns their number. */
 static size_t list_args(const struct rl_request *request, struct arg args[ARGS_MAX]) {
     const char *letters = rows[request->kind].args;
     size_t n = 0;

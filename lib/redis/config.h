@@ -50,7 +50,7 @@
 #define RL_CONFIG_ID_LEN 16
 #define RL_CONFIG_CHANGE_LEN 8
 
-/* By which configurations are told apart. */
+/* Identifies a configuration. */
 struct rl_config_key {
     uint64_t epoch; /* 0: there is no configuration */
     char id[RL_CONFIG_ID_LEN + 1];
@@ -85,7 +85,7 @@ struct rl_config {
 /* Returns whether there is no problem. */
 bool rl_config_parse(struct rl_config *config, const char *text, size_t length);
 
-/* A client reads one for a moment: it is large. */
+/* For a client, which keeps a configuration only while it reads it, since it is large. */
 struct rl_config_read {
     const redlock_allocator *memory;
     struct rl_config *config; /* NULL: there is a problem */
@@ -93,7 +93,7 @@ struct rl_config_read {
 };
 
 void rl_config_read(struct rl_config_read *read, const char *text, size_t length);
-/* With this problem, or none: frees it. */
+/* Frees it, and sets this problem, or NULL for none. */
 void rl_config_unread(struct rl_config_read *read, const char *problem);
 
 /* Writes the text for the member `self`, and a zero. Returns its length; 0: it is too long. */
@@ -102,7 +102,7 @@ size_t rl_config_format(const struct rl_config *config, uint32_t self,
 
 /* -- Sets -- */
 
-/* Whether the length is one of a set's name, and all characters may be in it. */
+/* Whether this is a valid name of a set. */
 bool rl_config_is_name(const char *name, size_t length);
 
 /* How many sets there are on the side; 1 if they have no names. The two sides of a stable
@@ -120,20 +120,20 @@ bool rl_config_is_in(const struct rl_config *config, uint32_t member, enum rl_co
 uint32_t rl_config_set_of(const struct rl_config *config, enum rl_config_side side,
                           const void *resource, size_t length);
 
-/* The part of a resource's name that says which set it belongs to. Returns its length. */
+/* Finds the part of a resource's name that determines its set. Returns its length. */
 size_t rl_config_part(const void *resource, size_t length, const char **part);
 
-/* The same by sets that are known by the hashes of their names (core/home.h), of at most
- * RL_CONFIG_SETS_MAX. */
+/* The index of the resource's set among sets given by the hashes of their names (core/home.h), at
+ * most RL_CONFIG_SETS_MAX. */
 uint32_t rl_config_choose(const uint64_t *names, uint32_t n, const void *resource, size_t length);
 
-/* Whether a client can be connected to all its nodes at once, those of both sides. A text for which
- * that is false must not be written: clients refuse it, and say so. */
+/* Whether a client can be connected to all nodes of both sides at once. Otherwise the text must not
+ * be written: clients refuse it with a message. */
 bool rl_config_fits(const struct rl_config *config);
 
 enum rl_config_order {
     RL_CONFIG_SAME,
-    RL_CONFIG_NEWER,   /* the second one is to be adopted */
+    RL_CONFIG_NEWER,   /* the second one must be adopted */
     RL_CONFIG_OLDER,   /* the second one is of an earlier epoch, or missing */
     RL_CONFIG_RIVAL,   /* another change of the same epoch */
     RL_CONFIG_FOREIGN, /* of another set */

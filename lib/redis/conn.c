@@ -53,7 +53,7 @@ static void conn_note(struct rl_conn *conn, int16_t reason, const char *detail) 
 }
 
 static void conn_dispose(struct rl_conn *conn) {
-    RL_REQUIRE(!conn->is_reading); /* or hiredis would go on in freed memory */
+    RL_REQUIRE(!conn->is_reading); /* else hiredis would go on in freed memory */
     const redlock_allocator *memory = conn->io->memory;
     if (conn->stream != NULL) {
         conn->stream->ops->close(conn->stream);
@@ -65,7 +65,7 @@ static void conn_dispose(struct rl_conn *conn) {
     rl_free(memory, conn);
 }
 
-/* Ends a broken connection. The last thing that an event does. */
+/* Ends a broken connection. The last action of an event. */
 static void conn_settle(struct rl_conn *conn) {
     if (conn->is_broken) {
         const struct rl_conn_events *events = conn->events;
@@ -286,7 +286,7 @@ bool rl_conn_reserve(struct rl_conn *conn, size_t room) {
     return true;
 }
 
-/* With room for everything from the start the buffer does not move while it grows. */
+/* Reserves all room first, so that the buffer does not move while it grows. */
 bool rl_conn_begin_secret(struct rl_conn *conn, size_t room) {
     if (!rl_conn_reserve(conn, room)) {
         return false;
@@ -308,8 +308,8 @@ bool rl_conn_send_apart(struct rl_conn *conn, const char *wire, size_t length, b
     return is_sent;
 }
 
-/* A hostile server may have answered commands that are not written yet: these, too, are written
- * then. */
+/* A hostile server may have answered commands that are not written yet; they are written all the
+ * same. */
 void rl_conn_go_on(struct rl_conn *conn) {
     assert(conn->is_up);
     if (conn->waits) {

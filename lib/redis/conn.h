@@ -4,7 +4,7 @@
  * commands, rl_conn_flush() writes all of them with one system call a turn, `reply` comes once for
  * each, in order. Nothing is allocated then.
  *
- * Failure modes, all of which end in exactly one `broken` event (or in none, if the owner closes
+ * Failure modes, each of which ends in exactly one `broken` event (or in none, if the owner closes
  * first): refused, reset, end of file, a handshake or record of TLS that fails, bytes that are not
  * the protocol, a reply to no request, more than RL_CONN_BUFFER_MAX bytes without a complete reply,
  * no memory, or rl_conn_break().
@@ -30,14 +30,14 @@
 #define RL_CONN_BUFFER_MAX 65536 /* bytes that a peer may send without completing a reply */
 #define RL_DETAIL_MAX 128
 
-/* What all connections of one client share. */
+/* Shared by all connections of one client. */
 struct rl_io {
     struct rl_world *world;
     const redlock_allocator *memory;
     char *wire;                   /* a command is written here, and copied at once; room for two */
-    size_t wire_room;             /* enough for every existing target, for each of the two */
-    struct rl_config_read config; /* the one that is looked at */
-    uint64_t read_ns; /* when the replies that are being read had arrived; 0: none are */
+    size_t wire_room;             /* of each of the two; enough for every existing target */
+    struct rl_config_read config; /* the configuration that is being read */
+    uint64_t read_ns; /* when the replies that are being read arrived; 0: none is being read */
 };
 
 static inline uint64_t rl_io_now_ns(const struct rl_io *io) {
@@ -87,8 +87,8 @@ void rl_conn_listen(struct rl_conn *conn, struct rl_received *received);
  * which the next flush reports to the owner. */
 bool rl_conn_send(struct rl_conn *conn, const char *wire, size_t length);
 
-/* The same for a command that is written in place: where up to `room` bytes may be written, or NULL
- * if there is no memory; rl_conn_wrote() appends them. */
+/* For a command that is formatted in place: returns where up to `room` bytes may be written, or
+ * NULL without memory; rl_conn_wrote() appends them. */
 char *rl_conn_place(struct rl_conn *conn, size_t room);
 void rl_conn_wrote(struct rl_conn *conn, size_t length);
 
@@ -96,14 +96,13 @@ void rl_conn_wrote(struct rl_conn *conn, size_t length);
  * rl_conn_send(). */
 bool rl_conn_reserve(struct rl_conn *conn, size_t room);
 
-/* The bytes that are appended from now on, `room` at most, may contain a password: they are wiped
- * when all of them are written, or the connection ends. Only in a handshake. False if there is no
- * memory, as in rl_conn_send(). */
+/* The next bytes that are appended, at most `room`, may contain a password: they are wiped when all
+ * of them are written, or the connection ends. Only in a handshake. False: as in rl_conn_send(). */
 bool rl_conn_begin_secret(struct rl_conn *conn, size_t room);
 
-/* The same for one command that follows others. waits: the command, and everything appended after
- * it, is not written before rl_conn_go_on(). One at a time. False if there is no memory: nothing
- * was appended, and the connection goes on. */
+/* Appends one command that may contain a password, after others. waits: it and everything appended
+ * after it is not written before rl_conn_go_on(). One at a time. False: no memory; nothing was
+ * appended, and the connection goes on. */
 bool rl_conn_send_apart(struct rl_conn *conn, const char *wire, size_t length, bool waits);
 void rl_conn_go_on(struct rl_conn *conn);
 
@@ -121,7 +120,7 @@ void rl_conn_push(struct rl_conn *conn);
  * reason, at the end of the event that is being handled or by the next flush. */
 void rl_conn_break(struct rl_conn *conn, int16_t reason, const char *detail);
 
-/* What the next reply answers. It is read before `reply` comes, if it is a string. */
+/* Sets what the next reply answers. If it is a string, it is parsed before `reply` comes. */
 void rl_conn_expect(struct rl_conn *conn, struct rl_due due);
 
 /* Closes the connection now; no more events come. Not from inside `reply`. */
@@ -133,11 +132,11 @@ void rl_conn_close(struct rl_conn *conn);
  * the world has to look up. */
 bool rl_address_of(const struct rl_url *url, struct rl_address *address);
 
-/* How long a node or a listener whose connection has ended is left alone. If that was up for longer
- * than the shortest pause (lasted_ns; 0: it was not up), up to half of that pause: a server that
- * cuts connections (`redlock set`) is still there, and clients must not all come at once. Else the
- * pause doubles from *last_ns (0: the first) up to the longest, with a jitter of half of itself.
- * random: the state of the jitter, not 0. */
+/* The pause before reconnecting to a node or listener. If the connection was up for longer than the
+ * shortest pause (lasted_ns; 0: it was not up), at most half of that pause, at random: a server
+ * that cuts connections (`redlock set`) is still there, and clients must not all return at once.
+ * Otherwise the pause doubles from *last_ns (0: the first) up to the longest, with a jitter of half
+ * of itself. random: the state of the jitter, not 0. */
 uint64_t rl_pause_ns(uint64_t shortest_ns, uint64_t longest_ns, uint64_t lasted_ns,
                      uint64_t *last_ns, uint64_t *random);
 

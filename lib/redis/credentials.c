@@ -165,7 +165,7 @@ void rl_auth_hide(char *text, const char *password) {
 
 /* -- Of a node: sending -- */
 
-/* Returns false if there is no memory: nothing has changed. */
+/* False: no memory, and nothing has changed. */
 static bool node_auth_send(struct rl_node *node, bool is_live) {
     char wire[RL_COMMAND_WIRE_MAX];
     struct rl_auth *auth = &node->auth;

@@ -8,20 +8,19 @@
  * Happy path: newer credentials are offered, AUTH is sent on the live connection, the node says OK,
  * and the old ones are wiped.
  *
- * Failure modes: the node refuses them, and a refused AUTH leaves a connection as it was. Both are
- * kept then, and each new connection sends AUTH with the newer ones, and if they are refused with
- * the old ones: the node is used if it accepts either. So it does not matter whether a new password
- * reaches the client or the node first.
+ * Failure modes: the node refuses them; a refused AUTH leaves a connection as it was. The client
+ * then keeps both, and each new connection sends AUTH with the newer ones and, if these are
+ * refused, with the old ones: the node is used if it accepts either. So it does not matter whether
+ * a new password reaches the client or the node first.
  *
  * Can a client whose first credentials are wrong go on as `default`, without a password? No:
- * credentials that are set before the loop runs, so before the node was sent any, replace the
- * URL's, so there are no older ones to fall back to (rl_credentials_use()).
+ * credentials that are set before the loop runs, and so before any were sent, replace the URL's;
+ * there are no older ones to fall back to (rl_credentials_use()).
  *
  * If a server does not refuse the newer ones properly (it hangs up, sends an invalid answer, or
- * nothing), do the old ones become unusable, too? No: after a handshake that ended so, the next one
- * omits the newer ones (is_skipped). Once the node is up they are sent again, since the server may
- * only have been stopped; unless it has refused them, or has hung up on them on a live connection,
- * too.
+ * nothing), do the old ones become unusable too? No: after such a handshake the next one omits the
+ * newer ones (is_skipped). Once the node is up they are sent again, since the server may only have
+ * been stopped, unless it has refused them, or has also hung up on them on a live connection.
  *
  * Can newer ones be mistaken for those that a node has accepted? No: only one AUTH with offered
  * credentials is outstanding at a time, and credentials that are offered meanwhile wait for its
@@ -32,8 +31,8 @@
  * matched to the command before its own. So AUTH is sent only when no earlier command is
  * unanswered: first on a new connection, and on a live one after a gap (rl_conn_send_apart()).
  *
- * Can a password stay in memory? No: each place is wiped when what is in it has been accepted,
- * replaced or moved, and all of them with their node. */
+ * Can a password stay in memory? No: each copy is wiped when it has been accepted, replaced or
+ * moved, and all copies with their node. */
 #ifndef RL_REDIS_CREDENTIALS_H
 #define RL_REDIS_CREDENTIALS_H
 
@@ -42,7 +41,7 @@
 
 #include "redis/node_state.h"
 
-/* Returns false if the password or user cannot be sent. The place is empty then. */
+/* Returns false, and leaves `credentials` empty, if the password or user cannot be sent. */
 bool rl_credentials_set(struct rl_credentials *credentials, const char *user, const char *password);
 
 void rl_credentials_wipe(struct rl_credentials *credentials);
@@ -62,7 +61,7 @@ void rl_auth_sent(struct rl_auth *auth);
 /* The node has accepted them: puts them into url, and wipes the old ones. */
 void rl_auth_accepted(struct rl_auth *auth, struct rl_url *url);
 
-/* words: as rl_auth_hide() left them. */
+/* The node has refused them. words: as rl_auth_hide() left them. */
 void rl_auth_refused(struct rl_auth *auth, int16_t reason, const char *words);
 
 enum rl_auth_end {
@@ -89,10 +88,10 @@ void rl_auth_hide(char *text, const char *password);
  * round trip. Can it cost the connection? Only through an unexpected reply, or none: a refusal
  * leaves the connection as it was. */
 
-/* Offers newer credentials, copied: tried now if the node is up, else on its next connection, which
- * begins at once if the node pauses because the old ones were refused. is_first: the loop has not
- * run since the client was opened; unless the node has been sent others, they replace those of the
- * URL. False: there is no memory for AUTH, and they are tried on the next connection. */
+/* Offers newer credentials, which are copied. They are tried now if the node is up, else on its
+ * next connection, which begins at once if the node pauses because the old ones were refused.
+ * is_first: the loop has not run since the client was opened; unless others were already sent, they
+ * replace the URL's. False: no memory for AUTH; they are tried on the next connection. */
 bool rl_node_offer(struct rl_node *node, const struct rl_credentials *credentials, bool is_first);
 
 /* Offers refused credentials once more, since another connection has shown that the old ones are no

@@ -25,7 +25,7 @@ static redisReply *guard_slot(const redisReadTask *task, int type) {
         return NULL;
     }
     if (slot->due.config != NULL) {
-        rl_config_unread(slot->due.config, "is no string"); /* unless it is one */
+        rl_config_unread(slot->due.config, "is no string"); /* unless a string follows */
     }
     memset(&slot->reply, 0, sizeof slot->reply);
     slot->text[0] = '\0';
@@ -34,7 +34,7 @@ static redisReply *guard_slot(const redisReadTask *task, int type) {
     return &slot->reply;
 }
 
-/* -- Elements of an array: what they return is only compared with NULL -- */
+/* -- Elements of an array: the result is only compared with NULL -- */
 
 static void *received_word(const struct rl_reply_slot *slot, const char *bytes, size_t length) {
     static const char *const words[] = {[RL_RECEIVED_SUBSCRIBED] = "subscribe",
@@ -89,7 +89,7 @@ static void *resp3_root(const redisReadTask *task, array_length count) {
     return &slot->reply;
 }
 
-/* Whether it is an element of one of these: anything in the first, and what fits in the second. */
+/* Whether it is an element of either: anything in the first, and what fits in the second. */
 static bool is_resp3_part(const redisReadTask *task, bool fits_push) {
     const struct rl_reply_slot *slot = task->privdata;
     int depth = 0;

@@ -1,17 +1,16 @@
-/* The guard: what a node may send, before anything looks at it.
+/* The guard: limits what a node may send, before anything interprets it.
  *
  * hiredis builds reply objects through functions that we give it. Ours accept one flat reply
  * (status, error, integer, nil, bulk string) for a request that is waiting, and allocate nothing:
  * the reply is put into one slot of the connection. Anything else (an unsolicited answer, an array,
  * a nested value, every other type of RESP3) is refused by returning NULL, upon which hiredis ends
  * the connection cleanly. Without the guard an unsolicited "+OK" aborts the process and deep
- * nesting overflows its stack. Only the beginning of a text is kept; INFO's, some kilobytes, and
- * the configuration's are parsed in place in hiredis's buffer, while they are the answer that is
- * due.
+ * nesting overflows its stack. Only the beginning of a text is kept. INFO, some kilobytes, and the
+ * configuration are parsed in place in hiredis's buffer, if they are the reply that is due.
  *
  * hiredis 1.x reads RESP3, too. The map that answers HELLO 3 becomes an empty status, whatever is
- * in it. After it a nil and INFO's text may have the forms of RESP3, and at any time the push may
- * come that says that all keys were deleted.
+ * in it. After it, a nil and INFO's text may have RESP3's forms, and the push that reports that all
+ * keys were deleted may come at any time.
  *
  * A connection that listens to channels takes a status or an error for each command of its
  * handshake, a confirmation for each SUBSCRIBE and UNSUBSCRIBE of one channel, and in between the
@@ -37,7 +36,7 @@
 #define RL_HAS_RESP3 0
 #endif
 
-/* The type of a reply which is no answer: the push that says that all keys were deleted. */
+/* The type of a message that answers nothing: the push that reports that all keys were deleted. */
 #define RL_REPLY_FLUSHED 100
 
 #define RL_CHANNEL_PREFIX "redlock:"
@@ -57,11 +56,11 @@ struct rl_received {
     char payload[RL_PAYLOAD_MAX];
 };
 
-/* What the next reply answers, if it is to be read in its place. */
+/* What the next reply answers, if it must be parsed in place. */
 struct rl_due {
-    struct rl_info *info;          /* INFO: it is read into this */
-    uint64_t *flushes;             /* INFO commandstats: the same */
-    struct rl_config_read *config; /* GET of the set's configuration: the same */
+    struct rl_info *info;          /* INFO: receives it */
+    uint64_t *flushes;             /* INFO commandstats: receives the number */
+    struct rl_config_read *config; /* GET of the set's configuration: receives it */
     bool hello;                    /* HELLO 3 */
 };
 

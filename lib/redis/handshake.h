@@ -8,9 +8,8 @@
  *     CLIENT TRACKING ON OPTIN: no key is tracked, but the node reports that all were deleted
  *                (FLUSHALL, FLUSHDB), ahead of its answers to later commands. A node that knows or
  *                allows neither is used without
- *     INFO       if it is wanted: which server it is, and whether it may be trusted with locks
- *                It also says whether the server should have a native command for releases
- *                (native.h)
+ *     INFO       if it is wanted: which server it is, whether it may be trusted with locks, and
+ *                whether it should have a native command for releases (native.h)
  *     INFO commandstats, with it: how often keys of all names were deleted; 0 if that is refused
  *     GET        of the set's configuration (redis/config.h)
  *     PING       answered last: a server that answers it as Redis does is up
@@ -63,12 +62,12 @@ enum rl_command_kind rl_handshake_release(const struct rl_info *info);
 /* 0 if the handshake goes on after this answer, or why the node cannot be used. */
 int16_t rl_handshake_judge(enum rl_step step, const struct rl_answer *answer);
 
-/* Writes why INFO does not give the required information, human-readable, with the remedy: it was
- * refused with reason, or its text has a problem. */
+/* Explains, with the remedy, why INFO does not give the required information: it was refused with
+ * reason, or its text has a problem. */
 void rl_handshake_explain(int16_t reason, const struct rl_info *info, char *text, size_t size);
 
-/* The same for the configuration: it was refused with reason and these words, or its text has a
- * problem. */
+/* Explains why the configuration cannot be used: it was refused with reason and these words, or its
+ * text has a problem. */
 void rl_handshake_explain_config(int16_t reason, const char *problem, const char *words, char *text,
                                  size_t size);
 

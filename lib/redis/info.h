@@ -4,9 +4,9 @@
  * nothing: its result has a fixed size, so that it can run inside hiredis's reader.
  *
  * Failure modes: the other side may send any text. A field that is missing or repeated, or whose
- * value Redis would not write, sets `problem`, and then no other field may be relied on. Bytes
- * beyond the length are never read, a zero byte is a byte like others, numbers that are too large
- * become the largest.
+ * value Redis would not write, sets `problem`; then no other field is reliable. Bytes beyond the
+ * length are never read, a zero byte is an ordinary byte, and numbers that are too large become the
+ * largest.
  */
 #ifndef RL_REDIS_INFO_H
 #define RL_REDIS_INFO_H

@@ -16,8 +16,8 @@
  * the same pauses as a first connection. If an ACL forbids listening, the node is
  * left alone for RL_LISTENER_REFUSED_NS.
  *
- * Can it harm the votes? No: it sends no vote, is counted in no round, and nothing waits for it. A
- * missed message costs the pause between two attempts, as without a listener.
+ * Can it affect votes? No: it sends no commands of locks, has no part in a round, and nothing waits
+ * for it. A missed message costs the pause between two attempts, as without a listener.
  */
 #ifndef RL_REDIS_LISTENER_H
 #define RL_REDIS_LISTENER_H
@@ -46,7 +46,8 @@ struct rl_listener;
 
 /* The owner's duties. In all of these the owner may subscribe to channels and send to nodes; it
  * must not close this listener.
- *   - `config`: what the node has (NULL: none), valid within the call; false ends the connection;
+ *   - `config`: the node's configuration (NULL: none), valid within the call; false ends the
+ *     connection;
  *   - `up`: connected, and subscribed to nothing yet;
  *   - `down`: subscribed to nothing any more, or (state refused) not allowed to be: see reason;
  *   - `unauthorized`: its credentials, which are the node's, were refused; `down` may follow;
@@ -107,7 +108,7 @@ bool rl_listener_ask(struct rl_listener *listener, const char *channel, size_t l
 bool rl_listener_is_up(const struct rl_listener *listener);
 void rl_listener_flush(struct rl_listener *listener);
 
-/* To be called when deadline_ns has come. */
+/* Call this when deadline_ns has come. */
 void rl_listener_tick(struct rl_listener *listener, uint64_t now_ns);
 
 /* The node has new credentials: if the old ones are why the listener is not up, it connects at

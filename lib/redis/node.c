@@ -93,7 +93,7 @@ static bool node_resend_whole(struct rl_node *node, struct rl_request *request) 
 }
 
 /* Whether the node has become a replica since it was judged, or is loading other data: when it is a
- * primary again, its data will not be what it was. It must be judged again before it votes. */
+ * primary again, it will have other data, so it must be judged again before it votes. */
 static bool node_has_changed(const struct rl_node *node, const struct rl_answer *answer) {
     return node->options->handshake.wants_info && answer->verdict == RL_ERROR &&
            (answer->reason == REDLOCK_ERR_NODE_READONLY ||
@@ -109,9 +109,9 @@ static struct rl_request *node_take(struct rl_node *node) {
         node->tail = &node->head;
     }
     if (node->unwritten == request) {
-        node->unwritten = request->next; /* the socket is full of earlier bytes */
+        node->unwritten = request->next; /* the socket was full of earlier bytes */
     }
-    if (node->batch == request) { /* a hostile node answers what was not sent yet */
+    if (node->batch == request) { /* a hostile node answers unsent requests */
         node->batch_n--;
         node->batch = node->batch_n > 0 ? request->next : NULL;
     }
@@ -139,7 +139,8 @@ static void node_reply_batch(struct rl_node *node, struct rl_request *request,
         rl_node_script_missing(node, RL_COMMAND_EXTEND_MANY);
         rl_node_script_missing(node, RL_COMMAND_EXTEND);
     }
-    /* One key can be why all are refused, if the user may not write it, or its ttl is too long. */
+    /* One key can cause the refusal of all, if the user may not write it, or its ttl is too
+     * long. */
     const bool again = is_missing || (all.verdict == RL_ERROR && !is_over);
     for (uint32_t i = 0; i < n; i++) {
         request = i == 0 ? request : node_take(node);
@@ -299,7 +300,7 @@ static void node_resolved(void *owner, const struct rl_address *addresses, uint3
     struct rl_node *node = owner;
     rl_node_invariant(node);
     assert(node->state == RL_NODE_RESOLVING);
-    RL_REQUIRE(count <= RL_ADDRESSES_MAX); /* there is no room for more */
+    RL_REQUIRE(count <= RL_ADDRESSES_MAX); /* the array has no room for more */
     node->resolve = NULL;
     if (count == 0) {
         node_failed(node, REDLOCK_ERR_NODE_RESOLVE, error);
@@ -342,7 +343,7 @@ static void node_forget_name(struct rl_node *node) {
     }
 }
 
-/* Gives up the connection or the look-up. */
+/* Ends the connection or the look-up. */
 static void node_drop(struct rl_node *node, int16_t reason, const char *detail) {
     if (node->conn != NULL) {
         rl_conn_close(node->conn);

@@ -8,28 +8,28 @@
  *
  * Happy path: rl_node_start(), `up`, rl_node_send(), `answer` for each request.
  *
- * Failure modes: a node that does not resolve, connect or shake hands before connect_timeout; whose
- * connection breaks; that sends an unexpected reply; that answers nothing for stall_ns; or that
+ * Failure modes: a node does not resolve, connect or complete the handshake within connect_timeout;
+ * its connection breaks; it sends an unexpected reply; it answers nothing for stall_ns; or it
  * leaves its oldest request unanswered for RL_NODE_LATE_STALLS times as long, even if it answers
- * something now and then. Each of these ends the connection: `down` comes if the node was up, then
- * every outstanding request is answered with RL_UNANSWERED, and the node is reconnected: soon if
- * it was up for backoff_min_ns, else after a pause that doubles up to a cap and is jittered.
+ * others now and then. Each of these ends the connection: `down` comes if the node was up, then
+ * every outstanding request is answered with RL_UNANSWERED, and the node is reconnected: soon if it
+ * was up for backoff_min_ns, else after a pause that doubles up to a cap and is jittered.
  *
  * Can an answer reach the wrong request? No. Answers come in the order of the commands on one
  * connection. A request is appended to the list when rl_conn_send() succeeds, each reply takes one
  * from its front, and the list is emptied when the connection ends. A request that its owner has
- * given up stays in the list until then, so that its late reply is matched to it and to no other.
+ * given up stays in the list, so that its late reply is matched to it and to no other.
  *
  * Can an answer be missed? No: a request leaves the list in two places only, node_take() and
  * node_fail_requests(). The callers of both call `answer` for it, or put it back.
  *
- * Extensions that are sent in one turn are a batch: one command for up to RL_BATCH_MAX locks, since
- * a client with many renews hundreds at a time (core/timing.h), and each would be a script run for
- * itself. The batch is the end of the list. It is appended to the connection before anything else
- * is, and by the flush, so a release never overtakes the extension before it. Its reply is taken
- * for all of its requests; without a character for each it is a protocol error. If the node has
- * lost the script or refuses the command, which may be due to one of the keys, each extension is
- * sent alone. One extension is no batch.
+ * Extensions that are sent in one turn form a batch: one command for up to RL_BATCH_MAX locks,
+ * since a client with many locks renews hundreds at a time (core/timing.h), and each would be a
+ * script run of its own. The batch is the end of the list. It is appended to the connection before
+ * anything else, and by the flush, so a release never overtakes the extension before it. Its reply
+ * answers all of its requests; unless it has a character for each, it is a protocol error. If the
+ * node has lost the script or refuses the command, perhaps because of one of the keys, each
+ * extension is sent alone. A single extension is not a batch.
  */
 #ifndef RL_REDIS_NODE_H
 #define RL_REDIS_NODE_H
@@ -51,12 +51,12 @@ int16_t rl_node_send(struct rl_node *node, struct rl_request *request, const cha
                      size_t length, uint64_t now_ns);
 
 /* Whether the node is silent: its oldest request is unanswered for longer than the timeout, or it
- * takes less than it is sent, so that any command but a release would be refused as busy. */
+ * reads too slowly, so that any command but a release would be refused as busy. */
 bool rl_node_is_silent(const struct rl_node *node, uint64_t timeout_ns, uint64_t now_ns);
 
 void rl_node_flush(struct rl_node *node);
 
-/* To be called when rl_node_deadline_ns() has come. */
+/* Call this when rl_node_deadline_ns() has come. */
 void rl_node_tick(struct rl_node *node, uint64_t now_ns);
 
 /* Breaks the connection, if there is one; it is connected again soon. Not from inside an event. */

@@ -10,7 +10,7 @@
 #include "redis/native.h"
 #include "redlock/status.h"
 
-/* Only the answer to INFO is parsed as INFO, and so on: no other, and no earlier one. */
+/* Only the answer to INFO is parsed as INFO, and so on. */
 static void node_expect(struct rl_node *node) {
     const struct rl_request *steps = node->steps, *next = node->head;
     rl_conn_expect(node->conn,

@@ -1,5 +1,5 @@
-/* A node's handshake: what it is told on a new connection, and what its answers mean for it. The
- * commands themselves, and which answers are good, are in handshake.h. */
+/* A node's handshake: sends the first commands on a new connection, and handles their answers.
+ * handshake.h has the commands, and which answers are acceptable. */
 #ifndef RL_REDIS_NODE_HANDSHAKE_H
 #define RL_REDIS_NODE_HANDSHAKE_H
 

@@ -1,4 +1,4 @@
-/* See node_state.h. The table is the drawing in node.h, for the compiler. */
+/* See node_state.h. The table is the diagram in node.h, as code. */
 #include "redis/node_state.h"
 
 #include <assert.h>
@@ -45,7 +45,7 @@ void rl_node_set_deadline(struct rl_node *node, uint64_t at_ns) {
 
 void rl_node_push(struct rl_node *node, struct rl_request *request) {
     assert(request->next == NULL);
-    assert(node->batch == NULL || rl_command_extends_one_key(request)); /* or it would overtake */
+    assert(node->batch == NULL || rl_command_extends_one_key(request)); /* else it overtakes */
     *node->tail = request;
     node->tail = &request->next;
     node->waiting++;
@@ -165,7 +165,7 @@ bool rl_node_reserve(struct rl_node *node, const struct rl_request *request, siz
            rl_conn_reserve(node->conn, length + release);
 }
 
-/* -- For everybody -- */
+/* -- For all users -- */
 
 void rl_node_put_off(struct rl_node *node, uint64_t since_ns, uint64_t now_ns) {
     const uint64_t timeout_ns = node->options->connect_timeout_ns;

@@ -15,8 +15,8 @@
 #define RL_NODE_LATE_STALLS 4
 #define RL_BATCH_MAX 64u /* locks in one command: a node runs nothing else meanwhile */
 
-/* The limit of unsent bytes for one node, which takes less than it is sent: a command beyond it is
- * refused as busy. Half of the room is left to releases. */
+/* The limit of unsent bytes for one node that reads too slowly: a command beyond it is refused as
+ * busy. The other half of the room is reserved for releases. */
 #define RL_NODE_UNSENT_MAX (8u << 20) /* bytes */
 
 enum rl_node_state {
@@ -36,15 +36,15 @@ struct rl_node;
  * close any.
  *   - `judge`: the node has reported which server it is (if INFO is read), and is about to be up:
  *     0, or why it must not be, and a human-readable detail;
- *   - `config`: the same with the set's configuration, which is valid within the call; NULL: the
- *     node has none;
+ *   - `config`: the node has reported the set's configuration, valid within the call; NULL: it has
+ *     none. Returns as judge;
  *   - `answer`: exactly once for each request; the request's memory belongs to the owner again;
  *   - `again`: a command that acquires was answered NOSCRIPT; whether to send it again, whole,
- *     behind all that was sent since;
+ *     after all that was sent since;
  *   - `flushed`: a database was flushed; the connection ends. Only with INFO, and hiredis 1.x;
  *   - `up`, `down`: from now on the node can, or cannot, be sent to;
  *   - `credentials`: the node has accepted newer ones (0), or refuses them (why), and the old ones
- *     stay in use. Once, not at each connect;
+ *     stay in use. Called once, not at each connect;
  *   - `failed`: an attempt to connect ended without success (the owner counts it);
  *   - `deadline`: rl_node_deadline_ns() has changed;
  *   - `dirty`: call rl_node_flush() before the loop polls again. */
@@ -79,8 +79,8 @@ struct rl_native {
     struct rl_request trial;
     uint8_t kind;    /* the command for a release of one key, on this connection */
     uint8_t offered; /* what is still to be tried there; RL_COMMAND_RELEASE: nothing */
-    uint8_t pause;   /* after a trial that ended with its connection: for how many connections */
-    uint8_t rest;    /* how many of these, on which nothing is tried, are still to come */
+    uint8_t pause;   /* after a trial that ended with its connection: skip so many connections */
+    uint8_t rest;    /* how many of these connections are left */
 };
 
 /* credentials.h. */
@@ -154,10 +154,10 @@ void rl_node_move(struct rl_node *node, enum rl_node_state to);
 
 void rl_node_set_deadline(struct rl_node *node, uint64_t at_ns);
 
-/* Appends a sent request to the list of those that wait for an answer. */
+/* Appends a sent request to the list of unanswered requests. */
 void rl_node_push(struct rl_node *node, struct rl_request *request);
 
-/* The same on a connection that is up, with a deadline. */
+/* Appends a request on a connection that is up, and sets the deadline. */
 void rl_node_push_live(struct rl_node *node, struct rl_request *request, uint64_t now_ns);
 
 /* Appends an extension of one key to the list and to the batch; and the batch, if there is one, to
@@ -174,7 +174,7 @@ bool rl_node_resend(struct rl_node *node, struct rl_request *request);
  * trip. */
 void rl_node_put_script(const struct rl_node *node, struct rl_request *request);
 
-/* Later requests will find the script; and: an answer says that they will not. */
+/* Later requests will find the script; or an answer shows that they will not. */
 void rl_node_script_sent(struct rl_node *node, const struct rl_request *request);
 void rl_node_script_missing(struct rl_node *node, enum rl_command_kind kind);
 
@@ -182,18 +182,18 @@ void rl_node_script_missing(struct rl_node *node, enum rl_command_kind kind);
  * memory. */
 bool rl_node_reserve(struct rl_node *node, const struct rl_request *request, size_t length);
 
-/* Everything sent is written now: the node's latency counts from here, not from when the nodes
- * before it were written to. A request that is sent again keeps its first time. */
+/* Everything sent is written now: the node's latency counts from here, without the writes to the
+ * nodes before it. A request that is sent again keeps its first time. */
 void rl_node_note_written(struct rl_node *node);
 
 /* How long the node has taken for the request so far. If the node is slow and its socket is full,
  * the wait for the socket counts. */
 uint64_t rl_request_latency_ns(const struct rl_request *request, uint64_t now_ns);
 
-/* Must hold between two events. */
+/* Asserts what must hold between two events. */
 void rl_node_invariant(const struct rl_node *node);
 
-/* -- For everybody; node.h has the rest -- */
+/* -- For all users; node.h has the rest -- */
 
 bool rl_node_is_up(const struct rl_node *node);
 

@@ -114,7 +114,7 @@ int16_t rl_reply_reason(const char *text) {
         return REDLOCK_ERR_NODE_BUSY;
     }
     if (strncmp(text, "ERR Key should be of string type", 32) == 0) {
-        return REDLOCK_ERR_NODE_WRONGTYPE; /* DELEX words it so */
+        return REDLOCK_ERR_NODE_WRONGTYPE; /* DELEX's wording */
     }
     if (is_script_denied(text)) {
         return REDLOCK_ERR_NODE_PERMISSION;
@@ -146,7 +146,7 @@ const char *rl_line_number(const char *at, uint64_t max, bool is_last, uint64_t 
     return at != NULL && *out <= max ? at : NULL;
 }
 
-/* "-1", or a number: a key of another library may live as long as Redis can count. */
+/* "-1", or a number of any size: another library's key may have any life. */
 static const char *take_life(const char *at, char behind, int64_t *ms) {
     uint64_t life = 0;
     if (at != NULL && strncmp(at, "-1", 2) == 0 && at[2] == behind) {
@@ -178,7 +178,7 @@ bool rl_slots_parse(const char *text, struct rl_slots *out) {
             return false;
         }
         out->at[out->n++] = (uint16_t)slot;
-        text = behind - !is_last; /* the space belongs to the next */
+        text = behind - !is_last; /* the space belongs to the next number */
     }
     return out->n > 0 && text[0] == '\0';
 }

@@ -1,17 +1,17 @@
-/* What the replies of a node mean.
+/* Interprets the replies of a node.
  *
- * The judge: yes, no, or an error with its reason. Only the exact answers of our own commands are a
- * yes or a no; an error reply is never a refusal, because the node did not say that another client
- * holds the lock. A reply of any other form is a protocol error.
+ * The judge: yes, no, or an error with its reason. Only the exact answers to our own commands are a
+ * yes or a no; an error reply is never a refusal, because it does not say that another client holds
+ * the lock. A reply of any other form is a protocol error.
  *
  * The answers to commands on a line are decimal numbers, one space between them, in one bulk
  * string: one integer would not suffice, and the guard accepts no arrays. A number that is missing,
- * too large, begins with a zero or ends in something else makes it another form.
+ * too large, begins with a zero or ends in something else is a protocol error.
  *
- * READ says what is in a key: nil if it does not exist, else the remaining life in ms (-1: no
- * expiry), a space, and either 's' and the beginning of the value, or 't' and the name of a type
- * that is not a string. The value is cut on the node: a foreign one may be as large as the node's
- * memory. A value that this library cannot have written is no failure: its beginning is shown, as
+ * READ reports the content of a key: nil if it does not exist, else the remaining life in ms (-1:
+ * no expiry), a space, and either 's' and the beginning of the value, or 't' and the name of a type
+ * that is not a string. The node cuts the value, since a foreign one may be as large as its memory.
+ * A value that this library cannot have written is not an error: its beginning is shown, as
  * printable text (the guard has replaced other bytes).
  */
 #ifndef RL_REDIS_REPLY_H
@@ -70,16 +70,16 @@ struct rl_answer {
 
 struct rl_answer rl_reply_judge(enum rl_command_kind kind, const struct redisReply *reply);
 
-/* That of a reply which does not fit the requests: RL_NOT_REDIS. */
+/* The answer for a reply that does not match the requests: RL_NOT_REDIS. */
 struct rl_answer rl_reply_unexpected(void);
 
-/* What the answer to an EXTEND_MANY says to its request i. A yes has a character for each. */
+/* The answer to request i of an EXTEND_MANY, whose yes has a character for each. */
 struct rl_answer rl_reply_judge_one(const struct rl_answer *many, uint32_t i);
 
 #define RL_REPLY_TLS "a port that requires TLS"
 
-/* Which kind of server, other than Redis, begins with these bytes: "an HTTP server". NULL: not
- * known. */
+/* The kind of server, other than Redis, that sends these first bytes: "an HTTP server". NULL:
+ * unknown. */
 const char *rl_reply_stranger(const char *bytes, size_t length);
 
 /* The reason for an error reply's text, e.g. "LOADING Redis is loading the dataset in memory". */

@@ -1,4 +1,4 @@
-/* The URL of one node, taken apart.
+/* Parses the URL of one node.
  *
  *     redis://[[user]:password@]host[:port][/db]     port 6379, db 0; IPv6 in brackets
  *     rediss://...[?NAME=VALUE[&NAME=VALUE ...]]     the same with TLS, each name at most once:

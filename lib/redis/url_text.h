@@ -42,8 +42,8 @@ bool rl_span_is(struct rl_span s, const char *word);
 /* Reads all of s as a number up to max. False if it is empty, not digits only, or more. */
 bool rl_span_number(struct rl_span s, uint32_t max, uint32_t *number);
 
-/* Remembers the first failure, as constants: nothing of the text. Returns false, so that a check
- * can end with it. */
+/* Keeps the first failure, in constants that contain nothing of the text. Returns false, so that a
+ * check can return it. */
 bool rl_url_bad(struct rl_url_parser *p, const char *part, const char *why);
 
 /* Percent-decodes s into out, which has room for size bytes, the zero included. */
