@@ -16,7 +16,7 @@ struct rl_loop_thread {
     const struct rl_loop_thread_events *events;
     void *owner;
     uv_thread_t thread;
-    uv_thread_t self; /* the same, written by the thread itself before anything else */
+    uv_thread_t self; /* the same, written by the thread itself first */
     int wake;         /* a descriptor: readable after rl_loop_thread_wake() */
     uv_loop_t loop;
     uv_poll_t poll; /* of wake */
@@ -156,7 +156,7 @@ bool rl_loop_thread_new(struct rl_loop_thread **out, const redlock_allocator *me
 
 /* -- In use -- */
 
-/* The write fails only if the counter is full: then the loop is awake. */
+/* The write fails only if the counter is full, and then the loop is awake. */
 void rl_loop_thread_wake(struct rl_loop_thread *thread) {
     static const uint64_t one = 1;
     ssize_t n = write(thread->wake, &one, sizeof one);
@@ -176,8 +176,8 @@ void rl_loop_thread_pause(struct rl_loop_thread *thread) {
 
 /* -- Another thread's turn -- */
 
-/* Only its becoming inactive matters. It may be due before the loop has polled, and libuv before
- * 1.45 would then poll until something arrives. */
+/* It only has to become inactive. It may be due before the loop has polled, and libuv before 1.45
+ * would then poll until something arrives. */
 static void stint_cb(uv_timer_t *stint) {
     uv_stop(stint->loop);
 }

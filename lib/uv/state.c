@@ -13,7 +13,7 @@ void rl_uv_refer(const struct rl_uv_world *w, uv_handle_t *handle) {
 }
 
 static void idle_cb(uv_idle_t *idle) {
-    (void)idle; /* only its being active matters */
+    (void)idle; /* it only has to be active */
 }
 
 void rl_uv_update_idle(struct rl_uv_world *w) {
@@ -36,7 +36,7 @@ void rl_uv_wake(struct rl_uv_world *w) {
 
 void rl_uv_free(struct rl_uv_world *w) {
     redlock_allocator memory = w->memory;
-    RL_REQUIRE(w->open == 0); /* or libuv would call back into freed memory */
+    RL_REQUIRE(w->open == 0); /* else libuv would call back into freed memory */
     assert(w->streams == NULL);
     rl_fork_end(&w->fork);
     rl_free(&memory, w);

@@ -1,5 +1,5 @@
-/* The data of a world on libuv. The functions keep a loop from blocking while a turn is due, and a
- * world's memory while libuv refers to a part of it: only after the world has started (world.c). */
+/* The data of a world on libuv. The functions keep the loop from blocking while a turn is due, and
+ * keep the world's memory while libuv refers to it; only after the world has started (world.c). */
 #ifndef RL_UV_STATE_H
 #define RL_UV_STATE_H
 
@@ -33,7 +33,7 @@ struct rl_uv_world {
     bool has_more;      /* a peer sent more than the last poll has read */
     bool has_failed;    /* a stream keeps an error for the next turn */
     uint64_t armed_ns;  /* when the timer will fire; RL_NEVER: not running */
-    uint64_t wanted_ns; /* what was given to arm() */
+    uint64_t wanted_ns; /* the argument of arm() */
     uint64_t poll_ns;   /* when the last poll began */
     uint64_t heard_ns;  /* everything that had arrived by then is delivered */
     uv_timer_t timer;

@@ -45,7 +45,7 @@ static void stream_freed(uv_handle_t *handle) {
 
 static void stream_close(struct rl_stream *stream) {
     struct rl_uv_stream *s = stream_of(stream);
-    RL_REQUIRE(!s->is_closed); /* its descriptor may be another socket's by now */
+    RL_REQUIRE(!s->is_closed); /* another socket may have its descriptor */
     assert(*s->at == s);
     s->is_closed = true;
     *s->at = s->next;
@@ -83,7 +83,7 @@ static ssize_t stream_receive(struct rl_uv_stream *s) {
     return n;
 }
 
-/* Reads the peer's last bytes, which may say why. One piece, as in a poll. */
+/* Reads the peer's last bytes, which may give the reason. One piece, as in a poll. */
 static void stream_hear_out(struct rl_uv_stream *s) {
     ssize_t n = stream_receive(s);
     assert(s->error != 0);
@@ -93,7 +93,7 @@ static void stream_hear_out(struct rl_uv_stream *s) {
     }
 }
 
-/* Starts over each time: an owner may close any stream. */
+/* Starts over each time, since an owner may close any stream. */
 void rl_uv_end_failed(struct rl_uv_world *w) {
     assert(w->in_turn);
     while (w->has_failed) {
@@ -110,9 +110,8 @@ void rl_uv_end_failed(struct rl_uv_world *w) {
     }
 }
 
-/* The loop polls this descriptor: libuv aborts if a child that goes on with the loop has no such
- * descriptor, and removing it might change the parent's epoll. So another socket takes its
- * number. */
+/* The loop polls this descriptor: libuv aborts if it is missing in a child that goes on with the
+ * loop, and removing it might change the parent's epoll. So another socket takes its number. */
 static void replace(int fd) {
     int nothing = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (nothing < 0 || dup3(nothing, fd, O_CLOEXEC) < 0) {

@@ -10,7 +10,7 @@
  * Can SIGPIPE be raised? No: send() with MSG_NOSIGNAL. Can a program that another thread starts
  * inherit a socket? No: it is close-on-exec from socket() on. Can an owner be called back inside
  * its own call? No: an error of a write is kept for the world's next turn, which first delivers the
- * peer's last bytes. Can the event of a closed stream reach its owner, after another socket got the
+ * peer's last bytes. Can an event of a closed stream reach its owner after another socket got the
  * same number? No: each event checks whether its stream is closed, and the memory stays until libuv
  * has released it. */
 #ifndef RL_UV_STREAM_H

@@ -1,4 +1,4 @@
-/* See world.h. When the owner's turn comes, seen from one iteration of the loop:
+/* See world.h. When the owner's turn runs in one iteration of the loop:
  *
  *     prepare: a turn, if wake() was called or the timer has fired; otherwise before_wait()
  *     poll:    streams are read, connected, written to (stream.c), names arrive
@@ -10,12 +10,12 @@
  * code ran: a program that runs a single iteration may be waiting for that.
  *
  * Can a peer's answer count as late while it waits in the socket? No: heard_ns() is the moment
- * before the last poll that left nothing unread: everything that had arrived by then was delivered,
+ * before the last poll that left nothing unread. Everything that had arrived by then was delivered,
  * however long the program works in its callbacks, before the poll, after it, or between two polls
  * that it runs.
  *
- * Can the timer be late by a suspend? By a second: libuv's clock stands still then and ours does
- * not, so the timer is never set further ahead than that.
+ * Can a suspend delay the timer? By a second at most: libuv's clock stops during a suspend and ours
+ * does not, so the timer is never set further ahead than that.
  */
 #include "uv/world.h"
 
@@ -129,7 +129,7 @@ static void prepare_cb(uv_prepare_t *prepare) {
         w->is_due = true;
         rl_uv_update_idle(w);
     }
-    w->poll_ns = rl_clock_ns(); /* it is next */
+    w->poll_ns = rl_clock_ns(); /* the poll is next */
 }
 
 static void check_cb(uv_check_t *check) {
@@ -224,8 +224,8 @@ static void world_arm(struct rl_world *world, uint64_t at_ns) {
 
 /* -- Random bytes, a page of them at a time --
  *
- * One call of the system for some two hundred tokens. Can two processes get the same bytes? No:
- * they are kept on the page that the kernel gives to a child as zeros (base/fork.h), and a child,
+ * One system call serves some two hundred tokens. Can two processes get the same bytes? No: the
+ * bytes are kept on the page that the kernel gives to a child as zeros (base/fork.h), and a child,
  * which finds its first byte 0, does not use it. Without such a page no bytes are kept. Can a token
  * be read after it was used? No: bytes that were handed out are zeroed. */
 

@@ -3,9 +3,9 @@
  * Happy path: rl_uv_world_new(), the client is opened on it, and from then on it runs as part of
  * the program's loop; close(), and after `closed` its memory is freed.
  *
- * Failure modes: no memory. Nothing else can fail here: no handle exists, and nothing of the loop
- * is touched, before the first call that needs one (arm, wake, dial, resolve). Until then the world
- * may be discarded.
+ * Failure modes: no memory. Nothing else can fail here: the world creates no handle and does not
+ * touch the loop before the first call that needs it (arm, wake, dial, resolve). Until then the
+ * world may be discarded.
  *
  * Thread rules: the thread that runs the loop; now_ns and is_forked: any. */
 #ifndef RL_UV_WORLD_H
