@@ -4,13 +4,13 @@
  * Happy path: nothing is buffered here. A record that is read is copied once, into OpenSSL's
  * buffer; one that is written goes from there to the stream below.
  *
- * Failure modes: no bytes are left: OpenSSL must ask again. The stream below takes less than it is
- * given: the rest is kept. No memory for that (pipe->no_memory), or too much of it (is_clogged):
- * the connection must not be used any more.
+ * Failure modes: if no bytes are left, OpenSSL must ask again. If the stream below takes less than
+ * it is given, the rest is kept. Without memory for that (pipe->no_memory), or if the rest grows
+ * too large (is_clogged), the connection must not be used any more.
  *
- * Can a peer make us keep ever more? No. At most one record of the owner's data is kept, since the
- * owner writes nothing while there is a rest (stream.c). But OpenSSL itself answers some messages,
- * even from a peer that reads nothing, and these answers are kept up to RL_TLS_KEPT_MAX. */
+ * Can a peer make us keep more and more? No. At most one record of the owner's data is kept, since
+ * the owner writes nothing while there is a rest (stream.c). But OpenSSL itself answers some
+ * messages, even from a peer that reads nothing; these answers are kept up to RL_TLS_KEPT_MAX. */
 #ifndef RL_TLS_BIO_H
 #define RL_TLS_BIO_H
 

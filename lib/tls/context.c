@@ -61,7 +61,7 @@ static const char *why_unread(void) {
 
 /* -- Authorities -- */
 
-/* How many certificates of a file were added, or -1: the queue says why. */
+/* Adds a file's certificates. Returns how many, or -1: the queue has the reason. */
 static int add_file(X509_STORE *store, const char *path) {
     int count = 0;
     bool failed = false;
@@ -86,7 +86,8 @@ static int add_file(X509_STORE *store, const char *path) {
     return failed || !at_end ? -1 : count;
 }
 
-/* As add_file(), for a folder. Skips files without a certificate, and malformed ones. */
+/* Adds the certificates of a folder's files; skips files without a certificate, and malformed
+ * ones. */
 static int add_folder(X509_STORE *store, const char *path) {
     char name[PATH_MAX];
     int total = 0;
@@ -176,7 +177,7 @@ static int load_pair(SSL_CTX *context, const char *cert, const char *key, char *
     }
     ERR_clear_error();
     int done = SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM);
-    SSL_CTX_set_default_passwd_cb_userdata(context, NULL); /* it ends with this function */
+    SSL_CTX_set_default_passwd_cb_userdata(context, NULL); /* is_locked is local */
     if (done == 1) {
         return 0;
     }

@@ -1,6 +1,7 @@
-/* What TLS connections with the same settings share.
+/* A context: shared by TLS connections with the same settings.
  *
- * Happy path: rl_tls_new() when a client opens: TLS 1.2 or later, certificates and keys are read.
+ * Happy path: rl_tls_new() when a client opens, which reads certificates and keys. TLS 1.2 or
+ * later.
  *
  * Failure modes: a file cannot be read, or has the wrong content; no memory. */
 #ifndef RL_TLS_CONTEXT_H
@@ -24,7 +25,7 @@ struct rl_tls_settings {
 int rl_tls_new(struct rl_tls **out, const redlock_allocator *memory,
                const struct rl_tls_settings *settings, char *error, size_t size);
 
-/* To be called after everything that was made with it is freed. NULL is ignored. */
+/* Call this after everything that was made with it is freed. NULL is ignored. */
 void rl_tls_free(struct rl_tls *tls);
 
 #endif

@@ -1,11 +1,11 @@
 /* Sessions to resume: a new connection then needs no certificate to be sent and verified, and half
  * of the computation.
  *
- * Happy path: the server sends tickets after its handshake, they are kept, and the next connection
- * to that node takes the newest. A TLS 1.3 ticket is used once (RFC 8446, appendix C.4): so an
+ * Happy path: the server sends tickets after its handshake, which are kept, and the next connection
+ * to that node takes the newest. A TLS 1.3 ticket is used once (RFC 8446, appendix C.4), so that an
  * observer of the network cannot tell that two connections are from one client.
  *
- * Can a session outlive the trust that it rests on? No. It is kept for one name under one set of
+ * Can a session outlive the trust on which it relies? No. It is kept for one name and one set of
  * settings, with which its certificate was verified. It is not used after its lifetime, nor after
  * the certificate has expired. A server with another key or certificate does not know the ticket,
  * and does a full handshake. Can a bad session keep a node away? No: if a handshake with a session

@@ -1,8 +1,8 @@
 /* The data of TLS connections. No functions: each part has its own header.
  *
- *     rl_tls           what connections with the same settings share: OpenSSL's context
- *     rl_tls_peer      one node: the name to look for in its certificate, sessions to resume
- *     rl_tls_stream    one connection, on a stream of the world
+ *     rl_tls           shared by connections with the same settings: OpenSSL's context rl_tls_peer
+ *     one node: the name to look for in its certificate, sessions to resume rl_tls_stream    one
+ *     connection, on a stream of the world
  *
  * OpenSSL sees no descriptor, no clock of ours and no memory of ours: it is given received bytes,
  * and returns bytes to send. */
@@ -32,7 +32,7 @@ struct rl_tls {
     bool insecure;                 /* certificates are not checked */
     bool has_cert;                 /* of our own */
     bool has_ca;                   /* authorities of its own, not the system's */
-    char plain[RL_TLS_RECORD_MAX]; /* decrypted bytes: no two streams read at one time */
+    char plain[RL_TLS_RECORD_MAX]; /* decrypted bytes, since only one stream reads at a time */
 };
 
 struct rl_tls_peer {
@@ -65,13 +65,13 @@ struct rl_tls_stream {
     bool is_up;
     bool is_over;
     bool is_closed;
-    bool in_event; /* the memory must last until it ends */
+    bool in_event; /* the memory must last until the event ends */
     bool wants_room;
     bool was_asked;   /* for a certificate of ours */
     bool has_read;    /* anything */
     uint32_t n_idle;  /* messages without data since then */
-    bool has_failed;  /* a write has failed: so the stream below ends */
-    bool is_rejected; /* the certificate was; detail says why */
+    bool has_failed;  /* a write has failed, so the stream below ends */
+    bool is_rejected; /* the certificate was rejected; detail has the reason */
     char detail[RL_TLS_DETAIL_MAX];
 };
 

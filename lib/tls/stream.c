@@ -24,8 +24,8 @@ static struct rl_tls_stream *stream_of(struct rl_stream *stream) {
 
 /* -- The end -- */
 
-/* Sets the connection as shut down on both sides: otherwise OpenSSL would drop its sessions, which
- * are needed just when a node has died. */
+/* Marks the connection as shut down on both sides: otherwise OpenSSL would drop its sessions, which
+ * are needed when a node has died. */
 static void stream_free(struct rl_tls_stream *s) {
     const redlock_allocator *memory = s->peer->tls->memory;
     assert(!s->in_event);
@@ -41,11 +41,11 @@ static void stream_free(struct rl_tls_stream *s) {
 
 static void stream_close(struct rl_stream *stream) {
     struct rl_tls_stream *s = stream_of(stream);
-    RL_REQUIRE(!s->is_closed); /* its memory may be reused by now */
+    RL_REQUIRE(!s->is_closed); /* its memory may be reused */
     s->is_closed = true;
     if (s->is_up && !s->is_over && rl_out_length(&s->pipe.out) == 0) {
         ERR_clear_error();
-        (void)SSL_shutdown(s->ssl); /* if there is room; no answer is awaited */
+        (void)SSL_shutdown(s->ssl); /* if there is room; does not wait for an answer */
     }
     s->pipe.under = NULL;
     assert(s->under != NULL);
@@ -289,7 +289,7 @@ static void stream_fail(struct rl_stream *stream, int error) {
     s->under->ops->fail(s->under, error);
 }
 
-/* Writes record by record, as long as the stream below takes them. */
+/* Writes record by record, while the stream below takes them. */
 static size_t stream_write(struct rl_stream *stream, const char *bytes, size_t length) {
     struct rl_tls_stream *s = stream_of(stream);
     size_t done = 0;
@@ -346,7 +346,7 @@ static bool stream_prepare(struct rl_tls_stream *s) {
     }
     SSL_SESSION *session = rl_tls_session_take(peer);
     if (session != NULL) {
-        (void)SSL_set_session(s->ssl, session); /* without it the handshake is full */
+        (void)SSL_set_session(s->ssl, session); /* on failure the handshake is full */
         SSL_SESSION_free(session);
     }
     return true;

@@ -15,15 +15,15 @@
  * each connection, so the queue is empty before each call, and is left empty.
  *
  * Can a peer keep us busy, or make us keep much, by messages that are TLS's own (tickets, new
- * keys)? No: the connection ends after RL_TLS_IDLE_MAX of them without data in between; also if the
+ * keys)? No: the connection ends after RL_TLS_IDLE_MAX of them without data in between, or if the
  * peer reads too little of OpenSSL's answers to them (bio.h). The computing time of a handshake
  * does not depend on numbers that the peer chooses (context.c).
  *
- * Can an event of ours come from inside a call? No: only events of the stream below lead to one. A
+ * Can an event of ours come from inside a call? No: only events of the stream below cause one. A
  * write that OpenSSL refuses (no memory) makes the stream below fail in the world's next turn.
  *
- * Can the owner's close() free memory that is in use? No: in an event it marks the stream, and the
- * event's end frees it.
+ * Can the owner's close() free memory that is in use? No: inside an event it marks the stream, and
+ * the end of the event frees it.
  */
 #ifndef RL_TLS_STREAM_H
 #define RL_TLS_STREAM_H
