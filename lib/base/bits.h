@@ -1,6 +1,6 @@
-/* Masks of nodes. A client's have a bit for each of its nodes. A lock's core knows only the nodes
- * that concern the lock, by the numbers of their seats (nodes/seats.h), and its masks have 32 bits:
- * a lock costs the same however many nodes its client has. */
+/* Masks of nodes. A client's masks have a bit for each of its nodes. A lock's core knows only the
+ * nodes that concern the lock, by their seats (nodes/seats.h), and its masks have 32 bits, so a
+ * lock costs the same however many nodes its client has. */
 #ifndef RL_BASE_BITS_H
 #define RL_BASE_BITS_H
 
@@ -41,7 +41,7 @@ static inline rl_mask rl_bit(uint32_t i) {
     return (rl_mask)1 << i;
 }
 
-/* Most clients have few nodes: then the first word is all there is. */
+/* Most clients have few nodes, in the first word. */
 static inline uint32_t rl_bits_count(rl_mask mask) {
     uint32_t count = rl_seats_count((uint32_t)mask);
     while ((mask >>= 32) != 0) {
@@ -62,7 +62,7 @@ static inline uint32_t rl_bits_lowest(rl_mask mask) {
     return (uint32_t)(low != 0 ? __builtin_ctzll(low) : 64 + __builtin_ctzll(high));
 }
 
-/* The nth bit that is set, from 0; RL_MASK_BITS: there are fewer. */
+/* The nth set bit, from 0; RL_MASK_BITS: there are fewer. */
 static inline uint32_t rl_bits_nth(rl_mask mask, size_t n) {
     for (; n > 0 && mask != 0; n--) {
         mask &= mask - 1;

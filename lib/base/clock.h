@@ -1,4 +1,4 @@
-/* The clock of everything that runs on a real machine: it goes on during suspend, and never goes
+/* The clock of everything that runs on a real machine: it continues during suspend, and never goes
  * back. */
 #ifndef RL_CLOCK_H
 #define RL_CLOCK_H
@@ -15,7 +15,7 @@ static inline uint64_t rl_clock_ns(void) {
 #else
     int failed = clock_gettime(CLOCK_MONOTONIC, &now);
 #endif
-    RL_REQUIRE(failed == 0); /* or validity would depend on garbage from the stack */
+    RL_REQUIRE(failed == 0); /* else validity would depend on garbage from the stack */
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 

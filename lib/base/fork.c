@@ -10,7 +10,7 @@
 
 static_assert(RL_FORK_ROOM < 4096, "the first byte of the page is the mark");
 
-/* Global, since fork() concerns the process: the one thing that clients share. */
+/* Global, since fork() concerns the whole process; the only data that clients share. */
 static _Atomic uint32_t forks;
 
 static void count_in_child(void) {
@@ -29,7 +29,7 @@ static size_t page_size(void) {
 }
 
 #ifdef MADV_WIPEONFORK
-/* Some emulators (an older qemu in user mode) accept every advice, and follow none. */
+/* Some emulators (older qemu in user mode) accept all advice and follow none. */
 static bool knows_advice(unsigned char *page, size_t size) {
     return madvise(page, size, -1) != 0;
 }

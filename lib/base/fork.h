@@ -6,8 +6,8 @@
  * also cheaper than getpid(). The rest of the page is for data that a child must not have, either.
  *
  * Failure modes: a kernel without it, an emulator that only pretends to support it, or no memory
- * for a page: then the pid and a count of fork()s are compared. That misses one case only, a raw
- * clone() into a new pid namespace. */
+ * for a page. Then the pid and a count of fork()s are compared, which misses only a raw clone()
+ * into a new pid namespace. */
 #ifndef RL_FORK_H
 #define RL_FORK_H
 
@@ -26,10 +26,10 @@ struct rl_fork {
 
 void rl_fork_begin(struct rl_fork *fork);
 
-/* Frees the page. Only in the process that began: a child keeps it, and remains a child. */
+/* Frees the page, but only in the process that began: a child keeps it, and remains a child. */
 void rl_fork_end(struct rl_fork *fork);
 
-/* The check without the page. */
+/* Checks without the page. */
 bool rl_fork_is_child_by_pid(const struct rl_fork *fork);
 
 /* Any thread. */

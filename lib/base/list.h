@@ -15,7 +15,7 @@
 #define RL_CONTAINER(pointer, type, member) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-/* The same, or NULL. */
+/* The struct that contains a member, or NULL for NULL. */
 #define RL_CONTAINER_OR_NULL(pointer, type, member) \
     ((pointer) != NULL ? RL_CONTAINER(pointer, type, member) : NULL)
 
@@ -23,7 +23,7 @@
 
 struct rl_link {
     struct rl_link *next;
-    struct rl_link **at; /* what points to this one; NULL: it is in no list */
+    struct rl_link **at; /* the pointer to this one; NULL: it is in no list */
 };
 
 struct rl_list {
@@ -65,7 +65,7 @@ static inline void rl_list_remove(struct rl_link *link) {
 /* -- A queue -- */
 
 struct rl_queued {
-    struct rl_queued *next; /* the last one's is itself; NULL: it is in no queue */
+    struct rl_queued *next; /* the last item points to itself; NULL: it is in no queue */
 };
 
 struct rl_queue {

@@ -10,16 +10,15 @@
 /* user: copied; NULL: malloc and free. */
 void rl_memory_init(redlock_allocator *memory, const redlock_allocator *user);
 
-/* Zeroed memory; NULL if there is none, or count * size overflows. */
+/* Zeroed memory; NULL: none left, or count * size overflows. */
 void *rl_alloc(const redlock_allocator *memory, size_t count, size_t size);
 
-/* The same, not zeroed: for much of which little is used. */
+/* Memory that is not zeroed, for large blocks of which little is used. */
 void *rl_alloc_uncleared(const redlock_allocator *memory, size_t size);
 
 void rl_free(const redlock_allocator *memory, void *pointer);
 
-/* Zeroes memory that may contain a password, reliably: no compiler omits this because the memory is
- * not read again. */
+/* Zeroes memory that may contain a password, in a way that no compiler optimises away. */
 void rl_wipe(void *secret, size_t size);
 
 #endif

@@ -15,7 +15,7 @@ static void give_back(struct rl_out *out, const redlock_allocator *memory) {
     rl_free(memory, out->bytes);
 }
 
-/* Doubles what is needed, so that moves are rare. */
+/* Doubles the needed room, so that moves are rare. */
 static bool grow(struct rl_out *out, const redlock_allocator *memory, size_t needed) {
     size_t waits = rl_out_length(out);
     assert(needed >= waits);
@@ -68,7 +68,7 @@ void rl_out_free(struct rl_out *out, const redlock_allocator *memory) {
 }
 
 void rl_out_took(struct rl_out *out, const redlock_allocator *memory, size_t length) {
-    RL_REQUIRE(length <= rl_out_length(out)); /* or memory beyond the room would be sent next */
+    RL_REQUIRE(length <= rl_out_length(out)); /* else memory beyond the room would be sent next */
     out->from += length;
     if (out->from < out->to) {
         return;

@@ -2,12 +2,12 @@
  *
  * Happy path: rl_out_add() for each command of a turn, one write of all of it, rl_out_took().
  *
- * Can a peer that takes little at a time make us move the waiting bytes each time? No: bytes that
- * are sent are skipped. The rest is moved only when the end of the room is reached and the free
- * part at the front is at least as large: each byte costs O(1). The owner limits how much may wait.
+ * Can a peer that takes little at a time make us move the waiting bytes each time? No: sent bytes
+ * are skipped. The rest is moved only when the end of the room is reached and the free part at the
+ * front is at least as large, so each byte costs O(1). The owner limits how much may wait.
  *
- * Can a secret stay in memory? No: while there may be one, room is zeroed before it is freed, and
- * it is freed when everything is sent. */
+ * Can a secret stay in memory? No: while the buffer may contain one, its memory is zeroed before it
+ * is freed, and freed when everything is sent. */
 #ifndef RL_BASE_OUT_H
 #define RL_BASE_OUT_H
 

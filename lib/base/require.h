@@ -1,7 +1,7 @@
-/* Checks that release builds keep, too: each costs a comparison, and prevents a callback from
- * running twice, or a write to freed memory. A program that went on then could do harm while it
- * holds a lock; so the check ends it, with a sentence. All other checks are assert()s, which
- * release builds omit. */
+/* Checks that release builds keep: each costs a comparison, and prevents a callback from running
+ * twice, or a write to freed memory. A program that went on could do harm while it holds a lock, so
+ * a failed check ends it with a message. All other checks are assert()s, which release builds
+ * omit. */
 #ifndef RL_BASE_REQUIRE_H
 #define RL_BASE_REQUIRE_H
 

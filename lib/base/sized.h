@@ -1,9 +1,9 @@
 /* Public structs that begin with their size, as the caller's compiler saw it.
  *
- * A struct is accepted if a released header gave it that size. So far each has only one such size,
- * its own: any other was not set by the initializer, ends inside a field, or comes from a newer
- * header, whose fields we could not honour. (A release that adds fields will also accept the size
- * without them; they keep their defaults.)
+ * A struct is accepted if a released header gave it that size. So far each has only one such size:
+ * any other was not set by the initializer, ends inside a field, or comes from a newer header,
+ * whose fields we could not honour. (A release that adds fields will also accept the size without
+ * them; they keep their defaults.)
  */
 #ifndef RL_BASE_SIZED_H
 #define RL_BASE_SIZED_H
@@ -15,8 +15,8 @@
  * size is invalid. */
 bool rl_sized_take(void *full, size_t full_size, const void *user, size_t user_size);
 
-/* Does what an initializer does, for a caller that cannot use it; out: may be NULL. Returns as the
- * next one. */
+/* Does what an initializer does, for a caller that cannot use it. out: may be NULL. Returns as
+ * rl_sized_give(). */
 int rl_sized_fresh(void *out, size_t out_size, const void *fresh, size_t fresh_size);
 
 /* Fills in a caller's struct, with the caller's size. Returns 0, or REDLOCK_ERR_INVALID if that

@@ -1,4 +1,4 @@
-/* What all rooms agree on. */
+/* Constants that all rooms share. */
 #ifndef RL_UNITS_H
 #define RL_UNITS_H
 

@@ -1,18 +1,18 @@
-/* The world: everything that reaches the library from outside. Time, randomness, names, bytes.
+/* The world: all input from outside the library: time, randomness, names, bytes.
  *
- * All of it comes through one table. lib/uv implements the table on libuv, test/sim implements it
- * with a seed, and everything above (lib/redis, lib/client, the recipes) runs on either unchanged.
+ * All input comes through one table. lib/uv implements the table on libuv, test/sim on a seed, and
+ * everything above (lib/redis, lib/client, the recipes) runs on either unchanged.
  *
  * Rules that every world keeps:
- *   - Events come from the world's own turn only, never from inside a call of this table: no caller
- *     is called back inside its own call.
+ *   - Events come only from the world's own turn, never from inside a call of this table, so no
+ *     caller is called back inside its own call.
  *   - A stream has at most one `end`. After it no other event of that stream comes; the owner still
  *     calls close().
  *   - close() of a stream is allowed anywhere, in the stream's own events too. After it no event of
  *     that stream comes, and the owner's pointer is invalid. The world keeps the memory as long as
  *     needed.
- *   - turn() and before_wait() do not come inside each other or themselves, even if the user's code
- *     runs the loop inside the loop there; other events may.
+ *   - turn() and before_wait() never nest in each other or themselves, even if the user's code in
+ *     them runs the loop again; other events may.
  *   - After close() of the world no event comes but `closed`.
  *   - After each batch of events `turn` comes once. It also comes before the world blocks, if
  *     wake() was called since the last turn, and at the time that was given to arm().
@@ -107,15 +107,15 @@ struct rl_world_events {
 };
 
 struct rl_world_ops {
-    /* Goes on while the machine is suspended and never back. Any thread. */
+    /* Continues while the machine is suspended, and never goes back. Any thread. */
     uint64_t (*now_ns)(struct rl_world *world);
 
     /* Time of day in microseconds since 1970; may jump. Not 0. */
     uint64_t (*wall_us)(struct rl_world *world);
 
-    /* The moment until which everything that had arrived was delivered: a peer without a message
-     * since then really was silent. It lags behind now_ns() while the program blocks the loop, or
-     * while a peer sends more than one turn reads. */
+    /* Everything that had arrived by this time was delivered, so a peer without a message since
+     * then really was silent. It lags behind now_ns() while the program blocks the loop, or while a
+     * peer sends more than one turn reads. */
     uint64_t (*heard_ns)(struct rl_world *world);
 
     /* Writes unpredictable bytes. False: none are available. */
