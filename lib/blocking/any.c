@@ -1,6 +1,6 @@
-/* Locks one of several mutexes, in the manner of any/any.c: a loop in the calling thread, which
- * tries each with its own options, by a call of the loop thread. Between two rounds it waits for
- * the mutex that was tried last.
+/* Locks one of several mutexes, as any/any.c does: a loop in the calling thread tries each with its
+ * own options, by a call to the loop thread. Between two rounds it waits for the mutex that was
+ * tried last.
  *
  * Can two be locked in the end? No: another one is tried only after a try has failed. Can it wait
  * for ever? Only without a timeout: a try ends in time like any lock, and when the client is
@@ -17,10 +17,10 @@ struct walk {
     int64_t timeout_ms;
     uint64_t began_ns;
     uint64_t random;
-    redlock_mutex *last; /* that was tried, and is not in use; NULL: none */
+    redlock_mutex *last; /* the last that was tried and is not in use; NULL: none */
 };
 
-/* A step of xorshift: it spreads callers over the mutexes, and no more depends on it. */
+/* A step of xorshift, which only spreads callers over the mutexes. */
 static uint64_t next_random(struct walk *walk) {
     walk->random ^= walk->random << 13;
     walk->random ^= walk->random >> 7;
@@ -28,7 +28,7 @@ static uint64_t next_random(struct walk *walk) {
     return walk->random;
 }
 
-/* 0: the time is over. */
+/* The time that is left; 0: none. */
 static int64_t left_ms(const struct walk *walk) {
     const int64_t spent_ms = (int64_t)((redlock_now_ns() - walk->began_ns) / 1000000);
     if (walk->timeout_ms == REDLOCK_NO_LIMIT) {
@@ -37,14 +37,14 @@ static int64_t left_ms(const struct walk *walk) {
     return spent_ms < walk->timeout_ms ? walk->timeout_ms - spent_ms : 0;
 }
 
-/* Whether the program uses it elsewhere: it is left out. What the caller has locked would be locked
- * again. */
+/* Whether the program uses the mutex elsewhere, so that it is skipped. A mutex that the caller has
+ * locked would be locked again. */
 static bool is_in_use(int status) {
     return status == REDLOCK_ERR_BUSY || status == REDLOCK_ERR_LOST ||
            status == REDLOCK_ERR_ALREADY_HELD || status == REDLOCK_ERR_PART_HELD;
 }
 
-/* Tries each but the last one once, until one is not held by others. status: of the last one. */
+/* Tries each mutex but the last once, until one is not held by others. status: of the last one. */
 static int try_others(struct walk *walk, int status) {
     uint16_t order[REDLOCK_ANY_MAX];
     const redlock_mutex *done = walk->last;
@@ -71,8 +71,8 @@ static int try_others(struct walk *walk, int status) {
     return status;
 }
 
-/* The pause between two rounds, which may bring the last one. Returns its status; HELD: the next
- * round begins. */
+/* The pause between two rounds, in which the last mutex may be granted. Returns its status; HELD:
+ * the next round begins. */
 static int pause_round(struct walk *walk) {
     const redlock_acquire_options *options = &walk->last->options.acquire;
     const uint64_t jitter_ms = next_random(walk) % ((uint64_t)options->jitter_ms + 1);

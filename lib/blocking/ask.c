@@ -1,4 +1,4 @@
-/* How a call from any thread reaches the loop thread, and its answer the caller: see state.h. */
+/* Takes a call from any thread to the loop thread, and the answer back: see state.h. */
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
@@ -55,7 +55,7 @@ static enum next put(redlock_blocking *blocking, struct rl_ask *ask, bool can_dr
     ask->blocking = blocking;
     rl_queue_add(&blocking->asks, &ask->queued);
     blocking->sent++;
-    blocking->is_asleep = false; /* other callers need not wake it, too */
+    blocking->is_asleep = false; /* other callers need not wake it */
     if (blocking->wheel == RL_WHEEL_FREE) {
         blocking->wheel = can_drive ? RL_WHEEL_CALLER : RL_WHEEL_THREAD;
         return can_drive ? DRIVE : CALL;
@@ -63,8 +63,7 @@ static enum next put(redlock_blocking *blocking, struct rl_ask *ask, bool can_dr
     return was_asleep ? WAKE : REST;
 }
 
-/* The caller's reference keeps everything that is used here; the closer of the client has one,
- * too. */
+/* The caller's reference, which the client's closer has too, keeps everything that is used here. */
 static void go_on(redlock_blocking *blocking, const struct rl_ask *ask, enum next next) {
     if (next == WAKE) {
         rl_loop_thread_wake(blocking->thread);

@@ -1,4 +1,4 @@
-/* How a call from any thread reaches the loop thread, and its answer the caller: see state.h. */
+/* Takes a call from any thread to the loop thread, and the answer back: see state.h. */
 #ifndef RL_BLOCKING_ASK_H
 #define RL_BLOCKING_ASK_H
 

@@ -1,8 +1,8 @@
 /* A client with its own loop thread: opening, closing, and calls on the client as a whole.
  *
- * Opening: everything that can fail on this side is made first, then the thread, which opens the
- * asynchronous client on its loop. The opener waits for the thread's result; if that is an error,
- * the thread has already cleaned up its loop and is joined.
+ * Opening: makes everything that can fail on this side first, then the thread, which opens the
+ * asynchronous client on its loop. The opener waits for the thread's result; after an error, the
+ * thread has already cleaned up its loop and is joined.
  *
  * Closing: the last ask closes the asynchronous client, which ends all pending operations; when the
  * client is closed (on_close) the wake-up handle is closed, the loop has nothing left and ends, the
@@ -68,7 +68,7 @@ static void end(void *owner) {
     }
     rl_ask_tell(blocking);
     rl_gate_close(blocking);
-    assert(blocking->is_open); /* or the opener would wait for ever */
+    assert(blocking->is_open); /* else the opener would wait for ever */
     assert(!blocking->is_down);
     assert(blocking->mutexes.first == NULL); /* rl_hold_drop_all() */
     blocking->is_down = true;

@@ -1,20 +1,20 @@
-/* Which thread runs the client's loop, and when it changes.
+/* Decides which thread runs the client's loop, and when that changes.
  *
- * Happy path: one thread locks and unlocks. Being woken, and waking its caller, costs the loop
- * thread more than the rest of a lock, so it leaves the loop after ALONE_MIN asks that came one by
- * one; from then on each caller runs the loop itself while it waits, and leaves it with its answer.
- * If no caller has come for REST_MS, or a timer is due, the loop thread takes the loop back. If a
+ * Happy path: one thread locks and unlocks. Waking the loop thread and then its caller costs more
+ * than the rest of a lock, so the loop thread leaves the loop after ALONE_MIN asks that came one by
+ * one. From then on each caller runs the loop itself while it waits, and leaves it with its answer.
+ * If no caller comes for REST_MS, or a timer is due, the loop thread takes the loop back. If a
  * caller leaves while others wait, the loop thread gets the loop at once, and keeps it.
  *
  * Failure modes: the loop thread takes over an answer that takes longer than STINT_MS, and a client
  * that is closing. It also runs everything of a client in which code of the program may run
  * (on_lost, a trace hook, an allocator), as promised for such code, and a call on a small stack.
  *
- * What is late if no thread runs the loop for REST_MS? Nothing that a caller waits for, since
- * that caller would run it. Nor are timers: due_ns says when the first one is due, and the loop
- * thread takes the loop for it. (No test shows that: a thread that leaves the loop free has seen no
- * timer due within REST_MS, so without due_ns a timer would be late by no more than that.) Bytes
- * that arrive meanwhile are read before their deadline is checked (heard_ns() of base/world.h).
+ * What is late if no thread runs the loop for REST_MS? No call, since its caller would run the
+ * loop. No timer either: due_ns says when the first one is due, and the loop thread takes the loop
+ * for it. (No test shows that: a thread that leaves the loop free has seen no timer due within
+ * REST_MS, so without due_ns a timer would be late by no more than that.) Bytes that arrive
+ * meanwhile are read before their deadline is checked (heard_ns() of base/world.h).
  */
 #include "blocking/drive.h"
 
@@ -45,7 +45,7 @@ struct bounds {
     uintptr_t high;
 };
 
-/* The system is asked once for each thread. If it does not say, or the program has made the stack
+/* Asks the system once for each thread. If it does not know, or the program has made the stack
  * itself (a fiber's), there is no room. */
 static struct bounds ask_system(void) {
     struct bounds bounds = {.is_known = true};
@@ -63,8 +63,8 @@ static struct bounds ask_system(void) {
     return bounds;
 }
 
-/* Whether the calling thread's stack has room for so many bytes. Not the address of a variable: a
- * sanitizer may place that elsewhere. */
+/* Whether the calling thread's stack has room for so many bytes. Does not use the address of a
+ * variable, which a sanitizer may place elsewhere. */
 static bool stack_has_room(size_t bytes) {
     static _Thread_local struct bounds stack;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -87,8 +87,8 @@ void rl_wheel_take(redlock_blocking *blocking) {
     }
 }
 
-/* The calling thread no longer runs the loop: `wheel` says so, or will while the gate is still
- * closed. */
+/* The calling thread no longer runs the loop: `wheel` already shows this, or will before the gate
+ * opens. */
 static void wheel_let_go(redlock_blocking *blocking) {
     assert(rl_wheel_is_mine(blocking));
     atomic_store_explicit(&blocking->driver, NULL, memory_order_relaxed);
@@ -152,7 +152,7 @@ static void consider_callers(redlock_blocking *blocking) {
 void rl_ask_answer(struct rl_ask *ask, int status) {
     redlock_blocking *blocking = ask->blocking;
     assert(rl_wheel_is_mine(blocking));
-    RL_REQUIRE(!ask->is_done); /* else its caller may have returned, and its stack be gone */
+    RL_REQUIRE(!ask->is_done); /* else its caller may have returned, and its stack may be gone */
     assert(status <= 0);
     ask->status = status;
     ask->is_done = true;
@@ -232,8 +232,7 @@ void rl_ask_after_wait(void *owner) {
 
 /* -- A caller -- */
 
-/* Work that the last turn has left to be done at once is done first: commands may be waiting to be
- * sent. */
+/* First does the work that the last turn has left: commands may be waiting to be sent. */
 static int finish(redlock_blocking *blocking) {
     int timeout_ms = rl_loop_thread_timeout_ms(blocking->thread);
     if (timeout_ms == 0) {
@@ -312,5 +311,5 @@ void rl_drive_rest(void *owner) {
         rl_wheel_take(blocking);
     }
     rl_gate_open(blocking);
-    rl_ask_after_wait(blocking); /* runs what was put into the list for it */
+    rl_ask_after_wait(blocking); /* runs the asks that wait for it */
 }

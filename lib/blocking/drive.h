@@ -7,8 +7,8 @@
 
 /* -- The wheel -- */
 
-/* The calling thread runs the loop from now on. `wheel` already says so, or will while the gate is
- * still closed. */
+/* The calling thread runs the loop from now on. `wheel` already shows this, or will before the gate
+ * opens. */
 void rl_wheel_take(redlock_blocking *blocking);
 /* Whether the calling thread runs the loop. For assertions. */
 bool rl_wheel_is_mine(const redlock_blocking *blocking);

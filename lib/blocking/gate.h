@@ -1,4 +1,4 @@
-/* The gate: the one lock between callers and the loop thread. state.h says what it protects.
+/* The gate: the one lock between callers and the loop thread; state.h lists what it protects.
  * "Closed" means locked. */
 #ifndef RL_BLOCKING_GATE_H
 #define RL_BLOCKING_GATE_H
@@ -31,7 +31,7 @@ static inline void rl_gate_wait(redlock_blocking *blocking, pthread_cond_t *cond
     (void)error;
 }
 
-/* As rl_gate_wait(), until that time of CLOCK_MONOTONIC at most. False: that time has passed. */
+/* As rl_gate_wait(), but at most until this time of CLOCK_MONOTONIC. False: it has passed. */
 static inline bool rl_gate_wait_until(redlock_blocking *blocking, pthread_cond_t *condition,
                                       uint64_t until_ns) {
     const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),

@@ -13,9 +13,9 @@
  * The lock object keeps the mode of the hold: a downgrade or an upgrade changes it there, and
  * nothing here.
  *
- * Can two owners see themselves as holders, other than as readers? No. A hold's validity is set
- * only when the asynchronous API has reported an acquire, an extension or a renewal of this owner,
- * and is withdrawn before the release is submitted, when the hold is lost, and before the client is
+ * Can two owners see themselves as holders, except as readers? No. A hold's validity is set only
+ * when the asynchronous API has reported an acquire, an extension or a renewal of this owner, and
+ * is withdrawn before the release is submitted, when the hold is lost, and before the client is
  * closed; that API reports a loss before any later success. rl_valid_publish() asserts that no
  * other writer's validity stands.
  */
@@ -173,7 +173,7 @@ static void extended_cb(redlock_lock *lock, int status, void *data) {
         hold->grant.fence = redlock_lock_fence(lock);
         rl_gate_open(hold->mutex->blocking);
     }
-    if (status == 0) { /* by now only others may use the hold */
+    if (status == 0) { /* the hold may now have only other users */
         publish_shared(hold->mutex->blocking, hold->owner);
     }
     answer(ask, lock, status);
@@ -196,8 +196,8 @@ static bool is_held(const redlock_mutex *mutex) {
 
 /* -- Lock -- */
 
-/* How much of the timeout is left; the loop may have been busy. 0 only if the timeout was 0: that
- * means one attempt, with other statuses. */
+/* How much of the timeout is left, since the loop may have been busy. 0 only if the timeout was 0,
+ * which means one attempt, with other statuses. */
 static int64_t left_ms(const struct rl_ask *ask) {
     int64_t spent_ms = (int64_t)((redlock_now_ns() - ask->asked_ns) / 1000000);
     assert(spent_ms >= 0);
@@ -268,8 +268,8 @@ void rl_hold_lock(struct rl_ask *ask) {
         lock_again(hold, ask);
         return;
     }
-    /* An unused lock object may still carry the hold of other mutexes of its last owner:
-     * it is busy then, and another one is used. */
+    /* An unused lock object may still carry the hold of other mutexes of its last owner: it is busy
+     * then, and another one is used. */
     int status = REDLOCK_ERR_BUSY;
     for (hold = mutex->holds; hold != NULL && status == REDLOCK_ERR_BUSY; hold = hold->next) {
         if (is_free(hold) && hold->made == ask->mode) {
@@ -373,7 +373,7 @@ static void prolong(struct rl_hold *hold, struct rl_ask *ask, change_fn change) 
             publish_shared(ask->blocking, ask->owner);
         }
     } else if (status == REDLOCK_ERR_NOT_HELD) {
-        answer(ask, NULL, REDLOCK_ERR_LOST); /* lost by the clock now */
+        answer(ask, NULL, REDLOCK_ERR_LOST); /* its validity has just ended */
     } else {
         answer(ask, hold->lock, status);
     }

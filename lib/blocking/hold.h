@@ -1,4 +1,4 @@
-/* What the thread with the wheel (state.h) does for a mutex. */
+/* The work of the thread with the wheel (state.h) for a mutex. */
 #ifndef RL_BLOCKING_HOLD_H
 #define RL_BLOCKING_HOLD_H
 

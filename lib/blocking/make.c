@@ -1,9 +1,8 @@
 /* Mutexes and their lock objects, made and freed in the loop.
  *
- * A mutex has one lock object from the beginning, whose creation checks the program's options;
- * others are made like that one when several owners want the mutex at one time or in another mode.
- * They are freed with the mutex, or with the client; their holds are freed with the mutex, see
- * state.h.
+ * A mutex has one lock object from the beginning, whose creation checks the program's options; more
+ * are made when several owners want the mutex at one time or in another mode. They are freed with
+ * the mutex, or with the client; their holds are freed with the mutex, see state.h.
  */
 #include "blocking/make.h"
 
@@ -19,10 +18,10 @@
 
 /* -- Owners -- */
 
-/* A thread's own number comes from a counter, not from its address or its identifier: a later
- * thread may get the same, and would then hold what the earlier thread never unlocked. The upper
- * half of the numbers is ours, the lower half the program's (REDLOCK_OWNER_MAX). The counter is all
- * that the clients of a process share; 2^63 - 1 numbers do not run out.
+/* A thread's own number comes from a counter, not from its address or identifier: a later thread
+ * may get the same, and would then hold what the earlier thread never unlocked. The upper half of
+ * the numbers is ours, the lower half the program's (REDLOCK_OWNER_MAX). All clients of a process
+ * share the counter; 2^63 - 1 numbers do not run out.
  */
 uint64_t rl_owner_draw(void) {
     static _Atomic uint64_t drawn;
@@ -108,7 +107,7 @@ static redlock_mutex *make_mutex(redlock_blocking *blocking, redlock_lock *lock,
     return mutex;
 }
 
-/* Whether the target may have several holders at one time, as permits do: a mutex can show only
+/* Whether the target may have several holders at one time, as permits do; a mutex can show only
  * one. */
 static bool may_have_several_holders(const struct rl_making *making) {
     const redlock_lock_options *target = making->target;
@@ -129,7 +128,7 @@ void rl_hold_make(struct rl_ask *ask) {
         rl_ask_answer(ask, status);
         return;
     }
-    /* So that the program gets the error where it sets the option. */
+    /* The program gets the error where it sets the option. */
     status = rl_recipe_check_acquire(lock, &making->options.acquire);
     if (status != 0) {
         redlock_lock_message(lock, ask->text, ask->text_size);

@@ -1,4 +1,4 @@
-/* The mutex as its callers see it: checks arguments, determines the owner, and asks the loop thread
+/* The mutex's public functions: check arguments, determine the owner, and ask the loop thread
  * (state.h). Calls that need not wait read atomics (valid.h), or read under the gate.
  */
 #include "blocking/mutex.h"
@@ -78,9 +78,9 @@ int redlock_mutex_new(redlock_blocking *blocking, const void *resource, size_t l
     return redlock_mutex_new_with(blocking, &lock, options, mutex);
 }
 
-/* The client is being closed: its thread uses the mutex until it is down. */
+/* The client is being closed, and its thread uses the mutex until it is down. */
 static void wait_until_down(redlock_blocking *blocking) {
-    int cancel_state; /* or the gate would stay closed */
+    int cancel_state; /* else the gate would stay closed */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     rl_gate_close(blocking);
     assert(blocking->is_closing);

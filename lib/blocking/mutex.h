@@ -7,8 +7,8 @@
 
 /* Makes a mutex. Returns the status; making->error says where its sentence goes. */
 int rl_mutex_new(redlock_blocking *blocking, struct rl_making *making);
-/* As redlock_mutex_lock(), in either mode; is_slow: it has the line, or half of the time, for its
- * only pause. */
+/* As redlock_mutex_lock(), in either mode. is_slow: instead of several pauses, it waits in line, or
+ * pauses once for half of the time. */
 int rl_mutex_lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms, bool is_slow);
 /* Any other waiting call of the owner. */
 int rl_mutex_ask(redlock_mutex *mutex, void (*run)(struct rl_ask *ask), int64_t ms);

@@ -1,4 +1,4 @@
-/* The inside of blocking.h: callers in any thread, and a loop that does the work.
+/* The implementation of blocking.h: callers in any thread, and a loop that does the work.
  *
  * A call fills in an rl_ask on its own stack, puts it into the client's list and sleeps on the
  * ask's own semaphore. The thread that runs the loop takes the list, uses the asynchronous API
@@ -10,13 +10,13 @@
  *     sem_wait()  <-------------------------------------  rl_ask_answer(ask, status)
  *
  * Which thread runs the loop? The client's own thread, the loop thread; or, while callers come one
- * by one, the caller itself while it waits: drive.c says when, and why. `wheel`, protected by the
- * gate, says which thread has the wheel: the loop thread, one caller, or none for a moment.
+ * by one, the caller itself while it waits. drive.c says when, and why. `wheel`, protected by the
+ * gate, says which thread has the wheel: the loop thread, one caller, or briefly none.
  *
- * The gate is never closed while a thread is woken or a system call is made: the woken thread would
- * find it closed, and sleep again.
+ * The gate is never closed while a thread is woken or a system call is made, or the woken thread
+ * would find it closed and sleep again.
  *
- * Three kinds of memory, by the way they are protected:
+ * Memory is protected in three ways:
  *   - by the gate: the list of asks, wheel, is_asleep, is_closing, is_open, is_down, a mutex's
  *     message, and a hold's grant;
  *   - only the thread with the wheel: the client, the loop, the list of mutexes, the answers that
@@ -33,15 +33,15 @@
  * Can a wake-up be lost? No. Before a thread waits in the loop it closes the gate, takes the list,
  * and sets is_asleep. An ask that was put into the list before that is run now. A caller that adds
  * one after that finds is_asleep, clears it, and calls rl_loop_thread_wake(), which ends this wait
- * or the next. After each wait, for whatever reason it has ended, the list is taken and is_asleep
- * cleared: an ask that is added while there is work to do is run before the next wait, without a
- * wake-up. A caller that has cleared is_asleep but not yet called rl_loop_thread_wake() is about to
- * call it; later callers rely on that.
+ * or the next. After each wait, whatever ended it, the list is taken and is_asleep cleared, so an
+ * ask that is added while there is work to do is run before the next wait, without a wake-up. A
+ * caller that has cleared is_asleep but not yet called rl_loop_thread_wake() is about to call it;
+ * later callers rely on that.
  *
  * Can an ask be left behind when the wheel changes hands? No. A caller that returns the wheel
- * counts under the gate: if any asks are unanswered, including those in the list, the loop thread
- * gets the wheel, is woken, and begins with the list. If there are none the wheel is free, and the
- * caller of the next ask takes it, or calls the loop thread.
+ * checks under the gate: if any asks are unanswered, including those in the list, the loop thread
+ * gets the wheel, is woken, and begins with the list. Otherwise the wheel is free, and the caller
+ * of the next ask takes it, or calls the loop thread.
  *
  * Can the loop thread sleep while it has the wheel? No: it waits for `changed`, with the gate
  * closed between its check of `wheel` and its sleep, and checks again after REST_MS.
@@ -151,7 +151,7 @@ struct rl_ask {
 /* The part of a hold that every thread may read: see valid.h. */
 struct rl_valid {
     _Atomic uint64_t until_ns; /* 0: not held */
-    _Atomic uint64_t owner;    /* its owner, also after a loss until the unlock; 0: none */
+    _Atomic uint64_t owner;    /* its owner, even after a loss, until the unlock; 0: none */
 };
 
 struct rl_grant {
@@ -216,7 +216,7 @@ struct redlock_blocking {
     uint64_t due_ns; /* while the wheel is free: the first timer of the loop */
     bool is_open;    /* opening has ended, with open_status */
     bool is_closing;
-    bool is_down; /* the loop thread touches nothing any more */
+    bool is_down; /* the loop thread no longer touches anything */
     int open_status;
     int begin_status; /* the thread's: whether there is a client */
 
@@ -227,7 +227,7 @@ struct redlock_blocking {
     bool keeps_answers;
     uint64_t answered;   /* asks, ever */
     uint64_t considered; /* the value of `answered` when callers were last counted */
-    uint32_t alone;      /* how often in a row no other caller was left */
+    uint32_t alone;      /* how often in a row no other caller was waiting */
     uint32_t listeners;  /* mutexes with on_lost */
     bool has_own_code;   /* a trace hook or an allocator of the program */
     bool leaves;         /* a caller that has the wheel must return it */

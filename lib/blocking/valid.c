@@ -1,10 +1,10 @@
 /* The validity of a mutex as every thread sees it, without a lock: its owner and the end of
  * validity. Each hold has its own, since readers hold side by side.
  *
- * The thread with the wheel (state.h) writes: first the owner, then until_ns; to withdraw, first
- * until_ns = 0, then another owner. A reading thread goes the other way round, from hold to hold.
- * That is safe: new holds are put at the head of the list, by one store, and none is freed before
- * the mutex.
+ * The thread with the wheel (state.h) writes first the owner, then until_ns; to withdraw, first
+ * until_ns = 0, then another owner. A reading thread uses the reverse order, hold by hold. That is
+ * safe: new holds are put at the head of the list, by one store, and none is freed before the
+ * mutex.
  *
  * Can a thread take another owner's validity for its own? No: if the validity that it read was
  * published for another owner, then the owner that it reads next is that one or a later one; and
@@ -18,8 +18,8 @@
 #include "blocking/valid.h"
 
 #ifndef NDEBUG
-/* Of the exclusive holds only one asks or holds at a time: they share a waitlist. (The nodes ensure
- * that no reader holds beside a writer.) */
+/* Only one of the exclusive holds asks or holds at a time, since they share a waitlist. (The nodes
+ * ensure that no reader holds beside a writer.) */
 static bool is_alone(const struct rl_hold *hold) {
     assert(hold->made == REDLOCK_EXCLUSIVE);
     const struct rl_hold *other = atomic_load(&hold->mutex->holds);

@@ -4,8 +4,8 @@
 
 #include "blocking/state.h"
 
-/* By the thread with the wheel: held by its owner until then; no longer valid, but the owner may
- * still read its token; unlocked. */
+/* For the thread with the wheel. Publish: its owner holds until then. Withdraw: no longer valid,
+ * but the owner may still read its token. Forget: unlocked. */
 void rl_valid_publish(struct rl_hold *hold, uint64_t until_ns);
 void rl_valid_withdraw(struct rl_hold *hold);
 void rl_valid_forget(struct rl_hold *hold);
