@@ -7,7 +7,8 @@
  * Threads: every function here may be called from every thread at any time, with two exceptions. A
  * mutex may not be freed, nor a client be closed a second time, while another thread may begin a
  * call on it. And on the loop thread, that is inside on_lost, the functions that wait (their
- * descriptions say so) return REDLOCK_ERR_WRONG_THREAD at once: the thread would wait for itself.
+ * descriptions say so) return REDLOCK_ERR_WRONG_THREAD at once, since the thread would wait for
+ * itself.
  *
  * Owner: a mutex is held by a thread, and having the pointer is not enough. Its thread may lock it
  * again, also through other mutex objects of the same resources, and unlocks it as many times;
@@ -22,22 +23,22 @@
  * Loss: a lock ends while it is held if a quorum of nodes cannot be reached for its whole validity,
  * or forgets it. Ask redlock_mutex_is_valid() before each step that must not be done twice, or set
  * on_lost. After a loss the holder must still unlock (which returns REDLOCK_ERR_LOST). If a holder
- * is stopped between the question and the step, only what the lock protects can refuse the step:
- * set `fencing` and pass it redlock_mutex_fence().
+ * is stopped between the question and the step, only the resource that the lock protects can refuse
+ * the step: set `fencing` and pass it redlock_mutex_fence().
  *
  * Work: waking the loop thread costs more than the lock. While calls come one by one, the calling
- * thread therefore does the loop thread's work itself as long as it waits, for some milliseconds at
+ * thread therefore does the loop thread's work itself while it waits, for some milliseconds at
  * most: it reads and writes the client's sockets, also for other locks. Code of the program never
  * runs there: a client with a trace hook, a label function or an allocator, or with a mutex that
- * has on_lost, leaves all of it to the loop thread. So does a call with less than 128 KB left of
- * its stack. A program in which a thread that calls may not use sockets (seccomp), has a network or
- * descriptors of its own (setns(), unshare()), or runs at idle priority (SCHED_IDLE), turns this
- * off with a mutex that has on_lost; it need not be used.
+ * has on_lost, leaves all of it to the loop thread. So does a call with less than 128 KB of stack
+ * left. If a calling thread may not use sockets (seccomp), has a network or descriptors of its own
+ * (setns(), unshare()), or runs at idle priority (SCHED_IDLE), the program turns this off by making
+ * a mutex with on_lost, which need not be used.
  *
- * Signals: the loop thread blocks all signals but those that a fault in the thread itself raises
- * (SIGSEGV and its like), so handlers of the program do not run there. A call is not ended by a
- * signal; a handler that runs in it for long may delay the client. Cancellation: pthread_cancel()
- * has no effect inside a call that waits.
+ * Signals: the loop thread blocks all signals except those that a fault in the thread itself raises
+ * (SIGSEGV and the like), so handlers of the program do not run there. A signal does not end a
+ * call; a handler that runs in it for long may delay the client. Cancellation: pthread_cancel() has
+ * no effect inside a call that waits.
  *
  * fork(): in the child every function returns REDLOCK_ERR_FORKED, or "nothing is held", and touches
  * nothing: another thread may have held a lock of this library or of malloc when the process was
@@ -138,8 +139,8 @@ typedef void (*redlock_mutex_cb)(redlock_mutex *mutex, int status, void *data);
 typedef struct redlock_mutex_options {
     size_t size; /* set by the initializer */
 
-    /* As in redlock_acquire_options, with the same ranges and defaults, but that auto_extend is 1:
-     * the loop thread renews the lock until it is unlocked, lost, or max_hold_ms is over. */
+    /* As in redlock_acquire_options, with the same ranges and defaults, except that auto_extend is
+     * 1: the loop thread renews the lock until it is unlocked, lost, or max_hold_ms is over. */
     int64_t ttl_ms;          /* Default 10000. */
     int auto_extend;         /* Default 1. */
     int64_t renew_ms;        /* Default REDLOCK_THIRD_OF_TTL. */
@@ -215,8 +216,8 @@ REDLOCK_API int redlock_mutex_new(redlock_blocking *blocking, const void *resour
 REDLOCK_API int redlock_mutex_new_with(redlock_blocking *blocking, const redlock_lock_options *lock,
                                        const redlock_mutex_options *options, redlock_mutex **mutex);
 
-/* Gives a mutex up. What the caller holds through it is released in the background. NULL is
- * ignored. Waits for the loop thread, and, if the client is being closed, until it is closed.
+/* Frees a mutex. A hold of the caller through it is released in the background. NULL is ignored.
+ * Waits for the loop thread, and, if the client is being closed, until it is closed.
  *
  * Returns 0, and the object is gone; or, and it is not:
  *     REDLOCK_ERR_BUSY           a call of another thread on it is pending
@@ -326,8 +327,8 @@ REDLOCK_API int redlock_mutex_extend(redlock_mutex *mutex, int64_t ttl_ms);
  * REDLOCK_ERR_SYSTEM. Since 0.1. */
 REDLOCK_API int redlock_mutex_alive(redlock_mutex *mutex);
 
-/* 1 if the caller holds it and its validity has not ended by the clock now, else 0 (NULL and after
- * fork too). It takes no lock and never waits; a thread that has locked it may also call this in a
+/* 1 if the caller holds it and its validity has not ended now, else 0 (also for NULL and after
+ * fork). It takes no lock and never waits; a thread that has locked it may also call this in a
  * signal handler. Since 0.1. */
 REDLOCK_API int redlock_mutex_is_valid(const redlock_mutex *mutex);
 

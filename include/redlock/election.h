@@ -10,19 +10,18 @@
  *
  * The promise is the lock's (docs/guarantees.md): no two candidates are leader at one instant, if
  * each of them asks redlock_election_is_leader() right before it acts. A leader that was stopped
- * and goes on does not notice until it asks, or its loop runs again. The system that it is about to
- * change can then refuse it, by redlock_election_fence().
+ * and continues does not notice until it asks, or its loop runs again. The system that it is about
+ * to change can then refuse it, by redlock_election_fence().
  *
- * How long there is no leader: after a resignation about a round trip to the nodes and a few
- * milliseconds, since it is announced to the waiting candidates; after the leader's death until its
- * keys have ended on a quorum of nodes, which is at most ttl_ms later, and a few milliseconds.
- * Where a node does not let clients subscribe to announcements, and where the nodes do not answer,
- * poll_ms is added.
+ * How long there is no leader: after a resignation, which is announced to the waiting candidates,
+ * about a round trip to the nodes and a few milliseconds; after the leader's death, until its keys
+ * have expired on a quorum of nodes, at most ttl_ms later, and a few milliseconds. If a node does
+ * not let clients subscribe to announcements, or the nodes do not answer, poll_ms is added.
  *
- * Threads, units and strings: as in redlock.h. Callbacks run from the loop only, never inside the
- * call that leads to them, and inside a callback every function may be called, freeing the election
- * and closing the client included. An election belongs to its client; once the client is being
- * closed every function that sends answers REDLOCK_ERR_CLOSED, no callback but that of a pending
+ * Threads, units and strings: as in redlock.h. Callbacks run only from the loop, never inside the
+ * call that leads to them, and inside a callback every function may be called, even to free the
+ * election or close the client. An election belongs to its client; once the client is being closed,
+ * every function that sends returns REDLOCK_ERR_CLOSED, no callback except that of a pending
  * resignation runs any more, and the election is freed when on_close has returned.
  */
 #ifndef REDLOCK_ELECTION_H
@@ -57,8 +56,8 @@ enum redlock_election_state {
     REDLOCK_ELECTION_RESIGNING    /* redlock_election_resign() is pending */
 };
 
-/* Begin with REDLOCK_ELECTION_OPTIONS_INIT. Everything is copied, and does not change as long as
- * the election exists. */
+/* Begin with REDLOCK_ELECTION_OPTIONS_INIT. Everything is copied, and does not change while the
+ * election exists. */
 typedef struct redlock_election_options {
     size_t size; /* set by the initializer */
 
@@ -141,14 +140,14 @@ REDLOCK_API int redlock_election_new(redlock_client *client,
                                      const redlock_election_options *options,
                                      redlock_election **election, char *error, size_t error_size);
 
-/* Becomes a candidate until redlock_election_resign() or redlock_election_free(): whenever it is
- * elected, on_elected runs; whenever it loses that, on_lost.
+/* Becomes a candidate until redlock_election_resign() or redlock_election_free(): on_elected runs
+ * whenever it is elected, on_lost whenever it loses the leadership.
  *
  * Returns 0, REDLOCK_ERR_BUSY (it is one already, or resigns), REDLOCK_ERR_CLOSED,
  * REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_election_campaign(redlock_election *election);
 
-/* Is no candidate any more, and no leader: from this call on redlock_election_is_leader() is 0 and
+/* Ends the candidacy, and the leadership: from this call on redlock_election_is_leader() is 0 and
  * on_elected does not run. If it led, the waiting candidates are notified. The callback's status:
  *     0                       it did not lead, or a quorum of nodes knows: the next one can lead
  *     REDLOCK_ERR_NO_QUORUM   fewer know; the release is retried on the others, or the ttl ends it
@@ -165,8 +164,8 @@ REDLOCK_API int redlock_election_resign(redlock_election *election, redlock_elec
  * getters below). No other callback runs any more. NULL is ignored. Since 0.1. */
 REDLOCK_API void redlock_election_free(redlock_election *election);
 
-/* 1 if it leads and the validity has not ended by the clock now, else 0. Ask right before each
- * action of the leader. Since 0.1. */
+/* 1 if it leads and the validity has not ended now, else 0. Ask right before each action of the
+ * leader. Since 0.1. */
 REDLOCK_API int redlock_election_is_leader(const redlock_election *election);
 
 /* How much validity is left now, in whole milliseconds, rounded down; 0 if it does not lead. Since
@@ -180,13 +179,13 @@ REDLOCK_API int64_t redlock_election_remaining_ms(const redlock_election *electi
  * REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_election_alive(redlock_election *election);
 
-/* The fence of the present leadership, or, if it does not lead, of its last one, even inside
- * on_lost: larger than those of all earlier leaderships of that name. Pass it to the system that
- * the leader acts on, and have that refuse numbers smaller than the largest it has seen. 0 without
- * `fencing`, and before it was elected. Since 0.1. */
+/* The fence of the current leadership or, if it does not lead, of its last one, even inside
+ * on_lost: larger than those of all earlier leaderships of that name. Pass it to the system on
+ * which the leader acts, and have that refuse numbers smaller than the largest it has seen. 0
+ * without `fencing`, and before it was elected. Since 0.1. */
 REDLOCK_API uint64_t redlock_election_fence(const redlock_election *election);
 
-/* The token of the present leadership, as redlock_lock_token(): any party that knows it can release
+/* The token of the current leadership, as redlock_lock_token(): any party that knows it can release
  * the key of the election, for instance for a leader that was killed. "" if it does not lead. Valid
  * until the loop runs again. Since 0.1. */
 REDLOCK_API const char *redlock_election_token(const redlock_election *election);

@@ -1,11 +1,11 @@
-/* May a node vote that may have forgotten what it voted for? A node that restarted without its
+/* May a node vote if it may have forgotten what it voted for? A node that restarted without its
  * data, or a replica that took its place, would grant a lock that is held, and two clients could
- * hold it. With a guard the client reads INFO of each node whenever it connects. A replica and a
- * node that is loading its data or may evict keys are not used at all. Nodes that report that they
- * are the same server have one vote together. A node that has changed is in quarantine for
- * max_ttl_ms and the drift allowance: it is asked for no acquire votes until every lock that it may
- * have forgotten is over. It still takes releases, repairs and extensions, though its yes to an
- * extension does not count. docs/guarantees.md says what this ensures and what it does not.
+ * hold it. With a guard the client reads INFO of each node whenever it connects. The client does
+ * not use a replica, or a node that is loading its data or may evict keys. Nodes that report that
+ * they are the same server have one vote together. A node that has changed is in quarantine for
+ * max_ttl_ms and the drift allowance: the client asks it for no acquire votes until every lock that
+ * it may have forgotten is over. It still takes releases, repairs and extensions, though its yes to
+ * an extension does not count. docs/guarantees.md says what this ensures and what it does not.
  *
  * redlock.h includes this file. */
 #ifndef REDLOCK_GUARD_H

@@ -1,5 +1,5 @@
-/* Locks: made, acquired, extended, released, looked at. redlock.h includes this file, and says what
- * holds for all of it: callbacks, waiting, threads, NULL, messages, sizes, units.
+/* Locks: making, acquiring, extending, releasing and reading them. redlock.h includes this file,
+ * and has the common rules: callbacks, waiting, threads, NULL, messages, sizes, units.
  */
 #ifndef REDLOCK_LOCK_H
 #define REDLOCK_LOCK_H
@@ -37,15 +37,16 @@ enum redlock_mode {
 };
 
 /* Options of a lock object. Begin with REDLOCK_LOCK_OPTIONS_INIT. Everything is copied, and does
- * not change as long as the lock exists. */
+ * not change while the lock exists. */
 typedef struct redlock_lock_options {
     size_t size; /* set by the initializer */
 
-    /* 1 to REDLOCK_RESOURCES_MAX different resources, in any order. With more than one the lock is
-     * of all of them or of none: each node sets all the keys in one step or no key at all, so that
-     * no client ever waits while holding a part, and there is no deadlock. All keys of a lock have
-     * one token, and live and end together. If the nodes form several sets, all of them must belong
-     * to one: names with the same part in {braces}, "{user:7}:mail" and "{user:7}:files", do. */
+    /* 1 to REDLOCK_RESOURCES_MAX different resources, in any order. With more than one, the lock
+     * holds all of them or none: each node sets all the keys in one step or no key at all, so no
+     * client ever waits while it holds a part, and there is no deadlock. All keys of a lock have
+     * one token, and live and end together. If the nodes form several sets, all resources must
+     * belong to one set, as names with the same part in {braces} do: "{user:7}:mail" and
+     * "{user:7}:files". */
     const redlock_bytes *resources;
     size_t n_resources;
 
@@ -58,8 +59,8 @@ typedef struct redlock_lock_options {
      * watchdog and loss: a crashed reader keeps writers out until its own ttl ends. Readers and
      * writers take turns: when a writer releases, all waiting readers are let in, and later readers
      * wait for the next writer. All resources of a lock are held in one mode. With `fencing` a
-     * reader's fence is not below that of any writer before it, and below that of each one after
-     * it; as a rule readers that follow the same writer have the same. Nodes keep readers under
+     * reader's fence is at least that of any writer before it, and below that of each writer after
+     * it; as a rule, readers that follow the same writer share a fence. Nodes keep readers under
      * "libredlock:readers:{" resource "}". Default REDLOCK_EXCLUSIVE. */
     enum redlock_mode mode;
 
@@ -86,8 +87,8 @@ REDLOCK_API int redlock_lock_options_init(redlock_lock_options *options, size_t 
 REDLOCK_API int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *options,
                                       redlock_lock **lock, char *error, size_t error_size);
 
-/* Frees the object; the caller may not use it again. What it holds is released in the background,
- * and a pending operation ends with REDLOCK_ERR_CANCELED (its callback still runs, and may read the
+/* Frees the object; the caller may not use it again. A hold is released in the background, and a
+ * pending operation ends with REDLOCK_ERR_CANCELED (its callback still runs, and may read the
  * lock). In a child, after fork(), nothing is released. NULL is ignored. Since 0.1. */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 
@@ -95,17 +96,17 @@ REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 typedef struct redlock_acquire_options {
     size_t size; /* set by the initializer */
 
-    /* The life of the key on each node, and so of the lock if it is not extended. Above the drift
+    /* The life of the key on each node, and so of the lock unless it is extended. Above the drift
      * allowance and min_validity_ms, up to REDLOCK_TTL_MS_MAX or max_ttl_ms. Default 10000.
      *
-     * A lock that another client's release passed on is valid for at most 1 s at first. It is
-     * extended to its ttl in the background soon afterwards, without auto_extend too; on_renew
+     * A lock that another client's release has passed is valid for at most 1 s at first. Soon
+     * afterwards it is extended to its ttl in the background, even without auto_extend; on_renew
      * runs. A program that may block its loop for longer sets min_validity_ms. */
     int64_t ttl_ms;
 
-    /* Give up after so many attempts (1 or more, or REDLOCK_NO_LIMIT), or so much time (0: one
+    /* Give up after this many attempts (1 or more, or REDLOCK_NO_LIMIT), or after this time (0: one
      * attempt; or REDLOCK_NO_LIMIT), whichever comes first. While the lock waits in line, behind
-     * another lock of this client or other clients, each pause's worth of time counts as one
+     * another lock of this client or other clients, each pause's length of time counts as one
      * attempt. Default REDLOCK_NO_LIMIT tries within 10000 ms. */
     int64_t tries;
     int64_t wait_ms;
@@ -118,9 +119,9 @@ typedef struct redlock_acquire_options {
     int64_t jitter_ms;
 
     /* A lock with less validity left than this when the callback is about to run is not granted.
-     * Ignored if the acquire joins a hold of its owner. If it is at least half of what a passed
-     * lock has at first (494 of 1 s), such a lock asks the nodes for its whole ttl, in one more
-     * round trip. Default 1. */
+     * Ignored if the acquire joins a hold of its owner. If it is at least half of the validity with
+     * which a passed lock begins (494 of 1 s), such a lock asks the nodes for its whole ttl, in one
+     * more round trip. Default 1. */
     int64_t min_validity_ms;
 
     /* Runs once if the lock ends while it is held and neither released nor freed:
@@ -133,15 +134,15 @@ typedef struct redlock_acquire_options {
     redlock_lock_cb on_lost;
     void *lost_data;
 
-    /* The watchdog. 1: the lock is extended to its ttl again and again until it is released or
-     * lost: whenever renew_ms of its validity are used up (up to an eighth earlier, at random, so
-     * that many locks spread out), and after a short pause if the outcome was unknown. A node that
-     * has lost the key gets it back. An extension by the caller takes precedence. Default 0. */
+    /* The watchdog. 1: the lock is extended to its ttl until it is released or lost: whenever
+     * renew_ms of its validity are used up (up to an eighth earlier, at random, so that many locks
+     * spread out), and after a short pause if the outcome was unknown. A node that has lost the key
+     * gets it back. An extension by the caller takes precedence. Default 0. */
     int auto_extend;
 
-    /* 1 to less than what on_lost leaves of the validity that ttl_ms gives (lost_margin_ms), or
-     * REDLOCK_THIRD_OF_TTL. A lock whose renewals all fail is lost then: leave room for several.
-     * Default REDLOCK_THIRD_OF_TTL. */
+    /* 1 or more, and less than the validity of ttl_ms without lost_margin_ms, or
+     * REDLOCK_THIRD_OF_TTL. A lock whose renewals all fail is lost: leave room for several. Default
+     * REDLOCK_THIRD_OF_TTL. */
     int64_t renew_ms;
 
     /* The lock ends this long after the attempt that won it, however often it is extended; on_lost
@@ -159,44 +160,46 @@ typedef struct redlock_acquire_options {
      * first acquire, and its fence (with `fencing`, a hold without one cannot be shared:
      * REDLOCK_ERR_ALREADY_HELD); on_lost and on_renew are each object's own. It may be the same
      * object: acquired n times, it is released n times. The owner's last release releases the lock.
-     * An extension counts for all of them; cancelling, releasing or freeing one object ends no
+     * An extension counts for all objects; cancelling, releasing or freeing one object ends no
      * operation of another. An owner that holds a part of the resources cannot acquire more of them
-     * (REDLOCK_ERR_PART_HELD): it would wait for itself. So would an owner that reads and wants to
-     * write (REDLOCK_ERR_WOULD_DEADLOCK; see redlock_try_upgrade()); an exclusive holder may read.
-     * Default 0. */
+     * (REDLOCK_ERR_PART_HELD), since it would wait for itself. So would an owner that reads and
+     * wants to write (REDLOCK_ERR_WOULD_DEADLOCK; see redlock_try_upgrade()); an exclusive holder
+     * may read. Default 0. */
     uint64_t owner;
 
     /* 1: the grant has a fence, a number that is larger than those of all fenced grants of the
-     * resources before it: redlock_lock_fence(). Pass it to what the lock protects, and have that
-     * refuse numbers smaller than the largest it has seen: then a holder that was stopped for
-     * longer than its validity cannot do harm. Nodes keep a counter under "libredlock:fence:" and
-     * the resource. It costs a script instead of SET, and a second round trip if the nodes'
-     * counters differ (the wall clocks of clients do, and several want the lock). Default 0. */
+     * resources before it: redlock_lock_fence(). Pass it to the resource that the lock protects,
+     * and have that refuse numbers smaller than the largest it has seen: then a holder that was
+     * stopped for longer than its validity cannot do harm. Nodes keep a counter under
+     * "libredlock:fence:" and the resource. It costs a script instead of SET, and a second round
+     * trip if the nodes' counters differ (the wall clocks of clients do, and several want the
+     * lock). Default 0. */
     int fencing;
 
-    /* The watchdog stops when there was no sign of life for so long: work that hangs must not hold
-     * for ever. Signs are the grant, redlock_lock_alive(), and the caller's own redlock_extend(),
-     * redlock_downgrade() and redlock_try_upgrade(), by any lock object that shares the hold. What
-     * validity there is then stays, two thirds of the ttl by default. A sign within that time lets
-     * the watchdog go on; else on_lost runs with REDLOCK_ERR_SILENT, no later than max_silence_ms
-     * and a ttl after the last sign (a lock that was passed is extended to its ttl once in any
-     * case). Without auto_extend there is no watchdog to stop. 0: no limit. Default 0. */
+    /* The watchdog stops when there was no sign of life for this long: work that hangs must not
+     * hold the lock for ever. Signs are the grant, redlock_lock_alive(), and the caller's own
+     * redlock_extend(), redlock_downgrade() and redlock_try_upgrade(), by any lock object that
+     * shares the hold. The validity that is left then stays, two thirds of the ttl by default. A
+     * sign within that time lets the watchdog resume; otherwise on_lost runs with
+     * REDLOCK_ERR_SILENT, no later than max_silence_ms and a ttl after the last sign (a lock that
+     * was passed is extended to its ttl once in any case). Without auto_extend there is no watchdog
+     * to stop. 0: no limit. Default 0. */
     int64_t max_silence_ms;
 
-    /* For a loop that takes one lock again and again while nobody else wants it. When it is
-     * released the nodes keep it, and the next acquire of this object with the same options, within
-     * linger_ms of that release, sends nothing: it goes on with the old validity, of which at least
-     * half is left when it is called (and min_validity_ms), and with the old token. The release
-     * that comes later is a real one. A client that waits in line recalls the lock at once, and has
-     * it some three round trips after it asked; for a free lock it takes one.
+    /* For a loop that takes one lock again and again while no other client wants it. After a
+     * release the nodes keep the lock, and the next acquire of this object with the same options,
+     * within linger_ms of that release, sends nothing: it resumes the old validity, of which at
+     * least half (and min_validity_ms) must be left, and the old token. A later release goes to the
+     * nodes. A client that waits in line recalls the lock at once, and gets it some three round
+     * trips after it asked; a free lock takes one.
      *
-     * Until then other clients see a lock that is held: they are refused if they try once, or are
-     * not of this library, and "redlock ls" shows the key with its ttl. Recalls need a second
-     * connection to one of the nodes, and without that it does not linger. A client may wait up to
-     * linger_ms if its message is lost, if it reaches other nodes and so sends it to another home,
-     * or if it stood first in line already when this client took the lock over from another
-     * library's holder. The lock is also released when another lock object of the client wants it,
-     * with redlock_lock_free() and with redlock_client_close(); a process that exits without these
+     * Until then other clients see a held lock: they are refused if they try once, or use another
+     * library, and "redlock ls" shows the key with its ttl. Recalls need a second connection to one
+     * of the nodes; without it the lock does not linger. A client may wait up to linger_ms if its
+     * message is lost, if it reaches other nodes and so sends it to another home, or if it was
+     * already first in line when this client took over the lock from another library's holder. The
+     * lock is also released when another lock object of the client wants it, with
+     * redlock_lock_free() and with redlock_client_close(); a process that exits without these
      * leaves it to its ttl.
      *
      * 0 to ttl_ms; 0: none. Not with fencing or max_hold_ms, and not for readers, permits and
@@ -245,17 +248,17 @@ REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, s
 REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_options *options,
                                 redlock_lock_cb on_done, void *data);
 
-/* Acquires one of n locks, whichever is free: for workers that take any job. They are tried one
- * after the other, in an order drawn at random, so that workers do not all begin with the same.
+/* Acquires one of n locks, whichever is free: for workers that take any job. It tries one after the
+ * other, in random order, so that workers do not all begin with the same lock.
  *
  * locks: 1 to REDLOCK_ANY_MAX lock objects of one client; the array is copied. A lock that is in
- * use elsewhere in the program is left out, so one array serves several jobs at a time; with
- * `owner` a hold of that owner counts as free. No lock may be freed before the callback, other than
- * to cancel. options: as for redlock_acquire(). Each round tries every lock once: `tries` are
- * rounds, between two of which is the pause of delay_ms and jitter_ms; wait_ms is for all of it,
- * and a try that has begun may take longer by node_timeout_ms.
- * Unlike one lock's line this gives nobody a turn: it asks again and again, with n attempts each
- * round. For one round set wait_ms to 0.
+ * use elsewhere in the program is skipped, so one array serves several jobs at a time; with `owner`
+ * a hold of that owner counts as free. No lock may be freed before the callback, except to cancel.
+ * options: as for redlock_acquire(). Each round tries every lock once: `tries` is the number of
+ * rounds, with the pause of delay_ms and jitter_ms between two rounds; wait_ms is for the whole
+ * call, and a try that has begun may take longer by node_timeout_ms. Unlike a line for one lock,
+ * this gives no client a turn: it asks again and again, with n attempts each round. For one round
+ * set wait_ms to 0.
  *
  * on_done runs once, with the lock that is held, or else with the last one that was tried, whose
  * message says what stood in the way:
@@ -303,28 +306,28 @@ REDLOCK_API int redlock_extend(redlock_lock *lock, int64_t ttl_ms, redlock_lock_
                                void *data);
 
 /* A sign of life, see `max_silence_ms`: the work that the lock protects makes progress. Call it
- * where the work does, not from a timer, which would fire for a worker that hangs, too. It sends
- * nothing, and is cheap enough for a loop; if the watchdog had stopped, the lock is renewed at
- * once. Without max_silence_ms it changes nothing.
+ * where the work makes progress, not from a timer, which would also fire for a worker that hangs.
+ * It sends nothing, and is cheap enough for a loop; if the watchdog had stopped, the lock is
+ * renewed at once. Without max_silence_ms it changes nothing.
  *
  * Returns 0, or REDLOCK_ERR_INVALID (NULL), REDLOCK_ERR_NOT_HELD (lost, too: it does not bring a
  * lock back), REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_lock_alive(redlock_lock *lock);
 
-/* Makes a lock that is held exclusively a shared one, without a gap in which nobody holds it: an
- * extension to the ttl that it was acquired with, which lets other readers in on every node that
- * it reaches. The lock counts as shared from this call on, whatever the nodes answer. Nodes that
- * did not answer may keep others out until the next extension, or the release. The callback's
+/* Makes an exclusively held lock a shared one, without a gap in which no client holds it. This is
+ * an extension to the ttl with which the lock was acquired, and lets other readers in on every node
+ * that it reaches. The lock counts as shared from this call on, whatever the nodes answer. Nodes
+ * that did not answer may keep others out until the next extension, or the release. The callback's
  * status: as for redlock_extend().
  *
  * Returns as redlock_extend(); REDLOCK_ERR_INVALID also if it is shared already, REDLOCK_ERR_BUSY
  * also if it was acquired more than once or is shared by other objects of its owner. Since 0.1. */
 REDLOCK_API int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, void *data);
 
-/* Makes a lock that is held shared an exclusive one, if nobody else reads. It tries once and never
- * waits, since two readers that each waited for the other to end would do so for ever. A hold with
- * a fence then has a new one, larger than its reader's fence and all earlier ones: call
- * redlock_lock_fence() again. The callback's status:
+/* Makes a lock that is held shared an exclusive one, if no other client reads. It tries once and
+ * never waits, since two readers could wait for each other for ever. A hold with a fence then gets
+ * a new one, larger than its reader's fence and all earlier ones: call redlock_lock_fence() again.
+ * The callback's status:
  *     0                          held exclusively; validity is not shorter than before
  *     REDLOCK_ERR_HELD           others read, or have released a moment ago and a node has yet to
  *                                execute that; it is held shared as before
@@ -367,8 +370,8 @@ REDLOCK_API int redlock_release(redlock_lock *lock, redlock_lock_cb on_done, voi
  * cannot), REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
-/* 1 if the lock is held and its validity has not ended by the clock now, else 0. Ask again after
- * anything that may have blocked the loop. Since 0.1. */
+/* 1 if the lock is held and its validity has not ended now, else 0. Ask again after anything that
+ * may have blocked the loop. Since 0.1. */
 REDLOCK_API int redlock_lock_is_valid(const redlock_lock *lock);
 
 /* When validity ends, on redlock_now_ns(); 0 if the lock is not held. Since 0.1. */

@@ -11,21 +11,20 @@
  *   - If the function returns 0, its callback runs exactly once, later, from the loop: never inside
  *     the call that submitted it. If the function returns an error, nothing was submitted and the
  *     callback never runs.
- *   - Inside a callback every function of this header may be called, freeing the lock and closing
- *     the client included. (uv_run() may not: libuv does not nest. Callbacks wait for the outer
- *     one.)
+ *   - Inside a callback every function of this header may be called, even to free the lock or close
+ *     the client. (uv_run() may not: libuv does not nest. Callbacks wait for the outer one.)
  *   - A callback may be NULL where the outcome does not matter.
  *   - on_lost of one lock runs before any later success of any lock is reported.
  *
  * Waiting: clients that want the same resource stand in a line, which one of the nodes keeps, and
- * are served first come, first served, whatever process or machine they are in. A client that waits
- * costs the nodes next to nothing: it listens. A release passes the lock to the next client, in one
- * round trip as a rule (see ttl_ms in lock.h). The locks of one client have one place in the line,
- * and only the first of them asks the nodes, so that a thousand waiters in one process cost the
- * nodes as much as one; the client hands the lock on inside the process while no other client has
- * waited for longer. docs/waiting.md says what this promises and what it rests on. A client that
- * may not listen on any node polls after each pause between attempts, and is served by chance.
- * Safety does not depend on any of this.
+ * are served first come, first served, whatever process or machine they are in. A waiting client
+ * only listens, which costs the nodes next to nothing. A release passes the lock to the next
+ * client, in one round trip as a rule (see ttl_ms in lock.h). The locks of one client have one
+ * place in the line, and only the first of them asks the nodes, so that a thousand waiters in one
+ * process cost the nodes as much as one; the client hands over the lock inside the process while no
+ * other client has waited for longer. docs/waiting.md says what this promises, and its assumptions.
+ * A client that may not listen on any node polls after each pause between attempts, and is served
+ * by chance. Safety does not depend on any of this.
  *
  * Threads: a client, its locks and its loop belong to one thread, the one that runs the loop; once
  * it has run, nothing here may be called from another (a debug build of the library, one without
@@ -33,12 +32,11 @@
  * independent, there is no global state. After fork() the child may not use the client: every
  * function that sends answers REDLOCK_ERR_FORKED, and the parent's sockets are untouched.
  *
- * NULL, in every header: a function that returns a status answers REDLOCK_ERR_INVALID where an
- * object or a pointer that it needs is NULL. One that frees ignores NULL, and returns 0 if it
- * returns something. A getter answers for NULL as for an object that has nothing: 0, "" if it
- * returns a text, NULL if it returns a pointer (a client, a resource, a leader's name). Callbacks,
- * their data, and everything described as optional may be NULL. A buffer with size 0 counts as
- * none.
+ * NULL, in every header: a function that returns a status returns REDLOCK_ERR_INVALID if an object
+ * or a pointer that it needs is NULL. A function that frees ignores NULL, and returns 0 if it
+ * returns a status. A getter treats NULL as an empty object: it returns 0, "" if it returns a text,
+ * NULL if it returns a pointer (a client, a resource, a leader's name). Callbacks, their data, and
+ * everything described as optional may be NULL. A buffer with size 0 counts as none.
  *
  * Messages, in every header: a function whose name ends in _message writes one human-readable
  * sentence into the caller's buffer and returns the buffer:
@@ -57,7 +55,7 @@
  * initializer.
  *
  * Units are in the names. Durations given by the caller are int64_t milliseconds; a negative one is
- * an error and not a very long time. Times returned are uint64_t nanoseconds of redlock_now_ns().
+ * an error, not a very long time. Times returned are uint64_t nanoseconds of redlock_now_ns().
  *
  * Strings: a resource is any sequence of 1 to REDLOCK_RESOURCE_MAX bytes, zero bytes included. It
  * is used as the Redis key as it is.
@@ -151,18 +149,18 @@ typedef struct redlock_client_options {
      *     unix://[[user]:password@]/path[?db=n]
      * User, password and path may be percent-encoded. Quorum is n_nodes / 2 + 1.
      *
-     * Nodes may know the configuration of their set (`redlock set`): then the client uses the nodes
-     * that are named there, and these are where it begins to look. If the configuration has several
-     * sets, each resource belongs to one of them by its name, and its lock needs a quorum of that
-     * set. A configuration of more than REDLOCK_NODES_MAX nodes is refused. */
+     * Nodes may know the configuration of their set (`redlock set`). Then the client uses the nodes
+     * that it names, and starts from the nodes given here. If the configuration has several sets,
+     * each resource belongs to one of them by its name, and its lock needs a quorum of that set. A
+     * configuration of more than REDLOCK_NODES_MAX nodes is refused. */
     const char *const *nodes;
     size_t n_nodes;
 
-    /* Resolving, connecting and each handshake with one address of a node end after this. 1 to
+    /* The limit for resolving, connecting and each handshake with one address of a node. 1 to
      * 3600000. Default 1000. */
     int64_t connect_timeout_ms;
 
-    /* A vote that has not arrived this long after it was sent for counts as failed. 1 to 3600000.
+    /* A vote that has not arrived this long after its request counts as failed. 1 to 3600000.
      * Default 250. The library waits for a vote only if a quorum cannot be decided without it. A
      * node whose oldest request has waited longer is left out of new attempts until it answers.
      * After four times as long without any answer, or if that request is sixteen times as old, its
@@ -183,11 +181,11 @@ typedef struct redlock_client_options {
 
     /* on_lost runs this long before the end of validity (plus a millisecond for the timer's
      * resolution), so that a thread that is scheduled a little late is still in time. At most half
-     * of the validity, so for a validity below 2 ms the notice may come late. The margin is not the
-     * time to stop work in: when on_lost runs the keys are being released, and another client may
-     * be granted them at once. Work that takes long to stop must begin to stop while the lock is
-     * held (redlock_lock_valid_until_ns() says until when), and release afterwards. 0 or more.
-     * Default 10. */
+     * of the validity, so for a validity below 2 ms the notice may come late. The margin is not
+     * time in which to stop the work: when on_lost runs, the keys are being released, and another
+     * client may be granted them at once. Work that takes long to stop must begin to stop while the
+     * lock is held (redlock_lock_valid_until_ns() says until when), and release afterwards. 0 or
+     * more. Default 10. */
     int64_t lost_margin_ms;
 
     /* CLIENT SETNAME, so that operators can see whose connection it is: 1 to 64 printable
@@ -220,9 +218,9 @@ typedef struct redlock_client_options {
 
     /* TLS, for nodes whose URL is rediss://: TLS 1.2 or later, and the server's certificate must be
      * from an authority that is trusted here and be for the host of the URL (a name or an IP
-     * address, in its subjectAltName). A node that does not fulfil this is not connected to; its
-     * reason is REDLOCK_ERR_NODE_CERTIFICATE or REDLOCK_ERR_NODE_TLS, with a sentence. A URL may
-     * have its own options, which take precedence over these:
+     * address, in its subjectAltName). The client does not connect to a node that does not fulfil
+     * this; its reason is REDLOCK_ERR_NODE_CERTIFICATE or REDLOCK_ERR_NODE_TLS, with a sentence. A
+     * URL may have its own options, which take precedence over these:
      *     rediss://10.0.0.7:6380?tls_ca=/etc/redis/ca.pem&tls_server_name=redis-1.example
      * Files are read when the client opens, and not later. PEM. Setting one of these for nodes
      * without TLS is an error, so that a forgotten s in rediss:// is noticed. */

@@ -19,13 +19,13 @@
  * kind starves the other.
  *
  * Owner: a thread that holds it may lock it again and unlocks it as many times: one that reads may
- * read, one that writes may read and write, and holds it exclusively until its last unlock. One
- * that reads and asks for a writer's lock would wait for itself, and gets
- * REDLOCK_ERR_WOULD_DEADLOCK at once: it unlocks first, or asks redlock_rwlock_try_upgrade().
+ * read, one that writes may read and write, and holds it exclusively until its last unlock. A
+ * thread that reads and asks for a writer's lock would wait for itself, and gets
+ * REDLOCK_ERR_WOULD_DEADLOCK at once: it must unlock first, or call redlock_rwlock_try_upgrade().
  *
- * Loss: as for a mutex. A writer that was stopped for longer than its validity can overwrite what
- * came after it, and a reader can see what is half written. With `fencing` both have a number by
- * which the protected resource can refuse them, see redlock_rwlock_fence().
+ * Loss: as for a mutex. A writer that was stopped for longer than its validity can overwrite later
+ * writes, and such a reader can see half-written data. With `fencing` both have a number by which
+ * the protected resource can refuse them, see redlock_rwlock_fence().
  */
 #ifndef REDLOCK_RWLOCK_H
 #define REDLOCK_RWLOCK_H
@@ -105,8 +105,8 @@ REDLOCK_API int redlock_rwlock_new_with(redlock_blocking *blocking,
                                         const redlock_rwlock_options *options,
                                         redlock_rwlock **rwlock);
 
-/* Gives it up. What the caller holds through it is released in the background. NULL is ignored.
- * Waits for the loop thread, and, if the client is being closed, until it is closed.
+/* Frees it. A hold of the caller through it is released in the background. NULL is ignored. Waits
+ * for the loop thread, and, if the client is being closed, until it is closed.
  *
  * Returns 0, and the object is gone; or, and it is not:
  *     REDLOCK_ERR_BUSY           a call of another thread on it is pending
@@ -203,7 +203,7 @@ REDLOCK_API int redlock_rwlock_alive(redlock_rwlock *rwlock);
 
 /* Makes the calling writer a reader and lets other readers in, without a moment in which another
  * writer could come in. It is an extension to the ttl of the options, and the caller is a reader
- * from this call on, whatever the nodes answer; of those that did not, others may be kept out until
+ * from this call on, whatever the nodes answer. Nodes that did not answer may keep others out until
  * the next extension, or the unlock.
  *
  * Returns as redlock_rwlock_extend(), with ttl_ms 0, and:
@@ -213,9 +213,9 @@ REDLOCK_API int redlock_rwlock_alive(redlock_rwlock *rwlock);
  * Since 0.1. */
 REDLOCK_API int redlock_rwlock_downgrade(redlock_rwlock *rwlock);
 
-/* Makes the calling reader a writer, if nobody else reads, without a moment in which another writer
- * could come in: what it has read is still current. It tries once and never waits for others, since
- * two readers that waited for each other would do so for ever.
+/* Makes the calling reader a writer, if no other reads, without a moment in which another writer
+ * could come in, so what it has read is still current. It tries once and never waits for others,
+ * since two readers could wait for each other for ever.
  *
  * Returns:
  *     0                           a writer
@@ -235,8 +235,8 @@ REDLOCK_API int redlock_rwlock_downgrade(redlock_rwlock *rwlock);
  * Since 0.1. */
 REDLOCK_API int redlock_rwlock_try_upgrade(redlock_rwlock *rwlock);
 
-/* 1 if the caller holds it and its validity has not ended by the clock now, else 0 (NULL and after
- * fork too). It takes no lock and never waits; a thread that has locked it may also call this in a
+/* 1 if the caller holds it and its validity has not ended now, else 0 (also for NULL and after
+ * fork). It takes no lock and never waits; a thread that has locked it may also call this in a
  * signal handler. Since 0.1. */
 REDLOCK_API int redlock_rwlock_is_valid(const redlock_rwlock *rwlock);
 
@@ -249,10 +249,10 @@ REDLOCK_API int64_t redlock_rwlock_remaining_ms(const redlock_rwlock *rwlock);
 REDLOCK_API int redlock_rwlock_token(redlock_rwlock *rwlock, char *buffer, size_t size);
 
 /* The fence of what the caller holds, or of what it has lost and not unlocked, as
- * redlock_mutex_fence(). A writer's is larger than those of all fenced grants before it. A
- * reader's is not below that of any writer before it, and below that of each one after it; readers
- * that follow the same writer have the same. So the protected resource can refuse a late writer or
- * reader: a number smaller than the largest it has seen. Since 0.1. */
+ * redlock_mutex_fence(). A writer's is larger than those of all fenced grants before it. A reader's
+ * is at least that of any writer before it, and below that of each writer after it; readers that
+ * follow the same writer share a fence. So the protected resource can refuse a late writer or
+ * reader, whose number is smaller than the largest it has seen. Since 0.1. */
 REDLOCK_API uint64_t redlock_rwlock_fence(redlock_rwlock *rwlock);
 
 /* The last failure on this object, of whichever thread, as redlock_mutex_message(). Since 0.1. */

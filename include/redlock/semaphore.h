@@ -33,7 +33,7 @@
  * all holders have held for longer than a day, another k is accepted.)
  * redlock_set_permits() changes it.
  *
- * A resource's permits, and a lock of the same resource, have nothing to do with each other.
+ * A resource's permits and a lock of the same resource are independent.
  */
 #ifndef REDLOCK_SEMAPHORE_H
 #define REDLOCK_SEMAPHORE_H

@@ -9,9 +9,9 @@
  *
  * Holder: unlike a sem_t, one object is one holder, of one permit (or of `take` at once, see
  * redlock_semaphore_new_with()). Five threads that work side by side have five objects, each with
- * its own token, loss and slot; objects are cheap. An object is not bound to a thread: whichever
- * thread has it may release it, or ask about it. To acquire it while it holds is
- * REDLOCK_ERR_ALREADY_HELD: it would be a permit that nobody counts.
+ * its own token, loss and slot; objects are cheap. An object is not bound to a thread: any thread
+ * may release it, or ask about it. To acquire it while it holds is REDLOCK_ERR_ALREADY_HELD: that
+ * permit would not be counted.
  *
  * A thread that holds permits through one object and waits for more through another can wait for
  * one that does the same, until timeout_ms is over: a holder that needs several takes them at once,
@@ -93,8 +93,8 @@ REDLOCK_API int redlock_semaphore_new_with(redlock_blocking *blocking,
                                            const redlock_semaphore_options *options,
                                            redlock_semaphore **semaphore);
 
-/* Gives it up. What it holds is released in the background. NULL is ignored. Waits for the loop
- * thread, and, if the client is being closed, until it is closed.
+/* Frees it. Its permits are released in the background. NULL is ignored. Waits for the loop thread,
+ * and, if the client is being closed, until it is closed.
  *
  * Returns 0, and the object is gone; or, and it is not: REDLOCK_ERR_BUSY (a call of another thread
  * on it is pending), REDLOCK_ERR_WRONG_THREAD, REDLOCK_ERR_FORKED, REDLOCK_ERR_SYSTEM. Since 0.1.
@@ -162,9 +162,9 @@ REDLOCK_API int redlock_semaphore_alive(redlock_semaphore *semaphore);
  * Since 0.1. */
 REDLOCK_API int32_t redlock_semaphore_slot(redlock_semaphore *semaphore, size_t index);
 
-/* 1 if it holds its permit and the validity has not ended by the clock now, else 0 (NULL and after
- * fork too). It takes no lock and never waits; also for signal handlers of a thread that has
- * acquired it. Since 0.1. */
+/* 1 if it holds its permit and the validity has not ended now, else 0 (also for NULL and after
+ * fork). It takes no lock and never waits; also for signal handlers of a thread that has acquired
+ * it. Since 0.1. */
 REDLOCK_API int redlock_semaphore_is_valid(const redlock_semaphore *semaphore);
 
 /* How much validity is left now, in whole milliseconds, rounded down; 0 if none. As

@@ -1,4 +1,4 @@
-/* What a client and its nodes have done so far, and how they are now. redlock.h includes this file.
+/* Counters of a client and its nodes, and their current state. redlock.h includes this file.
  *
  * Reading is cheap and allowed at any time, in every callback and in the trace hook; on the
  * client's thread, as everything in redlock.h.

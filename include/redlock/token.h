@@ -6,8 +6,9 @@
  *     process A: redlock_acquire(), redlock_lock_token(), redlock_disown()
  *     process B: redlock_adopt() with that token, work, redlock_release()
  *
- * Failure modes: no process adopts, and the keys expire with their ttl. Two processes adopt one
- * token: to the nodes they are one holder, and nothing keeps them apart; hand a token to one only.
+ * Failure modes: no process adopts the token, and the keys expire after their ttl. Two processes
+ * adopt one token: to the nodes they are one holder, and nothing keeps them apart; hand a token to
+ * only one.
  *
  * Threads, units and the callback contract: as in redlock.h.
  */
@@ -24,7 +25,7 @@ extern "C" {
  * node and, if a quorum renewed it, holds it from now on as if it had been acquired. The lock must
  * be of the same resources, have the same holder, and be held in the mode of this one. options: as
  * for redlock_acquire(); tries, wait_ms, delay_ms, jitter_ms and owner have no meaning here, and
- * fencing is refused: a fence belongs to the grant, hand it over with the token. The callback's
+ * fencing is refused: a fence belongs to the grant, so hand it over with the token. The callback's
  * status:
  *     0                       the lock is held
  *     REDLOCK_ERR_LOST        too many nodes answered that the token is not there
@@ -40,14 +41,14 @@ REDLOCK_API int redlock_adopt(redlock_lock *lock, const char *token,
                               const redlock_acquire_options *options, redlock_lock_cb on_done,
                               void *data);
 
-/* The opposite: this object no longer holds the lock, but its keys stay until their ttl ends, and
- * any party that knows the token can adopt or release it. A pending extension ends with
- * REDLOCK_ERR_CANCELED. on_lost does not run.
+/* Leaves a held lock for another process to adopt: this object no longer holds it, but its keys
+ * stay until their ttl ends, and any party that knows the token can adopt or release it. A pending
+ * extension ends with REDLOCK_ERR_CANCELED. on_lost does not run.
  *
  * A grant is reported after a majority's answers. A node that has not answered yet may therefore
- * stay without the keys: it may need the whole script, or a repair. To hand over a lock that is on
- * every node that is up, wait until `outstanding` of redlock_client_node() is 0 for each, for
- * node_timeout_ms at most.
+ * lack the keys: it may need the whole script, or a repair. To hand over a lock that is on every
+ * node that is up, wait until `outstanding` of redlock_client_node() is 0 for each, at most for
+ * node_timeout_ms.
  *
  * Returns 0, REDLOCK_ERR_NOT_HELD, REDLOCK_ERR_BUSY (acquired more than once, or shared by
  * other objects of its owner; or it was upgraded, and a node has not answered an earlier change of

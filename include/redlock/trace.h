@@ -83,8 +83,8 @@ typedef struct redlock_event {
     uint32_t rank;       /* of PLACE: how many are ahead; else 0 */
 } redlock_event;
 
-/* Runs inside the library's own work: it must not call any function of this header that takes a
- * client or a lock, the getters excepted. */
+/* Runs inside the library's own work: it must not call any function that takes a client or a lock,
+ * except the getters. */
 typedef void (*redlock_trace_cb)(const redlock_event *event, void *data);
 
 #ifdef __cplusplus
