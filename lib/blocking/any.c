@@ -88,7 +88,7 @@ int redlock_mutex_lock_any(redlock_mutex *const *mutexes, size_t n, int64_t time
                            redlock_mutex **locked) {
     struct walk walk = {.mutexes = mutexes, .n = n, .timeout_ms = timeout_ms};
     bool is_good = locked != NULL && mutexes != NULL && n >= 1 && n <= REDLOCK_ANY_MAX &&
-                   (timeout_ms >= 0 || timeout_ms == REDLOCK_NO_LIMIT);
+                   rl_mutex_is_timeout(timeout_ms);
     if (locked != NULL) {
         *locked = NULL;
     }

@@ -132,10 +132,13 @@ static int ask_loop(redlock_mutex *mutex, struct rl_ask *ask) {
     return status;
 }
 
+bool rl_mutex_is_timeout(int64_t timeout_ms) {
+    return (timeout_ms >= 0 && timeout_ms <= TIMEOUT_MS_MAX) || timeout_ms == REDLOCK_NO_LIMIT;
+}
+
 static int refuse_timeout(redlock_mutex *mutex, int64_t timeout_ms) {
     char sentence[REDLOCK_MESSAGE_MAX];
-    assert(timeout_ms < 0 || timeout_ms > TIMEOUT_MS_MAX);
-    assert(timeout_ms != REDLOCK_NO_LIMIT);
+    assert(!rl_mutex_is_timeout(timeout_ms));
     if (rl_ask_check(mutex->blocking) == 0) {
         last_attempt.mutex = 0;
         snprintf(sentence, sizeof sentence,
@@ -148,13 +151,11 @@ static int refuse_timeout(redlock_mutex *mutex, int64_t timeout_ms) {
 
 int rl_mutex_lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms, bool is_slow) {
     struct rl_ask ask = {.run = rl_hold_lock, .mode = mode, .is_slow = is_slow, .ms = timeout_ms};
-    bool is_good =
-        (timeout_ms >= 0 && timeout_ms <= TIMEOUT_MS_MAX) || timeout_ms == REDLOCK_NO_LIMIT;
     assert(mode == REDLOCK_EXCLUSIVE || mode == REDLOCK_SHARED);
     if (mutex == NULL) {
         return REDLOCK_ERR_INVALID;
     }
-    if (!is_good) {
+    if (!rl_mutex_is_timeout(timeout_ms)) {
         return refuse_timeout(mutex, timeout_ms);
     }
     int status = ask_loop(mutex, &ask);

@@ -7,6 +7,8 @@
 
 /* Makes a mutex. Returns the status; making->error says where its sentence goes. */
 int rl_mutex_new(redlock_blocking *blocking, struct rl_making *making);
+/* Whether redlock_mutex_lock() accepts this timeout. */
+bool rl_mutex_is_timeout(int64_t timeout_ms);
 /* As redlock_mutex_lock(), in either mode. is_slow: instead of several pauses, it waits in line, or
  * pauses once for half of the time. */
 int rl_mutex_lock(redlock_mutex *mutex, enum redlock_mode mode, int64_t timeout_ms, bool is_slow);

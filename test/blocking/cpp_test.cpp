@@ -132,9 +132,11 @@ ON_THREE_NODES(one_of_several) {
     redlock::mutex gone(std::move(a));
     STATUS(thrown([&] { redlock::try_lock_any(any); }), REDLOCK_ERR_INVALID);
     STATUS(thrown([] { redlock::try_lock_any({}); }), REDLOCK_ERR_INVALID);
-    redlock_mutex *one = b.handle();
-    STATUS(redlock_mutex_lock_any(&one, 1, -7, &one), REDLOCK_ERR_INVALID);
-    assert_null(one);
+    redlock_mutex *one = b.handle(), *got = one;
+    for (int64_t timeout_ms : {INT64_C(-7), INT64_C(4294967295)}) {
+        STATUS(redlock_mutex_lock_any(&one, 1, timeout_ms, &got), REDLOCK_ERR_INVALID);
+        assert_null(got);
+    }
     client.close();
     STATUS(thrown([&] { redlock::try_lock_any({&b, &c}, 1min); }), REDLOCK_ERR_CLOSED);
 }
