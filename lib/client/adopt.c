@@ -20,6 +20,7 @@
 #include "redis/node.h"
 #include "wait/line_call.h"
 #include "wait/line_event.h"
+#include "watch/metrics.h"
 
 /* The index of the member's node; if the client does not know it yet, n_nodes or a closed node. */
 static uint32_t find_place(const redlock_client *client, const struct rl_url *url) {
@@ -64,6 +65,7 @@ static bool add_place(redlock_client *client, uint32_t i, struct rl_url *url) {
         return false;
     }
     client->n_nodes = i == client->n_nodes ? i + 1 : client->n_nodes;
+    rl_metrics_joined(client, i);
     rl_node_start(&client->nodes[i]->node);
     return true;
 }

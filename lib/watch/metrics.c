@@ -41,6 +41,12 @@ bool rl_metrics_init(redlock_client *client, const redlock_client_options *o) {
     return true;
 }
 
+void rl_metrics_joined(redlock_client *client, uint32_t node) {
+    if (client->metrics != NULL) {
+        client->metrics->latency[node] = (struct rl_histogram){.sum_us = 0};
+    }
+}
+
 static uint8_t label_number(struct rl_metrics *metrics, const char *name) {
     const size_t length = name != NULL ? strnlen(name, REDLOCK_METRICS_LABEL_MAX + 1) : 0;
     if (length < 1 || length > REDLOCK_METRICS_LABEL_MAX) {

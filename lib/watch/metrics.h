@@ -16,6 +16,9 @@ extern const uint64_t rl_metrics_bounds_us[RL_METRICS_BOUNDS];
 /* False: no memory. */
 bool rl_metrics_init(redlock_client *client, const redlock_client_options *o);
 
+/* Another node has this place now. */
+void rl_metrics_joined(redlock_client *client, uint32_t node);
+
 /* Runs the user's function, inside the call that makes the lock. */
 void rl_metrics_label(redlock_lock *lock, const redlock_bytes *resource);
 

@@ -99,6 +99,33 @@ FIVE_EACH(inherits_no_failures, 2) {
     assert_true(rl_line_refused(f->client) == 0);
 }
 
+static bool has_no_answer(const struct five *f, uint32_t node) {
+    const char *name = f->client->nodes[node]->node.url.name;
+    char text[32768], sample[512];
+    assert_in_range(
+        redlock_metrics_format(f->client, REDLOCK_METRICS_PROMETHEUS, text, sizeof text), 1,
+        sizeof text - 1);
+    snprintf(sample, sizeof sample,
+             "redlock_node_latency_seconds_count{client=\"redlock\",node=\"%s\"} 0\n", name);
+    return strstr(text, sample) != NULL;
+}
+
+FIVE_TEST(inherits_no_latency) {
+    f->options.max_ttl_ms = 200;
+    f->options.metrics = 1;
+    open_three(f);
+    five_cycle(f);
+    five_wait_repaid(f);
+    assert_false(has_no_answer(f, 2));
+    configure(f, 2, 0x0b, "");
+    until_adopted(f, 2, 3);
+    assert_true(five_run_until(f, third_is_closed, NULL));
+    configure(f, 3, 0x13, "");
+    until_adopted(f, 3, 3);
+    assert_string_equal(f->client->nodes[2]->node.url.name, fake_node_name(f->nodes[4]));
+    assert_true(has_no_answer(f, 2));
+}
+
 /* -- Credentials -- */
 
 static bool are_pending(struct five *f, void *data) {
