@@ -37,7 +37,7 @@ enum redlock_metrics_text {
  * size bytes with the zero at their end, and the result is the length of the whole text without
  * that zero. If it is size or more, the text was cut and is unusable: take a larger buffer. With
  * size 0, buffer may be NULL. The length may grow between two calls, with the numbers and labels in
- * it; it is below 32 KB for five nodes without labels, and below 512 KB always.
+ * it; it is below 32 KB for five nodes without labels, and below 3 MB always.
  *
  * On the client's thread, as everything in redlock.h; for the other interfaces there are
  * redlock_blocking_metrics() and redlock::client::metrics().

@@ -303,6 +303,40 @@ LIVE_TEST_FIVE(labels) {
     live_close(live, client);
 }
 
+#define LONGEST (3 << 20) /* redlock/metrics.h */
+
+static const char *another(const void *resource, size_t length, void *data) {
+    static char label[REDLOCK_METRICS_LABEL_MAX + 1] = "a";
+    memset(label + 1, '"', REDLOCK_METRICS_LABEL_MAX - 1);
+    label[0]++;
+    return label;
+}
+
+/* 31 nodes with long paths, none of which is there, and labels that have to be escaped; a client
+ * that finds 127 nodes with names of 263 bytes has three times as much. */
+LIVE_TEST(the_longest_names) {
+    char urls[REDLOCK_NAMED_MAX][128], name[65];
+    const char *nodes[REDLOCK_NAMED_MAX];
+    redlock_client_options options = live_options(live);
+    for (int i = 0; i < REDLOCK_NAMED_MAX; i++) {
+        snprintf(urls[i], sizeof urls[i], "unix:///%0106d", i);
+        nodes[i] = urls[i];
+    }
+    memset(name, '"', 64);
+    name[64] = '\0';
+    options.nodes = nodes;
+    options.n_nodes = REDLOCK_NAMED_MAX;
+    options.client_name = name;
+    options.metrics = 1;
+    options.metrics_label = another;
+    LIVE_STATUS(live_open(live, &options, &live->client), REDLOCK_ERR_NO_QUORUM);
+    for (int i = 0; i < REDLOCK_METRICS_LABELS_MAX; i++) {
+        redlock_lock_free(live_lock(live->client, "r"));
+    }
+    const int length = redlock_metrics_format(live->client, REDLOCK_METRICS_OPENMETRICS, NULL, 0);
+    assert_in_range(length, LONGEST / 6, LONGEST / 3);
+}
+
 /* -- Latency -- */
 
 /* The program works between its call and the loop's turn: the nodes have nothing to do with that,
