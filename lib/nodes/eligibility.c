@@ -164,7 +164,8 @@ void rl_eligibility_down(struct rl_client_node *member) {
     member->client->voters &= ~bit_of(member);
 }
 
-uint64_t rl_eligibility_deadline_ns(const struct rl_client_node *member) {
+/* When the quarantine of a node that is up ends; RL_NEVER: it is in none. */
+static uint64_t deadline_ns(const struct rl_client_node *member) {
     const redlock_client *client = member->client;
     bool waits = client->up & ~client->voters & bit_of(member) && rl_membership_counts(member);
     return waits ? member->guard.votes_ns : RL_NEVER;
@@ -172,7 +173,7 @@ uint64_t rl_eligibility_deadline_ns(const struct rl_client_node *member) {
 
 void rl_eligibility_tick(struct rl_client_node *member, uint64_t now_ns) {
     redlock_client *client = member->client;
-    if (now_ns >= rl_eligibility_deadline_ns(member)) {
+    if (now_ns >= deadline_ns(member)) {
         assert(rl_guard_may_vote(&member->guard, now_ns));
         client->voters |= bit_of(member);
         client->reasons[member->index] = 0;
@@ -286,8 +287,8 @@ void rl_member_update(struct rl_client_node *member) {
     if (member->left_ns < at_ns) {
         at_ns = member->left_ns;
     }
-    if (rl_eligibility_deadline_ns(member) < at_ns) {
-        at_ns = rl_eligibility_deadline_ns(member);
+    if (deadline_ns(member) < at_ns) {
+        at_ns = deadline_ns(member);
     }
     rl_deadlines_set(&member->client->deadlines, &member->deadline, at_ns);
 }

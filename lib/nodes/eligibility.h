@@ -36,8 +36,7 @@ void rl_eligibility_suspend(struct rl_client_node *member);
 void rl_eligibility_up(struct rl_client_node *member);
 void rl_eligibility_down(struct rl_client_node *member);
 
-/* When rl_eligibility_tick() is due; RL_NEVER if it is not. */
-uint64_t rl_eligibility_deadline_ns(const struct rl_client_node *member);
+/* Ends a quarantine that is over. */
 void rl_eligibility_tick(struct rl_client_node *member, uint64_t now_ns);
 
 /* The servers that may vote: one node of each, the first among duplicates. */

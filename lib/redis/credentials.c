@@ -34,7 +34,8 @@ void rl_credentials_wipe(struct rl_credentials *credentials) {
     assert(!credentials->has_password);
 }
 
-void rl_credentials_use(const struct rl_credentials *credentials, struct rl_url *url) {
+/* Puts them into the URL, and wipes the old ones. */
+static void use(const struct rl_credentials *credentials, struct rl_url *url) {
     static_assert(sizeof url->user == sizeof credentials->user &&
                       sizeof url->password == sizeof credentials->password,
                   "all of those before is overwritten");
@@ -99,7 +100,7 @@ void rl_auth_sent(struct rl_auth *auth) {
 
 void rl_auth_accepted(struct rl_auth *auth, struct rl_url *url) {
     assert(auth->state == RL_AUTH_SENT);
-    rl_credentials_use(&auth->offered, url);
+    use(&auth->offered, url);
     rl_credentials_wipe(&auth->offered);
     auth->reason = 0;
     auth->words[0] = '\0';
@@ -203,7 +204,7 @@ void rl_node_auth_up(struct rl_node *node) {
 bool rl_node_offer(struct rl_node *node, const struct rl_credentials *credentials, bool is_first) {
     if (is_first && node->connects == 0 && node->state != RL_NODE_HANDSHAKE &&
         node->auth.state == RL_AUTH_SETTLED) {
-        rl_credentials_use(credentials, &node->url);
+        use(credentials, &node->url);
     } else {
         rl_auth_offer(&node->auth, credentials);
     }

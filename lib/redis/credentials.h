@@ -14,8 +14,8 @@
  * a new password reaches the client or the node first.
  *
  * Can a client whose first credentials are wrong go on as `default`, without a password? No:
- * credentials that are set before the loop runs, and so before any were sent, replace the URL's;
- * there are no older ones to fall back to (rl_credentials_use()).
+ * credentials that are set before the loop runs, so before the node was sent any, replace the
+ * URL's, so there are no older ones to fall back to.
  *
  * If a server does not refuse the newer ones properly (it hangs up, sends an invalid answer, or
  * nothing), do the old ones become unusable too? No: after such a handshake the next one omits the
@@ -45,9 +45,6 @@
 bool rl_credentials_set(struct rl_credentials *credentials, const char *user, const char *password);
 
 void rl_credentials_wipe(struct rl_credentials *credentials);
-
-/* Puts them into the URL, and wipes the old ones. */
-void rl_credentials_use(const struct rl_credentials *credentials, struct rl_url *url);
 
 /* Offers newer ones. They must be sent, unless others are outstanding. */
 void rl_auth_offer(struct rl_auth *auth, const struct rl_credentials *credentials);
