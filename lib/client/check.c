@@ -65,8 +65,11 @@ static void check_waiting(const redlock_lock *lock) {
                    !rl_tickets_may_ask(lock->tickets)); /* behind a waiter */
             continue;
         }
-        assert(is_active == (ticket->is_taken && (!waits || stage != RL_STAGE_NONE)));
-        /* A lock that has the turn will be stepped; otherwise all locks behind it would wait for
+        const bool may_be = ticket->is_taken && (!waits || stage != RL_STAGE_NONE);
+        const bool must_be =
+            may_be && (lock->resource_count == 1 || (waits && i == lock->waiting.line));
+        assert(is_active ? may_be : !must_be);
+        /* A lock that was given the turn will be stepped, or all locks behind it would wait for
          * ever. */
         assert(next == NULL || next->core.state != RL_WAITING || rl_queued_is_in(&next->ready) ||
                rl_line_is_queued(next));

@@ -243,6 +243,13 @@ static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
     }
 }
 
+/* While it waits in this line it holds up nobody in the others (rl_waiting_stand()). */
+static void stand(redlock_lock *lock) {
+    if (lock->resource_count > 1) {
+        rl_ready_step(lock);
+    }
+}
+
 static void queue(redlock_lock *lock, uint8_t line) {
     assert(lock->core.state == RL_WAITING);
     assert(rl_line_active(rl_lock_resource(lock, line)) == lock); /* whose place it is */
@@ -253,6 +260,7 @@ static void queue(redlock_lock *lock, uint8_t line) {
     if (!rl_line_want(rl_line_of(lock), lock)) {
         let_go_on(lock, RL_STAGE_ALONE); /* without memory */
     }
+    stand(lock);
 }
 
 /* A lock with little time keeps half of it for an attempt, in case home does not answer. */
@@ -396,12 +404,13 @@ static void refused(redlock_lock *lock, struct rl_resource *resource) {
         queue(lock, lock->waiting.refused_by);
     } else {
         rl_line_feed(resource, lock, &event);
+        stand(lock);
     }
 }
 
 static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool has_failed) {
     const struct rl_place *place = rl_resource_place(resource);
-    assert(rl_line_is_queued(lock) && lock->core.state != RL_WAITING);
+    assert(rl_line_is_queued(lock));
     lock->waiting.stage = RL_STAGE_NONE;
     lock->waiting.line = 0; /* it may take its next place there in advance */
     if (place->state == RL_PLACE_TAKING && has_failed) {
@@ -414,7 +423,12 @@ static void leave_queue(redlock_lock *lock, struct rl_resource *resource, bool h
     }
 }
 
-/* Whether nothing is pending that would step the lock. */
+void rl_line_step_back(redlock_lock *lock) {
+    assert(lock->core.state == RL_WAITING);
+    leave_queue(lock, rl_line_of(lock), false);
+}
+
+/* Nothing is pending that would step the lock. */
 static bool is_idle(const redlock_lock *lock, const struct rl_resource *resource) {
     return lock->waiting.stage == RL_STAGE_QUEUED &&
            rl_resource_place(resource)->state == RL_PLACE_OUT &&

@@ -50,16 +50,22 @@ static void step_in_turn(redlock_lock *lock) {
 
 void rl_line_run(redlock_lock *lock) {
     const bool is_due = rl_line_is_due(lock);
-    if (!is_due && !lock->is_notified) {
-        RL_MARK(TURN_TAKEN_BACK); /* it has left the waitlist meanwhile */
+    const bool stands = lock->waiting.stage == RL_STAGE_QUEUED && lock->core.state == RL_WAITING;
+    if (!is_due && !stands && !lock->is_notified) {
+        RL_MARK(TURN_TAKEN_BACK); /* it has left the waitlist since */
     }
-    if (!is_due || lock->client->phase != RL_CLIENT_OPEN) {
+    if ((!is_due && !stands) || lock->client->phase != RL_CLIENT_OPEN) {
         return;
     }
-    if (rl_line_is_queued(lock)) {
+    if (stands) {
+        rl_waiting_stand(lock, lock->waiting.line);
+    } else if (!rl_line_is_queued(lock)) {
+        step_in_turn(lock);
+    } else if (rl_waiting_take(lock)) {
         step_queued(lock);
     } else {
-        step_in_turn(lock);
+        rl_line_step_back(lock);
+        rl_waiting_stand(lock, lock->resource_count);
     }
 }
 

@@ -101,22 +101,25 @@ enum rl_words rl_waiting_words(const redlock_lock *lock, int status) {
     return status == REDLOCK_ERR_HELD ? RL_WORDS_WAITING : RL_WORDS_WAITED_IN_VAIN;
 }
 
+static bool waits(const redlock_lock *lock) {
+    return lock->core.state == RL_WAITING && lock->waiting.stage == RL_STAGE_NONE;
+}
+
 static void let_ask(redlock_lock *lock, bool pause) {
     assert(lock->waiting.stage == RL_STAGE_NONE);
     lock->waiting.stage = pause ? RL_STAGE_PAUSES : RL_STAGE_FIRST;
     rl_ready_step(lock);
 }
 
+/* A lock that makes its last try, or has won it, only becomes active. */
 static void give_turn(redlock_lock *lock, bool pause) {
     rl_tickets_ask(lock->tickets);
-    let_ask(lock, pause);
+    if (waits(lock)) {
+        let_ask(lock, pause);
+    }
 }
 
 /* -- Side by side -- */
-
-static bool waits(const redlock_lock *lock) {
-    return lock->core.state == RL_WAITING && lock->waiting.stage == RL_STAGE_NONE;
-}
 
 bool rl_waiting_is_active(const redlock_lock *lock) {
     const struct rl_ticket *first = &lock->tickets[0];
@@ -195,6 +198,28 @@ static void go_on(struct rl_waitlist *list, const redlock_lock *lock) {
             let_ask(rl_ticket_lock(next), false); /* another active lock waits elsewhere */
         }
     }
+}
+
+void rl_waiting_stand(redlock_lock *lock, uint32_t line) {
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        struct rl_waitlist *list = lock->tickets[i].list;
+        if (i != line && list->active == &lock->tickets[i]) {
+            list->active = lock->mode->side_by_side ? list->active : NULL;
+            go_on(list, lock);
+        }
+    }
+}
+
+bool rl_waiting_take(redlock_lock *lock) {
+    bool is_free = true;
+    for (uint32_t i = 0; i < lock->resource_count; i++) {
+        const struct rl_ticket *active = lock->tickets[i].list->active;
+        is_free = is_free && (active == NULL || active == &lock->tickets[i]);
+    }
+    for (uint32_t i = 0; is_free && i < lock->resource_count; i++) {
+        lock->tickets[i].list->active = &lock->tickets[i];
+    }
+    return is_free;
 }
 
 /* -- After a step -- */

@@ -100,6 +100,43 @@ static void until_in_line(struct five *f, redlock_lock *lock, size_t i) {
     assert_true(five_run_until(f, waits_in_line, &lock->tickets[i]));
 }
 
+/* One task reads a and wants to write b, which is free; another waits to write both. If the first
+ * waited for the second, both would wait for ever. */
+FIVE_TEST_OPEN(keeps_no_other_lock_from_what_is_free) {
+    struct five_done done[3];
+    redlock_lock *reads = acquire(f, REDLOCK_SHARED, "a", &done[0]);
+    assert_int_equal(five_wait(f, &done[0]), 0);
+    redlock_lock *both = acquire(f, REDLOCK_EXCLUSIVE, "ab", &done[1]);
+    until_in_line(f, both, 0);
+    redlock_lock *writes = acquire(f, REDLOCK_EXCLUSIVE, "b", &done[2]);
+    assert_int_equal(five_wait(f, &done[2]), 0);
+    assert_int_equal(five_release(f, reads), 0);
+    five_run_ms(f, 20); /* its turn comes, and is of no use yet */
+    assert_int_equal(done[1].calls, 0);
+    assert_int_equal(five_release(f, writes), 0);
+    assert_int_equal(five_wait(f, &done[1]), 0);
+    assert_int_equal(five_release(f, both), 0);
+    f->may_keep = (1u << FIVE) - 1; /* what says that a writer waited */
+}
+
+/* A reader of both that has waited for b, and goes on to wait for a, keeps no reader from b. */
+FIVE_TEST_OPEN(keeps_no_reader_when_it_moves) {
+    struct five_done done[4];
+    redlock_lock *b = acquire(f, REDLOCK_EXCLUSIVE, "b", &done[0]);
+    assert_int_equal(five_wait(f, &done[0]), 0);
+    redlock_lock *both = acquire(f, REDLOCK_SHARED, "ba", &done[1]);
+    until_in_line(f, both, 0);
+    redlock_lock *a = acquire(f, REDLOCK_EXCLUSIVE, "a", &done[2]);
+    assert_int_equal(five_wait(f, &done[2]), 0);
+    acquire(f, REDLOCK_SHARED, "b", &done[3]);
+    assert_int_equal(five_release(f, b), 0);
+    assert_int_equal(five_wait(f, &done[3]), 0);
+    assert_int_equal(done[1].calls, 0);
+    assert_int_equal(five_release(f, a), 0);
+    assert_int_equal(five_wait(f, &done[1]), 0);
+    f->may_keep = (1u << FIVE) - 1; /* the readers, until the client is closed */
+}
+
 /* Two readers wait for b behind a third, which leaves. The first of the two wants c as well, whose
  * other reader waits for d: it does not wait for that one, nor the second for the first. */
 FIVE_TEST_OPEN(leaves_no_reader_behind) {
