@@ -222,6 +222,17 @@ bool rl_waiting_take(redlock_lock *lock) {
     return is_free;
 }
 
+/* While it pauses without a line it holds up, as in a line, only those that want what was refused.
+ * Later it is active for all again as soon as it can; if it is refused, for all or for none. */
+static void update_alone(redlock_lock *lock) {
+    const uint32_t count = lock->resource_count, by = lock->waiting.refused_by;
+    if (lock->core.state == RL_BACKOFF) {
+        rl_waiting_stand(lock, by < count ? by : 0);
+    } else if (!rl_line_is_queued(lock) && !rl_waiting_take(lock) && waits(lock)) {
+        rl_waiting_stand(lock, count);
+    }
+}
+
 /* -- After a step -- */
 
 void rl_waiting_update(redlock_lock *lock) {
@@ -232,6 +243,8 @@ void rl_waiting_update(redlock_lock *lock) {
     if (rl_lock_is_in_line(&lock->core)) {
         if (beside) {
             update_beside(lock);
+        } else {
+            update_alone(lock);
         }
         return;
     }

@@ -100,14 +100,23 @@ static void until_in_line(struct five *f, redlock_lock *lock, size_t i) {
     assert_true(five_run_until(f, waits_in_line, &lock->tickets[i]));
 }
 
-/* One task reads a and wants to write b, which is free; another waits to write both. If the first
- * waited for the second, both would wait for ever. */
-FIVE_TEST_OPEN(keeps_no_other_lock_from_what_is_free) {
+/* One task reads a and wants to write b, which is free; another waits to write both, in line, or
+ * where there is none. If the first waited for the second, both would wait for ever. */
+FIVE_EACH(keeps_no_other_lock_from_what_is_free, 2) {
     struct five_done done[3];
+    for (size_t i = 0; i < FIVE && row == 1; i++) {
+        five_rule(f, i, .command = "SUBSCRIBE", .action = FAKE_INSTEAD, .bytes = "-NOPERM no\r\n");
+    }
+    assert_int_equal(five_open(f), 0);
+    five_wait_up(f, FIVE);
     redlock_lock *reads = acquire(f, REDLOCK_SHARED, "a", &done[0]);
     assert_int_equal(five_wait(f, &done[0]), 0);
     redlock_lock *both = acquire(f, REDLOCK_EXCLUSIVE, "ab", &done[1]);
-    until_in_line(f, both, 0);
+    if (row == 0) {
+        until_in_line(f, both, 0);
+    } else {
+        five_run_ms(f, 100);
+    }
     redlock_lock *writes = acquire(f, REDLOCK_EXCLUSIVE, "b", &done[2]);
     assert_int_equal(five_wait(f, &done[2]), 0);
     assert_int_equal(five_release(f, reads), 0);
