@@ -218,8 +218,10 @@ static void on_tick(struct rl_lock *lock, const struct rl_event *event, struct r
 static void on_changed(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out) {
     struct rl_acquire *acquire = &lock->acquire;
     const uint32_t max_ms = event->u.ttl_ms;
-    if (max_ms != 0 && acquire->ttl_ms > max_ms) { /* an administrator waits no longer */
-        const uint64_t renew_ms = (uint64_t)acquire->renew_ms * max_ms / acquire->ttl_ms;
+    const uint64_t valid_ms = rl_validity_ns(lock->rules, max_ms) / RL_NS_PER_MS;
+    if (acquire->ttl_ms > max_ms && valid_ms > 1) { /* an administrator waits no longer than this */
+        uint64_t renew_ms = (uint64_t)acquire->renew_ms * max_ms / acquire->ttl_ms;
+        renew_ms = renew_ms < valid_ms / 2 ? renew_ms : valid_ms / 2;
         acquire->renew_ms = renew_ms > 0 || acquire->renew_ms == 0 ? (uint32_t)renew_ms : 1;
         acquire->ttl_ms = max_ms;
     }

@@ -12,7 +12,8 @@
  *                                    round=-1: of the round before; latency=9: the node's own, us
  *     ask 2                          a node has passed its key, and must be asked
  *     tick                           at the time that the lock named; "@5 tick": at that time
- *     turn place=5, turn pause; extend 60; release; release token; put_off since=0 now=300
+ *     turn place=5, turn pause; extend 60; changed 60; release; release token
+ *     put_off since=0 now=300
  *     tell cancel abandon disown upgrade ready none permits notice
  *     try ...                        acquire and attempt, whose effects are not told
  *     hold ...                       try, all grant it after a millisecond, tell
@@ -316,7 +317,7 @@ static struct rl_event event_of(struct world *w, const struct words *words) {
         event.u.acquire = usual_acquire(words);
     } else if (event.type == RL_EV_ADOPT) {
         event.u.adopt = (struct rl_adopt){usual_acquire(words), other};
-    } else if (event.type == RL_EV_EXTEND) {
+    } else if (event.type == RL_EV_EXTEND || event.type == RL_EV_CHANGED) {
         event.u.ttl_ms = words->count > 1 ? (uint32_t)strtoul(words->word[1], NULL, 10) : 0;
     } else if (event.type == RL_EV_TURN) {
         event.u.pause = has_word(words, "pause");
