@@ -58,9 +58,11 @@ static bool has_home(const redlock_lock *lock) {
 
 bool rl_hear_is_unwanted(const redlock_lock *lock, uint64_t now_ns) {
     const struct rl_ticket *ticket = &lock->tickets[0];
-    const struct rl_place *place = rl_resource_place(rl_ticket_resource(ticket));
+    const struct rl_resource *resource = rl_ticket_resource(ticket);
+    const struct rl_resource *other = rl_hold_other_mode(lock, resource);
     return lock->waiting.is_unwanted && ticket->previous == NULL && ticket->next == NULL &&
-           !rl_place_is_likely_busy(place, now_ns) && has_home(lock);
+           (other == NULL || other->waitlist.first == NULL) &&
+           !rl_place_is_likely_busy(rl_resource_place(resource), now_ns) && has_home(lock);
 }
 
 void rl_hear_wanted(redlock_lock *lock) {

@@ -285,6 +285,37 @@ LIVE_TEST_FIVE(goes_to_another_object) {
     LIVE_POLL(live, live_no_keys(live));
 }
 
+static redlock_lock *reader_of_two(redlock_client *client, const char *one, const char *other) {
+    const redlock_bytes names[] = {{one, strlen(one)}, {other, strlen(other)}};
+    redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
+    redlock_lock *lock;
+    options.resources = names;
+    options.n_resources = 2;
+    options.mode = REDLOCK_SHARED;
+    LIVE_STATUS(redlock_lock_new_with(client, &options, &lock, NULL, 0), 0);
+    return lock;
+}
+
+/* A reader of this client that pauses, since another one waits elsewhere for what it wants, too,
+ * stands in no line, and recalls nothing. */
+LIVE_TEST_FIVE(does_not_linger_if_a_reader_pauses) {
+    struct live_done waits = {0}, pauses = {0};
+    const redlock_acquire_options options = options_of(LINGER_MS), patient = live_patient(TTL_MS);
+    redlock_lock *lock = begin(live, LINGER_MS), *held = live_lock(live->client, "held");
+    LIVE_STATUS(live_acquire(live, lock, &options), 0);
+    LIVE_STATUS(live_acquire(live, held, &patient), 0);
+    redlock_lock *elsewhere = reader_of_two(live->client, "held", "free");
+    redlock_lock *reader = reader_of_two(live->client, "free", KEY);
+    LIVE_STATUS(redlock_acquire(elsewhere, &patient, live_lock_cb, &waits), 0);
+    LIVE_UNTIL(live, live_stats(live->client).places == 1);
+    LIVE_STATUS(redlock_acquire(reader, &patient, live_lock_cb, &pauses), 0);
+    LIVE_UNTIL(live, redlock_lock_attempt_status(reader) == REDLOCK_ERR_HELD);
+    LIVE_STATUS(live_release(live, lock), 0);
+    LIVE_UNTIL(live, pauses.count == 1);
+    LIVE_STATUS(pauses.status, 0);
+    live_end(live);
+}
+
 /* -- In other ways -- */
 
 LIVE_TEST_FIVE(leaves_no_key) {
