@@ -17,7 +17,7 @@ struct access {
     int opened;
 };
 
-/* before: the text before the host, "user:password@" or ""; after: the text behind the port. */
+/* before: the text before the host, "user:password@" or ""; after: the text after the port. */
 static void open_at(struct access *a, struct live *live, size_t node, const char *before,
                     const char *after) {
     const char *urls[] = {a->url};
@@ -110,7 +110,7 @@ LIVE_TEST(refused) {
     }
 }
 
-/* The operator fixes it: the client comes up by itself. */
+/* Once the operator has fixed the password, the client connects by itself. */
 LIVE_TEST(password_put_right) {
     struct access a;
     start_with_password(live);
@@ -156,7 +156,7 @@ LIVE_TEST(user_with_all_it_needs) {
     }
 }
 
-/* An answer is no reason to drop a connection. */
+/* A node that refuses a command stays connected. */
 LIVE_TEST(users_who_may_not_acquire) {
     static const char *const rules[] = {"~* +@all -set", "~other:* ~libredlock:config +@all"};
     redlock_acquire_options once = live_once(TTL_MS);
@@ -175,7 +175,7 @@ LIVE_TEST(users_who_may_not_acquire) {
     }
 }
 
-/* The key then ends by its ttl. */
+/* A user who may not run scripts cannot release; the key expires with its ttl. */
 LIVE_TEST(user_without_scripts) {
     struct access a;
     open_as_user(&a, live, "~* +@all -eval -evalsha");
@@ -183,14 +183,14 @@ LIVE_TEST(user_without_scripts) {
     assert_in_range(live_pttl(live, 0, "key"), 1, 10000);
 }
 
-/* Allowed to run scripts, but not the commands in them. */
+/* The user may run scripts, but not the commands in them. */
 LIVE_TEST(user_without_get) {
     struct access a;
     open_as_user(&a, live, "~* +@all -get");
     check_refused(&a, REDLOCK_ERR_NODE_PERMISSION, "+get of ~libredlock:config");
 }
 
-/* Pending as long as the key can live, retried meanwhile, and then dropped. */
+/* A release stays pending and is retried for as long as the key can live; then it is dropped. */
 LIVE_TEST(owed_until_the_ttl) {
     struct access a;
     redlock_acquire_options once = live_once(2500);
@@ -219,7 +219,7 @@ LIVE_TEST(owed_until_allowed) {
 
 /* -- Databases -- */
 
-/* Also on the connection after the first. */
+/* A reconnection selects the database too. */
 LIVE_TEST(right_database) {
     static const char look[] = "redis.call('select', 3) return redis.call('exists', KEYS[1])";
     struct access a;

@@ -20,7 +20,7 @@ static void cycle(struct live *live, redlock_client *client) {
     assert_true(live_no_keys(live));
 }
 
-/* ... and again after a restart. */
+/* One cycle before a restart of the node and one after it. */
 static void cycle_twice(struct live *live) {
     cycle(live, live->client);
     live_kill(live, 0);
@@ -38,7 +38,7 @@ static void open_url(struct live *live, const char *url, int status) {
     LIVE_STATUS(live_open(live, &options, &live->client), status);
 }
 
-/* In the folder of the node, which is where its log is. */
+/* A path in the node's folder, where its log is. */
 static void socket_path(const struct live *live, size_t i, char *path, size_t size) {
     const char *log = rl_local_nodes_log(live->node[i].set, live->node[i].index);
     snprintf(path, size, "%.*s/red is.sock", (int)(strrchr(log, '/') - log), log);
@@ -97,7 +97,7 @@ LIVE_TEST(unknown_name) {
     assert_contains(CLIENT_MESSAGE(live->client), "no-such-host.invalid:6379: ");
 }
 
-/* One of three. The others do not wait for it. */
+/* One name of three is unknown; the other nodes do not wait for it. */
 LIVE_TEST(unknown_name_among_others) {
     live_start(live, 2, NULL);
     const char *urls[] = {live->urls[0], "redis://no-such-host.invalid", live->urls[1]};

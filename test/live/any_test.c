@@ -62,7 +62,7 @@ LIVE_TEST_FIVE(the_free_one) {
     assert_ptr_equal(lock, locks[N - 1]);
     assert_memory_equal(redlock_lock_resource(lock, &length), "7", 1);
     assert_true(redlock_lock_is_valid(lock));
-    /* Ours is left out, the others are held. */
+    /* The try skips the lock that this client holds; others hold the rest. */
     redlock_lock *tried;
     LIVE_STATUS(acquire_any(live, locks, N, &options, &tried), REDLOCK_ERR_HELD);
     assert_ptr_not_equal(tried, lock);
@@ -106,7 +106,7 @@ LIVE_TEST_FIVE(each_takes_another) {
     assert_true(live_no_keys(live));
 }
 
-/* In 64 takes from 8 each comes up; that one of them does not has a chance of 1 in 600. */
+/* Each of 8 locks is taken in 64 tries; the chance that one is missing is 1 in 600. */
 LIVE_TEST_FIVE(in_no_order) {
     redlock_lock *locks[N], *lock;
     unsigned seen = 0;
@@ -158,7 +158,7 @@ LIVE_TEST_FIVE(so_many_rounds) {
     LIVE_STATUS(acquire_any(live, locks, N, &options, &lock), REDLOCK_ERR_DEADLINE);
 }
 
-/* Nodes that are down are not asked a hundred times. */
+/* Nodes that are down are not tried a hundred times. */
 LIVE_TEST_FIVE(an_outage_ends_the_round) {
     redlock_lock *locks[N], *lock;
     redlock_acquire_options options = one_round();
@@ -238,7 +238,7 @@ LIVE_TEST_FIVE(is_cancelled_between_two) {
     assert_int_equal(live_stats(live->client).held_by_another, 1);
 }
 
-/* With everything freed by the one callback that comes. */
+/* The only callback frees everything. */
 LIVE_TEST_FIVE(the_client_is_closed) {
     for (uint64_t tries = 0; tries < N; tries += 3) {
         redlock_client *client = live_another(live);
@@ -261,7 +261,7 @@ static void free_cb(redlock_lock *lock, int status, void *data) {
     redlock_lock_free(lock);
 }
 
-/* What was freed before its turn is left out; freeing all of them is a cancellation. */
+/* A lock that was freed before its turn is skipped; freeing all of them cancels the call. */
 LIVE_TEST_FIVE(locks_are_freed) {
     redlock_lock *locks[N];
     struct result result = {.done = {0}};
@@ -286,7 +286,7 @@ LIVE_TEST_FIVE(locks_are_freed) {
     LIVE_STATUS(result.done.status, REDLOCK_ERR_CANCELED);
 }
 
-/* Only the first one of the list is left when the others have their turn. */
+/* All locks but the first are freed before their turn. */
 LIVE_TEST_FIVE(others_are_freed) {
     redlock_lock *locks[N];
     struct result result = {.done = {0}};
@@ -330,7 +330,7 @@ LIVE_TEST_FIVE(is_refused) {
     LIVE_STATUS(redlock_acquire_any(mixed, 2, NULL, any_cb, &result), REDLOCK_ERR_INVALID);
     mixed[1] = NULL;
     LIVE_STATUS(redlock_acquire_any(mixed, 2, NULL, any_cb, &result), REDLOCK_ERR_INVALID);
-    /* A list with one lock many times, and no callback. */
+    /* A list that repeats one lock, and no callback. */
     LIVE_STATUS(redlock_acquire_any(many, REDLOCK_ANY_MAX, NULL, NULL, NULL), 0);
     LIVE_UNTIL(live, live_stats(live->client).held == 1);
     for (size_t i = 0; i < N; i++) {
@@ -353,7 +353,7 @@ LIVE_TEST_FIVE(is_refused) {
 /* Each allocation of the call fails once; nothing is pending or kept then. */
 struct memory {
     size_t blocks;
-    int left; /* so many more succeed; negative: all do */
+    int left; /* allocations that still succeed; negative: all do */
 };
 
 static void *take(size_t size, void *data) {

@@ -8,10 +8,10 @@
 
 #define TTL_MS 30000
 #define TIMEOUT_MS 200 /* node_timeout_ms and connect_timeout_ms */
-#define WORK_MS 850    /* more than four of them, after which a connection is dropped */
-#define SHORT_MS 220   /* a vote is not in time then */
+#define WORK_MS 850    /* more than four timeouts: a connection would be dropped */
+#define SHORT_MS 220   /* a vote comes too late */
 #define MANY 10000     /* answers of 5 bytes, of which one poll reads 16 KiB */
-#define LONG_MS 3300   /* whatever answers it would be dropped after sixteen */
+#define LONG_MS 3300   /* sixteen timeouts: even a node that answers would be dropped */
 
 static void work(uint64_t ms) {
     live_block_until(redlock_now_ns() + ms * LIVE_MS);
@@ -79,9 +79,9 @@ LIVE_TEST(answers_in_the_sockets) {
     live_send(live, 0);
     assert_int_equal(done.count, 0);
     work(LONG_MS);
-    /* a call on the lock reads the clock only for its loss */
+    /* a call on the lock reads the clock only to detect its loss */
     LIVE_STATUS(redlock_release(lock, live_lock_cb, &done), REDLOCK_ERR_BUSY);
-    /* nor is a node silent whose answer has not been read */
+    /* a node whose answer is unread does not count as silent */
     LIVE_STATUS(redlock_acquire(live_lock(live->client, "other"), &once, live_lock_cb, &other), 0);
     LIVE_UNTIL(live, done.count == 1 && other.count == 1);
     LIVE_STATUS(done.status, 0);
@@ -89,7 +89,7 @@ LIVE_TEST(answers_in_the_sockets) {
     assert_no_failures(live);
 }
 
-/* More answers than one poll reads: the rest of them is not late either. */
+/* More answers than one poll reads: those that later polls read are in time too. */
 LIVE_TEST(many_answers_in_the_sockets) {
     static redlock_lock *locks[MANY];
     static struct live_done done[MANY];
@@ -122,7 +122,7 @@ struct handles {
     uv_prepare_t prepare;
     uv_check_t check;
     uint64_t work_ms;
-    bool in_prepare, in_check; /* to work there, once */
+    bool in_prepare, in_check; /* where to work, once */
 };
 
 static void prepare_cb(uv_prepare_t *prepare) {
@@ -189,7 +189,7 @@ static void always_prepare_cb(uv_prepare_t *prepare) {
     work(SHORT_MS);
 }
 
-/* Each turn of the loop takes longer than connecting may take, and so long that a vote may. */
+/* Each turn of the loop takes longer than the connect timeout, and too long for a vote. */
 LIVE_TEST(in_every_turn) {
     uv_prepare_t prepare;
     struct live_done opened = {0}, done = {0};

@@ -1,6 +1,6 @@
 #!/bin/sh
-# examples/cron.sh: the cron dispatcher on three processes, whose leaders die, stand still and resign.
-# It checks its own story; here the ledger is compared with it, and bad input is tried.
+# examples/cron.sh: the cron dispatcher on three processes, whose leaders die, hang and resign. The
+# example checks itself; this test compares the ledger with its output, and tries bad input.
 #
 #   cron_test.sh CRON_SH NODES_SH CRON
 set -u
@@ -21,7 +21,7 @@ result 'each tick exactly once, by four leaders' $? "$log"
 grep -q 'each dispatched exactly once' "$log"
 result 'and it says so' $? "$log"
 
-# The ledger has what the logs have, and nothing else.
+# The ledger has exactly the entries of the logs.
 awk '$3 == "dispatches" { print $4 }' "$scratch/run"/log.* | sort >"$scratch/said"
 find "$scratch/run/ledger" -type f -exec basename {} \; | sort >"$scratch/written"
 [ -s "$scratch/said" ] && cmp "$scratch/said" "$scratch/written" >"$log" 2>&1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# examples/demo on five nodes, with and without a node that is killed: it checks its own story.
+# examples/demo on five nodes, with and without a node that is killed; the demo checks itself.
 #
 #   demo_test.sh NODES_SH DEMO
 set -u
@@ -23,7 +23,7 @@ result 'the story' $? "$log"
 "$demo" --kill "sh '$nodes_sh' kill '$scratch/nodes' 5" "$@" >"$log" 2>&1
 result 'the story with one node killed' $? "$log"
 grep -q '127.0.0.1:[0-9]* *failed' "$log"
-result 'it tells which node failed' $? "$log"
+result 'it names the node that failed' $? "$log"
 
 # Nothing is left on the nodes.
 for i in 1 2 3 4; do
@@ -35,8 +35,8 @@ result 'no key is left' $? "$log"
 for i in 1 2 3; do sh "$nodes_sh" kill "$scratch/nodes" "$i"; done
 "$demo" "$@" >"$log" 2>&1
 [ $? -eq 1 ]
-result 'without a quorum it says so and fails' $? "$log"
+result 'without a quorum it fails' $? "$log"
 grep -q 'refused' "$log"
-result 'and why' $? "$log"
+result 'and says why' $? "$log"
 
 finish

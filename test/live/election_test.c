@@ -152,7 +152,7 @@ LIVE_TEST_FIVE(elects_the_only_candidate) {
     LIVE_STATUS(redlock_election_resign(c.election, campaign_on_resigned, &c), REDLOCK_ERR_IDLE);
     assert_true(live_no_keys(live));
     campaign_elect(live, &c);                                /* again */
-    assert_int_equal(redlock_election_fence(c.election), 0); /* it was not asked for */
+    assert_int_equal(redlock_election_fence(c.election), 0); /* the options have no fencing */
     assert_int_equal(c.lost, 0);
     live_end(live);
     assert_int_equal(c.lost, 0);
@@ -222,7 +222,7 @@ LIVE_TEST_FIVE(is_told_by_a_quorum_that_nobody_leads) {
     LIVE_UNTIL(live, c.told == 1 && !c.has_leader);
 }
 
-/* A lock of another library under the name is no leadership. */
+/* Another library's lock under this name does not count as leadership. */
 LIVE_TEST_FIVE(is_not_led_by_another_library) {
     struct candidate c = {0};
     redlock_election_options o = campaign_options_of(&c, CAMPAIGN_NAME, "spectator");
@@ -309,8 +309,8 @@ static void close_when_lost(redlock_lock *lock, int status, void *data) {
     LIVE_STATUS(redlock_client_close(redlock_lock_client(lock), note_state, ending), 0);
 }
 
-/* The same answers reveal the loss of a lock and of the leadership, and the lock's on_lost closes
- * the client: the election, whose loss comes next, cannot campaign again. */
+/* The same answers reveal the loss of a lock and of the leadership. The lock's on_lost closes the
+ * client, so the election, whose loss is reported next, cannot campaign again. */
 LIVE_TEST_FIVE(client_is_closed_by_another_loss) {
     struct ending ending = {.state = REDLOCK_ELECTION_LEADING};
     redlock_acquire_options options = live_once(LIVE_PATIENCE_MS);

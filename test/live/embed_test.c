@@ -1,7 +1,7 @@
 /* The client in a loop that is not libuv's: its owner waits in epoll for uv_backend_fd(), at most
  * for uv_backend_timeout(), and runs uv_run(UV_RUN_NOWAIT). docs/guide.md describes it, and
- * examples/epoll.c is a program of this kind. Whenever uv_run() returns, the loop has to say by its
- * timeout that something is due: nothing else wakes it. */
+ * examples/epoll.c is a program of this kind. When uv_run() returns, uv_backend_timeout() must tell
+ * the owner when something is due: nothing else wakes it. */
 #include "live/live.h"
 #include "spent.h"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# examples/epoll, a program with a loop of its own: it holds, loses in time, holds again, releases.
+# examples/epoll, a program with its own loop: it holds, is notified of a loss in time, holds again
+# and releases.
 #
 #   epoll_test.sh NODES_SH EPOLL
 set -u
@@ -33,7 +34,7 @@ begin=$(date +%s)
 pid=$!
 lines '^acquire: success' 1
 result 'it acquires' $? "$scratch/out"
-# A machine that stands still when it is to be notified has it notified late; not each time.
+# If the machine stalls at that moment, the notification is late, but not in every round.
 for round in 1 2 3 4 5; do
     for i in 1 2; do sh "$nodes_sh" kill "$scratch/nodes" "$i"; done
     lines '^lost: ' "$round" || break

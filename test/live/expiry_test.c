@@ -10,9 +10,9 @@
 #define TTL_MS 2000
 #define BLOCKED_TTL_MS 2000 /* of a lock that ends while the loop is blocked */
 
-/* How far behind the end of validity a machine that is busy with other tests may wake us up, more
- * than it kept us from running. The guarantee is for a loop that runs when its timers are due; the
- * result of this run is printed. */
+/* How late after the end of validity a machine that is busy with other tests may wake us, beyond
+ * the time for which it kept us from running. The guarantee is for a loop that runs when its timers
+ * are due; the result of this run is printed. */
 #define SLACK_NS (250 * LIVE_MS)
 
 struct expiry {
@@ -60,7 +60,7 @@ LIVE_TEST_FIVE(told_before_the_end) {
         assert_int_equal(expiry[i].lost.count, 1);
         LIVE_STATUS(expiry[i].lost.status, REDLOCK_ERR_EXPIRED);
         assert_true(behind_ns <= slack_ns);
-        assert_true(behind_ns >= -(int64_t)(20 * LIVE_MS)); /* nor is validity given away */
+        assert_true(behind_ns >= -(int64_t)(20 * LIVE_MS)); /* no loss is reported too early */
         late += behind_ns > 0;
         latest_ns = behind_ns > latest_ns ? behind_ns : latest_ns;
     }
@@ -75,9 +75,9 @@ LIVE_TEST_FIVE(told_before_the_end) {
     assert_true(live_no_keys(live)); /* what was left of them has been released */
 }
 
-/* -- Without a sign of life -- */
+/* -- When no node answers -- */
 
-/* It is renewed every 100 ms if it is renewed at all. */
+/* A watchdog that runs renews the lock every 100 ms. */
 static redlock_lock *watched(struct live *live, int64_t ttl_ms, struct live_done *lost) {
     redlock_acquire_options options = live_patient(ttl_ms);
     redlock_lock *lock = live_lock(live->client, "watched");
@@ -96,7 +96,7 @@ LIVE_TEST_FIVE(silence) {
     redlock_lock *lock = watched(live, 20000, &lost), *other = watched(live, 20000, &other_lost);
     LIVE_POLL(live, redlock_lock_remaining_ms(lock) < 17000); /* the watchdog has stopped */
     const uint64_t renewed = live_stats(live->client).renewed;
-    LIVE_STATUS(redlock_lock_alive(other), 0); /* for the hold that they share */
+    LIVE_STATUS(redlock_lock_alive(other), 0); /* both locks share the hold */
     LIVE_UNTIL(live, live_stats(live->client).renewed == renewed + 1);
     LIVE_STATUS(live_release(live, other), 0);
     LIVE_STATUS(redlock_lock_alive(other), REDLOCK_ERR_NOT_HELD);
@@ -116,7 +116,7 @@ static void election_cb(redlock_election *election, int status, void *data) {
     live_lock_cb(NULL, status, data);
 }
 
-/* A leader is watched in the same way, and is a candidate again. */
+/* A silent leader loses its leadership in the same way, and campaigns again. */
 LIVE_TEST_FIVE(silent_leader) {
     struct live_done told = {0}; /* elected, lost, elected */
     redlock_election_options options = REDLOCK_ELECTION_OPTIONS_INIT;
@@ -143,11 +143,11 @@ LIVE_TEST_FIVE(silent_leader) {
     live_end(live);
 }
 
-/* A loss is found when its releases go out. On a busy machine an attempt may fail, and its releases
- * go out too: those are of a lock that is being acquired. */
+/* A loss is found when its releases go out. On a busy machine an attempt may fail, and sends
+ * releases too; its lock is still being acquired. */
 struct found {
     const redlock_lock *acquiring;
-    int waiting; /* losses that were detected and not reported */
+    int waiting; /* losses detected and not yet reported */
     int waiting_max;
     int told;
 };
@@ -168,10 +168,10 @@ static void found_trace(const redlock_event *event, void *data) {
     }
 }
 
-/* Many are due at once: none waits until all have been found. (Nor for whatever else is due: it
- * waited for all of that once, and with many locks there was always more.) Nor does any wait for
- * answers that are in the sockets by then, here those of a node that was slow: each of these finds
- * a loss, too, and since libuv 1.45 the loop polls before it runs timers. */
+/* Many losses are due at once: each is reported as soon as it is detected, before the others are,
+ * and before anything else that is due (with many locks there was always more). Nor does a report
+ * wait for answers in the sockets, here a slow node's: each of them detects a loss, too, and since
+ * libuv 1.45 the loop polls before it runs timers. */
 LIVE_TEST(told_as_found) {
     struct expiry expiry[LOCKS];
     struct found found = {0};
@@ -187,7 +187,7 @@ LIVE_TEST(told_as_found) {
         hold(live, name, BLOCKED_TTL_MS, &expiry[i]);
     }
     live_resume(live, 4);
-    found.waiting_max = 0; /* some may be over already, where this took long */
+    found.waiting_max = 0; /* on a slow machine some are lost already */
     live_block_until(expiry[LOCKS - 1].valid_until_ns);
     LIVE_UNTIL(live, found.told == LOCKS);
     assert_int_equal(found.waiting_max, 1);

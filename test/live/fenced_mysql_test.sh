@@ -1,7 +1,7 @@
 #!/bin/sh
 # examples/fenced-mysql: a worker that is stopped beyond its ttl oversells without the check of the
-# fence, and is refused with it. The example checks its own story; here the tables that it kept are
-# looked at again, it is interrupted in the middle, and bad input is tried.
+# fence, and is refused with it. The example checks itself; this test inspects the tables that it
+# kept, interrupts it in the middle, and tries bad input.
 #
 #   fenced_mysql_test.sh RUN_SH WORKER
 set -u
@@ -31,9 +31,9 @@ log=$scratch/log
 kept=$scratch/kept
 mkdir "$scratch/tmp"
 
-export TMPDIR="$scratch/tmp" # the example's own folder is below ours
+export TMPDIR="$scratch/tmp" # the example makes its folder in ours
 
-# nothing_left: no file of the example's, and no process that works in its folder
+# nothing_left: the example has left no file, and no process works in its folder
 nothing_left() {
     ls "$scratch/tmp" >"$log"
     for proc in /proc/[0-9]*; do
@@ -42,7 +42,7 @@ nothing_left() {
     [ ! -s "$log" ]
 }
 
-# rows PLAY: "worker fence" of each order, in the order of their writing
+# rows PLAY: "worker fence" of each order, as they were written
 rows() { awk '{ print $3, $4 }' "$kept/$1/orders"; }
 fence() { sed -n 's/^holds the lock, fence //p' "$kept/$1/worker.$2"; }
 # stock PLAY: "rest fence"
@@ -80,7 +80,7 @@ done >"$log"
 [ "$(grep -cx '[1-9][0-9]*' "$log")" -eq 6 ] && sort -n -u "$log" | cmp -s - "$log"
 result 'each fence is larger than those before it' $? "$log"
 
-# Interrupted while the database is being made, and while worker 1 stands still: all ends with it.
+# Interrupted while the database is created, and while worker 1 is stopped: nothing is left running.
 for moment in 'Starting a MariaDB' SIGSTOP; do
     sh "$run_sh" --worker "$worker" >"$scratch/said" 2>&1 &
     child=$!

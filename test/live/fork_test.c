@@ -7,8 +7,8 @@
 #include "messages.h"
 #include "redlock/token.h"
 
-/* Children have their parent's pid, as the first process of a pid namespace may have it: no answer
- * may rest on it. */
+/* Children get their parent's pid, as the first process of a pid namespace may: no check may rely
+ * on the pid. */
 pid_t getpid(void) {
     static pid_t first;
     first = first != 0 ? first : (pid_t)syscall(SYS_getpid);
@@ -33,7 +33,7 @@ static void never_query(redlock_query *query, int status, void *data) {
     _exit(253);
 }
 
-/* freed: held as well. */
+/* freed: a lock that is held as well. */
 static _Noreturn void child(redlock_client *client, redlock_lock *held, redlock_lock *idle,
                             redlock_lock *freed) {
     redlock_stats stats = REDLOCK_STATS_INIT;
@@ -93,7 +93,7 @@ LIVE_TEST_FIVE(parent_goes_on) {
     assert_true(live_no_keys(live));
 }
 
-/* With requests out, and the answers coming while there are two processes. */
+/* Forks while requests are outstanding; the answers arrive while both processes run. */
 LIVE_TEST_FIVE(in_the_middle_of_a_round) {
     struct live_done extended = {0};
     struct live_done acquired = {0};
@@ -133,8 +133,7 @@ static void own_cb(redlock_lock *lock, int status, void *data) {
     uv_stop(&own->loop);
 }
 
-/* The child opens a client of its own on a loop of its own, and excludes its parent like any other
- * client. */
+/* The child opens its own client on its own loop, and excludes its parent like any other client. */
 static _Noreturn void child_with_its_own(struct live *live) {
     struct own own = {.count = 0};
     redlock_client *client = NULL;
@@ -182,8 +181,8 @@ static void stop_loop(uv_timer_t *timer) {
     uv_stop(timer->loop);
 }
 
-/* A server's worker goes on with the loop that it has inherited: what was due for its parent's
- * client comes due here, too, and must not keep the loop from sleeping. */
+/* A server's worker goes on using the loop that it has inherited. The timers of its parent's client
+ * expire here, too, and must not keep the loop from sleeping. */
 static _Noreturn void child_runs_the_loop(struct live *live) {
     uv_check_t check;
     uv_timer_t timer;
@@ -219,8 +218,8 @@ LIVE_TEST_FIVE(child_goes_on_with_the_loop) {
     live_end(live);
 }
 
-/* ... after it has closed its copy of the client: the loop still knows the sockets. forks_first:
- * the loop is notified of the fork before the client. */
+/* The child closes its copy of the client and then runs the loop, which still knows the sockets.
+ * forks_first: uv_loop_fork() comes before the close. */
 static _Noreturn void child_closes_and_runs(struct live *live, bool forks_first) {
     uv_timer_t timer;
     CHILD_CHECK(!forks_first || uv_loop_fork(&live->loop) == 0);

@@ -1,5 +1,5 @@
-/* Nodes that forget: by what a client knows them, and what it says of them. (How long a quarantine
- * lasts: unit/core_guard, and the simulator's preset forgetful.) */
+/* Nodes that lose their data: how a client recognizes them, and what its messages say.
+ * (unit/core_guard and the simulator's preset forgetful test how long a quarantine lasts.) */
 
 #include "redis/guard.h"
 #include "live/live.h"
@@ -22,7 +22,7 @@ static uint64_t voting(const redlock_client *client) {
     return live_stats(client).nodes_voting;
 }
 
-/* The connections of all clients to a node end, and nothing else. */
+/* Cuts all clients' connections to a node, and changes nothing else. */
 static void cut(struct live *live, size_t i) {
     uint64_t connects = live_node(live->client, i).connects;
     uint64_t failures = live_node(live->client, i).failures;
@@ -48,9 +48,9 @@ static void check_waits(struct live *live, size_t i, int reason) {
     assert_int_equal(voting(live->client), live->n - 1);
 }
 
-/* -- The hole, and its closure -- */
+/* -- A second holder, and what prevents it -- */
 
-/* A holds on a bare quorum, of which one node forgets it; B asks the nodes that do not have it. */
+/* A holds on a bare quorum, one node of which loses the key; B then acquires. */
 static int ask_the_amnesiac(struct live *live, bool by_restart, redlock_lock **a,
                             redlock_lock **b) {
     redlock_acquire_options once = live_once(TTL_MS);
@@ -61,7 +61,7 @@ static int ask_the_amnesiac(struct live *live, bool by_restart, redlock_lock **a
     *b = live_lock(second, "key");
     LIVE_STATUS(live_acquire(live, *a, &once), 0);
     LIVE_UNTIL(live, live_votes(*a, 3, REDLOCK_VOTE_GRANTED) == 3);
-    live_tell(live, 2, "DEL key"); /* as if it had not got there */
+    live_tell(live, 2, "DEL key"); /* as if the SET had not arrived */
     if (by_restart) {
         restart(live, 1); /* empty */
         LIVE_UNTIL(live, live_up(second) == 3);
@@ -80,7 +80,8 @@ LIVE_TEST(one_holds_with_a_guard) {
     assert_int_equal(outcome.vote, REDLOCK_VOTE_FAILED);
     LIVE_STATUS(outcome.reason, REDLOCK_ERR_NODE_RESTARTED);
     assert_true(outcome.votes_in_ms > 0 && outcome.votes_in_ms <= QUARANTINE_MS);
-    LIVE_UNTIL(live, live_outcome(b, 2).vote == REDLOCK_VOTE_GRANTED); /* it was decided before */
+    LIVE_UNTIL(live, live_outcome(b, 2).vote ==
+                         REDLOCK_VOTE_GRANTED); /* its vote came after the decision */
     assert_int_equal(live_outcome(b, 2).votes_in_ms, 0);
     live_close(live, redlock_lock_client(b));
 }
@@ -93,7 +94,7 @@ LIVE_TEST(one_holds_when_a_node_is_flushed) {
         LIVE_STATUS(status, REDLOCK_ERR_HELD);
         assert_int_equal(live_outcome(b, 1).vote, REDLOCK_VOTE_FAILED);
     } else {
-        LIVE_STATUS(status, 0); /* two hold: docs/guarantees.md says so */
+        LIVE_STATUS(status, 0); /* both hold, as docs/guarantees.md warns */
         cut(live, 1);
     }
     LIVE_UNTIL(live, live_up(live->client) == 3);
@@ -117,13 +118,13 @@ LIVE_TEST(distrusts_another_replication_id) {
     distrusts_after(live, false, REDLOCK_ERR_NODE_REPLICATION_CHANGED);
 }
 
-/* Servers push nothing of this, but they count it. */
+/* Servers do not push a SWAPDB, but they count it. */
 LIVE_TEST(distrusts_another_database) {
     distrusts_after(live, true, REDLOCK_ERR_NODE_FLUSHED);
 }
 
-/* It became a replica while it was connected, and said so to a SET: when it is a primary again it
- * has another's data. */
+/* A connected node becomes a replica, which its answer to a SET reveals. When it is a primary again
+ * it has another node's data. */
 LIVE_TEST(distrusts_who_was_a_replica_meanwhile) {
     redlock_acquire_options once = live_once(TTL_MS);
     live->guard = REDLOCK_GUARD_OBSERVED;
@@ -171,14 +172,14 @@ LIVE_TEST(says_who_restarted) {
                    "success: 2 of 3 granted, 2 needed; 1 of 3 nodes in quarantine", node);
 }
 
-/* A sentence about an attempt may be read later. */
+/* The message about an attempt may be read after the quarantine. */
 LIVE_TEST(says_who_was_in_quarantine) {
     redlock_acquire_options once = live_once(SHORT_MS);
     int status = 0;
     live->guard = REDLOCK_GUARD_OBSERVED;
     start(live, 3, SHORT_MS);
     redlock_lock *lock = live_lock(live->client, "key");
-    while (status == 0) { /* a machine that is slow is too late for the quarantine */
+    while (status == 0) { /* on a slow machine the quarantine may be over */
         restart(live, 1);
         restart(live, 2);
         status = live_acquire(live, lock, &once);

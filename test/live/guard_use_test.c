@@ -1,6 +1,6 @@
-/* Nodes that a client with a guard does not use at all: replicas, nodes that may evict, a second
- * address of one server. Each comes back by itself once it is fixed. And recently started nodes.
- * (Nodes that forbid INFO, or answer it in other ways: fake/guard_info.) */
+/* Nodes that a client with a guard does not use: replicas, nodes that may evict, a second address
+ * of one server, and, for a while, recently started ones. Each is used again once it is fixed.
+ * (fake/guard_info has nodes that forbid INFO, or answer it in other ways.) */
 
 #include "live/live.h"
 #include "messages.h"
@@ -12,7 +12,7 @@ static void start(struct live *live, enum redlock_guard guard) {
     assert_int_equal(live_stats(live->client).nodes_voting, 3);
 }
 
-/* Its connections end, and it is not up any more, for this reason. */
+/* Cuts the connections to a node and waits until it is down for this reason. */
 static void cut_and_await(struct live *live, size_t i, int reason) {
     live_tell(live, i, "CLIENT KILL TYPE normal");
     LIVE_UNTIL(live, live_node(live->client, i).reason == reason);
@@ -53,7 +53,7 @@ LIVE_TEST(a_node_that_evicts_is_not_used) {
     await_quarantine(live, 0, REDLOCK_ERR_NODE_WAS_EVICTING);
 }
 
-/* A policy without a limit evicts nothing; a limit with noeviction neither. */
+/* A policy without a limit evicts nothing, and neither does a limit with noeviction. */
 LIVE_TEST(a_limit_or_a_policy_alone_is_fine) {
     start(live, REDLOCK_GUARD_OBSERVED);
     live_tell(live, 0, "CONFIG SET maxmemory 1gb");
@@ -68,7 +68,7 @@ LIVE_TEST(a_limit_or_a_policy_alone_is_fine) {
 
 /* -- One server under two names -- */
 
-/* It is no majority by itself, though each of its databases grants. */
+/* One server is no majority, though each of its databases grants. */
 LIVE_TEST(one_server_is_no_quorum) {
     char second[64];
     live->guard = REDLOCK_GUARD_OBSERVED;
@@ -112,7 +112,7 @@ LIVE_TEST(strict_waits_for_new_nodes) {
     assert_true(live_no_keys(live));
 }
 
-/* With a short max_ttl they are old soon, and an acquire that waits gets its lock. */
+/* With a short max_ttl the quarantine ends soon, and an acquire that waits gets its lock. */
 LIVE_TEST(strict_does_not_wait_for_ever) {
     live->guard = REDLOCK_GUARD_STRICT;
     live_start(live, 3, NULL);

@@ -1,14 +1,14 @@
-/* The limits of a lock's options: as many and as long names as may be, of any bytes; and what is
- * refused, with the reason. */
+/* The limits of a lock's options: the largest number and length of names, any bytes in them; and
+ * what is refused, with the reason. */
 
 #include "live/live.h"
 #include "messages.h"
 
 #define TTL_MS 30000
 
-/* -- What may be -- */
+/* -- What is accepted -- */
 
-/* As many and as long as may be, with scripts that the nodes have forgotten at every step. */
+/* The largest number and length of names; the nodes forget the scripts before every step. */
 LIVE_TEST_FIVE(as_large_as_may_be) {
     static char names[REDLOCK_RESOURCES_MAX][REDLOCK_RESOURCE_MAX];
     redlock_lock_options options = REDLOCK_LOCK_OPTIONS_INIT;
@@ -84,7 +84,7 @@ struct counter {
     int events, callbacks;
 };
 
-/* The trace hook may look at the lock: its resources, and its current message. */
+/* The trace hook may read the lock's resources and its current message. */
 static void count_event(const redlock_event *event, void *data) {
     struct counter *of_hook = data;
     if (event->lock != NULL && redlock_lock_data(event->lock) != NULL) {
@@ -104,7 +104,7 @@ static void count_callback(redlock_lock *lock, int status, void *data) {
     counter->callbacks++;
 }
 
-/* Many locks, one callback: each finds its object in the program by its pointer. */
+/* Many locks share one callback, which finds each lock's object by its pointer. */
 LIVE_TEST(data_of_a_lock) {
     struct counter of_hook = {NULL, 0, 0}, counters[3] = {{NULL, 0, 0}};
     live_start(live, 3, NULL);
@@ -186,7 +186,7 @@ LIVE_TEST_FIVE(bad_options) {
     assert_int_equal(live_stats(live->client).locks, 0);
 }
 
-/* Options that conflict with a watchdog are refused, and named. */
+/* Options that conflict with a watchdog are refused; the message names them. */
 LIVE_TEST_FIVE(bad_watchdogs) {
     static const struct {
         int64_t ttl_ms, renew_ms, max_hold_ms;
@@ -214,7 +214,7 @@ LIVE_TEST_FIVE(bad_watchdogs) {
         assert_contains(LOCK_MESSAGE(lock), rows[i].culprit);
     }
     redlock_acquire_options brief = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    brief.ttl_ms = 12; /* half of it is all that lost_margin_ms takes */
+    brief.ttl_ms = 12; /* lost_margin_ms takes half of it */
     brief.auto_extend = 1;
     LIVE_STATUS(redlock_acquire(lock, &brief, NULL, NULL), 0);
 }

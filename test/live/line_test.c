@@ -1,5 +1,5 @@
-/* Locks of one client that want one resource: served in order, at the cost of one; a turn that
- * comes too late for who has left; and a shared hold that ends before a join was reported. */
+/* Locks of one client that want one resource: they are served in order, at the cost of one; a turn
+ * comes too late for a lock that has left; and a shared hold ends before a join was reported. */
 
 #include "live/live.h"
 #include "marks.h"
@@ -56,7 +56,7 @@ static void served(redlock_lock *lock, int status, void *data) {
     live_wake();
 }
 
-/* First come, first served, and a node sees one SET and one release for each of them. */
+/* First come, first served; each lock costs a node one SET and one release. */
 LIVE_TEST_FIVE(serves_in_order_at_the_cost_of_one) {
     static struct crowd c;
     redlock_acquire_options options = live_patient(TTL_MS);
@@ -79,7 +79,8 @@ LIVE_TEST_FIVE(serves_in_order_at_the_cost_of_one) {
     assert_true(live_no_keys(live));
 }
 
-/* Its turn has come, but before it can ask it leaves, and comes back behind the next one. */
+/* A lock whose turn has come leaves before it sends a request, and comes back behind the next
+ * one. */
 LIVE_TEST_FIVE(has_its_turn_no_more) {
     MARK_FROM(TURN_TAKEN_BACK);
     static struct crowd c;

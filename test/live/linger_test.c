@@ -105,8 +105,8 @@ LIVE_TEST_FIVE(asks_no_node_again) {
     LIVE_POLL(live, live_no_keys(live));
 }
 
-/* However often it is acquired, the nodes are asked after linger_ms; and it goes when nobody
- * acquires it. */
+/* However often the lock is acquired, after linger_ms an acquire asks the nodes; a lock that nobody
+ * acquires is released. */
 LIVE_TEST_FIVE(is_over_in_time) {
     const redlock_acquire_options options = options_of(50);
     redlock_lock *lock = live_lock(live->client, KEY);
@@ -123,7 +123,7 @@ LIVE_TEST_FIVE(is_over_in_time) {
     assert_int_equal(live_stats(live->client).lost, 0);
 }
 
-/* ... and goes on when it is acquired again. */
+/* The watchdog stops while the lock lingers, and goes on when it is acquired again. */
 LIVE_TEST_FIVE(has_no_watchdog) {
     redlock_acquire_options options = options_of(LINGER_MS);
     redlock_lock *lock = live_lock(live->client, KEY);
@@ -169,8 +169,8 @@ LIVE_TEST_FIVE(expires) {
 
 /* -- Recalled -- */
 
-/* It is passed on: the client that waits sends what it sends for any lock that is held, and this
- * one a release to each node. */
+/* The lock is passed on: the waiting client sends what it sends for any held lock, and this one
+ * sends a release to each node. */
 LIVE_TEST_FIVE(goes_to_who_waits) {
     redlock_acquire_options options = options_of(LINGER_MS), once = live_once(TTL_MS);
     redlock_client *other = live_another(live);
@@ -191,13 +191,13 @@ LIVE_TEST_FIVE(goes_to_who_waits) {
     LIVE_UNTIL(live, done.count == 1);
     LIVE_STATUS(done.status, 0);
     LIVE_STATUS(live_release(live, lock), 0);
-    assert_false(lingers(lock)); /* it has waited: others are likely to */
+    assert_false(lingers(lock)); /* it had to wait, so others are likely to want the lock */
     live_close(live, other);
     LIVE_POLL(live, live_no_keys(live));
 }
 
-/* It came while the lock was in use, or while its holder read, when home tells nobody who waits: it
- * does not linger. */
+/* The waiting client came while the lock was in use, or while its holder was a reader, whom home
+ * does not notify: the lock does not linger. */
 static void another_waits(struct live *live, bool reads) {
     struct live_done done = {0}, mode = {0};
     const redlock_acquire_options options = options_of(LINGER_MS), patient = live_patient(TTL_MS);
@@ -239,7 +239,7 @@ LIVE_TEST_FIVE(does_not_linger_unheard) {
     LIVE_POLL(live, live_no_keys(live));
 }
 
-/* Home, which has another client's key, would not know whom to tell. */
+/* Home has another client's key, so it would not notify this client. */
 LIVE_TEST_FIVE(does_not_linger_without_home) {
     const redlock_acquire_options options = options_of(LINGER_MS), plain = options_of(0);
     redlock_lock *lock = begin(live, LINGER_MS);
@@ -328,7 +328,7 @@ LIVE_TEST_FIVE(leaves_no_key) {
     LIVE_POLL(live, live_no_keys(live));
 }
 
-/* Home's message would not arrive any more. */
+/* Home's message could no longer arrive. */
 LIVE_TEST_FIVE(goes_when_it_cannot_be_recalled) {
     const redlock_acquire_options options = options_of(LINGER_MS);
     redlock_lock *lock = begin(live, LINGER_MS);

@@ -56,7 +56,7 @@ int live_teardown(void **state) {
         rl_local_nodes_stop(live->sets[i]);
     }
     if (!live->is_ended) {
-        live->next_failed = failed; /* the client lives on; LeakSanitizer need not say so */
+        live->next_failed = failed; /* keeps its client reachable for LeakSanitizer */
         failed = live;
         return -1;
     }
@@ -75,7 +75,8 @@ void live_end(struct live *live) {
     live->is_ended = true;
 }
 
-/* A timer may be due before the loop has polled, and nothing else come: hence uv_stop(). */
+/* The timer may fire before the loop polls, and the poll would then wait for ever: hence
+ * uv_stop(). */
 static void late_cb(uv_timer_t *timer) {
     struct live *live = timer->data;
     live->is_late = true;
@@ -120,7 +121,7 @@ void live_run_for(struct live *live, unsigned ms) {
         uv_run(&live->loop, UV_RUN_ONCE);
     }
     uv_close((uv_handle_t *)&timer, NULL);
-    uv_run(&live->loop, UV_RUN_NOWAIT); /* libuv lets go of the timer before this returns */
+    uv_run(&live->loop, UV_RUN_NOWAIT); /* libuv closes the timer before this returns */
 }
 
 void live_wake(void) {
@@ -143,7 +144,7 @@ redlock_client_options live_options(const struct live *live) {
     options.n_nodes = live->n;
     options.guard = live->guard;
     options.tls_ca = live->ca[0] != '\0' ? live->ca : NULL;
-    options.reconnect_max_ms = 100; /* the tests that kill nodes need not wait for long */
+    options.reconnect_max_ms = 100; /* tests that kill nodes do not wait long */
     if (!live->is_hasty) {
         options.node_timeout_ms = options.connect_timeout_ms = LIVE_TIMEOUT_MS;
     }

@@ -1,4 +1,5 @@
-/* What the live tests share: real redis-servers, one loop, one client, and a look into the nodes.
+/* What the live tests share: real redis-servers, one loop, one client, and access to the nodes'
+ * keys.
  *
  * A test is the body of LIVE_TEST(name) or LIVE_TEST_FIVE(name), to which `live` is passed: the
  * setup makes the loop (and, for the latter, five nodes and a client to which all five are up), the
@@ -9,8 +10,8 @@
  *     LIVE_UNTIL(live, done.count == 1);     runs the loop until callbacks have made it true
  *     LIVE_POLL(live, live_no_keys(live));   the same for what only the nodes know
  *
- * With the first, only a watchdog wakes the loop, so that a wake-up which the library forgot is
- * detected. Both fail the test after LIVE_PATIENCE_MS.
+ * In LIVE_UNTIL() only a watchdog wakes the loop, which detects a wake-up that the library forgot.
+ * Both fail the test after LIVE_PATIENCE_MS.
  *
  * Node i is number i in the order of starting. Nodes are asked over blocking connections of our own
  * (live_ask() and its like), which are opened and closed each time. */
@@ -54,8 +55,8 @@ struct live {
         char url[64];
     } node[LIVE_NODES_MAX];
     const char *urls[LIVE_NODES_MAX];
-    enum redlock_guard guard; /* of live_options(). Off unless the test sets it: the nodes are new,
-                                 nobody had a lock on them, and a strict guard would wait */
+    enum redlock_guard guard; /* of live_options(). Off unless the test sets it: the nodes are new
+                                 and have no locks, and a strict guard would wait */
     bool is_hasty;            /* live_options() leave the library's own timeouts, 250 ms and 1 s */
     char ca[128];             /* "": no node has TLS */
     const char *password;     /* of the nodes' default user, for our own questions; or NULL */
@@ -98,10 +99,10 @@ void live_watch(struct live *live, uint64_t patience_ms);
 #define LIVE_UNTIL(live, condition) LIVE_WAIT_(live, condition, 0)
 #define LIVE_POLL(live, condition) LIVE_WAIT_(live, condition, LIVE_POLL_MS)
 
-/* Runs the loop for a time, to see that something does not happen. */
+/* Runs the loop for a time, to check that something does not happen. */
 void live_run_for(struct live *live, unsigned ms);
 
-/* Blocks, so that the loop cannot run; without using the processor, which others need. */
+/* Blocks, so that the loop cannot run, without using the processor. */
 void live_block_until(uint64_t at_ns);
 
 /* -- Nodes -- */
@@ -113,17 +114,17 @@ void live_kill(struct live *live, size_t i);
 void live_restart(struct live *live, size_t i);
 void live_pause(struct live *live, size_t i);
 void live_resume(struct live *live, size_t i);
-/* Does it with n nodes, from `first` on: live_do(live, live_kill, 0, 3); */
+/* Calls `what` for n nodes, from `first` on: live_do(live, live_kill, 0, 3); */
 void live_do(struct live *live, void (*what)(struct live *live, size_t i), size_t first, size_t n);
-/* What was submitted is sent, and the answers of the nodes from `first` on are in the sockets when
- * this returns, unread: those nodes stand still while the loop is turned. */
+/* Sends what was submitted. When this returns, the answers of the nodes from `first` on are in the
+ * sockets, unread: those nodes are paused while the loop runs. */
 void live_send(struct live *live, size_t first);
 int live_port(const struct live *live, size_t i);
 
 /* Asks a node; the reply is the caller's. An error reply is a reply. */
 redisReply *live_ask(const struct live *live, size_t i, const char *format, ...);
 
-/* As live_ask(), for what must succeed. */
+/* As live_ask(), but fails the test on an error reply. */
 void live_tell(const struct live *live, size_t i, const char *format, ...);
 void live_tell_all(const struct live *live, const char *command);
 /* Writes a configuration to a node, and cuts its connections, as `redlock set` does. */
@@ -144,8 +145,8 @@ bool live_no_keys(const struct live *live);
 /* -- Clients and locks -- */
 
 /* The defaults, with all nodes, and live->guard; reconnect_max_ms is 100. The timeouts are long: a
- * node that gets no CPU time, because of other processes, must not count as silent. A test that
- * stops nodes and wants that noticed sets `is_hasty`. */
+ * node that gets no CPU time must not count as silent. A test in which nodes must be found silent
+ * sets `is_hasty`. */
 redlock_client_options live_options(const struct live *live);
 
 /* Opens a client and runs the loop until on_open; returns its status. */
@@ -165,11 +166,11 @@ redlock_node_outcome live_outcome(const redlock_lock *lock, size_t i);
 /* Votes of one kind in the last round. */
 size_t live_votes(const redlock_lock *lock, size_t n, enum redlock_vote vote);
 
-/* Whether every request of the client has been answered, and no release is owed. */
+/* Whether every request of the client has been answered, and no release is pending. */
 bool live_is_quiet(const redlock_client *client, size_t n);
 
-/* To be called by every callback of a test's own: ends the turn of the loop. Callbacks run before
- * the loop polls, and it would wait for the next event before the test checks their effects. */
+/* Ends the turn of the loop; every callback that a test defines calls it. Callbacks run before the
+ * loop polls, which would wait for the next event before the test checks their effects. */
 void live_wake(void);
 
 /* The result of a callback. Begin with {0}; data of the callback is its address. */
@@ -182,17 +183,17 @@ void live_lock_cb(redlock_lock *lock, int status, void *data);
 void live_client_cb(redlock_client *client, int status, void *data);
 
 redlock_lock *live_lock(redlock_client *client, const char *resource);
-/* One with these options, to which the resource is added. */
+/* A lock with these options, to which the resource is added. */
 redlock_lock *live_lock_with(redlock_client *client, const char *resource,
                              redlock_lock_options options);
 
 /* An acquire with one try. */
 redlock_acquire_options live_once(int64_t ttl_ms);
-/* One that waits for as long as it takes. */
+/* An acquire that waits for as long as it takes. */
 redlock_acquire_options live_patient(int64_t ttl_ms);
 
-/* Acquires, and waits until every node has it. A quorum is enough for the callback: on a node that
- * runs it later another client may have been first, and if this node is the home of a line, its
+/* Acquires, and waits until every node has it. The callback runs once a quorum has the lock. On a
+ * node that runs the command later another client may have come first; if that node is home, its
  * answer to that client is not what a test with a holder expects. */
 void live_hold(struct live *live, redlock_lock *lock, const redlock_acquire_options *options);
 

@@ -1,4 +1,4 @@
-/* The nodes of a live test: their processes, and what is on them. See live.h. */
+/* The nodes of a live test: their processes and their keys. See live.h. */
 #include <sys/time.h>
 
 #include "live/live.h"
@@ -56,7 +56,7 @@ void live_send(struct live *live, size_t first) {
         live_resume(live, i);
     }
     for (size_t i = first; i < live->n; i++) {
-        live_tell(live, i, "PING"); /* what it found in its sockets is answered before */
+        live_tell(live, i, "PING"); /* answered after all that was in the node's sockets */
     }
 }
 
@@ -190,9 +190,9 @@ long long live_keys(const struct live *live, size_t i) {
     return live_integer(live, i, "DBSIZE") - live_integer(live, i, "EXISTS libredlock:secret");
 }
 
-/* What ends by itself does not count: counters of fences, which outlive the locks, a reservation of
- * less than a second for the next client, a line, which keeps the places whose LEAVE did not
- * arrive, the intent of a waiting writer, the number of permits, and the node's secret. */
+/* Keys that may outlive a lock do not count: counters of fences, a reservation of less than a
+ * second for the next client, a line with places whose LEAVE did not arrive, the intent of a
+ * waiting writer, the number of permits, and the node's secret. */
 static bool has_keys(const struct live *live, size_t i) {
     static const char script[] =
         "local n = 0 "

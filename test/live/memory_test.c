@@ -8,7 +8,7 @@
 #define LOCKS 1000
 #define IN_FLIGHT 32
 #define LOCK_BYTES_MAX 840      /* with its resource, which no other client wants */
-#define REQUEST_BYTES_MAX 480   /* with its command, which waits to be written; of slots, too */
+#define REQUEST_BYTES_MAX 480   /* with its command, which waits to be written; also for slots */
 #define CLIENT_BYTES_MAX 72000  /* with 16 KiB to read into, a list of nodes, and passwords */
 #define BUFFER_BYTES_MAX 110592 /* to write acquires and the longest release for five nodes */
 #define TLS_BYTES_MAX 20480     /* with 16 KiB to decrypt into; OpenSSL's own are not counted */
@@ -19,7 +19,7 @@ struct counted {
     uint64_t mallocs;
     uint64_t frees;
     size_t bytes; /* in use */
-    int left;     /* so many more succeed; 0: all do */
+    int left;     /* allocations until one fails; 0: none does */
 };
 
 union header {
@@ -70,7 +70,7 @@ static void close_counted(struct live *live, const struct counted *counted) {
 
 /* -- The steady state -- */
 
-/* All answers are waited for, so that the number of requests that are out is the same each time. */
+/* Waits for all answers, so that the number of outstanding requests is the same each time. */
 static void cycle(struct live *live, redlock_lock *lock) {
     LIVE_STATUS(live_acquire(live, lock, NULL), 0);
     LIVE_UNTIL(live, live_is_quiet(live->client, 5));
@@ -163,7 +163,8 @@ LIVE_TEST(bytes) {
     static redlock_lock *locks[LOCKS];
     open_counted(live, &counted);
     size_t client_bytes = counted.bytes, buffers = 0;
-    for (int i = 0; i < LOCKS; i++) { /* one after the other, so that few requests are out */
+    for (int i = 0; i < LOCKS;
+         i++) { /* one after the other, so that few requests are outstanding */
         char name[33];
         snprintf(name, sizeof(name), "%032d", i);
         locks[i] = live_lock(live->client, name);
@@ -213,8 +214,8 @@ LIVE_TEST(reconnecting) {
 
 /* -- No memory for what is to be written -- */
 
-/* It breaks the connections, which is noticed when all else of the turn is done. An acquire that
- * fails then lets the next one in line go on. */
+/* A failed allocation breaks the connections; the client handles that at the end of the turn. An
+ * acquire that fails then lets the next one in line go on. */
 LIVE_TEST(none_to_write) {
     struct counted counted;
     struct live_done done[3] = {{0}};
@@ -222,7 +223,7 @@ LIVE_TEST(none_to_write) {
     open_counted(live, &counted);
     redlock_lock *locks[] = {live_lock(live->client, "a"), live_lock(live->client, "b"),
                              live_lock(live->client, "b")};
-    counted.left = 2; /* what is known of a call, and no buffer */
+    counted.left = 2; /* enough for the call's own data, not for the buffer */
     for (int i = 0; i < 3; i++) {
         LIVE_STATUS(redlock_acquire(locks[i], i < 2 ? &once : NULL, live_lock_cb, &done[i]), 0);
         counted.left = 0;

@@ -100,10 +100,10 @@ LIVE_TEST_FIVE(nodes) {
     assert_int_equal(value(live->client, up) == 0 && value(live->client, voting), 0);
     assert_int_equal(value(live->client, METRIC("nodes_voting")), 4);
     assert_int_equal(value(live->client, METRIC("nodes")), 5);
-    live_restart(live, 2); /* its release need not be waited for */
+    live_restart(live, 2); /* so that no pending release delays the end */
 }
 
-/* Keys that are gone, max_hold_ms, and what is left of a validity when it is renewed. */
+/* Losses by deleted keys and by max_hold_ms, and a renewal that came late. */
 LIVE_TEST_FIVE(losses) {
     redlock_acquire_options options = live_once(2000);
     redlock_lock *lock = live_lock(live->client, "gone");
@@ -111,7 +111,7 @@ LIVE_TEST_FIVE(losses) {
     LIVE_STATUS(live_extend(live, lock, 0), 0);
     assert_int_equal(live_stats(live->client).renewed_late, 0);
     live_block_until(redlock_lock_valid_until_ns(lock) - 300 * LIVE_MS);
-    if (live_extend(live, lock, 0) == 0) { /* unless the machine stood still */
+    if (live_extend(live, lock, 0) == 0) { /* unless the machine stalled */
         assert_int_equal(live_stats(live->client).renewed_late, 1);
         assert_int_equal(value(live->client, METRIC("extensions_late_total")), 1);
         live_tell_all(live, "DEL gone");
@@ -339,8 +339,8 @@ LIVE_TEST(the_longest_names) {
 
 /* -- Latency -- */
 
-/* The program works between its call and the loop's turn: the nodes have nothing to do with that,
- * and the validity runs all the same. */
+/* The program works between its call and the loop's turn. That counts against the validity, but not
+ * as the nodes' latency. */
 LIVE_TEST_FIVE(latency_is_the_nodes_own) {
     redlock_lock *lock = live_lock(live->client, "latency");
     redlock_acquire_options once = live_once(TTL_MS);

@@ -1,7 +1,7 @@
 /* Native releases, on real nodes: used where the server has the command, replaced by the script
- * when it is forbidden, and with the script's verdict on a node that has become a replica. With a
- * server that has none (before Valkey 9 and Redis 8.4) releases are scripts, and the tests see
- * that: test/servers.sh runs them on both others. */
+ * when it is forbidden, and with the script's verdict on a node that has become a replica. On
+ * servers without the command (before Valkey 9 and Redis 8.4) the tests check that releases are
+ * scripts: test/servers.sh runs them on newer ones. */
 
 #include "live/live.h"
 
@@ -88,8 +88,8 @@ LIVE_TEST(forbidden_while_it_is_used) {
     assert_connected_once(live);
 }
 
-/* The keys are gone, so there is nothing to be written: the script answers 0 on a replica, and so
- * the release has been answered there, and no connection is given up for it. */
+/* The keys are gone, so the script has nothing to write and answers 0 on a replica: the release is
+ * done there, and the connection stays. */
 LIVE_TEST(same_verdict_on_a_replica) {
     redlock_lock *lock = open_five(live);
     cycle(live, lock);

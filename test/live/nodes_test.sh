@@ -1,5 +1,5 @@
 #!/bin/sh
-# cluster/nodes.sh: what it starts it stops, and nothing else.
+# cluster/nodes.sh stops what it has started, and nothing else.
 #
 #   nodes_test.sh NODES_SH
 set -u
@@ -25,7 +25,7 @@ log=$scratch/log
 nodes() { sh "$nodes_sh" "$@" >"$log" 2>&1; }
 port() { cat "$dir/$1/port"; }
 ask() { timeout 2 "$cli" -p "$(port "$1")" ping 2>&1; }
-# runs PID: is it there, and not just waiting to be waited for?
+# runs PID: whether the process is there and is no zombie
 runs() { grep -q '^State:[[:space:]]*[RSDTtI]' "/proc/$1/status" 2>/dev/null; }
 
 sh "$nodes_sh" start -n 3 --dir "$dir" >"$scratch/out" 2>"$log"
@@ -63,7 +63,7 @@ result 'a node that does not exist is refused' $? "$log"
 nodes start -n 0
 [ $? -eq 1 ] && grep -q '1 to 127' "$log"
 result 'no nodes are refused' $? "$log"
-# A system on which valkey-server and valkey-cli are all there is.
+# A system with only valkey-server and valkey-cli.
 mkdir "$scratch/bin"
 find /usr/bin /bin ! -name '*redis*' ! -name '*valkey*' ! -name 'apt*' ! -type d \
     -exec ln -sft "$scratch/bin" {} + 2>"$log"
@@ -88,7 +88,7 @@ REDLOCK_SERVER=false nodes start --dir "$scratch/x"
 [ $? -eq 1 ] && [ ! -e "$scratch/x" ]
 result 'a server that ends at once leaves nothing' $? "$log"
 
-# A pid that has become somebody else's.
+# A pid that another process has by now.
 pids=$(cat "$dir"/*/pid)
 sleep 300 &
 stranger=$!
@@ -97,7 +97,7 @@ nodes kill "$dir" 1
 cp "$scratch/pid" "$dir/1/pid"
 nodes kill "$dir" 1
 [ $? -eq 1 ] && runs "$stranger"
-result 'a pid of somebody else is not signalled' $? "$log"
+result 'a process that has a reused pid is not signalled' $? "$log"
 
 nodes pause "$dir" 2
 nodes stop "$dir" && [ ! -e "$dir" ]
@@ -109,7 +109,7 @@ done
 [ "$left" -eq 0 ] && runs "$stranger"
 result 'no server is left, and the stranger is' $?
 
-# With its output as a pipe: a server that kept it open would hold the reader for ever.
+# With a pipe as its output: a server that kept it open would block the reader for ever.
 mkdir "$dir" "$dir/mine"
 # shellcheck disable=SC2016
 timeout 20 sh -c 'sh "$1" start -n 1 --dir "$2" 2>/dev/null | cat' sh "$nodes_sh" "$dir" >"$log"

@@ -54,7 +54,7 @@ LIVE_TEST_FIVE(readers) {
     assert_int_equal(seen.shared, 5);
     assert_int_equal(seen.held, 5);
     assert_int_equal(seen.has_quorum, 0);
-    assert_int_equal(seen.n_readers + seen.n_waiters, 0); /* that was not asked */
+    assert_int_equal(seen.n_readers + seen.n_waiters, 0); /* the query did not ask for them */
     seen = who_reads(live, 4);
     LIVE_STATUS(seen.status, 0);
     assert_int_equal(seen.n_readers, 2);
@@ -80,8 +80,8 @@ LIVE_TEST_FIVE(readers) {
     live_close(live, other);
 }
 
-/* What a quorum has comes first; what fewer have is over for its holder. More than were asked for
- * are counted. */
+/* Readers on a quorum come first; those on fewer nodes have lost their hold. All are counted, even
+ * if there was room for fewer. */
 LIVE_TEST_FIVE(votes) {
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *lock = new_lock(live->client, "whole", REDLOCK_SHARED);
@@ -99,7 +99,7 @@ LIVE_TEST_FIVE(votes) {
     assert_string_equal(seen.of_reader[1].token, STRANGER);
     assert_int_equal(seen.readers[1].votes, 2);
     assert_int_equal(seen.readers[1].remaining_ms, 0);
-    seen = who_reads(live, 1); /* of each node that which ends first */
+    seen = who_reads(live, 1); /* each node reports only the reader that ends first */
     assert_int_equal(seen.n_readers, 2);
     assert_int_equal(seen.readers[0].votes, 3);
     assert_int_equal(seen.reading, 2);
@@ -116,10 +116,10 @@ LIVE_TEST_FIVE(votes) {
     assert_int_equal(seen.answered, 2);
     assert_int_equal(seen.n_readers, 2);
     assert_int_equal(seen.readers[find(&seen, "whole")].votes, 2);
-    live_do(live, live_restart, 1, 3); /* its releases need not be waited for */
+    live_do(live, live_restart, 1, 3); /* so that no pending release delays the end */
 }
 
-/* Both lines of a resource: the writers' in its order, then the readers'. */
+/* Both lines of a resource: first the writers in their order, then the readers. */
 LIVE_TEST_FIVE(waiters) {
     redlock_acquire_options once = live_once(TTL_MS), waits = REDLOCK_ACQUIRE_OPTIONS_INIT;
     redlock_lock *lock = new_lock(live->client, "holder", REDLOCK_EXCLUSIVE);

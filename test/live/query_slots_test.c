@@ -77,7 +77,8 @@ LIVE_TEST_FIVE(holders) {
     live_close(live, other);
 }
 
-/* What nodes have that no holder of a quorum has; numbers that differ; nodes that are down. */
+/* Slots on fewer nodes than a quorum; nodes whose numbers of permits differ; nodes that are
+ * down. */
 LIVE_TEST_FIVE(odd_ones) {
     redlock_lock *lock = permits_lock(live->client, 3, 1);
     permits_hold(live, lock);
@@ -122,7 +123,7 @@ LIVE_TEST_FIVE(odd_ones) {
     assert_int_equal(seen.permits[0], 0);
     assert_int_equal(seen.slots[0].votes, 2);
     assert_int_equal(seen.slots[0].remaining_ms, 0);
-    live_do(live, live_restart, 0, 3); /* its releases need not be waited for */
+    live_do(live, live_restart, 0, 3); /* so that no pending release delays the end */
 }
 
 /* All slots of the largest semaphore. */
@@ -141,7 +142,8 @@ LIVE_TEST_FIVE(as_many_as_there_can_be) {
     assert_int_equal(seen.slots[SEEN_MAX - 1].votes, 5);
 }
 
-/* In their order, each with how many it wants; and not in the line of the lock. */
+/* Waiting clients in their order, each with the number that it wants; the lock's own line is not
+ * listed. */
 LIVE_TEST_FIVE(waiters) {
     redlock_lock *all = permits_lock(live->client, 3, 3);
     redlock_acquire_options patient = live_patient(TTL_MS);

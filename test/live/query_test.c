@@ -60,7 +60,7 @@ LIVE_TEST_FIVE(held_and_free) {
     live_close(live, other);
 }
 
-/* What was never ours, and how it reads. */
+/* Keys that are not this library's, and how a query reports them. */
 LIVE_TEST_FIVE(foreign) {
     struct seen seen;
     live_tell(live, 0, "SET key stranger PX 60000");
@@ -95,12 +95,12 @@ LIVE_TEST_FIVE(foreign) {
     }
     assert_true(seen.nodes[4].remaining_ms > INT64_MAX / 2);
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(live_node(live->client, i).connects, 1); /* nobody was dropped */
+        assert_int_equal(live_node(live->client, i).connects, 1); /* no connection was dropped */
     }
     live_tell_all(live, "FLUSHALL");
 }
 
-/* Names of any bytes and length; the room for a longer one is made when it is asked for. */
+/* Names of any bytes and length; the buffer grows with the longest. */
 LIVE_TEST_FIVE(any_name) {
     struct seen seen;
     char name[REDLOCK_RESOURCE_MAX];
@@ -118,7 +118,7 @@ LIVE_TEST_FIVE(any_name) {
     live_tell_all(live, "FLUSHALL");
 }
 
-/* It changes nothing on a node: neither keys nor their ttls; and it works on a replica. */
+/* A query changes neither keys nor their ttls, and works on a replica. */
 LIVE_TEST_FIVE(changes_nothing) {
     struct seen seen;
     LIVE_STATUS(look(live, &seen), 0);

@@ -1,5 +1,6 @@
-/* Broken connections and recovery: the node is up again by itself, with everything that it needs; a
- * held lock is not affected. (How often a node that stays down is tried: fake/faults.) */
+/* Broken connections and recovery: the client reconnects by itself and restores what a connection
+ * needs; a held lock is not affected. (fake/faults tests how often a node that stays down is
+ * tried.) */
 
 #include "live/live.h"
 #include "messages.h"
@@ -23,7 +24,7 @@ static void open_with(struct live *live, size_t n, int64_t node_timeout_ms, int6
     live_open_all(live, &options);
 }
 
-/* The same port, another process, no scripts. */
+/* A node restarts on the same port, without scripts. */
 LIVE_TEST(restarted) {
     open_with(live, 1, 250, 5, 20);
     for (uint64_t i = 1; i <= 5; i++) {
@@ -39,7 +40,7 @@ LIVE_TEST(restarted) {
     assert_string_equal(live_node(live->client, 0).detail, "");
 }
 
-/* Killed while its answer is outstanding: writes wait on the node until it is told to go on. */
+/* The connection is killed while an answer is outstanding: CLIENT PAUSE holds writes back. */
 LIVE_TEST(killed_with_requests_out) {
     struct live_done done = {0};
     open_with(live, 1, 5000, 5, 20);
@@ -61,7 +62,7 @@ LIVE_TEST(killed_with_requests_out) {
     cycle(live, live->client, 1);
 }
 
-/* All five connections at once. Losing them is not losing the lock. */
+/* All five connections break at once; the lock is not lost. */
 LIVE_TEST_FIVE(held_across) {
     struct live_done lost = {0};
     redlock_acquire_options options = live_once(TTL_MS);
@@ -87,7 +88,7 @@ LIVE_TEST_FIVE(held_across) {
     live_end(live);
 }
 
-/* Silent idle connections are not dropped: there is no request to answer. */
+/* Idle connections are not dropped: there is no request to answer. */
 LIVE_TEST(idle_is_no_stall) {
     open_with(live, 1, 60, 5, 20);
     cycle(live, live->client, 1);
@@ -97,8 +98,8 @@ LIVE_TEST(idle_is_no_stall) {
     cycle(live, live->client, 1);
 }
 
-/* The node comes back with our key, which has no holder any more, and whose lock object is gone:
- * the pending release deletes it. */
+/* A node restarts with the key of a lock that has been released and freed: the pending release
+ * deletes it. */
 LIVE_TEST(dead_at_the_release) {
     redlock_acquire_options once = live_once(TTL_MS);
     char token[REDLOCK_TOKEN_LENGTH + 1];
@@ -121,8 +122,8 @@ LIVE_TEST(dead_at_the_release) {
     assert_true(live_no_keys(live));
 }
 
-/* All these tests rely on this: no other process gets the port of a node that is down; it refuses
- * connections. */
+/* All these tests rely on this: no other process gets the port of a node that is down, and
+ * connections to it are refused. */
 LIVE_TEST(keeps_its_port) {
     live_start(live, 1, NULL);
     live_kill(live, 0);

@@ -6,7 +6,7 @@
  *     p set_credentials
  *
  * Every script of one and two letters is run in every callback, and every one of three letters (but
- * p) in the one of an acquire. Whatever the calls return, these must hold afterwards: a callback
+ * p) in an acquire's callback. Whatever the calls return, these must hold afterwards: a callback
  * came exactly once for each call that returned 0 and never for another, never inside the call,
  * on_lost came at most once for each grant, closing came to its end, libuv has no handle left, and
  * no key of ours is on any node. */
@@ -191,7 +191,7 @@ static const struct {
 };
 #define LETTERS (sizeof(calls) / sizeof(calls[0]))
 
-/* The getters, wherever we are. */
+/* Calls the getters, in whatever state the lock is. */
 static void look(struct story *s) {
     (void)live_stats(s->client);
     assert_true(strlen(CLIENT_MESSAGE(s->client)) < REDLOCK_MESSAGE_MAX);
@@ -320,7 +320,8 @@ LIVE_TEST(each_call_alone) {
     }
 }
 
-/* Runs all scripts of a length, of the first so many letters, in one callback. Returns how many. */
+/* Runs in one callback all scripts of a length that use the first `letters` letters. Returns how
+ * many. */
 static unsigned run_all(struct live *live, enum when when, unsigned length, unsigned letters) {
     unsigned count = 1;
     struct story s;

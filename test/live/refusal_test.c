@@ -15,7 +15,8 @@ static bool info_has(const struct live *live, size_t i, const char *what) {
     return has;
 }
 
-/* Two nodes refuse: granted by the others. Three: no quorum. spoil() makes one node refuse. */
+/* If two nodes refuse, the others grant; with three there is no quorum. spoil() makes one node
+ * refuse. */
 static void refuse_with(struct live *live, void (*spoil)(struct live *, size_t), int reason) {
     redlock_acquire_options once = live_once(TTL_MS);
     redlock_lock *lock = live_lock(live->client, "key");
@@ -33,7 +34,7 @@ static void refuse_with(struct live *live, void (*spoil)(struct live *, size_t),
     LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_outcome(lock, 2).reason, reason);
     assert_contains(LOCK_MESSAGE(lock), redlock_strerror(reason));
-    assert_int_equal(live_up(live->client), 5); /* they are up, and may succeed next time */
+    assert_int_equal(live_up(live->client), 5); /* the nodes are up, and may grant next time */
     LIVE_POLL(live, live_keys(live, 3) == 0 && live_keys(live, 4) == 0);
 }
 
@@ -83,7 +84,8 @@ static void want_replicas(struct live *live, size_t i) {
 LIVE_TEST_FIVE(too_few_replicas) {
     refuse_with(live, want_replicas, REDLOCK_ERR_NODE_MISCONF);
     live_tell_all(live, "CONFIG SET min-replicas-to-write 0");
-    LIVE_UNTIL(live, live_is_quiet(live->client, 5)); /* releases it did not allow are repeated */
+    LIVE_UNTIL(live,
+               live_is_quiet(live->client, 5)); /* releases that the node refused are repeated */
     good_again(live);
 }
 
@@ -114,7 +116,7 @@ LIVE_TEST(too_many_clients) {
     freeReplyObject(redisCommand(other, "CONFIG SET maxclients 1"));
     redlock_client_options options = live_options(live);
     LIVE_STATUS(live_open(live, &options, &live->client), REDLOCK_ERR_NO_QUORUM);
-    /* Before a handshake of TLS a server says nothing. */
+    /* Before the TLS handshake a server cannot send its error. */
     bool has_tls = strncmp(live->urls[0], "rediss:", 7) == 0;
     LIVE_STATUS(live_node(live->client, 0).reason,
                 has_tls ? REDLOCK_ERR_NODE_TLS : REDLOCK_ERR_NODE_BUSY);

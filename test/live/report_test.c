@@ -37,7 +37,7 @@ static void trace_cb(const redlock_event *event, void *data) {
     trace->n++;
 }
 
-/* As text: names, with the status of those that have one. */
+/* The trace as text: the names of its events, with a status where there is one. */
 static const char *story(const struct trace *trace, char *text) {
     size_t length = 0;
     text[0] = '\0';
@@ -61,7 +61,7 @@ static size_t first_event(const struct trace *trace, enum redlock_event_type typ
     return i;
 }
 
-/* For one lock: the events of an acquire and its hold have the number of that acquire. */
+/* All events of an acquire and its hold have the number of that acquire. For one lock. */
 static void check_ids(const struct trace *trace) {
     uint64_t id = 0;
     for (size_t i = 0; i < trace->n; i++) {
@@ -80,7 +80,7 @@ static void open_traced(struct live *live, size_t n, struct trace *trace) {
     live_open_all(live, &options);
 }
 
-/* One node, so that there is one order. */
+/* With one node the order of events is fixed. */
 LIVE_TEST(story_of_a_lock) {
     struct trace trace;
     char text[STORY_MAX];
@@ -120,7 +120,7 @@ static int waiting_for(struct live *live, const char *name) {
     return waiting;
 }
 
-/* Another client has it, is waited for in line, and hands it over. */
+/* The lock waits in line behind another client, which hands it over. */
 LIVE_TEST(story_of_a_turn) {
     struct trace trace;
     struct live_done done = {0};

@@ -1,5 +1,5 @@
-/* Passwords are changed under load, nodes or the client first, on real servers with real ACLs. (In
- * any order, and odd answers: fake/credentials.) In all of them: locks with watchdogs are held
+/* Passwords are changed under load, nodes or the client first, on real servers with real ACLs.
+ * (fake/credentials has other orders, and odd answers.) In each test locks with watchdogs are held
  * throughout, others come and go, none is lost, and renewals go on after each step.
  *
  * Whether a hold would be lost shows in its renewals long before its ttl is over: after a step,
@@ -81,7 +81,7 @@ static void tell_all(struct rotation *r, const char *command) {
     live_tell_all(r->live, command);
 }
 
-/* All of what is held has been renewed again, and others have come and gone. */
+/* Whether all held locks have been renewed again, and others have come and gone. */
 static bool goes_on(const struct rotation *r, unsigned cycles) {
     for (size_t i = 0; i < HELD; i++) {
         if (r->held[i].renewed < 2) {
@@ -124,7 +124,7 @@ static void hold(struct rotation *r) {
     cycle(r);
 }
 
-/* Nodes that know app:old, and a client that is it. */
+/* Starts nodes that know app:old, and a client that uses it. */
 static void start(struct rotation *r, struct live *live) {
     redlock_client_options options;
     const char *urls[N];
@@ -204,7 +204,7 @@ static void reconnect_all(struct rotation *r, const char *user) {
 
 /* -- Nodes first -- */
 
-/* The usual way: both are good for a while. */
+/* The usual way: both passwords are valid for a while. */
 LIVE_TEST(both_are_good_for_a_while) {
     struct rotation r;
     start(&r, live);
@@ -263,14 +263,14 @@ LIVE_TEST(the_client_is_told_first) {
     assert_null(strstr(CLIENT_MESSAGE(r.client), "new-"));
     check_goes_on(&r);
     assert_true(have_reconnected(&r, 1) && live_node(r.client, 0).connects == 1);
-    reconnect_all(&r, "app"); /* what breaks now comes back with the old one */
+    reconnect_all(&r, "app"); /* reconnections use the old one */
     assert_int_equal(pending(&r), N);
     for (size_t i = 0; i < N; i++) {
         live_tell(r.live, i, "ACL SETUSER app resetpass >new-one");
         check_goes_on(&r);
     }
-    assert_int_equal(pending(&r), N); /* nobody has asked again */
-    reconnect_all(&r, "app");         /* ... and now with the new one */
+    assert_int_equal(pending(&r), N); /* the new one was not tried again */
+    reconnect_all(&r, "app");         /* these use the new one */
     assert_int_equal(pending(&r), 0);
     for (size_t i = 0; i < N; i++) {
         assert_int_equal(r.accepted[i], 1);
@@ -304,7 +304,7 @@ static void be_served(struct waits *w, struct rotation *r) {
     live_close(r->live, w->other);
 }
 
-/* A waiter's connections, including the subscribed one, end with the old user. It is still
+/* Deleting the old user ends a waiter's connections, including the subscribed one. It is still
  * served. */
 LIVE_TEST(a_new_user) {
     struct rotation r;
@@ -324,8 +324,8 @@ LIVE_TEST(a_new_user) {
     end(&r);
 }
 
-/* The client was first, and the nodes know only the new one by now, which its connections need not
- * know. The one on which it listens breaks, and finds that out for all. */
+/* The client changed first; by now the nodes know only the new password, which its open connections
+ * have not noticed. The one on which it listens breaks, and reveals it for all. */
 LIVE_TEST(a_listener_finds_out) {
     struct rotation r;
     struct waits w;

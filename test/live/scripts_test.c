@@ -60,7 +60,7 @@ LIVE_TEST_FIVE(never_unknown) {
     }
 }
 
-/* EVAL loads what it runs, so each script is flushed away for a turn of its own. */
+/* EVAL loads the script that it runs, so each script is flushed away in a cycle of its own. */
 LIVE_TEST_FIVE(flushed) {
     MARK_FROM(SCRIPT_FORGOTTEN);
     redlock_lock *lock = live_lock(live->client, "key");
@@ -68,7 +68,7 @@ LIVE_TEST_FIVE(flushed) {
     cycle(live, lock, false, true);
     cycle(live, lock, true, false);
     long long homes = 0;
-    for (size_t i = 0; i < live->n; i++) { /* home has another release than the others */
+    for (size_t i = 0; i < live->n; i++) { /* home runs another release script than the others */
         long long is_home = loaded(live, i, RL_COMMAND_RELEASE_LINE);
         assert_int_equal(live_node(live->client, i).connects, 1);
         assert_int_equal(loaded(live, i, RL_COMMAND_RELEASE), !is_home);
@@ -130,7 +130,7 @@ static long long scripts_run(const struct live *live, size_t i) {
     return runs;
 }
 
-/* 100 extensions are two commands for each node, and each lock has its own answer. */
+/* 100 extensions take two commands for each node, and each lock gets its own answer. */
 LIVE_TEST_FIVE(extends_many_in_one_command) {
     struct many many = {{0}, {{0}}, {{0}}};
     hold_many(live, &many);
@@ -173,7 +173,7 @@ LIVE_TEST_FIVE(answers_each_of_many) {
     assert_int_equal(live_integer(live, 0, "INCRBY libredlock:fence:many:9 0"), fence);
 }
 
-/* The user may no longer write most of the keys: the other locks are extended all the same. */
+/* The user may no longer write most of the keys; the other locks are still extended. */
 LIVE_TEST_FIVE(refuses_each_of_many) {
     struct many many = {{0}, {{0}}, {{0}}};
     hold_many(live, &many);

@@ -1,18 +1,18 @@
 /* No copy of a password stays in memory once the client is closed, or has another one: not on the
- * heap, not on a stack, not in what hiredis gave back. A process of its own (this program, run
+ * heap, not on a stack, not in memory that hiredis freed. A separate process (this program, run
  * again) opens a client, uses it, closes it, and then searches all its writable memory. It gets the
  * password in a masked form, which the search does not find.
  *
- * Its calls are bound when it starts. Where a library binds each at the first call, the dynamic
- * linker saves all registers on the stack then, with the end of a password that memcpy() has just
- * moved; the shared library is linked so that it does not, but not every hiredis and libuv is. */
+ * The process binds its calls when it starts. With lazy binding the dynamic linker saves all
+ * registers on the stack at the first call, with the end of a password that memcpy() has just
+ * moved; this library is linked without it, but not every hiredis and libuv is. */
 #include <inttypes.h>
 
 #include "child.h"
 #include "live/live.h"
 
-/* The search is for the end of the password. It is long, so that the commands after it do not
- * overwrite all of it in a buffer that is used again. */
+/* The search looks for the end of the password, which is long, so that later commands in a reused
+ * buffer do not overwrite all of it. */
 #define LEAD                                                              \
     "0123456789012345678901234567890123456789012345678901234567890123456" \
     "0123456789012345678901234567890123456789012345678901234567890123456" \
@@ -41,7 +41,7 @@ static void unmask(char *out) {
     }
 }
 
-/* Zeroes, whatever the compiler thinks of it. */
+/* Zeroes memory in a way that the compiler does not remove. */
 static void wipe(void *memory, size_t size) {
     volatile char *bytes = memory;
     for (size_t i = 0; i < size; i++) {
@@ -65,7 +65,7 @@ static size_t count_in(const unsigned char *bytes, size_t size) {
     return count;
 }
 
-/* In all that is readable and writable. */
+/* Searches all memory that is readable and writable. */
 static int count_copies(void) {
     static unsigned char page[65536 + SOUGHT - 1];
     size_t count = 0;
@@ -97,7 +97,7 @@ static void stop_cb(redlock_lock *lock, int status, void *data) {
 }
 
 static void opened_cb(redlock_client *client, int status, void *data) {
-    (void)status; /* some have no node that lets them in */
+    (void)status; /* some clients are refused by every node */
     uv_stop(data);
 }
 
@@ -107,7 +107,7 @@ static bool is_settled(redlock_client *client) {
     return stats.credentials_pending == 0;
 }
 
-/* The client gets another password, and is still there when the first one is looked for. */
+/* Gives the client another password; it is still open when the search for the first one runs. */
 static int rotate(redlock_client *client, uv_loop_t *loop, char urls[][URL_MAX], size_t n) {
     wipe(urls, n * URL_MAX);
     CHECK(redlock_client_set_credentials(client, REDLOCK_ALL_NODES, NULL, "another") == 0);
@@ -117,8 +117,8 @@ static int rotate(redlock_client *client, uv_loop_t *loop, char urls[][URL_MAX],
     return count_copies();
 }
 
-/* A client with these URLs, used if it is let in, and closed. Returns how many copies were found
- * after a rotation. */
+/* Opens a client with these URLs, uses it if the nodes accept it, and closes it. Returns how many
+ * copies were found after a rotation. */
 static int use(char urls[][URL_MAX], size_t n, bool is_let_in, bool is_rotated) {
     int found = 0;
     uv_loop_t loop;
@@ -170,7 +170,7 @@ static int look(int argc, char **argv) {
         unmask(at + 16);
         CHECK(snprintf(at + 16 + masked_length, 40, "@127.0.0.1:%s", argv[i]) > 0);
     }
-    CHECK(count_copies() >= argc - 3); /* it sees what there is */
+    CHECK(count_copies() >= argc - 3); /* the search finds copies that exist */
     bool is_rotated = strcmp(argv[1], "rotated") == 0;
     int found = use(urls, (size_t)argc - 3, strcmp(argv[1], "out") != 0, is_rotated);
     if (is_rotated) {
@@ -223,7 +223,7 @@ LIVE_TEST(after_use) {
     assert_int_equal(run(live, "in", PASSWORD, 3), 0);
 }
 
-/* What a node has accepted leaves nothing of what it had before. */
+/* Once a node has accepted a new password, no copy of the old one is left. */
 LIVE_TEST(after_a_rotation) {
     start(live);
     live_tell_all(live, "ACL SETUSER default >another");

@@ -111,7 +111,7 @@ static bool set_port(const struct live *live, size_t i, int port) {
     return done;
 }
 
-/* One at a time, for servers that take no more; the key before the certificate would not fit. */
+/* Both in one command: the new certificate does not fit the old key, nor the reverse. */
 void secure_rotate(struct live *live, size_t i, const char *cert) {
     live_tell(live, i, "CONFIG SET tls-cert-file %s tls-key-file %s", secure_path(cert, "crt"),
               secure_path(cert, "key"));

@@ -23,7 +23,7 @@ const char *secure_path(const char *name, const char *ending);
  * live_options() trust the authority. After live_restart() too. */
 void secure_node(struct live *live, size_t i, const char *cert);
 
-/* Another certificate, for new connections. */
+/* New connections to the node get another certificate. */
 void secure_rotate(struct live *live, size_t i, const char *cert);
 
 /* Whether clients must show a certificate. */
@@ -32,11 +32,11 @@ void secure_demand(struct live *live, size_t i, bool demands);
 /* All of them, "good". */
 void secure_all(struct live *live);
 
-/* A node that was, and has started again. */
+/* After a restart of a node that was secured. */
 void secure_again(struct live *live, size_t i);
 
-/* Those from the first on, and the system's authority is theirs: no client has to name it, nor has
- * any other process of the test. */
+/* Secures the nodes from `first` on, and makes their authority the system's: neither clients nor
+ * other processes of the test have to name it. */
 void secure_silently(struct live *live, size_t first);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a query tells of a resource on real nodes, whichever query it is; copied in its callback. */
+/* The result of any query about a resource on real nodes, copied in its callback. */
 #ifndef LIVE_SEEN_H
 #define LIVE_SEEN_H
 
@@ -17,10 +17,10 @@ struct seen {
     int count, status;
     redlock_node_holder nodes[LIVE_NODES_MAX];
     struct seen_words of_node[LIVE_NODES_MAX];
-    size_t answered, shared, held; /* of the nodes */
+    size_t answered, shared, held; /* numbers of nodes */
     int32_t permits[LIVE_NODES_MAX];
     int has_quorum;
-    char token[64], holder[128]; /* of the quorum */
+    char token[64], holder[128]; /* that a quorum has */
     int64_t remaining_ms;
     size_t reading, n_readers;
     redlock_reader readers[SEEN_MAX];

@@ -7,7 +7,7 @@
 
 #include "live/live.h"
 
-/* A folder with nothing but a program of this name, which runs the server of the other tests. */
+/* Makes a folder whose only program has this name and runs the server of the other tests. */
 static void make_program(char *folder, const char *name) {
     char path[300], script[700];
     const char *server = getenv("REDLOCK_SERVER"), *search = getenv("PATH");

@@ -1,4 +1,4 @@
-/* What clients make of nodes that do not agree on a configuration, on real servers. */
+/* Clients of real servers that do not agree on a configuration. */
 
 #include "live/live.h"
 #include "messages.h"
@@ -192,7 +192,7 @@ LIVE_TEST(nodes_of_two_sets_have_no_vote) {
     }
 }
 
-/* ... and have one when the nodes of one set have left it. */
+/* Nodes of two configurations have no quorum until those of one have dropped theirs. */
 LIVE_TEST(nodes_of_two_sets_that_become_one) {
     live_start(live, 4, NULL);
     write_all(live, &(struct set){OTHER_ID, 7, 0x0c, 0});
@@ -208,7 +208,7 @@ LIVE_TEST(nodes_of_two_sets_that_become_one) {
     assert_int_equal(live_stats(live->client).nodes_voting, 2);
 }
 
-/* A node that accepts connections and says nothing holds nobody up. */
+/* A node that accepts connections and stays silent does not delay opening. */
 LIVE_TEST(a_silent_member_is_not_waited_for) {
     live_start(live, 3, NULL);
     write_all(live, &(struct set){ID, 1, 0x07, 0});

@@ -1,6 +1,6 @@
 /* Several sets in one configuration, on real servers: each resource is locked on the nodes of its
- * own set. The test is the administrator: it writes the texts, and cuts connections as a change
- * does. (Sets that come and go under holds: cli/sets, and the simulator's preset sets.) */
+ * own set. The test acts as the administrator: it writes the texts, and cuts connections as a
+ * change does. (cli/sets and the simulator's preset sets add and remove sets under holds.) */
 
 #include "live/live.h"
 #include "messages.h"
@@ -87,7 +87,7 @@ static redlock_client *open_at(struct live *live, size_t node) {
 
 static const struct set two = {1, {.n = 0}, {{"a", "b"}, {A, B}, 2}};
 
-/* By the text itself, as a client of any library would. */
+/* Computed from the text alone, as a client of any library would. */
 static uint32_t set_of(const struct set *set, const char *resource) {
     static struct rl_config config;
     config = (struct rl_config){.n = 0};
@@ -99,7 +99,7 @@ static uint32_t set_of(const struct set *set, const char *resource) {
     return set->sets.nodes[rl_config_set_of(&config, RL_CONFIG_NEW, resource, strlen(resource))];
 }
 
-/* A resource that is on these nodes by one configuration and on those by another. */
+/* A resource that one configuration places on `there` and another on `then`. */
 static const char *find(char name[16], const struct set *one, uint32_t there,
                         const struct set *other, uint32_t then) {
     for (unsigned i = 0;; i++) {
@@ -201,7 +201,8 @@ LIVE_TEST(each_resource_is_locked_on_its_set) {
     live_close(live, other);
 }
 
-/* Three of six are down, all of one set: the other one's resources go on, and clients open. */
+/* All three nodes of one set are down: the other set's resources stay available, and clients can
+ * open. */
 LIVE_TEST(a_set_that_is_down_stops_its_own_resources) {
     char up[16], down[16];
     live_start(live, 6, NULL);
@@ -259,7 +260,7 @@ LIVE_TEST(several_resources_need_one_set) {
 
 /* -- A set is added -- */
 
-/* Two old nodes are down, so that none of the others' keys is a lock. */
+/* Two old nodes are down, so that keys on the other four make no lock. */
 static void check_old_side_is_lacking(struct live *live, const char *name) {
     struct asked asked = {0};
     for (size_t i = 2; i < 6; i++) {

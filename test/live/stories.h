@@ -1,5 +1,5 @@
-/* What locks do beside each other on real nodes, as stories: a table of texts, which
- * stories_test.c plays on five nodes and three clients. Steps are separated by ";".
+/* How locks interact on real nodes, as stories: a table of texts, which stories_test.c plays on
+ * five nodes and three clients. Steps are separated by ";".
  *
  *     a: key                  a lock is made; what it is follows in any order:
  *     a: shared x,y @1        a reader, of two resources, of client 1 (else of client 0)
@@ -29,7 +29,7 @@
  *     life 20000-30000 1 key  how long the key lives on node 1, in ms
  *     permits 4               the number is set
  *
- * After each step nothing is under way any more, but for acquires that wait. */
+ * After each step no operation is pending but acquires that wait. */
 #ifndef LIVE_STORIES_H
 #define LIVE_STORIES_H
 

@@ -22,13 +22,13 @@ struct player {
     redlock_acquire_options acquire;
     struct live_done done, lost;
     bool asks;                            /* for as long as it takes */
-    char token[REDLOCK_TOKEN_LENGTH + 1]; /* with which it held last */
+    char token[REDLOCK_TOKEN_LENGTH + 1]; /* of its last hold */
 };
 
 static struct live *live;
 static redlock_client *clients[CLIENTS];
 static struct player players[PLAYERS];
-static char step[STEP_MAX]; /* the one that is played */
+static char step[STEP_MAX]; /* the current one */
 
 #define EXPECT(condition)                                      \
     do {                                                       \
@@ -226,7 +226,7 @@ static bool play_look(struct player *p, const char *verb, const char *with, cons
 
 /* -- Steps -- */
 
-/* Those who stand in a line of any node. */
+/* How many stand in a line on any node. */
 static uint64_t count_in_line(void) {
     static const char script[] =
         "local n = 0 "
@@ -254,7 +254,8 @@ static bool is_behind_another(const struct player *p) {
     return false;
 }
 
-/* Submits it, and waits until it stands in its line, of a node or of its client, or is over. */
+/* Submits an acquire, and waits until it stands in line, on a node or in its client, or has
+ * ended. */
 static void play_ask(struct player *p) {
     const uint64_t before = count_in_line();
     const bool is_behind = is_behind_another(p);
@@ -382,7 +383,7 @@ static int end_story(void **state) {
     return 0;
 }
 
-/* cmocka would hand a state of the group to each test in place of its own. */
+/* With a group state, cmocka would pass that to each test in place of its own. */
 static int begin(void **state) {
     void *five = NULL;
     if (live_setup_five(&five) != 0) {

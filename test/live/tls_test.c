@@ -21,7 +21,7 @@ static int setup_secure(void **state) {
 
 #define SECURE_TEST(function) LIVE_TEST_WITH(function, setup_secure)
 
-/* Until node i is down and says why, and the others are up. */
+/* Waits until node i is down for this reason, and the others are up. */
 static void await_refusal(struct live *live, size_t i, int reason, const char *words) {
     LIVE_UNTIL(live,
                live_node(live->client, i).reason == reason && live_up(live->client) == live->n - 1);
@@ -31,7 +31,7 @@ static void await_refusal(struct live *live, size_t i, int reason, const char *w
 
 /* -- Happy paths -- */
 
-/* Also waiting: messages arrive over TLS, on a separate connection. */
+/* Waiting, too: messages arrive over TLS, on a separate connection. */
 SECURE_TEST(locks_and_waits) {
     struct live_done done = {0};
     live_open_all(live, NULL);
@@ -43,7 +43,7 @@ SECURE_TEST(locks_and_waits) {
     redlock_lock *waits = live_lock(other, "key");
     live_hold(live, held, NULL);
     redlock_acquire_options patient = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    patient.delay_ms = LIVE_PATIENCE_MS; /* by asking again it would come too late */
+    patient.delay_ms = LIVE_PATIENCE_MS; /* a retry would come too late: only a message helps */
     LIVE_STATUS(redlock_acquire(waits, &patient, live_lock_cb, &done), 0);
     LIVE_UNTIL(live, live_stats(other).joins > 0);
     LIVE_STATUS(live_release(live, held), 0);
@@ -199,8 +199,8 @@ static void set_query(struct live *live, size_t i, const char *query, const char
     live->urls[i] = urls[i];
 }
 
-/* Node 4 has a bad certificate that only node 0 is told to take, and no setting of its own as the
- * others have. It sees no lock. */
+/* Nodes 0 and 4 have a bad certificate, which only node 0's settings accept; node 4 has none. It
+ * gets no lock. */
 SECURE_TEST(trust_is_of_one_node) {
     char other_ca[160];
     snprintf(other_ca, sizeof other_ca, "%s", secure_path("other/ca", "crt"));
@@ -231,7 +231,7 @@ SECURE_TEST(trust_is_of_one_node) {
     }
 }
 
-/* Each server asks for a certificate by another authority. */
+/* Two servers ask for certificates by different authorities. */
 SECURE_TEST(certificates_are_of_one_node) {
     char paths[160];
     secure_demand(live, 0, true);
@@ -290,7 +290,8 @@ SECURE_TEST(the_settings_of_what_is_found) {
 
 /* -- Connections that end -- */
 
-/* A handshake without certificates, of the first connection and of the one that listens. */
+/* A resumed handshake sends no certificates, on the first connection and on the one that
+ * listens. */
 SECURE_TEST(sessions_are_resumed) {
     struct live_done done = {0};
     live_open_all(live, NULL);
@@ -332,7 +333,7 @@ SECURE_TEST(certificates_are_rotated) {
     }
 }
 
-/* -- Nodes that do not play along -- */
+/* -- Nodes that do not answer in TLS -- */
 
 #define CONNECT_MS 1000 /* longer than a node that runs takes on a busy machine */
 
@@ -361,7 +362,7 @@ SECURE_TEST(the_wrong_port) {
     LIVE_UNTIL(live, live_up(live->client) == 3 && live_node(live->client, 0).failures > 0 &&
                          live_node(live->client, 1).failures > 0);
     live_cycle(live, live->client);
-    int reason = live_node(live->client, 1).reason; /* an answer, if there is a line end in it */
+    int reason = live_node(live->client, 1).reason; /* an answer, if it contains a line end */
     assert_true(reason == REDLOCK_ERR_NODE_TIMEOUT || reason == REDLOCK_ERR_NODE_TLS);
     assert_contains(CLIENT_MESSAGE(live->client), "TLS");
 }

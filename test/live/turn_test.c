@@ -1,7 +1,6 @@
 /* Work that is submitted after the client's own turn of the loop, and before the loop polls: from a
  * prepare callback that runs later than ours, and from another client's callback. Nothing else
- * wakes the loop here, so work that the library forgot stays undone, until the watchdog ends the
- * test. */
+ * wakes the loop here, so the watchdog ends the test if the library forgets work. */
 #include "live/live.h"
 
 /* libuv runs prepare callbacks in the reverse order of starting: one that was started before the
@@ -34,8 +33,8 @@ static void open_behind(struct live *live, struct late *late) {
     late->client = live->client;
 }
 
-/* Waits until the timers have fired that the library may have armed for something earlier (the
- * longest is the stall of a request, a second): one of them would wake the loop by chance. */
+/* Waits until the timers that the library may have armed earlier have fired (the longest, for a
+ * stalled request, is a second): one of them would wake the loop by chance. */
 static void let_timers_pass(struct live *live) {
     live_run_for(live, 2200);
 }

@@ -39,7 +39,7 @@ LIVE_TEST_FIVE(between_attempts) {
     says(lock, "canceled: 0 of 5 granted, 3 needed; ");
     options.wait_ms = 50;
     LIVE_STATUS(live_acquire(live, lock, &options), REDLOCK_ERR_DEADLINE);
-    /* It knows that others want it, and stood in line at once; unless that is long ago. */
+    /* The lock was known to be contended and went into line at once, unless that was long ago. */
     bool has_asked = strstr(LOCK_MESSAGE(lock), "(held by another)") != NULL;
     says(lock, has_asked ? "the deadline passed (held by another): 0 of 5 granted, 3 needed; "
                          : "the deadline passed: in line behind other clients");
@@ -59,7 +59,7 @@ static void keep_message(redlock_lock *lock, int status, void *data) {
     live_lock_cb(lock, status, data);
 }
 
-/* The beginning of the sentence is about the same thing as the rest. */
+/* Both halves of the sentence describe the same renewal. */
 LIVE_TEST_FIVE_HASTY(renewals_in_vain) {
     struct live_done renewed = {0};
     redlock_lock *lock = live_lock(live->client, "key");
@@ -80,7 +80,7 @@ LIVE_TEST_FIVE_HASTY(renewals_in_vain) {
     live_end(live);
 }
 
-/* A refusal is reported until something else ends, and no longer. */
+/* A refusal is reported until another operation ends. */
 LIVE_TEST_FIVE(a_refusal_is_over) {
     struct live_done done = {0};
     redlock_lock *lock = live_lock(live->client, "key");
@@ -88,7 +88,7 @@ LIVE_TEST_FIVE(a_refusal_is_over) {
     LIVE_STATUS(redlock_acquire(lock, &options, live_lock_cb, &done), 0);
     LIVE_STATUS(redlock_acquire(lock, &options, live_lock_cb, &done), REDLOCK_ERR_BUSY);
     says(lock, "in use: an acquire is pending");
-    says(lock, "in use: an acquire is pending"); /* as often as it is asked for */
+    says(lock, "in use: an acquire is pending"); /* the second time, too */
     LIVE_UNTIL(live, done.count == 1);
     says(lock, "success: ");
     LIVE_STATUS(redlock_extend(lock, 0, live_lock_cb, &done), 0);
@@ -126,7 +126,7 @@ LIVE_TEST_FIVE(each_has_its_own) {
     says(a, "success: ");
 }
 
-/* Cut to what there is room for, and never a byte beyond it. */
+/* A message is cut to the buffer, and nothing is written beyond it. */
 LIVE_TEST_FIVE(any_buffer) {
     redlock_lock *lock = live_lock(live->client, "key");
     char whole[REDLOCK_MESSAGE_MAX], text[REDLOCK_MESSAGE_MAX + 1];
