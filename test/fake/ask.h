@@ -3,15 +3,15 @@
  *     struct asked asked;
  *     assert_int_equal(asked_once(&asked, f), 0);
  *
- * The callback asserts what holds of every sight. */
+ * The callback asserts what holds for every result. */
 #ifndef FAKE_ASK_H
 #define FAKE_ASK_H
 
 #include "fake/five.h"
 #include "redlock/token.h"
 
-#define ASK_QUICK_MS 1000    /* node_timeout where it is waited for */
-#define ASK_PATIENT_MS 20000 /* ... and where it is not */
+#define ASK_QUICK_MS 1000    /* node_timeout where a test waits for it */
+#define ASK_PATIENT_MS 20000 /* node_timeout where no test waits for it */
 #define ASK_LISTED_MAX 8
 
 struct asked { /* the result of a query */
@@ -36,7 +36,8 @@ void ask_start(struct five *f);
 #define ASK_TEST(name) TEST_ON(name, struct five, f, ask_start, five_stop)
 #define ASK_EACH(name, times) TEST_ON_EACH(name, times, struct five, f, ask_start, five_stop)
 
-/* Submits a query of FIVE_RESOURCE; asked->f is set, the rest counts on. Returns the call's status.
+/* Submits a query of FIVE_RESOURCE with asked->f set; the counts in `asked` go on. Returns the
+   call's status.
  */
 int ask(struct asked *asked);
 
@@ -46,7 +47,7 @@ void on_asked(redlock_query *query, int status, void *data);
 /* For five_run_until(): data is a struct asked. */
 bool was_told(struct five *f, void *data);
 
-/* Begins anew, asks, waits; returns the callback's status. */
+/* Clears `asked`, submits, waits; returns the callback's status. */
 int asked_once(struct asked *asked, struct five *f);
 
 #endif /* FAKE_ASK_H */

@@ -1,6 +1,6 @@
-/* Credentials that are set while a client lives, and servers that do not only refuse them: they
- * hang up, send unrequested replies, forget a connection, or are stopped while AUTH is out. Each
- * test holds a lock meanwhile, which must not be lost. */
+/* Credentials that are set on an open client, and servers that do more than refuse them: they hang
+ * up, send unrequested replies, forget a connection, or are stopped while AUTH is outstanding. Each
+ * test holds a lock, which must not be lost. */
 
 #include "client/state.h"
 #include "fake/rotating.h"
@@ -12,7 +12,8 @@
 
 static const enum fake_action hang_ups[] = {FAKE_CLOSE, FAKE_RESET};
 
-/* It is asked again on the next connection, which it ends; and not on the one after that. */
+/* The server hangs up on the newer credentials, and again on the next connection; the one after
+ * that uses the old ones and stays. */
 ROTATING_EACH(hangs_up_on_the_newer_ones, COUNT(hang_ups)) {
     struct fake_rule twice = {.command = "AUTH",
                               .times = 2,
@@ -22,14 +23,15 @@ ROTATING_EACH(hangs_up_on_the_newer_ones, COUNT(hang_ups)) {
     rotating_set(f, 1, "new");
     rotating_wait(f, 1, row == 0 ? REDLOCK_ERR_NODE_AUTH : REDLOCK_ERR_NODE_DOWN, 2);
     five_run_ms(f, 20);
-    assert_int_equal(five_info(f, 1).connects, 2); /* and stays, with those before */
+    assert_int_equal(five_info(f, 1).connects, 2); /* it stays up with the old ones */
     rotating_know(f, 1, "new");
     rotating_set(f, 1, "new");
     rotating_wait(f, 1, 0, 2);
 }
 
-/* AUTH is not written before all that was sent before it is answered: some servers do not answer a
- * refused one then, and each answer that follows would be taken for another command's. */
+/* AUTH is not written until everything sent before it is answered: behind an unanswered command
+ * some servers do not answer a refused AUTH, and each later answer would be matched to the wrong
+ * command. */
 FIVE_TEST(waits_for_what_was_sent_before) {
     struct five_done done = {0, 0};
     rotating_prepare(f, "old");
@@ -65,8 +67,9 @@ static const char *nth_last(struct five *f, size_t index, const char *command, s
 
 static const enum fake_action cuts[] = {FAKE_CLOSE, FAKE_RESET, FAKE_IGNORE};
 
-/* A handshake ends while the newer ones are out, by chance: the next one is without them, and they
- * are said when it is up. Those before stay good, so nothing else would ever say them. */
+/* A handshake happens to be cut while the newer credentials are outstanding: the next handshake
+ * uses the old ones, and the newer ones are sent once it is up. The old ones stay valid, so nothing
+ * else would cause that. */
 FIVE_EACH(a_cut_by_chance, COUNT(cuts)) {
     rotating_prepare(f, "old");
     f->options.connect_timeout_ms = 500;
@@ -90,8 +93,8 @@ static bool has_accepted(struct five *f, void *data) {
     return fake_node_accepted(f->nodes[1]) >= *(const size_t *)data;
 }
 
-/* It says OK before it was asked, and to any command: that costs it the connection, and the right
- * ones are tried again once it has come to its senses. */
+/* The server sends an unrequested OK, which ends the connection. Once it behaves, valid credentials
+ * are tried again. */
 ROTATING_TEST(says_ok_before_it_is_asked) {
     fake_node_set_greeting(f->nodes[1], "+OK\r\n", false);
     fake_node_drop(f->nodes[1], true);
@@ -116,8 +119,8 @@ static void fail_extensions(struct five *f, unsigned times) {
     }
 }
 
-/* Credentials that were refused, and are valid by now, are sent again; but not at each such
- * answer. */
+/* After NOAUTH, credentials that were refused and are valid by now are sent again, but not after
+ * every NOAUTH. */
 FIVE_TEST(noauth_on_a_connection_that_was_let_in) {
     rotating_prepare(f, "old");
     f->options.reconnect_max_ms = 600000;
@@ -139,14 +142,14 @@ FIVE_TEST(noauth_on_a_connection_that_was_let_in) {
 
 /* -- The connection that listens -- */
 
-/* It was refused, and would be tried again in minutes. */
+/* New credentials make a refused listener, which would wait for minutes, connect at once. */
 FIVE_TEST(a_listener_is_let_in_at_once) {
     rotating_prepare(f, "old");
     f->options.reconnect_min_ms = f->options.reconnect_max_ms = 600000;
     rotating_open(f);
     rotating_know(f, 1, "new");
     rl_listening_want(f->client, 1, true);
-    f->client->io.world->ops->wake(f->client->io.world); /* as any call of a user's does */
+    f->client->io.world->ops->wake(f->client->io.world); /* as any call of the user does */
     five_wait_count(f, 1, "AUTH", 2);
     five_run_ms(f, 20);
     rotating_set(f, 1, "new");

@@ -1,6 +1,6 @@
-/* Credentials that are set while a client lives, against servers that answer AUTH oddly, late, not
- * at all, or by hanging up (servers that keep doing so: credentials_odd_test.c). Each test holds a
- * lock meanwhile, which must not be lost. Real servers: test/live/rotation_test.c. */
+/* Credentials that are set on an open client, with servers that answer AUTH oddly, late, not at
+ * all, or by hanging up (credentials_odd_test.c has servers that keep doing so). Each test holds a
+ * lock, which must not be lost. test/live/rotation_test.c uses real servers. */
 
 #include "fake/rotating.h"
 #include "messages.h"
@@ -41,14 +41,14 @@ ROTATING_TEST(every_refusal_leaves_the_connection) {
         assert_null(strstr(five_info(f, 1).credentials_detail, "new-and"));
     }
     assert_int_equal(fake_node_accepted(f->nodes[1]), 1);
-    rotating_know(f, 1, "new-and-secret"); /* and then it is right */
+    rotating_know(f, 1, "new-and-secret"); /* now they are valid */
     rotating_set(f, 1, "new-and-secret");
     rotating_wait(f, 1, 0, 1);
     assert_int_equal(five_stats(f).credentials_pending, 0);
     assert_null(strstr(CLIENT_MESSAGE(f->client), "refused"));
 }
 
-/* An answer that is not Redis's costs the connection; the next one uses valid credentials. */
+/* A reply that Redis would not give ends the connection; the next one uses valid credentials. */
 ROTATING_TEST(an_odd_answer_costs_the_connection) {
     static const char *const odd[] = {"+QUEUED\r\n", ":1\r\n",    "$-1\r\n",
                                       "*0\r\n",      "what?\r\n", "+OK\r\n+OK\r\n"};
@@ -56,7 +56,7 @@ ROTATING_TEST(an_odd_answer_costs_the_connection) {
         five_rule(f, 1, .command = "AUTH", .times = 1, .action = FAKE_INSTEAD, .bytes = odd[i]);
         rotating_set(f, 1, i % 2 == 0 ? "new" : "newer");
         five_wait_down(f, 1, (unsigned)i + 1, REDLOCK_ERR_NODE_PROTOCOL);
-        if (i + 1 < COUNT(odd)) { /* the last one has said OK before */
+        if (i + 1 < COUNT(odd)) { /* the last row has answered OK already */
             rotating_wait(f, 1, REDLOCK_ERR_NODE_AUTH, i + 2);
         }
     }
@@ -66,7 +66,8 @@ ROTATING_TEST(an_odd_answer_costs_the_connection) {
     rotating_wait(f, 1, 0, COUNT(odd) + 1);
 }
 
-/* No answer: as for any other command. The commands before and behind it are answered in order. */
+/* An unanswered AUTH is a stall, as for any other command. The commands before and after it are
+ * answered in order. */
 FIVE_TEST(no_answer_is_a_stall) {
     rotating_prepare(f, "old");
     f->options.node_timeout_ms = 500;
@@ -81,7 +82,8 @@ FIVE_TEST(no_answer_is_a_stall) {
 
 /* -- Orders -- */
 
-/* Others are set while AUTH is out: the last ones are what counts, whatever the first come to. */
+/* Credentials change while AUTH is outstanding: the last ones count, whatever the answer to the
+ * first. */
 ROTATING_TEST(the_last_ones_count) {
     fake_node_pause(f->nodes[1]);
     rotating_set(f, 1, "first");
@@ -95,14 +97,14 @@ ROTATING_TEST(the_last_ones_count) {
     fake_node_pause(f->nodes[1]);
     rotating_know(f, 1, "fourth");
     rotating_set(f, 1, "fourth");
-    rotating_set(f, 1, "fifth"); /* wrong: what the node has accepted is the fourth */
+    rotating_set(f, 1, "fifth"); /* wrong: the node has accepted the fourth */
     fake_node_resume(f->nodes[1]);
     rotating_wait(f, 1, REDLOCK_ERR_NODE_AUTH, 1);
     fake_node_drop(f->nodes[1], false);
     rotating_wait(f, 1, REDLOCK_ERR_NODE_AUTH, 2);
 }
 
-/* The connection ends before the answer: the next one tries again. */
+/* The connection ends before AUTH is answered: the next one tries again. */
 ROTATING_TEST(the_connection_ends_meanwhile) {
     static const enum fake_action actions[] = {FAKE_CLOSE, FAKE_RESET, FAKE_EXECUTE_RESET};
     for (size_t i = 0; i < COUNT(actions); i++) {
@@ -123,7 +125,7 @@ static bool is_accepted(struct five *f, void *data) {
     return fake_node_accepted(f->nodes[1]) > *(const size_t *)data;
 }
 
-/* Set while the handshake is under way, on a node that knows only the new one. */
+/* Set during the handshake, on a node that knows only the new password. */
 ROTATING_TEST(set_in_a_handshake) {
     fake_node_pause(f->nodes[1]);
     fake_node_drop(f->nodes[1], true);
@@ -137,8 +139,8 @@ ROTATING_TEST(set_in_a_handshake) {
     assert_true(fake_node_accepted(f->nodes[1]) >= accepted);
 }
 
-/* Set in a handshake that the former ones do not survive, after a long silence: the next connection
- * does not wait as long as another failure would have it. */
+/* After many failures, credentials are set in a handshake that fails with the former ones: the next
+ * connection does not wait for the full reconnect pause. */
 FIVE_TEST(set_after_many_failures) {
     rotating_prepare(f, "old");
     f->options.reconnect_min_ms = 1;
@@ -195,8 +197,9 @@ FIVE_TEST(set_before_the_first_connection) {
     rotating_check(f);
 }
 
-/* Wrong ones before the first connection: nothing else is tried, neither what the URL has, be it
- * right, nor the user `default`, which needs no password here. The right ones end it at once. */
+/* Wrong credentials before the first connection: nothing else is tried, neither the URL's, even if
+ * valid, nor the user `default`, which needs no password here. With valid ones it connects at
+ * once. */
 FIVE_EACH(wrong_before_the_first_connection, 2) {
     const bool is_in_url = row == 1;
     rotating_prepare(f, "old");
@@ -223,7 +226,8 @@ static bool first_has_failed(struct five *f, void *data) {
     return five_info(f, 0).failures > 0;
 }
 
-/* While the client opens, but the loop has run: a rotation, so what the URL has stays in use. */
+/* Set while the client opens, after the loop has run: this is a rotation, so the URL's credentials
+ * stay in use. */
 FIVE_TEST(wrong_after_the_first_attempt) {
     rotating_prepare(f, "old");
     five_rule(f, 0, .nth = 1, .times = 1, .action = FAKE_CLOSE);
@@ -241,7 +245,8 @@ FIVE_TEST(wrong_after_the_first_attempt) {
     rotating_wait(f, 0, REDLOCK_ERR_NODE_AUTH, 1);
 }
 
-/* Both are wrong: down, for what was said of the newer ones; none is said to be accepted. */
+/* Both are wrong: the node is down, with the reason for the newer ones, and none is reported as
+ * accepted. */
 ROTATING_TEST(both_are_wrong) {
     rotating_know(f, 1, "other");
     rotating_set(f, 1, "hunter2");
@@ -253,7 +258,7 @@ ROTATING_TEST(both_are_wrong) {
     assert_int_equal(info.reason, REDLOCK_ERR_NODE_AUTH);
     assert_int_equal(info.credentials, REDLOCK_ERR_NODE_AUTH);
     assert_null(strstr(CLIENT_MESSAGE(f->client), "hunter"));
-    rotating_know(f, 1, "old"); /* the operator takes it back */
+    rotating_know(f, 1, "old"); /* the operator restores the old password */
     rotating_wait(f, 1, REDLOCK_ERR_NODE_AUTH, 2);
 }
 
@@ -266,7 +271,7 @@ static unsigned draw(uint64_t *random, unsigned count) {
     return (unsigned)(*random % count);
 }
 
-/* One of the things that happen, to one of two nodes: the others are a quorum. */
+/* Does one random thing to one of two nodes; the others are a quorum. */
 static void strike(struct five *f, uint64_t *random) {
     static const char *const users[] = {"app", "app2", "nobody"};
     static const char *const passwords[] = {"a", "b", "c"};
@@ -299,7 +304,7 @@ static void strike(struct five *f, uint64_t *random) {
     }
 }
 
-/* Whatever went before: what is set at last, and is right, is used, and nothing was lost. */
+/* Whatever came before, the last credentials, which are valid, are used, and no lock was lost. */
 ROTATING_EACH(in_any_order, 10) {
     uint64_t random =
         (random_seed() + row) * UINT64_C(0x9e3779b97f4a7c15) | 1; /* xorshift stays at 0 */
@@ -324,7 +329,7 @@ ROTATING_EACH(in_any_order, 10) {
 
 /* -- The call itself -- */
 
-struct candidates { /* for the trace hook: what is set when the one before is refused */
+struct candidates { /* for the trace hook: each is set when the one before it is refused */
     redlock_client *client;
     const char *const *passwords;
     unsigned refused, accepted;
@@ -342,7 +347,7 @@ static void on_event(const redlock_event *event, void *data) {
     }
 }
 
-/* From inside the event that says that those before it were refused, on a live connection and in a
+/* Credentials are set inside the event that reports a refusal, on a live connection and in a
  * handshake. */
 FIVE_EACH(set_in_the_trace_hook, 2) {
     static const char *const passwords[] = {"b", "c", "d", "e", NULL};

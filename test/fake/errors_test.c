@@ -15,8 +15,8 @@ static void expect_error(struct five *f, size_t index) {
     assert_int_equal(outcome.reason, REDLOCK_ERR_NODE_ERROR);
 }
 
-/* A node that answers NOSCRIPT to EVAL as well, or to SET, or forbids CLIENT: no loop, no lost
- * node, and no vote. */
+/* Nodes that answer NOSCRIPT to EVAL as well, or to SET, or that forbid CLIENT: the client does not
+ * retry for ever, and loses no node. NOSCRIPT is no vote. */
 FIVE_TEST(lives_with_a_node_without_scripts) {
     five_rule(f, 2, .command = "CLIENT", .action = FAKE_INSTEAD,
               .bytes = "-ERR unknown command 'CLIENT'\r\n");
@@ -31,7 +31,7 @@ FIVE_TEST(lives_with_a_node_without_scripts) {
     fake_node_rule(f->nodes[3], none);
     none.command = "EVALSHA";
     fake_node_rule(f->nodes[3], none);
-    const size_t whole = fake_node_count(f->nodes[3], "EVAL"); /* one, if it is home: the release */
+    const size_t whole = fake_node_count(f->nodes[3], "EVAL"); /* 1 if it is home: the release */
     none.command = "SET";
     none.times = 1;
     fake_node_rule(f->nodes[4], none);
@@ -47,7 +47,7 @@ FIVE_TEST(lives_with_a_node_without_scripts) {
 
 /* -- Unusable nodes -- */
 
-/* Opens with one node that is scripted already and expects it to be down for this reason. */
+/* Opens the client while one node is scripted, and expects that node to be down for this reason. */
 static void expect_kept_out(struct five *f, int reason, const char *detail) {
     assert_int_equal(five_open(f), 0);
     redlock_node_info info = five_info(f, 0);
@@ -65,7 +65,7 @@ static void expect_kept_out(struct five *f, int reason, const char *detail) {
 }
 
 static void keep_retries_apart(
-    struct five *f) { /* so that the reason is seen before the next try */
+    struct five *f) { /* so that the next try does not replace the reason */
     f->options.reconnect_min_ms = 60000;
     f->options.reconnect_max_ms = 60000;
 }
@@ -104,7 +104,7 @@ static const struct {
     {"who is there?\r\n", "Protocol error", REDLOCK_ERR_NODE_PROTOCOL},
 };
 
-/* Redis greets those whom it will not serve with an error, and closes. */
+/* Redis greets a client that it will not serve with an error, and closes the connection. */
 FIVE_EACH(tells_what_a_greeting_said, COUNT(greetings)) {
     keep_retries_apart(f);
     fake_node_set_greeting(f->nodes[0], greetings[row].bytes, true);

@@ -1,6 +1,6 @@
 /* Faults of the network and of whole nodes: refused, silent, vanished, reset, half-open, in
- * fragments. With a healthy majority every lock is granted. What comes late, or is lost, is for the
- * simulator. */
+ * fragments. With a healthy majority every lock is granted. The simulator tests late and lost
+ * messages. */
 
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ static bool is_voted(struct five *f, void *data) {
     return five_outcome(f, *(const size_t *)data).vote != REDLOCK_VOTE_PENDING;
 }
 
-/* [1] Two nodes refuse from the beginning. They are tried again, but not in a frenzy. */
+/* [1] Two nodes refuse from the beginning. The client tries them again, with growing pauses. */
 FIVE_TEST(opens_with_two_that_refuse) {
     f->options.reconnect_min_ms = 10;
     f->options.reconnect_max_ms = 500;
@@ -58,11 +58,11 @@ FIVE_TEST(tells_each_reason_without_a_quorum) {
     assert_contains(LOCK_MESSAGE(f->lock), "Connection refused");
     assert_contains(LOCK_MESSAGE(f->lock), "NOAUTH");
     assert_contains(LOCK_MESSAGE(f->lock), "no answer in time");
-    assert_int_equal(fake_node_count(f->nodes[1], "SET"), 0); /* what cannot win is not sent */
+    assert_int_equal(fake_node_count(f->nodes[1], "SET"), 0); /* it cannot win */
     assert_null(strstr(LOCK_MESSAGE(f->lock), "secret"));
 }
 
-/* [2] The packets of two nodes vanish: connecting ends by our deadline. */
+/* [2] The packets to two nodes are dropped: connecting ends by our deadline. */
 FIVE_TEST(opens_with_two_behind_a_firewall) {
     MARK_FROM(CONNECT_TIMEOUT);
     f->options.connect_timeout_ms = 150;
@@ -77,7 +77,7 @@ FIVE_TEST(opens_with_two_behind_a_firewall) {
     MARK_TO(CONNECT_TIMEOUT);
 }
 
-/* False if the machine stood still for so long that the peer may have been dropped for its age. */
+/* False if the machine stalled for so long that the peer may have been dropped by age. */
 static bool is_dropped_as_half_open(struct five *f) {
     unsigned times = f->downs[3].times;
     fake_node_set_deaf(f->nodes[3], true);
@@ -138,8 +138,8 @@ FIVE_EACH(survives_every_way_to_break_the_handshake, 3 * COUNT(breaks)) {
     five_cycle(f);
 }
 
-/* A node that owes an answer for longer than a vote is waited for is left out of new attempts, and
- * is asked again once it has answered. */
+/* A node that has left a request unanswered for the node timeout is skipped in new attempts until
+ * it answers. */
 FIVE_TEST(leaves_a_silent_node_out) {
     MARK_FROM(SILENT_LEFT_OUT);
     f->options.node_timeout_ms = 1000; /* a connection is dropped after 4000 */
@@ -183,7 +183,7 @@ FIVE_TEST(tells_a_reset_as_such) {
     size_t node = 0;
     redlock_lock *other = NULL;
     struct five_done first = {0, 0}, second = {0, 0};
-    f->options.reconnect_min_ms = 60000; /* so that the detail stays to be seen */
+    f->options.reconnect_min_ms = 60000; /* so that the detail stays readable */
     f->options.reconnect_max_ms = 60000;
     assert_int_equal(five_open(f), 0);
     assert_int_equal(redlock_lock_new(f->client, "other", 5, &other), 0);

@@ -1,5 +1,5 @@
 /* See five.h. Happy path: every wait is a loop of five_turn() and a check of the condition. Failure
- * mode: the time is over, and the next assertion names the place. */
+ * mode: patience ends, and the next assertion names the place. */
 
 #include <malloc.h>
 
@@ -21,16 +21,16 @@ static size_t allocated_bytes(void) {
     struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
 #else
-    return 0; /* other C libraries do not report it: there the bound on memory is not checked */
+    return 0; /* other C libraries do not report it: the bound on memory is not checked there */
 #endif
 }
 
 static void on_tick(uv_timer_t *tick) {
-    (void)tick; /* its work is done: the turn ended */
+    (void)tick; /* it has ended the turn */
 }
 
-/* Of a turn that seems to be too long: how much of that was the machine's doing, all since the wait
- * began included? It is asked for only then, since asking takes as long as many turns. */
+/* A turn seems to be too long: subtracts the time that the machine kept us from running since the
+ * wait began. Only then, since reading that takes as long as many turns. */
 static uint64_t turn_of_ours(struct five *f, uint64_t took_ns) {
     if (took_ns < STALL_MAX_NS) {
         return took_ns;
@@ -116,7 +116,7 @@ void five_wait_down(struct five *f, size_t index, unsigned times, int status) {
     assert_int_equal(f->downs[index].status, status);
 }
 
-/* A release that was sent again is not owed any more, but not answered either. */
+/* A release that was sent again is no longer pending, but not answered yet. */
 static bool nothing_owed(struct five *f, void *data) {
     uint64_t outstanding = 0;
     for (size_t i = 0; i < f->options.n_nodes; i++) {
@@ -232,7 +232,7 @@ static void on_event(const redlock_event *event, void *data) {
     }
 }
 
-/* Five servers, and not one; with the fields that a guard wants. */
+/* Gives each node its own identity, with the fields that a guard reads. */
 static void tell_apart(struct fake_node *node, size_t number) {
     char run_id[41];
     snprintf(run_id, sizeof(run_id), "%040zx", number + 1);

@@ -1,7 +1,7 @@
 /* INFO, as a node of five may answer it to a client with a guard: refused, cut, huge, endless,
- * late, garbage, in the wrong place. The node is not used, and says why; the others grant as if it
- * were not there, the loop does not stall, memory is capped; and when it answers as Redis does it
- * is used again. */
+ * late, garbage, in the wrong place. The node is not used, and its reason is reported; the others
+ * grant as if it were not there, the loop does not stall, memory is bounded; and once it answers as
+ * Redis does it is used again. */
 
 #include "fake/five.h"
 #include "messages.h"
@@ -12,7 +12,7 @@ static bool votes_again(struct five *f, void *data) {
     return five_stats(f).nodes_voting == FIVE;
 }
 
-/* -- What is not INFO -- */
+/* -- Replies that are not INFO -- */
 
 #define MISSING \
     "in INFO, which the guard needs, run_id is missing; is it Redis? or set guard to off"
@@ -56,7 +56,7 @@ FIVE_EACH(does_not_use_who_does_not_answer_it, COUNT(answers)) {
     five_cycle(f);
 }
 
-/* Off: a node that forbids INFO votes, and so does one that evicts keys. */
+/* With the guard off, a node that forbids INFO votes, and so does one that evicts keys. */
 FIVE_TEST(judges_nobody_when_it_is_off) {
     assert_int_equal(f->options.guard, REDLOCK_GUARD_OFF);
     five_rule(f, 1, .command = "INFO", .action = FAKE_INSTEAD, .bytes = answers[0].bytes);
@@ -68,7 +68,7 @@ FIVE_TEST(judges_nobody_when_it_is_off) {
     five_cycle(f);
 }
 
-/* A clock that was set back makes a server young, and not for ever. */
+/* A clock that was set back puts a server in quarantine, but not for ever. */
 FIVE_TEST(does_not_wait_for_ever_for_a_clock) {
     f->options.guard = REDLOCK_GUARD_STRICT;
     f->options.max_ttl_ms = 100;
@@ -138,7 +138,7 @@ FIVE_EACH(survives_every_way_to_break_it, COUNT(ways)) {
     five_cycle(f);
 }
 
-/* Where another answer is due, the words of INFO are only words. */
+/* The text of INFO in the answer to another command has no effect. */
 FIVE_TEST(reads_it_only_where_it_is_due) {
     char *text = big(1000);
     f->options.guard = REDLOCK_GUARD_STRICT;
@@ -163,7 +163,7 @@ static void show_id_of(struct five *f, size_t node, size_t whose) {
     server_set_info(fake_node_server(f->nodes[node]), "run_id", run_id);
 }
 
-/* The last one shows the first one's, and all five are up. */
+/* The last node shows the first one's identity, and all five are up. */
 static void open_with_twins(struct five *f) {
     show_id_of(f, 4, 0);
     assert_int_equal(five_open(f), 0);
@@ -171,7 +171,7 @@ static void open_with_twins(struct five *f) {
     assert_int_equal(five_info(f, 0).reason, REDLOCK_ERR_DUPLICATE);
 }
 
-/* With a quorum of servers opening succeeds, and says what is wrong. */
+/* With a quorum of servers opening succeeds, and the message names the duplicate. */
 FIVE_TEST(counts_the_same_server_once) {
     char wanted[160];
     f->options.guard = REDLOCK_GUARD_OBSERVED;
@@ -197,15 +197,14 @@ FIVE_TEST(counts_the_same_server_once) {
     five_wait_down(f, 4, 1, REDLOCK_ERR_NODE_DISCONNECTED);
     five_wait_up(f, 5);
     assert_int_equal(five_info(f, 4).reason, REDLOCK_ERR_NODE_RESTARTED);
-    /* The first one votes, and reports its identity again. The other cannot yet, and remains its
-     * twin. */
+    /* Node 0 reconnects first and votes. Node 4 is in quarantine, and remains its duplicate. */
     fake_node_drop(f->nodes[0], true);
     five_wait_node(f, 0, false);
     five_wait_node(f, 0, true);
     assert_int_equal(five_info(f, 0).reason, REDLOCK_ERR_DUPLICATE);
 }
 
-/* Until its quarantine is over it is a twin, and after that it votes beside the other. */
+/* A node with a new identity is a duplicate until its quarantine ends; then both vote. */
 FIVE_TEST(twins_part_when_the_quarantine_is_over) {
     f->options.guard = REDLOCK_GUARD_OBSERVED;
     f->options.max_ttl_ms = 200;
@@ -220,7 +219,7 @@ FIVE_TEST(twins_part_when_the_quarantine_is_over) {
     assert_int_equal(five_info(f, 4).reason, 0);
 }
 
-/* The last node shows another run_id since now, and its quarantine ends while it is away. */
+/* The last node now shows another run_id, and its quarantine ends while it is disconnected. */
 static void change_while_away(struct five *f) {
     fake_node_drop(f->nodes[4], true);
     five_wait_node(f, 4, false);
@@ -234,9 +233,9 @@ static void change_while_away(struct five *f) {
     five_wait_node(f, 4, true);
 }
 
-/* A node that shows the identities of all others, one after the other, is the twin of the last one
- * alone when it votes, also if it was away when its quarantine ended. Else its yes, if it is the
- * first, would stand for those of three. */
+/* A node that shows the others' identities in turn is, when it votes, a duplicate of the last one
+ * only, even if it was disconnected when its quarantine ended. Otherwise its yes could replace
+ * those of three nodes. */
 FIVE_TEST(takes_the_place_of_one) {
     f->options.guard = REDLOCK_GUARD_OBSERVED;
     f->options.max_ttl_ms = 200;
@@ -264,9 +263,9 @@ FIVE_TEST(takes_the_place_of_one) {
 
 static const char *const refusals[] = {"-ERR no\r\n", "$-1\r\n", "+OK\r\n"};
 
-/* A node that answers INFO with another's words and refuses or fails everything: it is up first,
- * and the honest one, which comes second, votes all the same. Without its vote nothing is granted:
- * of three nodes that are left with the copy, two are honest. */
+/* A node copies another's INFO and refuses or fails everything. It is up first, but the honest
+ * node, which comes second, still votes; of these three nodes two are honest, so without its vote
+ * nothing would be granted. */
 FIVE_EACH(copy_of_another_shuts_nobody_out, COUNT(refusals)) {
     f->options.guard = REDLOCK_GUARD_OBSERVED;
     show_id_of(f, 0, 1);

@@ -1,7 +1,7 @@
-/* Hostile bytes (all forms of them: unit/reply, unit/received and the fuzzers): such bytes from one
- * or two of five nodes cost these their connection, and the others nothing. Each row is sent while
- * a lock is acquired and released: the healthy majority grants it, no key stays, the loop does not
- * stall, memory is capped. */
+/* Hostile bytes from one or two of five nodes cost these their connection, and do not affect the
+ * others. (unit/reply, unit/received and the fuzzers have all forms of such bytes.) Each row is
+ * sent while a lock is acquired and released: the healthy majority grants it, no key stays, the
+ * loop does not stall, memory is capped. */
 
 #include "fake/five.h"
 #include "marks.h"
@@ -24,7 +24,7 @@ static const char *const unsent_nodes[] = {
     "*1\r\n*1\r\n*1\r\n+x\r\n",
 };
 
-/* One node speaks while it has nothing to say: it is dropped and comes back; others are used. */
+/* One node sends unrequested bytes: it is dropped and comes back; the others are used. */
 FIVE_TEST_OPEN(survives_what_nobody_asked_for) {
     for (size_t i = 0; i < COUNT(unsent_nodes); i++) {
         size_t accepted = fake_node_accepted(f->nodes[2]);
@@ -37,7 +37,7 @@ FIVE_TEST_OPEN(survives_what_nobody_asked_for) {
     }
 }
 
-/* hiredis calls it "Out of memory" when a reply is refused. */
+/* hiredis reports a reply that the client refuses as "Out of memory"; the client does not. */
 FIVE_TEST(says_that_nobody_asked) {
     f->options.reconnect_min_ms = f->options.reconnect_max_ms = 600000;
     assert_int_equal(five_open(f), 0);
@@ -46,7 +46,7 @@ FIVE_TEST(says_that_nobody_asked) {
     assert_string_equal(five_info(f, 2).detail, "unsolicited reply");
 }
 
-/* -- Wrong answers to what was asked -- */
+/* -- Wrong answers -- */
 
 static const char *const wrong_to_set[] = {
     ":1\r\n",  "$2\r\nOK\r\n", /* a bulk string, where Redis sends a status */
@@ -118,7 +118,7 @@ static void acquire_fenced(struct five *f, struct five_done *done) {
     assert_int_equal(redlock_acquire(f->lock, &options, five_on_lock, done), 0);
 }
 
-/* A yes without the fence that was asked for, by the node that keeps the key, is none. */
+/* A yes without the requested fence, from a node that has the key, is no vote. */
 FIVE_TEST_OPEN(takes_no_yes_without_its_fence) {
     struct five_done done = {0, 0};
     size_t hostile = 1;
@@ -136,8 +136,8 @@ FIVE_TEST_OPEN(takes_no_yes_without_its_fence) {
     }
 }
 
-/* A script may set its key before it fails. Node 1 goes away before the attempt ends, and the
- * client still owes it the release. */
+/* A script may set its key before it fails. Node 1 disconnects before the attempt ends, so its
+ * release stays pending. */
 FIVE_TEST_OPEN(owes_a_release_after_an_error) {
     struct five_done done = {0, 0};
     size_t hostile = 1;
@@ -202,8 +202,8 @@ static const struct {
     {"\r\n", false},    {"$-1\r\n", true}, {"-\r\n", true},
 };
 
-/* Which of them the client takes for an answer to its SET is for the node to say: one that says no
- * and runs the SET all the same keeps a key until its ttl ends. */
+/* The node decides which bytes the client takes as the answer to SET: a node that says no but runs
+ * the SET keeps the key until its ttl ends. */
 FIVE_EACH(refuses_deep_nesting_and_floods, COUNT(floods)) {
     f->memory_cap = 16 << 20; /* the fake nodes' own text */
     f->may_keep = floods[row].says_no ? 1u << 0 | 1u << 3 : 0;
@@ -217,7 +217,7 @@ FIVE_EACH(refuses_deep_nesting_and_floods, COUNT(floods)) {
     five_wait_repaid(f);
 }
 
-/* An error with every kind of byte, and a long one: no message is garbled by it. */
+/* Errors with every kind of byte, and a long one, garble no message. */
 FIVE_TEST(keeps_messages_printable) {
     char message[REDLOCK_MESSAGE_MAX];
     static const char error[] =

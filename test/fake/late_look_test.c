@@ -10,10 +10,10 @@
 #define OWNER 7
 #define JUMP_S 100
 
-static int looks_until_jump = -1; /* -1: none is to come */
+static int looks_until_jump = -1; /* -1: no jump */
 static time_t ahead_s;
 
-/* Instead of the C library's: for the clock that validity is reckoned by. */
+/* Replaces the C library's, for the clock on which validity is computed. */
 int clock_gettime(clockid_t id, struct timespec *now) {
     int status = (int)syscall(SYS_clock_gettime, id, now);
     if (id == CLOCK_BOOTTIME) {
@@ -40,8 +40,8 @@ static redlock_acquire_options options_of(struct five_done *lost) {
     return options;
 }
 
-/* The owner acquires once more what it holds. Its first hold is over, so it is told that, by the
- * callback of that hold; it must not be put in the place of another's. */
+/* The owner acquires again, but its first hold has just expired. That hold's on_lost must report
+ * it, not the new acquire's. */
 FIVE_TEST_OPEN(acquires_what_has_just_ended) {
     struct five_done acquired = {0, 0}, again = {0, 0}, lost = {0, 0}, lost_again = {0, 0};
     redlock_acquire_options options = options_of(&lost);

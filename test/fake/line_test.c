@@ -1,12 +1,12 @@
-/* Waiting in line (lib/wait/line.h) on fake nodes that do not play along: they may not be listened
- * to, answer JOIN with errors and garbage, and forge messages. A home that is silent is in
- * slow_home_test.c; what goes right, or is lost on the way, is for the simulator. */
+/* Waiting in line (lib/wait/line.h) on faulty fake nodes: they forbid SUBSCRIBE, answer JOIN with
+ * errors and garbage, and forge messages. slow_home_test.c has a silent home; the simulator tests
+ * what goes right, and lost messages. */
 
 #include "client/state.h"
 #include "fake/waiter.h"
 #include "redlock/token.h"
 
-/* Turns in which a JOIN that is sent too early would have come. */
+/* long enough for a JOIN that is sent too early to arrive */
 #define A_WHILE_MS 30
 
 WAITER_TEST(does_without_where_it_may_not_listen) {
@@ -18,7 +18,7 @@ WAITER_TEST(does_without_where_it_may_not_listen) {
     waiter_serve(w);
 }
 
-/* No line at all, or none that it may join: it asks again and again, as before there were lines. */
+/* Without a channel, or without the right to JOIN, the client polls. */
 WAITER_EACH(does_without_a_line, 2) {
     for (size_t i = 0; i < FIVE; i++) {
         node_rule(waiter_node(w, i), .command = row == 0 ? "SUBSCRIBE" : "join",
@@ -64,7 +64,8 @@ static const char *const errors[] = {
     "-ERR unknown command 'EVALSHA'\r\n",
 };
 
-/* The next node is home, and the old one gets a LEAVE: the JOIN may have run. */
+/* After an error the next node becomes home, and the old one gets a LEAVE, because the JOIN may
+ * have run. */
 WAITER_EACH(goes_on_after_an_error, COUNT(errors)) {
     home_says(w, errors[row]);
     waiter_ask(w);
@@ -97,7 +98,7 @@ static const char *const garbage[] = {
     "$20\r\n0 99999999999 100000\r\n",
 };
 
-/* An answer that is none to a JOIN ends the connection, and nothing else. */
+/* An answer that JOIN cannot have ends only the connection. */
 WAITER_EACH(goes_on_after_garbage, COUNT(garbage)) {
     home_says(w, garbage[row]);
     waiter_ask(w);
@@ -109,7 +110,7 @@ WAITER_EACH(goes_on_after_garbage, COUNT(garbage)) {
 
 /* -- Messages on the channel -- */
 
-/* The stranger holds: a client that believed in a turn would be refused. */
+/* The stranger holds: a client that took a turn would be refused. */
 static void expect_no_turn(struct waiter *w) {
     redlock_stats stats = five_stats(&w->f);
     assert_int_equal(stats.turns, 0);
@@ -139,7 +140,7 @@ WAITER_TEST(takes_no_turn_of_an_old_place) {
     expect_one_turn(w);
 }
 
-/* Another client's is of no meaning here, nor is what no node says. */
+/* The client ignores other clients' turns and malformed messages. */
 WAITER_TEST(takes_no_other_word) {
     char payloads[10][2 * RL_PAYLOAD_MAX];
     waiter_ask(w);
@@ -166,7 +167,7 @@ WAITER_TEST(takes_no_other_word) {
     expect_one_turn(w);
 }
 
-/* Of its place, but not where it stands. */
+/* The client ignores a turn for its place from a node other than its home. */
 WAITER_TEST(takes_no_turn_from_another_node) {
     waiter_ask(w);
     waiter_until_at(w, 0);
@@ -178,7 +179,7 @@ WAITER_TEST(takes_no_turn_from_another_node) {
     expect_one_turn(w);
 }
 
-/* A false turn: the votes decide, and it waits on, with another token. */
+/* After a forged turn the votes decide, and the client waits on, with another token. */
 WAITER_TEST(a_forged_turn_takes_nothing) {
     waiter_ask(w);
     waiter_until_at(w, 0);
@@ -198,8 +199,8 @@ WAITER_TEST(a_forged_turn_takes_nothing) {
     waiter_serve(w);
 }
 
-/* A client that is first and refused again and again tries without a turn, and so without its
- * place: by that it would take keys that a release has reserved. */
+/* A client that is first in line but keeps being refused probes without a turn, and so without its
+ * place's token, with which it would take keys that a release has reserved. */
 WAITER_TEST(a_probe_has_no_place) {
     waiter_ask(w);
     waiter_until_at(w, 0);

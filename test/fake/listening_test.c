@@ -1,6 +1,6 @@
 /* The client's own channel (lib/nodes/listening.h) on fake nodes: wanted, confirmed, with messages,
- * lost and refused, beside the subscriptions of an election or without them. The room is driven by
- * hand, as the line of a resource does it. */
+ * lost and refused, with an election's subscriptions and without. The tests call the room as a
+ * resource's line does. */
 
 #include "nodes/listening.h"
 #include "fake/five.h"
@@ -9,14 +9,14 @@
 struct scene {
     struct five f;
     size_t confirmed[FIVE], lost[FIVE], told[FIVE];
-    bool was_refused[FIVE]; /* when it was lost last */
+    bool was_refused[FIVE]; /* when it was last lost */
     char payload[RL_PAYLOAD_MAX + 1];
     char channel[64];
-    size_t node; /* that a condition is about */
+    size_t node; /* that a condition checks */
     size_t wanted;
 };
 
-static struct scene *the_scene; /* events come from a client, which knows nothing of it */
+static struct scene *the_scene; /* global, since the client's events carry no pointer to it */
 
 static void on_confirmed(redlock_client *client, uint32_t node) {
     assert_true(rl_listening_confirmed(client, node));
@@ -60,7 +60,7 @@ static void stop(struct scene *s) {
 
 static void want(struct scene *s, uint32_t node, bool wanted) {
     rl_listening_want(s->f.client, node, wanted);
-    s->f.client->io.world->ops->wake(s->f.client->io.world); /* as any call of a user's does */
+    s->f.client->io.world->ops->wake(s->f.client->io.world); /* as any call of the user does */
 }
 
 /* A candidate beside another that leads. */
@@ -182,7 +182,7 @@ SCENE_TEST(says_where_it_may_not_listen) {
     assert_true(rl_listening_refused(s->f.client, 2)); /* still known */
     want(s, 2, true);
     assert_true(rl_listening_refused(s->f.client, 2));
-    until_lost(s, 2, 2); /* that it wants it again in vain, is said */
+    until_lost(s, 2, 2); /* the second request is reported as lost, too */
     assert_int_equal(fake_node_accepted(s->f.nodes[2]), 2); /* not tried again and again */
     assert_int_equal(s->confirmed[2], 0);
     assert_int_equal(five_info(&s->f, 2).up, 1);
@@ -193,7 +193,7 @@ SCENE_TEST(says_where_it_may_not_listen) {
     until_confirmed(s, 2, 1);
 }
 
-/* Another error is no refusal. */
+/* Only an error about permissions is a refusal. */
 SCENE_TEST(tries_again_when_a_node_is_busy) {
     five_rule(&s->f, 2, .command = "SUBSCRIBE", .times = 1, .action = FAKE_INSTEAD,
               .bytes = "-BUSY Redis is busy\r\n");
@@ -215,7 +215,7 @@ SCENE_TEST(connects_anew_after_a_silent_handshake) {
     assert_int_equal(fake_node_accepted(s->f.nodes[2]), 3);
 }
 
-/* It was allowed, and no longer is; the connection was lost for another reason. */
+/* SUBSCRIBE becomes forbidden; the connection is lost for another reason. */
 SCENE_TEST(says_when_it_is_forbidden) {
     want(s, 2, true);
     until_confirmed(s, 2, 1);
@@ -225,7 +225,7 @@ SCENE_TEST(says_when_it_is_forbidden) {
     assert_true(s->was_refused[2]);
 }
 
-/* Proxies that do not know SUBSCRIBE close the connection. It may be allowed later on. */
+/* Proxies that do not know SUBSCRIBE close the connection. A later attempt may succeed. */
 SCENE_TEST(does_without_what_fails_again_and_again) {
     five_rule(&s->f, 2, .command = "SUBSCRIBE", .action = FAKE_CLOSE, .times = 5);
     want(s, 2, true);
@@ -236,7 +236,7 @@ SCENE_TEST(does_without_what_fails_again_and_again) {
     assert_int_equal(s->lost[2], 1);
 }
 
-/* The connection cannot even be made: no event of the listener says so. */
+/* The connection cannot be made at all, for which the listener has no event. */
 SCENE_TEST(does_without_what_cannot_be_connected) {
     fake_node_refuse(s->f.nodes[2]);
     want(s, 2, true);
@@ -275,7 +275,7 @@ SCENE_TEST(takes_no_message_that_it_did_not_ask_for) {
 
 /* -- Beside subscriptions -- */
 
-/* One connection serves both, and outlives neither of them alone. */
+/* One connection serves both, until neither needs it. */
 SCENE_TEST(shares_its_connections) {
     redlock_election *election = watch(s);
     assert_true(five_run_until(&s->f, hear_alike, topic));
@@ -292,7 +292,7 @@ SCENE_TEST(shares_its_connections) {
     assert_true(five_run_until(&s->f, nobody_waits, NULL));
     want(s, 1, true); /* a waiter wants all nodes, and then none */
     s->node = 0;
-    assert_true(five_run_until(&s->f, is_alone, s)); /* that one is no longer needed */
+    assert_true(five_run_until(&s->f, is_alone, s)); /* unused listeners close */
     assert_int_equal(fake_node_listeners(s->f.nodes[1], s->channel), 1);
     assert_int_equal(fake_node_connections(s->f.nodes[1]), 2);
     five_run_ms(&s->f, 20);
@@ -303,7 +303,7 @@ SCENE_TEST(shares_its_connections) {
     forget_leader(s);
 }
 
-/* An answer is due, but not this one: a second confirmation, the end of what goes on, a status. */
+/* Wrong answers to SUBSCRIBE: a second confirmation, an unsubscribe, a status. */
 SCENE_TEST(takes_no_answer_to_something_else) {
     char twice[128], ended[128];
     snprintf(twice, sizeof twice, "*3\r\n$9\r\nsubscribe\r\n$34\r\n%s\r\n:1\r\n", s->channel);
@@ -330,7 +330,8 @@ SCENE_TEST(takes_no_answer_to_something_else) {
     forget_leader(s);
 }
 
-/* Wanted again while the answer to UNSUBSCRIBE is out: confirmed only when it is asked for anew. */
+/* The channel is wanted again while UNSUBSCRIBE is outstanding: it is confirmed only after a new
+ * SUBSCRIBE. */
 SCENE_TEST(is_wanted_again_while_it_leaves) {
     redlock_election *election = watch(s);
     assert_true(five_run_until(&s->f, hear_alike, topic));

@@ -1,6 +1,6 @@
 /* Releases by DELIFEQ or DELEX, where a node has one of them: detected after the first release,
- * used from then on, replaced by the script if the node refuses it. Of five nodes one is home,
- * whose release is always a script: so four may use the command. */
+ * used from then on, replaced by the script if the node refuses it. Home's release is always a
+ * script, so four of the five nodes may use the command. */
 
 #include "fake/five.h"
 #include "marks.h"
@@ -65,7 +65,7 @@ NATIVE_TEST(releases_as_each_node_can) {
     open_and_try(f);
     assert_int_equal(count(f, "script"), 5); /* the script first */
     assert_int_equal(count_native(f), 4);
-    cycle(f); /* (it ends with an acquire and a release that all have answered) */
+    cycle(f); /* ends when all nodes have answered its acquire and release */
     MARK_TO(RELEASES_NATIVELY);
     const size_t scripts = count(f, "script"), native = count_native(f);
     cycle(f);
@@ -75,7 +75,7 @@ NATIVE_TEST(releases_as_each_node_can) {
     assert_int_equal(five_stats(f).releases_retried, 0);
 }
 
-/* A node that reports an older version, or was not asked for it, is not tried. */
+/* The client does not try the command on a node whose version is older, or unknown. */
 NATIVE_EACH(tries_nothing_without_a_promise, 2) {
     f->options.guard = row == 0 ? REDLOCK_GUARD_OBSERVED : REDLOCK_GUARD_OFF;
     for (size_t i = 0; row == 0 && i < FIVE; i++) {
@@ -91,8 +91,8 @@ NATIVE_EACH(tries_nothing_without_a_promise, 2) {
     assert_int_equal(count(f, "script"), 10);
 }
 
-/* A user whose ACL is a list of commands: each connection tries once, behind a release that has
- * run, and no release is ever late. */
+/* The user's ACL lists its commands: each connection tries the command once, after a release that
+ * has run, and no release is late. */
 NATIVE_TEST(stays_with_scripts_where_it_may_not) {
     forbid(f);
     open_and_try(f);
@@ -112,7 +112,7 @@ NATIVE_TEST(stays_with_scripts_where_it_may_not) {
     cycle(f);
     cycle(f);
     cycle(f);
-    assert_true(count_native(f) > 4 + 4); /* found out anew */
+    assert_true(count_native(f) > 4 + 4); /* detected again */
 }
 
 static const struct {
@@ -126,9 +126,9 @@ static const struct {
     {"-NOSCRIPT what?\r\n", true},
 };
 
-/* Whatever the error is, the script goes out at once, and what that is answered counts: no node is
- * taken to have changed, no release is pending. Afterwards the command is used again, unless the
- * error is one that lasts. */
+/* Whatever the error is, the script is sent at once, and its answer counts: no node counts as
+ * changed, and no release is pending. Afterwards the command is used again, unless the error is
+ * permanent. */
 NATIVE_EACH(sends_the_script_when_it_is_refused, COUNT(refusals)) {
     MARK_FROM(NATIVE_REFUSED);
     open_and_try(f);
@@ -151,7 +151,8 @@ NATIVE_EACH(sends_the_script_when_it_is_refused, COUNT(refusals)) {
     MARK_TO(NATIVE_REFUSED);
 }
 
-/* A key of another type is not ours, in the words of either server: nothing is sent again. */
+/* A key of another type is not ours; either server's error is understood, and nothing is sent
+ * again. */
 NATIVE_TEST(leaves_a_key_of_another_type) {
     static const char *const rows[] = {
         "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
@@ -176,7 +177,7 @@ NATIVE_TEST(leaves_a_key_of_another_type) {
 
 static const char *const odd_answers[] = {"+OK\r\n", "$-1\r\n", ":7\r\n", "$2\r\nhi\r\n"};
 
-/* A node that answers the trial in a way that Redis does not stays usable. */
+/* A node whose answer to the trial Redis would not give stays usable. */
 NATIVE_EACH(lives_with_an_odd_answer_to_the_trial, COUNT(odd_answers)) {
     for (size_t i = 0; i < FIVE; i++) {
         native_rule(f, i, (struct fake_rule){.action = FAKE_INSTEAD, .bytes = odd_answers[row]});
@@ -198,7 +199,7 @@ static void drop_all(struct five *f) {
     five_wait_up(f, FIVE);
 }
 
-/* All but home are down for the nth time, by the trial. */
+/* Waits until the trial has ended the connection of each node but home for the nth time. */
 static void wait_for_the_trials(struct five *f, unsigned nth) {
     size_t order[FIVE];
     five_homes(f, order);
@@ -208,8 +209,8 @@ static void wait_for_the_trials(struct five *f, unsigned nth) {
     five_wait_up(f, FIVE);
 }
 
-/* Something between ends every connection on which it sees a command that it does not know: that
- * costs a connection now and then, and not one for each release. */
+/* A proxy ends every connection on which it sees an unknown command: that costs a connection now
+ * and then, not one for each release. */
 NATIVE_TEST(seldom_tries_what_ends_the_connection) {
     for (size_t i = 0; i < FIVE; i++) {
         native_rule(f, i, (struct fake_rule){.action = FAKE_CLOSE});

@@ -58,7 +58,7 @@ static redlock_election *watch(struct scene *s, const char *name, bool observes)
     return election;
 }
 
-/* Somebody leads, on n nodes. */
+/* Another candidate leads, on n nodes. */
 static void hold(struct scene *s, size_t n) {
     for (size_t i = 0; i < n; i++) {
         fake_node_put(s->f.nodes[i], FIVE_RESOURCE, TOKEN ":somebody", HOUR_MS);
@@ -149,7 +149,8 @@ static void until_no_leader(struct scene *s) {
     assert_true(five_run_until(&s->f, has_no_leader, s));
 }
 
-/* Another leads; it is watched, on all nodes, and was looked at again upon the confirmations. */
+/* Another candidate leads; the client watches it on all nodes, and has queried it again after the
+ * confirmations. */
 static void start_watching(struct scene *s) {
     start(s);
     hold(s, FIVE);
@@ -170,16 +171,16 @@ static void end(struct scene *s) {
 
 #define WATCHED_TEST(name) TEST_ON(name, struct scene, s, start_watching, end)
 
-/* -- Telling -- */
+/* -- Notifications -- */
 
 WATCHED_TEST(is_told_by_a_quorum) {
     for (size_t i = 0; i < FIVE; i++) {
-        fake_node_set_fragment(s->f.nodes[i], 1); /* each byte by itself */
+        fake_node_set_fragment(s->f.nodes[i], 1); /* one byte at a time */
     }
     for (int i = 0; i < 10; i++) {
         publish(s, 0, QUORUM - 2); /* a node counts once */
     }
-    must_not_look(s); /* a minority is what a failed attempt has, not a holder */
+    must_not_look(s); /* a failed attempt releases a minority, a holder a quorum */
     publish(s, QUORUM - 1, QUORUM - 1);
     until_looked(s, 3);
     let_go(s);
@@ -192,7 +193,8 @@ static bool is_elected(struct five *f, void *data) {
     return f != NULL && s->elected == 1;
 }
 
-/* Its first attempts have no quorum, so it stands in no line; the next would come in an hour. */
+/* The candidate's first attempts have no quorum, so it is in no line; the next attempt is an hour
+ * away. */
 SCENE_TEST(hurries_a_candidate) {
     hold(s, FIVE);
     forbid(s, "SET", 0, FIVE - 1);
@@ -211,7 +213,7 @@ SCENE_TEST(hurries_a_candidate) {
     assert_true(s->notices > 0);
 }
 
-/* -- Nodes that do not play along -- */
+/* -- Faulty nodes -- */
 
 static bool is_deaf(struct five *f, void *data) {
     const struct count *count = data;
@@ -285,8 +287,8 @@ static bool is_left(struct five *f, void *data) {
     return f != NULL && confirmed(data, CHANNEL) == 0;
 }
 
-/* With another resource watched, only the channel is given up; and it can be had again at any time,
- * also while the answer to UNSUBSCRIBE is out. */
+/* While another resource is watched, only the channel is unsubscribed; it can be subscribed again
+ * at any time, even while UNSUBSCRIBE is outstanding. */
 SCENE_TEST(unsubscribes) {
     for (size_t i = 0; i < FIVE; i++) {
         fake_node_put(s->f.nodes[i], "other", TOKEN, HOUR_MS);

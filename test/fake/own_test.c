@@ -1,5 +1,6 @@
-/* Calls from another thread than the loop's: a debug build ends the program and names the function.
- * Each is tried in a separate process. Handing a client over with its loop is no such call. */
+/* On a call from another thread than the loop's, a debug build ends the program and names the
+ * function. Each call is tried in a separate process. Handing over a client with its loop is
+ * allowed. */
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -91,7 +92,7 @@ static void run_thread(void (*body)(void *), struct shared *s) {
     }
 }
 
-/* In a separate process. Returns its wait status, and its output. */
+/* Runs body in a separate process. Returns its wait status, and its output. */
 static int in_a_process(void (*body)(struct shared *s), struct shared *s, char text[256]) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -206,7 +207,7 @@ static void turn_once(void *data) {
     uv_run(&f->loop, UV_RUN_NOWAIT);
 }
 
-/* A loss is the first thing that the client tells in its new thread, before it has polled there. */
+/* The client reports a loss in its new thread before it has polled there. */
 FIVE_TEST_OPEN(may_be_told_of_a_loss_at_once) {
     struct five_done acquired = {0};
     uv_idle_t idle;

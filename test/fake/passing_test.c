@@ -1,5 +1,5 @@
-/* A client that wins although home refused may have overtaken the client with the turn. The keys
- * that it releases are reserved for a moment, so that the next newcomer does not do the same. */
+/* A client that wins although home refused may have overtaken the client with the turn. Its release
+ * reserves the keys for a moment, so that no newcomer overtakes it again. */
 
 #include "fake/five.h"
 
@@ -15,7 +15,7 @@ static bool is_quiet(struct five *f, void *data) {
     return true;
 }
 
-/* Releases; returns the nodes whose last command has the word, as a mask. */
+/* Releases; returns a mask of the nodes whose last command contains the word. */
 static unsigned release(struct five *f, const char *word) {
     unsigned found = 0;
     assert_true(five_run_until(f, is_quiet, NULL)); /* home's refusal may come late */
@@ -51,7 +51,7 @@ FIVE_TEST_OPEN(keeps_what_it_won_without_home) {
     assert_int_equal(cycle(f, GRACE), (1u << FIVE) - 1);
 }
 
-/* Another node's refusal says nothing of a line. */
+/* The refusal of a node that is not home does not mean that anyone waits. */
 FIVE_TEST_OPEN(deletes_what_it_won_with_home) {
     size_t other = (home_of(f) + 1) % FIVE;
     fake_node_put(f->nodes[other], FIVE_RESOURCE, "another", 60000);
@@ -59,12 +59,12 @@ FIVE_TEST_OPEN(deletes_what_it_won_with_home) {
     assert_int_equal(cycle(f, GRACE), 0);
 }
 
-/* Home is the second address of a server, and slower than the first. There the release finds the
- * token of this client's next attempt, which came by the first one: nobody waits, and what is kept
- * for nobody would refuse its own next attempt. */
+/* Home is the second address of a server, and slower than the first. Its release finds the token of
+ * this client's next attempt, which arrived by the first address: nobody waits, and a reservation
+ * would refuse the client's own attempt. */
 FIVE_TEST(its_own_next_token_is_nobody) {
     f->options.guard = REDLOCK_GUARD_OBSERVED;
-    fake_node_share(f->nodes[LAST], f->nodes[1]); /* which is home of FIVE_RESOURCE */
+    fake_node_share(f->nodes[LAST], f->nodes[1]); /* LAST is home of FIVE_RESOURCE */
     assert_int_equal(five_open(f), 0);
     five_wait_up(f, FIVE);
     assert_int_equal(home_of(f), LAST);

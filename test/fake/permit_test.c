@@ -1,6 +1,6 @@
-/* A semaphore whose home lies: about free slots, the number of permits, turns. This may cost order
- * and time; it never makes a client hold a slot outside of its semaphore, nor ends an acquire that
- * the other nodes would grant. */
+/* A semaphore whose home lies about free slots, the number of permits and turns. This may cost
+ * order and time, but a client never holds a slot outside of its semaphore, and an acquire that the
+ * other nodes would grant goes on. */
 
 #include "client/state.h"
 #include "fake/five.h"
@@ -14,7 +14,7 @@
 
 struct scene {
     struct five f;
-    size_t order[FIVE]; /* the nodes, as they are home one after the other */
+    size_t order[FIVE]; /* the nodes in the order in which they become home */
     struct five_done done;
 };
 
@@ -46,7 +46,7 @@ static void start(struct scene *s) {
     start_with(s, FIVE_TIMEOUT_MS);
 }
 
-/* Home's answers are waited for, but not for as long as its connection lasts. */
+/* Tests wait for home's timeout, which is shorter than the one that ends its connection. */
 static void start_quick(struct scene *s) {
     start_with(s, 1000);
 }
@@ -68,7 +68,7 @@ static struct fake_node *node_at(struct scene *s, size_t rank) {
     return s->f.nodes[s->order[rank]];
 }
 
-/* To every JOIN: an error or another reply as it is, else in a bulk string. */
+/* Home's answer to every JOIN: RESP is sent as it is, other text as a bulk string. */
 static void home_says(struct scene *s, const char *text) {
     char bytes[128];
     if (strchr("-:*$", text[0]) != NULL) {
@@ -85,7 +85,7 @@ static bool is_held_on(struct scene *s, size_t node, uint32_t slot) {
     return fake_node_get(s->f.nodes[node], key) != NULL;
 }
 
-/* Those that it says it holds are of the semaphore, and none has another anywhere. */
+/* The slots that the lock reports are of the semaphore, and no node has a key in any other slot. */
 static void check_slots(struct scene *s, const redlock_lock *lock, int32_t take) {
     bool held[RL_PERMITS_MAX] = {false};
     for (int32_t i = 0; i < take; i++) {
@@ -102,10 +102,10 @@ static void check_slots(struct scene *s, const redlock_lock *lock, int32_t take)
     }
 }
 
-/* -- Slots that are none -- */
+/* -- Invalid slots -- */
 
-/* Home's answers to a client that wants two of three. Garbage costs it its connection. (What is no
- * list of slots: unit/line_reply.) */
+/* Home's answers to a client that wants two of three. Garbage ends its connection. (unit/line_reply
+ * has malformed lists of slots.) */
 static const char *const answers[] = {
     "1",          "1 0",          "1 0 1 2",
     "1 0 3",      "1 1023 1022",  "1 0 1024",
@@ -134,7 +134,7 @@ static void keeps_another_number(struct scene *s, size_t rank, const char *comma
     node_rule(node_at(s, rank), .command = command, .action = FAKE_INSTEAD, .bytes = FIVE_PERMITS);
 }
 
-/* Those from `first` on keep 5. */
+/* The nodes from `first` on keep the number 5. */
 static void differ_from(struct scene *s, size_t first) {
     for (size_t rank = first; rank < FIVE; rank++) {
         keeps_another_number(s, rank, "join");
@@ -151,8 +151,8 @@ static void ask(struct scene *s, redlock_lock *lock, int64_t tries) {
     assert_int_equal(s->done.calls, 0);
 }
 
-/* A quorum keeps our number: nodes that do not are ignored, home or not. A quorum keeps another: it
- * ends, however long it would wait. */
+/* If a quorum keeps our number, the other nodes are ignored, home or not. If a quorum keeps another
+ * number, the acquire ends, however long it would wait. */
 SCENE_EACH(a_quorum_says_how_many_there_are, 2 * (FIVE + 1)) {
     const size_t first = row / 2;
     differ_from(s, first);
@@ -169,7 +169,7 @@ SCENE_EACH(a_quorum_says_how_many_there_are, 2 * (FIVE + 1)) {
     }
 }
 
-/* Home and the next one were away when the number was changed. */
+/* Home and the next node were down when the number was changed. */
 SCENE_TEST(a_few_that_keep_another_are_passed_over) {
     for (size_t rank = 0; rank < 2; rank++) {
         keeps_another_number(s, rank, "join");
@@ -233,8 +233,8 @@ static void tell(struct scene *s, const redlock_lock *lock, const char *slots) {
     assert_int_equal(fake_node_publish(node_at(s, 0), channel, payload), 1);
 }
 
-/* Its last try is a question to home, which does not answer it: a turn that was on its way says
- * more. */
+/* The lock's last try asks home for free slots, and home does not answer; a turn that was on its
+ * way still gives it the slots. */
 TEST_ON(a_turn_ends_the_question, struct scene, s, start_patient, stop) {
     redlock_lock *lock = new_lock(s, K, 2);
     hold_all(s, K, "a stranger's");
@@ -251,11 +251,11 @@ TEST_ON(a_turn_ends_the_question, struct scene, s, start_patient, stop) {
     five_wait_repaid(&s->f);
     assert_int_equal(five_release(&s->f, lock), 0);
     five_wait_repaid(&s->f);
-    /* The question was late, and what home gave it ends by itself. */
+    /* Home reserved slots for the late question; the reservation expires. */
     assert_true(five_run_until(&s->f, has_no_keys, node_at(s, 0)));
 }
 
-/* A lock that pauses asks home again, while another of its client has come to stand in line. */
+/* A lock that pauses asks home again, while another lock of its client has joined the line. */
 SCENE_TEST(a_question_does_not_cost_its_client_the_place) {
     redlock_lock *pauses = new_lock(s, K, 1), *waits = new_lock(s, K, 1);
     redlock_acquire_options options = five_one_try(&s->f);
@@ -297,7 +297,7 @@ SCENE_TEST(a_no_from_before_the_release_is_none) {
     assert_int_equal(five_acquire(&s->f, lock), 0);
     five_wait_repaid(&s->f);
     server_forget_scripts(fake_node_server(home));
-    redlock_lock *other = new_lock(s, 1, 1); /* home learns anew how to be asked */
+    redlock_lock *other = new_lock(s, 1, 1); /* loads the script of JOIN again */
     assert_int_not_equal(five_acquire(&s->f, other), 0);
     fake_node_pause(home);
     assert_int_equal(five_release(&s->f, lock), 0);
@@ -310,8 +310,8 @@ SCENE_TEST(a_no_from_before_the_release_is_none) {
     assert_int_equal(five_release(&s->f, lock), 0);
 }
 
-/* The answer is lost with its connection: what home has reserved is given back when it is there
- * again, before it is asked anew. */
+/* The connection breaks before the answer: after the reconnection the slots that home has reserved
+ * are given back before it is asked again. */
 TEST(what_was_reserved_in_vain_is_given_back) {
     struct scene s = {.order = {0}};
     five_start(&s.f);
@@ -328,7 +328,7 @@ TEST(what_was_reserved_in_vain_is_given_back) {
     five_stop(&s.f);
 }
 
-/* -- A home that is silent, or wrong -- */
+/* -- A home that is silent or wrong -- */
 
 TEST_ON(a_silent_home_costs_a_moment, struct scene, s, start_quick, stop) {
     redlock_lock *lock = new_lock(s, K, 2);
@@ -336,12 +336,12 @@ TEST_ON(a_silent_home_costs_a_moment, struct scene, s, start_quick, stop) {
     assert_int_equal(five_acquire(&s->f, lock), 0);
     check_slots(s, lock, 2);
     assert_int_equal(five_info(&s->f, s->order[0]).connects, 1);
-    assert_int_equal(fake_node_count(node_at(s, 1), "join"), 0); /* slots by chance */
+    assert_int_equal(fake_node_count(node_at(s, 1), "join"), 0); /* random slots */
     fake_node_resume(node_at(s, 0));
     assert_int_equal(five_release(&s->f, lock), 0);
 }
 
-/* What home reserves for the question is given back. */
+/* The slots that home reserves for the cancelled question are given back. */
 SCENE_TEST(cancelled_while_it_asks) {
     redlock_lock *lock = new_lock(s, 1, 1), *next = new_lock(s, 1, 1);
     fake_node_pause(node_at(s, 0));
@@ -356,7 +356,8 @@ SCENE_TEST(cancelled_while_it_asks) {
     assert_int_equal(five_release(&s->f, next), 0);
 }
 
-/* It names one slot after the other that others hold elsewhere, and comes to the free one. */
+/* Home has lost its keys. It names slots that others hold on the other nodes, until it names the
+ * free one. */
 SCENE_TEST(home_has_forgotten_the_holders) {
     redlock_lock *lock = new_lock(s, K, 1);
     hold_all(s, K - 1, "a stranger's");
@@ -368,7 +369,8 @@ SCENE_TEST(home_has_forgotten_the_holders) {
     hold_all(s, K, NULL);
 }
 
-/* An owner's hold is of a semaphore of five: the fifth is no slot of one of three. */
+/* An owner holds the fifth slot of a semaphore of five, which a semaphore of three does not
+ * have. */
 SCENE_TEST(an_owner_shares_no_other_semaphore) {
     redlock_acquire_options options = five_one_try(&s->f);
     redlock_lock *a = new_lock(s, 5, 1), *b = new_lock(s, K, 1);

@@ -1,5 +1,6 @@
 /* The life of a query: its callback comes once, from the loop and not from the call, also when the
- * client closes, and the memory goes. Bad arguments and missing memory are reported at once. */
+ * client closes, and its memory is freed. Bad arguments and failed allocations are reported at
+ * once. */
 
 #include "fake/ask.h"
 
@@ -30,7 +31,7 @@ ASK_TEST(ends_with_the_client) {
     f->closed.calls = 0; /* five_stop() closes no client */
 }
 
-/* Closing and asking again from inside the callback, with other queries under way. */
+/* The callback closes the client and submits again, with other queries pending. */
 ASK_TEST(may_do_anything_in_its_callback) {
     struct asked again, closing, other;
     memset(&again, 0, sizeof(again));
@@ -51,7 +52,7 @@ ASK_TEST(may_do_anything_in_its_callback) {
     f->closed.calls = 0;
 }
 
-/* No node up: known in the call, reported from the loop. */
+/* That no node is up is known in the call, but reported from the loop. */
 FIVE_TEST(is_told_later_if_nobody_is_asked) {
     struct asked asked;
     for (size_t i = 0; i < FIVE; i++) {
@@ -60,10 +61,10 @@ FIVE_TEST(is_told_later_if_nobody_is_asked) {
     assert_int_equal(five_open(f), REDLOCK_ERR_NO_QUORUM);
     struct spent since = spent_begin();
     assert_int_equal(asked_once(&asked, f), REDLOCK_ERR_NO_QUORUM);
-    assert_true(spent_ms(&since) < 200); /* nothing is waited for */
+    assert_true(spent_ms(&since) < 200); /* it does not wait */
 }
 
-/* Three kinds of memory may be missing: the deadline's place, the query, and room to write. */
+/* Three allocations may fail: the deadline's place, the query, and the write buffer. */
 static size_t mallocs, fail_at;
 
 static void *failing_malloc(size_t size, void *data) {
@@ -79,7 +80,7 @@ FIVE_TEST(needs_memory) {
     struct asked asked;
     char name[REDLOCK_RESOURCE_MAX];
     size_t failures = 0;
-    memset(name, 'n', sizeof(name)); /* longer than the room that the lock has made */
+    memset(name, 'n', sizeof(name)); /* too long for the buffer that the lock has grown */
     memset(&asked, 0, sizeof(asked));
     asked.f = f;
     fail_at = 0;
@@ -99,7 +100,7 @@ FIVE_TEST(needs_memory) {
     assert_true(five_run_until(f, was_told, &asked));
     assert_int_equal(asked.calls, 1);
     assert_int_equal(asked.status, 0);
-    /* and now as many as make the heap grow */
+    /* enough queries to make the heap grow */
     int calls = 1;
     for (size_t i = 0; i < 50; i++) {
         fail_at = 1 + i % 2;

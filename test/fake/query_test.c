@@ -1,4 +1,5 @@
-/* Queries for the holder of a resource, at nodes that answer, are silent, late, down or hostile. */
+/* Queries for the holder of a resource, on nodes that answer, or are silent, late, down or
+ * hostile. */
 
 #include "fake/ask.h"
 
@@ -43,8 +44,8 @@ static const struct {
      300000},
 };
 
-/* Values as others may have left them. The q-th longest life counts, and one without end is the
- * longest of all. */
+/* Values that others may have left. The q-th longest ttl counts; a key without a ttl lives
+ * longest. */
 ASK_EACH(counts_the_quorum, COUNT(values)) {
     struct asked asked;
     f->may_keep = 0x1f;
@@ -73,12 +74,13 @@ ASK_EACH(counts_the_quorum, COUNT(values)) {
     }
 }
 
-/* A node's answer is older when the callback runs, which is when the last node has answered. */
+/* The callback runs when the last node has answered; the remaining times are reduced by the age of
+ * each answer. */
 ASK_TEST(takes_the_wait_off) {
     struct asked asked;
     f->may_keep = 1;
     fake_node_put(f->nodes[0], FIVE_RESOURCE, TOKEN_A, 1000000);
-    assert_int_equal(asked_once(&asked, f), 0); /* the script is known from now on */
+    assert_int_equal(asked_once(&asked, f), 0); /* the nodes know the script now */
     five_rule(f, 4, .command = "EVALSHA", .delay_ms = 300);
     uint64_t begin_ns = redlock_now_ns();
     assert_int_equal(asked_once(&asked, f), 0);
@@ -86,7 +88,7 @@ ASK_TEST(takes_the_wait_off) {
     assert_true(took_ms >= 300);
     assert_true(asked.node_holders[4].latency_us >= 300000);
     assert_true(asked.node_holders[0].latency_us < asked.node_holders[4].latency_us);
-    /* by the end of the call it lived on for so long at least, and at most */
+    /* bounds of the key's remaining time at the end of the call */
     int64_t waited_ms =
         (int64_t)(asked.node_holders[4].latency_us - asked.node_holders[0].latency_us) / 1000;
     assert_true(asked.node_holders[0].remaining_ms <= 1000000 - waited_ms);
@@ -110,13 +112,13 @@ FIVE_TEST(waits_for_the_silent_ones) {
             assert_int_equal(asked.node_holders[i].status,
                              i < silent ? REDLOCK_ERR_NODE_TIMEOUT : 0);
             assert_int_equal(asked.node_holders[i].latency_us > 0, i >= silent);
-            assert_int_equal(f->downs[i].times, 0); /* it ended by its own deadline */
+            assert_int_equal(f->downs[i].times, 0); /* the query ended by its own deadline */
         }
     }
 }
 
-/* Three nodes answer when it is too late. Nothing is late for a program that stood still itself;
- * then it is asked again. */
+/* Three nodes answer after the deadline; returns the query's status. If the program stalled, their
+ * answers may count as in time; then it returns 1, and the caller tries again. */
 static int asked_too_soon(struct asked *asked, struct five *f) {
     struct spent since = spent_begin();
     for (size_t i = 0; i < FIVE; i++) {
@@ -130,7 +132,7 @@ static int asked_too_soon(struct asked *asked, struct five *f) {
     return status == 0 && spent_kept_ns(&since) > ASK_QUICK_MS / 4 * 1000000 ? 1 : status;
 }
 
-/* Late answers find the query completed, and then gone; the next one gets its own. */
+/* Late answers come when the query is complete, or freed; the next query gets its own answers. */
 FIVE_TEST(is_not_touched_by_late_answers) {
     struct asked asked, next;
     ask_open(f, ASK_QUICK_MS);
@@ -165,7 +167,7 @@ ASK_TEST(says_why_a_node_is_down) {
     }
 }
 
-/* A connection that ends while the question is out, and answers that Redis does not give. */
+/* A connection that ends while the query is outstanding, and answers that Redis does not give. */
 ASK_TEST(survives_what_nodes_do) {
     static const struct {
         enum fake_action action;

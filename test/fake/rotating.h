@@ -1,5 +1,5 @@
-/* Five fake nodes that want a password, and a client whose credentials change while it holds a
- * lock: f.lock, which must not be lost.
+/* Five fake nodes that demand a password, and a client whose credentials change while it holds
+ * f.lock, which must not be lost.
  *
  *     ROTATING_TEST(changes) {               nodes and client know app:old, and it holds the lock
  *         rotating_know(f, 1, "new");        now node 1 knows app:new
@@ -31,12 +31,12 @@ void rotating_open(struct five *f);
 /* The lock is still held, and is released. */
 void rotating_check(struct five *f);
 
-/* A node knows app by this password, and by no other, or the client is told so. */
+/* From now on a node accepts only this password for app, or the client uses it. */
 void rotating_know(struct five *f, size_t index, const char *password);
 void rotating_set(struct five *f, size_t index, const char *password);
 
-/* Waits until a node is up, after so many connects at least, and `credentials` of redlock_node_info
- * is this. */
+/* Waits until a node is up, after at least so many connects, with this value of `credentials` in
+ * redlock_node_info. */
 void rotating_wait(struct five *f, size_t index, int credentials, uint64_t connects);
 
 #endif /* FAKE_ROTATING_H */

@@ -32,9 +32,9 @@ static void know_releases_only(struct five *f, redlock_lock *lock) {
     five_wait_repaid(f);
 }
 
-/* Three nodes refuse, so the attempt is over and its release sent while node 4 still owes its first
- * answer. That is NOSCRIPT: a SET sent again would run behind the release, and its keys would stay
- * for a whole ttl with nobody to delete them. */
+/* Three nodes refuse, so the attempt ends and its release is sent before node 4 has answered. Its
+ * answer is NOSCRIPT: a SET sent again would run after the release, and nobody would delete its
+ * keys before their ttl ends. */
 FIVE_TEST(sets_before_it_releases) {
     f->options.node_timeout_ms = 5000;
     assert_int_equal(five_open(f), 0);
@@ -61,7 +61,7 @@ FIVE_TEST(sets_before_it_releases) {
     assert_int_equal(fake_node_count(f->nodes[4], "EVALSHA"), hashes + 1); /* the release alone */
 }
 
-/* The whole life, with scripts forgotten before every step. */
+/* A lock's whole life; the nodes forget the scripts before every step. */
 FIVE_TEST_OPEN(lives_without_scripts) {
     redlock_lock *lock = lock_of_two(f);
     for (int step = 0; step < 3; step++) {

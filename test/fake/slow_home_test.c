@@ -1,5 +1,5 @@
-/* A home that does not answer in time: the next node is home, and the first one again as soon as it
- * answers and is heard. */
+/* If home does not answer in time, the next node is home, until the first one answers and its
+ * channel is confirmed. */
 
 #include "client/state.h"
 #include "fake/waiter.h"
@@ -16,8 +16,8 @@ static void never_answers(struct waiter *w, const char *command) {
     fake_node_rule(waiter_node(w, 0), rule);
 }
 
-/* The place stands elsewhere when home's answer comes. False if nothing can be told of that, since
- * the machine was so busy that home was given up, or has been tried once more. */
+/* The client has moved to another home when the first one's answer comes. False if the test shows
+ * nothing, since on a busy machine home was dropped, or tried once more. */
 static bool leaves_a_slow_home(bool says_yes) {
     struct waiter w;
     waiter_start(&w, 2 * WAITER_QUICK_MS);
@@ -47,8 +47,8 @@ static bool leaves_a_slow_home(bool says_yes) {
     return is_told;
 }
 
-/* Home is slow: its answer comes when the place stands elsewhere, and be it a yes. It is told that
- * the place is left, behind the JOIN, so that nothing of it stays. */
+/* A slow home's answer is ignored, even a yes, once the client has moved. It gets a LEAVE behind
+ * the JOIN, so that nothing is left there. */
 TEST(takes_no_late_answer) {
     for (int says_yes = 0; says_yes < 2; says_yes++) {
         int tries = FIVE_TRIES;
@@ -58,8 +58,9 @@ TEST(takes_no_late_answer) {
     }
 }
 
-/* Home was slow once: it answers the LEAVE in time, and is home again, where the others stand. That
- * comes ahead of the second after which it is tried anyway, if the machine is not too busy. */
+/* A home that was slow once answers the LEAVE in time, and is home again, where the others wait. On
+ * a machine that is not too busy that is earlier than the second after which it is retried
+ * anyway. */
 TEST(comes_home_when_it_answers) {
     bool is_ahead = false;
     for (int i = 0; i < FIVE_TRIES && !is_ahead; i++) {
@@ -80,7 +81,7 @@ TEST(comes_home_when_it_answers) {
     assert_true(is_ahead);
 }
 
-/* One that cannot be heard is no home, whatever else it answers. */
+/* A node whose channel is not confirmed does not become home, whatever else it answers. */
 QUICK_TEST(stays_where_it_is_heard) {
     never_answers(w, "subscribe");
     waiter_ask(w);
@@ -95,15 +96,15 @@ static bool is_heard(struct five *f, void *data) {
     return rl_listening_lingers(f->client, *(const uint32_t *)data);
 }
 
-/* Another lock of this client waits for home's answer to a release, and a node that was passed over
- * as home answers: that is no reason to wait without end. */
+/* Another lock of this client waits for home's answer to a release when a node that was passed over
+ * as home answers: the lock must not wait for ever. */
 WAITER_TEST(another_answer_ends_no_wait) {
     struct five_done done = {0};
     redlock_lock *next = NULL;
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
     assert_int_equal(redlock_lock_new(w->f.client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), &next), 0);
     uint32_t passed_over = (uint32_t)w->order[1];
-    rl_listening_want(w->f.client, passed_over, true); /* as another line of its would */
+    rl_listening_want(w->f.client, passed_over, true); /* as another line of this client would */
     w->f.client->io.world->ops->wake(w->f.client->io.world);
     assert_true(five_run_until(&w->f, is_heard, &passed_over));
     waiter_let_go(w);
@@ -122,7 +123,7 @@ WAITER_TEST(another_answer_ends_no_wait) {
     assert_int_equal(five_release(&w->f, next), 0);
 }
 
-/* Nothing comes any more from that node, which is given up. */
+/* Home stays silent, and its connection is dropped. */
 QUICK_TEST(goes_on_after_silence) {
     never_answers(w, "join");
     waiter_ask(w);

@@ -1,5 +1,5 @@
-/* A node that takes less than it is sent, or that answers now and then and too late: what waits for
- * it is bounded, the others' locks do not wait for it, and it is dropped in the end. */
+/* A node that reads more slowly than it is sent to, or answers only now and then and too late: its
+ * unsent data is bounded, locks do not wait for it, and in the end it is dropped. */
 
 #include "fake/five.h"
 #include "marks.h"
@@ -7,9 +7,9 @@
 #include "redlock/token.h"
 
 #define MS UINT64_C(1000000)
-#define SLOW 3 /* the node that is */
+#define SLOW 3 /* the slow node */
 
-#define NAMES 8 /* more than 16 arguments the fake node does not take */
+#define NAMES 8 /* the fake node accepts at most 16 arguments */
 
 /* A lock whose commands have 8 KiB. */
 static redlock_lock *large_lock(struct five *f) {
@@ -28,7 +28,7 @@ static redlock_lock *large_lock(struct five *f) {
     return lock;
 }
 
-/* With so long a timeout that it is not silent by time: it is by what lies unsent. */
+/* With a long timeout the node counts as silent not by time but by its unsent data. */
 FIVE_TEST(what_waits_for_it_is_bounded) {
     redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
     f->options.node_timeout_ms = 60000;
@@ -57,7 +57,7 @@ FIVE_TEST(what_waits_for_it_is_bounded) {
     assert_int_equal(five_release(f, lock), 0);
 }
 
-/* Attempts that fail meanwhile: their releases go to nodes that were asked. */
+/* Releases of failed attempts go only to nodes that got the SET. */
 FIVE_TEST(no_release_without_a_set) {
     MARK_FROM(SILENT_NOT_TOLD);
     f->options.node_timeout_ms = 1000; /* its connection is dropped after 4000 */
@@ -67,7 +67,7 @@ FIVE_TEST(no_release_without_a_set) {
     assert_int_equal(five_release(f, f->lock), 0);
     five_run_ms(f, 1010);
     uint64_t requests;
-    do { /* a program that stood still has not waited for it for so long */
+    do { /* if the program stalled, the node may not count as silent yet */
         requests = five_info(f, SLOW).requests;
         five_cycle(f);
     } while (five_info(f, SLOW).requests != requests);
@@ -76,19 +76,19 @@ FIVE_TEST(no_release_without_a_set) {
     }
     assert_int_equal(five_acquire(f, f->lock), REDLOCK_ERR_HELD);
     for (size_t i = 0; i < 3; i++) {
-        fake_node_step_clock(f->nodes[i], 101); /* it ends behind its last millisecond */
+        fake_node_step_clock(f->nodes[i], 101); /* just beyond the key's ttl */
     }
     five_cycle(f);
     assert_int_equal(five_info(f, SLOW).requests, requests);
     fake_node_resume(f->nodes[SLOW]);
     five_wait_repaid(f);
-    assert_int_equal(fake_node_keys(f->nodes[SLOW]), 0); /* what it was sent was undone */
+    assert_int_equal(fake_node_keys(f->nodes[SLOW]), 0); /* the SET that it got was undone */
     MARK_TO(SILENT_NOT_TOLD);
 }
 
-/* Something is answered within each stall time, and the oldest request grows older all the same.
- * Returns how long it took. kept_ns: for how long the machine stood still meanwhile, by which an
- * answer may have come too late, and the node have stalled. */
+/* An answer comes within each stall time, yet the oldest request keeps aging. Returns how long the
+ * node took to be dropped. kept_ns: how long the machine stalled meanwhile, which may have made an
+ * answer late and the node stall. */
 static uint64_t late_until_dropped_ns(struct five *f, uint64_t *kept_ns) {
     unsigned times = f->downs[SLOW].times;
     for (unsigned i = 1; i < 30; i++) { /* each answer 150 ms after the one before */
@@ -96,7 +96,7 @@ static uint64_t late_until_dropped_ns(struct five *f, uint64_t *kept_ns) {
     }
     struct spent since = spent_begin();
     while (f->downs[SLOW].times == times) {
-        assert_int_equal(five_extend(f, f->lock), 0); /* which silent nodes are asked for as well */
+        assert_int_equal(five_extend(f, f->lock), 0); /* is sent to silent nodes as well */
         five_run_ms(f, 5);
         assert_true(spent_ms(&since) < 8000);
     }
@@ -133,8 +133,8 @@ static void asked_cb(redlock_query *query, int status, void *data) {
     asked->status = status;
 }
 
-/* In each turn of the loop something is submitted, and then the program works for long enough that
- * it goes out late. */
+/* In each turn of the loop the program submits a query and then works for so long that it is sent
+ * late. */
 static bool is_acquired(struct five *f, void *data) {
     static struct five_done asked;
     const struct five_done *acquired = data;
@@ -145,8 +145,8 @@ static bool is_acquired(struct five *f, void *data) {
     return acquired->calls == 1;
 }
 
-/* What goes out late is waited for that much longer, once: a program that is always late must find
- * out that its nodes are silent, too. */
+/* The timeout of a request that is sent late is extended once: a program that is always late must
+ * also find out that its nodes are silent. */
 FIVE_TEST(work_hides_no_silence) {
     struct five_done acquired = {0}, asked = {0};
     MARK_FROM(PUT_OFF);

@@ -88,7 +88,7 @@ void waiter_tell(struct waiter *w, size_t rank, const char *word, uint64_t place
     fake_node_publish(waiter_node(w, rank), w->channel, payload);
 }
 
-/* What home does for a release. */
+/* Does what home does on a release. */
 static void serve(struct waiter *w) {
     const struct rl_place *place = waiter_line(w);
     struct fake_node *home = w->f.nodes[place->home];
@@ -113,8 +113,9 @@ void waiter_turn_in_vain(struct waiter *w) {
     serve(w);
 }
 
-/* A turn may be lost, as its place is given up meanwhile: then there is another one. Who is home
- * again, and empty, gives one by itself, and it is in vain as long as the stranger is elsewhere. */
+/* A turn is lost if the client leaves its place meanwhile; then it gets another one. A node that is
+ * home again, and empty, gives a turn by itself, which is in vain while the stranger has the other
+ * nodes. */
 static bool is_served(struct five *f, void *data) {
     struct waiter *w = data;
     if (waiter_is(w, RL_PLACE_PAUSING)) {
@@ -172,7 +173,7 @@ void waiter_start(struct waiter *w, int64_t node_timeout_ms) {
     w->f.options.node_timeout_ms = node_timeout_ms;
     for (size_t i = 0; i < FIVE; i++) {
         fake_node_server(w->f.nodes[i])->broken |=
-            SERVER_BREAK_LOADED_SCRIPTS; /* counts are exact */
+            SERVER_BREAK_LOADED_SCRIPTS; /* so that counts are exact */
     }
     assert_int_equal(five_open(&w->f), 0);
     five_wait_up(&w->f, FIVE);
@@ -185,7 +186,7 @@ void waiter_start_patient(struct waiter *w) {
     waiter_start(w, WAITER_PATIENT_MS);
 }
 
-/* Reservations end by themselves, soon; all else must have gone. */
+/* Reservations expire soon; all other keys must be gone. */
 static bool is_clean(struct five *f, void *data) {
     for (size_t i = 0; i < FIVE; i++) {
         if (fake_node_keys(f->nodes[i]) > 0 && !(f->may_keep >> i & 1)) {

@@ -7,28 +7,28 @@
  *         waiter_serve(w);                    it is given its turn, and holds
  *     }
  *
- * The stranger is nothing but keys, and its release is done by hand: no key anywhere but
- * home's, which is the waiter's, and it is told. So a test decides when a turn
- * comes, how often, and what is told besides.
+ * The stranger is only keys, and the test releases them by hand: it deletes them, sets home's key
+ * to the waiter's token and publishes the turn. So a test decides when and how often a turn comes,
+ * and which other messages do.
  *
- * waiter_stop() asserts, besides what five_stop() does: each callback came once, and on no node is
- * a member of a line, or a key, but for reservations that end by themselves. */
+ * waiter_stop() asserts, besides what five_stop() does: each callback came once, and no node has a
+ * member of a line, or a key that is not a short reservation. */
 #ifndef FAKE_WAITER_H
 #define FAKE_WAITER_H
 
 #include "core/place.h"
 #include "fake/five.h"
 
-#define WAITER_QUICK_MS 200     /* node_timeout where it is waited for */
-#define WAITER_PATIENT_MS 20000 /* ... and where it is not */
+#define WAITER_QUICK_MS 200     /* node_timeout where a test waits for it */
+#define WAITER_PATIENT_MS 20000 /* node_timeout where no test waits for it */
 #define WAITER_STRANGER "a stranger's"
 
 struct waiter {
     struct five f;
     struct five_done done; /* of the acquire */
-    size_t order[FIVE];    /* the nodes, as they are home one after the other */
+    size_t order[FIVE];    /* the nodes in the order in which they become home */
     char channel[64];      /* the client's own */
-    uint64_t served;       /* the place that was told its turn last */
+    uint64_t served;       /* the place that got the last turn */
     int asked;
 };
 
@@ -46,16 +46,16 @@ void waiter_ask(struct waiter *w);
 /* Cancels it, and waits for its callback. */
 void waiter_cancel(struct waiter *w);
 
-/* Waits once at home, and leaves: the client's channel is confirmed there, and stays so. */
+/* Waits once at home, and leaves: the client's channel stays confirmed there. */
 void waiter_hear(struct waiter *w);
 
-/* The acquire's callback has come, once; its status. */
+/* Waits for the acquire's callback, which must come once; returns its status. */
 int waiter_wait(struct waiter *w);
 
 /* -- The line -- */
 
 const struct rl_place *waiter_line(const struct waiter *w);
-/* It stands in line at a node of this rank, or at any but the first. */
+/* Waits until it stands in line at the node of this rank, or at any but the first. */
 void waiter_until_at(struct waiter *w, size_t rank);
 void waiter_until_elsewhere(struct waiter *w);
 
@@ -65,20 +65,20 @@ size_t waiter_count_all(struct waiter *w, const char *command);
 
 /* -- The stranger -- */
 
-/* The stranger has left its key, without a word. */
+/* The stranger's keys are deleted, without a message. */
 void waiter_let_go(struct waiter *w);
 
-/* What a place is to the nodes: the token of an attempt. Valid until the next one. */
+/* The token by which nodes know a place. Valid until the next call. */
 const char *waiter_token(const struct waiter *w, uint64_t place);
 
-/* Home says so of a place: "turn" or "heir". */
+/* The node of this rank publishes "turn" or "heir" for a place. */
 void waiter_tell(struct waiter *w, size_t rank, const char *word, uint64_t place);
 
-/* Releases, but another stranger has the key on all nodes but home: the turn, which is in the
- * socket when this returns, is refused. */
+/* Releases only home, so that the other nodes refuse the turn, which is in the socket when this
+ * returns. */
 void waiter_turn_in_vain(struct waiter *w);
 
-/* Releases to whatever place stands until the acquire ends; it must be granted. */
+/* Releases to the current place, until the acquire ends, which must be granted. */
 void waiter_serve(struct waiter *w);
 
 #endif /* FAKE_WAITER_H */

@@ -1,5 +1,5 @@
-/* Queries for waiting clients, at nodes that have a line, have none, stop in the middle of it,
- * refuse, and have what no client of ours can have put there. */
+/* Queries for waiting clients, on nodes that have a line or none, stop in the middle, refuse, or
+ * have entries that no client of ours can have written. */
 
 #include "fake/ask.h"
 
@@ -35,8 +35,8 @@ static void says_one(struct five *f, size_t node, const char *answer) {
     five_rule(f, node, .command = "EVALSHA", .times = 1, .action = FAKE_INSTEAD, .bytes = bytes);
 }
 
-/* A node's next answers to scripts; NULL: nil. The first places of both lines are asked for at
- * once: no client waits to read. */
+/* A node's next answers to scripts; NULL: nil. A query asks for the first place of both lines at
+ * once; no client waits to read. */
 static void says(struct five *f, size_t node, const char *const *answers, size_t count) {
     for (size_t i = 0; i < count; i++) {
         says_one(f, node, answers[i]);
@@ -87,13 +87,13 @@ ASK_TEST(lists_them_in_order) {
     assert_int_equal(listed.n, 3);
     is_waiter(&listed, 0, CLIENT_B, "web-2/4711", 5000);
     is_waiter(&listed, 1, CLIENT_A, "", 900);
-    is_waiter(&listed, 2, CLIENT_C, "a:b", 1200); /* as the node has them, whatever their times */
+    is_waiter(&listed, 2, CLIENT_C, "a:b", 1200); /* in the node's order, whatever their times */
     for (size_t i = 0; i < 3; i++) {
         char asked[16];
         size_t last = fake_node_count(f->nodes[2], NULL);
         assert_string_equal(listed.waiters[i].node, fake_node_name(f->nodes[2]));
         snprintf(asked, sizeof(asked), FIVE_RESOURCE " %zu", i);
-        /* between the first and the others the readers' line is asked for */
+        /* the query of the readers' line comes between the first and the others */
         assert_contains(fake_node_log(f->nodes[2], i == 0 ? last - 4 : last - 3 + i), asked);
     }
 }
@@ -112,7 +112,7 @@ ASK_TEST(asks_for_no_more_than_wanted) {
     }
 }
 
-/* Clients that do not agree which node is the home, and one that has moved. */
+/* Clients that disagree about which node is home, and one that has moved. */
 ASK_TEST(puts_several_lines_together) {
     static const char *const shorter[] = {"2 9000 " CLIENT_A NUMBER ":moved",
                                           "2 8000 " CLIENT_D NUMBER ":d"};
@@ -137,12 +137,13 @@ ASK_TEST(puts_several_lines_together) {
     says(f, 0, shorter, 1);
     fake_node_clear_rules(f->nodes[3]);
     says(f, 3, longer, 1);
-    assert_int_equal(list(&listed, f, 1), 0); /* the first of each is known, one was wanted */
+    assert_int_equal(list(&listed, f, 1), 0); /* the query wants one; each line's first is known */
     assert_int_equal(listed.n, 1);
     assert_int_equal(listed.waiting, 3);
 }
 
-/* Whose line is known, and whose readers' line is not. (Both lines: live/query_readers.) */
+/* A node that answers for its line but not for its readers' line. (live/query_readers has both
+ * lines.) */
 ASK_TEST(half_an_answer_is_none) {
     struct asked listed;
     says_nothing_of_a_line(f, 2);
@@ -188,7 +189,7 @@ FIVE_TEST(ends_when_the_rest_does_not_come) {
     assert_int_equal(listed.node_holders[3].status, 0);
 }
 
-/* Each time node_timeout for itself. */
+/* Each further request to a node has a node_timeout of its own. */
 FIVE_TEST(the_rest_has_its_own_time) {
     static const char *const line[] = {"2 5000 " CLIENT_A NUMBER, "2 4000 " CLIENT_B NUMBER};
     struct asked listed;
@@ -205,7 +206,7 @@ FIVE_TEST(the_rest_has_its_own_time) {
     }
     assert_int_equal(list(&listed, f, 10), 0);
     assert_int_equal(listed.n, 2);
-    assert_true(listed.waiters[0].waited_ms >= 5000 + 1100); /* also while the rest came */
+    assert_true(listed.waiters[0].waited_ms >= 5000 + 1100); /* the wait for the rest counts, too */
 }
 
 ASK_TEST(says_which_nodes_refuse) {
@@ -224,11 +225,12 @@ ASK_TEST(says_which_nodes_refuse) {
         assert_int_equal(list(&listed, f, 10), refusing == 2 ? 0 : REDLOCK_ERR_NO_QUORUM);
         assert_int_equal(listed.node_holders[0].status, REDLOCK_ERR_NODE_PERMISSION);
         assert_int_equal(listed.node_holders[4].status, 0);
-        assert_int_equal(listed.n, 1); /* the same client, on all of the others */
+        assert_int_equal(listed.n, 1); /* the same client on all other nodes */
     }
 }
 
-/* The client goes while the rest is on its way; the answers come to memory that waits for them. */
+/* The client closes while requests for the rest are outstanding; the query's memory stays until its
+ * callback has run. */
 ASK_TEST(ends_with_the_client) {
     static const char *const line[] = {"900 5000 " CLIENT_A NUMBER};
     struct asked listed;
