@@ -1,7 +1,7 @@
 /* Every allocation of the client's own allocator fails in turn, over the whole story of scene.h:
- * alone, and with all that come after it. The number of allocations is taken from a run in which
- * none fails; what a run with a failure did is judged by scene_play(), and here: nothing is leaked,
- * neither memory nor descriptors. */
+ * alone, and with all that come after it. A run without failures counts the allocations.
+ * scene_play() checks what a run with a failure did; this test checks that neither memory nor
+ * descriptors leak. */
 
 #include "fail/scene.h"
 #include "marks.h"

@@ -1,5 +1,5 @@
-/* See call_hook.h. Each wrapper asks strikes(), and otherwise calls what the next library has under
- * its name. */
+/* See call_hook.h. Each wrapper fails if strikes() says so, and otherwise calls the next library's
+ * function of its name. */
 #include "fail/call_hook.h"
 
 #include <assert.h>
@@ -48,7 +48,7 @@ static struct {
                           const char *, const struct addrinfo *);
 } real;
 
-/* Each name is resolved when it is first needed: some are needed before main(). */
+/* Names are resolved on first use: some are needed before main(). */
 #define REAL(member, name) (find(&real.member, sizeof(real.member), name), real.member)
 
 static void find(void *place, size_t size, const char *name) {
@@ -61,8 +61,7 @@ static void find(void *place, size_t size, const char *name) {
     }
 }
 
-/* Whether this call fails now. getaddrinfo() is asked by libuv's threads, at any
- * time. */
+/* Whether this call fails now. libuv's threads call getaddrinfo(), at any time. */
 static bool strikes(enum call call) {
     struct call_hook *hook = &call_hook;
     if (call == CALL_GETADDRINFO ? hook->safe : !hook->inside) {
@@ -98,7 +97,7 @@ static int count_sockets(void) {
     return count;
 }
 
-/* The system's own limit, so that it is the system that refuses the next descriptor. */
+/* Lowers the system's limit, so that the kernel refuses the next descriptor. */
 static void lower_limit(void) {
     struct rlimit lower;
     int next = dup(STDERR_FILENO);
@@ -148,7 +147,7 @@ int close(int fd) {
 
 /* -- Connecting -- */
 
-#ifdef __GLIBC__ /* takes a pointer to any kind of address, by a union */
+#ifdef __GLIBC__ /* the parameter is a union of pointers to all kinds of addresses */
 #define ADDRESS_ARG __CONST_SOCKADDR_ARG
 #define ADDRESS_OF(arg) (arg).__sockaddr__
 #else

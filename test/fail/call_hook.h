@@ -1,9 +1,9 @@
-/* System calls and functions of libuv that fail at will, each time or once, while the client works.
- * A program that is linked with call_hook.c has wrappers of its own in the place of the real ones,
- * for itself and for its shared libraries (hiredis, libuv).
+/* System calls and functions of libuv that fail on demand, each time or once, while the client
+ * works. In a program that is linked with call_hook.c, wrappers replace the real ones, also in its
+ * shared libraries (hiredis, libuv).
  *
- * Left alone: epoll_ctl() outside uv_poll_init(), because libuv aborts when it fails there; read()
- * and its like on what is not a socket of the client (libuv's own descriptors).
+ * Never made to fail: epoll_ctl() outside uv_poll_init(), because libuv aborts when it fails there;
+ * read() and the like on descriptors that are not the client's sockets (libuv's own).
  *
  * write(), writev() and send() without MSG_NOSIGNAL on a socket of the client can raise SIGPIPE:
  * they are counted, and so is socket() without SOCK_CLOEXEC. */
@@ -26,7 +26,7 @@ enum call {
     CALL_MADVISE,
     CALL_UV_POLL_INIT,
     CALL_UV_POLL_START,
-    CALL_UV_RANDOM, /* where there is no page for random bytes */
+    CALL_UV_RANDOM, /* where no page for random bytes can be mapped */
     CALL_UV_GETADDRINFO,
     CALLS
 };
@@ -42,18 +42,18 @@ struct call_hook {
     bool and_later;      /* not only number fail_at, but all after it */
     size_t send_most;    /* send() takes no more bytes at once; 0: as many as it likes */
     size_t read_most;    /* the same for read() */
-    int sockets_most;    /* not below 0: with so many sockets open, descriptors are used up */
+    int sockets_most;    /* not below 0: number of sockets at which descriptors run out */
     size_t count[CALLS]; /* while inside */
     size_t struck;       /* calls that failed */
-    bool without_page;   /* madvise() knows nothing */
+    bool without_page;   /* madvise() refuses all advice */
     size_t writes;       /* that could have raised SIGPIPE */
-    size_t inheritable;  /* sockets that a program started now would have */
+    size_t inheritable;  /* sockets that an exec() would pass on */
     size_t mapped;       /* bytes that the client has mapped and not given back */
 };
 
 extern struct call_hook call_hook;
 
-/* Nothing fails, nothing has been counted. */
+/* Resets: nothing fails, all counts are 0. */
 void call_hook_reset(void);
 
 /* For scene_options.now_in. */

@@ -14,7 +14,7 @@ static uint64_t ahead_ns;
 static int (*real_clock_gettime)(clockid_t, struct timespec *);
 static int (*real_gettimeofday)(struct timeval *, void *);
 
-/* Asked for before main() already, perhaps. */
+/* The clock may be read before main(). */
 static void find(void *place, size_t size, const char *name) {
     void *found = dlsym(RTLD_NEXT, name);
     assert(found != NULL);

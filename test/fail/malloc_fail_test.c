@@ -1,6 +1,5 @@
-/* As alloc_fail_test.c, for every allocation of the process while the client works: those of the
- * library (with the default allocator), of hiredis and of libuv. malloc_hook.h lists which have to
- * be left out. */
+/* As alloc_fail_test.c, for every allocation of the process while the client works: the library's
+ * (with the default allocator), hiredis's and libuv's. malloc_hook.h lists the exceptions. */
 
 #include "fail/malloc_hook.h"
 #include "fail/scene.h"
@@ -25,7 +24,7 @@ static void play(struct scene_result *result, size_t fail_at, bool and_later) {
     malloc_hook.and_later = and_later;
     malloc_hook.struck = 0;
     scene_play(&options, result);
-    if (fail_at > 0) { /* the first run allocates what the C library keeps */
+    if (fail_at > 0) { /* the first run includes what the C library allocates and keeps */
         assert_int_equal(malloc_hook.allocated - malloc_hook.freed, live);
     }
 }

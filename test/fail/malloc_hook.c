@@ -18,12 +18,12 @@ extern void __libc_free(void *pointer);
 struct malloc_hook malloc_hook;
 
 static _Thread_local bool is_main; /* the thread that main() runs in */
-/* Functions of the excluded that are under way; volatile, because compilers know that malloc() does
- * not look at such variables. */
+/* Excluded functions in progress; volatile, because compilers assume that malloc() does not read
+ * such variables. */
 static _Thread_local volatile unsigned excluding;
 static int (*real_poll_start)(uv_poll_t *, int, uv_poll_cb);
 
-/* Before main(): looking symbols up allocates. */
+/* Runs before main(), because looking up symbols allocates. */
 __attribute__((constructor)) static void prepare(void) {
     void *found = dlsym(RTLD_NEXT, "uv_poll_start");
     assert(found != NULL);
@@ -81,7 +81,7 @@ void free(void *pointer) {
     __libc_free(pointer);
 }
 
-/* -- Those that their caller cannot survive -- */
+/* -- Failures that their caller cannot survive -- */
 
 int uv_poll_start(uv_poll_t *handle, int events, uv_poll_cb callback) {
     excluding = excluding + 1;

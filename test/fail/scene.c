@@ -1,5 +1,5 @@
 /* See scene.h. Happy path: each step submits and waits. Failure modes: a call is refused (its
- * callback must not come, the steps that build on it are left out), an operation ends otherwise
+ * callback must not come, and the steps that need it are skipped), an operation ends otherwise
  * (likewise), or does not end (patience ends, and the assertion names the place). */
 #include "fail/scene.h"
 
@@ -14,7 +14,7 @@
 #define RESERVED_MS 300
 #define SWEEP_FIRST 20
 
-/* As long as can be, so that hiredis's buffer has to grow for a command. */
+/* As long as allowed, so that hiredis's buffer has to grow for a command. */
 static char resource[REDLOCK_RESOURCE_MAX];
 
 static uint64_t failures_of_last(const struct scene *s) {
@@ -23,7 +23,7 @@ static uint64_t failures_of_last(const struct scene *s) {
     return info.failures;
 }
 
-/* Connected to the last node in vain: the data is how many times it had failed before. */
+/* Whether connecting to the last node has failed; data: its number of failures before. */
 static bool was_refused(const struct scene *s, const void *data) {
     const uint64_t *before = data;
     return failures_of_last(s) >= *before + 2; /* the connection, then an attempt */
@@ -77,7 +77,7 @@ static const char *label(const void *name, size_t length, void *data) {
     return length % 2 == 0 ? "even" : "odd";
 }
 
-/* Without memory for a connection it is that node which has failed, and the client opens. */
+/* If memory for a connection fails, that node has failed, and the client still opens. */
 static bool has_failed_node(const struct scene *s) {
     bool has = false;
     for (size_t i = 0; s->client != NULL && i < SCENE_NODES; i++) {
@@ -132,7 +132,7 @@ static void contend(struct scene *s) {
     scene_acquire(s, s->b, SCENE_ACQUIRE_B, 0);
     scene_wait_for(s, SCENE_ACQUIRE_B);
     assert_false(scene_succeeded(s, SCENE_ACQUIRE_A) && scene_succeeded(s, SCENE_ACQUIRE_B));
-    if (scene_succeeded(s, SCENE_ACQUIRE_B)) { /* A failed; let B be out of the way */
+    if (scene_succeeded(s, SCENE_ACQUIRE_B)) { /* A failed, so B must not stay in the way */
         scene_release(s, s->b, SCENE_RELEASE_B);
         scene_wait_for(s, SCENE_RELEASE_B);
     }
@@ -149,7 +149,7 @@ static void extend_a(struct scene *s) {
     }
 }
 
-/* Another user, while A holds: without memory for it, with the next connection. */
+/* Another user, while A holds; if memory for it fails, the next connection uses it. */
 static void rotate(struct scene *s) {
     scene_enter(s);
     int status = redlock_client_set_credentials(s->client, REDLOCK_ALL_NODES, "app", "password");
@@ -190,7 +190,7 @@ static void release_a(struct scene *s) {
         scene_wait_for(s, SCENE_RELEASE_A);
     }
     fake_node_listen(s->nodes[4]);
-    /* in vain, if connecting fails all the time */
+    /* times out if connecting keeps failing */
     scene_run_until(s, scene_nothing_owed, NULL, patience_ns);
 }
 
@@ -227,8 +227,8 @@ static bool is_listened(const struct scene *s, const void *data) {
     return n == SCENE_NODES;
 }
 
-/* Somebody else leads and lets go, which the nodes publish. Without memory nobody may be elected at
- * all, so neither is waited for longer than it takes. */
+/* A stranger leads and lets go, which the nodes publish. Without memory there may be no election at
+ * all, so the waits are no longer than it takes. */
 static void lead(struct scene *s) {
     uint64_t patience_ns = 1000000 * (uint64_t)s->options->node_timeout_ms;
     for (size_t i = 0; i < SCENE_NODES; i++) {
@@ -252,7 +252,7 @@ static void lead(struct scene *s) {
     struct scene_told *elected = scene_told_of(s, SCENE_ELECT),
                       *resigned = scene_told_of(s, SCENE_RESIGN);
     scene_run_until(s, scene_was_told, elected, 4 * patience_ns);
-    /* without random bytes it is over */
+    /* without random bytes the campaign has ended */
     const bool is_idle = redlock_election_state(election) == REDLOCK_ELECTION_IDLE;
     scene_enter(s);
     int status = redlock_election_resign(election, on_election, resigned);
@@ -266,7 +266,7 @@ static void lead(struct scene *s) {
     scene_leave(s);
 }
 
-/* Nothing fails any more: the client must be as good as new. */
+/* Nothing fails any more: the client must work again. */
 static void last_cycle(struct scene *s) {
     s->shielded = true;
     assert_true(scene_run_until(s, has_quorum, NULL, SCENE_PATIENCE_NS));
@@ -290,8 +290,9 @@ static void close_client(struct scene *s) {
     scene_wait_for(s, SCENE_CLOSE);
 }
 
-/* What the client has sent arrives: its sockets are closed, so each connection ends behind its last
- * byte, however long the kernel takes. One that was never accepted is accepted first. */
+/* Delivers what the client has sent: its sockets are closed, so each connection ends after its last
+ * byte, however long the kernel takes; connections that were not accepted yet are accepted
+ * first. */
 static void deliver(struct scene *s) {
     struct pollfd fd = {.fd = uv_backend_fd(&s->nodes_loop), .events = POLLIN};
     uint64_t end_ns = uv_hrtime() + SCENE_PATIENCE_NS;
@@ -317,7 +318,7 @@ static void finish(struct scene *s) {
     assert_int_equal(uv_loop_close(&s->loop), 0);
     deliver(s);
     for (size_t i = 0; i < SCENE_NODES; i++) {
-        fake_node_step_clock(s->nodes[i], RESERVED_MS); /* what is reserved ends by itself */
+        fake_node_step_clock(s->nodes[i], RESERVED_MS); /* reservations expire */
         r->keys += fake_node_keys(s->nodes[i]) - fake_node_lines(s->nodes[i]);
         fake_node_close(s->nodes[i]);
     }
@@ -394,12 +395,12 @@ void scene_sweep(const struct scene_sweep *sweep, bool and_later) {
     struct scene_result result;
     size_t refused = 0, granted = 0, n = 0;
     const size_t step = 1 + (size_t)random_seed() % (and_later ? 5 : 3);
-    sweep->play(&result, 0, false); /* what is allocated once and kept is there from now on */
+    sweep->play(&result, 0, false); /* makes the allocations that are made once and kept */
     size_t descriptors = scene_descriptors();
     do {
         n += n > SWEEP_FIRST ? step : 1;
         sweep->play(&result, n, and_later);
-        /* what was not sent is not waited for */
+        /* the client does not wait for a request that it could not send */
         assert_true(sweep->may_stall || and_later || result.stalled == 0);
         refused += result.told[SCENE_OPEN].returned != 0;
         granted += result.told[SCENE_ACQUIRE_A].status == 0;

@@ -1,11 +1,11 @@
 /* A chapter of scene.h: C waits in line behind a stranger, whose release is done by hand.
  *
- * Happy path: C stands at home; it is told its turn while the other nodes refuse, pauses and comes
- * back; then all are free, and it has the lock. It waits once more, home's connections end, it
- * stands in line again, and is cancelled.
+ * Happy path: C stands in line at home; it gets a turn while the other nodes refuse, pauses and
+ * comes back; then all are free, and it gets the lock. It waits once more, home's connections end,
+ * it stands in line again, and is cancelled.
  *
- * Failure modes: C cannot stand in line at all, by what is made to fail: it tries without, or its
- * deadline ends it. Nothing is waited for longer than it takes with nothing failing. */
+ * Failure modes: a failure keeps C out of line altogether: it tries without one, or its deadline
+ * ends it. No wait is longer than it takes when nothing fails. */
 
 #include <uv.h>
 
@@ -14,15 +14,15 @@
 #define NAME "line"
 #define LINE_KEY "libredlock:line:{" NAME "}"
 #define STRANGER "stranger"
-#define ID_LENGTH 16 /* of the client, with which its token begins */
+#define ID_LENGTH 16 /* of the client's id, with which its token begins */
 #define TOKEN_LENGTH 40
 #define VALUE_MAX 105    /* a token, and perhaps a name */
-#define WAIT_TIMEOUTS 20 /* node_timeouts that C waits for at most: more than the chapter takes */
+#define WAIT_TIMEOUTS 20 /* C's longest wait in node_timeouts: more than the chapter takes */
 #define GRACE_MS 250
 
 /* -- The line -- */
 
-/* The value that stands at a node; false: none. */
+/* The value in line at a node; false: none. */
 static bool stands_at(const struct scene *s, size_t node, char value[VALUE_MAX + 1]) {
     const struct server *server = fake_node_server(s->nodes[node]);
     const struct server_key *line = server_keys_find(&server->keys, 0, LINE_KEY, strlen(LINE_KEY));
@@ -50,7 +50,7 @@ static bool stands(const struct scene *s, const void *data) {
     return home_of(s, value) < SCENE_NODES;
 }
 
-/* Joined again since the data was counted. */
+/* Whether there have been more joins than in data. */
 static bool has_joined(const struct scene *s, const void *data) {
     size_t joins = 0;
     for (size_t i = 0; i < SCENE_NODES; i++) {
@@ -92,7 +92,7 @@ static void let_go_everywhere(struct scene *s) {
     }
 }
 
-/* What home does for a release. */
+/* Does what home does on a release. */
 static void serve(struct scene *s) {
     char value[VALUE_MAX + 1], text[64], channel[64];
     size_t home = home_of(s, value);
@@ -112,7 +112,7 @@ static void serve(struct scene *s) {
 static void has_its_turn(struct scene *s, redlock_lock *c, uint64_t patience_ns) {
     scene_acquire(s, c, SCENE_TURN_C, WAIT_TIMEOUTS * s->options->node_timeout_ms);
     if (scene_run_until(s, stands, NULL, patience_ns)) {
-        serve(s); /* in vain: the others are not free */
+        serve(s); /* in vain: the other nodes refuse */
         scene_run_until(s, has_missed_a_turn, NULL, patience_ns);
     }
     let_go_everywhere(s);

@@ -37,7 +37,7 @@ int scene_expected(const struct scene *s) {
 
 /* -- Turning the loops -- */
 
-/* As far as it goes without waiting, bytes that come one by one included. */
+/* Turns the loops until they would wait, even if bytes come one by one. */
 void scene_turn(struct scene *s) {
     for (int i = 0; i < 16; i++) {
         scene_enter(s);
@@ -47,7 +47,7 @@ void scene_turn(struct scene *s) {
     }
 }
 
-/* How long the loops have nothing to do but wait, if nothing comes. */
+/* How long the loops would wait if nothing came. */
 static uint64_t idle_ms(const struct scene *s, uint64_t end_ns) {
     const int timeouts[] = {SKIP_MS_MAX, uv_backend_timeout(&s->loop),
                             uv_backend_timeout(&s->nodes_loop)};
@@ -59,8 +59,8 @@ static uint64_t idle_ms(const struct scene *s, uint64_t end_ns) {
     return ms;
 }
 
-/* Where nothing comes for a moment, time is what is waited for, and is skipped: by steps, since the
- * kernel may be slower than that, and not while a thread looks a name up. */
+/* If nothing comes for a moment, only time can help, and is skipped: in steps, since the kernel may
+ * need longer, and not while a thread looks up a name. */
 bool scene_run_until(struct scene *s, scene_condition *holds, const void *data,
                      uint64_t patience_ns) {
     struct pollfd fds[2] = {{.fd = uv_backend_fd(&s->loop), .events = POLLIN},

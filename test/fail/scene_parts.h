@@ -21,10 +21,11 @@ struct scene {
     redlock_lock *a;
     redlock_lock *b;
     bool shielded; /* nothing fails */
-    size_t failed; /* allocations, in the last stretch between scene_enter() and scene_leave() */
+    size_t failed; /* failed allocations between the last scene_enter() and scene_leave() */
 };
 
-/* What a thread of the library's does from now on may fail; or may not, the test is at work. */
+/* From scene_enter() on the library is at work, and calls may fail; from scene_leave() on the test
+ * is. */
 void scene_enter(struct scene *s);
 void scene_leave(struct scene *s);
 
@@ -35,14 +36,14 @@ int scene_expected(const struct scene *s);
 
 typedef bool scene_condition(const struct scene *s, const void *data);
 
-/* As far as it goes without waiting, bytes that come one by one included. */
+/* Turns the loops until they would wait, even if bytes come one by one. */
 void scene_turn(struct scene *s);
 
-/* Until the condition holds; false: so much time has gone by. */
+/* Turns the loops until the condition holds; false: patience has ended. */
 bool scene_run_until(struct scene *s, scene_condition *holds, const void *data,
                      uint64_t patience_ns);
 
-/* Conditions: a callback has come (data: a struct scene_told); nothing is owed or out. */
+/* Conditions: a callback has come (data: a struct scene_told); no release or request is pending. */
 bool scene_was_told(const struct scene *s, const void *data);
 bool scene_nothing_owed(const struct scene *s, const void *data);
 
@@ -62,7 +63,7 @@ void scene_wait_for(struct scene *s, enum scene_op op);
 /* NULL: no memory. */
 redlock_lock *scene_new_lock(struct scene *s, const void *name, size_t length);
 
-/* Submit, and do not wait. A lock that is NULL is not acquired. */
+/* Submit, and do not wait. A NULL lock is skipped. */
 void scene_acquire(struct scene *s, redlock_lock *lock, enum scene_op op, int64_t wait_ms);
 void scene_release(struct scene *s, redlock_lock *lock, enum scene_op op);
 

@@ -1,14 +1,14 @@
-/* A chapter of scene.h: a semaphore of two permits, and what its nodes do with it themselves.
+/* A chapter of scene.h: a semaphore of two permits.
  *
- * Happy path: P asks home for free slots and takes both; Q finds none and stands in line; the nodes
- * are asked who holds and who waits. P releases, and Q has its turn, which names a slot. The number
- * of permits is raised: Q holds on, and P, which has the old number, is refused by all. Q releases;
- * P takes both by the old number, since nobody has any.
+ * Happy path: P asks home for free slots and takes both; Q finds none and stands in line; queries
+ * ask the nodes who holds and who waits. P releases, and Q gets its turn, which names a slot. The
+ * number of permits is raised: Q keeps its permit, and all nodes refuse P, which has the old
+ * number. Q releases; P takes both with the old number, since no permit is in use.
  *
- * Failure modes: home cannot be asked, or its answer is lost: a slot by chance. A place cannot be
- * left, or a release is dropped: what it held ends by itself, and Q's deadline may end Q before.
- * The number is not raised, or on a few nodes only: P may be granted what Q does not hold. Never do
- * both hold while P has all. */
+ * Failure modes: home cannot be asked, or its answer is lost: the client tries random slots. A
+ * place cannot be left, or a release is dropped: its keys expire, and Q's deadline may end Q
+ * before. The number is not raised, or on a few nodes only: P may be granted what Q does not hold.
+ * While P holds both permits, Q never holds one. */
 
 #include <uv.h>
 
@@ -19,7 +19,7 @@
 #define LINE_KEY "libredlock:line:permits:{" NAME "}"
 #define PERMITS 2
 #define RESERVED_MS 300
-#define WAIT_TIMEOUTS 20 /* node_timeouts that Q waits for at most */
+#define WAIT_TIMEOUTS 20 /* Q's longest wait in node_timeouts */
 
 /* NULL: no memory. */
 static redlock_lock *new_permits(struct scene *s, int32_t take) {
@@ -50,7 +50,7 @@ static bool stands_or_was_told(const struct scene *s, const void *data) {
     return stands;
 }
 
-/* What it holds are slots of the semaphore, each once. */
+/* The lock holds slots of the semaphore, none twice. */
 static void check_slots(const redlock_lock *lock, size_t take) {
     int32_t seen[PERMITS] = {0};
     for (size_t i = 0; i < take; i++) {
@@ -130,7 +130,8 @@ static bool are_all_up(const struct scene *s, const void *data) {
     return scene_stats(s).nodes_up == SCENE_NODES;
 }
 
-/* Home is to know what P holds: one that was away names it to Q, again and again. */
+/* All nodes must be up, so that home knows P's slots: a home that was down would name them to Q
+ * again and again. */
 static void has_its_turn(struct scene *s, redlock_lock *p, redlock_lock *q, uint64_t patience_ns) {
     scene_run_until(s, are_all_up, NULL, patience_ns);
     scene_acquire(s, p, SCENE_PERMITS_P, 0);
@@ -161,7 +162,7 @@ void scene_hold_permits(struct scene *s) {
         assert_false(redlock_lock_is_valid(p) && redlock_lock_is_valid(q));
         let_go(s, q, SCENE_RELEASE_Q);
         scene_run_until(s, scene_nothing_owed, NULL, patience_ns);
-        for (size_t i = 0; i < SCENE_NODES; i++) { /* what is reserved is in use, too */
+        for (size_t i = 0; i < SCENE_NODES; i++) { /* reservations expire */
             fake_node_step_clock(s->nodes[i], RESERVED_MS);
         }
         if (!redlock_lock_is_valid(p)) {

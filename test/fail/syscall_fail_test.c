@@ -1,9 +1,9 @@
 /* System calls and libuv's functions fail over the whole story of scene.h: each of them at its
- * first, second and further calls, alone and with all calls after it; descriptors are used up; the
+ * first, second and further calls, alone and with all calls after it; descriptors run out; the
  * kernel takes a few bytes and gives one at a time.
  *
- * The first call fails with each error that it is known for, a later one with one of them: with
- * which is another one in each run. */
+ * The first call fails with each error that it can have, later ones with one of them, which varies
+ * from run to run. */
 
 #include <errno.h>
 #include <netdb.h>
@@ -15,14 +15,14 @@
 #include "seed.h"
 
 #define ERRORS_MAX 5
-#define SLOW_MS 10000 /* node_timeout_ms where bytes go a few at a time */
-#define FIRST_CALLS 5 /* so many are failed each by itself, ... */
-#define STEP 31       /* ... and one of so many later ones */
+#define SLOW_MS 10000 /* node_timeout_ms where few bytes are sent at a time */
+#define FIRST_CALLS 5 /* so many first calls fail, each in a play of its own, */
+#define STEP 31       /* and then one of so many later ones */
 
 static const struct sort {
     enum call call;
     bool by_name; /* nodes that have to be looked up */
-    bool once;    /* no system goes on failing in this way */
+    bool once;    /* no system keeps failing in this way */
     int errors[ERRORS_MAX];
     size_t n_errors;
 } sorts[] = {
@@ -55,7 +55,7 @@ static void play(struct scene_result *result, bool by_name, int64_t timeout_ms) 
     assert_int_equal(call_hook.mapped, 0);
 }
 
-/* First of all: it is this process that opens what stays open. */
+/* Must run first: it opens the descriptors that the process keeps. */
 TEST(nothing_fails) {
     struct scene_result result;
     call_hook_reset();
@@ -142,7 +142,7 @@ TEST(reports_missing_randomness) {
     assert_int_equal(result.stats.releases_dropped, 0);
 }
 
-/* -- Bytes come one by one, and go a few at a time -- */
+/* -- Few bytes at a time -- */
 
 TEST(few_bytes_at_a_time) {
     MARK_FROM(PARTIAL_WRITE);
@@ -162,7 +162,7 @@ TEST(few_bytes_at_a_time) {
 
 TEST(descriptors_are_used_up) {
     struct scene_result result;
-    /* each node, and then each that is listened to, needs one */
+    /* each node needs one, and each node's listener another */
     for (int most = 0; most <= 2 * SCENE_NODES; most++) {
         call_hook_reset();
         call_hook.sockets_most = most;
@@ -178,7 +178,7 @@ TEST(descriptors_are_used_up) {
             assert_int_equal(result.told[SCENE_ACQUIRE_A].status, REDLOCK_ERR_NO_QUORUM);
         } else {
             assert_int_equal(result.told[SCENE_ACQUIRE_A].status, 0);
-            assert_int_equal(result.told[SCENE_ELECT].returned, 0); /* if need be by polling */
+            assert_int_equal(result.told[SCENE_ELECT].returned, 0); /* by polling if necessary */
             assert_int_equal(result.told[SCENE_ELECT].status, 0);
             assert_int_equal(result.told[SCENE_TURN_C].status, 0); /* in line or without one */
         }

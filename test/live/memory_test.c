@@ -163,8 +163,7 @@ LIVE_TEST(bytes) {
     static redlock_lock *locks[LOCKS];
     open_counted(live, &counted);
     size_t client_bytes = counted.bytes, buffers = 0;
-    for (int i = 0; i < LOCKS;
-         i++) { /* one after the other, so that few requests are outstanding */
+    for (int i = 0; i < LOCKS; i++) { /* one by one: few requests are outstanding */
         char name[33];
         snprintf(name, sizeof(name), "%032d", i);
         locks[i] = live_lock(live->client, name);

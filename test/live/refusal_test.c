@@ -84,8 +84,7 @@ static void want_replicas(struct live *live, size_t i) {
 LIVE_TEST_FIVE(too_few_replicas) {
     refuse_with(live, want_replicas, REDLOCK_ERR_NODE_MISCONF);
     live_tell_all(live, "CONFIG SET min-replicas-to-write 0");
-    LIVE_UNTIL(live,
-               live_is_quiet(live->client, 5)); /* releases that the node refused are repeated */
+    LIVE_UNTIL(live, live_is_quiet(live->client, 5)); /* refused releases are repeated */
     good_again(live);
 }
 
