@@ -1,5 +1,5 @@
 #!/bin/sh
-# redlock.hpp, in the programs that test it, by g++ and by clang++: C++17 and later, warnings are
+# Compiles the programs that test redlock.hpp with g++ and clang++: C++17 and later, warnings are
 # errors.
 #
 #   cpp_compilers.sh SOURCE LIBUV_INCLUDE HIREDIS_ROOT     the last two may be empty

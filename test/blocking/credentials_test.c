@@ -1,5 +1,5 @@
-/* A password is rotated while threads hold and take mutexes, by a thread that does nothing else:
- * first in the client, then on the nodes. No mutex is lost, and no call fails. */
+/* One thread rotates a password while others hold and take mutexes: first in the client, then on
+ * the nodes. No mutex is lost, and no call fails. */
 
 #include "blocking/crew.h"
 
@@ -12,7 +12,7 @@ static redlock_stats stats_of(redlock_blocking *blocking) {
     return stats;
 }
 
-/* A thread's work: locks and unlocks until the test says so; ->other counts what failed. */
+/* A thread's work: locks and unlocks until the test stops it; ->other counts failed calls. */
 static void come_and_go(void *data) {
     struct member *member = data;
     while (atomic_load(&member->stage) == 0) {
@@ -67,7 +67,7 @@ LIVE_TEST(under_load) {
         LIVE_STATUS(redlock_blocking_set_credentials(blocking, i, "app", "new"), 0);
     }
     LIVE_POLL(live, stats_of(blocking).credentials_pending == 0);
-    live_tell(live, 0, "CLIENT KILL USER app"); /* one: a quorum answers */
+    live_tell(live, 0, "CLIENT KILL USER app"); /* one node: a quorum still answers */
     LIVE_POLL(live, is_connected(live, 0));
     uint64_t renewed = stats_of(blocking).renewed;
     LIVE_POLL(live, stats_of(blocking).renewed > renewed + 2);
@@ -85,7 +85,7 @@ LIVE_TEST(under_load) {
     crew_end(live, blocking);
 }
 
-/* A thread's work: sets one of two passwords, both of which are good, until the test says so. */
+/* A thread's work: sets one of two valid passwords, until the test stops it. */
 static void set_again(void *data) {
     struct member *member = data;
     for (unsigned i = 0; atomic_load(&member->stage) == 0; i++) {
@@ -97,7 +97,7 @@ static void set_again(void *data) {
     }
 }
 
-/* Threads that set passwords at once, while others lock: the last ones are what is used. */
+/* Several threads set passwords while others lock: the last password is used. */
 LIVE_TEST(from_many_threads) {
     struct member crowd[CROWD];
     live_start(live, N, NULL);

@@ -1,9 +1,9 @@
 /* What the tests of the blocking API share: a client on the nodes of the live fixture
  * (live/live.h), and threads that use it.
  *
- * cmocka's assertions may be used by the main thread only, so a thread leaves what it saw in its
- * struct member, and the main thread looks at it after crew_join(). The main thread waits for what
- * others do with LIVE_POLL(live, ...). */
+ * Only the main thread may use cmocka's assertions, so a thread leaves what it saw in its struct
+ * member, and the main thread checks it after crew_join(). The main thread waits for the others
+ * with LIVE_POLL(live, ...). */
 #ifndef BLOCKING_CREW_H
 #define BLOCKING_CREW_H
 
@@ -21,9 +21,9 @@ struct member {
     redlock_rwlock *rwlock;
     redlock_semaphore *semaphore;
     int64_t timeout_ms;
-    int status;       /* of what it did last */
-    int other;        /* whatever the test wants */
-    atomic_int stage; /* how far it is; the test and the thread agree what that means */
+    int status;       /* of its last call */
+    int other;        /* for the test's own use */
+    atomic_int stage; /* the thread's progress, with a meaning of the test's own */
     uv_sem_t go_on;   /* posted by crew_go_on() */
     void *data;
 };
@@ -44,10 +44,10 @@ void crew_alive(void *member);  /* redlock_mutex_alive() */
 /* A thread's work: locks (->status, stage 1), waits, unlocks (->other). */
 void crew_hold(void *member);
 
-/* All of it in another thread; returns what the call returned. */
+/* Does a thread's work in another thread; returns its status. */
 int crew_do(redlock_mutex *mutex, void (*run)(void *member), int64_t ms);
 
-/* One call in another thread, which unlocks what it has locked; returns what the call returned. */
+/* One call in another thread, which unlocks again; returns the call's status. */
 int crew_try(redlock_rwlock *rwlock, int (*call)(redlock_rwlock *rwlock));
 
 /* A client on all nodes of the fixture: reconnect_max_ms is 100, node_timeout_ms the default. */

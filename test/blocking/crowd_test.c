@@ -1,4 +1,4 @@
-/* Many threads: exclusion, the order of fences, hand-over, closing and freeing under their feet. */
+/* Many threads: exclusion, the order of fences, hand-over, closing and freeing while they work. */
 
 #include "blocking/crew.h"
 
@@ -10,7 +10,7 @@
 struct count {
     long value; /* not atomic: the lock guards it */
     int inside;
-    int worst; /* what `inside` was at most */
+    int worst; /* the maximum of `inside` */
     uint64_t fence;
     int misplaced; /* fences that were not larger than those before */
 };
@@ -19,7 +19,7 @@ static void count_one(void *data) {
     struct member *member = data;
     struct count *count = member->data;
     for (int i = 0; i < ROUNDS && member->status == 0; i++) {
-        member->other += redlock_mutex_fence(member->mutex) != 0; /* others hold it, or nobody */
+        member->other += redlock_mutex_fence(member->mutex) != 0; /* this thread does not hold it */
         member->status = redlock_mutex_lock(member->mutex, LIVE_PATIENCE_MS);
         if (member->status == 0) {
             long value = count->value;
@@ -28,7 +28,7 @@ static void count_one(void *data) {
             count->fence = fence;
             count->inside++;
             count->worst = count->inside > count->worst ? count->inside : count->worst;
-            live_block_until(redlock_now_ns() + LIVE_MS / 20); /* others would come in here */
+            live_block_until(redlock_now_ns() + LIVE_MS / 20); /* gives others time to come in */
             count->inside--;
             count->value = value + 1;
             member->status = redlock_mutex_unlock(member->mutex);
@@ -68,7 +68,7 @@ LIVE_TEST(exact_count) {
     redlock_blocking *blocking = crew_open(live);
     redlock_mutex *mutex = fenced(blocking);
     count_in(blocking, mutex);
-    count_in(blocking, NULL); /* each thread with a mutex object of its own */
+    count_in(blocking, NULL); /* each thread uses its own mutex object */
     assert_int_equal(crew_stats(blocking).granted, 2 * CROWD * ROUNDS);
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
     crew_end(live, blocking);
@@ -96,9 +96,9 @@ LIVE_TEST(several_resources) {
     LIVE_STATUS(redlock_mutex_lock(pair, 5000), 0);
     LIVE_STATUS(crew_do(one, crew_lock, 0), REDLOCK_ERR_HELD);
     LIVE_STATUS(redlock_mutex_try_lock(one), REDLOCK_ERR_PART_HELD);
-    LIVE_POLL(live, live_integer(live, 0, "EXISTS a bb") == 2); /* it may be the last to answer */
+    LIVE_POLL(live, live_integer(live, 0, "EXISTS a bb") == 2); /* node 0 may answer last */
     LIVE_STATUS(redlock_mutex_unlock(pair), 0);
-    LIVE_STATUS(crew_do(pair, crew_lock, 5000), 0); /* by a lock object made of the copy, maybe */
+    LIVE_STATUS(crew_do(pair, crew_lock, 5000), 0); /* this may make a lock object from the copy */
     LIVE_STATUS(redlock_mutex_free(pair), REDLOCK_ERR_NOT_OWNER);
     both[1] = both[0];
     options.error = text;
@@ -152,8 +152,8 @@ CREW_TEST(one_owner_in_two_threads) {
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
 }
 
-/* What can be asked without waiting, while others lock, unlock and fail: every sentence is whole,
- * and nobody's lock is valid for another. */
+/* Calls what does not wait, while others lock, unlock and fail: every message is complete, and no
+ * thread's lock is valid for another. */
 static void look(void *data) {
     struct member *member = data;
     char text[REDLOCK_MESSAGE_MAX];
@@ -175,7 +175,7 @@ static void fail_and_lock(void *data) {
     struct member *member = data;
     struct member *looker = member->data;
     while (atomic_load(&looker->stage) == 0 && member->status == 0) {
-        redlock_mutex_unlock(member->mutex); /* which it does not hold */
+        redlock_mutex_unlock(member->mutex); /* it does not hold it */
         member->status = redlock_mutex_lock(member->mutex, LIVE_PATIENCE_MS);
         member->other += member->status == 0 && !redlock_mutex_is_valid(member->mutex);
         redlock_mutex_unlock(member->mutex);
@@ -254,7 +254,7 @@ LIVE_TEST(closed_while_threads_wait) {
     assert_true(live_no_keys(live));
 }
 
-/* Uses its mutex until it is closed, and frees it then, whatever the others are doing. */
+/* Uses its mutex until the client is closed, and then frees it, whatever the others do. */
 static void use_until_closed(void *data) {
     struct member *member = data;
     do {

@@ -1,13 +1,13 @@
-/* fork() of a process whose threads are in the middle of calls: the child's calls answer at once,
- * also where another thread held the gate when the process was copied; the parent does not notice;
- * the child's own client works and is excluded by the parent's lock. */
+/* fork() of a process whose threads are in the middle of calls: the child's calls return at once,
+ * even if another thread held the gate at the fork; the parent is not affected; the child's own
+ * client works, and the parent's lock excludes it. */
 #include <sys/syscall.h>
 
 #include "blocking/crew.h"
 #include "child.h"
 
-/* Children have their parent's pid, as the first process of a pid namespace may have it: no answer
- * may rest on it. */
+/* Children get their parent's pid, as the first process of a pid namespace may: no check may rely
+ * on the pid. */
 pid_t getpid(void) {
     static pid_t first;
     first = first != 0 ? first : (pid_t)syscall(SYS_getpid);

@@ -1,11 +1,12 @@
-/* A lock that ends by itself: told on the loop thread in time, seen by is_valid in all threads, and
- * said by unlock. And time that passes while the loop thread is busy with another call. */
+/* A lock that ends by itself: on_lost runs on the loop thread in time, is_valid sees it in all
+ * threads, and unlock reports it. Also time that passes while the loop thread is busy with another
+ * call. */
 
 #include "blocking/crew.h"
 #include "blocking/gate.h"
 #include "spent.h"
 
-/* What on_lost saw. Written on the loop thread; read when count has become what is waited for. */
+/* What on_lost saw. Written on the loop thread; read when `count` has the expected value. */
 struct loss {
     atomic_int count;
     redlock_blocking *blocking;
@@ -17,7 +18,7 @@ struct loss {
     char token[REDLOCK_TOKEN_LENGTH + 1];
     uint64_t fence;
     char message[REDLOCK_MESSAGE_MAX];
-    int wrong[8]; /* of the calls that would wait for the thread they are called on */
+    int wrong[8]; /* of calls that would wait for the thread that makes them */
 };
 
 static void on_lost(redlock_mutex *mutex, int status, void *data) {
@@ -76,7 +77,7 @@ static void check_inside(const struct loss *loss) {
     }
 }
 
-/* All nodes stand still. The validity that the owner saw last is at most as long as it was. */
+/* All nodes are paused. on_lost runs before the validity that the owner saw last has ended. */
 LIVE_TEST(told_in_time) {
     struct loss loss = {0};
     char token[REDLOCK_TOKEN_LENGTH + 1];
@@ -107,7 +108,7 @@ LIVE_TEST(told_in_time) {
     check_inside(&loss);
     assert_string_equal(loss.token, token);
     assert_int_equal(redlock_mutex_is_valid(mutex), 0);
-    LIVE_STATUS(redlock_mutex_token(mutex, token, sizeof token), 0); /* still to be seen */
+    LIVE_STATUS(redlock_mutex_token(mutex, token, sizeof token), 0); /* still readable */
     assert_string_equal(loss.token, token);
     assert_int_equal(loss.fence, fence);
     assert_int_equal(redlock_mutex_fence(mutex), fence);
@@ -124,15 +125,15 @@ LIVE_TEST(told_in_time) {
     end(live, &loss, mutex);
 }
 
-/* The nodes forget the token; the next extension finds out. */
+/* The nodes lose the key; the next extension detects that. */
 LIVE_TEST(the_token_is_gone) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_mutex *mutex = begin(live, &loss, &options);
     LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
-    LIVE_POLL(live, live_integer(live, 4, "EXISTS one") == 1); /* votes that came late are in */
+    LIVE_POLL(live, live_integer(live, 4, "EXISTS one") == 1); /* late votes have come */
     live_tell_all(live, "FLUSHALL");
-    assert_int_equal(redlock_mutex_is_valid(mutex), 1); /* by all that is known */
+    assert_int_equal(redlock_mutex_is_valid(mutex), 1); /* as far as the client knows */
     LIVE_STATUS(redlock_mutex_extend(mutex, 0), REDLOCK_ERR_LOST);
     assert_int_equal(atomic_load(&loss.count), 1);
     LIVE_STATUS(loss.status, REDLOCK_ERR_LOST);
@@ -140,7 +141,7 @@ LIVE_TEST(the_token_is_gone) {
     check_inside(&loss);
     assert_int_equal(redlock_mutex_is_valid(mutex), 0);
 
-    /* Somebody else takes it; the one that lost it sees nothing of that. */
+    /* Another thread takes it, which does not affect the one that lost it. */
     struct member other = {.mutex = mutex, .timeout_ms = 5000};
     crew_start(&other, crew_hold);
     LIVE_POLL(live, atomic_load(&other.stage) == 1);
@@ -151,7 +152,7 @@ LIVE_TEST(the_token_is_gone) {
     crew_go_on(&other);
     crew_join(&other);
     LIVE_STATUS(other.status, 0);
-    LIVE_STATUS(other.other, 0); /* it was his until he unlocked it */
+    LIVE_STATUS(other.other, 0); /* it held until it unlocked */
     end(live, &loss, mutex);
 }
 
@@ -159,7 +160,7 @@ LIVE_TEST(no_longer_than_max_hold) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.ttl_ms = 2000;
-    options.max_hold_ms = 4500; /* more than two lives of the keys */
+    options.max_hold_ms = 4500; /* more than two ttls */
     redlock_mutex *mutex = begin(live, &loss, &options);
     uint64_t began_ns = redlock_now_ns();
     LIVE_STATUS(redlock_mutex_lock(mutex, 5000), 0);
@@ -171,7 +172,7 @@ LIVE_TEST(no_longer_than_max_hold) {
     end(live, &loss, mutex);
 }
 
-/* It is renewed no further, and ends; in time a sign of life keeps it. */
+/* Without redlock_mutex_alive() the watchdog stops and the lock ends; a call in time renews it. */
 LIVE_TEST(without_a_sign_of_life) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
@@ -194,7 +195,7 @@ LIVE_TEST(without_a_sign_of_life) {
     end(live, &loss, mutex);
 }
 
-/* Nobody renews it: it ends, and another thread gets it while the first has not unlocked. */
+/* Without renewal the lock ends, and another thread gets it before the first has unlocked. */
 LIVE_TEST(without_renewal) {
     struct loss loss = {0};
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
@@ -207,7 +208,7 @@ LIVE_TEST(without_renewal) {
     LIVE_STATUS(loss.status, REDLOCK_ERR_EXPIRED);
     assert_int_equal(redlock_mutex_is_valid(mutex), 0);
     LIVE_STATUS(redlock_mutex_unlock(mutex), REDLOCK_ERR_LOST);
-    LIVE_POLL(live, atomic_load(&loss.count) == 2); /* of the thread that has ended */
+    LIVE_POLL(live, atomic_load(&loss.count) == 2);                /* the ended thread's hold */
     LIVE_STATUS(redlock_mutex_free(mutex), REDLOCK_ERR_NOT_OWNER); /* never unlocked by it */
     crew_end(live, loss.blocking);
     LIVE_STATUS(redlock_mutex_free(mutex), 0);
@@ -229,10 +230,9 @@ LIVE_TEST(renewed_for_long) {
     end(live, &loss, mutex);
 }
 
-/* -- A loop that is busy -- */
+/* -- A busy loop -- */
 
-/* The trace hook keeps the loop thread from the moment at which "busy" is asked for until it is
- * told to go on. */
+/* The trace hook blocks the loop thread from the acquire of "busy" until go_on is posted. */
 struct busy {
     redlock_blocking *blocking;
     redlock_mutex *mutexes[2];
@@ -264,7 +264,7 @@ static void begin_busy(struct live *live, struct busy *busy) {
     }
 }
 
-/* The loop thread is kept now. */
+/* Blocks the loop thread. */
 static void keep_busy(struct live *live, struct busy *busy) {
     crew_start(&busy->members[0], crew_hold);
     LIVE_POLL(live, atomic_load(&busy->kept) == 1);
@@ -282,7 +282,7 @@ static void end_busy(struct live *live, struct busy *busy, size_t n) {
     uv_sem_destroy(&busy->go_on);
 }
 
-/* How many calls the loop thread has not taken. */
+/* Number of calls that the loop thread has not taken yet. */
 static size_t untaken(redlock_blocking *blocking) {
     size_t n = 0;
     rl_gate_close(blocking);
@@ -296,7 +296,7 @@ static size_t untaken(redlock_blocking *blocking) {
 
 /* All of a timeout passes before the loop thread sees the call. */
 LIVE_TEST(a_timeout_runs_while_the_loop_is_busy) {
-    static struct busy busy; /* which the loop thread may have when the test has failed */
+    static struct busy busy; /* the loop thread may use it after a failure */
     begin_busy(live, &busy);
     live_tell_all(live, "SET one someone");
     redlock_mutex *mutex = crew_mutex(busy.blocking, "one", NULL);
@@ -314,10 +314,10 @@ LIVE_TEST(a_timeout_runs_while_the_loop_is_busy) {
     end_busy(live, &busy, 1);
 }
 
-/* A lock ends by the clock while the loop thread works on one call, and its unlock is the next: no
- * on_lost has run in between. */
+/* A lock ends by the clock while the loop thread works on one call, and its unlock is the next:
+ * on_lost has not run in between. */
 LIVE_TEST(an_inner_unlock_looks_at_the_clock) {
-    static struct busy busy; /* which the loop thread may have when the test has failed */
+    static struct busy busy; /* the loop thread may use it after a failure */
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     begin_busy(live, &busy);
     options.ttl_ms = 1500;
@@ -332,7 +332,7 @@ LIVE_TEST(an_inner_unlock_looks_at_the_clock) {
     LIVE_POLL(live, untaken(busy.blocking) == 1);
     crew_start(&other, crew_unlock);
     LIVE_POLL(live, untaken(busy.blocking) == 2);
-    uv_sem_post(&busy.go_on); /* and it takes both */
+    uv_sem_post(&busy.go_on); /* the loop thread takes both calls */
     LIVE_POLL(live, atomic_load(&busy.kept) == 2);
     LIVE_POLL(live, redlock_mutex_is_valid(mutex) == 0);
     uv_sem_post(&busy.go_on);

@@ -33,7 +33,7 @@ static uint64_t attempts_of_a_lock(redlock_blocking *blocking, redlock_mutex *mu
     return crew_stats(blocking).attempts - before;
 }
 
-/* For whichever thread comes next. */
+/* A lingering lock serves whichever thread comes next. */
 CREW_TEST(it_lingers) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.ttl_ms = 600000;
@@ -47,7 +47,7 @@ CREW_TEST(it_lingers) {
     struct member other = {.mutex = mutex, .timeout_ms = 5000};
     crew_start(&other, crew_hold);
     LIVE_POLL(live, atomic_load(&other.stage) == 1);
-    assert_int_equal(redlock_mutex_is_valid(mutex), 0); /* for this thread */
+    assert_int_equal(redlock_mutex_is_valid(mutex), 0); /* to this thread */
     crew_go_on(&other);
     crew_join(&other);
     LIVE_STATUS(other.status, 0);
@@ -106,7 +106,7 @@ CREW_TEST(a_thread_locks_again) {
     assert_int_equal(redlock_mutex_is_valid(one), 0);
     assert_int_equal(redlock_mutex_is_valid(duplicate), 1);
     LIVE_STATUS(redlock_mutex_unlock(one), REDLOCK_ERR_NOT_HELD);
-    /* `one` still carries the hold of `twin`: another thread waits for it all the same. */
+    /* `one` carries the hold of `duplicate`, but another thread must still wait. */
     LIVE_STATUS(crew_do(one, crew_lock, 0), REDLOCK_ERR_HELD);
     LIVE_STATUS(crew_do(one, crew_lock, 100), REDLOCK_ERR_DEADLINE);
     LIVE_STATUS(redlock_mutex_unlock(duplicate), 0);
@@ -128,10 +128,10 @@ CREW_TEST(extend) {
     LIVE_STATUS(redlock_mutex_extend(one, 60000), 0);
     assert_in_range(redlock_mutex_remaining_ms(one), 40000, 60000);
     LIVE_STATUS(redlock_mutex_extend(one, -1), REDLOCK_ERR_INVALID);
-    LIVE_STATUS(redlock_mutex_extend(one, 1), REDLOCK_ERR_INVALID); /* the drift eats it */
+    LIVE_STATUS(redlock_mutex_extend(one, 1), REDLOCK_ERR_INVALID); /* drift exceeds it */
     LIVE_STATUS(redlock_mutex_extend(one, 10000), 0);
     assert_in_range(redlock_mutex_remaining_ms(one), 1, 10000);
-    assert_in_range(redlock_mutex_remaining_ms(duplicate), 1, 10000); /* it is the same hold */
+    assert_in_range(redlock_mutex_remaining_ms(duplicate), 1, 10000); /* the same hold */
     LIVE_STATUS(redlock_mutex_extend(one, 0), 0);
     assert_in_range(redlock_mutex_remaining_ms(one), 10001, 20000);
     LIVE_STATUS(redlock_mutex_unlock(one), 0);
@@ -140,7 +140,7 @@ CREW_TEST(extend) {
     free_mutex(duplicate);
 }
 
-/* From the moment at which it is asked for: a node that runs it late lets others in by then. */
+/* A shorter ttl counts from the call on: from then on a node may let others in. */
 CREW_TEST(a_shorter_life_shows_at_once) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.auto_extend = 0;
@@ -154,7 +154,7 @@ CREW_TEST(a_shorter_life_shows_at_once) {
     live_do(live, live_pause, 0, live->n);
     crew_start(&other, crew_extend);
     LIVE_POLL(live, redlock_mutex_remaining_ms(one) <= 20000 || atomic_load(&other.stage) == 1);
-    assert_int_equal(atomic_load(&other.stage), 0); /* it is out, as no node answers */
+    assert_int_equal(atomic_load(&other.stage), 0); /* it is pending, as no node answers */
     assert_in_range(redlock_mutex_remaining_ms(duplicate), 1, 20000);
     live_do(live, live_resume, 0, live->n);
     crew_join(&other);
@@ -165,11 +165,11 @@ CREW_TEST(a_shorter_life_shows_at_once) {
     free_mutex(duplicate);
 }
 
-/* An owner that is not a thread: a task's number, or the object itself. */
+/* Owners that are not threads: a task's number, or the object itself. */
 CREW_TEST(owners_that_move) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     redlock_mutex *thread = crew_mutex(blocking, "one", NULL);
-    options.owner = 1; /* not the same as the first thread */
+    options.owner = 1; /* another owner than the first thread */
     redlock_mutex *task = crew_mutex(blocking, "one", &options);
     redlock_mutex *same = crew_mutex(blocking, "one", &options);
     options.owner = REDLOCK_OWNER_OBJECT;
@@ -243,7 +243,7 @@ CREW_TEST(fence) {
         before = fence;
     }
     LIVE_STATUS(redlock_mutex_lock(plain, 5000), 0);
-    assert_int_equal(redlock_mutex_fence(plain), 0); /* it did not ask for one */
+    assert_int_equal(redlock_mutex_fence(plain), 0); /* its options have no fencing */
     LIVE_STATUS(redlock_mutex_lock(one, 5000), REDLOCK_ERR_ALREADY_HELD);
     say(one, "has no fence: set fencing");
     LIVE_STATUS(redlock_mutex_unlock(plain), 0);
@@ -265,7 +265,7 @@ CREW_TEST(fence) {
         assert_contains(text_, sentence);                                                         \
     } while (0)
 
-/* A mutex of readers would exclude nobody. */
+/* A shared mutex would exclude nobody. */
 static void no_readers(redlock_blocking *blocking) {
     char text[REDLOCK_MESSAGE_MAX] = "";
     redlock_mutex *none;
@@ -283,7 +283,7 @@ static void no_readers(redlock_blocking *blocking) {
     assert_int_equal(crew_stats(blocking).locks, 0);
 }
 
-/* Its threads would hold side by side, and each would see the other's validity. */
+/* Threads of one owner would hold side by side, and each would see the other's validity. */
 static void permits_of_one_owner(redlock_blocking *blocking) {
     char text[REDLOCK_MESSAGE_MAX] = "";
     redlock_mutex *mutex;
@@ -305,7 +305,7 @@ static void permits_of_one_owner(redlock_blocking *blocking) {
     assert_int_equal(crew_stats(blocking).locks, 0);
 }
 
-/* Told where they are given, not by the first lock. */
+/* Wrong options are reported by the call that takes them, not by the first lock. */
 static void wrong_options(redlock_blocking *blocking) {
     REFUSED(blocking, ttl_ms, 0, "ttl_ms is 0");
     REFUSED(blocking, ttl_ms, 2, "the drift allowance");
@@ -354,7 +354,7 @@ CREW_TEST(bad_input) {
     free_mutex(mutex);
 }
 
-/* Why it was lost stays readable; what is refused after it is refused in its own words. */
+/* The reason for a loss stays readable; a later refusal has its own message. */
 CREW_TEST(words_after_a_loss) {
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT;
     options.max_hold_ms = 2000;
@@ -372,11 +372,11 @@ CREW_TEST(words_after_a_loss) {
 
 static void attempt_of_another(void *data) {
     struct member *member = data;
-    member->status = redlock_mutex_lock(member->mutex, 500); /* an attempt ends in it, and counts */
+    member->status = redlock_mutex_lock(member->mutex, 500); /* long enough for one attempt */
     member->other = redlock_mutex_attempt_status(member->mutex);
 }
 
-/* What stood in the way, for each thread of its own call. */
+/* redlock_mutex_attempt_status() is about the calling thread's own last call. */
 CREW_TEST(deadlines) {
     struct member other = {.status = 7};
     redlock_mutex *mutex = crew_mutex(blocking, "one", NULL);
@@ -385,7 +385,7 @@ CREW_TEST(deadlines) {
     live_tell_all(live, "SET one someone");
     LIVE_STATUS(redlock_mutex_lock(mutex, 100), REDLOCK_ERR_DEADLINE);
     LIVE_STATUS(redlock_mutex_attempt_status(mutex), REDLOCK_ERR_HELD);
-    LIVE_STATUS(redlock_mutex_attempt_status(free_one), 0); /* it was not on that */
+    LIVE_STATUS(redlock_mutex_attempt_status(free_one), 0); /* the lock was on the other mutex */
     live_do(live, live_kill, 0, 3);
     other.mutex = mutex;
     crew_start(&other, attempt_of_another);
@@ -399,7 +399,7 @@ CREW_TEST(deadlines) {
     LIVE_STATUS(redlock_mutex_attempt_status(free_one), 0); /* that was no attempt */
     free_mutex(mutex);
     free_mutex(free_one);
-    for (int i = 0; i < 100; i++) { /* malloc gives the address again; it is another mutex */
+    for (int i = 0; i < 100; i++) { /* malloc may reuse the address for another mutex */
         mutex = crew_mutex(blocking, "one", NULL);
         LIVE_STATUS(redlock_mutex_attempt_status(mutex), 0);
         LIVE_STATUS(redlock_mutex_try_lock(mutex), REDLOCK_ERR_NO_QUORUM);

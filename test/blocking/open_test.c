@@ -1,5 +1,5 @@
-/* Opening: with no node, with bad options, with failing parts; and what the thread does to the
- * program around it: signals, cancellation. */
+/* Opening: without nodes, with bad options, with failing parts; and how the loop thread interacts
+ * with the program's signals and cancellation. */
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ LIVE_TEST(no_node_is_up) {
     crew_end(live, blocking);
 }
 
-/* A server that takes connections and says nothing: open ends after connect_timeout_ms. */
+/* A server accepts connections and stays silent: open ends after connect_timeout_ms. */
 LIVE_TEST(nodes_that_stand_still) {
     redlock_blocking *blocking = NULL;
     live_start(live, 1, NULL);
@@ -67,7 +67,7 @@ LIVE_TEST(bad_options) {
 struct purse {
     pthread_mutex_t mutex; /* several threads allocate */
     int left;              /* allocations until they fail */
-    int blocks;            /* that are out */
+    int blocks;            /* that are in use */
 };
 
 static void *purse_malloc(size_t size, void *data) {
@@ -91,7 +91,7 @@ static void purse_free(void *pointer, void *data) {
     free(pointer);
 }
 
-/* Returns whether everything worked. */
+/* Returns whether everything succeeded. */
 static bool try_with(const struct live *live, struct purse *purse) {
     redlock_allocator allocator = {purse_malloc, purse_free, purse};
     redlock_client_options options = live_options(live);
@@ -145,8 +145,8 @@ static void on_signal(int number) {
     atomic_fetch_add(&signals, 1);
 }
 
-/* A signal to the process that this thread blocks stays pending: the loop thread does not take it,
- * though it passes through the kernel many times. */
+/* A signal that this thread blocks stays pending: the loop thread does not take it, though it
+ * enters the kernel many times. */
 LIVE_TEST(signals_are_not_for_the_loop) {
     sigset_t one;
     sigset_t before;
@@ -159,7 +159,7 @@ LIVE_TEST(signals_are_not_for_the_loop) {
     sigemptyset(&one);
     sigaddset(&one, SIGUSR1);
     assert_int_equal(pthread_sigmask(SIG_BLOCK, &one, &before), 0);
-    assert_false(sigismember(&before, SIGUSR1)); /* opening put back what it changed */
+    assert_false(sigismember(&before, SIGUSR1)); /* opening has restored the mask */
     assert_int_equal(sigaction(SIGUSR1, &action, &old), 0);
     assert_int_equal(kill(getpid(), SIGUSR1), 0);
     for (int i = 0; i < 10; i++) {
@@ -176,7 +176,7 @@ LIVE_TEST(signals_are_not_for_the_loop) {
     crew_end(live, blocking);
 }
 
-static redlock_mutex *asked; /* by the handler */
+static redlock_mutex *asked; /* that the handler uses */
 static volatile sig_atomic_t was_valid;
 
 static void ask_in_handler(int number) {
@@ -234,7 +234,7 @@ LIVE_TEST(a_thread_that_waits_is_canceled) {
     crew_end(live, blocking);
 }
 
-/* ... that closes, or frees: neither the client nor the thread is left half way. */
+/* pthread_cancel() of a thread that closes or frees: the call completes first. */
 static void *close_and_be_canceled(void *data) {
     struct member *member = data;
     pthread_cancel(pthread_self());

@@ -17,9 +17,9 @@ some_nodes 3
 set -- $urls
 
 "$pool" "$@" >"$log" 2>&1 && grep -q '^12 of 12 jobs done here$' "$log"
-result 'alone it does all jobs' $? "$log"
+result 'one pool does all jobs' $? "$log"
 
-# Of a job that both want, the one that comes second leaves it: each line is one of the two.
+# The pool that comes second to a job leaves it to the other: each line says one or the other.
 "$pool" "$@" >"$scratch/first" 2>&1 &
 "$pool" "$@" >"$scratch/second" 2>&1
 second=$?
@@ -28,11 +28,11 @@ first=$?
 cat "$scratch/first" "$scratch/second" >"$log"
 [ $first -eq 0 ] && [ $second -eq 0 ] &&
     [ "$(grep -c -e ': done$' -e ': left to others: ' "$log")" -eq 24 ]
-result 'two pools at one time' $? "$log"
+result 'two pools at the same time' $? "$log"
 
 for i in 1 2; do sh "$nodes_sh" kill "$scratch/nodes" "$i"; done
 "$pool" "$@" >"$log" 2>&1
 [ $? -eq 2 ] && grep -q '1 of 3 nodes up' "$log"
-result 'without a quorum it says so and fails' $? "$log"
+result 'without a quorum it fails and says why' $? "$log"
 
 finish

@@ -1,12 +1,12 @@
-/* One read/write lock, few threads: who is let in beside whom, every change of the mode, every
- * refusal, and a loss that is one reader's alone. */
+/* One read/write lock, few threads: which holders exclude each other, every change of the mode,
+ * every refusal, and the loss of a single reader. */
 
 #include "blocking/crew.h"
 #include "live/readers.h"
 
 #define READERS 4
 
-/* Nothing is left on the nodes either. */
+/* Frees the lock, closes, and checks that the nodes have no keys. */
 static void end(struct live *live, redlock_rwlock *rwlock) {
     LIVE_STATUS(redlock_rwlock_free(rwlock), 0);
     LIVE_POLL(live, live_no_keys(live));
@@ -39,7 +39,7 @@ static void read_and_look(void *data) {
     member->other = redlock_rwlock_unlock(member->rwlock);
 }
 
-/* Threads of one object read beside each other and another client's; each has its own lease. */
+/* Threads of one object, and another client's, read at the same time; each has its own lease. */
 CREW_TEST(readers_side_by_side) {
     struct member members[READERS] = {{0}};
     struct reader readers[READERS] = {{{0}, 0, 0}};
@@ -60,7 +60,7 @@ CREW_TEST(readers_side_by_side) {
         }
     }
     LIVE_POLL(live, readers_count(live, "one") == READERS * live->n);
-    assert_int_equal(redlock_rwlock_is_valid(rwlock), 0); /* this thread has nothing */
+    assert_int_equal(redlock_rwlock_is_valid(rwlock), 0); /* this thread does not hold */
     LIVE_STATUS(redlock_rwlock_unlock(rwlock), REDLOCK_ERR_NOT_OWNER);
     LIVE_STATUS(redlock_rwlock_free(rwlock), REDLOCK_ERR_NOT_OWNER);
     LIVE_STATUS(redlock_rwlock_try_wrlock(rwlock), REDLOCK_ERR_HELD);
@@ -102,7 +102,7 @@ CREW_TEST(a_reader_reads_again) {
     LIVE_STATUS(redlock_rwlock_token(rwlock, first, sizeof first), 0);
     LIVE_STATUS(redlock_rwlock_token(duplicate, second, sizeof second), 0);
     assert_string_equal(first, second);
-    /* It would wait for itself, through whichever object. */
+    /* The thread would wait for itself, through either object. */
     LIVE_STATUS(redlock_rwlock_wrlock(rwlock, REDLOCK_NO_LIMIT), REDLOCK_ERR_WOULD_DEADLOCK);
     say(rwlock, "wait for itself");
     LIVE_STATUS(redlock_rwlock_try_wrlock(duplicate), REDLOCK_ERR_WOULD_DEADLOCK);
@@ -115,7 +115,7 @@ CREW_TEST(a_reader_reads_again) {
     assert_int_equal(redlock_rwlock_is_valid(rwlock), 0);
     LIVE_STATUS(redlock_rwlock_unlock(rwlock), REDLOCK_ERR_NOT_HELD);
     LIVE_STATUS(redlock_mutex_lock(mutex, LIVE_PATIENCE_MS), 0);
-    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 0), 0); /* what it has exclusively it may read */
+    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 0), 0); /* the writer may also read */
     LIVE_STATUS(redlock_mutex_unlock(mutex), 0);
     LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), REDLOCK_ERR_HELD); /* a writer still */
     LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
@@ -130,7 +130,7 @@ CREW_TEST(a_writer_reads_and_writes_again) {
     LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 5000), 0);
     LIVE_STATUS(redlock_rwlock_try_wrlock(rwlock), 0);
     assert_int_equal(crew_stats(blocking).attempts, 1);
-    for (int i = 0; i < 2; i++) { /* exclusive until the last one */
+    for (int i = 0; i < 2; i++) { /* exclusive until the last unlock */
         LIVE_STATUS(redlock_rwlock_downgrade(rwlock), REDLOCK_ERR_BUSY);
         say(rwlock, "more than once");
         LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
@@ -175,7 +175,7 @@ CREW_TEST(a_reader_becomes_the_writer) {
     LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), REDLOCK_ERR_HELD);
     LIVE_STATUS(redlock_rwlock_try_upgrade(rwlock), REDLOCK_ERR_INVALID);
     say(rwlock, "exclusively already");
-    LIVE_STATUS(redlock_rwlock_wrlock(rwlock, 5000), 0); /* it is a writer's now */
+    LIVE_STATUS(redlock_rwlock_wrlock(rwlock, 5000), 0); /* this thread writes now */
     LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
     LIVE_STATUS(redlock_rwlock_extend(rwlock, 60000), 0);
     LIVE_STATUS(redlock_rwlock_alive(rwlock), 0);
@@ -190,7 +190,7 @@ CREW_TEST(a_reader_becomes_the_writer) {
     LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_wrlock), REDLOCK_ERR_HELD);
     LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
     LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_wrlock), 0);
-    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, LIVE_PATIENCE_MS), 0); /* it begins as what it asks */
+    LIVE_STATUS(redlock_rwlock_rdlock(rwlock, LIVE_PATIENCE_MS), 0); /* the mode is the call's */
     LIVE_STATUS(crew_try(rwlock, redlock_rwlock_try_rdlock), 0);
     LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);
     end(live, rwlock);
@@ -241,7 +241,7 @@ static void on_lost(redlock_rwlock *rwlock, int status, void *data) {
     atomic_fetch_add(&loss->count, 1);
 }
 
-/* The nodes forget one lease of two. The other reader holds as before, and keeps writers out. */
+/* The nodes lose one lease of two. The other reader still holds, and keeps writers out. */
 CREW_TEST(the_loss_of_one_reader) {
     struct loss loss = {0};
     struct reader reader = {{0}, 0, 0};
@@ -260,7 +260,7 @@ CREW_TEST(the_loss_of_one_reader) {
         live_tell(live, i, "ZREM libredlock:readers:{one} %s", reader.token);
     }
     LIVE_STATUS(redlock_rwlock_extend(rwlock, 0), 0); /* this one has its lease */
-    LIVE_POLL(live, atomic_load(&loss.count) == 1);   /* the watchdog finds out about that one */
+    LIVE_POLL(live, atomic_load(&loss.count) == 1);   /* the watchdog detects the loss */
     LIVE_STATUS(loss.status, REDLOCK_ERR_LOST);
     assert_string_equal(loss.token, reader.token);
     assert_int_equal(loss.is_valid, 0);
@@ -304,7 +304,7 @@ CREW_TEST(bad_input) {
     say(rwlock, "timeout_ms is -2");
     LIVE_STATUS(redlock_rwlock_rdlock(rwlock, 5000), 0);
     LIVE_STATUS(redlock_rwlock_extend(rwlock, -1), REDLOCK_ERR_INVALID);
-    LIVE_STATUS(redlock_rwlock_free(rwlock), 0); /* and releases what this thread holds */
+    LIVE_STATUS(redlock_rwlock_free(rwlock), 0); /* releases this thread's hold, too */
     rwlock = crew_rwlock(blocking, "a", NULL);
     LIVE_STATUS(redlock_rwlock_wrlock(rwlock, LIVE_PATIENCE_MS), 0);
     LIVE_STATUS(redlock_rwlock_unlock(rwlock), 0);

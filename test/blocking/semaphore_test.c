@@ -1,5 +1,5 @@
-/* Holders of permits in threads: k at one time, with numbers, one that waits, what an object
- * refuses, several permits at once, and a client that is closed while one waits. */
+/* Threads that hold permits: k at a time, each with a number; one waits; what an object refuses;
+ * several permits at once; and a client that is closed while a thread waits. */
 
 #include "blocking/crew.h"
 
@@ -43,7 +43,7 @@ static void acquire(void *data) {
     atomic_store(&member->stage, 1);
 }
 
-/* Of two clients. The one that waits gets the number that is given back, by whichever thread. */
+/* Threads of two clients. The waiting one gets the number that is released, by whichever thread. */
 CREW_TEST(k_hold_and_one_waits) {
     redlock_semaphore *holders[K];
     bool seen[K] = {false};
@@ -83,10 +83,10 @@ CREW_TEST(k_hold_and_one_waits) {
     crew_join(&waits);
     LIVE_STATUS(waits.status, 0);
     assert_int_equal(waits.other, freed);
-    assert_int_equal(redlock_semaphore_slot(late, 0), freed); /* of this thread as well */
+    assert_int_equal(redlock_semaphore_slot(late, 0), freed); /* for this thread as well */
     LIVE_STATUS(redlock_semaphore_release(late), 0);
     LIVE_STATUS(redlock_semaphore_free(late), 0);
-    for (size_t i = 0; i < K; i++) { /* the others are released so */
+    for (size_t i = 0; i < K; i++) { /* releases the others */
         LIVE_STATUS(redlock_semaphore_free(holders[i]), 0);
     }
     LIVE_STATUS(redlock_blocking_close(other), 0);
@@ -123,7 +123,7 @@ CREW_TEST(one_object_is_one_holder) {
     assert_in_range(redlock_semaphore_remaining_ms(semaphore), 20000, 60000);
     redlock_semaphore *others = make(blocking, 3, 1, NULL);
     LIVE_STATUS(redlock_semaphore_acquire(others, 5000), REDLOCK_ERR_PERMITS);
-    LIVE_STATUS(redlock_semaphore_release(semaphore), 0); /* once: no hold was counted */
+    LIVE_STATUS(redlock_semaphore_release(semaphore), 0); /* once: refused acquires did not count */
     LIVE_STATUS(redlock_semaphore_release(semaphore), REDLOCK_ERR_NOT_HELD);
     LIVE_STATUS(redlock_semaphore_free(others), 0);
     LIVE_STATUS(redlock_semaphore_free(semaphore), 0);
@@ -144,7 +144,7 @@ CREW_TEST(several_at_once) {
 
 /* -- The end -- */
 
-/* What it held is free for others at once. */
+/* The closed client's permits are free at once. */
 LIVE_TEST(closed_while_one_waits) {
     live_start(live, 3, NULL);
     redlock_blocking *blocking = crew_open(live), *next = crew_open(live);
