@@ -1,15 +1,15 @@
 #!/bin/sh
-# The model of fences: spin looks at every state of fence.pml. What it is: docs/proof.md.
+# The model of fences: spin visits every state of fence.pml. docs/proof.md explains it.
 #
 #   check.sh [--cc CC] [NAME...]           the quick set, or the checks of these names
 #   check.sh [--cc CC] --long [NAME...]    the large bounds as well: some minutes, 8 GB
-#   check.sh [--cc CC] --story NAME        tells the counter-example of a control, step by step
+# check.sh [--cc CC] --story NAME        prints the counter-example of a control, step by step
 #   check.sh --list                        all names
 #
-# A "proof" must find no error in a search that is complete: not cut off by its depth or by memory.
-# A "control" is built wrongly, or breaks an assumption: it must end in the assertion that is named.
-# So must a "witness", which claims that something good never happens: a model in which nobody ever
-# holds anything would be safe as well. Everything else fails.
+# A "proof" must find no error in a complete search, which neither depth nor memory cut off. A
+# "control" breaks a rule or an assumption and must end in the named assertion. So must a "witness",
+# which claims that something good never happens: a model in which nobody ever holds anything would
+# be safe, too. Everything else fails.
 #
 # Output is TAP: for each check the states, the depth of the search and the seconds.
 set -u
@@ -23,7 +23,8 @@ usage() {
     exit 2
 }
 
-# kind, name, what it is to find ("-": nothing), options. "long" is a proof that only --long runs.
+# kind, name, the violation that it must find ("-": none), options. "long" is a proof that only
+# --long runs.
 checks='
 proof   fence-lost     -       -DATTEMPTS_0=1 -DATTEMPTS_1=1 -DRESTART
 long    fence          -       -DATTEMPTS_1=1
@@ -70,7 +71,8 @@ cd "$scratch" || exit 2
 memory_mb=2000
 [ "$long" = no ] || memory_mb=14000
 
-# search KIND OPTIONS: leaves what the search wrote in ./log. For a story nodes keep their numbers.
+# search KIND OPTIONS: leaves the output of the search in ./log. In a story nodes keep their
+# numbers.
 search() {
     search_flags='-O2 -DSAFETY -DNOREDUCE'
     case $1 in control | witness) search_flags='-O1 -DSAFETY -DNOREDUCE' ;; esac
@@ -84,7 +86,7 @@ search() {
     ./pan -m1000 >log 2>&1
 }
 
-# verdict KIND WANTED: why the search in ./log is not what it has to be; nothing if it is
+# verdict KIND WANTED: why the search in ./log is wrong; nothing if it is right
 verdict() {
     grep -q 'Full statespace search for' log || echo 'the search did not run to its end'
     case $1 in control | witness)

@@ -1,12 +1,12 @@
-/* Is what the code does a step of the rules that are proved (docs/proof.md)? Histories of the
- * simulator, which drives the production library, are replayed as steps of the rules.
+/* Checks that what the code does are steps of the proved rules (docs/proof.md): replays histories
+ * of the simulator, which drives the production library, as steps of these rules.
  *
  *     replay                      every preset that keeps the assumptions, and the controls; TAP
  *     replay PRESET SEED          one history, its steps printed
  *     replay PRESET FIRST LAST    many
  *
- * A control breaks the servers, the library or an assumption. A step of its kind must then be
- * refused, perhaps after others. */
+ * A control breaks the servers, the library or an assumption. The replay must then refuse a step of
+ * its kind, perhaps after others. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static void add(struct totals *totals, const struct steps *steps) {
     }
 }
 
-/* "" if each step was one, or there was nothing to look at; else what was not. */
+/* "" if the replay allowed each step, or the options break an assumption; else the refusal. */
 static const char *run(enum sim_preset preset, uint64_t seed, const struct control *control,
                        bool prints, struct totals *totals) {
     static char refused[512];
@@ -84,7 +84,7 @@ static const char *run(enum sim_preset preset, uint64_t seed, const struct contr
             control->servers != NULL ? server_break(control->servers) : 0;
     }
     watch_begin(world, control->watch, prints);
-    world->check.only = control->name != NULL ? SIM_VIOLATIONS : SIM_FINE; /* it has its own */
+    world->check.only = control->name != NULL ? SIM_VIOLATIONS : SIM_FINE; /* checker off */
     while (watch_refused()[0] == '\0' && sim_world_step(world)) {
     }
     if (watch_refused()[0] != '\0') {
@@ -131,13 +131,13 @@ static bool is_caught(const struct control *control, uint64_t first) {
     return false;
 }
 
-/* Histories that the replay refused once, by its own fault or by that of what it judged. */
+/* Histories that the replay once refused, by a bug of its own or of the code. */
 static bool run_known(void) {
     static const struct {
         enum sim_preset preset;
         uint64_t seed;
     } known[] = {
-        {SIM_SLOW, 54},                      /* of a refused batch each is sent again */
+        {SIM_SLOW, 54},                      /* each extension of a refused batch is sent again */
         {SIM_EVICTING, 2606856352764237720}, /* a key is evicted when a command is refused */
     };
     bool all = true;
@@ -156,7 +156,7 @@ static int run_suite(void) {
     const uint32_t n_presets = sizeof presets / sizeof presets[0];
     const uint32_t n_controls = sizeof controls / sizeof controls[0];
     bool all = run_known();
-    const uint64_t first = random_seed() >> 2; /* a refusal names its own */
+    const uint64_t first = random_seed() >> 2; /* a refusal prints its seed */
     printf("1..%u\n", (unsigned)(n_presets + n_controls + 1));
     printf("%sok 1 - what was refused once\n", all ? "" : "not ");
     for (uint32_t i = 0; i < n_presets; i++) {

@@ -8,23 +8,23 @@
 #include "mode/mode.h"
 #include "model/replay_state.h"
 
-/* What a lock is about now. Another lock may come to the same address. */
+/* What the replay knows of a lock. Another lock may get the same address. */
 struct about {
     const redlock_lock *lock;
     uint64_t sent_ns;
-    uint64_t until_ns; /* the latest validity of what it was told with told_token */
+    uint64_t until_ns; /* the latest validity that it was told with told_token */
     uint32_t id;
     uint32_t token;
     uint32_t told_token; /* 0: it relies on nothing */
-    uint32_t round;      /* of the steps; STEPS_UNCOUNTED: there was none */
-    uint32_t attempt;    /* the last of an attempt */
+    uint32_t round;      /* the round's number; STEPS_UNCOUNTED: none */
+    uint32_t attempt;    /* the last attempt's round */
     bool writes;         /* or tries to */
 };
 
 static struct about *abouts;
 static uint32_t about_count;
 
-/* The vote that a core is told of. */
+/* The vote that a core is processing. */
 static const struct rl_ballot_in *voted;
 
 static uint64_t true_ns(const struct sim_client *client) {
@@ -53,7 +53,7 @@ static struct about *about_of(const redlock_lock *lock) {
     return &abouts[about_count++];
 }
 
-/* slots: of a semaphore, those that are asked for; NULL: it is none. */
+/* slots: those that are asked for; NULL: not a semaphore. */
 static uint32_t wants(const struct rl_target *target, const struct rl_slots *slots) {
     uint32_t mask = 0;
     for (uint32_t i = 0; slots != NULL && i < slots->n; i++) {
@@ -68,7 +68,7 @@ static uint32_t wants(const struct rl_target *target, const struct rl_slots *slo
     return mask;
 }
 
-/* The round that the lock's core has begun, when its first command is sent. */
+/* Numbers the round that the lock's core has begun when its first command is sent. */
 static uint32_t round_of(const redlock_lock *lock, uint32_t token, bool attempt) {
     struct about *about = about_of(lock);
     const struct rl_lock *core = &lock->core;
@@ -85,7 +85,7 @@ static uint32_t round_of(const redlock_lock *lock, uint32_t token, bool attempt)
         .attempt = attempt,
         .reads = lock->holding.mode == RL_SHARED && core->round.kind != RL_ROUND_UPGRADE,
     };
-    if (round.reads && !attempt) { /* also behind an upgrade that has not won */
+    if (round.reads && !attempt) { /* also after an upgrade that has not won */
         steps_lower(watched.steps, token);
     }
     about->id = core->round.id;
@@ -289,7 +289,7 @@ static void relies(const redlock_lock *lock) {
     }
 }
 
-/* Who wrote, or tried to, and does so no more. */
+/* Lowers the token of a lock that wrote, or tried to, and does so no more. */
 static void look_at_mode(const redlock_lock *lock) {
     struct about *about = about_of(lock);
     const bool writes = lock->holding.mode == RL_EXCLUSIVE || lock->holding.is_upgrading;

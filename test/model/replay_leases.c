@@ -1,5 +1,5 @@
-/* What nodes do with leases of readers: see replay_node.c, of which this is a part. What a node has
- * is read from its server: the checker looks at it only behind the command. */
+/* What nodes do with readers' leases: a part of replay_node.c. It reads a node's leases from its
+ * server, because the checker reads them only after the command. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static const struct server_key *leases_at(uint32_t node, uint32_t resource) {
     return server_keys_find(&watched.world->nodes[node].server->keys, 0, name, (size_t)length);
 }
 
-/* Number i of the leases that the node has under a key of readers. */
+/* Lease number i under a readers' key of the node. */
 static bool lease_at(uint32_t node, uint32_t resource, uint32_t i, uint32_t *token,
                      uint64_t *ends_ms) {
     struct server_member member;
@@ -40,8 +40,8 @@ static uint64_t lease_of(uint32_t node, uint32_t resource, uint32_t token) {
     return 0;
 }
 
-/* Those that the node has no more: by itself, but for that of this token. until_ms: only those that
- * have ended by then, the others are the command's doing. */
+/* Drops the leases that the node no longer has, except this token's. until_ms: only those that had
+ * expired by then; the command ended the others. */
 static void drop_ended(uint32_t node, uint32_t resource, uint32_t but, uint64_t until_ms) {
     const struct sim_world *world = watched.world;
     uint32_t token, i = 0;
@@ -104,7 +104,7 @@ void watch_leases_before(uint32_t node, const struct sim_ran *what, uint32_t tok
     }
 }
 
-/* The machine knows what the node has. */
+/* Updates the machine to the node's leases. */
 void watch_leases_behind(uint32_t node) {
     uint32_t token;
     uint64_t ends_ms;

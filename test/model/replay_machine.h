@@ -1,5 +1,5 @@
-/* The machine of replay_steps.h inside: replay_steps.c has what exclusion.py says, replay_modes.c
- * what modes.py adds. */
+/* The inside of replay_steps.h's machine: replay_steps.c has the rules of exclusion.py,
+ * replay_modes.c those that modes.py adds. */
 #ifndef MODEL_REPLAY_MACHINE_H
 #define MODEL_REPLAY_MACHINE_H
 
@@ -22,7 +22,7 @@ enum step {
     COUNT,
     TELL,
     GIVE_UP,
-    DOUBTS, /* yeses that are doubtful because of a round on which somebody may still rely */
+    DOUBTS, /* yeses that may conflict with a forgotten round on which a client may still rely */
     VOTE,
     RAISE,
     SHARE,
@@ -32,9 +32,9 @@ enum step {
     STEP_KINDS
 };
 
-#define ATTEMPTED 1 /* it is of an attempt */
+#define ATTEMPTED 1 /* it belongs to an attempt */
 #define GONE 2      /* its owner has given it up */
-#define PASSED 4    /* a node was passed to it */
+#define PASSED 4    /* a key was passed to it */
 
 struct list {
     uint32_t *items;
@@ -50,12 +50,12 @@ struct key {
     struct steps_value is;
     struct lease leases[STEPS_LEASES_MAX]; /* beside STEPS_SHARED */
     uint32_t lease_count;
-    struct list lasts; /* rounds before whose end it does not end */
-    bool is_passed;    /* to the token that it has */
+    struct list lasts; /* rounds that it outlasts */
+    bool is_passed;    /* its token was written by a pass */
 };
 
-/* The number that each node's counter was exactly, while it had the token, by its last word: of an
- * answer, and of a message. */
+/* The exact value of each node's counter while it had the token, as last reported: by an answer,
+ * and by a message. */
 struct placed {
     uint64_t at[SIM_NODES_MAX], passed[SIM_NODES_MAX];
 };
@@ -72,7 +72,7 @@ struct steps {
     uint32_t round_count, round_room;
     struct doubt *doubts;
     uint32_t doubt_count, doubt_room;
-    uint8_t *tokens; /* by number: the next two */
+    uint8_t *tokens; /* indexed by number, as the next two */
     uint32_t token_room;
     struct placed *placed; /* by token */
     uint32_t placed_room;
@@ -95,7 +95,7 @@ bool steps_writes(const struct steps_round *round);
 void steps_agree(struct steps *steps, uint32_t node, uint32_t round, uint64_t true_ns);
 void steps_becomes(struct key *key, struct steps_value now);
 
-/* All leases, by themselves. */
+/* All leases expire. */
 void steps_leases_end(struct steps *steps, uint32_t node, uint32_t resource, uint64_t true_ns);
 
 #endif

@@ -1,4 +1,5 @@
-/* What modes.py adds: see replay_steps.h. A lease is a key of its token's, beside others. */
+/* The rules that modes.py adds: see replay_steps.h. Each lease is a key of its token, beside
+ * others. */
 #include "model/replay_machine.h"
 
 #include <stddef.h>
@@ -38,7 +39,7 @@ static void lease_set(struct steps *steps, struct key *key, uint32_t token, uint
     key->is = (struct steps_value){.value = STEPS_SHARED};
 }
 
-/* With the last one the key is free. What is left is known to be vacant by its own step. */
+/* Without its last lease the key is free; a later step says which vacant value is left. */
 static void lease_drop(struct steps *steps, struct key *key, uint32_t token) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < key->lasts.count; i++) {
@@ -56,7 +57,7 @@ static void lease_drop(struct steps *steps, struct key *key, uint32_t token) {
     }
 }
 
-/* No yes of this node to a writer's round of the token counts any more. */
+/* Checks that no yes of this node to a writer's round of the token counts any more. */
 static void may_convert(struct steps *steps, uint32_t node, uint32_t token) {
     for (uint32_t i = 0; i < steps->agreed[node].count; i++) {
         const struct steps_round *round = &steps->rounds[steps->agreed[node].items[i]];

@@ -1,4 +1,4 @@
-/* See replay_watch.h: what nodes do with what they are sent, and what befalls them. */
+/* See replay_watch.h: what nodes do with commands, and what happens to them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,16 +20,16 @@ struct counter {
 #define CHANGES_MAX 32
 
 static struct {
-    struct change changes[CHANGES_MAX]; /* by the command that runs */
+    struct change changes[CHANGES_MAX]; /* by the current command */
     uint32_t change_count;
     bool is_planted;  /* by a client of another library */
-    uint64_t evicted; /* keys that the replay knows to be evicted, of all nodes */
+    uint64_t evicted; /* evicted keys that the replay has counted, on all nodes */
     struct counter counters[SIM_NODES_MAX][SIM_RESOURCES_MAX];
 } nodes_now;
 
 /* -- Nodes -- */
 
-/* The checker calls a token reserved with which its client has not asked yet. */
+/* For the checker a token is reserved until its client has sent a request with it. */
 static uint32_t turn_of(uint32_t node, uint32_t resource) {
     char name[SIM_KEY_SIZE];
     size_t length = sim_key_name(&watched.world->options, resource, name);
@@ -46,7 +46,7 @@ static struct steps_value value_of(uint32_t node, uint32_t resource, const struc
     return (struct steps_value){.value = token != 0 ? token : vacant, .ends_ms = seen->expires_ms};
 }
 
-/* It is the same token: its client asks with it from now on. */
+/* The token is the same, but its client has now sent a request with it. */
 static bool is_asked(const struct sim_seen *before, const struct sim_seen *now) {
     return before->reserved >= SIM_RESERVED_FOR && now->token != 0 &&
            watched.world->check.tokens[now->token].place == before->place;
@@ -60,7 +60,7 @@ void __wrap_sim_check_line_key(struct sim_world *world, uint32_t node, uint32_t 
     const struct steps_value is = value_of(node, resource, now);
     bool has_ended = is.value == STEPS_NOTHING && world->now_ns >= before->expires_ns;
     __real_sim_check_line_key(world, node, resource, before, now);
-    if (world->stats.evicted != nodes_now.evicted) { /* by no command, whichever runs */
+    if (world->stats.evicted != nodes_now.evicted) { /* not by the current command */
         nodes_now.evicted = world->stats.evicted;
         restarted(node);
         return;
@@ -94,7 +94,7 @@ static struct counter counter_at(uint32_t node, uint32_t resource) {
     return counter;
 }
 
-/* By a command of another one's, which has written it: 0: none. */
+/* The token that another's command has written here; 0: none. */
 static uint32_t written(uint32_t resource) {
     uint32_t token = 0;
     for (uint32_t i = 0; i < nodes_now.change_count; i++) {
@@ -140,7 +140,7 @@ static uint32_t resources_of(const struct resp_command *command) {
     return mask;
 }
 
-/* The first of those that it may be, or the end of the list. */
+/* The first sent command that matches, or the end of the list. */
 static struct watch_sent **find_sent(const struct sim_conn *conn, uint8_t command, uint32_t token) {
     struct watch_sent **at = &watched.sent;
     while (*at != NULL && ((*at)->conn != conn->id || (*at)->token != token ||
@@ -161,7 +161,7 @@ static struct watch_sent take_sent(struct watch_sent **at) {
     return sent;
 }
 
-/* The SHA-1 of the script of an EVALSHA or EVAL; NULL: it is neither, or of no script of ours. */
+/* The SHA-1 of the script of an EVALSHA or EVAL; NULL: another command, or not our script. */
 static const char *script_of(const struct resp_command *command) {
     const char *text, *sha1;
     if (command->count < 4 || resp_is(&command->args[0], "evalsha")) {
@@ -180,9 +180,8 @@ static bool is_script_of(enum rl_command_kind kind, const char *sha1) {
     return rl_command_is_script(kind) && strncmp(rl_command_script_sha1(kind), sha1, 40) == 0;
 }
 
-/* Nothing has run. Where the script is not known, the client sends it again, whole; of a refused
- * batch it sends each extension alone. The token is the first argument; of several locks it is each
- * fourth. */
+/* Nothing has run. The client resends an unknown script whole, and each extension of a refused
+ * batch on its own. The token is the first argument; in a batch it is every fourth. */
 static void refused(const struct sim_conn *conn, const struct server_ran *ran) {
     const struct resp_command *command = ran->command;
     const char *sha1 = ran->reply[0] == '-' ? script_of(command) : NULL;
@@ -205,7 +204,7 @@ static void refused(const struct sim_conn *conn, const struct server_ran *ran) {
         if (one != NULL && (is_unknown || is_many)) {
             one->is_refused = true;
         } else if (one != NULL) {
-            one->conn = UINT32_MAX; /* nothing comes of it */
+            one->conn = UINT32_MAX; /* it will not run */
         }
     }
 }
@@ -250,7 +249,7 @@ static uint32_t own_keys(uint32_t node, uint32_t token) {
     return token != 0 ? mask : 0;
 }
 
-/* The successor that a release names; 0: none. */
+/* The next token that a release names; 0: none. */
 static uint32_t successor_of(const struct server_ran *ran, const struct sim_ran *what) {
     const struct resp_command *command = ran->command;
     long long keys = 0;
@@ -281,15 +280,15 @@ static void leaves(uint32_t node, const struct server_ran *ran, const struct sim
                   token);
         bool joins = what->command == SIM_JOIN || what->command == SIM_PEEK;
         if (joins && token != 0 && steps_at(watched.steps, node, r).value == token) {
-            steps_expire(watched.steps, node, r, now_ns); /* a turn that its client looks beyond */
+            steps_expire(watched.steps, node, r, now_ns); /* its client has given up that turn */
         }
         left.ends_ms = watched.world->check.seen[node][r].expires_ms; /* PEXPIREAT, behind SET */
         steps_leave(watched.steps, node, token, r, left, passes, now_ns);
     }
 }
 
-/* By a command that extends several locks: it changes what they have, and neither gives nor frees
- * anything. */
+/* Changes by a command that extends several locks: it changes their keys, and neither sets nor
+ * frees any. */
 static void changed_by_many(uint32_t node, uint32_t resources) {
     for (uint32_t i = 0; i < nodes_now.change_count; i++) {
         const struct change *change = &nodes_now.changes[i];
@@ -323,8 +322,8 @@ static void node_ran(const struct sim_conn *conn, const struct server_ran *ran,
     if (sim_wire_is_many(ran)) {
         changed_by_many(node, resources);
     }
-    /* A fenced SET that comes behind a repair of its own key, on an older connection, says yes and
-     * leaves the key alone. That may not be counted. */
+    /* A fenced SET that comes after a repair of its own key, on an older connection, says yes and
+     * leaves the key unchanged. That yes must not count. */
     bool is_own = (resources & own_keys(node, token)) != 0;
     sent.round = what->command == SIM_SET && is_own ? STEPS_UNCOUNTED : sent.round;
     if (reads) {
@@ -355,7 +354,7 @@ bool __wrap_sim_wire_read(const struct server_ran *ran, uint32_t nth, struct sim
     return is_ours;
 }
 
-/* -- What befalls nodes -- */
+/* -- What happens to nodes -- */
 
 static void restarted(uint32_t node) {
     struct steps_value found[SIM_RESOURCES_MAX];

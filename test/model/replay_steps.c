@@ -1,8 +1,8 @@
-/* See replay_steps.h. Rounds are few at a time: one that is over or given up is dropped from every
- * list at the next look at it.
+/* See replay_steps.h. Few rounds exist at a time: every list drops rounds that are over or given up
+ * when it is next used.
  *
- * Whether a pass is a vote is known when it is counted, and so is when it ends. Until then its key
- * lasts for nobody, and what it must not meet is looked at when it is counted. */
+ * Whether a pass is a vote, and when it ends, is known only when it is counted. Until then its key
+ * lasts for nobody; conflicts are checked when it is counted. */
 #include "model/replay_machine.h"
 
 #include <stdarg.h>
@@ -63,7 +63,7 @@ void steps_free(struct steps *steps) {
     free(steps);
 }
 
-/* -- What others look at -- */
+/* -- Queries -- */
 
 const char *steps_refused(const struct steps *steps) {
     return steps->refused;
@@ -153,7 +153,7 @@ static uint32_t round_add(struct steps *steps, const struct steps_round *round) 
     return steps->round_count++;
 }
 
-/* The attempt of a token that was passed something. */
+/* The attempt of a token that was passed a key. */
 static uint32_t passed_round(const struct steps *steps, uint32_t token) {
     uint32_t round = steps->round_count - 1;
     while (steps->rounds[round].token != token || !steps->rounds[round].attempt) {
@@ -174,7 +174,7 @@ uint32_t steps_send(struct steps *steps, const struct steps_round *round) {
     struct steps_round *r = &steps->rounds[number];
     const struct steps_round passed = *r;
     *r = *round;
-    if (was_passed && passed.wants == round->wants) { /* else they are no yeses to all of it */
+    if (was_passed && passed.wants == round->wants) { /* else not to all of it */
         r->agreed = passed.agreed;
         r->forgot = passed.forgot;
     }
@@ -184,7 +184,7 @@ uint32_t steps_send(struct steps *steps, const struct steps_round *round) {
     return number;
 }
 
-/* Of two yeses to rivals the node had forgotten one when it said the other. */
+/* Checks that of two rivals' yeses the node had forgotten one when it said the other. */
 static void look_at_doubts(struct steps *steps, uint32_t node, uint32_t round, uint64_t true_ns) {
     for (uint32_t i = 0; i < steps->doubt_count; i++) {
         const struct doubt *doubt = &steps->doubts[i];
@@ -199,7 +199,7 @@ static void look_at_doubts(struct steps *steps, uint32_t node, uint32_t round, u
     }
 }
 
-/* Its keys have stood since they were passed. */
+/* A pass counts: its keys have stood since they were passed. */
 static void count_pass(struct steps *steps, uint32_t node, uint32_t round, uint64_t ends_ns,
                        uint64_t true_ns) {
     struct steps_round *r = &steps->rounds[round];
@@ -309,7 +309,7 @@ static const char *put_name(enum steps_put how) {
     return how == STEPS_SET ? "set" : how == STEPS_TAKE ? "take" : "extend";
 }
 
-/* What the rule demands of one resource. */
+/* Checks and applies the rule for one resource. */
 static void put_one(struct steps *steps, enum steps_put how, uint32_t node, uint32_t round,
                     uint32_t token, uint32_t resource, uint64_t ends_ms, uint64_t least_ms) {
     struct key *key = &steps->keys[node][resource];
@@ -343,7 +343,7 @@ void steps_put(struct steps *steps, enum steps_put how, uint32_t node, uint32_t 
     static const uint8_t kinds[2][3] = {{SET_UNCOUNTED, TAKE_UNCOUNTED, EXTEND},
                                         {SET, TAKE, EXTEND}};
     if (how == STEPS_TAKE && round != STEPS_UNCOUNTED && was_counted(steps, node, round)) {
-        round = STEPS_UNCOUNTED; /* by the message of its pass, which was faster than the answer */
+        round = STEPS_UNCOUNTED; /* counted already: the message of its pass was faster */
     }
     bool counts = round != STEPS_UNCOUNTED;
     steps->taken[kinds[counts][how]]++;
@@ -367,7 +367,7 @@ void steps_becomes(struct key *key, struct steps_value now) {
     key->is_passed = false;
 }
 
-/* The next token is written, and told: a yes, if that is counted. */
+/* The next token is written and its client notified: a yes, if it is counted. */
 static void pass(struct steps *steps, uint32_t node, uint32_t token, uint32_t resource,
                  uint64_t true_ns) {
     uint8_t *flags = token_of(steps, token);

@@ -7,7 +7,7 @@
 #include "model/replay_state.h"
 #include "sim/key.h"
 
-#define ROUNDING_NS 1000 /* of the mapping from local to true time, as in the simulator's checker */
+#define ROUNDING_NS 1000 /* in mapping local to true time, as in the simulator's checker */
 
 struct watch watched;
 

@@ -1,9 +1,8 @@
 /* Tells replay_steps.h what happens in a history of the simulator: what the library sends, counts
  * and relies on, and what the nodes do with it, with true time and the nodes' keys and counters.
  *
- * Nothing of the simulator or the library is changed for this: the linker puts the functions
- * __wrap_x() of replay_client.c and replay_node.c in the place of x() (--wrap), and these call the
- * real ones, __real_x().
+ * This does not change the simulator or the library: with --wrap the linker replaces functions x()
+ * by the __wrap_x() of replay_client.c and replay_node.c, which call the real ones, __real_x().
  *
  *     rl_node_send()         a command goes to a node: of which round it is, or of none
  *     rl_node_resend()       ... again, behind what was sent since
@@ -22,7 +21,7 @@
 #include "model/replay_steps.h"
 #include "sim/world.h"
 
-/* How the library is broken on purpose, besides its servers. */
+/* How a control breaks the library; others break its servers. */
 enum watch_breaks {
     WATCH_BREAKS_NOTHING,
     WATCH_BREAKS_VOTES,   /* an extension counts votes of earlier rounds */
@@ -34,10 +33,10 @@ enum watch_breaks {
 
 void watch_begin(struct sim_world *world, enum watch_breaks broken, bool prints);
 
-/* The steps; to be freed. */
+/* Returns the steps; the caller frees them. */
 struct steps *watch_end(void);
 
-/* "" while each step was one of the rules'. */
+/* "" while the rules allow each step; then the refusal. */
 const char *watch_refused(void);
 
 #endif

@@ -1,9 +1,8 @@
-"""Histories: searches for a few steps of a theory, on few things, that lead to a goal.
+"""Histories: finds a few steps of a theory, on few things, that lead to a goal.
 
-What every quantifier speaks of is listed, so a formula becomes a propositional one, and z3 finds
-the steps. Nobody says which: `story()` gets the actions that may be used, how many steps there may
-be, and the goal. So it is seen that the model is not empty (witnesses), and that what a control
-allows is really wrong.
+Quantifiers range over listed things, so formulas become propositional, and z3 finds the steps.
+`story()` gets only the allowed actions, the number of steps and the goal. Its histories show that
+the model is not empty (witnesses), and that what a control allows is really wrong.
 """
 import itertools
 
@@ -40,8 +39,8 @@ def equal(one, other):
 class Search:
     """things: sort -> names. rigid: symbol -> Python function of names, for what never changes.
 
-    What is of a moment has "@" at the end of its name, and "'" of the next one: a step is written
-    once, and copied for each moment by at().
+    A name that depends on the moment ends in "@", and in "'" for the next moment: a step is written
+    once, and at() copies it for each moment.
     """
 
     def __init__(self, theory, things, rigid):
@@ -229,9 +228,9 @@ def at(moment, lines):
 def story(theory, things, rigid, phases, found=(), limit_s=60):
     """The steps of a history, as text; None if there is none.
 
-    phases: (at most so many steps, of these actions, goal(now)); after each its goal is true. A
-    variable of a goal that has the name of a thing means that one.
-    found: symbols that never change, and that may be anything.
+    phases: (maximum of steps, actions, goal(now)); after each phase its goal is true. A goal's
+    variable with the name of a thing means that thing.
+    found: symbols that never change, with any values.
     """
     search = Search(theory, things, rigid)
     for symbol in found:

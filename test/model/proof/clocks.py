@@ -1,16 +1,16 @@
-"""Clocks: why exclusion.py's assumption on time holds where clocks run at bounded rates. Real
-numbers, so z3 and cvc5 alone.
+"""Clocks: why exclusion.py's assumption on time holds where clocks run at bounded rates. It needs
+real numbers, so only z3 and cvc5 prove it.
 
-`Clocks` shows that PX is what `expire` says: while a node's clock, seen from the clock of a round's
-client, gains less than the drift allowance over the round's ttl, a key that the round has set or
-prolonged ends only when ttl - drift has passed at that client since the sending. Each client has a
-clock of its own; all that is assumed of it is said of it and of nodes' clocks.
+`Clocks` shows that PX is what `expire` says: while a node's clock gains less than the drift
+allowance on the clock of a round's client over the round's ttl, a key that the round has set or
+prolonged ends only when ttl - drift has passed at that client since the sending. Each client has
+its own clock; the assumptions relate it to the nodes' clocks only.
 
 The lemmas are about a single moment: what a server does with whole milliseconds, that the allowance
 covers clocks whose rates differ by its ratio, that a pass starts no later than its key was written,
-that a quarantine is long enough, and that two majorities meet. The quarantine needs something of
-clients' clocks among *each other*: it is measured by one client's, and has to outlast a validity by
-another's.
+that a quarantine is long enough, and that two majorities meet. Only the quarantine relates clients'
+clocks to *each other*: one client measures it, and it must outlast a validity that another
+measures.
 """
 from collections import namedtuple
 
@@ -70,7 +70,7 @@ class Clocks(Theory):
         }
 
     def runs(self, now, at, ask, ends, also):
-        """The round runs at the node. also: what the key lasts for besides."""
+        """The round runs at the node. also: other rounds for which the key lasts."""
         this = lambda n, r: (n == at) & (r == ask)
         sent = sending(at, ask) <= now.time(ask)
         return Step(
@@ -96,7 +96,7 @@ class Clocks(Theory):
         return self.runs(now, at, ask, longer, n == n)
 
     def vacate(self, now, at: Key):
-        """A release, a reservation, what nobody counts: the key may end at any time."""
+        """A release, a reservation or an uncounted vote: the key may end at any time."""
         any_time = Const("any_time", REAL)
         return Step(
             [],
@@ -149,8 +149,8 @@ def integer(*names):
 
 
 def milliseconds():
-    """A server counts whole ones: set at floor(clock), ended when floor(clock) is beyond the end
-    (Redis), or at it (others)."""
+    """A server counts whole milliseconds: a key is set at floor(clock), and has ended when
+    floor(clock) is beyond the end (Redis), or at it (others)."""
     sent, ran, now, drift = real("sent", "ran", "now", "drift")
     clock_ran, clock_now = real("clock_ran", "clock_now")
     ms_ran, ms_now, ms = integer("ms_ran", "ms_now", "ms")
@@ -219,9 +219,9 @@ def rates():
 
 
 def passing():
-    """A node writes a token when its clock shows `told`, and says so to a client, which takes
-    `start` for that moment: it has sent a command at `sent`, to which the node answered that its
-    clock showed `shown`. Both are read to a grain, a microsecond. The clocks gain no more than the
+    """A node writes a token when its clock shows `told`, and reports that to a client, which dates
+    it `start`: the client sent a command at `sent`, and the node answered that its clock showed
+    `shown`. Both clocks are read to a grain, a microsecond. The clocks gain no more than the
     ratio on each other."""
     sent, ran, wrote, arrived = real("sent", "ran", "wrote", "arrived")
     shown, told, clock_ran, clock_wrote = real("shown", "told", "clock_ran", "clock_wrote")
@@ -274,8 +274,9 @@ def passing():
 
 
 def quarantine():
-    """A round ran at a node before that restarted. Another client sees the node, waits, and counts
-    its vote. `holder_*` is by the clock of the round's client, `watcher_*` by the other's."""
+    """A round ran at a node before the node restarted. Another client sees the restart, waits, and
+    counts the node's vote. `holder_*` is by the clock of the round's client, `watcher_*` by the
+    other's."""
     sent, ran, holder_seen, holder_counts = real("sent", "ran", "holder_seen", "holder_counts")
     watcher_seen, watcher_counts = real("watcher_seen", "watcher_counts")
     ttl, drift, max_ttl, max_drift, uptime = real("ttl", "drift", "max_ttl", "max_drift", "uptime")

@@ -1,4 +1,4 @@
-"""Exclusion: two holders whose validity is not over never want a common resource.
+"""Exclusion: two holders whose validity has not ended never want a common resource.
 
 For any number of nodes, clients, resources, tokens and rounds, under Redlock's assumption on time
 (`expire`; clocks.py says when it is sound), with nodes that restart and forget.
@@ -52,16 +52,16 @@ def apart(r, s):
 class Exclusion(Theory):
     name = "exclusion"
     state = [
-        Symbol("sent", Round),  # its commands are on their way, or were; or its token was drawn
-        Symbol("over", Node, Round),  # so far does the node's vote count: ttl less drift has passed
-        Symbol("gone", Value),  # the token was given up: nobody relies on it any more
+        Symbol("sent", Round),  # its commands were sent, or its token was drawn
+        Symbol("over", Node, Round),  # the node's vote has ended: ttl less drift has passed
+        Symbol("gone", Value),  # the token was given up: nobody relies on it now
         Symbol("stored", Node, Resource, result=Value),
-        Symbol("lasts", Node, Resource, Round),  # that value does not end before the round is over
-        Symbol("agreed", Node, Round),  # said yes; the answer is on its way, or came, or was lost
+        Symbol("lasts", Node, Resource, Round),  # the value does not end before the round is over
+        Symbol("agreed", Node, Round),  # said yes; the answer may be on its way, or lost
         Symbol("forgot", Node, Round),  # ... and has restarted since
         Symbol("doubt", Node, Round, Round),  # agreed to the first when it had forgotten the second
         Symbol("counted", Node, Round),  # the client counted that yes
-        Symbol("told", Round),  # the client was told of a quorum of them
+        Symbol("told", Round),  # the client has a quorum of them
     ]
     ACTIONS = (
         "send set take pass_ extend set_uncounted take_uncounted release line expire restart "
@@ -79,7 +79,7 @@ class Exclusion(Theory):
         return ~now.over(n, r) & ~now.gone(token(r))
 
     def relied(self, now, r):
-        """... on the round: on each yes that was counted."""
+        """Somebody may rely on the round: on each yes that was counted."""
         return every(n)(implies(now.counted(n, r), ~now.over(n, r))) & ~now.gone(token(r))
 
     def rival(self, now, r, s):
@@ -134,8 +134,8 @@ class Exclusion(Theory):
         return Step([~now.sent(ask)], sent=lambda r: now.sent(r) | (r == ask))
 
     def count(self, now, at: Node, ask: Round):
-        """The client counts a yes. Of what the node had forgotten when it said that, all is over:
-        the guard's quarantine."""
+        """The client counts a yes. Everything that the node had forgotten when it said yes is over,
+        by the guard's quarantine."""
         doubtful = now.doubt(at, ask, s) & self.rival(now, ask, s) & self.live(now, at, s)
         unguarded = self.breaks("no guard") | (self.breaks("an extension counts") & ~attempt(ask))
         return Step(
@@ -153,14 +153,14 @@ class Exclusion(Theory):
         return Step([now.sent(ask), enough], told=lambda r: now.told(r) | (r == ask))
 
     def pass_time(self, now, ask: Round):
-        """Each vote ends for itself: each pass has a start and a lease of its own."""
+        """Each vote ends separately: each pass has its own start and lease."""
         ends = Symbol("ends", Node)
         return Step(
             [now.sent(ask)], over=lambda n, r: now.over(n, r) | ((r == ask) & ends(n))
         )
 
     def revive(self, now, ask: Round):
-        """Wrong: a holder that does not look at its clock."""
+        """Wrong: a holder that does not check its clock."""
         return Step([], over=lambda n, r: now.over(n, r) & (r != ask))
 
     def give_up(self, now, value: Value):
@@ -183,8 +183,8 @@ class Exclusion(Theory):
         )
 
     def puts(self, now, at, ask, lasting):
-        """The round's token goes under its resources. lasting(x, r): whether the value does not end
-        before round r is over."""
+        """Stores the round's token under its resources. lasting(x, r): whether the value does not
+        end before round r is over."""
         here = lambda n, x: (n == at) & wants(ask, x)
         return {
             "stored": lambda n, x: given(here(n, x), token(ask), now.stored(n, x)),
@@ -204,7 +204,7 @@ class Exclusion(Theory):
         return every(x)(implies(wants(ask, x), now.stored(at, x) == token(ask)))
 
     def kept(self, now, at, ask):
-        """What lasts on: on its own token what lasted, on a new one nothing."""
+        """What lasts on: its own token keeps what lasted, a new token nothing."""
         return lambda x, r: (now.stored(at, x) == token(ask)) & now.lasts(at, x, r)
 
     def set(self, now, at: Node, ask: Round):
@@ -264,10 +264,10 @@ class Exclusion(Theory):
         return self.agrees(now, at, ask, [~attempt(ask)])
 
     def turn_votes(self, now, at: Node, ask: Round):
-        """Wrong: a turn is taken for a vote, though nobody knows how long the key lives."""
+        """Wrong: a turn counts as a vote, though nobody knows how long the key lives."""
         return self.agrees(now, at, ask, [attempt(ask), self.has(now, at, ask)])
 
-    # -- what nobody counts: repairs, and commands that come late, twice or for nobody --
+    # -- uncounted: repairs, and commands that come late, twice or for nobody --
 
     def set_uncounted(self, now, at: Node, ask: Round):
         overwrites = self.breaks("repair overwrites")
@@ -306,7 +306,7 @@ class Exclusion(Theory):
         }
 
     def line(self, now, at: Node, on: Resource, value: Value):
-        """JOIN, serve, a pass that nobody counts: anything in place of a vacant value."""
+        """JOIN, serve, an uncounted pass: any value replaces a vacant one."""
         deletes = self.breaks("leave deletes")
         return Step(
             [vacant(now.stored(at, on)) | deletes],
@@ -315,8 +315,8 @@ class Exclusion(Theory):
         )
 
     def expire(self, now, at: Node, on: Resource):
-        """Redlock's assumption on time: no key ends before the validity of what it was set or
-        prolonged for."""
+        """Redlock's assumption on time: no key ends before the validity for which it was set or
+        prolonged."""
         too_early = now.lasts(at, on, r) & ~now.over(at, r)
         return Step(
             [every(r)(~too_early) | self.breaks("ends early")],
@@ -325,7 +325,7 @@ class Exclusion(Theory):
         )
 
     def restart(self, now, at: Node):
-        """Nothing is there afterwards, or anything: an old snapshot, another server's data."""
+        """Afterwards the node has nothing, or anything: an old snapshot, another server's data."""
         found = Symbol("found", Resource, result=Value)
         return Step(
             [],
@@ -343,8 +343,8 @@ class Exclusion(Theory):
         )
 
 
-# The broken rule -> the obligation that fails. A rule is the name of what is looked up by breaks(),
-# of an axiom that is left out, or of an action that should not be.
+# The broken rule -> the obligation that fails. A rule is a name for breaks(), an axiom that is left
+# out, or an action that should not exist.
 CONTROLS = {
     "take overwrites": ("take", "stands"),
     "take shortens": ("take", "stands"),

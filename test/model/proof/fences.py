@@ -1,16 +1,18 @@
-"""Fences: of two told grants of one resource they differ, and they grow. No assumption on time.
+"""Fences: two reported grants of one resource have different fences, and fences grow. No assumption
+on time.
 
-For any number of nodes and attempts. A key may end at any moment, and two may hold at once as often
-as they like: all that is assumed is that counters survive. What a node's key gives way to is not
-looked at, so SET, TAKE and a pass are one action, `vote`, which counts up; and `put` is all that
-leaves no fenced token there: the end of a key, a release, a lock without a fence.
+For any number of nodes and attempts. A key may end at any moment, and two clients may hold at once:
+the only assumption is that counters survive. What replaces a node's key does not matter, so SET,
+TAKE and a pass are one action, `vote`, which counts up; and `put` is everything that leaves no
+fenced token there: the end of a key, a release, a lock without a fence.
 
 A fence is *placed* on a node when the counter was exactly the fence while the node had the
 attempt's token, and the node said so. The invariant that carries it is `beyond`: while a node has
 an attempt's token, its counter is beyond all other fences that were placed there. So whatever
-writes a token counts up, also where nobody counts the vote: a turn that home gives.
+writes a token counts up, even if nobody counts the vote: a turn that home gives.
 
-One resource is enough: a lock of several has one fence, which is placed for each of them alone.
+One resource is enough: a lock of several has one fence, which is placed for each of them
+separately.
 """
 from prover import Step, Theory
 from terms import TRUE, Sort, Symbol, Var, every, given, implies, some
@@ -27,7 +29,7 @@ q, p = Var("q", Quorum), Var("p", Quorum)
 member = Symbol("member", Node, Quorum)
 token = Symbol("token", Attempt, result=Value)
 less = Symbol("less", Number, Number)
-fence = Symbol("fence", Attempt, result=Number)  # on which it will have settled when it is told
+fence = Symbol("fence", Attempt, result=Number)  # the final one, with which it is told
 
 TOTAL_ORDER = [
     every(i)(~less(i, i)),
@@ -119,8 +121,8 @@ class Fences(Theory):
         )
 
     def vote(self, now, at: Node, ask: Attempt, count: Number):
-        """Whatever writes the token, each as often as you like: SET, TAKE, a repair, a pass, a turn
-        that home gives. max(counter + 1, floor) is any larger number."""
+        """Whatever writes the token, any number of times: SET, TAKE, a repair, a pass, a turn that
+        home gives. max(counter + 1, floor) is any larger number."""
         larger = less(now.counter(at), count)
         if "counter ends with the key" in self.wrong:
             larger = TRUE
@@ -145,7 +147,7 @@ class Fences(Theory):
         )
 
     def raise_above(self, now, at: Node, ask: Attempt):
-        """Wrong: content with a larger counter."""
+        """Wrong: accepts a larger counter."""
         return Step(
             [now.sent(ask), now.stored(at) == token(ask), at_most(fence(ask), now.counter(at))],
             placed=self.marks(now.placed, at, ask, TRUE),
@@ -164,7 +166,7 @@ class Fences(Theory):
         )
 
     def turn(self, now, at: Node, ask: Attempt):
-        """Wrong: home writes the token of who is next, and does not count up."""
+        """Wrong: home writes the next client's token without counting up."""
         return Step([now.sent(ask)], stored=lambda n: given(n == at, token(ask), now.stored(n)))
 
     def lose(self, now, at: Node, count: Number):

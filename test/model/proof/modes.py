@@ -1,21 +1,20 @@
 """Readers and writers: two rounds that are told, live and not given up never conflict.
 
-exclusion.py with a *conflict relation*: who only reads does not conflict with who only reads; a
-writer conflicts with everybody. A lock without a mode is a writer. What exclusion.py says of its
-actions stays, and the readers' are added: `share`, their SET and TAKE in one; `extend_shared`;
-`release_shared`; `lease_expires`. Under a resource that is read there is `shared`, and beside it a
-lease for each reader, which lasts and ends alone. The node's rule is exclusion's: it says yes where
-no yes lives that conflicts. Whose turn it is, and who may not come because a writer waits, is left
-out as there: a node may say no whenever it likes.
+exclusion.py with a *conflict relation*: readers do not conflict with readers; a writer conflicts
+with everybody. A lock without a mode is a writer. exclusion.py's actions stay, and the readers' are
+added: `share`, their SET and TAKE in one; `extend_shared`; `release_shared`; `lease_expires`. A
+resource that is read has the value `shared`, and a lease for each reader, which lasts and ends on
+its own. The node's rule is exclusion's: it says yes unless a conflicting yes lives. Whose turn it
+is, and whom a waiting writer keeps out, is left out, as there: a node may say no at any time.
 
-A mode may change while a lock is held, so not tokens conflict, but rounds: a round is sent to write
-or to read, and a writer's round is *lowered* from the moment on at which its client means to read
-only. That is a downgrade; and it is what becomes of an upgrade that has not won. An upgrade is a
-writer's round like any other: who reads stays a reader until a quorum has told it.
+A mode may change while a lock is held, so rounds conflict, not tokens: a round is sent to write or
+to read, and a writer's round is *lowered* as soon as its client only means to read. That happens in
+a downgrade, and after an upgrade that has not won. An upgrade is a writer's round like any other:
+the client stays a reader until a quorum has said yes.
 
-The invariant that is added is `stands alone`: where a node has said yes to a writer's round, and
-nobody has lowered it, the token stands, and not a lease. So an extension of the reader that comes
-late must not turn it back into a lease: "a late extension converts" is how two come to hold.
+The added invariant is `stands alone`: if a node has said yes to a writer's round that has not been
+lowered, it has the token, not a lease. So a reader's late extension must not turn the token back
+into a lease: "a late extension converts" shows how two would hold.
 """
 from exclusion import Exclusion, Node, Quorum, Resource, Round, Value
 from exclusion import apart, attempt, n, nothing, r, s, token, vacant, wants, x
@@ -26,7 +25,7 @@ v = Var("v", Value)
 
 writes = Symbol("writes", Round)  # what its commands ask for; else it reads
 upgrade = Symbol("upgrade", Round)
-shared = Const("shared", Value)  # what is stored where leases are
+shared = Const("shared", Value)  # the value of a resource with leases
 
 AXIOMS = {
     "shared is not vacant": ~vacant(shared),
@@ -41,7 +40,7 @@ class Modes(Exclusion):
     name = "modes"
     state = Exclusion.state + [
         Symbol("leases", Node, Resource, Value),
-        Symbol("lowered", Round),  # a writer's: its client relies on it as a reader at most
+        Symbol("lowered", Round),  # a writer's round on which its client relies only as a reader
     ]
     ACTIONS = Exclusion.ACTIONS + (
         "share extend_shared upgrade share_uncounted extend_shared_uncounted upgrade_uncounted "
@@ -95,7 +94,8 @@ class Modes(Exclusion):
     # -- clients --
 
     def downgrade(self, now, value: Value):
-        """From now on its client only reads; also what becomes of an upgrade that has not won."""
+        """From now on its client only reads: a downgrade, or the end of an upgrade that has not
+        won."""
         its = lambda r: now.sent(r) & (token(r) == value)
         return Step([], lowered=lambda r: now.lowered(r) | its(r))
 
@@ -144,7 +144,7 @@ class Modes(Exclusion):
         return self.with_needs(super().line(now, at, on, value), value != shared)
 
     def expire(self, now, at: Node, on: Resource):
-        """Of what is no lease."""
+        """The release of a token that is not a lease."""
         return self.with_needs(super().expire(now, at, on), now.stored(at, on) != shared)
 
     def restart(self, now, at: Node):
@@ -166,7 +166,7 @@ class Modes(Exclusion):
         return every(x)(implies(wants(ask, x), vacant(value) | (value == shared) | anything))
 
     def leased(self, now, at, ask, lasting):
-        """The round's token gets a lease on each of its resources; what had one keeps it."""
+        """The round's token gets a lease on each of its resources, or keeps it."""
         here = lambda n, x: (n == at) & wants(ask, x)
         return {
             "stored": lambda n, x: given(here(n, x), shared, now.stored(n, x)),
@@ -187,21 +187,21 @@ class Modes(Exclusion):
         )
 
     def share_uncounted(self, now, at: Node, ask: Round):
-        """A repair, or for nobody, late, twice."""
+        """A repair, or a command that comes late, twice or for nobody."""
         return Step(
             [now.sent(ask), self.open_to_readers(now, at, ask)],
             **self.leased(now, at, ask, lambda x, r: now.lasts(at, x, r)),
         )
 
     def may_convert(self, now, at, ask):
-        """What is its own here, a lease or the token, may become a lease: no yes of this node to a
-        writer's round of the token counts any more."""
+        """The round's own lease or token here may become a lease: no yes of this node to a writer's
+        round of the token counts any more."""
         claim = (token(s) == token(ask)) & self.claims_to_write(now, s) & now.agreed(at, s)
         return every(x)(implies(wants(ask, x), self.stands(now, at, x, ask))) & every(s)(~claim)
 
     def extend_shared(self, now, at: Node, ask: Round):
-        """Prolongs the lease. Where the token stands, it becomes a lease: a downgrade, and back
-        after an upgrade that has not won."""
+        """Prolongs the lease. A token becomes a lease: in a downgrade, and after an upgrade that
+        has not won."""
         needs = self.may_convert(now, at, ask)
         if "downgrade still counts as a writer" in self.wrong:
             needs = every(x)(implies(wants(ask, x), self.stands(now, at, x, ask)))
@@ -229,7 +229,7 @@ class Modes(Exclusion):
     # -- a reader becomes the writer --
 
     def alone(self, now, at, ask):
-        """The token is there already, or has the only lease."""
+        """The token is stored already, or has the only lease."""
         others = some(v)(now.leases(at, x, v) & (v != token(ask)))
         if "upgrade does not look at others" in self.wrong:
             others = FALSE
@@ -265,7 +265,7 @@ class Modes(Exclusion):
     # -- what ends --
 
     def lease_ends(self, now, at, on, value, left, needs):
-        """The lease of the value, and no other; with the last one what is stored."""
+        """Ends the lease of this value only; with the last lease the stored value ends, too."""
         more = some(v)(now.leases(at, on, v) & (v != value))
         here = lambda n, x: (n == at) & (x == on)
         return Step(

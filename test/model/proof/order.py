@@ -1,14 +1,13 @@
-"""The order of the holders: who is told later has the larger fence, though its attempt may have
-begun first.
+"""The order of the holders: the one that is told later has the larger fence, even if its attempt
+began first.
 
 Exclusion and fences together: under Redlock's assumption on time, with the guard, and with counters
-that survive. What exclusion.py says of an action stays, and the counters are added. Here a node
-that restarts has of its keys what it had, or less: old keys beside counters that are newer would be
-no state that it ever was in.
+that survive. exclusion.py's actions stay, and the counters are added. Here a node that restarts has
+its keys or fewer: old keys with newer counters would be a state in which it never was.
 
-`later` carries it: on a node of the quorum with which one was told, the fence of any other that may
-still be relied on is larger. For it came to that node later: had it come before, its yes would
-stand there, and the node would not have agreed to the other.
+The invariant `later` carries it: on a node of a told round's quorum, any other fence that may still
+be relied on is larger. That round came to the node later: had it come before, its yes would stand
+there, and the node would not have agreed to the told one.
 """
 import exclusion
 from exclusion import Node, Quorum, Resource, Round, Value, attempt, member, n, r, s
@@ -35,7 +34,7 @@ class Order(exclusion.Exclusion):
         return super().axioms() + TOTAL_ORDER
 
     def grants(self, r):
-        """A round that has a fence of its own."""
+        """Whether the round has a fence of its own."""
         return attempt(r) & fenced(token(r))
 
     def invariants(self, now):
@@ -100,7 +99,7 @@ class Order(exclusion.Exclusion):
         )
 
     def granting(self, now, at, ask, count, base):
-        """... that is counted: only who may vote is asked for one."""
+        """The same for a counted vote: only nodes that may vote are asked for one."""
         forgotten = now.forgot(at, s) & self.rival(now, ask, s) & self.live(now, at, s)
         asked = every(s, x)(~forgotten) | self.breaks("asked in quarantine")
         needs, becomes = self.counts(now, at, ask, count)
@@ -128,7 +127,7 @@ class Order(exclusion.Exclusion):
         return self.uncounted(now, at, ask, count, super().take_uncounted(now, at, ask))
 
     def raised(self, now, at, base, beyond=FALSE):
-        """The counters become larger or stay; beyond: where they have to be larger."""
+        """The counters grow or stay; beyond: where they must grow."""
         raised = Symbol("raised", Resource, result=Number)
         larger = less(now.counter(at, x), raised(x))
         same = (now.counter(at, x) == raised(x)) & ~beyond
@@ -142,8 +141,8 @@ class Order(exclusion.Exclusion):
         return self.raised(now, at, super().extend(now, at, ask))
 
     def written(self, now, at, base):
-        """Home, or who releases, has written a fenced token: that counts up, or the raise of this
-        token could place a fence that another had here."""
+        """Home, or a release, writes a fenced token and must count up, or this token's raise could
+        place a fence that another had here."""
         then = base.becomes["stored"](at, x)
         new = fenced(then) & (then != now.stored(at, x))
         return self.raised(now, at, base, new & ~self.breaks("home does not count up"))

@@ -1,11 +1,11 @@
-"""Semaphores: of k permits never more than k are held.
+"""Semaphores: never more than k of k permits are held.
 
 A permit is a slot, and a slot is a resource like any other: a round wants the slots that its
-client, or home, chose before it was sent, the same on all nodes. So exclusion.py is the proof: of
-each slot there is one holder, and so of k slots k, for any k. Here that is said for two slots, and
-for one permit at once, to show what is wrong with the other rule: a node that *counts* its permits,
-and grants while fewer than k are out, grants another set of k than its neighbour does.
-floor(N * k / q) may hold then: of three nodes and k = 2, three.
+client, or home, chose before it was sent, the same on all nodes. So exclusion.py is the proof: each
+slot has at most one holder, and so k slots have at most k, for any k. This theory has two slots,
+and one permit for each round, to show what is wrong with the other rule: a node that *counts* its
+permits, and grants while fewer than k are taken, grants another set of k than its neighbour does.
+Then floor(N * k / q) may hold: three, with three nodes and k = 2.
 """
 from exclusion import Exclusion, Node, Resource, Round, apart, r, s, token, vacant, wants, x
 from terms import Const, Var, every, given, implies, some

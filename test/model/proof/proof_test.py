@@ -5,10 +5,10 @@
     proof_test.py --story NAME   the steps of a history; --list has the names
     proof_test.py --write DIR    the problems, as SMT-LIB 2 and TPTP, for other provers
 
-Each theory's obligations must be proved by each prover, and none of its actions be impossible where
-its invariants hold: invariants that contradict each other would be kept by anything. Each broken
-rule must leave the obligation that is named unproved, and the stories must be found. What needs a
-prover that is not installed is skipped, and says so.
+Each prover must prove each theory's obligations, and none of its actions may be impossible where
+its invariants hold: anything would keep contradictory invariants. Each broken rule must leave the
+named obligation unproved, and the stories must be found. Tests whose prover is not installed are
+skipped, and say so.
 """
 import argparse
 import sys
@@ -44,7 +44,7 @@ THEORIES = {
     fences.Fences: (fences.CONTROLS, PROVERS),
     order.Order: (order.CONTROLS, PROVERS),
     modes.Modes: (modes.CONTROLS, PROVERS),
-    permits.Permits: (permits.CONTROLS, [Z3, CVC5]),  # E does not come to an end with two slots
+    permits.Permits: (permits.CONTROLS, [Z3, CVC5]),  # E does not finish with two slots
     sets.Sets: (sets.CONTROLS, [Z3, CVC5]),
     shared_fences.SharedFences: (shared_fences.CONTROLS, PROVERS),
     shared_order.SharedOrder: (shared_order.CONTROLS, PROVERS),
@@ -54,13 +54,13 @@ THEORIES = {
 
 def with_rule_broken(theory, rule):
     broken = theory(rule)
-    if hasattr(broken, rule):  # an action that should not be
+    if hasattr(broken, rule):  # an action that should not exist
         broken.ACTIONS = [*broken.ACTIONS, rule]
     return broken
 
 
 class Work:
-    """Done in the background, for the test that asks for it."""
+    """Runs in the background until a test asks for the result."""
 
     pool = ThreadPoolExecutor(PROCESSES)
 
@@ -137,7 +137,7 @@ def lemma(family, prover):
         def check(self):
             for one, future in zip(lemmas, work):
                 answer = future.result()[0]
-                # That a formula is not true cvc5 does not always find out.
+                # cvc5 cannot always refute a false formula.
                 wanted = [one.expected] if prover is Z3 or one.expected == PROVED else [answer]
                 self.assertIn(answer, wanted, one.name)
                 self.assertEqual(answer == PROVED, one.expected == PROVED, one.name)
@@ -194,7 +194,7 @@ def add_tests(long):
     for theory, (controls, provers) in THEORIES.items():
         for prover in provers:
             if prover is E and not long:
-                continue  # as much as the other two need together
+                continue  # it needs as much as the other two together
             add(Proved, f"{theory.name} by {prover.name}", prover, proved(theory, prover))
         add(Possible, theory.name, Z3, possible(theory))
         for rule, where in controls.items():

@@ -1,4 +1,4 @@
-"""Inductive invariants: what has to be shown of a theory, and the provers that show it.
+"""Inductive invariants: what a theory has to prove, and the provers that prove it.
 
 A Theory has symbols that never change, axioms about them, a state (symbols that do), invariants and
 actions. An invariant holds always if it holds in the beginning and each action keeps it. An action
@@ -7,9 +7,9 @@ is a method whose annotated parameters may be anything of their sorts:
     def end(self, now, at: Node):
         return Step([now.key(at)], key=lambda n: now.key(n) & (n != at))
 
-says what must be so (`needs`) and what is so afterwards; what it does not name stays. The invariant
-afterwards is then a formula about the state before: each symbol in it is replaced by what it
-becomes. If that changes nothing in the formula, there is nothing to prove.
+states what must hold before (`needs`) and what holds afterwards; what it does not name stays. The
+invariant afterwards is then a formula about the state before: each symbol is replaced by its new
+value. If that does not change the formula, there is nothing to prove.
 """
 import inspect
 import os
@@ -40,14 +40,14 @@ class Theory:
         self.wrong = wrong
 
     def breaks(self, rule):
-        """A formula: TRUE where the rule is broken, so `condition | breaks(rule)`."""
+        """A formula that is TRUE if the rule is broken: `condition | breaks(rule)`."""
         return TRUE if rule in self.wrong else FALSE
 
     def axioms(self):
         return []
 
     def begins(self, now):
-        """What is so in the beginning: of relations nothing, and functions are as they like."""
+        """The initial state: all relations are empty, and functions are arbitrary."""
         return [none_of(symbol) for symbol in self.state if symbol.result is BOOL]
 
     def invariants(self, now):
@@ -95,7 +95,8 @@ class Theory:
             yield Obligation(self, "claim", name, given, formula)
 
     def possible(self):
-        """For each action what must not follow: that it cannot happen where invariants hold."""
+        """For each action, what must not be provable: that it cannot happen where the invariants
+        hold."""
         now = self.before()
         given = self.axioms() + list(self.invariants(now).values())
         for action, method, sorts in self.actions():
@@ -161,7 +162,7 @@ E = Prover(
     "eprover",
     tptp,
     ["eprover", "--auto", "-s", "--cpu-limit={s}"],
-    # Contradictory axioms would prove anything: that is no answer here.
+    # Contradictory axioms would prove anything, so that status is no answer.
     {"# SZS status Theorem": PROVED, "# SZS status CounterSatisfiable": REFUTED},
 )
 PROVERS = [Z3, CVC5, E]

@@ -11,15 +11,15 @@ quorum of each electorate that its configuration names:
     rival    old, other   another administrator's, written over `past` at the same time
     ousted   other        what the rival ends with
 
-One change is proved. What holds in its end, that all who hold or may hold need the new set (or
-still the old one, after `back`), is what holds in its beginning of the old set. So it is proved of
-any number of changes, one after the other.
+The proof covers one change. At its end all who hold or may hold need the new set (or still the old
+one, after `back`), as at its beginning they need the old set. So it covers any number of changes,
+one after the other.
 
-Old and new have no node in common, if it comes to the worst. What keeps their holders apart: when
-`joint` is on a quorum of the old nodes and their connections are cut, nobody wins by the old set
-alone any more. Who had won before is over once the longest ttl was waited out (`wait`). Only then is
-`done` decided. Whether a change is done or abandoned is decided once, by a quorum of the old nodes;
-in this theory that is an action of one step.
+In the worst case old and new have no node in common. What keeps their holders apart: when `joint`
+is on a quorum of the old nodes and their connections are cut, nobody wins by the old set alone any
+more. Earlier holds are over once the longest ttl has passed (`wait`). Only then is `done` decided.
+A quorum of the old nodes decides once whether a change is done or abandoned; in this theory that is
+one step.
 
 A node that restarts may find an earlier text, but then it does not count as one of the quorum that
 has met the joint one: that many nodes must keep it, as long as the old nodes are up.
@@ -40,7 +40,7 @@ NEEDED_BY = {
     OTHER: [RIVAL, OUSTED],
 }
 elects = Symbol("elects", Quorum, result=Electorate)  # whose nodes the quorum is one of
-config = Symbol("config", Round, result=Config)  # that the client had when it began the round
+config = Symbol("config", Round, result=Config)  # the client's when it began the round
 
 
 def distinct(*constants):
@@ -61,9 +61,9 @@ class Sets(Exclusion):
     state = [
         *Exclusion.state,
         Symbol("text", Node, result=Config),
-        Symbol("open", Node, Config),  # there is a connection whose handshake has read it
+        Symbol("open", Node, Config),  # there is a connection whose handshake has read the text
         Symbol("met", Quorum),  # of the old nodes: they have the joint text, and were cut
-        Symbol("ousts", Quorum),  # the same of the rival's text
+        Symbol("ousts", Quorum),  # the same for the rival's text
         Symbol("decided", Config),  # done, back or ousted
     ]
     ACTIONS = [
@@ -85,12 +85,12 @@ class Sets(Exclusion):
         ]
 
     def begins(self, now):
-        """Rounds of before need a quorum of the old nodes; all other texts are new."""
+        """Earlier rounds need a quorum of the old nodes; all other texts are new."""
         return [*super().begins(now), every(n)(now.text(n) == PAST)]
 
     def invariants(self, now):
         kept = super().invariants(now)
-        del kept["told by a quorum"]  # of which nodes: below
+        del kept["told by a quorum"]  # replaced below, for each electorate
         by = lambda whose: some(q)(
             (elects(q) == whose) & every(n)(implies(member(n, q), now.counted(n, r)))
         )
@@ -124,15 +124,15 @@ class Sets(Exclusion):
         }
 
     def outlasted(self, now, q, texts):
-        """At these nodes all that others than these configurations' clients rely on is over."""
+        """At these nodes everything is over but what clients of these configurations rely on."""
         others = now.agreed(n, r) & member(n, q) & ~one_of(config(r), texts)
         return every(n, r)(implies(others, now.over(n, r)))
 
     # -- clients --
 
     def agrees(self, now, at, ask, needs, **becomes):
-        """A vote counts only if it came on a connection whose handshake has read what the client
-        has."""
+        """A vote counts only if it came on a connection whose handshake has read the client's
+        text."""
         read = now.open(at, config(ask)) | self.breaks("an earlier handshake")
         return super().agrees(now, at, ask, [*needs, read], **becomes)
 
@@ -226,7 +226,7 @@ class Sets(Exclusion):
         return self.writes(now, at, [now.text(at) == RIVAL, now.decided(OUSTED)], OUSTED)
 
     def restart(self, now, at: Node):
-        """With an earlier text, or none, unless so many nodes must keep theirs."""
+        """Restarts with an earlier text, or none, unless it is in a quorum that keeps its text."""
         found = Const("found_text", Config)
         step = super().restart(now, at)
         kept = every(q)(~(member(at, q) & (now.met(q) | now.ousts(q))))

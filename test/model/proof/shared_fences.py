@@ -1,11 +1,11 @@
 """Fences of readers: a reader's is at least that of every earlier writer, and below that of every
 later one, so that a store which has heard of a later writer refuses a reader that comes late.
 
-A reader's vote does not count up: it is the largest counter of its resources (and where one has
-none, as much as the floor; any number that is no smaller, here). The largest that is counted is the
-fence, and where a quorum has not voted it, a second round raises the counters that are smaller: on
-a quorum each has then been the fence *or more*. A writer's raise may not be content with more,
-because two writers' fences must differ; a reader's may.
+A reader's vote does not count up: it is the largest counter of its resources (or the floor where
+one has none; here any number that is no smaller). The largest counted vote is the fence, and if no
+quorum has voted it, a second round raises the smaller counters: on a quorum each has then been the
+fence *or more*. A writer's raise must not accept more, because two writers' fences must differ; a
+reader's may.
 
 Two quorums speak for a reader, each for one half of the claim. Those whose votes it counted
 (`heard`) have told it of earlier writers; those where its fence is placed tell later ones.
@@ -23,7 +23,7 @@ from terms import TRUE, Const, Symbol, every, given, implies, some
 
 fence, token = fences.fence, fences.token
 reads = Symbol("reads", Attempt)
-leased = Const("leased", fences.Value)  # what is stored where readers are: whose is not told apart
+leased = Const("leased", fences.Value)  # the value of a resource with readers, whoever they are
 
 
 class SharedFences(Fences):
@@ -97,14 +97,14 @@ class SharedFences(Fences):
         return self.of_writer(super().raise_(now, at, ask), ask)
 
     def raise_above(self, now, at: Node, ask: Attempt):
-        """Wrong: a writer's raise is content with more, as a reader's."""
+        """Wrong: a writer's raise accepts more, as a reader's does."""
         return self.of_writer(super().raise_above(now, at, ask), ask)
 
     def tell(self, now, ask: Attempt, by: Quorum):
         return self.of_writer(super().tell(now, ask, by), ask)
 
     def share(self, now, at: Node, ask: Attempt, count: Number):
-        """As often as you like, on whatever was there."""
+        """Any number of times, on any value."""
         looks, becomes = at_most(now.counter(at), count), count
         if "a reader's vote is any number" in self.wrong:
             looks, becomes = TRUE, now.counter(at)
@@ -125,7 +125,7 @@ class SharedFences(Fences):
         )
 
     def raise_shared_blindly(self, now, at: Node, ask: Attempt):
-        """Wrong: sets the counter, also where it is larger."""
+        """Wrong: sets the counter even if it is larger."""
         return Step(
             [now.sent(ask) & reads(ask), now.stored(at) == leased],
             counter=lambda n: given(n == at, fence(ask), now.counter(n)),

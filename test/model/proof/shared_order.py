@@ -1,5 +1,5 @@
-"""Fences of readers and writers in the order of the holders: who is told later, not only who is
-sent later, has the fence that shared_fences.py says. Under the assumptions of order.py.
+"""Fences of readers and writers in the order of the holders: the fences of shared_fences.py, for
+grants that are told later, not only sent later. Under the assumptions of order.py.
 
 A mode may change. An upgrade counts up, and is a grant with a fence of its own: the fence that it
 had as a reader may be an earlier writer's, or below another reader's. A downgrade keeps the
@@ -70,7 +70,8 @@ class SharedOrder(Order, Modes):
         )
 
     def claims(self, now):
-        """What was a writer's when it was told counts as that, though it may have been lowered."""
+        """A grant that was a writer's when it was told counts as such, even if it was lowered
+        since."""
         return {"in the order of the holders": every(x, r, s)(self.in_order(now, r, s))}
 
     # -- writers: as in order.py --
@@ -138,7 +139,7 @@ class SharedOrder(Order, Modes):
         return self.raised(now, at, super().extend_shared_uncounted(now, at, ask))
 
     def raise_shared(self, now, at: Node, ask: Round):
-        """Follows the attempt. Content with more: only what is smaller is raised."""
+        """Follows the attempt. Accepts more: only smaller counters are raised."""
         mine = every(x)(implies(wants(ask, x), now.leases(at, x, token(ask))))
         here = lambda n, x: (n == at) & wants(ask, x)
         smaller = lambda n, x: here(n, x) & less(now.counter(n, x), fence(ask))

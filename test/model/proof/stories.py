@@ -1,9 +1,9 @@
-"""The histories that bounded.py has to find: what must be possible (witnesses), and what broken
-rules lead to.
+"""The histories that bounded.py must find: what must be possible (witnesses), and where broken
+rules lead.
 
 Three nodes, quorums of two, one resource. Attempts A and B have tokens of their own; A2 is an
-extension by A's token. A story names the actions that it may use and how many steps it may take;
-which ones they are is found.
+extension by A's token. A story names the actions that it may use and its number of steps; z3 finds
+the steps.
 """
 from collections import namedtuple
 
@@ -22,7 +22,7 @@ Story = namedtuple("Story", "name theory wrong rounds phases")
 ROUNDS = {  # name -> token, whether an attempt
     "A": ("a", True),
     "A2": ("a", False),
-    "Again": ("a", True),  # another attempt with A's token, where that rule is broken
+    "Again": ("a", True),  # another attempt with A's token, if that rule is broken
     "B": ("b", True),
     "Before": ("c", True),  # an earlier attempt of A's client
 }
@@ -98,7 +98,7 @@ def holds(now, ask):
     return now.told(ask) & Exclusion().relied(now, ask)
 
 
-# -- what broken rules lead to --
+# -- where broken rules lead --
 
 
 WIN = "send set count tell "

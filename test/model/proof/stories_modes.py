@@ -1,4 +1,4 @@
-"""The histories of readers, writers and permits that bounded.py has to find: see stories.py.
+"""The histories of readers, writers and permits that bounded.py must find: see stories.py.
 
 Three nodes, quorums of two. W is a writer, R and S read; W2 and R2 are extensions of theirs that
 read, and U is R's upgrade.
@@ -93,12 +93,12 @@ W_TOKEN, R_TOKEN, S_TOKEN = (Var(name, Value) for name in "wrs")
 
 
 def wins(ask, how, more=""):
-    """A phase: the round is won, by six steps."""
+    """A phase of six steps in which the round wins."""
     return 6, f"send {how} count tell {more}", lambda now: holds(now, ask)
 
 
 def ends_in(rule, rounds, steps, actions, *before):
-    """Two hold, of which one writes."""
+    """Two hold, one of them a writer."""
     at_last = (
         steps,
         "send count tell " + actions,

@@ -5,8 +5,8 @@
     up = Symbol("up", Node)             a relation: its result is BOOL
     every(n)(up(n) | ~up(n))            & | ~ == != and implies() build formulas
 
-"==" of two terms is a formula, so Python must never be asked whether terms are equal: `text()` is
-what is compared. Like all comparisons it binds less than "&", so it has parentheses.
+"==" of two terms is a formula, so Python code compares terms by `text()`. Like all comparisons it
+binds less than "&", and needs parentheses.
 """
 
 
@@ -63,8 +63,8 @@ class Term:
 
 
 class Symbol:
-    """A function or relation; without arguments a constant. The last sort is the result, if it is
-    none of a relation: Symbol("f", A, result=B)."""
+    """A function or relation; without arguments a constant. `result` is the sort of a function's
+    result: Symbol("f", A, result=B)."""
 
     def __init__(self, name, *domain, result=BOOL):
         self.name, self.domain, self.result = name, domain, result
@@ -177,7 +177,7 @@ def smt(hypotheses, goal):
 
 
 def lifted(term):
-    """The same without a term of two cases: f(c ? a : b) is (c => f(a)) & (~c => f(b))."""
+    """The formula without conditional terms: f(c ? a : b) is (c => f(a)) & (~c => f(b))."""
     if term.head in ("forall", "exists"):
         return Term(term.head, (lifted(term.parts[0]),), BOOL, term.bound)
     if term.head in ("and", "or", "not", "=>") or (
@@ -192,7 +192,7 @@ def lifted(term):
 
 
 def first_case(term):
-    """(condition, term if it holds, term if not) for the first case in a term, or None."""
+    """(condition, term if it holds, term if not) for the first conditional in a term, or None."""
     if term.head == "ite":
         return term.parts
     for i, part in enumerate(term.parts):
