@@ -1,4 +1,4 @@
-/* Which certificates are accepted, and what is said about the others: a table of certificates. */
+/* Which certificates are accepted, and with which message the others are refused: a table. */
 #include <time.h>
 
 #include "tls/pair.h"
@@ -7,10 +7,10 @@
 enum signer { BY_AUTHORITY, BY_STRANGER, BY_ITSELF, BY_EXPIRED };
 
 struct row {
-    const char *name; /* that the client looks for */
+    const char *name; /* that the client expects */
     struct tls_wish wish;
     enum signer signer;
-    const char *words; /* of the refusal; NULL: it is accepted */
+    const char *words; /* the refusal's; NULL: accepted */
 };
 
 static const struct row rows[] = {
@@ -40,7 +40,7 @@ static const struct row rows[] = {
      {.alt_names = "DNS:a-rather-long-name.of-some-machine.example,DNS:another.machine.example"},
      BY_AUTHORITY,
      "for a-rather-long-name.of-some-machine.example, ..., not for a.example"},
-    /* addresses: not as a name, not by SNI */
+    /* addresses: neither a name nor sent as SNI */
     {"127.0.0.1", {.alt_names = "IP:127.0.0.1"}, BY_AUTHORITY, NULL},
     {"::1", {.alt_names = "IP:::1"}, BY_AUTHORITY, NULL},
     {"127.0.0.1", {.alt_names = "DNS:127.0.0.1"}, BY_AUTHORITY, "name mismatch"},
@@ -99,7 +99,7 @@ static void check_row(struct scene *scene, const struct row *row, const struct t
     tls_cert_make(&cert, &wish);
     struct pair pair;
     pair_begin(&pair, &settings, row->name, &cert);
-    if (row->signer == BY_EXPIRED) { /* the server sends its chain */
+    if (row->signer == BY_EXPIRED) { /* the server must send the chain */
         X509 *chain = X509_dup(expired->x509);
         assert_int_equal(SSL_CTX_add_extra_chain_cert(pair.server_context, chain), 1);
     }
@@ -135,7 +135,7 @@ TEST(is_verified) {
     tls_cert_free(&expired);
 }
 
-/* Nobody's certificate is trusted by who names no authority, but the system's. */
+/* A client that names no authority trusts only the system's. */
 TEST(without_a_ca_the_system_decides) {
     struct scene *scene = *state;
     static const char *const words[] = {"unknown authority Authority: set tls_ca",
@@ -155,7 +155,7 @@ TEST(without_a_ca_the_system_decides) {
     }
 }
 
-/* What is named as trusted is trusted: the certificate itself, or an intermediate authority. */
+/* tls_ca may name the certificate itself, or an intermediate authority. */
 TEST(the_certificate_itself_may_be_trusted) {
     struct scene *scene = *state;
     char path[160];
@@ -170,7 +170,7 @@ TEST(the_certificate_itself_may_be_trusted) {
     remove(path);
 }
 
-/* Names are a stranger's words: none of their bytes reaches a terminal, and they do not grow. */
+/* Names come from a stranger: messages escape their bytes and limit their length. */
 TEST(what_is_shown_is_printable) {
     struct scene *scene = *state;
     static const char *const names[] = {"\x1b[2J\r\n\x7f", "%s%n%s%n",
@@ -185,7 +185,7 @@ TEST(what_is_shown_is_printable) {
                       &(struct tls_wish){.alt_names = "DNS:a.example", .issuer = &authority});
         pair_begin(&pair, &settings, "a.example", &cert);
         assert_true(pair_dial(&pair));
-        pair_run(&pair); /* it looks at each byte */
+        pair_run(&pair); /* it checks each byte */
         assert_int_equal(pair.error, RL_END_CERTIFICATE);
         assert_true(strlen(pair.detail) < 128);
         pair_end(&pair);
@@ -194,7 +194,7 @@ TEST(what_is_shown_is_printable) {
     }
 }
 
-/* -- Of the client -- */
+/* -- The client's certificate -- */
 
 static void run_with_client_cert(struct scene *scene, const struct tls_cert *cert, int version,
                                  bool must, const char *words) {
@@ -218,7 +218,7 @@ static void run_with_client_cert(struct scene *scene, const struct tls_cert *cer
         assert_int_equal(pair.ups, 1);
         pair_write(&pair, "PING", 4);
         assert_int_equal(pair.got.length, 4);
-    } else { /* with TLS 1.3 it is up before the server has looked */
+    } else { /* with TLS 1.3 it is up before the server checks */
         assert_int_equal(pair.ends, 1);
         assert_int_equal(pair.error, RL_END_TLS);
         assert_contains(pair.detail, words);

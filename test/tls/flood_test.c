@@ -1,5 +1,5 @@
-/* A server that is within the rules of TLS and still costs more than it may: messages without end
- * that carry no data, answers that it does not read, records and numbers that are too long. */
+/* A server that keeps the rules of TLS but costs too much: endless messages without data, answers
+ * that it does not read, records and numbers that are too long. */
 
 #include <openssl/objects.h>
 
@@ -13,7 +13,8 @@ static void dial_and_run(struct pair *pair) {
     assert_int_equal(pair->ups, 1);
 }
 
-/* The server takes new keys, and says so; asks: and wants new ones of the client. */
+/* The server renews its keys and announces that; asks: it requests new ones from the client,
+ * too. */
 static void renew_keys(struct pair *pair, bool asks) {
     int how = asks ? SSL_KEY_UPDATE_REQUESTED : SSL_KEY_UPDATE_NOT_REQUESTED;
     assert_int_equal(SSL_key_update(pair->server, how), 1);
@@ -26,9 +27,9 @@ static void assert_ended(const struct pair *pair, const char *words) {
     assert_contains(pair->detail, words);
 }
 
-/* Each costs a key derivation and comes in 27 bytes. */
+/* Each message of 27 bytes costs a key derivation. */
 PAIR_TEST(new_keys_without_end) {
-    for (size_t piece = 0; piece < 2; piece++) { /* in one event, and in one for each byte */
+    for (size_t piece = 0; piece < 2; piece++) { /* in one event, and in one event for each byte */
         pair->piece = piece;
         dial_and_run(pair);
         for (int i = 0; i < 100; i++) {
@@ -44,7 +45,7 @@ PAIR_TEST(new_keys_without_end) {
     pair->piece = 0;
 }
 
-/* Between data there may be as many as a reasonable server could want. */
+/* Between data the server may renew keys as often as a reasonable server would. */
 PAIR_TEST(new_keys_between_data) {
     dial_and_run(pair);
     for (size_t i = 0; i < 20; i++) {
@@ -60,11 +61,11 @@ PAIR_TEST(new_keys_between_data) {
     pair_hang_up(pair);
 }
 
-/* It asks for new keys, and reads no answer: what is kept for it has an end. */
+/* It requests new keys and reads no answer: the unsent data is bounded. */
 PAIR_TEST(answers_nobody_reads) {
     pair->room = 10000;
     dial_and_run(pair);
-    pair->has_ended = true; /* it reads no more */
+    pair->has_ended = true; /* the server reads no more */
     for (int i = 0; i < 10000 && pair->ends == 0; i++) {
         assert_int_equal(SSL_write(pair->server, "x", 1), 1);
         renew_keys(pair, true);
@@ -76,7 +77,7 @@ PAIR_TEST(answers_nobody_reads) {
     pair_hang_up(pair);
 }
 
-/* Its length alone is enough: nobody waits for the rest. */
+/* The length alone ends the connection, without waiting for the rest. */
 PAIR_TEST(a_record_is_too_long) {
     dial_and_run(pair);
     pair_say(pair, "\x17\x03\x03\xff\xff", 5);
@@ -90,7 +91,7 @@ PAIR_TEST(a_record_is_too_long) {
     pair_hang_up(pair);
 }
 
-/* The server does not choose how long the client computes. */
+/* The server cannot choose a costly key exchange. */
 SCENE_TEST(keys_are_exchanged_by_curves) {
     struct scene *scene = *state;
     const STACK_OF(SSL_CIPHER) *ciphers = SSL_CTX_get_ciphers(scene->pair.tls->context);

@@ -1,6 +1,6 @@
-/* OpenSSL's own memory fails, allocation by allocation: while a client opens, and while a
- * connection is made, used and closed. It is said; nothing crashes, and nobody is trusted who was
- * not. */
+/* OpenSSL's own allocations fail, one by one: while a client opens, and while a connection is made,
+ * used and closed. Each failure is reported, nothing crashes, and no other certificate becomes
+ * trusted. */
 #include <errno.h>
 
 #include <openssl/crypto.h>
@@ -14,8 +14,8 @@
 #include "tls/scene.h"
 #include "tls/state.h"
 
-/* Each failure is a handshake, or reads certificates: a run has one of so many, from another one on
- * each time. Odd, so that every second one goes on. */
+/* Each failure costs a handshake, or reading certificates: a run lets one in so many allocations
+ * fail, with a different start each time. Odd, so that every second failure lasts (and_later). */
 #define OPENING_STEP 7
 #define CONNECTING_STEP 31
 
@@ -59,7 +59,7 @@ static void arm(size_t nth) {
     memory.is_armed = true;
 }
 
-/* Whether it struck. */
+/* Whether the failure struck. */
 static bool disarm(void) {
     memory.is_armed = false;
     return memory.calls >= memory.fail_at;
@@ -73,7 +73,7 @@ static void plain_free(void *pointer, void *data) {
     free(pointer);
 }
 
-/* What does open is whole. */
+/* A client that opens is complete. */
 TEST(opening) {
     struct scene *scene = *state;
     static const redlock_allocator ours = {plain_malloc, plain_free, NULL};
@@ -81,7 +81,8 @@ TEST(opening) {
     tls_cert_write(&scene->leaf, scene->folder, "leaf", cert, sizeof cert);
     tls_key_write(&scene->leaf, scene->folder, "leaf", key, sizeof key);
     const struct rl_tls_settings settings = {.ca = scene->ca, .cert = cert, .key = key};
-    /* OpenSSL sets itself up once in a process, here. Where that lacks memory it fails for good. */
+    /* OpenSSL initializes itself once in a process, here; if that lacks memory, it fails for
+     * good. */
     struct rl_tls *before;
     assert_int_equal(rl_tls_new(&before, &ours, &settings, error, sizeof error), 0);
     rl_tls_free(before);
@@ -158,7 +159,7 @@ TEST(connecting_to_another_name) {
 }
 
 int main(void) {
-    /* Before OpenSSL's first allocation. */
+    /* Must come before OpenSSL's first allocation. */
     if (CRYPTO_set_mem_functions(hooked_malloc, hooked_realloc, hooked_free) != 1) {
         return 1;
     }

@@ -1,4 +1,5 @@
-/* The options of TLS: which go together, and what is said about the others when a client opens. */
+/* The options of TLS: which go together, and which message refuses the others when a client
+ * opens. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,7 +50,7 @@ static int make_files(void **state) {
         fclose(file) != 0 || mkdir(folder, 0700) != 0 || mkdir(empty_folder, 0700) != 0) {
         return -1;
     }
-    /* No name that c_rehash would give, and something else beside it. */
+    /* Not a name that c_rehash gives, and another kind of file beside it. */
     snprintf(link, sizeof link, "%s/some.pem", folder);
     if (symlink(ca, link) != 0) {
         return -1;
@@ -73,7 +74,7 @@ static int remove_files(void **state) {
     return scene_end(state);
 }
 
-/* Opens a client and closes it; returns the status, and the sentence in error. */
+/* Opens a client and closes it; returns the status, and the message in error. */
 static int try_options(const redlock_client_options *options, char error[REDLOCK_MESSAGE_MAX]) {
     uv_loop_t loop;
     redlock_client *client = NULL;
@@ -98,8 +99,8 @@ static int try_options(const redlock_client_options *options, char error[REDLOCK
 struct row {
     const char *ca, *cert, *key, *server_name;
     int insecure;
-    const char *query;    /* of the node's URL; NULL: the node has no TLS */
-    const char *words[2]; /* of the refusal; NULL: it is accepted */
+    const char *query;    /* in the node's URL; NULL: the node has no TLS */
+    const char *words[2]; /* the refusal's; NULL: accepted */
 };
 
 static void check_row(const struct row *row) {
@@ -192,7 +193,8 @@ TEST(go_together) {
     }
 }
 
-/* Nodes share what they both name. A certificate or a key of its own is read, and does not fit. */
+/* Nodes that name the same files share them. A node's own certificate or key is read, and does not
+ * fit. */
 TEST(each_pair_is_read) {
     char first[600], second[600], error[REDLOCK_MESSAGE_MAX];
     const char *const nodes[] = {first, second};
@@ -215,7 +217,7 @@ TEST(unreadable_files_are_named) {
         {ca, NULL, NULL, NULL, 0, "", {"tls_ca is \"", "Permission denied"}},
         {NULL, cert, key, NULL, 0, "", {"tls_key is \"", "Permission denied"}},
     };
-    if (geteuid() == 0) { /* who may read everything */
+    if (geteuid() == 0) { /* root may read everything */
         return;
     }
     const char *const paths[] = {ca, key};
@@ -226,8 +228,8 @@ TEST(unreadable_files_are_named) {
     }
 }
 
-/* Every allocation of opening, failed in turn: it is said, and nothing is left (which sanitizers
- * see, and the counter). */
+/* Every allocation of opening fails in turn: each failure is reported, and nothing leaks
+ * (sanitizers and the counter check that). */
 struct counter {
     size_t calls, fail_at, in_use;
 };

@@ -8,7 +8,7 @@
 
 bool pair_at_server;
 
-/* An assertion that NDEBUG does not take away. */
+/* An assertion that NDEBUG does not remove. */
 static void demand(bool truth) {
     if (!truth) {
         abort();
@@ -345,5 +345,5 @@ void pair_end(struct pair *pair) {
     rl_tls_free(pair->tls);
     SSL_CTX_free(pair->server_context);
     demand(pair->in_use == 0);
-    demand(ERR_peek_error() == 0); /* of this thread: left empty */
+    demand(ERR_peek_error() == 0); /* this thread's error queue is left empty */
 }

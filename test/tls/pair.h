@@ -1,8 +1,8 @@
 /* A stream with TLS and a server at its other end, in one process without a socket.
  *
  * The stream is the library's (lib/tls), on a world that is only a pair of buffers; the server is
- * OpenSSL's own, and answers each byte that it reads with the same byte. What is between them can
- * be cut into pieces, changed, swallowed and ended.
+ * OpenSSL's own, and echoes each byte that it reads. A test can split, change, drop and end the
+ * bytes between them.
  *
  *     pair_begin() -> pair_dial() -> pair_run() ... -> pair_hang_up() -> pair_end()
  */
@@ -38,9 +38,9 @@ struct pair_under {
 };
 
 struct pair {
-    struct rl_world world; /* the first member: only dial() is there */
+    struct rl_world world; /* the first member: it has only dial() */
     redlock_allocator memory;
-    size_t allocations, in_use; /* of our own allocator */
+    size_t allocations, in_use; /* of the client's allocator */
     size_t fail_at;             /* the allocation that fails, from 1; 0: none */
     bool and_later;
 
@@ -49,20 +49,20 @@ struct pair {
     struct rl_stream *stream;
     struct pair_under *under;
 
-    /* What is between. */
+    /* The bytes between them. */
     struct pair_bytes to_server, to_client;
-    size_t piece;     /* bytes that come at once; 0: all */
+    size_t piece;     /* bytes delivered at once; 0: all */
     size_t room;      /* bytes that the stream below holds; 0: no limit */
-    size_t cut_after; /* bytes to the client, then its end; SIZE_MAX: never */
+    size_t cut_after; /* the client gets so many bytes, then the end; SIZE_MAX: never */
     size_t delivered; /* to the client */
-    void (*bend)(struct pair *pair, char *bytes, size_t length); /* what goes to the client */
+    void (*bend)(struct pair *pair, char *bytes, size_t length); /* changes bytes to the client */
 
     /* The server. */
     SSL_CTX *server_context;
     SSL *server;
-    bool is_mute; /* it reads, and says nothing of its own */
+    bool is_mute; /* it reads, and writes nothing */
     bool is_shaken;
-    bool has_ended; /* it was told that the client closes, or it cannot go on */
+    bool has_ended; /* it got a close_notify, or cannot go on */
     bool resumed;
     struct pair_bytes heard;
 
@@ -71,47 +71,47 @@ struct pair {
     int error;
     char detail[256];
     struct pair_bytes got;
-    int close_in; /* in which event it closes: enum pair_event, 0: none */
+    int close_in; /* the event in which it closes: enum pair_event, 0: none */
 };
 
 enum pair_event { PAIR_NONE, PAIR_REACHED, PAIR_UP, PAIR_BYTES, PAIR_ROOM, PAIR_END };
 
-/* settings: NULL, or of the client; name: of the server, as the client knows it. cert: of the
- * server. */
+/* settings: the client's, or NULL; name: the server's, as the client knows it; cert: the
+ * server's. */
 void pair_begin(struct pair *pair, const struct rl_tls_settings *settings, const char *name,
                 const struct tls_cert *cert);
 
-/* The server is at work, and not the client: what fails memory leaves it alone. */
+/* The server is at work, not the client: injected allocation failures spare it. */
 extern bool pair_at_server;
 
-/* Another certificate, from the next connection on. */
+/* The server uses another certificate, from the next connection on. */
 void pair_serve(struct pair *pair, const struct tls_cert *cert);
 
-/* False: it could not begin. */
+/* False: dialing failed. */
 bool pair_dial(struct pair *pair);
 
-/* Until nothing moves any more. */
+/* Runs until nothing moves any more. */
 void pair_run(struct pair *pair);
 
-/* One event, or what the server does with what it has. False: there is none. */
+/* One event, or the server's work on what it has received. False: there was neither. */
 bool pair_step(struct pair *pair);
 
-/* What the client is to read next, from us. */
+/* Adds bytes of the test's own to what the client reads next. */
 void pair_say(struct pair *pair, const void *bytes, size_t length);
 
-/* ... what the server has written since the last time. */
+/* Adds what the server has written since the last call. */
 void pair_flush(struct pair *pair);
 
-/* Writes all of it, with `room` where it must wait; runs. */
+/* Writes all bytes, waiting for `room` where necessary, and runs. */
 void pair_write(struct pair *pair, const void *bytes, size_t length);
 
 /* The owner closes, if it has not. */
 void pair_close(struct pair *pair);
 
-/* ... and the server goes, so that a new connection can be dialed. */
+/* Closes both sides, so that a new connection can be dialed. */
 void pair_hang_up(struct pair *pair);
 
-/* Demands that nothing of the allocator's is left. */
+/* Demands that all memory is freed. */
 void pair_end(struct pair *pair);
 
 #endif

@@ -1,5 +1,5 @@
-/* What the tests of a stream with TLS begin with: an authority, certificates of it and of another
- * one, a folder with the authority's, and a pair whose client trusts it. */
+/* The start of the tests of a stream with TLS: an authority, certificates by it and by another one,
+ * a folder with the authority's, and a pair whose client trusts it. */
 #ifndef TLS_SCENE_H
 #define TLS_SCENE_H
 
@@ -12,15 +12,15 @@
 
 struct scene {
     struct tls_cert authority; /* trusted */
-    struct tls_cert leaf;      /* for SCENE_HOST, by it */
+    struct tls_cert leaf;      /* for SCENE_HOST, by the authority */
     struct tls_cert stranger;  /* an authority that nobody trusts */
-    struct tls_cert other;     /* for SCENE_HOST, by that */
+    struct tls_cert other;     /* for SCENE_HOST, by the stranger */
     char folder[64];
     char ca[128];
     struct pair pair;
 };
 
-/* Of the group, and of each test. */
+/* Setup of the group, and of each test. */
 int scene_begin(void **state);
 int scene_end(void **state);
 int scene_setup(void **state);
@@ -35,7 +35,7 @@ struct pair *scene_pair(void **state);
     }                                         \
     static void name##_on(struct pair *pair)
 
-/* The session that the next connection takes. */
+/* The session that the next connection resumes. */
 SSL_SESSION *scene_session(const struct pair *pair);
 
 #endif

@@ -1,5 +1,5 @@
-/* A stream with TLS against a server in memory: what comes and goes in every piece, is cut, changed
- * and hung, and memory that fails. */
+/* A stream with TLS and a server in memory: data in pieces of all sizes, cut, changed or stuck
+ * connections, and failed allocations. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ static void assert_got(const struct pair *pair, const void *bytes, size_t length
     assert_memory_equal(pair->got.bytes, bytes, length);
 }
 
-/* -- What is as without TLS -- */
+/* -- As without TLS -- */
 
 PAIR_TEST(answers_come_back) {
     assert_true(pair_dial(pair));
@@ -41,8 +41,8 @@ PAIR_TEST(comes_byte_by_byte) {
     pair_hang_up(pair);
 }
 
-/* More than a record, into a stream below that takes little at a time: nothing is lost, doubled or
- * in another order, and `room` comes whenever it was promised. */
+/* Writes more than a record to a stream below that takes little at a time: nothing is lost, doubled
+ * or reordered, and `room` comes whenever it was promised. */
 PAIR_TEST(waits_for_room) {
     static char much[100000];
     static const size_t rooms[] = {1, 7, 1000, 16406, 50000};
@@ -88,8 +88,8 @@ PAIR_TEST(goodbye_is_the_end) {
     pair_hang_up(pair);
 }
 
-/* Wherever it is cut: once and only once, with the words of TLS until it is up, and as any end
- * afterwards. */
+/* Wherever the connection is cut, `end` comes exactly once: with TLS's message until it is up, and
+ * as any end afterwards. */
 PAIR_TEST(is_cut_anywhere) {
     size_t whole = SIZE_MAX;
     for (size_t cut = 0; cut < whole; cut++) {
@@ -97,7 +97,7 @@ PAIR_TEST(is_cut_anywhere) {
         assert_true(pair_dial(pair));
         pair->cut_after = cut;
         pair_run(pair);
-        if (pair->ends == 0) { /* that was all of it */
+        if (pair->ends == 0) { /* the whole exchange fitted */
             whole = cut;
         } else {
             assert_int_equal(pair->ends, 1);
@@ -148,7 +148,7 @@ PAIR_TEST(plain_is_no_tls) {
         assert_int_equal(pair->ends, 1);
         assert_int_equal(pair->error, RL_END_TLS);
         assert_contains(pair->detail, "not TLS");
-        /* What follows for the stream below is no event of this one any more. */
+        /* Later bytes on the stream below cause no event of this one. */
         pair_say(pair, answers[i], strlen(answers[i]));
         pair_run(pair);
         pair->cut_after = pair->delivered;
@@ -166,7 +166,7 @@ static void bend(struct pair *pair, char *bytes, size_t length) {
     }
 }
 
-/* One bit of any byte of an answer: it is not delivered, and it is the end. */
+/* Flips one bit in any byte of an answer: it is not delivered, and the connection ends. */
 PAIR_TEST(a_changed_record_is_the_end) {
     pair->bend = bend;
     for (bent_at = 0; bent_at < QUESTION + 5; bent_at++) {
@@ -175,7 +175,7 @@ PAIR_TEST(a_changed_record_is_the_end) {
         assert_int_equal(pair->ups, 1);
         pair_write(pair, question, QUESTION);
         assert_int_equal(pair->got.length, 0);
-        if (pair->ends == 0) { /* the length grew: it waits for the rest */
+        if (pair->ends == 0) { /* the record's length grew: it waits for the rest */
             assert_true(bent_at == 3 || bent_at == 4);
         } else {
             assert_int_equal(pair->error, RL_END_TLS);
@@ -234,7 +234,7 @@ PAIR_TEST(does_not_shake_hands_anew) {
     SSL_do_handshake(pair->server); /* HelloRequest */
     pair_flush(pair);
     pair_run(pair);
-    assert_false(SSL_is_init_finished(pair->server)); /* nobody took part */
+    assert_false(SSL_is_init_finished(pair->server)); /* the client did not take part */
     assert_int_equal(pair->ups, 1);
     pair_hang_up(pair);
 }
@@ -253,7 +253,7 @@ PAIR_TEST(keys_may_be_renewed) {
 
 /* -- Names -- */
 
-/* OpenSSL forgets which name it is to look for, as 3.0 may without memory: the stream looks too. */
+/* OpenSSL forgets which name to check, as 3.0 may without memory: the stream checks it, too. */
 SCENE_TEST(a_forgotten_name_is_looked_at) {
     struct scene *scene = *state;
     static const char *const names[] = {SCENE_HOST, "127.0.0.1"};
@@ -287,11 +287,11 @@ PAIR_TEST(is_resumed) {
         SSL_CTX_set_max_proto_version(pair->server_context, versions[i]);
         for (int n = 0; n < 5; n++) {
             MARK_FROM(TLS_RESUMED);
-            bool dies = n == 2; /* as a server that is killed */
+            bool dies = n == 2; /* like a server that is killed */
             assert_true(pair_dial(pair));
             pair_run(pair);
             assert_int_equal(pair->ups, 1);
-            /* One of 1.3 does for 1.2 as little as none. */
+            /* TLS 1.2 cannot resume a session of 1.3. */
             assert_int_equal(pair->resumed, n > 0);
             if (n > 0) {
                 MARK_TO(TLS_RESUMED);
@@ -321,7 +321,7 @@ PAIR_TEST(a_ticket_of_1_3_is_used_once) {
     }
 }
 
-/* What made a handshake fail may be the session: the next one does without any. */
+/* The session may have made the handshake fail: the next one uses none. */
 PAIR_TEST(a_failed_handshake_drops_them) {
     for (int cut = 0; cut < 2; cut++) {
         assert_true(pair_dial(pair));
@@ -344,7 +344,7 @@ PAIR_TEST(a_failed_handshake_drops_them) {
     }
 }
 
-/* A server with another certificate does not know the ticket: the certificate is looked at. */
+/* A server with another certificate does not know the ticket: its certificate is checked. */
 SCENE_TEST(a_new_certificate_is_looked_at) {
     struct scene *scene = *state;
     struct pair *pair = &scene->pair;
@@ -363,7 +363,7 @@ PAIR_TEST(a_session_ends_with_its_certificate) {
     assert_true(pair_dial(pair));
     pair_run(pair);
     pair_hang_up(pair);
-    /* X509s are shared by reference counts: this one is what the session has. */
+    /* X509s are shared by reference count: this is the session's own. */
     SSL_SESSION *session = scene_session(pair);
     X509 *cert = SSL_SESSION_get0_peer(session);
     X509_gmtime_adj(X509_getm_notAfter(cert), -1);
@@ -378,7 +378,7 @@ PAIR_TEST(a_session_ends_with_its_certificate) {
 PAIR_TEST(no_memory_is_an_end) {
     static char much[40000];
     bool struck = true;
-    pair->room = 3000; /* so that the rest of a record is kept */
+    pair->room = 3000; /* so that part of a record must be kept */
     for (size_t nth = 1; struck; nth++) {
         pair->allocations = 0;
         pair->fail_at = nth;
