@@ -1,19 +1,19 @@
-/* Names, by a getaddrinfo() of the test's own that answers when it is told to: what is found, what
- * is not, and a look-up that outlives its owner. */
+/* Names, with a getaddrinfo() of the test's own that returns when the test lets it: names that are
+ * found or not, and a look-up that outlives its owner. */
 #include "uv/scene.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 
-/* -- What libuv's thread calls -- */
+/* -- Called by libuv's thread -- */
 
-static uv_sem_t gate;  /* posted: a look-up may end */
-static uv_sem_t begun; /* posted by each that has begun */
+static uv_sem_t gate;  /* posted: one look-up may return */
+static uv_sem_t begun; /* posted by each look-up that has begun */
 static bool is_gated;
 static int result; /* of getaddrinfo() */
 
-/* The same two addresses twice. The name server of tests/libc is not asked. */
+/* Returns the same two addresses twice, without a name server. */
 int getaddrinfo(const char *restrict node, const char *restrict service,
                 const struct addrinfo *restrict hints, struct addrinfo **restrict list) {
     static struct sockaddr_in at[2];
@@ -130,7 +130,7 @@ TEST_WITH(a_name_that_nobody_knows, set_up, tear_down) {
     scene_end(&s);
 }
 
-/* No answer comes for what was forgotten, whether it has begun or waits for a thread. */
+/* No event comes for a forgotten look-up, whether it has begun or waits for a thread. */
 TEST_WITH(forgotten, set_up, tear_down) {
     struct scene s;
     struct look looks[8];
@@ -153,7 +153,7 @@ TEST_WITH(forgotten, set_up, tear_down) {
     }
 }
 
-/* The world waits for the thread, and `closed` still is the last. */
+/* The world waits for the thread, and `closed` is still the last event. */
 TEST_WITH(closed_while_it_looks, set_up, tear_down) {
     struct scene s;
     struct look look;

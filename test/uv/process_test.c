@@ -1,5 +1,5 @@
-/* Other processes: a child after fork() has no events and harms no socket; a program that another
- * thread starts inherits none. */
+/* Other processes: a child after fork() gets no events and harms no socket; a program that another
+ * thread starts inherits no socket. */
 #include "uv/scene.h"
 
 #include <dirent.h>
@@ -19,10 +19,10 @@ static bool is_there(const char *bytes, int fd) {
 
 /* -- fork() -- */
 
-/* In the child every event ends it, by scene->calls. */
+/* Any event ends the child, by scene->calls. */
 static _Noreturn void child(struct scene *s, struct link *link, int peer) {
     CHILD_CHECK(s->world->ops->is_forked(s->world));
-    s->calls = 1000; /* what is called back from now on fails */
+    s->calls = 1000; /* any callback fails from now on */
     peer_send(peer, "to the parent", 13);
     CHILD_CHECK(uv_loop_fork(&s->loop) == 0);
     int turns = s->turns;
@@ -49,13 +49,13 @@ SCENE_TEST(a_child_has_no_events) {
     child_expect_good(pid);
     SCENE_UNTIL(s, link.received == 13); /* the child has not read it */
     assert_int_equal(link_write(&link, "here", 4), 4);
-    assert_true(is_there("here", peer)); /* nor has it closed what is the parent's */
+    assert_true(is_there("here", peer)); /* nor has it closed the parent's connection */
     link_close(&link);
     close(peer);
     close(listener);
 }
 
-/* abandon() closes the child's copy: when the parent has closed, too, the peer is told. */
+/* abandon() closes the child's copy: the peer sees the end when the parent has closed, too. */
 SCENE_TEST(abandoned) {
     struct link link = {0};
     struct rl_address address;
@@ -67,7 +67,7 @@ SCENE_TEST(abandoned) {
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        close(go[1]); /* so that it ends if its parent does */
+        close(go[1]); /* so that it ends with its parent */
         s->world->ops->abandon(s->world);
         CHILD_CHECK(write(ready[1], "x", 1) == 1);
         CHILD_CHECK(read(go[0], &byte, 1) >= 0);
@@ -97,7 +97,7 @@ static char self[4096];
 static atomic_bool stops;
 static atomic_int execs, inherited;
 
-/* This program, run again: has it a socket? */
+/* This program, run again: whether it has a socket. */
 static int look(void) {
     DIR *folder = opendir("/proc/self/fd");
     const struct dirent *entry;
@@ -129,12 +129,12 @@ static void spawn(void *data) {
     }
 }
 
-/* Many sockets at once, since what is looked for is a moment. */
+/* Opens many sockets at once, since a leak is possible only for a moment. */
 SCENE_TEST(no_socket_is_inherited) {
     struct rl_address address;
     uv_thread_t thread;
     static struct link links[64];
-    int listener = peer_listen(&address, 0); /* whoever is refused is as good */
+    int listener = peer_listen(&address, 0); /* refused connections do as well */
     assert_int_equal(uv_thread_create(&thread, spawn, NULL), 0);
     while (atomic_load(&execs) < EXECS) {
         for (size_t i = 0; i < 64; i++) {

@@ -1,4 +1,4 @@
-/* Random bytes: by the page, never twice, and not those of the parent in a child. */
+/* Random bytes: fetched by the page, never used twice, and a child never uses its parent's. */
 #include "uv/scene.h"
 
 #include <sys/mman.h>
@@ -11,8 +11,8 @@
 
 static int calls; /* of getrandom() */
 static bool fails;
-static bool has_no_page;         /* the kernel knows no wiping */
-static unsigned char last[4096]; /* what it has given */
+static bool has_no_page;         /* madvise() does not know MADV_WIPEONFORK */
+static unsigned char last[4096]; /* its last result */
 
 ssize_t getrandom(void *bytes, size_t length, unsigned flags) {
     if (fails) {
@@ -78,7 +78,7 @@ TEST(without_a_page) {
     has_no_page = false;
 }
 
-/* What the parent draws next is not known to the child: neither by drawing, nor in its memory. */
+/* The child cannot know the parent's next bytes: it neither draws them nor has them in memory. */
 SCENE_TEST(not_the_parents) {
     unsigned char first[TOKEN], child[TOKEN], next[TOKEN];
     int pipes[2];

@@ -127,7 +127,7 @@ void scene_end(struct scene *scene) {
     assert_int_equal(uv_loop_close(&scene->loop), 0);
 }
 
-/* Lets an iteration end, also one that has not polled yet: libuv before 1.45 runs timers first. */
+/* Ends an iteration even before it polls: libuv before 1.45 runs timers first. */
 static void stop_loop(uv_timer_t *timer) {
     uv_stop(timer->loop);
 }
@@ -135,7 +135,7 @@ static void stop_loop(uv_timer_t *timer) {
 static void ignore_close(uv_handle_t *handle) {
 }
 
-/* Waits for 20 ms at the most. */
+/* Waits for at most 20 ms. */
 void scene_run_once(struct scene *scene) {
     uv_timer_t timer;
     uv_timer_init(&scene->loop, &timer);

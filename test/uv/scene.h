@@ -1,8 +1,8 @@
-/* A world of lib/uv on a loop of its own, with owners that write down every event and check the
- * rules of base/world.h at each of them: none from inside a call, at most one `end`, nothing after
- * `end` or close(), `turn` and `before_wait` never inside each other, `closed` last.
+/* A world of lib/uv on its own loop, with owners that record every event and check the rules of
+ * base/world.h at each: none from inside a call, at most one `end`, nothing after `end` or close(),
+ * `turn` and `before_wait` never inside each other, `closed` last.
  *
- * Every call of the table goes through this file, so that being inside one is known. */
+ * All calls of the table go through this file, so that it knows when one is in progress. */
 #ifndef UV_SCENE_H
 #define UV_SCENE_H
 
@@ -15,13 +15,13 @@
 
 #define PATIENCE_NS UINT64_C(10000000000)
 #define MS UINT64_C(1000000) /* in ns */
-#define KEPT 256             /* of what a link has received, so much is kept */
+#define KEPT 256             /* bytes kept of what a link has received */
 
 struct scene {
     uv_loop_t loop;
     struct rl_world *world;
     uint64_t deadline_ns;
-    int calls; /* of the table, that have not returned */
+    int calls; /* calls of the table in progress */
     int turns, waits, closed;
     bool in_turn;
     bool is_closing;
@@ -47,7 +47,7 @@ struct link {
 #define SCENE_TEST(name) TEST_ON(name, struct scene, s, scene_start, scene_end)
 
 void scene_start(struct scene *scene);
-/* Closes the world, if it was not closed, and the loop. */
+/* Closes the world, unless it is closed, and the loop. */
 void scene_end(struct scene *scene);
 void scene_close_world(struct scene *scene);
 
@@ -75,9 +75,9 @@ void link_close(struct link *link);
 
 /* -- The other side: plain blocking sockets -- */
 
-/* A socket with a port of 127.0.0.1 that was free, and nobody listens there; *address is where. */
+/* A socket bound to a free port of 127.0.0.1, not listening; *address is its address. */
 int peer_bind(struct rl_address *address);
-/* ... that listens. */
+/* The same, listening. */
 int peer_listen(struct rl_address *address, int backlog);
 int peer_accept(int listener);
 void peer_send(int fd, const char *bytes, size_t length);

@@ -1,4 +1,4 @@
-/* Streams of lib/uv: how they begin and end, and that each event comes to whom it belongs. */
+/* Streams of lib/uv: how they begin and end, and that each event reaches the right stream. */
 #include "uv/scene.h"
 
 #include <sys/un.h>
@@ -24,7 +24,7 @@ static void end(struct place *place) {
 
 #define PLACE_TEST(name) TEST_ON(name, struct place, p, start, end)
 
-/* -- Speaking -- */
+/* -- Data -- */
 
 PLACE_TEST(speaks_and_hears) {
     struct link link = {0};
@@ -40,7 +40,7 @@ PLACE_TEST(speaks_and_hears) {
     assert_true(p->scene.turns > turns); /* the turn after the event */
     assert_int_equal(link_write(&link, "", 0), 0);
     scene_run_ms(&p->scene, 30);
-    assert_int_equal(link.rooms, 0); /* nobody was short of it */
+    assert_int_equal(link.rooms, 0); /* there was always room */
     link_close(&link);
     close(peer);
     scene_run_ms(&p->scene, 30);
@@ -54,11 +54,11 @@ PLACE_TEST(one_end_when_the_peer_goes) {
     SCENE_UNTIL(&p->scene, link.ends == 1);
     assert_int_equal(link.error, 0);
     assert_int_equal(link.received, 4);
-    scene_run_ms(&p->scene, 30); /* a second one, or anything else, fails in scene.c */
+    scene_run_ms(&p->scene, 30); /* any other event fails in scene.c */
     link_close(&link);
 }
 
-/* The peer will say no more, but would still read: that is an end for us. */
+/* The peer shuts down its sending side, but would still read: for us that is the end. */
 PLACE_TEST(half_closed_is_an_end) {
     struct link link = {0};
     int peer = link_open(&link, &p->scene, p->listener, &p->address);
@@ -91,7 +91,7 @@ TEST(refused) {
     struct place p;
     struct link link = {0};
     scene_start(&p.scene);
-    p.listener = peer_bind(&p.address); /* nobody else can have the port */
+    p.listener = peer_bind(&p.address); /* keeps the port from others */
     link_dial(&link, &p.scene, &p.address);
     if (link.stream != NULL) {
         SCENE_UNTIL(&p.scene, link.ends == 1);
@@ -110,7 +110,7 @@ static void unix_address(struct rl_address *address, const char *path) {
     memcpy(&address->storage, &un, sizeof un);
 }
 
-/* A unix socket whose queue is full says EAGAIN, and nothing would follow. */
+/* A unix socket whose queue is full fails with EAGAIN, and no event would follow. */
 TEST(refused_at_once) {
     struct place p;
     struct link link = {0}, first = {0};
@@ -130,7 +130,7 @@ TEST(refused_at_once) {
     assert_int_equal(listen(p.listener, 0), 0);
     link_dial(&first, &p.scene, &p.address);
     assert_non_null(first.stream);
-    assert_int_equal(first.ups, 0); /* connected already, and told in a turn */
+    assert_int_equal(first.ups, 0); /* connected already, but reported in a turn */
     link_dial(&link, &p.scene, &p.address);
     assert_null(link.stream);
     assert_int_equal(link.error, EAGAIN);
@@ -141,14 +141,14 @@ TEST(refused_at_once) {
     rmdir(folder);
 }
 
-/* Whom nobody answers: no event comes, before close() or after it. */
+/* Connections that nobody answers: no event comes, before close() or after it. */
 TEST(blackholed) {
     struct place p;
     struct link links[8] = {{0}};
     scene_start(&p.scene);
     p.listener = peer_listen(&p.address, 0);
     for (size_t i = 0; i < 8; i++) {
-        link_dial(&links[i], &p.scene, &p.address); /* one or two fit into its queue */
+        link_dial(&links[i], &p.scene, &p.address); /* its queue holds one or two */
         assert_non_null(links[i].stream);
     }
     scene_run_ms(&p.scene, 100);
@@ -203,7 +203,7 @@ PLACE_TEST(partial_writes_and_room) {
     close(peer);
 }
 
-/* -- Errors that are kept -- */
+/* -- Delayed errors -- */
 
 static void close_other(struct link *link) {
     if (link->other->stream != NULL) {
@@ -212,13 +212,13 @@ static void close_other(struct link *link) {
     link_close(link);
 }
 
-/* The peer has gone. */
+/* The peer has closed. */
 static void write_until_it_fails(struct link *link) {
     uint64_t end_ns = redlock_now_ns() + PATIENCE_NS;
     while (link_write(link, "x", 1) == 1) {
         assert_true(redlock_now_ns() < end_ns);
     }
-    assert_int_equal(link_write(link, "x", 1), 0); /* nor does it take anything then */
+    assert_int_equal(link_write(link, "x", 1), 0); /* later writes take nothing */
     assert_int_equal(link->ends, 0);
 }
 
@@ -250,7 +250,7 @@ PLACE_TEST(several_with_an_error) {
     }
 }
 
-/* What a write found comes in the next turn, and the loop does not block before it. */
+/* A write error is reported in the next turn, and the loop does not block before it. */
 PLACE_TEST(a_failed_write_ends_in_a_turn) {
     struct link link = {0};
     int peer = link_open(&link, &p->scene, p->listener, &p->address);
@@ -268,7 +268,8 @@ static void close_on_bytes(struct link *link, const char *bytes, size_t length) 
     link_close(link);
 }
 
-/* What the peer said before it went is told first, though nobody read it before the write. */
+/* Data that the peer sent before it closed is delivered first, even if it was unread at the
+ * write. */
 PLACE_TEST(a_failed_write_is_told_after_what_came_before) {
     for (int closes = 0; closes < 2; closes++) {
         struct link link = {.on_bytes = closes ? close_on_bytes : NULL};
@@ -319,8 +320,8 @@ PLACE_TEST(closes_itself) {
     close(peers[2]);
 }
 
-/* Both have bytes in the same poll: the one that comes first closes the other. And the number of
- * the closed socket is used again at once. */
+/* Two streams have bytes in the same poll: the first one's event closes the other, and the number
+ * of the closed socket is reused at once. */
 PLACE_TEST(closes_another) {
     for (int i = 0; i < 20; i++) {
         struct link a = {.on_bytes = close_other_on_bytes};
@@ -347,8 +348,8 @@ PLACE_TEST(closes_another) {
 
 /* -- What had arrived -- */
 
-/* A piece of each stream is read in a turn: while there is more, nothing that came later counts as
- * heard; but a peer that never ends does not stop that clock for ever. */
+/* A turn reads one piece of each stream. While more is unread, heard() does not advance; but an
+ * endless peer does not stop it for ever. */
 PLACE_TEST(heard_waits_for_what_is_unread) {
     struct link link = {0};
     int peer = link_open(&link, &p->scene, p->listener, &p->address);

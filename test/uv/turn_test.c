@@ -43,7 +43,7 @@ static bool user_code_at_wait(struct scene *s) {
     return s->waits == 1;
 }
 
-/* Whoever runs one iteration may wait for what the callback has done. */
+/* A program that runs one iteration may wait for the effect of the callback. */
 SCENE_TEST(returns_after_code_of_the_user) {
     scene_wake(s);
     uv_run(&s->loop, UV_RUN_NOWAIT); /* the first iteration of a loop never blocks */
@@ -72,7 +72,7 @@ SCENE_TEST(not_inside_itself) {
     s->on_turn = runs_the_loop;
     scene_wake(s);
     uv_run(&s->loop, UV_RUN_NOWAIT);
-    SCENE_UNTIL(s, s->turns >= 2); /* the one that was asked for in there */
+    SCENE_UNTIL(s, s->turns >= 2); /* the one requested inside the turn */
 }
 
 /* -- arm() -- */
@@ -82,7 +82,7 @@ static bool note_time(struct scene *s) {
     return false;
 }
 
-/* Additional turns may come; the one that was asked for must, or this waits for ever. */
+/* Extra turns may come; the armed one must, or this waits for ever. */
 SCENE_TEST(not_only_before_its_time) {
     uint64_t last_ns = 0;
     s->data = &last_ns;
@@ -98,7 +98,7 @@ SCENE_TEST(not_only_before_its_time) {
 
 SCENE_TEST(earlier_replaces_later) {
     scene_wake(s);
-    uv_run(&s->loop, UV_RUN_NOWAIT); /* before that the loop always says 0 */
+    uv_run(&s->loop, UV_RUN_NOWAIT); /* before that the loop's timeout is always 0 */
     uint64_t begun_ns = scene_now_ns(s);
     scene_arm(s, begun_ns + 60000 * MS);
     scene_arm(s, begun_ns + 900 * MS);
@@ -112,11 +112,11 @@ SCENE_TEST(earlier_replaces_later) {
 
 static void idles(uv_timer_t *timer) {
     *(int *)timer->data += 1;
-    uv_stop(timer->loop); /* also before the iteration polls */
+    uv_stop(timer->loop); /* even before the iteration polls */
 }
 
-/* Seen from the timer of somebody else, since a turn follows each poll: by then ours has fired for
- * the time before, and asks for no turn. */
+/* Checked in another timer, since a turn follows each poll: by then the world's timer has fired for
+ * the earlier time, and requests no turn. */
 SCENE_TEST(later_and_never_replace_earlier) {
     uv_timer_t timer;
     int fired = 0;
@@ -136,12 +136,12 @@ SCENE_TEST(later_and_never_replace_earlier) {
         uv_run(&s->loop, UV_RUN_ONCE);
     }
     int timeout = uv_backend_timeout(&s->loop);
-    assert_in_range(timeout, 1, 1000); /* no further ahead, for the sake of suspend */
+    assert_in_range(timeout, 1, 1000); /* no further ahead, because of suspend */
     uv_close((uv_handle_t *)&timer, NULL);
     uv_run(&s->loop, UV_RUN_NOWAIT); /* the timer is gone */
 }
 
-/* Due already: the turn after the next poll, which does not wait. */
+/* A time that has passed: the turn comes after the next poll, which does not wait. */
 SCENE_TEST(due_at_once) {
     scene_arm(s, scene_now_ns(s));
     assert_int_equal(uv_backend_timeout(&s->loop), 0);
@@ -162,7 +162,7 @@ SCENE_TEST(clocks) {
 
 /* -- Beginning and end -- */
 
-/* Of a world that was only asked for time and chance nothing is on the loop. */
+/* A world that has only given time and random bytes has nothing on the loop. */
 TEST(is_discarded) {
     uv_loop_t loop;
     unsigned char bytes[16];
@@ -190,7 +190,7 @@ SCENE_TEST(closes_in_a_turn) {
     assert_int_equal(s->turns, 1);
 }
 
-/* Not from inside close(), also of a world that was never used. */
+/* `closed` does not come from inside close(), even in a world that was never used. */
 SCENE_TEST(closed_comes_later) {
     scene_close_world(s);
     assert_int_equal(s->closed, 0);
@@ -200,8 +200,7 @@ static void never(uv_timer_t *timer) {
     fail();
 }
 
-/* With a connection and a timer: uv_run() returns, nothing is due, and closing is what it always
- * is. */
+/* With a connection and a timer uv_run() returns, since nothing is due; closing works as always. */
 SCENE_TEST(does_not_keep_the_loop_running) {
     struct link link = {0};
     struct rl_address address;
@@ -210,7 +209,7 @@ SCENE_TEST(does_not_keep_the_loop_running) {
     link_dial(&link, s, &address);
     scene_arm(s, scene_now_ns(s) + 60000 * MS);
     assert_int_equal(uv_run(&s->loop, UV_RUN_DEFAULT), 0);
-    uv_timer_t other; /* what the program waits for lets the world go on */
+    uv_timer_t other; /* the program's own handle keeps the world running */
     uv_timer_init(&s->loop, &other);
     uv_timer_start(&other, never, 60000, 0);
     SCENE_UNTIL(s, link.ups == 1);
