@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The checker against histories made by hand: for each thing that it looks for one history in which
-it must be found, and one beside it, as like as can be, in which it must not."""
+"""The checker with histories made by hand: for each finding one history in which it must be found,
+and a nearly identical one in which it must not."""
 import sys
 import unittest
 from pathlib import Path
@@ -23,12 +23,12 @@ class Case(unittest.TestCase):
         return self.verdict
 
     def found(self):
-        """kind -> count of all that was found but notes"""
+        """kind -> count, of all findings but notes"""
         return {finding["kind"]: finding["count"] for finding in self.verdict["findings"]
                 if finding["count"] and finding["weight"] != "note"}
 
     def skipped(self, kind):
-        """Why this was not looked for."""
+        """Why the checker skipped this finding."""
         return next(finding["skipped"] for finding in self.verdict["findings"]
                     if finding["kind"] == kind)
 
@@ -40,10 +40,10 @@ class Case(unittest.TestCase):
 
 
 class Told(Run):
-    """Scenes that several stories have."""
+    """Scenes that several stories share."""
 
     def dry(self):
-        """Nobody gets anything between 5 s and 50 s of 60, though c1.1 and c2.1 ask for it."""
+        """Nobody gets a lock between 5 s and 50 s of 60, though c1.1 and c2.1 want one."""
         self.usual(end_ms=5000)
         self.usual(begin_ms=50000, end_ms=60000)
         for client in ("c1.1", "c2.1"):
@@ -57,8 +57,7 @@ class Told(Run):
             self.state(48000, node, "up")
 
     def waits(self, reads=False, joins=True):
-        """c9 waits from 1000 to 3000 ms and stands in n1's line, if it joins; others come and go
-        meanwhile."""
+        """c9 waits from 1000 to 3000 ms, in n1's line if it joins; others come and go meanwhile."""
         self.run.setdefault("order", True)
         self.usual(end_ms=900)
         self.hold("c9.1", 3000, 3010, waited_ms=2000, reads=reads)
@@ -67,13 +66,14 @@ class Told(Run):
         self.usual(begin_ms=3100)
 
     def crowd(self, later, joins=True):
-        """So many who come later than c9 are first."""
+        """So many clients that come later than c9 overtake it."""
         self.waits(joins=joins)
         for begin_ms in range(1500, 1500 + 100 * later, 100):
             self.hold("c8.1", begin_ms, begin_ms + 50, waited_ms=20)
 
     def in_lines(self, *nodes, moves=(), before=()):
-        """... from these lines. moves: (ms, node) of c9, before: of c8; a move to None is a LEAVE."""
+        """Clients in these lines overtake c9. moves: (ms, node) of c9, before: of c8; a move to
+        None is a LEAVE."""
         self.crowd(len(nodes))
         for i, node in enumerate(nodes):
             self.story(1481 + 100 * i, "c8.1", "join", node=node)
@@ -88,7 +88,7 @@ class Told(Run):
             self.hold("c8.1", 1500 + 100 * i, 1550 + 100 * i, waited_ms=20, reads=i >= writers)
 
     def converts(self, what):
-        """c1 holds from 6000 to 6500 ms, and becomes the other kind at 6200."""
+        """c1 holds from 6000 to 6500 ms, and changes its mode at 6200."""
         sequence = self.hold("c1.1", 6000, 6500, reads=what == "upgrade", ended=None)
         act = "read" if what == "downgrade" else "write"
         for ms, word in ((6200, what), (6300, act), (6500, "exit")):
@@ -96,14 +96,14 @@ class Told(Run):
 
 
 def step(name):
-    """A method of Told that is called later, with these arguments."""
+    """Calls a method of Told later, with these arguments."""
     return lambda *args, **fields: (name, args, fields)
 
 
 run, hold, fault, usual, story, event, dry, away, crowd, in_lines, beside, converts = map(step, (
     "run", "hold", "fault", "usual", "story", "event", "dry", "away", "crowd", "in_lines", "beside", "converts"))
-says = step("says")  # what is in the verdict besides
-SCENES = ("usual", "dry", "crowd", "in_lines", "beside")  # with what is usual
+says = step("says")  # other fields of the verdict
+SCENES = ("usual", "dry", "crowd", "in_lines", "beside")  # these include the usual scene
 
 
 def writes(client, begin_ms, end_ms, **fields):
@@ -121,8 +121,7 @@ def permits(client, begin_ms, end_ms, slots):
 RW, PERMITS, MINUTE = run(workload="rwlock"), run(workload="permits"), run(seconds=60)
 JOINED = (hold("c7.1", 5000.5, 5001, waited_ms=1), story(5000, "c7.1", "join", node="n1"))
 OVERTAKEN = {"overtaken": 1}
-# What is told, what has to be found, and what happens. Unless it says itself what was usual, that went
-# on until 5000 ms.
+# Name, findings, and events. A story without a usual scene gets one until 5000 ms.
 STORIES = (
     # overlaps
     ("one nanosecond", {"overlap": 1}, hold("c1.1", 6000, 6050), hold("c2.1", 6049.999999, 6080)),
@@ -130,7 +129,7 @@ STORIES = (
     # A long hold overlaps one that begins after several others have come and gone.
     ("far behind the others", {"overlap": 1}, hold("c1.1", 6000, 6900), hold("c2.1", 6899, 6910)),
     # windows without an end
-    # Nobody knows what became of it: it may hold until its validity is over.
+    # Its end is not recorded: it may hold until its validity is over.
     ("valid until counts", {"overlap": 1},
      hold("c3.1", 6000, None, ended=None), hold("c2.1", 6900, 6950)),
     ("after the validity passes", {},
@@ -141,7 +140,7 @@ STORIES = (
     ("killed later does not", {"overlap": 1},
      hold("c3.1", 6000, None, ended=None), fault("client-kill", 6300, client="c3"),
      hold("c2.1", 6200, 6250)),
-    # A process that is stopped and goes on in time has held all the while.
+    # A process that is stopped and continued in time has held all the time.
     ("stopped and going on still holds", {"overlap": 1},
      hold("c3.1", 6000, 6500), fault("client-stop", 6100, 6400, client="c3"),
      hold("c2.1", 6200, 6250)),
@@ -157,7 +156,7 @@ STORIES = (
      hold("c1.1", 6000, 7500), fault("client-stop", 6100, 6200, client="c1"),
      hold("c2.1", 7100, 7600)),
     # faults that explain, or do not
-    # A renewal by a quorum makes good what was lost before it.
+    # A renewal by a quorum repairs what was lost before it.
     ("renewed since", {"overlap": 1},
      run(seconds=20), usual(end_ms=4000), fault("flushall", 6010, 6011, node="n1"),
      hold("c1.1", 6000, 9900, extends=(6600, 7200, 7800, 8400, 9000)), hold("c2.1", 9500, 9600)),
@@ -212,11 +211,11 @@ STORIES = (
     ("different slots pass", {},
      PERMITS, permits("c1.1", 6000, 6500, "0,3/5"), permits("c2.1", 6100, 6400, "1/5"),
      permits("c1.2", 6200, 6600, "2,4/5")),
-    # Slot 3 of 3 is none, and it is one too many.
+    # Slot 3 of 3 does not exist, and one permit too many is held.
     ("more than there are", {"permits": 1, "slots": 1},
      PERMITS, permits("c1.1", 6000, 6500, "0/3"), permits("c2.1", 6000, 6400, "1,2/3"),
      permits("c3.1", 6100, 6200, "3/3")),
-    # Those that are held stay held, and the larger number counts until they are gone.
+    # Held permits stay held, and the larger number counts until they are released.
     ("a number that was lowered", {},
      PERMITS, permits("c1.1", 6000, 6500, "3,4/5"), permits("c2.1", 6100, 6400, "0,1,2/3")),
     ("a slot twice in one hold", {"slots": 1}, PERMITS, permits("c1.1", 6000, 6500, "2,2/5")),
@@ -302,7 +301,8 @@ class Overlap(Case):
 
 class LateActs(Case):
     def landing(self, valid_ms):
-        """c1.1 looks at 6040 and writes its exit, but the line is behind c2.1's enter at 6100."""
+        """c1.1 reads the clock at 6040 and writes its exit, but the line comes after c2.1's enter
+        at 6100."""
         run = Run()
         run.usual(end_ms=5000)
         run.hold("c2.1", 6100, 6200)
@@ -315,7 +315,7 @@ class LateActs(Case):
         self.expect(self.landing(valid_ms=100), SAFE, {"late-landing": 1})
 
     def test_landing_late_while_valid(self):
-        """It had not given the lock back when the other entered."""
+        """It had not released the lock when the other entered."""
         self.expect(self.landing(valid_ms=102), VIOLATED, {"late-landing": 1, "overlap": 1})
 
 
@@ -408,7 +408,7 @@ class LockSet(Case):
         self.assertIn("an unknown client", str(self.verdict["findings"]))
 
     def renamed_late(self):
-        """c2.1 looks, and renames long after its validity."""
+        """c2.1 checks, and renames long after its validity."""
         run = Run()
         run.usual(end_ms=4000)
         two = run.hold("c2.1", 5000, None, ended=None)
@@ -423,7 +423,7 @@ class LockSet(Case):
         self.expect(run, SAFE, {"lost-update-paused": 1})
 
     def test_stopped_at_another_time(self):
-        """c2.1 acknowledges within its validity, which c1.1 does not heed."""
+        """c2.1 acknowledges within its validity, though c1.1 has entered."""
         run = Run()
         run.usual(end_ms=4000)
         two = run.hold("c2.1", 5000, None, ended=None)
@@ -498,14 +498,15 @@ class Permits(Case):
         self.assertIn("c1.1, slots 0 3 of 5, from", overlap["examples"][0])
 
     def command(self, run, begin_ms, acts_ms, slots="1/5"):
-        """What redlock(1) runs: by each act it says that it goes on for 5 ms."""
+        """A command that redlock(1) runs: each act reports that it goes on for 5 ms."""
         sequence = run.hold("c1.1", begin_ms, None, "chaos-2", ended=None, permits=slots, sent_ms=begin_ms,
                             valid_ms=5)
         for ms in acts_ms:
             run.record(ms, "c1.1", "write", "chaos-2", f"{sequence:040x}", ms + 5, sequence, slots)
 
     def test_a_command_without_an_end(self):
-        """Its redlock was killed: it holds until somebody ended it, until its last act."""
+        """Its redlock was killed: it holds until something ended it, at the latest until its last
+        act."""
         run = self.run_with(("c2.1", 6700, 6900, "1/5"))
         self.command(run, 6000, [6005, 6012])
         self.expect(run, SAFE)
@@ -565,7 +566,7 @@ class Processes(Case):
 
 
 class Records(Case):
-    """What killed processes and full disks leave."""
+    """Records that killed processes and full disks leave behind."""
 
     def test_torn_last_line(self):
         run = Run()
@@ -582,7 +583,7 @@ class Records(Case):
         self.assertEqual(verdict["findings"][-1]["count"], 3)
 
     def test_no_grant_and_why(self):
-        """The reader is told the message that most clients got, of each way to fail."""
+        """The verdict reports, for each kind of failure, the message that most clients got."""
         run = Run()
         for ms, client, why in ((20, "c1.1", "n1: rare"), (30, "c2.1", "n1: full"), (40, "c3.1", "n1: full")):
             run.story(ms - 15, client, "open", status="ERR_NO_QUORUM", why=f"{client} is not up")

@@ -21,7 +21,7 @@ PATIENCE_S = 20
 
 
 class Ends(unittest.TestCase):
-    """Programs in the place of redlock-chaos-client; each makes a file when it has begun."""
+    """Stand-ins for redlock-chaos-client; each makes a file when it has begun."""
 
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory(prefix="redlock-clients-")

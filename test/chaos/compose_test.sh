@@ -4,9 +4,9 @@
 #
 #   compose_test.sh ROOT BENCH
 #
-# Where no Docker engine answers, or no compose is installed, it is one skipped case. Project name,
-# ports, subnet and image are this run's own, and all of it is removed at the end. No image is
-# pulled: cluster/image.sh builds one.
+# Without a Docker engine or compose it is one skipped case. The run has its own project name,
+# ports, subnet and image, and removes them at the end. No image is pulled: cluster/image.sh builds
+# one.
 set -u
 
 # shellcheck source=test/tap.sh
@@ -47,7 +47,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' HUP INT TERM
 
-# The script's own means to find what is free here.
+# Uses the script's own functions to find free ports and a free subnet.
 free() { (cd "$root/cluster/chaos" && python3 -B -c "$1"); }
 REDLOCK_SUBNET=$(free 'import subnet; print(subnet.free_prefix())')
 REDLOCK_PORTS=$(free 'import compose; print(compose.free_ports())')
@@ -63,7 +63,7 @@ cli() {
     timeout 5 redis-cli -p "$cli_port" "$@" 2>&1
 }
 
-# await WHAT SECONDS COMMAND...: until it succeeds
+# await WHAT SECONDS COMMAND...: waits until the command succeeds
 await() {
     await_what=$1
     await_left=$(($2 * 5))
@@ -78,7 +78,7 @@ await() {
     done
 }
 
-# healthy SERVICE...: do all of them pass their health check?
+# healthy SERVICE...: whether all pass their health check
 healthy() {
     for service; do
         id=$(compose ps -q "$service") &&
@@ -87,7 +87,7 @@ healthy() {
 }
 
 sh "$root/cluster/image.sh" "$project" >"$log" 2>&1
-result 'an image out of the packages of this machine' $? "$log"
+result 'an image from the packages of this machine' $? "$log"
 
 started=yes
 compose up -d node1 node2 node3 node4 node5 >"$log" 2>&1
@@ -117,7 +117,7 @@ docker start "$node5" >"$log" 2>&1 && await 'node5 healthy' 60 healthy node5 &&
     [ "$(cli 5 get kept)" = yes ]
 result 'it comes back with its data' $? "$log"
 
-# The nodes are made anew, on their volumes.
+# Recreates the nodes, on the same volumes.
 with_tls() {
     REDLOCK_TLS_PORTS=$(free 'import compose; print(compose.free_ports())')
     export REDLOCK_TLS_PORTS

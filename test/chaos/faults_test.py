@@ -1,9 +1,9 @@
-"""Each fault of cluster/chaos.sh does to a real node what it says, and leaves it whole.
+"""Each fault of cluster/chaos.sh does what it says to a real node, and is healed completely.
 
     faults_test.py ROOT CLOCK_LIBRARY [BACKEND]
 
-One node of the backend (local if not named). A client's view comes over the node's URL, by plain
-sockets; what the fault does is seen from there, or in the node itself.
+Uses one node of the backend (default: local). The test observes the fault as a client does, by
+plain sockets to the node's URL, or in the node itself.
 """
 import os
 import shutil
@@ -31,13 +31,13 @@ from resp import RedisError
 from schedule import Step
 from server import ChaosError
 
-SHORT_S = 0.6  # what does not answer within this, over loopback, is held back
+SHORT_S = 0.6  # a node that does not answer over loopback within this is held back
 LONG_S = 20.0
 tested = set()
 
 
 class Client:
-    """One connection by the node's URL, as any client has it."""
+    """A client's connection to the node's URL."""
 
     def __init__(self, node, timeout_s=LONG_S):
         host, port = node.url.removeprefix("redis://").split(":")
@@ -50,7 +50,7 @@ class Client:
         self.socket.close()
 
     def ask(self, line, timeout_s=LONG_S):
-        """The first line of the answer; None if none comes in time."""
+        """The first line of the answer; None if it does not come in time."""
         self.socket.settimeout(timeout_s)
         self.socket.sendall(line.encode() + b"\r\n")
         return self.hear(timeout_s)
@@ -79,7 +79,7 @@ class Faults(unittest.TestCase):
         cls.node = cls.backend.nodes[0]
 
     def setUp(self):
-        self.addCleanup(self.node.heal)  # for the next one, if this one fails half way
+        self.addCleanup(self.node.heal)  # for the next test, if this one fails half way
         self.call("FLUSHALL")
 
     def call(self, *words):
@@ -92,7 +92,7 @@ class Faults(unittest.TestCase):
         return next(self.injection)
 
     def heal(self):
-        """After it the node serves a new client as if nothing had been."""
+        """Afterwards the node serves a new client as before."""
         for _ in self.injection:
             pass
         deadline = time.monotonic() + LONG_S
@@ -105,7 +105,7 @@ class Faults(unittest.TestCase):
                 self.assertLess(time.monotonic(), deadline, "not healed")
 
     def await_written(self):
-        """Until the server has handed its log to the system: it puts that off while an fsync runs."""
+        """Waits until the server has written its log, which it delays while an fsync runs."""
         deadline = time.monotonic() + LONG_S
         with self.node.server.connect() as connection:
             while connection.info("persistence")["aof_buffer_length"] != "0":
@@ -139,14 +139,14 @@ class Faults(unittest.TestCase):
             self.assertEqual(client.hear(), "+PONG")
 
     def cut(self, fault, reaches_node):
-        """An answer never comes; whether the request was executed depends on the direction."""
+        """No answer comes; whether the request was executed depends on the direction."""
         with Client(self.node) as client:
             self.assertEqual(client.ask("PING"), "+PONG")
             self.begin(fault)
             self.assertIsNone(client.ask("SET sent yes", SHORT_S))
             self.assertEqual(self.call("GET", "sent"), "yes" if reaches_node else None)
             self.heal()
-            self.assertEqual(client.hear(), "+OK")  # repeated until it passed, as packets are
+            self.assertEqual(client.hear(), "+OK")  # repeated until it passes, as packets are
 
     def test_partition(self):
         self.cut("partition", False)
@@ -157,9 +157,9 @@ class Faults(unittest.TestCase):
     def test_partition_out(self):
         self.cut("partition-out", True)
 
-    @unittest.skipIf(BACKEND == "local", "what a dead client sent is in the proxy, which hands it on")
+    @unittest.skipIf(BACKEND == "local", "the proxy delivers what a dead client sent")
     def test_what_a_dead_client_sent_is_waited_for(self):
-        """The kernel repeats it 1.7 s and 3.4 s after the sending."""
+        """The kernel retransmits 1.7 s and 3.4 s after the sending."""
         with Client(self.node) as client:
             self.assertEqual(client.ask("PING"), "+PONG")
             self.begin("partition-in")
@@ -183,7 +183,7 @@ class Faults(unittest.TestCase):
         self.heal()
 
     def slowest(self, requests=60):
-        """The longest time for one of so many requests with much to carry, in seconds."""
+        """The longest time for one of so many large requests, in seconds."""
         slowest = 0.0
         with Client(self.node) as client:
             for _ in range(requests):
@@ -199,7 +199,7 @@ class Faults(unittest.TestCase):
 
     def test_loss(self):
         self.begin("loss")
-        self.assertGreater(self.slowest(), 0.15)  # some packet had to be repeated
+        self.assertGreater(self.slowest(), 0.15)  # some packet was retransmitted
         self.heal()
 
     def test_client_pause(self):
@@ -232,7 +232,7 @@ class Faults(unittest.TestCase):
         self.heal()
 
     def test_failover(self):
-        """What the primary answered while the replica was behind is gone; the URL is the same."""
+        """The primary's writes while the replica lagged are lost; the URL is the same."""
         self.call("SET", "old", "yes")
         url, primary = self.node.url, self.node.server
         pid = primary.pid()
@@ -251,15 +251,15 @@ class Faults(unittest.TestCase):
             self.assertEqual(client.ask("GET late"), "$-1")
             self.assertEqual(client.ask("ROLE"), "*3")
         self.heal()
-        self.begin("failover")  # and again, from the replica that is the primary now
+        self.begin("failover")  # and again, from the replica that is now the primary
         self.assertEqual(self.call("GET", "healed"), "yes")
         self.heal()
-        self.begin("sigkill")  # it comes back behind the same address
+        self.begin("sigkill")  # it comes back at the same address
         self.heal()
         self.assertEqual(self.call("GET", "healed"), "yes")
 
     def away_s(self):
-        """How far the node's clock is ahead of ours, by the quickest of some answers."""
+        """How far the node's clock is ahead of ours, by the fastest of several answers."""
         best = (LONG_S, 0.0)
         with self.node.server.connect() as connection:
             for _ in range(50):
@@ -291,7 +291,7 @@ class Faults(unittest.TestCase):
             before = self.away_s()
             began = time.monotonic()
             damage = self.begin("clock-drift", seed=seed)
-            time.sleep(1.0)  # the drift of one second is what is measured
+            time.sleep(1.0)  # measures the drift of one second
             gained = self.away_s() - before
             rate_ppm = int(damage.detail.split()[0])
             self.assertEqual(abs(rate_ppm), DRIFT_PPM)
@@ -336,7 +336,7 @@ class Faults(unittest.TestCase):
 
     @unittest.skipUnless(BACKEND == "local", "only local nodes may be behind a proxy")
     def test_without_a_proxy(self):
-        """Clients reach the server itself, and what would need a proxy is refused."""
+        """Clients reach the server directly, and faults that need a proxy are refused."""
         work = Path(tempfile.mkdtemp(prefix="redlock-faults."))
         self.addCleanup(shutil.rmtree, work)
         backend = LocalBackend(work, 1, CLOCK)

@@ -1,4 +1,4 @@
-"""Makes the folder of a chaos run by hand, so that a test knows what the checker has to find.
+"""Makes the folder of a chaos run by hand, so that a test knows what the checker must find.
 
 Times are milliseconds since the run began; ttl and drift are those of the run.
 """
@@ -16,7 +16,7 @@ def ns(ms):
 
 
 class Run:
-    """A run that is built up call by call, then written."""
+    """A run that is built call by call and then written."""
 
     def __init__(self, seconds=10, **run):
         self.temporary = tempfile.TemporaryDirectory(prefix="redlock-chaos-")
@@ -46,7 +46,7 @@ class Run:
              token=None, extends=(), writes=(), waited_ms=5, sent_ms=None, grant=True, reads=False,
              permits="", answer_ms=0):
         """One hold. ended: exit, lost or None (no such record). permits: "0,3/5", slots 0 and 3 of
-        five. answer_ms: what each extension was sent before it counts from. Returns its sequence."""
+        five. answer_ms: how long before its time each extension was sent. Returns its sequence."""
         self.sequence += 1
         sequence = self.sequence
         token = token or f"{sequence:040x}"

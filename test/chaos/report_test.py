@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The report: one page that needs nothing else, for runs of any length, whatever they contain."""
+"""The report: one self-contained page, for runs of any length and content."""
 import re
 import sys
 import unittest
@@ -18,7 +18,7 @@ from made_run import Run  # noqa: E402
 
 
 class Tags(HTMLParser):
-    """Opens and closes every tag, and keeps what is said."""
+    """Checks that every tag is closed, and keeps the text."""
     def __init__(self):
         super().__init__()
         self.open, self.said, self.attributes, self.names = [], [], [], []
@@ -26,7 +26,7 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.names.append(tag)
         self.attributes += attrs
-        if tag != "meta":  # the only one that has no end
+        if tag != "meta":  # the only tag that is not closed
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
@@ -130,7 +130,7 @@ class Size(Case):
         self.assertIn("c8.5", self.text)
 
     def test_who_takes_a_place_takes_its_lanes(self):
-        """An hour of killed processes needs no more lanes than there are clients at a time."""
+        """An hour of killed processes needs only as many lanes as there are clients at a time."""
         def height(html):
             return float(re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"[^>]*aria-label="Timeline',
                                    html).group(1))

@@ -1,12 +1,12 @@
 #!/bin/sh
-# A short seeded run of one scenario of cluster/chaos.sh on local processes: it must hold. Or, with
-# clients that are wrong on purpose: it must not.
+# A short seeded run of one scenario of cluster/chaos.sh on local processes: the lock must hold.
+# With a control, clients that are wrong on purpose, it must not.
 #
 #   scenario_test.sh ROOT SCENARIO SECONDS [CONTROL [GUARD [OPTION...]]]    an empty CONTROL is none
 #
-# REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build made, and REDLOCK_CHAOS_REDLOCK
-# redlock(1), if there is one: some holders of permits are shells then. Overlaps that a broken
-# assumption explains are no violation; docs/testing.md says which scenario breaks which.
+# REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name the build's files, and REDLOCK_CHAOS_REDLOCK
+# redlock(1), if built: then some holders of permits are shells. Overlaps that a broken assumption
+# explains are not violations; docs/testing.md says which scenario breaks which.
 set -u
 
 # shellcheck source=test/tap.sh
@@ -28,7 +28,8 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' HUP INT TERM
 
-# One line, and as many processes in it as there are; or a few clients here and there.
+# The number of processes, clients and resources of each scenario: "line" puts many processes in one
+# line.
 workload=lock-set
 case $scenario in
 readers) crowd='--processes 2 --clients 4 --resources 1' workload=rwlock ;;
@@ -57,10 +58,10 @@ run_it() {
 }
 
 if [ -z "$control" ]; then
-    run_it 39 "$@" # five seconds of "line" have a fault of each kind then, and a calm
+    run_it 39 "$@" # with this seed five seconds of "line" have each kind of fault, and a calm
     result "$scenario holds" $? "$scratch/log"
 else
-    # How often one of them does what is wrong in so few seconds is chance, and less on a busy machine.
+    # Whether a wrong client does harm in so few seconds is chance, and rarer on a busy machine.
     for seed in $(seq 4 13); do
         run_it "$seed" "$@"
         [ "$status" -eq 0 ] || break

@@ -1,5 +1,4 @@
-"""The schedule of cluster/chaos.sh: a pure function of the seed that never breaks more than it
-says.
+"""The schedule of cluster/chaos.sh: a pure function of the seed that never breaks more than it may.
 
     schedule_test.py ROOT [SCENARIO...]     SCENARIO: those that the suite runs
 """
@@ -128,7 +127,8 @@ class Schedule(unittest.TestCase):
             parse("sigstop,sigstopp")
 
     def test_a_set_goes_through_every_step(self):
-        """Whatever is drawn, a node is in one set, and there are one to three of at most as many nodes."""
+        """Whatever the seed, a node is in one set, and there are one to three sets of at most so
+        many nodes."""
         for count, seed in ((count, seed) for count in (1, 3, 5, 7) for seed in SEEDS[:25]):
             nodes = [Namespace(name=f"n{i}", url=f"redis://{i}") for i in range(1, 2 * count + 1)]
             members = Members(Namespace(nodes=count), nodes, Namespace(folder=Path()))
@@ -148,7 +148,7 @@ class Schedule(unittest.TestCase):
                 kinds.add(kind)
                 most = max(most, len(sets))
             self.assertEqual(most, 3 if count >= 5 else 2, told)
-            # Of three nodes one is left, and its set is the smaller one.
+            # With three nodes one is left, and its set is the smaller one.
             self.assertEqual(set(STEPS) - kinds, {1: {FEWER, MORE}, 3: {MORE}}.get(count, set()), told)
 
     def test_the_suite_runs_every_scenario(self):

@@ -1,9 +1,9 @@
 #!/bin/sh
-# cluster/chaos.sh itself: what it refuses, and that it leaves nothing behind, however it ends.
+# cluster/chaos.sh itself: what it refuses, and that it leaves nothing behind, whatever ends it.
 #
 #   script_test.sh ROOT
 #
-# REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build made.
+# REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name the build's files.
 set -u
 
 # shellcheck source=test/tap.sh
@@ -25,12 +25,12 @@ mkdir "$TMPDIR"
 
 chaos() { sh "$root/cluster/chaos.sh" "$@" >"$log" 2>&1 </dev/null; }
 
-# refused STATUS WORDS: the last chaos said this, and left no folder
+# refused STATUS WORDS: whether the last chaos ended with these, and left no folder
 refused() {
     [ "$status" -eq "$1" ] && grep -q -e "$2" "$log" && [ -z "$(ls -A "$TMPDIR")" ]
 }
 
-# refuses WHAT WORDS OPTION...: with these words
+# refuses WHAT WORDS OPTION...: one case, with these words
 refuses() {
     refuses_what=$1 refuses_words=$2
     shift 2
@@ -40,7 +40,7 @@ refuses() {
     result "$refuses_what" $? "$log"
 }
 
-# left_behind: processes that work below our TMPDIR, or were told about a file there
+# left_behind: processes that work below our TMPDIR, or have a file there as an argument
 left_behind() {
     for proc in /proc/[0-9]*; do
         if readlink "$proc/cwd" | grep -q "^$TMPDIR/" ||
@@ -105,11 +105,11 @@ result "the client's help" $?
 for number in 130 143; do
     name=TERM
     [ "$number" -ne 130 ] || name=INT
-    # A shell starts what is in the background with SIGINT ignored; Python sets its own handler.
+    # A shell starts background processes with SIGINT ignored; Python sets its own handler.
     sh "$root/cluster/chaos.sh" --scenario pause --seconds 60 --report "$scratch/$name" \
         >"$log" 2>&1 &
     child=$!
-    # There is a fault, and locks went from hand to hand: enough for a verdict.
+    # A fault has begun, and locks have changed hands: enough for a verdict.
     until grep -q '"begin"' "$scratch/$name/events.jsonl" 2>/dev/null &&
         [ "$(grep -c ' enter ' "$scratch/$name/register.log")" -ge 20 ]; do
         kill -s 0 "$child" 2>/dev/null || break

@@ -1,4 +1,4 @@
-"""unittest, told as TAP."""
+"""unittest with TAP output."""
 import sys
 import unittest
 
