@@ -1,14 +1,14 @@
-/* What the server in memory does for the library's commands is what a real one does.
+/* The server in memory answers the library's commands as a real one does.
  *
  *     [REDLOCK_SEED=N] differential_test [SEQUENCES]
  *
- * Random sequences of all that the library sends, and of what is nearly that, go to a redis-server
- * ($REDLOCK_SERVER, or that of PATH) and to the server in memory, in each of the states that a
- * server can be in; the answers are compared byte for byte, and what is under the keys. A failure
- * prints the whole sequence, and the seed that repeats it.
+ * Random sequences of the library's commands, and of similar ones, go to a redis-server
+ * ($REDLOCK_SERVER, or the one in PATH) and to the server in memory, in each of the states that a
+ * server can be in. The test compares the answers byte for byte, and the keys. A failure prints the
+ * whole sequence, and the seed that repeats it.
  *
- * Then each rule that the server in memory can be told to break is broken, and the difference has
- * to be found, within the same sequences every time. */
+ * Then the test breaks each rule that the server in memory can break; the same sequences must find
+ * each difference. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,8 +50,8 @@ static bool one_step(struct pair *pair, struct random_commands *random, struct b
     pair_pass(pair, random_pick(&random->state, 1000));
     random->now_ms = pair->now_us / 1000;
     random->listens = which == 0;
-    /* Redis 8.6.3 leaves out some errors: to an AUTH that fails behind other commands, and to what
-     * is no command. */
+    /* Redis 8.6.3 omits some errors: for an AUTH that fails after other commands, and for
+     * garbage. */
     random->is_plain = n > 1 && pair->ours->words == SERVER_REDIS_8;
     random->is_bare = n == 1 && (connection->fd < 0 || connection->ours->n_channels <= 1);
     for (uint32_t i = 0; i < n; i++) {
@@ -63,7 +63,7 @@ static bool one_step(struct pair *pair, struct random_commands *random, struct b
     return pair_say(pair, which, wire);
 }
 
-/* Whatever one side has said too much comes before this. */
+/* An exchange at the end: extra bytes from either side would come before its answer. */
 static bool last_words(struct pair *pair, struct bytes *wire) {
     bool same = true;
     wire->length = 0;
@@ -94,7 +94,7 @@ static bool run_sequence(struct pair *pair, uint64_t number, const struct random
     struct bytes wire = {NULL, 0, 0};
     pair_begin(pair, number);
     bool same = pair_check_keys(pair);
-    if (number % 4 != 0) { /* mostly the scripts are there */
+    if (number % 4 != 0) { /* mostly the scripts are loaded */
         same = same && say_all(pair, random_load, false);
     }
     for (uint32_t i = 0; i < STEPS && same; i++) {
@@ -153,7 +153,7 @@ static void compare(struct pair *pair, const char *name, uint32_t n,
 
 /* -- States of a server -- */
 
-/* Begins with the keys of a server in its right state, and some that locks have. */
+/* Prepares keys while the server is in its normal state, some of them locks'. */
 static void in_state(struct pair *pair, size_t state) {
     const uint32_t rounds = server_states[state].is_quick ? sequences / 4 + 1 : 1;
     const uint32_t n = server_states[state].is_quick ? 1 : sequences / 4 + 1;
@@ -174,14 +174,14 @@ static void in_state(struct pair *pair, size_t state) {
     seed = begin;
     if (number != 0) {
         tell_story(pair, number);
-        pair_take_over(pair); /* for those that follow */
+        pair_take_over(pair); /* for the later sequences */
     }
     result(number == 0, server_states[state].name, "");
 }
 
 /* -- A replica that follows -- */
 
-/* Its primary writes, and it gets that. */
+/* The primary writes, and the replica receives it. */
 static void primary_writes(struct pair *pair, redisContext *primary, uint64_t number) {
     struct random_commands random = {.state = number};
     struct bytes wire = {NULL, 0, 0};
@@ -261,7 +261,7 @@ static struct random_user user_of(const struct pair *pair, struct random_user us
     return user;
 }
 
-/* The same for the server in memory, out of the same words. */
+/* The same for the server in memory, from the same ACL. */
 static void add_user(struct server *server, const struct random_user *user) {
     struct server_user *made = server_add_user(server, user->name, user->password);
     char words[128];
@@ -298,9 +298,9 @@ static void with_users(void) {
     pair_stop(&pair);
 }
 
-/* -- The end of a life -- */
+/* -- The end of a ttl -- */
 
-/* A key is there in the millisecond in which its life ends, and has none left; then it is gone. */
+/* In its last millisecond a key exists with a ttl of 0; then it is gone. */
 static void in_the_last_millisecond(struct pair *pair) {
     static const char set[] = "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nv\r\n$2\r\nPX\r\n$1\r\n2\r\n";
     static const char pttl[] = "*2\r\n$4\r\nPTTL\r\n$1\r\na\r\n";
@@ -330,7 +330,7 @@ static void find_what_is_broken(struct pair *pair) {
     for (size_t i = 0; (broken = server_break_name(i, &what)) != NULL; i++) {
         char name[96], detail[64];
         if (strcmp(broken, "permits-twice") == 0) {
-            continue; /* here no command serves two: the simulator's control */
+            continue; /* no single command reveals it here: the simulator has this control */
         }
         pair->ours->broken = UINT64_C(1) << i;
         uint64_t number = hold(pair) ? first_difference(pair, CONTROL_SEQUENCES, NULL) : seed;

@@ -15,7 +15,7 @@ ssize_t frame_length(const char *data, size_t length) {
         return 0;
     }
     ssize_t head = end - data + 1;
-    long number = strtol(data + 1, NULL, 10); /* it ends at the '\r' */
+    long number = strtol(data + 1, NULL, 10); /* stops at the '\r' */
     if (strchr("+-:", data[0]) != NULL || (strchr("$*", data[0]) != NULL && number < 0)) {
         return head;
     }
@@ -76,7 +76,7 @@ static bool is_info(const char *data, size_t length) {
            head[2] == ' ';
 }
 
-/* Where the value begins; the line's end if it has none. */
+/* The offset of the value; the line's length if it has none. */
 static size_t name_length(const struct text_line *line) {
     const char *colon = memchr(line->at, ':', line->length);
     return colon != NULL ? (size_t)(colon - line->at) : line->length;
@@ -141,7 +141,7 @@ static bool same_info(const char *real, size_t real_length, const char *ours, si
     next_line(&real_at, real_end, &real_line);
     while (next_line(&at, end, &line)) {
         bool is_found = line.length == 0;                     /* between sections */
-        is_found = is_found || memcmp(line.at, "db", 2) == 0; /* who looked for expired keys? */
+        is_found = is_found || memcmp(line.at, "db", 2) == 0; /* expiry differs */
         while (!is_found && next_line(&real_at, real_end, &real_line)) {
             bool is_behind = real_line.length > 0 && real_line.at[0] == '#' && line.at[0] != '#';
             is_found = same_line(&real_line, &line);
@@ -158,9 +158,9 @@ static bool same_info(const char *real, size_t real_length, const char *ours, si
     return true;
 }
 
-/* -- All of it -- */
+/* -- The interface -- */
 
-/* Of an array its head: its elements follow. */
+/* For an array only the head: its elements follow as frames. */
 static ssize_t next_frame(const char *data, size_t length) {
     const char *end = length > 0 && data[0] == '*' ? memchr(data, '\n', length) : NULL;
     return end != NULL ? end - data + 1 : frame_length(data, length);

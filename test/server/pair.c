@@ -80,7 +80,7 @@ bool pair_info_says(struct pair *pair, const char *text) {
     return says;
 }
 
-/* Arguments are missing, or the command. */
+/* Whether the server knows the command: it then misses arguments. */
 static bool knows(const struct pair *pair, const char *command) {
     redisReply *reply = redisCommand(pair->control, command);
     demand(reply != NULL && reply->type == REDIS_REPLY_ERROR, command);
@@ -99,7 +99,7 @@ void pair_pass(struct pair *pair, uint64_t us) {
     __atomic_store_n(&pair->clock->active, next, __ATOMIC_RELEASE);
 }
 
-/* For the servers that are started now. The file's name is needed until they are. */
+/* Makes the clock of the servers that start now, which need the file until they have started. */
 static void make_clock(struct pair *pair, char path[]) {
     int file = mkstemp(path);
     demand(file >= 0 && ftruncate(file, sizeof *pair->clock) == 0, "clock");
@@ -194,7 +194,7 @@ void pair_begin(struct pair *pair, uint64_t seed) {
 
 /* -- An exchange -- */
 
-/* All that is left, or by chance less. */
+/* All that is left, or at random less. */
 static size_t some_of(struct pair *pair, size_t left) {
     return random_pick(&pair->random, 4) == 0 ? 1 + random_pick(&pair->random, (uint32_t)left)
                                               : left;
@@ -207,7 +207,7 @@ static void send_real(struct pair *pair, const struct pair_connection *connectio
         size_t piece = some_of(pair, wire->length - at);
         ssize_t n = send(connection->fd, wire->data + at, piece, MSG_NOSIGNAL);
         if (n < 0) {
-            return; /* it has closed: what it said before counts */
+            return; /* it has closed: what it sent before counts */
         }
         at += (size_t)n;
     }
@@ -223,7 +223,7 @@ static void tell_ours(struct pair *pair, const struct pair_connection *connectio
     }
 }
 
-/* More of what the real server says. False: it has ended, or says nothing. */
+/* Reads more from the real server. False: it has closed, or sends nothing. */
 static bool hear(struct pair_connection *connection) {
     char buffer[16384];
     struct pollfd poll_fd = {connection->fd, POLLIN, 0};
@@ -235,7 +235,7 @@ static bool hear(struct pair_connection *connection) {
     return n > 0;
 }
 
-/* Waits for as many replies as ours are, and compares. */
+/* Waits for as many replies as our server sent, and compares. */
 static bool compare(struct pair *pair, uint32_t which) {
     struct pair_connection *connection = &pair->connections[which];
     if (connection->fd < 0 || connection->ours->output.length == 0) {
@@ -260,7 +260,7 @@ static bool compare(struct pair *pair, uint32_t which) {
     return same;
 }
 
-/* The server in memory has closed; the real one has to close as well. */
+/* The server in memory has closed; the real one must close as well. */
 static bool compare_end(struct pair *pair, uint32_t which) {
     struct pair_connection *connection = &pair->connections[which];
     size_t before = connection->heard.length;
@@ -282,7 +282,7 @@ bool pair_say(struct pair *pair, uint32_t which, const struct bytes *wire) {
     tell_ours(pair, connection, wire);
     send_real(pair, connection, wire);
     bool same = compare(pair, which);
-    for (uint32_t i = 0; i < PAIR_CONNECTIONS; i++) { /* what others are told because of it */
+    for (uint32_t i = 0; i < PAIR_CONNECTIONS; i++) { /* messages to other connections */
         same = (i == which || compare(pair, i)) && same;
     }
     return connection->ours->ended ? compare_end(pair, which) && same : same;

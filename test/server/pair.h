@@ -1,16 +1,16 @@
-/* A real redis-server and a server in memory that are told the same.
+/* A real redis-server and a server in memory that get the same commands.
  *
- * Happy path: pair_start(), then pair_say() again and again: the bytes go to both, cut into pieces
- * here and there, and what both say on all connections is compared. pair_check_keys() compares what
- * is under the keys then.
+ * Happy path: pair_start(), then pair_say() again and again: the bytes go to both, randomly cut
+ * into pieces, and the answers on all connections are compared. Then pair_check_keys() compares the
+ * keys.
  *
- * Time: the real server's clock stands still (cluster/chaos/clock.c is preloaded into it) until
- * pair_pass(); the one in memory is told the same time. So all answers agree to the byte, and keys
- * to the millisecond. Neither server expires keys in the background: a key ends when a command
- * touches it.
+ * Time: the real server's clock (the preloaded cluster/chaos/clock.c) stands still until
+ * pair_pass(); the server in memory has the same time. So answers agree to the byte, and keys to
+ * the millisecond. Neither server expires keys in the background: a key ends when a command touches
+ * it.
  *
- * Failure modes: a difference; no answer within PAIR_PATIENCE_MS. `problem` says what, and `story`
- * has all that was said since pair_begin(). What only this machine can cause ends the program. */
+ * Failure modes: a difference; no answer within PAIR_PATIENCE_MS. `problem` describes it, and
+ * `story` has all that was sent since pair_begin(). A failure of the machine ends the program. */
 #ifndef SERVER_PAIR_H
 #define SERVER_PAIR_H
 
@@ -30,10 +30,10 @@
 struct pair_connection {
     int fd; /* -1: none */
     struct server_connection *ours;
-    struct bytes heard; /* from the real one, not compared yet */
+    struct bytes heard; /* from the real server, not compared yet */
 };
 
-/* What cluster/chaos/clock.c reads. */
+/* The file that cluster/chaos/clock.c reads. */
 struct pair_clock {
     uint64_t active; /* 0 or 1: which setting counts */
     struct {
@@ -47,10 +47,10 @@ struct pair {
     redisContext *control;
     struct server *ours;
     struct pair_connection connections[PAIR_CONNECTIONS];
-    uint64_t random; /* where bytes are cut */
+    uint64_t random; /* decides where bytes are cut */
     uint64_t now_us; /* of both clocks */
     struct pair_clock *clock;
-    bool is_blind; /* the keys cannot be read, in the state that the server is in */
+    bool is_blind; /* in the server's state its keys cannot be read */
     uint64_t said;
     char problem[256]; /* "": none */
     FILE *story;
@@ -58,12 +58,12 @@ struct pair {
     size_t story_length;
 };
 
-/* n real servers with these arguments (NULL-terminated, or NULL). password: of the default user, or
- * NULL. */
+/* Starts n real servers with these arguments (NULL-terminated, or NULL). password: the default
+ * user's, or NULL. */
 void pair_start(struct pair *pair, size_t n, const char *const *args, const char *password);
 void pair_stop(struct pair *pair);
 
-/* For the real server alone. The reply is freed; returns its integer, or 0. Errors end the
+/* Sends a command to the real server only. Returns the reply's integer, or 0. Errors end the
  * program. */
 long long pair_tell(struct pair *pair, const char *format, ...);
 bool pair_info_says(struct pair *pair, const char *text);
@@ -78,10 +78,10 @@ void pair_begin(struct pair *pair, uint64_t seed);
 bool pair_say(struct pair *pair, uint32_t connection, const struct bytes *wire);
 bool pair_check_keys(struct pair *pair);
 
-/* The server in memory gets the real one's keys. */
+/* Copies the real server's keys to the server in memory. */
 void pair_take_over(struct pair *pair);
 
-/* Both clocks go on. */
+/* Advances both clocks. */
 void pair_pass(struct pair *pair, uint64_t us);
 
 #endif

@@ -1,5 +1,5 @@
-/* What chance seldom meets: a reader that is alone, for which take.lua and release_line.lua have
- * first lines of their own, and a writer that becomes a reader. */
+/* Cases that random commands seldom reach: a lone reader, for which take.lua and release_line.lua
+ * have first lines of their own, and a writer that becomes a reader. */
 #include "server/random_parts.h"
 
 #include <assert.h>

@@ -51,7 +51,7 @@ const struct resp_arg random_keys[RANDOM_KEYS] = {
 #define TOKEN_0 "0000000000000001000000000000000123456789"
 #define TOKEN_1 "00000000000000010000000000000002abcdefab"
 
-/* Of three clients, the first of which has three. */
+/* Tokens of three clients, three of them the first one's. */
 const char *const random_tokens[RANDOM_TOKENS] = {
     TOKEN_0,
     TOKEN_1,
@@ -62,8 +62,8 @@ const char *const random_tokens[RANDOM_TOKENS] = {
 #define HOLDER "a-holder-with-a-name-of-sixty-four-characters-0123456789-abcdefg"
 static const char holder[] = HOLDER;
 
-/* How long each has waited: much more apart than this takes, so that neither order depends on the
- * microsecond in which a JOIN runs. */
+/* How long each has waited: the differences are much longer than the test, so that neither order
+ * depends on the microsecond in which a JOIN runs. */
 static const uint32_t waited_ms[RANDOM_TOKENS] = {50000000, 10000000, 90000000, 30000000, 70000000};
 #define HOLDER_WAITED_MS 5000000
 #define READER_WAITED_MS 1000000
@@ -312,7 +312,7 @@ static void greeting(struct random_commands *random, struct bytes *wire) {
     char text[RL_COMMAND_WIRE_MAX];
     enum rl_step step = pick(random, RL_STEPS);
     if (step == RL_STEP_RESP3 || step == RL_STEP_TRACK || step == RL_STEP_STATS) {
-        step = RL_STEP_INFO; /* the server in memory has none of these */
+        step = RL_STEP_INFO; /* the server in memory does not have this */
     }
     if (random->is_plain && step == RL_STEP_AUTH) {
         return;
@@ -371,7 +371,7 @@ static void channel(struct random_commands *random, struct bytes *wire) {
 
 void random_command(struct random_commands *random, struct bytes *wire) {
     size_t before = wire->length;
-    while (wire->length == before) { /* a step of the handshake may be left out */
+    while (wire->length == before) { /* a skipped step of the handshake appends nothing */
         uint32_t what = pick(random, 100);
         if (random->listens && (random->is_line || random->is_permits) && chance(random, 30)) {
             channel(random, wire);

@@ -11,7 +11,7 @@ static void put_script(struct random_commands *random, struct bytes *wire, bool 
     while (rl_command_script_at(n, &sha1) != NULL) {
         n++;
     }
-    do { /* what those say to odd arguments that name keys themselves is not compared */
+    do { /* not scripts that take keys from arguments: their answers to odd ones are not compared */
         text = rl_command_script_at(pick(random, n), &sha1);
     } while (strstr(text, RL_COMMAND_PREFIX) != NULL);
     put_word(wire, whole ? text : sha1);
@@ -27,7 +27,7 @@ void random_odd_script(struct random_commands *random, struct bytes *wire) {
     } else {
         put_word(wire, chance(random, 50) ? "abc" : random_tokens[2]);
     }
-    if (chance(random, 95) || random->users != NULL) { /* which keys are meant? servers differ */
+    if (chance(random, 95) || random->users != NULL) { /* servers differ in which keys they take */
         put_number(wire, n_keys);
     } else {
         put_word(wire, odd_arg(random));
@@ -110,7 +110,7 @@ static void put_plain_arg(struct random_commands *random, struct bytes *wire, ch
     static const char *const members[] = {"m", "n", "o", ""};
     static const char *const ranks[] = {"0", "1", "-1", "-2", "5", "-9", "x"};
     static const char *const channels[] = {"redlock:a", "redlock:b", "none"};
-    /* Not those whose scores are times, which are not the same to the microsecond. */
+    /* Not those whose scores are times, which differ by microseconds. */
     static const uint32_t zsets[] = {3, LIST, UPGRADE, UPGRADE, UPGRADE, UPGRADE, UPGRADE};
     switch (what) {
         case 'k':
@@ -144,7 +144,7 @@ static void put_plain_arg(struct random_commands *random, struct bytes *wire, ch
     }
 }
 
-/* What the scripts call, and other clients. */
+/* Commands that the scripts and other clients call. */
 void random_plain(struct random_commands *random, struct bytes *wire) {
     static const char *const forms[] = {
         "ZADD z s m",    "ZADD z s m s m",
@@ -221,7 +221,7 @@ void random_connection_command(struct random_commands *random, struct bytes *wir
     }
 }
 
-/* A name that exists, or not, with too few arguments or too many. */
+/* A known or unknown command with too few or too many arguments. */
 void random_odd_count(struct random_commands *random, struct bytes *wire) {
     static const struct {
         const char *name;

@@ -6,8 +6,8 @@
 
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
-/* Resources, then their counters; then a list; then the lines; then what the first two of them have
- * besides: the lines of readers, their leases, intents, and who wants to upgrade. A semaphore's. */
+/* Resources, then their counters; a list; the lines; the readers' lines, leases, intents and
+ * upgrades of the first two; a semaphore's keys. */
 #define RANDOM_KEYS 33
 #define RESOURCES 4
 #define LIST 8
@@ -29,7 +29,7 @@ void put_number(struct bytes *wire, long long number);
 uint32_t any_key(struct random_commands *random);
 const char *odd_arg(struct random_commands *random);
 
-/* -- random_odd.c: what is nearly a command of ours -- */
+/* -- random_odd.c: commands similar to ours -- */
 
 void random_odd_script(struct random_commands *random, struct bytes *wire);
 void random_scripts(struct random_commands *random, struct bytes *wire);
@@ -41,11 +41,11 @@ void random_odd_count(struct random_commands *random, struct bytes *wire); /* of
 
 /* -- random_alone.c -- */
 
-/* Deletes whatever there is of a resource, reads it, and gives it up, or becomes a reader; or some
- * of that. */
+/* Some of these: deletes all keys of a resource, takes it as a reader, releases it, or becomes a
+ * reader. */
 void random_alone(struct random_commands *random, struct bytes *wire);
 
-/* Reads one of the resources (random_keys); gives it up, as elsewhere and as at home. */
+/* The resource (in random_keys) that it reads; it is released as at home and as elsewhere. */
 #define RANDOM_ALONE_KEY 2
 void random_alone_plant(struct bytes *wire);
 void random_alone_release(struct bytes *wire);

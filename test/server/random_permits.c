@@ -1,4 +1,4 @@
-/* What the library sends for a semaphore. */
+/* The library's commands for a semaphore. */
 #include "server/random_parts.h"
 
 #include <assert.h>
@@ -6,8 +6,9 @@
 
 #include "redis/command.h"
 
-/* For one permit and for several; of three clients. How long each has waited: much more apart than
- * this takes, so that neither order depends on the microsecond in which a JOIN runs. */
+/* Tokens of three clients, for one permit and for several. How long each has waited: the
+ * differences are much longer than the test, so that neither order depends on the microsecond in
+ * which a JOIN runs. */
 static const struct {
     const char *token;
     uint32_t waited_ms;

@@ -1,5 +1,5 @@
-/* The server in memory: what its neighbours rely on. That its answers are Redis's is shown by
- * differential_test.c. A command is written as one line, words between single spaces. */
+/* The server in memory: what the other tests rely on. differential_test.c shows that its answers
+ * are Redis's. A command is one line, with words between single spaces. */
 #include "server/server.h"
 
 #include "base/sha1.h"
@@ -30,7 +30,7 @@ static void end(struct fixture *f) {
 
 #define SERVER_TEST(name) TEST_ON(name, struct fixture, f, begin, end)
 
-/* A line as RESP. */
+/* Formats a line as RESP. */
 static size_t format(const char *line, char wire[LINE_SIZE]) {
     size_t count = 1, used;
     for (const char *at = line; *at != '\0'; at++) {
@@ -64,7 +64,7 @@ static void assert_reply(struct fixture *f, const char *line, const char *wanted
     assert_output(f->connection, wanted);
 }
 
-/* EVALSHA of the script for one resource, and what stands behind its hash. */
+/* Sends EVALSHA of the script for one resource, with the arguments after its hash. */
 static void assert_script(struct fixture *f, enum rl_command_kind kind, const char *args,
                           const char *wanted) {
     char line[LINE_SIZE];
@@ -121,7 +121,7 @@ SERVER_TEST(lets_keys_expire) {
     assert_reply(f, "SET k v NX PX 60000", "+OK\r\n");
     f->now_us = BEGIN_US + UINT64_C(60000000) - 1;
     assert_reply(f, "PTTL k", ":1\r\n");
-    f->now_us += 1000; /* Redis gives its last millisecond away whole */
+    f->now_us += 1000; /* in Redis a key lives through its last millisecond */
     assert_reply(f, "PTTL k", ":0\r\n");
     assert_int_equal(server_count(f->server, f->now_us), 1);
     f->server->ends_early = true;
@@ -191,7 +191,7 @@ SERVER_TEST(evicts_what_its_policy_lets_go) {
     assert_int_equal(f->server->evicted, 3);
 }
 
-/* -- What it is -- */
+/* -- Identity -- */
 
 SERVER_TEST(refuses_more_than_its_clients) {
     f->server->max_clients = 1;
@@ -254,7 +254,7 @@ SERVER_TEST(shows_what_happens) {
     assert_reply(f, "SET k v PX 10", "+OK\r\n");
     f->now_us += 11000;
     assert_reply(f, "GET k", "$-1\r\n");
-    const char *seen = strchr(f->seen, '\n') + 1; /* behind SUBSCRIBE's */
+    const char *seen = strchr(f->seen, '\n') + 1; /* after SUBSCRIBE's */
     seen = strstr(seen, "set k");
     assert_string_equal(seen,
                         "set k by 1\nran +OK\nexpiry k by 1\nextend :1\ndeleted k by 1\n"

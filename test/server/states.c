@@ -14,12 +14,12 @@ static void become_full(struct pair *pair, bool is) {
     pair->ours->maxmemory = is ? 1 : 0;
 }
 
-/* The file's name is taken, by a folder that is not empty. */
+/* A folder that is not empty takes the file's name. */
 static void take_name(struct pair *pair, bool is) {
     char path[256];
     redisReply *reply = redisCommand(pair->control, "CONFIG GET dir");
     assert(reply != NULL && reply->elements == 2);
-    for (int i = 0; i < 2; i++) { /* from outside to inside, and back */
+    for (int i = 0; i < 2; i++) { /* from outermost to innermost, and back */
         snprintf(path, sizeof path, "%s/folder%s", reply->element[1]->str, is == i ? "/in" : "");
         if (is) {
             mkdir(path, 0700);
@@ -47,7 +47,7 @@ static void become_alone(struct pair *pair, bool is) {
     pair->ours->is_alone = is;
 }
 
-/* A replica whose primary is not there keeps what it has. */
+/* A replica without a reachable primary keeps its keys. */
 static void become_replica(struct pair *pair, bool is) {
     pair_tell(pair, is ? "REPLICAOF 127.0.0.1 1" : "REPLICAOF NO ONE");
     pair->ours->is_replica = is;
@@ -87,7 +87,7 @@ static void become_busy(struct pair *pair, bool is) {
     pair->ours->is_busy = pair->is_blind = is;
 }
 
-/* Many keys, each of which takes its time, until the state ends. */
+/* Loads many slow keys, until the state ends. */
 static void become_loading(struct pair *pair, bool is) {
     redisReply *reply;
     if (is) {

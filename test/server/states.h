@@ -1,8 +1,8 @@
-/* The states that a server can be in: a pair's real one is brought into each, and the one in memory
- * is told that it is.
+/* The states that a server can be in: the pair's real server is brought into each, and the one in
+ * memory simulates it.
  *
- * Failure modes: a state that ended by itself is a `problem` of the pair. What only this machine
- * can cause ends the program, as in pair.h. */
+ * Failure modes: a state that ends by itself is a `problem` of the pair. A failure of the machine
+ * ends the program, as in pair.h. */
 #ifndef SERVER_STATES_H
 #define SERVER_STATES_H
 
