@@ -1,16 +1,15 @@
-# apt with a configuration of its own: packages of newer Debian releases, without touching the
-# system's sources, lists and packages. To be sourced.
+# apt with its own configuration: packages of newer Debian releases, without touching the system's
+# sources, lists and packages. To be sourced.
 #
 #   apt_needs_debian WHAT         ends by apt_cannot unless this is a Debian with apt-get
 #   apt_folder FOLDER TYPE SUITE...
 #                                 own_apt and own_cache use FOLDER and TYPE (deb, deb-src) of SUITEs
 #   own_apt ARGUMENT...           apt-get
 #   own_cache ARGUMENT...         apt-cache
-#   apt_cannot WHY                ends with status 77; says what cannot be had, and why
+#   apt_cannot WHY                ends with status 77; says what is unavailable, and why
 #
-# The hosts are those of the system's own sources, with the release's name changed; no other is used.
-# Both formats of sources are read; of both only the release itself is taken, not its updates
-# or security, and nothing of other vendors.
+# It uses only the hosts of the system's own sources, with the release's name changed. It reads both
+# formats of sources, and takes only the release itself: no updates, no security, no other vendors.
 # shellcheck shell=sh
 
 apt_what=packages

@@ -1,5 +1,5 @@
-/* For tests that fork. In the child nothing may be asserted by cmocka, which would go on with the
- * parent's tests: the exit code is the line that went wrong. */
+/* For tests that fork. The child must not use cmocka's assertions, which would go on with the
+ * parent's tests: its exit code is the line of the failed check. */
 #ifndef CHILD_H
 #define CHILD_H
 
@@ -24,7 +24,7 @@ static inline int child_exit_code(pid_t pid) {
     return WEXITSTATUS(status);
 }
 
-/* ... and that none of its checks failed. */
+/* Waits for the child, and asserts that none of its checks failed. */
 static inline void child_expect_good(pid_t pid) {
     const int code = child_exit_code(pid);
     if (code != 0) {

@@ -1,4 +1,4 @@
-/* What a test calls the core's events, and the states of locks and lines. */
+/* Short names for the core's events, and for the states of locks and lines. */
 #ifndef TEST_CORE_NAMES_H
 #define TEST_CORE_NAMES_H
 

@@ -7,9 +7,9 @@
 #     what skipped: LEG: NAME, N cases: WHY    N: if it is more than one
 #     sum PASSED FAILED SKIPPED
 #
-# Counted are the TAP cases on a test's stdout, or, if it has none, the test itself. A program that is
-# skipped as a whole counts as one. A program that ends badly although its cases are good is a failure
-# of its own. What failing tests wrote goes to the file `logs`, without the cases that passed.
+# It counts the TAP cases on a test's stdout, or, if there are none, the test itself. A program that
+# is skipped as a whole counts as one. A program that fails although its cases pass is a failure of
+# its own. The output of failing tests goes to the file `logs`, without the cases that passed.
 
 # The string value of a key, still in JSON's escapes.
 function text(key,    at, rest) {
@@ -41,7 +41,7 @@ FILENAME == still {
     next
 }
 
-# The longest of these stretches while the test ran.
+# The longest stall while the test ran.
 function longest(    from, until, i, ms) {
     from = number("starttime")
     until = from + number("duration")

@@ -4,8 +4,8 @@
 #   coverage.sh                    all suites that run the library
 #   coverage.sh --suite unit ...   only these; whatever "meson test" takes
 #
-# Built by gcc in build/coverage, without assertions: the branch that fails one is not there to be
-# reached. gcovr prints, for each file, the lines that were not reached, and the share of its branches.
+# Built by gcc in build/coverage, without assertions, so that their failing branches do not count.
+# gcovr prints, for each file, the lines that were not reached, and the share of its branches.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Debian's packages, built and used as by somebody else, each in a clean chroot. By hand, as root:
+# Debian's packages, built and used as others would, each in a clean chroot. By hand, as root:
 #
 #   sh test/debian.sh [FOLDER [SUITE]]    FOLDER, which is made, gets the packages
 #
-# The commit that is checked out is built by dpkg-buildpackage in the one chroot, as a user, and lintian
-# looks at the result. In the other one the packages are installed and purged, which must leave
-# nothing behind, and installed again, for autopkgtest to run debian/tests. Both are of this system's
-# release, or of SUITE, by debootstrap and from this system's sources. It takes minutes, and 3 GB of
-# memory, or below TMPDIR. Exit status 77: it cannot be done here.
+# In one chroot dpkg-buildpackage builds the checked-out commit, as a user, and lintian checks the
+# result. In the other the packages are installed and purged, which must leave nothing behind, and
+# installed again for autopkgtest to run debian/tests. Both are of this system's release, or of
+# SUITE, by debootstrap and from this system's sources. It takes minutes, and 3 GB of memory, or
+# below TMPDIR. Exit status 77: it cannot be done here.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -30,13 +30,13 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
     "Codename: $VERSION_CODENAME" | head -n 1)
 [ -n "$mirror" ] || cannot "no source of $VERSION_CODENAME: apt-get update"
 
-# With the last process of this namespace, its mounts and what it has started are gone.
+# When the namespace's last process ends, so do its mounts and everything that it has started.
 if [ -z "${REDLOCK_DEBIAN-}" ]; then
     REDLOCK_DEBIAN=yes exec unshare --mount --pid --fork --kill-child sh "$0" "$@"
 fi
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/redlock-debian.XXXXXX")
-# dpkg waits for the disk after each package; memory, where there is enough, does not let it wait.
+# dpkg waits for the disk after each package, but not for memory, which is used if there is enough.
 [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -lt 8000000 ] ||
     mount -t tmpfs -o size=6g redlock-debian "$scratch"
 clean=$scratch/clean build=$scratch/build use=$scratch/use
@@ -62,7 +62,7 @@ install() {
     shift
     within "$install" apt-get install -q -y --no-install-recommends "$@"
 }
-# Each file but those of apt and dpkg themselves
+# All files but apt's and dpkg's own
 files() {
     (cd "$use" && find . -xdev | LC_ALL=C sort |
         grep -v -e '^\./var/cache/' -e '^\./var/log/' -e '^\./var/lib/apt/' -e '^\./var/lib/dpkg/[^/]*-old$')
@@ -75,13 +75,13 @@ debootstrap --variant=minbase "$suite" "$clean" "$mirror" >"$scratch/log" 2>&1 |
 }
 rm -rf "$clean/etc/apt/sources.list"*
 cp -r /etc/apt/. "$clean/etc/apt/"
-# Of its settings what is about the network; the rest belongs to packages that are not there.
+# Keeps only the settings of the network; the rest belongs to packages that are not installed.
 rm -rf "$clean"/etc/apt/apt.conf*
 mkdir "$clean/etc/apt/apt.conf.d"
 apt-config dump Acquire >"$clean/etc/apt/apt.conf.d/90acquire"
 find "$clean/etc/apt" -name '*sources*' -type f -exec sed -i "s/$VERSION_CODENAME/$suite/g" {} +
 cp /etc/resolv.conf /etc/hosts "$clean/etc/"
-# No service is started in it.
+# Starts no services.
 printf '#!/bin/sh\nexit 101\n' >"$clean/usr/sbin/policy-rc.d"
 chmod 755 "$clean/usr/sbin/policy-rc.d"
 within "$clean" apt-get update -q
@@ -103,7 +103,7 @@ within "$build" su builder -c 'cd ~/libredlock && dpkg-buildpackage -us -uc'
 
 say 'lintian'
 within "$build" su builder -c 'cd && lintian --version && lintian -i --fail-on error,warning *.changes'
-# What was built is removed again.
+# Cleans what was built.
 within "$build" su builder -c 'cd ~/libredlock && dpkg-buildpackage -T clean >/dev/null'
 git -C "$source" -c safe.directory='*' status --porcelain --ignored >"$scratch/left"
 [ ! -s "$scratch/left" ] || {

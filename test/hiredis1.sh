@@ -1,14 +1,14 @@
 #!/bin/sh
-# Builds hiredis 1.x and installs it into a prefix of its own, so that a Debian 12, whose hiredis is
-# 0.14, can test with both:
+# Builds hiredis 1.x and installs it into its own prefix, so that Debian 12, whose hiredis is 0.14,
+# can test with both:
 #
 #   hiredis1.sh PREFIX      then: meson setup BUILD -Dhiredis_root=PREFIX
 #
-# The source package comes from the next Debian release. apt is given a configuration of its own: a
-# copy of the system's sources with the release's name changed, and folders of its own beside PREFIX;
-# the system's sources, lists and packages are left alone. If PREFIX has it already, nothing is done.
+# The source package comes from the next Debian release. apt gets its own configuration: a copy of
+# the system's sources with the release's name changed, and its own folders beside PREFIX; the
+# system's sources, lists and packages are not touched. If PREFIX has it already, nothing is done.
 #
-# Exit status 77: it cannot be had here, and the last line says why.
+# Exit status 77: it is unavailable here, and the last line says why.
 set -eu
 
 [ $# -eq 1 ] || {
@@ -42,7 +42,7 @@ tar -x -f "$work"/source/hiredis_1.*.orig.tar.* --strip-components=1 -C "$work/t
     apt_cannot "the source package of $next is not a 1.x"
 
 echo 'hiredis 1.x: building it'
-# Its makefile would take these paths from the environment, where they can mean something else.
+# The makefile would take these paths from the environment, where they may mean something else.
 make -C "$work/tree" install PREFIX="$prefix" \
     INCLUDE_PATH=include/hiredis LIBRARY_PATH=lib PKGCONF_PATH=pkgconfig >"$work/log" 2>&1 || {
     cat "$work/log"

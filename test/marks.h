@@ -1,5 +1,5 @@
-/* That a test reaches the branch that it is there for: see lib/base/mark.h. Without assertions
- * there are no marks, and these ask for nothing. */
+/* Check that a test reaches the branch for which it was written: see lib/base/mark.h. Without
+ * assertions there are no marks, and these check nothing. */
 #ifndef TEST_MARKS_H
 #define TEST_MARKS_H
 
@@ -7,7 +7,7 @@
 
 #define MARK_FROM(name) const unsigned mark_##name = rl_mark_hits(RL_MARK_##name)
 
-/* Whether it has been reached by now. */
+/* Whether the mark has been reached. */
 #ifdef NDEBUG
 #define MARK_HIT(name) ((void)mark_##name, true)
 #else

@@ -1,4 +1,4 @@
-/* Messages with a buffer of their own, for the rest of the block that they are asked for in. */
+/* Messages in their own buffers, which last until the end of the enclosing block. */
 #ifndef MESSAGES_H
 #define MESSAGES_H
 

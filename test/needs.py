@@ -1,6 +1,6 @@
-"""What a build has to make for some tests: needs.py BUILD OPTIONS. Prints ninja's targets.
+"""Prints the ninja targets that some tests need: needs.py BUILD OPTIONS.
 
-The options are those that "meson test" gets; all but --suite and --no-suite are ignored.
+The options are those of "meson test"; all but --suite and --no-suite are ignored.
 """
 
 import json

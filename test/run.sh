@@ -9,19 +9,19 @@
 #   sh test/run.sh --long [SECONDS]       what test/judged.txt names, and the simulator for an hour
 #   sh test/run.sh --help                 this list
 #
-# What judges the checker, the model, the scripts or the rules of test/tidy runs only where these have
-# changed since it last passed: test/judged.txt. A run notes there what has passed; commit it with what was
-# tested, or CI runs the same again.
+# The tests of the checker, the model, the scripts and the rules of test/tidy run only if these have
+# changed since the tests last passed: test/judged.txt. A run records there what has passed; commit
+# it with the tested changes, or CI runs the same tests again.
 #
-# --compiler and --sanitize go together. Where the system has hiredis 0.14, 1.x is built for --sanitize
-# (test/hiredis1.sh); if it can't be, that leg has the system's. What follows -- is handed to
-# "meson test": names of tests, or --suite unit. It installs what is missing first (cluster/setup.sh
-# says what and why). Each leg is built in build/test/LEG, and has its logs there.
+# --compiler and --sanitize can be combined. Where the system has hiredis 0.14, --sanitize builds
+# 1.x (test/hiredis1.sh), or uses the system's if that fails. Arguments after -- go to "meson test":
+# names of tests, or --suite unit. Missing packages are installed first (cluster/setup.sh says which
+# and why). Each leg is built in build/test/LEG, and has its logs there.
 #
 # The last line is "N passed, N failed": single cases, not programs. The exit status is 0 if none
-# failed. A program that fails is run once more, alone, and counts as failed all the same, unless the
-# machine stood still while it ran, as a virtual one does that is moved: such a run proves nothing. No
-# process is left behind: one that a test leaves is ended here and counts as a failure.
+# failed. A program that fails is run once more, alone, and still counts as failed, unless the
+# machine stalled while it ran (as a virtual machine does that is moved): such a run proves nothing.
+# Processes that a test leaves behind are ended here, and count as a failure.
 set -u
 exec </dev/null
 
@@ -72,7 +72,7 @@ no,,* | yes,,nono | no,*,nono) ;;
 esac
 
 passed=0 failed=0 skipped=0
-again_max=10 # programs that failed, in a leg; of more, not the machine was too slow
+again_max=10 # failed programs that run again; if more fail, not the machine is too slow
 child=''
 clock=''
 summary=''
@@ -80,8 +80,8 @@ tmp=''
 
 # -- processes -----------------------------------------------------------------------------------
 
-# What our tests start inherits REDLOCK_TEST_RUN, or works in a folder below our TMPDIR (a
-# redis-server hides its environment). By these two marks, and by nothing else, it is found again.
+# Processes that our tests start inherit REDLOCK_TEST_RUN, or work in a folder below our TMPDIR (a
+# redis-server hides its environment). Only these two marks identify them.
 ours() {
     for proc in /proc/[0-9]*; do
         ours_pid=${proc#/proc/}
@@ -96,8 +96,9 @@ ours() {
     done 2>/dev/null
 }
 
-# sweep SECONDS: ends what is left then, names it, and returns 1 if there was anything. This shell's
-# own helpers are in the list for as long as they run, so only what is there twice counts.
+# sweep SECONDS: ends the processes that are left then, names them, and returns 1 if there were any.
+# The list includes this shell's own helpers while they run, so only processes that are in it twice
+# count.
 sweep() {
     ours >"$tmp/first"
     for _ in $(seq "$1"); do
@@ -134,8 +135,8 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 141' PIPE
 
-# run COMMAND...: in the background, since a shell that waits can be interrupted. The lock (9) is
-# handed down only to the command that takes it: what a test leaves running must not hold it.
+# run COMMAND...: in the background, since a waiting shell can be interrupted. Only the command that
+# takes the lock (9) inherits it: processes that a test leaves behind must not hold it.
 run() {
     if [ "$1" = flock ]; then
         "$@" &
@@ -149,11 +150,12 @@ run() {
     return "$run_status"
 }
 
-# -- what judges the judges ----------------------------------------------------------------------
+# -- the tests in judged.txt ----------------------------------------------------------------------
 
 judged=test/judged.txt # lines: SUITE DIGEST PATTERN...
 
-# The lines of $judged with the digests of now: of the names and contents of all files below the patterns
+# The lines of $judged with the current digests: of the names and contents of all files below the
+# patterns
 digests() {
     while read -r digests_suite digests_is digests_paths; do
         # shellcheck disable=SC2086
@@ -164,14 +166,14 @@ digests() {
     done <"$judged"
 }
 
-# Options for meson that leave out the suites whose files are those with which they last passed
+# Options for meson that leave out the suites whose files are unchanged since they last passed
 unchanged() {
     digests | grep -vx -e '# .*' -e '[^ ]* none .*' | grep -xF -f "$judged" >"$tmp/unchanged"
     sed 's/ .*//; s/^/--no-suite /' "$tmp/unchanged" | tr '\n' ' '
 }
 
-# record TESTLOG BEFORE: notes the digests of those suites that passed whole, without a case skipped, and
-# whose files are those that they were before the build
+# record TESTLOG BEFORE: records the digests of suites that passed without a skipped case, and whose
+# files have not changed since the build began
 record() {
     digests >"$tmp/digests"
     while read -r record_line; do
@@ -203,8 +205,8 @@ skip() {
 "
 }
 
-# count LEG: adds up what meson wrote of each test, shows what those wrote that failed, and runs these
-# again, unless they are many
+# count LEG: adds up meson's results, shows the output of failed tests, and runs these again, unless
+# they are many
 count() {
     awk -v leg="$1" -v logs="$tmp/logs" -v still="$tmp/still" -f test/count.awk \
         "$tmp/still" "build/test/$1/meson-logs/testlog.json" >"$tmp/count"
@@ -246,9 +248,10 @@ count() {
     done <"$tmp/count"
 }
 
-# build NAME COMPILER SETUP_OPTIONS TEST_OPTIONS: makes the build of a leg, build/test/NAME, anew if it was
-# another, and in it what its tests need; all if some are named, since any can be. It installs into lib, as
-# docs/start.md says: a minimal Debian's meson would choose lib64, where CMake does not look.
+# build NAME COMPILER SETUP_OPTIONS TEST_OPTIONS: sets up a leg's build, build/test/NAME (again if
+# its options changed), and builds what its tests need; everything if tests are named, since they
+# may be any. It installs into lib, as docs/start.md says: a minimal Debian's meson would choose
+# lib64, where CMake does not look.
 build() {
     build_dir=build/test/$1
     build_log=$tmp/build.$1
@@ -265,7 +268,7 @@ build() {
     # Newer mesons leave out of "all" what only tests need.
     build_what='all meson-test-prereq'
     if [ "$named" -eq 0 ]; then
-        run ninja -C "$build_dir" build.ninja >"$build_log" 2>&1 # what needs.py reads is made with it
+        run ninja -C "$build_dir" build.ninja >"$build_log" 2>&1 # makes what needs.py reads
         # shellcheck disable=SC2086
         build_what=$(python3 test/needs.py "$build_dir" $4 2>>"$build_log") || return 1
     fi
@@ -273,8 +276,8 @@ build() {
     run ninja -C "$build_dir" $build_what >"$build_log" 2>&1
 }
 
-# build_ahead, as build: makes the next leg's build while tests wait, and takes no processor from them. What
-# fails is reported by that leg, which makes it again.
+# build_ahead, as build: builds the next leg while tests wait, with idle processors only. A failure
+# is reported by that leg, which builds again.
 ahead=''
 build_ahead() {
     build "$@" 9>&- &
@@ -302,39 +305,39 @@ leg() {
     rm -f "$leg_dir/meson-logs/testlog.json"
     # shellcheck disable=SC2086
     run meson test -C "$leg_dir" --no-rebuild --num-processes "$at_once" $leg_test "$@"
-    [ -z "$ahead" ] || wait "$ahead" # before what has failed runs alone, and before the sweep
+    [ -z "$ahead" ] || wait "$ahead" # before failed tests run alone, and before the sweep
     ahead=''
     if [ -s "$leg_dir/meson-logs/testlog.json" ]; then
         count "$leg"
-        # By name, only some tests of a suite may have run.
+        # If tests are named, only part of a suite may have run.
         [ "$leg$#" != gcc0 ] || record "$leg_dir/meson-logs/testlog.json" "$tmp/before"
     else
         fail "$leg: no test ran"
     fi
-    # The guard of a redlock that a test has killed ends by itself, when its lock is over.
+    # The guard of a killed redlock ends by itself when its lock is over.
     sweep 60 || fail "$leg: processes left behind:$swept"
     leg_ended=$(date +%s)
     summary="$summary  $leg: $((leg_ended - leg_began)) s, $((leg_built - leg_began)) of them for the build
 "
 }
 
-# What a sanitizer has nothing to look at: scripts, packages, other languages, and whole programs on real
-# nodes in real time. The leg that is sanitized leaves it to the first one, which runs nothing else in CI
-# but the simulator: with more histories than a sanitizer has time for.
+# Suites in which a sanitizer finds nothing: scripts, packages, other languages, and whole programs
+# on real nodes in real time. The sanitized leg leaves them to the first leg, which in CI runs only
+# these and the simulator, with more histories than a sanitizer has time for.
 plain='tidy valgrind chaos model examples package controls once'
 suites() { for suites_name in $2; do printf '%s %s ' "$1" "$suites_name"; done; }
 
-# Many tests wait most of their time, for a timeout, a ttl, a process. More at once would end no sooner,
-# and those that measure time would measure each other.
+# Most tests mostly wait: for a timeout, a ttl, a process. Running more at once would not be faster,
+# and would disturb tests that measure time.
 at_once=$(($(nproc) + 3))
 
-# The limits in meson.build are for a quiet machine. They are there to end what hangs: what is slow may
-# be so because of what runs beside it, or of the sanitizers.
+# The limits in meson.build, which end tests that hang, are for a quiet machine. Other tests and
+# sanitizers make a test slower.
 busy='-t 2'
 busy_sanitized='-t 5'
 
-# The legs. Those that can be built ahead get the command that does it as their first argument: leg or
-# build_ahead. By name everything can be run.
+# The legs. The first argument of those that can be built ahead is the command: leg or build_ahead.
+# A named test runs in any leg.
 plain_without=''
 plain_leg() {
     plain_cc=$1
@@ -344,10 +347,10 @@ plain_leg() {
     leg "$plain_cc" "$plain_cc" -Ddefault_library=both "$plain_test" "$@"
 }
 
-# ... without what takes longest: nodes broken on purpose, models, memcheck, MariaDB, failing memory.
+# For --quick: the suites that take longest.
 slow='chaos model valgrind examples fail'
 
-# hiredis 1.x for the leg that is sanitized: sets $hiredis_setup. The other legs have the system's.
+# hiredis 1.x for the sanitized leg: sets $hiredis_setup. The other legs use the system's.
 find_hiredis1() {
     run sh test/hiredis1.sh build/hiredis1 >"$tmp/hiredis1" 2>&1
     hiredis1_status=$?
@@ -360,8 +363,8 @@ find_hiredis1() {
     esac
 }
 
-# With a sanitizer -O2 and all of -g take longer to compile, and the tests run no faster; a report needs the
-# lines alone. lld links the many programs in less than half the time.
+# With a sanitizer, -O2 and full -g take longer to compile, and the tests run no faster; a report
+# needs only line numbers. lld links the many programs in less than half the time.
 quick_build='-Doptimization=1 -Dc_args=-g1 -Dcpp_args=-g1'
 command -v ld.lld >/dev/null &&
     quick_build="$quick_build -Dc_link_args=-fuse-ld=lld -Dcpp_link_args=-fuse-ld=lld"
@@ -377,7 +380,7 @@ sanitize_leg() {
         "$(suites --no-suite "$plain") $busy_sanitized" "$@"
 }
 
-# Only what has threads: the rest of the library belongs to one.
+# Only the tests with threads: the rest of the library is single-threaded.
 tsan_leg() {
     tsan_do=$1
     shift
@@ -385,7 +388,7 @@ tsan_leg() {
         "--suite threads $busy_sanitized" "$@"
 }
 
-# -- all of it -----------------------------------------------------------------------------------
+# -- the run -----------------------------------------------------------------------------------
 
 if [ -n "$long" ]; then
     echo "What $judged names, and then the simulator for $long s, on every processor"
@@ -407,16 +410,16 @@ sh cluster/setup.sh test || {
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/redlock-test.XXXXXX") || exit 2
 export TMPDIR="$tmp" REDLOCK_TEST_RUN="$tmp"
-# Any report ends the program with an error, leaks included.
+# Any report, including leaks, makes the program fail.
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 unset CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS DESTDIR
-# Where a version manager's script stands for python3, which takes longer than many a program that it
-# starts, the interpreter behind it comes first.
+# If python3 is a version manager's script, which takes longer than many programs that it starts,
+# put the real interpreter first in PATH.
 python=$(python3 -c 'import sys; print(sys.executable)') &&
     [ "$python" != "$(command -v python3)" ] && PATH=${python%/*}:$PATH
 
-# Writes down when the machine stood still. (It is not the tests', and not ended with them.)
+# Records when the machine stalled. (Not a test's process, so the sweep does not end it.)
 env -u REDLOCK_TEST_RUN python3 -c '
 import time
 last = time.time()
@@ -428,7 +431,7 @@ while True:
     last = now' >"$tmp/still" &
 clock=$!
 
-# Two of these at once would build over each other.
+# Two runs at once would overwrite each other's builds.
 mkdir -p build/test
 exec 9>build/test/.lock
 flock -n 9 || {

@@ -1,5 +1,5 @@
-# For tests in shell, to be sourced: a folder of their own, $scratch, with $log in it, and what ends with
-# them: the nodes in $scratch/nodes, and the process $pid, unless that is ''.
+# For tests in shell, to be sourced: their own folder, $scratch, with $log in it. At the end it
+# stops the nodes in $scratch/nodes, and the process $pid, unless that is ''.
 #
 #   some_nodes N     one case: N nodes are started by $nodes_sh, and $urls names them
 # shellcheck shell=sh disable=SC2034,SC2154

@@ -1,5 +1,5 @@
-/* The seed of a random test: REDLOCK_SEED, or one from the system's entropy; one for each process.
- * It is printed, so that a failure can be run again: REDLOCK_SEED=N PROGRAM. */
+/* The seed of a random test: REDLOCK_SEED, or one from the system's entropy; one per process. It is
+ * printed, so that a failure can be repeated: REDLOCK_SEED=N PROGRAM. */
 #ifndef TEST_SEED_H
 #define TEST_SEED_H
 

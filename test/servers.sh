@@ -2,16 +2,16 @@
 # The tests that need a server, on newer servers than the system's: Valkey 9 or later and Redis 8.4
 # or later, from Debian's newer suites.
 #
-#   servers.sh fetch DIR          get them: DIR/valkey and DIR/redis, each with a server and a cli
+#   servers.sh fetch DIR          fetch them: DIR/valkey and DIR/redis, each with a server and a cli
 #   servers.sh run BUILD          get them into build/servers and run the suites live and cli of a
 #                                 build on each
-#   servers.sh run BUILD NAME...  ... only these tests
+#   servers.sh run BUILD NAME...  the same with only these tests
 #
-# The packages are unpacked beside the system and run with their own C library: apt is given a
-# configuration of its own (apt.sh), nothing is installed. What is there already is not fetched
+# The packages are unpacked beside the system and run with their own C library; apt gets its own
+# configuration (apt.sh), and nothing is installed. Servers that DIR has already are not fetched
 # again. One server alone: REDLOCK_SERVER=build/servers/valkey/valkey-server meson test -C BUILD
 #
-# Exit status 77: they cannot be had here, and the last line says why.
+# Exit status 77: they are unavailable here, and the last line says why.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -33,8 +33,8 @@ package_version() {
     done
 }
 
-# libraries_of PACKAGE[=VERSION]...: the packages of shared libraries that these need, by name. What
-# their other dependencies are for (users, services) is not needed to run them.
+# libraries_of PACKAGE[=VERSION]...: names of the packages of shared libraries that these need.
+# Their other dependencies (users, services) are not needed to run them.
 libraries_of() {
     libraries_left=$*
     libraries_known=' '
@@ -95,7 +95,7 @@ fetch() {
     trap 'exit 130' HUP INT TERM
     echo "newer servers: fetching Valkey and Redis of Debian's newer suites"
     apt_folder "$work" deb forky sid experimental
-    # One suite that is not there does not matter if the others have the packages.
+    # A missing suite does not matter if the others have the packages.
     own_apt update >"$work/update" 2>&1 || cat "$work/update"
     unpack valkey 9
     unpack redis 8.4

@@ -1,5 +1,5 @@
-/* See spent.h. The second thread is never ended: it owns nothing, and ends with the process. It may
- * be asked right after a hold-up, before it has run again: so whoever asks lets it run first. */
+/* See spent.h. The second thread is never joined: it owns nothing, and ends with the process. Right
+ * after a hold-up it may not have run yet, so a query lets it run first. */
 #include "spent.h"
 
 #include <poll.h>
@@ -12,7 +12,7 @@
 
 #define NAP_MS 5
 #define NAP_NS (NAP_MS * UINT64_C(1000000))
-#define USUAL_NS UINT64_C(1000000) /* how much later a quiet machine wakes a thread */
+#define USUAL_NS UINT64_C(1000000) /* the usual delay with which a quiet machine wakes a thread */
 
 static atomic_uint_least64_t late_ns;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

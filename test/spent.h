@@ -1,17 +1,15 @@
-/* How long something took, less what the machine kept this process from running: a bound on the
- * rest is a bound on what the library does, on a machine that is busy, or stands still, as on any
- * other.
+/* How long something took, less the time for which the machine kept this process from running: a
+ * bound on the rest limits what the library does, even on a machine that is busy or stalls.
  *
  *     struct spent since = spent_begin();
  *     ...
  *     assert_true(spent_ms(&since) < 1000);
  *
- * Two things are left out. How long the calling thread was ready and another one ran: the kernel
- * counts that. And how much later than it asked for a second thread was woken, which does nothing
- * but wait: that sees what the kernel of a virtual machine, or a SIGSTOP, hides. Either may see the
- * same hold-up; then it is left out twice, and the bound is that much wider. What other processes
- * were kept from, nodes for instance, is not left out. Where the kernel does not count, the second
- * thread alone is asked. */
+ * Two times are subtracted. How long the calling thread was ready while another one ran, which the
+ * kernel counts. And by how much a second thread, which only waits, was woken late: that reveals
+ * stalls which the kernel of a virtual machine, or a SIGSTOP, hides. If both see the same stall, it
+ * is subtracted twice, and the bound is that much wider. Stalls of other processes, such as nodes,
+ * are not subtracted. Where the kernel does not count, only the second thread is used. */
 #ifndef TEST_SPENT_H
 #define TEST_SPENT_H
 
@@ -22,12 +20,12 @@ struct spent {
     uint64_t kept_ns;
 };
 
-/* To be asked for by the thread that began. */
+/* Must be called by the thread that measures. */
 struct spent spent_begin(void);
 uint64_t spent_ns(const struct spent *since);
 uint64_t spent_ms(const struct spent *since);
 
-/* Of the time since then that was not spent by us. */
+/* How long the machine has kept us from running since then. */
 uint64_t spent_kept_ns(const struct spent *since);
 
 #endif

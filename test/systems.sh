@@ -1,6 +1,6 @@
 #!/bin/sh
-# The project on systems that it is not written on, each in a chroot that is made here by debootstrap
-# and removed at the end. It is run by hand; docs/testing.md says when it was, and what came out.
+# Tests the project on other systems, each in a chroot that debootstrap makes and that is removed at
+# the end. It is run by hand; docs/testing.md has the dates and results.
 #
 #   systems.sh debian           a fresh Debian: the README's two commands
 #   systems.sh start            a fresh Debian: docs/start.md, its commands and the program in each
@@ -19,13 +19,14 @@
 #   --seeds N                   how many histories of each preset; 60
 #
 # Histories: the simulator is built on this machine, too, and the hash over all that happens in the
-# first seeds of each preset must be the same there. What is tested is the last commit, HEAD.
+# first seeds of each preset must be the same there. It tests the last commit, HEAD.
 #
-# It needs root, debootstrap and unshare. Packages come from the mirror of this machine's own sources.
-# All runs in a mount and a PID namespace of its own, so no mount and no process is left, however it
-# ends. The last line is "N passed, N failed"; the exit status is 0 if none failed, and 77 if the
+# It needs root, debootstrap and unshare. Packages come from the mirror of this machine's own
+# sources. It runs in its own mount and PID namespace, so no mount and no process is left, however
+# it ends. The last line is "N passed, N failed"; the exit status is 0 if none failed, and 77 if the
 # system is unavailable here, with the reason in the last line.
-# What runs in the chroot is called by its name, and clean_up by a trap:
+#
+# The functions of the chroot are called by name, and clean_up by a trap:
 # shellcheck disable=SC2317
 set -u
 
@@ -43,7 +44,7 @@ fail() {
     failed=$((failed + 1))
 }
 
-# quietly WHAT COMMAND...: its output is shown only if it fails, and then all ends here
+# quietly WHAT COMMAND...: if it fails, shows its output and exits
 quietly() {
     quietly_what=$1
     shift
@@ -76,7 +77,7 @@ build() {
     quietly "ninja -C $build_dir" ninja -C "$build_dir" all meson-test-prereq
 }
 
-# suites WHAT FOLDER ARGUMENT...: meson test; each case of a program counts
+# suites WHAT FOLDER ARGUMENT...: runs meson test, and counts each case
 suites() {
     suites_what=$1
     suites_dir=$2
@@ -98,7 +99,7 @@ suites() {
     failed=$((failed + $2))
 }
 
-# hashes COMMAND...: PRESET and the hash of its first histories, of each preset, by this simulator
+# hashes COMMAND...: for each preset its name and the hash of its first histories, by this simulator
 hashes() {
     sed -n "s/^    '\([a-z]*\)': '1\.\..*/\1/p" test/sim/meson.build | while read -r hashes_preset; do
         hashes_line=$("$@" --preset "$hashes_preset" --seeds "1..$seeds" --no-progress </dev/null |
@@ -107,7 +108,7 @@ hashes() {
     done
 }
 
-# histories COMMAND...: the same as on the machine that called
+# histories COMMAND...: compares the hashes with those of the calling machine
 histories() {
     echo "-- $seeds histories of each preset, beside those of the machine that this runs on"
     hashes "$@" >/root/hashes
@@ -129,7 +130,7 @@ inside_debian() {
     exit
 }
 
-# shows WHAT LINE COMMAND: the command, run in this shell, succeeds, and the last line that it prints is so;
+# shows WHAT LINE COMMAND: the command, run in this shell, succeeds, and its last line matches LINE;
 # '': any
 shows() {
     echo "-- $1"
@@ -151,9 +152,10 @@ program() {
     sh test/readme/snippet.sh "$1" docs/start.md "$2" | sed 1d >"$3"
 }
 
-# What the pages name is installed, and what the commands are. Nothing of this machine is in there.
+# Installs only the packages that the pages name and the commands need; nothing of this machine is
+# in the chroot.
 inside_start() {
-    rm -rf /root/wheel /root/sdist /root/app five dist # of a run before
+    rm -rf /root/wheel /root/sdist /root/app five dist # from an earlier run
     install python3-dev python3-cffi
     awk -f test/readme/commands.awk docs/start.md | cut -f 2 |
         sed '/^apt-get install/,$d; /nodes.sh stop/d' >/root/commands
@@ -199,7 +201,7 @@ COMMANDS
     finish
 }
 
-# What a proof or the source's style says does not depend on the machine.
+# Proofs and the source's style do not depend on the machine.
 inside_i386() {
     echo '-- sh cluster/demo.sh'
     sh cluster/demo.sh || fail 'the demo'
@@ -241,8 +243,8 @@ endian = '$endian'
 CROSS
     dir=build/systems/$1
     build "$dir" --cross-file /root/cross
-    # Only programs go by the emulator, so tests that are scripts around programs are left out. So are
-    # two programs that want what qemu's user mode does not do: advice on memory, PID namespaces.
+    # Only programs run in the emulator, so tests that are scripts around programs are left out. So
+    # are two programs that need what qemu's user mode lacks: madvise() and PID namespaces.
     unit=$(meson test -C "$dir" --list --suite unit 2>/dev/null | sed 's|.* / ||' |
         grep -vx -e 'script-.*' -e fork -e uv_random)
     # shellcheck disable=SC2086
@@ -285,7 +287,7 @@ inside_musl() {
     install musl-tools linux-libc-dev cmake make
     sed -n 's/^deb /deb-src /p' /etc/apt/sources.list >/etc/apt/sources.list.d/source.list
     quietly 'apt-get update' apt-get update
-    # musl-gcc knows musl's headers alone, so the kernel's are named; of glibc's none is seen.
+    # musl-gcc knows only musl's headers, so the kernel's are added; it sees none of glibc's.
     mkdir -p /musl/bin /musl/kernel
     ln -sfn /usr/include/linux /musl/kernel/linux
     ln -sfn /usr/include/asm-generic /musl/kernel/asm-generic
@@ -327,7 +329,7 @@ unavailable() {
     exit 77
 }
 
-# The first mirror of this machine's sources that has its own release.
+# The mirror of this machine's sources for its own release.
 find_mirror() {
     # shellcheck source=test/apt.sh
     . "$here/apt.sh"
@@ -337,7 +339,7 @@ find_mirror() {
         -e 's/^deb \(\[[^]]*\] *\)*\([^ ]*\).*/\2/p' | head -n 1
 }
 
-# The same histories on this machine. What they came to is kept for each commit, in build/systems.
+# Runs the same histories on this machine. build/systems keeps the hashes of each commit.
 make_reference() {
     kept=$here/../build/systems/$(git -C "$root/root/project" rev-parse HEAD).$seeds
     if [ ! -s "$kept" ]; then
@@ -356,7 +358,7 @@ make_reference() {
     cp "$kept" "$root/root/reference"
 }
 
-# make_chroot ARCHITECTURE: '' is this machine's
+# make_chroot ARCHITECTURE: '' means this machine's
 make_chroot() {
     [ ! -e "$root/.complete" ] || return 0
     mirror=$(find_mirror "$work/apt") || unavailable "$mirror"
@@ -367,14 +369,14 @@ make_chroot() {
         unavailable 'debootstrap failed; why is above'
     }
     cp -n /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null
-    echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/unsafe-io" # it need not outlive a power failure
+    echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/unsafe-io" # for speed, not safety
     : >"$root/.complete"
 }
 
 child=''
 clean_up() {
     if [ -n "$child" ]; then
-        kill -s KILL "$child" 2>/dev/null # unshare ignores TERM; all in its namespace ends with it
+        kill -s KILL "$child" 2>/dev/null # unshare ignores TERM; its whole namespace ends with it
         wait "$child" 2>/dev/null
     fi
     rm -rf --one-file-system "$work"
@@ -452,8 +454,8 @@ else
     shift
     set -- "$what" "$seeds" "$@"
 fi
-# A bind mount of itself, so that "/" is a mount in there: "ip netns" wants that. The mounts are this
-# namespace's, and end with the last process in it, which is the end of its PID namespace.
+# A bind mount of the chroot on itself makes "/" a mount in it, which "ip netns" needs. The mounts
+# belong to this namespace, and end with its last process.
 # shellcheck disable=SC2016
 $personality unshare --mount --propagation private --pid --fork --kill-child sh -c '
     root=$1

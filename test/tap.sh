@@ -1,8 +1,8 @@
 # TAP for shell tests; to be sourced.
 #
-#   result WHAT STATUS [LOG]   one case: STATUS 0 is good; LOG is shown if it is not
+#   result WHAT STATUS [LOG]   one case: passed if STATUS is 0; otherwise LOG is shown
 #   skip WHAT WHY              one case that cannot be run here
-#   finish                     the plan; its status is that of the whole
+#   finish                     prints the plan; status 0 if all cases passed
 # shellcheck shell=sh
 
 tap_number=0

@@ -5,7 +5,7 @@
 
 static struct {
     struct CMUnitTest cases[CASES_MAX];
-    int lines[CASES_MAX]; /* of the file; constructors run in an order that no standard names */
+    int lines[CASES_MAX]; /* in the file: no standard defines the order of constructors */
     size_t count;
     CMFixtureFunction setup, teardown;
 } list;

@@ -1,11 +1,11 @@
-/* cmocka, with the headers that it needs before it, and those that nearly every test uses; and how
- * a program gets its cases:
+/* cmocka, with the headers that it needs and those that nearly every test uses, and the cases of a
+ * program:
  *
  *     TEST(says_no) {
  *         ...
  *     }
  *
- * A case enters itself into the list that main() of testing.c runs, in the order of the file. */
+ * Each case registers itself; main() of testing.c runs them in the order of the file. */
 #ifndef TESTING_H
 #define TESTING_H
 
@@ -26,7 +26,7 @@
 #define assert_contains(text, part) test_contains(text, part, __FILE__, __LINE__)
 void test_contains(const char *text, const char *part, const char *file, int line);
 
-/* Enters a case: its function, setup, teardown and initial state, as struct CMUnitTest has them. */
+/* Registers a case: function, setup, teardown and initial state, as in struct CMUnitTest. */
 #define TEST_ENTER(name, ...)                                          \
     __attribute__((constructor)) static void test_enter_##name(void) { \
         static const struct CMUnitTest test = {#name, __VA_ARGS__};    \
@@ -40,8 +40,8 @@ void test_contains(const char *text, const char *part, const char *file, int lin
     static void name(void **state)
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 
-/* A case on a thing of its own: `variable` points to it, begin() comes before the body, end() after
- * it. TEST_ON_EACH: so many times, each on a new one; the body has `row`, from 0. */
+/* A case with its own object: `variable` points to it; begin() runs before the body, end() after
+ * it. TEST_ON_EACH runs it `times` times, each with a new object; `row` counts from 0. */
 #define TEST_ON_EACH(name, times, type, variable, begin, end) \
     static void name##_on(type *variable, size_t row);        \
     TEST(name) {                                              \
@@ -55,7 +55,7 @@ void test_contains(const char *text, const char *part, const char *file, int lin
     static void name##_on(type *variable, size_t row)
 #define TEST_ON(name, type, variable, begin, end) TEST_ON_EACH(name, 1, type, variable, begin, end)
 
-/* The same for a thing that needs no end. */
+/* The same for an object that needs no end(). */
 #define TEST_BEGUN(name, type, variable, begin) \
     static void name##_on(type *variable);      \
     TEST(name) {                                \
@@ -71,7 +71,7 @@ void test_contains(const char *text, const char *part, const char *file, int lin
         test_group(setup, teardown);                                  \
     }
 
-/* Runs all cases but the last few. For a program with a main() of its own. */
+/* Runs all cases but the last few. For a program with its own main(). */
 int test_run(size_t left_out);
 
 void test_enter(const struct CMUnitTest *test, int line);

@@ -3,12 +3,11 @@
 #
 #   valgrind.sh BUILD     BUILD: a build folder without sanitizers
 #
-# What runs: examples/demo on five redis-servers, once as it is and once with one of them killed.
-# Every invalid read or write, use of an uninitialised value and lost block ends it with status 99.
-# Blocks that can still be reached count as well: the C library and libuv free theirs before that
-# is looked at.
+# Runs examples/demo on five redis-servers, once as it is and once with one of them killed. Every
+# invalid read or write, use of an uninitialised value and lost block makes it exit with status 99.
+# Reachable blocks count as well: the C library and libuv free theirs before the check.
 #
-# Output is TAP. Exit status 77: there is no valgrind here.
+# Output is TAP. Exit status 77: valgrind is not installed.
 set -u
 
 # shellcheck source=test/tap.sh
