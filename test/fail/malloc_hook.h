@@ -3,8 +3,8 @@
  * library's, also in its shared libraries. Needs glibc and no sanitizer.
  *
  * Excluded, because no caller can survive it:
- * - what hiredis before 1.0 allocates with hi_malloc, hi_calloc, hi_realloc and hi_strdup, which
- * abort: the address to connect to, and two tables per connection;
+ *   - what hiredis before 1.0 allocates with hi_malloc, hi_calloc, hi_realloc and hi_strdup,
+ *     which abort: the address to connect to, and two tables per connection;
  *   - libuv's table of watchers, which grows in uv_poll_start() and aborts.
  * malloc_hook.c wraps these functions, too, to recognise and count such allocations. */
 #ifndef FAIL_MALLOC_HOOK_H

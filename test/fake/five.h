@@ -1,8 +1,8 @@
 /* Five fake nodes, a client on them, and the waits that all tests of faults share.
  *
- * FIVE_TEST(grants) {                 nodes listen, options are the defaults but for speed
+ *     FIVE_TEST(grants) {                 nodes listen, options are the defaults but for speed
  *         ... script the nodes, change f->options ...
- * five_open(f);                   returns the status of on_open
+ *         five_open(f);                   returns the status of on_open
  *         five_acquire(f, f->lock)        returns the callback's status
  *     }                                   closes everything, and checks what holds after any fault
  *

@@ -3,7 +3,7 @@
 #
 #   check.sh [--cc CC] [NAME...]           the quick set, or the checks of these names
 #   check.sh [--cc CC] --long [NAME...]    the large bounds as well: some minutes, 8 GB
-# check.sh [--cc CC] --story NAME        prints the counter-example of a control, step by step
+#   check.sh [--cc CC] --story NAME        prints the counter-example of a control, step by step
 #   check.sh --list                        all names
 #
 # A "proof" must find no error in a complete search, which neither depth nor memory cut off. A
