@@ -103,7 +103,7 @@ static int read_line(struct reader *reader, char *line) {
     return set(reader, name, value);
 }
 
-/* All of it, with a zero behind. */
+/* Reads the whole file and appends a zero. */
 static int read_text(struct tool_options *options, FILE *file, const char *path, char **text,
                      size_t *length) {
     *text = malloc(FILE_BYTES_MAX + 1);

@@ -7,7 +7,8 @@
  * Happy path: each line sets one option, unless the command line or the environment has set it. A
  * list may be repeated, and adds up.
  *
- * Failure modes: each error names file, line and remedy. Unused values are checked all the same. */
+ * Failure modes: each error names file, line and remedy. Values that are not used are checked,
+ * too. */
 #ifndef TOOL_CONFIG_H
 #define TOOL_CONFIG_H
 
@@ -15,8 +16,8 @@
 
 #include "tool/options.h"
 
-/* path: of messages. Returns 0, or -1 with options->error. Values point into *text: in both cases
- * free it when they are no longer needed. */
+/* path: for messages. Returns 0, or -1 with options->error. Values point into *text; free it, in
+ * both cases, when they are no longer needed. */
 int tool_config_read(struct tool_options *options, FILE *file, const char *path, char **text);
 
 #endif

@@ -22,11 +22,11 @@ struct tool_json {
     FILE *file;
     bool needs_comma;
     size_t depth;
-    char closing[TOOL_JSON_DEPTH_MAX]; /* of each object and array that is open */
+    char closing[TOOL_JSON_DEPTH_MAX]; /* of each open object and array */
 };
 
 enum tool_json_kind {
-    TOOL_JSON_LAST, /* behind the members */
+    TOOL_JSON_LAST, /* ends a list of members */
     TOOL_JSON_LEFT_OUT,
     TOOL_JSON_NULL,
     TOOL_JSON_TEXT, /* NULL: null */
@@ -39,7 +39,7 @@ enum tool_json_kind {
 
 struct tool_json_member {
     enum tool_json_kind kind;
-    const char *name; /* NULL: of an array, or at the top */
+    const char *name; /* NULL: an array's element, or the top level */
     const char *text;
     size_t length;
     int64_t number;
@@ -72,11 +72,11 @@ struct tool_json_member {
     }
 /* clang-format on */
 
-/* Of the object or array that is open. */
+/* Writes members of the open object or array. */
 #define tool_json_put(json, ...) tool_json_put_all(json, JSON_MEMBERS(__VA_ARGS__))
-/* A whole object; key: as of a member. */
+/* Writes a whole object; key: as for a member. */
 #define tool_json_object(json, key, ...) tool_json_put_object(json, key, JSON_MEMBERS(__VA_ARGS__))
-/* A whole object, on a line of its own. */
+/* Writes a whole object as one line. */
 #define tool_json_line(file, ...) tool_json_put_line(file, JSON_MEMBERS(__VA_ARGS__))
 
 void tool_json_put_all(struct tool_json *json, const struct tool_json_member *members);
@@ -84,9 +84,9 @@ void tool_json_put_object(struct tool_json *json, const char *key,
                           const struct tool_json_member *members);
 void tool_json_put_line(FILE *file, const struct tool_json_member *members);
 
-/* For objects that have others in them. bracket: '{' or '['. */
+/* For nested objects. bracket: '{' or '['. */
 void tool_json_open(struct tool_json *json, const char *key, char bracket);
-void tool_json_close(struct tool_json *json); /* what was opened last */
-void tool_json_end(struct tool_json *json);   /* all that is open, and the line */
+void tool_json_close(struct tool_json *json); /* the innermost */
+void tool_json_end(struct tool_json *json);   /* closes all that is open, and ends the line */
 
 #endif

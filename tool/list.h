@@ -12,16 +12,16 @@
 #define TOOL_LIST_SEPARATORS ", \t\n"
 
 struct tool_list {
-    char *text; /* owned, what items point into; NULL: nothing was added */
+    char *text; /* owned; items point into it; NULL: nothing was added */
     size_t n;
     const char *items[TOOL_LIST_MAX];
 };
 
-/* Adds what the text lists. list may be NULL: the text is only checked. Returns NULL, or why not: a
- * clause. */
+/* Adds what the text lists. list may be NULL: the text is only checked. Returns NULL, or the
+ * reason, a clause. */
 const char *tool_list_add(struct tool_list *list, const char *text);
 
-/* Cuts the text into items; once, when all has been added. Returns 0, or -1: more than
+/* Cuts the text into items; call it once, after all additions. Returns 0, or -1: more than
  * TOOL_LIST_MAX. */
 int tool_list_split(struct tool_list *list);
 

@@ -24,7 +24,7 @@
 struct rl_local_nodes {
     size_t n;
     pid_t guard;
-    int guard_fd; /* a byte, or the end of this process, ends the guard */
+    int guard_fd; /* a byte, or the end of this process, makes the guard act */
     struct rl_local_setup setup;
     const char *urls[NODES_MAX];
     struct rl_local_process node[NODES_MAX];
@@ -39,11 +39,11 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
     return 0;
 }
 
-/* In the child. A node that is being killed may still write a file; what cannot be removed is left
- * after some seconds. */
+/* Runs in the child. A node that is being killed may still write a file, so it retries for some
+ * seconds. */
 static void guard(const char *folder, int fd) {
     char byte;
-    setpgid(0, 0); /* the terminal's signals are not for it */
+    setpgid(0, 0); /* not to get the terminal's signals */
     dup2(fd, 0);
     rl_local_close_all(1, ~0U);
     while (read(0, &byte, 1) < 0 && errno == EINTR) {
@@ -77,7 +77,7 @@ static int start_guard(struct rl_local_nodes *nodes) {
 
 /* Returns when the folder is gone. */
 static void end_guard(struct rl_local_nodes *nodes) {
-    send(nodes->guard_fd, "", 1, MSG_NOSIGNAL); /* a child of ours may have it open, too */
+    send(nodes->guard_fd, "", 1, MSG_NOSIGNAL); /* a child may have it open, too */
     close(nodes->guard_fd);
     while (waitpid(nodes->guard, NULL, 0) < 0 && errno == EINTR) {
     }
@@ -123,7 +123,7 @@ static int launch(struct rl_local_nodes *nodes, size_t i, char *error, size_t er
     return 0;
 }
 
-/* Waits for node i; launches it anew on another port if it ended, a limited number of times. */
+/* Waits for node i; if it ended, launches it again on another port, a limited number of times. */
 static int settle(struct rl_local_nodes *nodes, size_t i, char *error, size_t error_size) {
     for (int tries = 1; !rl_local_process_wait_ready(&nodes->node[i]); tries++) {
         bool ended = nodes->node[i].pid == 0;
@@ -264,7 +264,7 @@ int rl_local_nodes_pause(struct rl_local_nodes *nodes, size_t i) {
     if (changed == pid && WIFSTOPPED(status)) {
         return 0;
     }
-    nodes->node[i].pid = 0; /* it had ended, and was reaped just now */
+    nodes->node[i].pid = 0; /* it had already ended, and is reaped now */
     return -1;
 }
 

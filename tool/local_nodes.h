@@ -39,7 +39,7 @@ int rl_local_nodes_start(struct rl_local_nodes **nodes,
                          const struct rl_local_nodes_options *options, char *error,
                          size_t error_size);
 
-/* Stops all of them, also paused ones, and frees nodes. NULL is ignored. */
+/* Stops all nodes, including paused ones, and frees `nodes`. NULL is ignored. */
 void rl_local_nodes_stop(struct rl_local_nodes *nodes);
 
 size_t rl_local_nodes_count(const struct rl_local_nodes *nodes);
@@ -47,7 +47,7 @@ size_t rl_local_nodes_count(const struct rl_local_nodes *nodes);
 /* "redis://127.0.0.1:PORT" of each, valid until they are stopped; a restart keeps the URL. */
 const char *const *rl_local_nodes_urls(const struct rl_local_nodes *nodes);
 
-/* Of node i: its process, 0 after rl_local_nodes_kill(); its port; its log file. */
+/* Node i's process, 0 after rl_local_nodes_kill(); its port; its log file. */
 pid_t rl_local_nodes_pid(const struct rl_local_nodes *nodes, size_t i);
 int rl_local_nodes_port(const struct rl_local_nodes *nodes, size_t i);
 const char *rl_local_nodes_log(const struct rl_local_nodes *nodes, size_t i);
@@ -62,8 +62,8 @@ int rl_local_nodes_resume(struct rl_local_nodes *nodes, size_t i);
 /* SIGKILL, returns once the process is gone; no effect if it is gone already. */
 void rl_local_nodes_kill(struct rl_local_nodes *nodes, size_t i);
 
-/* Starts a killed node again, empty, on its old port. Returns as rl_local_nodes_start() does; the
- * other nodes stay as they are in any case. */
+/* Starts a killed node again, empty, on its old port. Returns as rl_local_nodes_start() does, and
+ * never affects the other nodes. */
 int rl_local_nodes_restart(struct rl_local_nodes *nodes, size_t i, char *error, size_t error_size);
 
 #endif /* RL_LOCAL_NODES_H */

@@ -34,12 +34,12 @@
 
 /* -- Starting -- */
 
-/* A copy of fd above those that the server gets, closed by exec. */
+/* Copies fd above the numbers that the server uses, closed on exec. */
 static int move_up(int fd) {
     return fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
 }
 
-/* By close_range(), which musl has not. */
+/* By the system call: musl has no close_range(). */
 int rl_local_close_all(unsigned first, unsigned last) {
     return (int)syscall(SYS_close_range, first, last, 0U);
 }

@@ -30,7 +30,7 @@ struct rl_local_setup {
 struct rl_local_process {
     pid_t pid; /* 0: not running */
     int port;
-    int port_fd; /* keeps the port, also while the node is down; -1: none yet */
+    int port_fd; /* keeps the port even while the node is down; -1: none yet */
     char port_text[8];
     char url[40];
     char log[RL_LOCAL_LOG_MAX];

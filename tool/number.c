@@ -29,8 +29,8 @@ static int64_t unit_of(const char *name) {
     return 0;
 }
 
-/* Digits, and up to three behind a point, as thousandths. Returns what follows them, or NULL with
- * why. */
+/* Parses digits, and up to three decimals, as thousandths. Returns what follows them, or NULL and
+ * the reason. */
 static const char *parse_decimal(const char *text, int64_t *thousandths, const char **why) {
     int64_t place = 1000; /* of the next digit, 1000 before the point */
     const char *c = text;

@@ -12,16 +12,16 @@
 
 #define TOOL_DURATION_TEXT_MAX 32
 
-/* Returns NULL and sets *ms, or returns why not: a clause that says what to write instead. */
+/* Returns NULL and sets *ms, or returns a clause that says what to write instead. */
 const char *tool_duration_parse(const char *text, int64_t *ms);
 
 /* As tool_duration_parse() would read it: "90s", "1500ms", "5m". */
 const char *tool_duration_show(int64_t ms, char *out, size_t size);
 
-/* Seconds without a unit, in milliseconds. False: it is no such number. */
+/* Seconds without a unit, in milliseconds. False: not such a number. */
 bool tool_seconds_parse(const char *text, int64_t *ms);
 
-/* A whole number, 0 or more. False: it is none, or does not fit. */
+/* A whole number, 0 or more. False: not a number, or too large. */
 bool tool_whole_parse(const char *text, int64_t *number);
 
 #endif

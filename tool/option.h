@@ -14,7 +14,7 @@
 
 /* The type of a row's field, and the syntax of its text. */
 enum tool_kind {
-    TOOL_HEADING,  /* no option: `help` alone, a line of --help */
+    TOOL_HEADING,  /* not an option: `help` is a line of --help */
     TOOL_STOP,     /* no field: parsing ends here, for --help and --version */
     TOOL_FLAG,     /* bool */
     TOOL_TEXT,     /* const char *: any text but "" */
@@ -36,22 +36,22 @@ struct tool_option {
     bool in_config;       /* the file may set it */
     bool is_secret;       /* its text is not shown in errors */
     const char *variable; /* of the environment, NULL: none */
-    unsigned uses;        /* bit set of those that know it, 0: all */
+    unsigned uses;        /* bit set of the uses that know it, 0: all */
     const char *value;    /* its value's name in --help, NULL if it takes none */
-    const char *help;     /* lines, separated by \n; NULL: it is not shown */
+    const char *help;     /* lines, separated by \n; NULL: not shown */
 };
 
 /* Sets the field of the row in target; with target NULL it only checks whether it could be set.
- * text: NULL if the option was given without one. Returns NULL, or why not: a clause, in why or
- * static. */
+ * text: NULL if the option was given without one. Returns NULL, or the reason: a clause, in `why`
+ * or static. */
 const char *tool_option_set(const struct tool_option *row, void *target, const char *text,
                             char why[TOOL_WHY_MAX]);
 
 /* Whether the row is for use number `use`. */
 bool tool_option_is_for(const struct tool_option *row, unsigned use);
 
-/* The typing mistakes that make `typed` out of a name: single letters that were changed, left out,
- * added or swapped with the next one. TOOL_UNLIKE: too many for a word of this length. */
+/* The number of typing mistakes that turn a name into `typed`: letters changed, left out, added, or
+ * swapped with the next one. TOOL_UNLIKE: too many for a word of this length. */
 #define TOOL_UNLIKE 3
 int tool_typing_mistakes(const char *typed, const char *name);
 

@@ -113,7 +113,7 @@ static int set_given(struct tool_options *options, size_t i, const char *text) {
 
 static int complain(struct tool_options *options, int found, char **argv) {
     char shown[96], letter[3] = {'-', (char)optopt, '\0'};
-    /* A letter may stand in a row of several, a long name may have a value. */
+    /* A letter may be one of several in a word, and a long name may have a value. */
     bool is_long = optopt == 0 || optopt >= LONG_BASE;
     const char *text = is_long ? argv[optind - 1] : letter;
     tool_utf8_clean(text, is_long ? strcspn(text, "=") : strlen(text), shown, sizeof shown);
@@ -141,7 +141,7 @@ int tool_options_parse(struct tool_options *options, int argc, char **argv) {
     assert(options->count <= TOOL_OPTIONS_MAX);
     list_options(options, all, letters);
     opterr = 0;
-    optind = 0; /* begin anew, also within a row of letters */
+    optind = 0; /* start again, even within a word of letters */
     while (result == 0 && options->stop == NULL) {
         optopt = 0;
         int found = getopt_long(argc, argv, letters, all, NULL);

@@ -19,7 +19,7 @@
  *
  * Texts are not copied: they live as long as argv, the environment and the file's text.
  *
- * Why not argp or popt? getopt_long() does the splitting here. The rest is sentences, file and
+ * Why not argp or popt? getopt_long() splits the arguments. The rest is messages, file and
  * environment, which neither of them offers. */
 #ifndef TOOL_OPTIONS_H
 #define TOOL_OPTIONS_H
@@ -40,13 +40,13 @@ struct tool_options {
     const struct tool_option *rows;
     size_t count;
     void *target;
-    const char *program; /* "redlock run": it has --help */
-    const char *name;    /* of errors: "run" */
+    const char *program; /* "redlock run": errors refer to its --help */
+    const char *name;    /* for errors: "run" */
     unsigned use;        /* whose options these are */
 
     enum tool_source from[TOOL_OPTIONS_MAX]; /* of each row */
     const struct tool_option *stop;          /* the row that ended parsing, or NULL */
-    char **words;                            /* what is no option */
+    char **words;                            /* the operands */
     int n_words;
     char error[TOOL_ERROR_MAX];
 };
@@ -62,7 +62,7 @@ int tool_options_environment(struct tool_options *options);
  * which one "does not apply to" name. */
 int tool_options_check(struct tool_options *options, const char *name);
 
-/* The row whose name was most likely meant, of those for options->use, or of those that the file
+/* The row whose name was most likely meant, among those for options->use, or those that the file
  * may set. NULL: none is similar. */
 const struct tool_option *tool_options_nearest(const struct tool_options *options,
                                                const char *typed, bool in_config);

@@ -1,5 +1,5 @@
-/* Text from outside (a node, a file, an argument), which may contain escape sequences or broken
- * UTF-8: what may be shown of it. */
+/* Makes text from outside (a node, a file, an argument) safe to show: it may contain escape
+ * sequences or broken UTF-8. */
 #ifndef TOOL_UTF8_H
 #define TOOL_UTF8_H
 

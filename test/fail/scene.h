@@ -4,8 +4,8 @@
  *     open on five fake nodes; A acquires, B is refused; A extends; the client gets another user; B
  *     waits, is cancelled, waits again and is freed; one node forgets its scripts and one dies; A
  *     releases; the dead one comes back and is told; a leader is elected after a stranger, by a
- *     notice if it can be heard, and resigns; C waits in line behind a stranger, misses a turn, gets
- *     another, and releases; it waits again, loses its home and is cancelled; of a semaphore P
+ *     notice if it can be heard, and resigns; C waits in line behind a stranger, misses a turn,
+ *     gets another, and releases; it waits again, loses its home and is cancelled; of a semaphore P
  *     holds all permits, Q waits for one, has its turn, and holds it while the number of permits
  *     changes; then, with nothing failing any more, a last lock is acquired and released, which
  *     must work; close

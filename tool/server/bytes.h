@@ -1,5 +1,5 @@
-/* A growing array of bytes. Happy path: append, look at data and length, consume from the front,
- * free. Failure mode: out of memory ends the program, which a test may do. */
+/* A growing array of bytes. Happy path: append, read data and length, consume from the front, free.
+ * Failure mode: out of memory ends the program, as a test may. */
 #ifndef SERVER_BYTES_H
 #define SERVER_BYTES_H
 

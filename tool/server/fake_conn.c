@@ -338,7 +338,7 @@ void fake_conn_open(struct fake_node *node, int fd) {
 
 /* -- Channels: listening connections, and what they are sent -- */
 
-/* ... to this channel; to any, if channel is NULL. */
+/* Whether the connection listens to this channel, or, if NULL, to any. */
 static bool listens(const struct fake_conn *conn, const struct resp_arg *channel) {
     return channel != NULL ? server_listens(conn->session, channel->data, channel->length)
                            : conn->session->n_channels > 0;

@@ -168,7 +168,7 @@ static void close_listener(struct fake_node *node) {
     node->listening = false;
 }
 
-/* Binds anew, without listening: the port is ours, and connecting to it is refused. */
+/* Binds again, without listening: the port stays ours, and connections are refused. */
 static void open_listener(struct fake_node *node) {
     close_listener(node);
     struct fake_listener *listener = calloc(1, sizeof(*listener));
@@ -218,7 +218,7 @@ static void on_changed(void *owner, const struct server_key *key, enum server_ch
     }
 }
 
-static uint64_t servers; /* of all nodes: no two have one id */
+static uint64_t servers; /* started by all nodes: no two share an id */
 
 static struct fake_node *new_node(uv_loop_t *loop) {
     struct fake_node *node = calloc(1, sizeof(*node));

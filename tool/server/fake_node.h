@@ -68,7 +68,7 @@ void fake_node_close(struct fake_node *node);
 /* "redis://127.0.0.1:PORT" or "unix://PATH"; valid as long as the node. */
 const char *fake_node_url(const struct fake_node *node);
 
-/* As libredlock names it: "127.0.0.1:PORT" or the path. */
+/* The name that libredlock gives it: "127.0.0.1:PORT" or the path. */
 const char *fake_node_name(const struct fake_node *node);
 
 /* The store: set a password, plant a key, read one, forget scripts. */
@@ -87,7 +87,7 @@ struct fake_watch { /* each function may be NULL */
     void (*came)(void *owner, const struct server_connection *connection,
                  const struct resp_command *command);
 
-    /* ... and has run, or its rule's answer is on its way. */
+    /* The command has run, or its rule's answer is queued. */
     void (*done)(void *owner, const struct resp_command *command);
 
     /* As `changed` of struct server_hooks. */
@@ -199,12 +199,12 @@ void fake_node_step_clock(struct fake_node *node, uint64_t ms);
 size_t fake_node_accepted(const struct fake_node *node);    /* connections since the start */
 size_t fake_node_connections(const struct fake_node *node); /* open now */
 size_t fake_node_listeners(const struct fake_node *node,
-                           const char *channel); /* ... that listen; NULL: to any channel */
-/* Alive now, in all databases; without reservations, which have no owner and expire by themselves,
- * and without the node's own keys. */
+                           const char *channel); /* that listen; NULL: to any channel */
+/* Live keys in all databases, without reservations, which have no owner and expire, and without the
+ * node's own keys. */
 size_t fake_node_keys(const struct fake_node *node);
-size_t fake_node_lines(const struct fake_node *node); /* of them, lines: entries that a lost LEAVE
-                                                         has left in them expire by themselves */
+size_t fake_node_lines(const struct fake_node *node); /* how many of them are lines: entries that a
+                                                         lost LEAVE has left there expire */
 
 /* The value of a key of database 0, or NULL. Valid until the loop runs. */
 const char *fake_node_get(const struct fake_node *node, const char *key);

@@ -27,8 +27,8 @@ static enum outcome wrong(struct cursor *c, const char *what) {
     return WRONG;
 }
 
-/* "*3\r\n" or "$12\r\n": the number between the mark and the end of the line. False, without a line
- * that is no number. */
+/* "*3\r\n" or "$12\r\n": the number between the mark and the end of the line. Wrong if that is not
+ * a number. */
 static enum outcome read_count(struct cursor *c, const char *too_long, const char *no_number,
                                long long *count) {
     assert(c->at < c->end);

@@ -1,8 +1,8 @@
 /* The Redis protocol as a server reads it: arrays of bulk strings.
  *
- * Happy path: resp_parse() on what has been received so far, again and again, until it says that
- * the rest is not complete. Failure mode: anything other than such an array; `error` is Redis's
- * error, after which it closes the connection. The arguments point into the input. */
+ * Happy path: resp_parse() on what has been received so far, again and again, until the rest is
+ * incomplete. Failure mode: anything other than such an array; `error` is Redis's error, after
+ * which it closes the connection. The arguments point into the input. */
 #ifndef SERVER_RESP_H
 #define SERVER_RESP_H
 

@@ -38,7 +38,7 @@
 struct server;
 struct server_connection;
 
-/* Which server's error texts: they differ for errors in scripts and for forbidden commands. */
+/* Whose error texts: they differ for errors in scripts and for forbidden commands. */
 enum server_words {
     SERVER_REDIS_7, /* Redis 7.0 */
     SERVER_REDIS_8, /* Redis 7.2 and later */
@@ -185,7 +185,7 @@ enum server_broken {
  * more. */
 const char *server_break_name(size_t i, const char **what);
 
-/* The bit of this name; a name that there is not ends the program. */
+/* The bit of this name; an unknown name ends the program. */
 uint64_t server_break(const char *name);
 
 /* A server without keys, up since now. id: any number, for its run ID and replication ID. */
@@ -206,7 +206,7 @@ void server_make_id(char text[SERVER_ID_SIZE], uint64_t id);
 void server_restart(struct server *server, uint64_t id, uint64_t now_us,
                     const struct server_keys *kept);
 
-/* Without a restart. */
+/* The server loses all keys, or all scripts, without a restart. */
 void server_forget_keys(struct server *server);
 void server_forget_scripts(struct server *server);
 
@@ -230,9 +230,9 @@ struct server_member {
     double score;
 };
 
-/* Number `rank` of a line, from 0; false: the line is shorter, or the key is NULL or no line. Valid
- * until the next command. The rank of a member, or the length of the line if it has no such
- * member. */
+/* Member number `rank` of a line, from 0; false: the line is shorter, or the key is NULL or no
+ * line. Valid until the next command. The second returns a member's rank, or the length of the line
+ * if it has no such member. */
 bool server_line_at(const struct server_key *key, uint32_t rank, struct server_member *out);
 uint32_t server_line_rank(const struct server_key *key, const struct resp_arg *name);
 
@@ -259,7 +259,7 @@ void server_set_password(struct server *server, const char *user, const char *pa
 /* Creates, or finds, a user with all rights. */
 struct server_user *server_add_user(struct server *server, const char *name, const char *password);
 
-/* Forbids a command ("get", "script|load"); all keys, and all channels, without this prefix. */
+/* Forbid a command ("get", "script|load"), or all keys, or all channels, without this prefix. */
 void server_deny(struct server_user *user, const char *command);
 void server_deny_keys(struct server_user *user, const char *but_with_prefix);
 void server_deny_channels(struct server_user *user, const char *but_with_prefix);

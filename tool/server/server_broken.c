@@ -1,8 +1,8 @@
 /* How the library's scripts are broken on purpose: for each way, a piece of a script's text and its
  * replacement. The text is that on the wire, without comments and indentation.
  *
- * Failure mode: a piece that no script contains any more ends the program, since its control would
- * show nothing. */
+ * Failure mode: a piece that no script contains ends the program, since its control would show
+ * nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

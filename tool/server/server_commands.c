@@ -1,4 +1,4 @@
-/* The table of commands, who may run them when, and the commands of the connection alone.
+/* The table of commands, who may run them when, and the commands that concern only the connection.
  *
  * Happy path: the command is in the table, no check refuses it, its function appends a reply.
  * Failure modes: Redis's refusals, in its order and its words; the first reason decides. */
@@ -68,7 +68,7 @@ static void do_getname(struct call *call) {
     }
 }
 
-/* Has subcommands, and is none. */
+/* A command that needs a subcommand. */
 static void do_container(struct call *call) {
     (void)call;
     assert(false);
@@ -144,7 +144,7 @@ uint32_t rule_index(const struct rule *rule) {
     return (uint32_t)(rule - rules);
 }
 
-/* Of a name in any case. The rules' places in a table with holes, which find_rule() fills. */
+/* A hash table from names, in any case, to rules; find_rule() fills it. */
 #define PLACES 256
 static uint8_t places[PLACES]; /* the rule's index, and 1; 0: a hole */
 
@@ -200,7 +200,7 @@ static const struct rule *find_subcommand(const struct rule *container,
 
 /* -- Refusals -- */
 
-/* Of Redis 8: 8.0 is as Redis 7 is in what follows, 8.6 is not. */
+/* Tells versions of Redis 8 apart: 8.0 still behaves as Redis 7 below, 8.6 does not. */
 static bool is_redis_8_4(const struct server *server) {
     return server->words == SERVER_REDIS_8 && server->native == SERVER_DELEX;
 }
@@ -221,7 +221,7 @@ static void reply_unknown(struct call *call) {
     reply_error(call, text);
 }
 
-/* Some commands are of some servers only. */
+/* Some commands exist only in some servers. */
 static bool is_there(const struct server *server, const struct rule *rule) {
     return (rule->run != do_delex || server->native == SERVER_DELEX) &&
            (rule->run != do_delifeq || server->native == SERVER_DELIFEQ);
@@ -450,7 +450,7 @@ void call_in_script(struct call *call, bool *has_written) {
     rule->run(call);
 }
 
-/* -- Of a connection -- */
+/* -- The connection -- */
 
 void server_execute(struct server_connection *connection, const struct resp_command *command,
                     uint64_t now_us) {

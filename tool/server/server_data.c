@@ -229,7 +229,7 @@ void do_del(struct call *call) {
     reply_number(call, deleted);
 }
 
-/* A string is deleted that has the value. */
+/* Deletes a string that has this value. */
 static void delete_if(struct call *call, const struct resp_arg *value, const char *if_no_string) {
     struct server_key *key = find_key(call, &call->args[1]);
     if (key != NULL && key->elements > 0) {
@@ -249,7 +249,7 @@ void do_delifeq(struct call *call) {
     delete_if(call, &call->args[2], WRONGTYPE_TEXT);
 }
 
-/* (IFEQ alone: no other condition is known here.) */
+/* Only IFEQ: no other condition is known here. */
 void do_delex(struct call *call) {
     if (call->count == 2) {
         do_del(call);

@@ -24,7 +24,7 @@
 
 static lua_State *machine;
 
-/* The script that runs. */
+/* The running script. */
 static struct {
     struct call *call;
     bool has_written;
@@ -69,7 +69,7 @@ static void reply_table(struct call *call) {
     }
 }
 
-/* The one on top. */
+/* The value on top of the stack. */
 static void reply_value(struct call *call) {
     size_t length = 0;
     const char *text = NULL;
@@ -101,7 +101,7 @@ static void reply_value(struct call *call) {
 
 /* -- redis.call() -- */
 
-/* Numbers become texts, whole ones as such in newer servers. */
+/* Numbers become text; newer servers write whole ones as integers. */
 static void write_number(lua_State *lua, int at) {
     char text[40];
     const double number = lua_tonumber(lua, at);
@@ -169,7 +169,8 @@ static int redis_pcall(lua_State *lua) {
 
 /* -- The rest of the table "redis" -- */
 
-/* Up to the first zero byte, and without line ends around the text behind the first word. */
+/* Takes the text up to the first zero byte, and strips line ends around what follows the first
+ * word. */
 static int redis_error_reply(lua_State *lua) {
     const char *text = luaL_checkstring(lua, 1);
     text += text[0] == '-';

@@ -41,10 +41,10 @@ struct call { /* what a command's function sees */
     size_t count;
     uint64_t now_ms;
     uint64_t now_us;
-    bool is_full;          /* no key was evicted that would make room */
+    bool is_full;          /* no key could be evicted to make room */
     const char *script;    /* set by EVAL and EVALSHA: see struct server_ran */
     bool failed;           /* the reply is an error */
-    struct lua_State *lua; /* of the script that has called it; NULL: a client has sent it */
+    struct lua_State *lua; /* the calling script's; NULL: a client has sent it */
     size_t missing;        /* values of the reply, an array; there are no arrays in arrays */
 };
 
@@ -54,7 +54,7 @@ struct rule {
     int arity;        /* with the name; -2: two or more */
     uint32_t flags;
     uint8_t first_key; /* the place of the first key; 0: it has none */
-    bool all_keys;     /* all that follow are keys as well */
+    bool all_keys;     /* all later arguments are keys, too */
     void (*run)(struct call *call);
 };
 
@@ -105,7 +105,7 @@ void push_tagged(struct lua_State *lua, const char *tag, const char *text, size_
 /* The key of the connection's database if it is there now. */
 struct server_key *find_key(struct call *call, const struct resp_arg *name);
 
-/* The first key, or NULL if there is none; or if it is no string, and then the call has failed. */
+/* The first key, or NULL: it does not exist, or is no string, and then the call has failed. */
 const struct server_key *find_string(struct call *call);
 
 void put_key(struct call *call, const struct resp_arg *name, const struct resp_arg *value,
@@ -166,11 +166,11 @@ void do_zscore(struct call *call);
 /* -- server_script.c -- */
 
 struct script {
-    const char *name; /* of the library's: "release"; NULL: another client's */
+    const char *name; /* the library's name for it: "release"; NULL: another client's */
     struct bytes text;
     char sha1[RL_SHA1_LEN + 1];
-    int function;    /* in the registry of Lua's state; 0: it is not compiled */
-    uint64_t broken; /* ... as these servers have it */
+    int function;    /* in the registry of Lua's state; 0: not compiled */
+    uint64_t broken; /* compiled with these rules broken */
 };
 
 void do_eval(struct call *call);
@@ -181,12 +181,13 @@ void do_script_load(struct call *call);
 
 /* -- server_lua.c -- */
 
-/* False: it cannot be, and the error is the reply. */
+/* False: it does not compile, and the error is the reply. */
 bool lua_compile(struct call *call, struct script *script, const struct bytes *text);
 void lua_forget(struct script *script);
 void lua_end(void);
 
-/* Of an EVAL or EVALSHA with so many keys: the reply is what the script returns, or raises. */
+/* Runs the script of an EVAL or EVALSHA with so many keys: the reply is what it returns or
+ * raises. */
 void lua_run(struct call *call, const struct script *script, size_t keys);
 
 /* -- server_broken.c -- */

@@ -1,4 +1,4 @@
-/* Commands that clients of other libraries send, and ours in scripts only, or not at all. */
+/* Commands that clients of other libraries send, and ours only in scripts, or never. */
 #include <stdio.h>
 
 #include "server/server_parts.h"

@@ -1,5 +1,5 @@
-/* A command's reply: RESP behind the connection's output, or, where a script has called it, a value
- * on Lua's stack, as Redis makes it of the reply. */
+/* A command's reply: RESP appended to the connection's output, or, if a script has called it, a
+ * value on Lua's stack, converted as Redis does. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "server/server_parts.h"
 
-/* The value that was just pushed is the next one of the array below it, if that lacks any. */
+/* Adds the value that was just pushed to the array below it, if that is incomplete. */
 static void end_value(struct call *call) {
     if (call->missing > 0) {
         const int next = (int)lua_objlen(call->lua, -2) + 1;

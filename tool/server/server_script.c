@@ -19,7 +19,7 @@
 void server_sha1(const void *script, size_t length, char hex[41]) {
     rl_sha1_hex(script, length, hex);
 }
-#define COMPILED_MAX 64 /* of other clients, at a time */
+#define COMPILED_MAX 64 /* other clients' scripts, at a time */
 #define NONE SIZE_MAX
 
 static const struct {
@@ -31,9 +31,9 @@ static const struct {
 };
 #define N_LIBRARY (sizeof library / sizeof library[0])
 
-/* All that came to any server of this process, the library's first. */
+/* All scripts that any server of this process has got, the library's first. */
 static struct script *scripts;
-static size_t n_scripts, n_compiled; /* the latter: of other clients */
+static size_t n_scripts, n_compiled; /* n_compiled: other clients' */
 
 static struct script *add(const char *text, size_t length, const char *sha1) {
     scripts = realloc(scripts, (n_scripts + 1) * sizeof *scripts);
@@ -117,7 +117,7 @@ static void forget_others(void) {
     n_compiled = 0;
 }
 
-/* Unless it is compiled already, as this server is broken. False: the error is the reply. */
+/* Compiles it with this server's broken rules, unless it is. False: the error is the reply. */
 static bool compile(struct call *call, struct script *script) {
     const struct server *server = call->server;
     if (script->function != 0 && script->broken == server->broken) {
@@ -143,7 +143,7 @@ static bool compile(struct call *call, struct script *script) {
 static void run_script(struct call *call, size_t which) {
     struct script *script = &scripts[which];
     long long n = 0;
-    (void)resp_number(&call->args[2], &n); /* counts_keys() has looked */
+    (void)resp_number(&call->args[2], &n); /* counts_keys() has checked */
     if (call->server->is_stale && call->server->is_replica) {
         reply_error(call, MASTERDOWN_TEXT);
         return;

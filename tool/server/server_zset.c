@@ -8,10 +8,10 @@
 #include "server/server_line.h"
 #include "server/server_parts.h"
 
-/* -- What they share -- */
+/* -- Helpers -- */
 
-/* The ZSET under the first argument, or NULL: there is none; or there is something else, and then
- * the call has failed. */
+/* The ZSET under the first argument, or NULL: there is none, or it is something else, and then the
+ * call has failed. */
 static struct server_key *find_zset(struct call *call) {
     struct server_key *key = find_key(call, &call->args[1]);
     if (key != NULL && !key->is_line) {
@@ -28,7 +28,7 @@ static void remove_member(struct call *call, struct server_key *key, uint32_t ra
     }
 }
 
-/* As C reads numbers, and the whole text. */
+/* A number in C's syntax; it must be the whole text. */
 static bool read_double(const char *text, size_t length, double *out) {
     char copy[64];
     char *end = copy;
@@ -112,7 +112,7 @@ static uint32_t find_range(const struct server_key *key, const struct range *ran
 
 /* -- The commands -- */
 
-/* (NX is the only option that is known here.) */
+/* NX is the only option that is known here. */
 void do_zadd(struct call *call) {
     const bool only_new = resp_is(&call->args[2], "NX");
     const size_t first = only_new ? 3 : 2;
@@ -190,7 +190,7 @@ void do_zpopmin(struct call *call) {
     }
 }
 
-/* (By rank, and WITHSCORES alone.) */
+/* By rank, and only with WITHSCORES. */
 void do_zrange(struct call *call) {
     const bool with_scores = call->count == 5 && resp_is(&call->args[4], "WITHSCORES");
     long long from = 0, to = 0;
