@@ -16,8 +16,8 @@
  *
  * connect_url() parses redis://[[user]:password@]host[:port][/db] or unix:///path, connects,
  * attaches the shipped libuv adapter and queues AUTH and SELECT. A URL with percent-encoding or TLS
- * is refused: the bare fan-out is a baseline and no client. A failure of AUTH or SELECT shows at
- * the first command after them. */
+ * is refused: the bare fan-out is a baseline, not a client. A failure of AUTH or SELECT shows at
+ * the next command. */
 
 #define PART_MAX 256
 #define GROUPS 11
@@ -38,7 +38,7 @@ static const char tcp_form[] =
     "^redis://(([^:]*):(.*)@)?(([^][@:/]+)|\\[([^]]+)])(:([0-9]{1,5}))?(/([0-9]{0,6}))?$";
 static const char unix_form[] = "^unix://([^?]+)(\\?db=([0-9]{1,6}))?$";
 
-/* -1 if the URL has not this form, or a part is too long. */
+/* -1 if the URL does not have this form, or a part is too long. */
 static int match(const char *form, const char *url, regmatch_t groups[]) {
     regex_t regex;
     if (regcomp(&regex, form, REG_EXTENDED) != 0) {
@@ -52,7 +52,7 @@ static int match(const char *form, const char *url, regmatch_t groups[]) {
     return result == 0 ? 0 : -1;
 }
 
-/* Empty if the group is not there. */
+/* Empty without the group. */
 static void copy_part(char part[PART_MAX], const char *url, regmatch_t group) {
     int length = group.rm_so < 0 ? 0 : (int)(group.rm_eo - group.rm_so);
     snprintf(part, PART_MAX, "%.*s", length, length > 0 ? url + group.rm_so : "");
@@ -151,7 +151,7 @@ struct rl_bench_bare {
     struct rl_bench_run *run;
     size_t n;
     redisAsyncContext *nodes[NODES_MAX]; /* NULL once hiredis has freed it */
-    size_t loading;                      /* SCRIPT LOADs to come */
+    size_t loading;                      /* outstanding SCRIPT LOADs */
     uv_timer_t timer;                    /* for them */
     uint64_t random;
     bool is_argv;
@@ -320,7 +320,7 @@ const char *rl_bench_bare_message(const struct rl_bench_bare *bare) {
 
 /* -- Opening and closing -- */
 
-/* hiredis frees a context after these two, unless it has just been connected. */
+/* After these two callbacks hiredis frees a context, unless it has just connected. */
 static void forget(const redisAsyncContext *context) {
     redisAsyncContext **slot = context->data;
     *slot = NULL;

@@ -4,13 +4,13 @@
  * script loaded on each. K workers each repeat: a fresh token, SET key token NX PX ttl to all N
  * nodes, wait for all N answers, EVALSHA compare-and-delete to all N, wait for all N.
  *
- * It is meant as a fair baseline, such as a competent engineer would write who needs no quorum:
+ * It is a fair baseline, as a competent engineer without a need for quorums would write it:
  * pipelined, no allocations except hiredis's, a cheap generator for tokens, no deadlines, no
  * retries, no check of validity. It sends the commands in hiredis's fastest way: formatted once per
  * fan-out and given to redisAsyncFormattedCommand for each node. redisAsyncCommandArgv for each
  * node, the more usual way, took half as much CPU time again, and redisAsyncCommand, which parses a
- * format string each time, three times as much; so they would flatter us. The second way is there
- * for comparison (is_argv).
+ * format string each time, three times as much; they would flatter us. is_argv selects the second
+ * way, for comparison.
  *
  * Failure modes: it needs all nodes; an unreachable or lost node, or an answer other than OK, 1 or
  * 0, fails the slice with a sentence in message.

@@ -1,6 +1,6 @@
 /* Shared by the workloads of redlock-bench.
  *
- * Happy path: main.c parses the options, starts nodes if need be, makes the loop and calls one
+ * Happy path: main.c parses the options, starts nodes if necessary, makes the loop and calls one
  * workload; the workload opens its clients, measures its slices into the report and closes what it
  * opened.
  *

@@ -1,15 +1,15 @@
-/* The workload contend: clients that all want the same lock, each in a process of its own.
+/* The workload contend: clients that all want the same lock, each in its own process.
  *
- * Happy path: fork a process for each client (contender.h) and wait until all are connected; let
- * them go; measure consecutive slices while they run; stop them. Every client records when it
- * asked, was granted and released, by the clock that all processes of a machine share. The figures
- * are computed from that at the end (timeline.h).
+ * Happy path: fork a process for each client (contender.h) and wait until all are connected; start
+ * them; measure consecutive slices while they run; stop them. Every client records when it
+ * requested, got and released the lock, by the clock that all processes of a machine share. The
+ * figures are computed from that at the end (timeline.h).
  *
  * Nothing favours the library: no client steps aside, the clients are greedy unless --think-ms is
  * given, and commands are counted at the nodes as well.
  *
  * With --records nothing runs: it shows the figures of a file. Programs that measure other
- * libraries are judged in this way, too.
+ * libraries use it, too.
  *
  * Safety check: no grant may come before the end of an earlier hold. A violation makes
  * redlock-bench exit with status 3.
@@ -50,14 +50,14 @@ struct contend {
     size_t n;
 };
 
-/* Counters read at the borders of slices. */
+/* Counters, read at the ends of slices. */
 struct border {
     uint64_t now_ns;
     uint64_t cpu_ns;
     uint64_t node_cpu_ns;
     uint64_t attempts;
     uint64_t commands;
-    uint64_t keeper_commands; /* of the holder, with --idle */
+    uint64_t keeper_commands; /* the holder's, with --idle */
     uint64_t executed;
     uint64_t fenced;
     uint64_t raised;
@@ -91,7 +91,7 @@ static int start(struct contend *contend) {
     return 0;
 }
 
-/* Notes the processes that have ended. -1 if one ended early or failed. */
+/* Records the processes that have ended. -1 if one ended early or failed. */
 static int look_after(struct contend *contend, bool may_end, size_t *running) {
     struct rl_bench *bench = contend->bench;
     *running = 0;

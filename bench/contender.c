@@ -56,7 +56,7 @@ void rl_bench_arena_shut(int *fd) {
     }
 }
 
-/* In a child: closes the ends of the pipes that are the parent's. */
+/* In a child: closes the parent's ends of the pipes. */
 static void arena_enter(struct rl_bench_arena *arena) {
     rl_bench_arena_shut(&arena->ready[0]);
     rl_bench_arena_shut(&arena->go[1]);
@@ -79,18 +79,18 @@ void rl_bench_arena_close(struct rl_bench_arena *arena) {
 #define SETTLE_MS 20000
 
 enum waiter_state {
-    OUT,     /* not yet, or no longer */
+    OUT,     /* not started, or stopped */
     WAITING, /* acquire pending */
     HOLDING,
-    BETWEEN /* the release is pending, or it thinks */
+    BETWEEN /* the release is pending, or the waiter thinks */
 };
 
 struct waiter {
     struct contender *contender;
     redlock_lock *locks[2]; /* the second one only with --again at-once */
-    size_t used;            /* which of them */
+    size_t used;            /* the current one */
     enum waiter_state state;
-    bool is_blocked; /* both locks are in use: it asks when the one is released */
+    bool is_blocked; /* both locks are in use: it acquires when one is released */
     uint32_t number;
     uint64_t asked_ns;
     struct rl_bench_wait *hold; /* in the arena */
@@ -109,7 +109,7 @@ struct contender {
     uv_poll_t go;
     uv_poll_t stop;
     uv_check_t count;
-    bool keeps; /* it is the holder of --idle */
+    bool keeps; /* the holder of --idle */
     bool is_stopping;
     size_t active; /* waiters that are not OUT */
     size_t n;
@@ -133,7 +133,7 @@ static void leave(struct waiter *waiter) {
     waiter->contender->active--;
 }
 
-/* A wait has ended, or was given up. */
+/* Records a wait that has ended or was cancelled. */
 static struct rl_bench_wait *note(struct waiter *waiter, uint64_t granted_ns) {
     struct contender *contender = waiter->contender;
     struct rl_bench_wait *wait = arena_claim(contender->arena);
@@ -416,7 +416,7 @@ static int open_contender(struct contender *contender) {
         }
     }
     set_acquire(contender);
-    /* When a thousand connect at the same time, some are too late at first. */
+    /* When a thousand connect at the same time, some fail at first. */
     struct rl_bench_session *session = &contender->session;
     if (rl_bench_session_open(session, bench) != 0 &&
         (session->status != REDLOCK_ERR_NO_QUORUM ||
@@ -426,7 +426,7 @@ static int open_contender(struct contender *contender) {
     return open_polls(contender) == 0 ? open_waiters(contender) : -1;
 }
 
-/* The holder of --idle gets the lock before the others ask. */
+/* The holder of --idle gets the lock before the others want it. */
 static void take_first(struct contender *contender) {
     begin(contender);
     while (contender->holder == NULL) {

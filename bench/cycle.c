@@ -2,7 +2,7 @@
  *
  * Happy path: open the library's client and, with --baseline, the bare connections; warm both up;
  * then slices of one and the other in turn, the order alternating from pair to pair, so that a
- * drift of the machine favours neither. With --fencing both the other one is the library too.
+ * drift of the machine favours neither. With --fencing both, the other one is the library, too.
  *
  * Failure modes: nodes that are not up end it with the library's or hiredis's sentence. The bare
  * fan-out needs every node, the library a quorum.
@@ -24,9 +24,9 @@
 
 /* The load of uncontested cycles: K workers of one client acquire and release, each its own lock.
  *
- * Happy path: open, any number of slices, close. A worker asks for its lock, is granted, releases
- * at once, and asks again when the release is done; there is always just one pending operation for
- * each worker. Acquire options are the library's defaults, except the ttl.
+ * Happy path: open, any number of slices, close. A worker acquires its lock, releases it at once,
+ * and acquires again when the release is done; there is always just one pending operation for each
+ * worker. Acquire options are the library's defaults, except the ttl.
  *
  * Failure modes: an acquire or release that does not succeed is counted as failed, and the worker
  * goes on. A call that the library refuses fails the slice, with the reason in error. */
@@ -128,8 +128,8 @@ static int load_slice(struct cycle_load *load, struct rl_bench_slice *slice, int
     return result;
 }
 
-/* A separate resource for each kind: what a release leaves there for a moment does not block the
- * other kind. */
+/* Each kind has its own resource, so that what a release leaves there for a moment does not block
+ * the other kind. */
 static int make_lock(struct cycle_load *load, size_t number, enum rl_bench_lock kind) {
     static const char *const names[RL_BENCH_LOCKS] = {"our", "read", "permit"};
     struct cycle_worker *worker = &load->workers[number];
@@ -171,7 +171,7 @@ static int make_locks(struct cycle_load *load) {
     return 0;
 }
 
-/* For the next slices. */
+/* Chooses the kind for the next slices. */
 static void load_choose(struct cycle_load *load, enum rl_bench_lock kind, bool fencing) {
     assert(load->bench->run.slice == NULL);
     assert(load->n == 0 || load->workers[0].locks[kind] != NULL);
@@ -212,8 +212,8 @@ static void load_close(struct cycle_load *load) {
 struct pair {
     struct rl_bench *bench;
     struct cycle_load *load;
-    struct cycle_load *script;             /* of the user that may release by it; NULL: the same */
-    struct rl_bench_bare *bare;            /* NULL without --baseline */
+    struct cycle_load *script;  /* a client that releases by script; NULL: the same client */
+    struct rl_bench_bare *bare; /* NULL without --baseline */
     struct rl_bench_threads_load *threads; /* NULL without --blocking */
     bool has_two;
 };
@@ -227,7 +227,7 @@ static int bare_slice(struct pair *pair, struct rl_bench_slice *slice, int64_t s
     return 0;
 }
 
-/* The library's slice, fenced or not, of whatever kind, or the bare fan-out's. */
+/* A slice of the library, fenced or not, of any kind, or of the bare fan-out. */
 static int take_slice(struct pair *pair, size_t side, struct rl_bench_slice *slice,
                       int64_t slice_ms) {
     if (side == 1 && pair->bare != NULL) {
@@ -245,7 +245,7 @@ static int take_slice(struct pair *pair, size_t side, struct rl_bench_slice *sli
     return load_slice(pair->load, slice, slice_ms);
 }
 
-/* Slice number i of one of the two. */
+/* Slice number i of one side. */
 static int measure(struct pair *pair, size_t side, size_t i) {
     struct rl_bench *bench = pair->bench;
     struct rl_bench_series *series = &bench->report.series[side];
@@ -284,8 +284,8 @@ static int warm_up(struct pair *pair) {
     return pair->has_two ? take_slice(pair, 1, scratch, slice_ms) : 0;
 }
 
-/* The library's sentence says which node is down, and why; hiredis would just wait. A client is
- * open when a majority is up: the other nodes may need a moment more. */
+/* The library's message says which node is down, and why; hiredis would only wait. A client is open
+ * when a majority is up: the other nodes may need a moment more. */
 static int check_all_up(const struct pair *pair) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct rl_bench_session *session = &pair->load->session;
@@ -298,7 +298,7 @@ static int check_all_up(const struct pair *pair) {
     return -1;
 }
 
-/* As a user that may, or may not, release by a command. */
+/* Opens as a user that may, or may not, release by the native command. */
 static int open_as(struct cycle_load **load, struct rl_bench *bench, bool by_script) {
     const char *const *nodes = bench->nodes;
     struct rl_bench_users *users =

@@ -21,25 +21,25 @@
 struct rl_bench_figure {
     const char *key;   /* in JSON */
     const char *label; /* in the table */
-    /* Of one slice; or, without that, of a series. */
+    /* For one slice; or, if NULL, for a series. */
     double (*of_slice)(const struct rl_bench_slice *slice);
     double (*of_series)(const struct rl_bench_series *series);
     bool in_cycle, in_contend, in_shells;
     bool of_library; /* the bare fan-out has none, and there is no ratio */
     bool of_fences;  /* only where some acquires are fenced */
     bool of_permits; /* only with --permits */
-    bool in_mixed;   /* of readers and writers, for each kind separately */
-    bool of_mixed;   /* ... and only of these */
+    bool in_mixed;   /* shown for readers and writers separately */
+    bool of_mixed;   /* shown only for these */
 };
 
 extern const struct rl_bench_figure rl_bench_figures[];
 extern const size_t rl_bench_figures_count;
 
-/* Whether the report has it. */
+/* Whether the report shows it. */
 bool rl_bench_figure_is_shown(const struct rl_bench_figure *figure,
                               const struct rl_bench_report *report);
 
-/* Of side 0 or 1. */
+/* The figure of side 0 or 1. */
 double rl_bench_figure_value(const struct rl_bench_figure *figure,
                              const struct rl_bench_report *report, size_t side);
 

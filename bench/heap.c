@@ -3,7 +3,7 @@
  * The counting allocator keeps the size of a block in front of it, in 16 bytes so that the block
  * stays aligned for anything; these 16 are not counted. The counters of malloc are per thread, so
  * that counting costs one addition and libuv's worker threads do not disturb it. free() is the C
- * library's: so are the blocks. */
+ * library's, as the blocks are. */
 #include "heap.h"
 
 #include <assert.h>

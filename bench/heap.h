@@ -22,7 +22,7 @@
 struct rl_bench_heap {
     uint64_t allocations; /* calls of malloc so far */
     uint64_t blocks;      /* not freed yet */
-    size_t bytes;         /* asked for and not freed yet */
+    size_t bytes;         /* requested and not freed yet */
 };
 
 /* Fills in a table that counts in heap; both must outlive the client. */

@@ -3,8 +3,8 @@
  *
  * Happy path: acquire L locks with auto_extend, a bounded number at a time; let them run for S
  * seconds and count renewals, CPU time and losses; then, with nodes of our own, stop all of them
- * (SIGSTOP) and note for each lock when on_lost ran, against the end of its validity; continue the
- * nodes, and close.
+ * (SIGSTOP) and record for each lock when on_lost ran, relative to the end of its validity;
+ * continue the nodes, and close.
  *
  * Failure modes: a lock that is not granted ends the workload with the library's sentence. A lock
  * that is lost while the nodes answer is counted, and shown.
@@ -33,7 +33,7 @@ struct keep_load {
     redlock_acquire_options acquire;
     struct kept *kept;
     size_t n;
-    size_t next;      /* the first that has not been asked for */
+    size_t next;      /* the first that was not acquired yet */
     size_t under_way; /* acquires */
     size_t lost;
     bool is_stopped; /* the nodes */

@@ -28,7 +28,7 @@ static int (*const workloads[RL_BENCH_WORKLOADS])(struct rl_bench *) = {
     [RL_BENCH_KEEP] = rl_bench_keep,
 };
 
-/* Many clients have many connections. */
+/* Raises the limit of descriptors, for many clients' connections. */
 static void allow_files(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -60,7 +60,7 @@ static double expected_s(const struct rl_bench_options *options) {
 }
 
 static int make_slices(struct rl_bench *bench) {
-    bool is_file = bench->options.records != NULL; /* it has as many as it has */
+    bool is_file = bench->options.records != NULL; /* the file determines the number */
     for (size_t i = 0; i < 2; i++) {
         bench->report.series[i].slices =
             calloc(is_file ? RL_BENCH_SLICES_MAX : (size_t)bench->options.slices,
@@ -95,7 +95,7 @@ static int choose_nodes(struct rl_bench *bench) {
     return 0;
 }
 
-/* Everything is closing; what is open after a few turns of the loop is a leaked handle. */
+/* Everything is closing; a handle that is open after a few turns of the loop has leaked. */
 static int close_loop(struct rl_bench *bench) {
     rl_bench_progress_close(&bench->progress);
     rl_bench_run_close(&bench->run);
@@ -115,7 +115,7 @@ static int close_loop(struct rl_bench *bench) {
 /* Puts the distance between the clients and the nodes. */
 static int go_away(struct rl_bench *bench) {
     if (bench->options.distance_ms == 0 || bench->options.workload != RL_BENCH_CYCLE) {
-        return 0; /* each client of contend has a relay of its own */
+        return 0; /* each client of contend has its own relay */
     }
     int result = rl_bench_relay_open(&bench->relay, &bench->loop, bench->local,
                                      (uint64_t)bench->options.distance_ms, 0, &bench->report.late,

@@ -47,7 +47,7 @@ uint64_t rl_bench_node_counts_read(struct rl_bench_node_counts *counts) {
     for (size_t i = 0; counts != NULL && i < counts->n; i++) {
         uint64_t count = read_one(counts->nodes[i]);
         is_whole &= count > 0;
-        sum += count - counts->asked; /* it does not count the INFO that asks */
+        sum += count - counts->asked; /* the count does not include this INFO */
     }
     if (!is_whole) {
         return 0;

@@ -250,7 +250,7 @@ bool rl_bench_options_has(int which, size_t side) {
     return which == RL_BENCH_ON || (which == RL_BENCH_BOTH && side == 0);
 }
 
-/* What depends on the workload. */
+/* Sets defaults that depend on the workload. */
 static void set_defaults(const struct tool_options *parsed, struct rl_bench_options *options) {
     if (tool_options_from(parsed, AT(ttl_ms)) == TOOL_DEFAULT) {
         options->ttl_ms = options->workload == RL_BENCH_KEEP ? 60000 : 10000;

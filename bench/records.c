@@ -40,7 +40,7 @@ static int save(const struct rl_bench_records *records, const char *path, char *
     return 0;
 }
 
-/* Room for one more, doubled where it is full. */
+/* Makes room for one more, doubling a full array. */
 static void *grow(void *array, size_t n, size_t size) {
     bool is_full = (n & (n - 1)) == 0;
     return is_full ? realloc(array, (n > 0 ? 2 * n : 1) * size) : array;
@@ -66,7 +66,7 @@ static bool is_stretch(const char *line, struct rl_bench_stretch *s) {
            s->to_ns > s->from_ns;
 }
 
-/* 0, or -1: it is neither, or there is no memory. */
+/* 0, or -1: not a valid line, or no memory. */
 static int take_line(struct rl_bench_records *records, const char *line) {
     struct rl_bench_timeline *timeline = &records->timeline;
     struct rl_bench_wait wait;

@@ -1,5 +1,5 @@
-/* Timelines as text: to keep measurements, and to judge those of another program by the same
- * arithmetic.
+/* Timelines as text: to keep measurements, and to compute the figures of other programs in the same
+ * way.
  *
  *     slice FROM_NS TO_NS CLIENT_CPU_US NODE_CPU_US ATTEMPTS COMMANDS EXECUTED     0: not measured
  *     wait ASKED_NS GRANTED_NS ENDED_NS WAITER PROCESS [1]              0: not before the end;

@@ -3,7 +3,7 @@
  * Happy path: in each round N shells are started, --spacing-ms apart, each behind `redlock run` for
  * one lock; when it has the lock it works (sleeps) for --work-ms. Each shell reports its begin and
  * its end through a pipe, at whose other end the clock is read. Each round is paired with one of
- * another program: flock(1) with a file of its own, or what --beside names.
+ * another program: flock(1) on its own file, or the one of --beside.
  *
  * The figures are those of timeline.h: tau of the order of service against that of arrival, and the
  * gap from the end of one shell's work to the begin of the next one's. It contains the end of a
@@ -37,17 +37,17 @@
 
 #define WORDS_MAX 40
 #define REPORT_FD 3
-#define END_S 60 /* besides the work */
+#define END_S 60 /* in addition to the work */
 
 struct shells {
     struct rl_bench *bench;
     struct rl_bench_node_counts *counts;
     size_t n;
-    pid_t *pids; /* of a round; 0: it has ended */
+    pid_t *pids; /* a round's; 0: ended */
     char *urls;  /* "URL,URL", of all nodes */
     int file;    /* what flock(1) locks: in memory, so that no signal leaves it behind; 0: none */
     char script[96];
-    char beside[512]; /* the words of the other program, cut apart */
+    char beside[512]; /* the other program's command, split into words */
     struct rl_bench_records records[2];
 };
 
@@ -66,7 +66,7 @@ struct round {
 
 /* -- One shell -- */
 
-/* For a program that replaces this one: it is never freed. */
+/* Appends a copy for a program that replaces this one: it is never freed. */
 static void put(char *words[WORDS_MAX], const char *word) {
     size_t n = 0;
     while (words[n] != NULL) {

@@ -143,7 +143,7 @@ static void print_contend(const struct rl_bench_report *report) {
         printf("%s: grants of one waiter: %llu to %llu. ", series->name,
                (unsigned long long)series->least_grants, (unsigned long long)series->most_grants);
         if (report->is_mixed && i == 1) {
-            printf("\n"); /* the first line is of both */
+            printf("\n"); /* both sides have the first line */
         } else if (series->overlaps == 0) {
             printf("%s at one time: never.\n", report->is_mixed ? "A writer and another holder"
                                                : report->options->permits > 0
@@ -221,7 +221,7 @@ static void put_side(struct tool_json *json, const struct rl_bench_report *repor
     tool_json_close(json);
 }
 
-/* Of the first side to the second. */
+/* The first side's to the second's. */
 static void put_ratios(struct tool_json *json, const struct rl_bench_report *report) {
     tool_json_open(json, "ratios", '{');
     for (size_t i = 0; i < rl_bench_figures_count; i++) {

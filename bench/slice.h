@@ -24,27 +24,27 @@
 struct rl_bench_slice {
     double seconds;
     double cpu_us;        /* user and system time of this process */
-    double node_cpu_us;   /* of all nodes that were started here */
+    double node_cpu_us;   /* all local nodes' */
     uint64_t locks;       /* granted; and released, where the workload releases */
     uint64_t failed;      /* not granted */
-    uint64_t attempts;    /* rounds of SET, 0 where they are not counted */
-    uint64_t mallocs;     /* of the loop's thread */
-    uint64_t allocations; /* of the library */
+    uint64_t attempts;    /* rounds of SET; 0: not counted */
+    uint64_t mallocs;     /* the loop thread's */
+    uint64_t allocations; /* the library's */
     bool is_by_threads;   /* neither mallocs nor allocations were counted */
-    uint64_t commands;    /* to all nodes, 0 where they are not counted */
+    uint64_t commands;    /* to all nodes; 0: not counted */
     uint64_t executed;    /* commands that the nodes count, those inside scripts too; 0: unknown */
     uint64_t fenced;      /* grants with a fence */
-    uint64_t raised;      /* ... that needed a second round */
+    uint64_t raised;      /* fenced grants that needed a second round */
     uint64_t hand_overs;  /* what follows: see timeline.h */
     uint64_t overtakings;
     uint64_t overtakers;     /* grants that overtook another wait */
-    uint64_t most_overtaken; /* the most overtaken wait: by this many */
+    uint64_t most_overtaken; /* the highest number of overtakings of one wait */
     uint64_t longest_wait_ns;
-    uint64_t phases;        /* of the other kind, in all waits */
-    uint64_t most_phases;   /* ... in one */
+    uint64_t phases;        /* phases of the other kind, in all waits */
+    uint64_t most_phases;   /* the most in one wait */
     double used_s;          /* seconds in which a permit was in use, of all permits together */
     double crowded_s;       /* seconds in which clients waited for more permits than there are */
-    double crowded_share_s; /* ... each times the share of the permits that was in use */
+    double crowded_share_s; /* the same, weighted with the share of permits in use */
     double tau;
     struct rl_bench_hist grant;
     struct rl_bench_hist gap;

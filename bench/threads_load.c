@@ -25,7 +25,7 @@ struct rl_bench_threads_load {
     struct rl_bench *bench;
     redlock_blocking *client; /* NULL: not open */
     uv_async_t ended;         /* the last worker has */
-    bool is_on_loop;          /* `ended` is */
+    bool is_on_loop;          /* `ended` is on the loop */
     bool is_off_loop;
     uint64_t deadline_ns; /* of the slice */
     atomic_size_t active;
@@ -166,7 +166,7 @@ static int make_mutex(struct rl_bench_threads_load *load, struct thread_worker *
                           (size_t)(worker - load->workers));
     worker->load = load;
     options.ttl_ms = bench->options.ttl_ms;
-    options.auto_extend = 0; /* as the other side */
+    options.auto_extend = 0; /* as on the other side */
     options.fencing = bench->options.fencing == RL_BENCH_ON;
     options.error = bench->error;
     options.error_size = sizeof(bench->error);
@@ -209,7 +209,7 @@ void rl_bench_threads_load_close(struct rl_bench_threads_load *load) {
     }
     give_up(load);
     for (size_t i = 0; i < load->n; i++) {
-        redlock_mutex_free(load->workers[i].mutex); /* the client's end has released it */
+        redlock_mutex_free(load->workers[i].mutex); /* closing the client has released it */
     }
     if (load->is_on_loop) {
         uv_close((uv_handle_t *)&load->ended, off_loop_cb);

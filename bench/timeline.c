@@ -45,8 +45,8 @@ static int count_overtakings(struct rl_bench_timeline *timeline) {
     return 0;
 }
 
-/* For each slot, the hold that was granted last. Also sets `before` of all: among the earlier holds
- * of its slots, the one that ended last. */
+/* Keeps for each slot the hold that was granted last. Also sets each wait's `before`: among the
+ * earlier holds of its slots the one that ended last. */
 static uint64_t count_slot_overlaps(struct rl_bench_timeline *timeline) {
     const struct rl_bench_wait *last[64] = {NULL};
     uint64_t until_ns[64] = {0};
@@ -144,7 +144,7 @@ static bool is_of(const struct rl_bench_wait *wait, enum rl_bench_kind kind) {
     return kind == RL_BENCH_ALL || wait->reads == (kind == RL_BENCH_READERS);
 }
 
-/* first and last: of the grants, which are in order. */
+/* first and last: indices of grants, which are in order. */
 static double tau_of(const struct rl_bench_timeline *timeline, size_t first, size_t last) {
     size_t n = last - first;
     int64_t sum = 0;

@@ -45,10 +45,10 @@ struct rl_bench_wait {
     uint32_t process;
     bool reads;
     uint64_t slots;                     /* of permits: a bit for each; 0: it has the lock itself */
-    const struct rl_bench_wait *before; /* set by open(): whose hold ended; NULL: nobody's */
-    uint32_t phases;                    /* set by open(): of the other kind */
+    const struct rl_bench_wait *before; /* set by open(): the hold that ended before; NULL: none */
+    uint32_t phases;                    /* set by open(): phases of the other kind */
     uint32_t overtook;                  /* set by open(): how many waits its grant overtook */
-    uint32_t overtaken;                 /* ... and how many overtook it */
+    uint32_t overtaken;                 /* set by open(): how many overtook it */
 };
 
 struct rl_bench_timeline {
@@ -56,10 +56,10 @@ struct rl_bench_timeline {
     size_t n;
     size_t n_waiters; /* their numbers are below this */
     uint64_t slack_ns;
-    uint32_t permits;  /* that there are; 0: it is no semaphore */
-    uint32_t take;     /* ... each wait's */
+    uint32_t permits;  /* their number; 0: not a semaphore */
+    uint32_t take;     /* permits of each wait */
     uint64_t overlaps; /* set by open() */
-    bool is_mixed;     /* ... there are readers and writers */
+    bool is_mixed;     /* set by open(): there are readers and writers */
 };
 
 /* Selects the waits to count. */

@@ -16,7 +16,7 @@ struct rl_bench_users {
     const char *urls[REDLOCK_NODES_MAX];
 };
 
-/* Whether it accepted the line. It does not if it does not know the command. */
+/* Whether the node accepted the rule; it does not if it does not know the command. */
 static bool make_one(redisContext *node, const char *name, const char *denied) {
     redisReply *reply =
         redisCommand(node, "ACL SETUSER %s on >bench ~* &* +@all -%s", name, denied);

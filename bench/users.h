@@ -2,9 +2,9 @@
  *
  * Happy path: rl_bench_users_make() makes a user on each node, by ACL SETUSER, with all rights
  * except the node's native release command, or with all rights except FLUSHALL, so that the ACL
- * check costs both the same; a client with the URLs of the first one releases by the script.
+ * check costs both the same; a client with the URLs of the first user releases by the script.
  *
- * Failure modes: a node that does not answer, or has no such command, yields a sentence: there is
+ * Failure modes: a node that does not answer, or lacks the command, yields a message: there is
  * nothing to compare.
  *
  * Used by cycle with --release. */
@@ -22,7 +22,7 @@ struct rl_bench_users;
 struct rl_bench_users *rl_bench_users_make(const struct rl_local_nodes *local, bool by_script,
                                            char *error, size_t error_size);
 
-/* One for each node; valid until they are freed. */
+/* One URL for each node; valid until `users` is freed. */
 const char *const *rl_bench_users_urls(const struct rl_bench_users *users);
 
 void rl_bench_users_free(struct rl_bench_users *users);

@@ -24,11 +24,11 @@ const RETRY_MS = 20;
 const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const now = () => process.hrtime.bigint();
 
-// Without use of the processor, and more precise than a timer. Nothing of this process can be granted meanwhile, as one of it holds.
+// Uses no processor time, and is more precise than a timer. Blocking is fine: while one client of this process holds, none of its others can be granted.
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 const hold = (ms) => Atomics.wait(nothing, 0, 0, ms);
 
-// By turns: client i begins at server i.
+// Rotated: client i begins at server i.
 const rotated = (list, i) => [...list.slice(i % list.length), ...list.slice(0, i % list.length)];
 
 // -- libredlock --
@@ -98,8 +98,9 @@ function post(url, path, body, timeout) {
 
 async function etcdLock(_, name, number) {
     const urls = rotated(ours.urls, number);
-    // A member that is down, or has no leader, is left for the next one; asking again by the same lease is the same lock. What was
-    // proposed to a leader that died is not answered for seconds: only a lock may take that long.
+    // If a member is down, or has no leader, the next one is tried; a repeated request with the
+    // same lease is the same lock. A proposal to a leader that died is not answered for seconds:
+    // only a lock may take that long.
     const call = async (path, body, timeout = 1000) => {
         for (let tries = 0; ; tries++) {
             try {
@@ -129,7 +130,7 @@ async function openZookeeper(number) {
         client.once("connected", resolve);
         client.connect();
     });
-    // With the connection lost it is asked again; an error then says that it may have been done before.
+    // A request whose connection was lost is repeated; an error may then mean that it was already done.
     const call = async (what, ...words) => {
         for (let again = false; ; again = true) {
             try {
@@ -150,7 +151,7 @@ async function openZookeeper(number) {
             const mode = zookeeper.CreateMode.EPHEMERAL_SEQUENTIAL;
             client.create(path, null, mode, (error, made) => (error ? reject(error) : resolve(made)));
         });
-    // Who waits looks again when a connection that was lost is back.
+    // Waiting clients check again when a lost connection is back.
     const waiting = new Set();
     client.on("connected", () => waiting.forEach((wake) => wake()));
     return { call, create, waiting };
@@ -160,7 +161,7 @@ async function zookeeperLock({ call, create, waiting }, name) {
     const folder = `/${name}`;
     await call("mkdirp", folder);
     const order = (child) => Number(child.slice(-10));
-    // Before all others the own one; or two of them, where the answer to the first create was lost and it came late: one goes.
+    // The client's own node comes first; if the answer to the first create was lost, there may be two: delete one.
     const look = async (guid) => {
         const children = (await call("getChildren", folder)).sort((a, b) => order(a) - order(b));
         const [own, ...more] = children.filter((child) => child.startsWith(guid));

@@ -43,7 +43,7 @@ PYTHON = {"python": "redlock", "python-threads": "redlock", "redis-py": "redis",
 
 @functools.lru_cache(maxsize=None)
 def python_with(module):
-    """The python3 that has it: packages of the system are for the system's."""
+    """The python3 that has the module: the system's packages are for the system's python3."""
     for python in ("/usr/bin/python3", "python3"):
         if subprocess.run([python, "-c", f"import {module}"], stderr=subprocess.DEVNULL).returncode == 0:
             return python
@@ -89,7 +89,8 @@ class Process:
 
 
 def measure(load, servers, modules, seconds, warmup, records, during=None):
-    """One slice into the file. during(): called when the slice has begun, ends before it does. Returns what that returned."""
+    """Measures one slice into the file. during(): called when the slice has begun, must return
+    before its end. Returns its result."""
     name = f"bench{next(numbers)}"
     result = None
     with tempfile.TemporaryDirectory(prefix="redlock-peers.") as folder:
@@ -137,7 +138,8 @@ def gather(processes, begin, end, records):
 
 
 def judge(bench, records, apart=False):
-    """The figures of the records. Two holders at one time count as a figure, too (status 3)."""
+    """The figures of the records. Two holders at the same time (status 3) are reported as a figure,
+    too."""
     done = subprocess.run([bench, "--json", "--workload", "contend", "--records", records, *(["--apart"] if apart else [])],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode not in (0, 3):
@@ -151,7 +153,8 @@ MASK = (1 << 64) - 1
 
 
 def delay_s(client, node, max_ms):
-    """Of a client to a node: what bench/relay.c draws, so that all systems have the same near and far nodes."""
+    """The distance of a client to a node, as bench/relay.c draws it, so that all systems have the
+    same near and far nodes."""
     x = 0x9e3779b97f4a7c15 * (client * 64 + node + 1) & MASK
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9 & MASK
     x = (x ^ x >> 27) * 0x94d049bb133111eb & MASK

@@ -20,7 +20,7 @@ OURS = ("ours", "before")
 PEERS = {"ours-node": "redis", **{system: "redis" for system in clients.PYTHON}, "node-redlock": "redis", "node-redlock-5": "redis", "etcd": "etcd", "zookeeper": "zookeeper", "postgres": "postgres"}
 SYSTEMS = ("ours", "before", *PEERS, "flock(1)")
 MODULES = {"node-redlock": ("redlock", "ioredis"), "node-redlock-5": ("redlock5", "ioredis"), "zookeeper": ("node-zookeeper-client",), "postgres": ("pg",)}
-# Which release of each is measured, by npm's names; --install gets them.
+# The measured releases, by npm's names; --install fetches them.
 PACKAGES = ("redlock@4.2.0", "redlock5@npm:redlock@5.0.0-beta.2", "ioredis@5", "node-zookeeper-client@1.1.3", "pg@8")
 MEMBERS = 5
 KILL_AFTER_S, BINS_S = 1.0, 0.1
@@ -31,7 +31,7 @@ class NotMeasured(Exception):
 
 
 def bench(program, *arguments):
-    """The report's sides; figures that belong to no side are in the first one."""
+    """The report's sides; the first one has the figures that belong to neither."""
     done = subprocess.run([program, "--json", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"redlock-bench {' '.join(arguments)}: status {done.returncode}: {done.stderr}")
@@ -46,7 +46,7 @@ def bench(program, *arguments):
 
 
 def tidy(side):
-    """One name for one figure, whichever workload it is of."""
+    """Gives a figure the same name in all workloads."""
     if "least_grants_of_a_waiter" in side:
         side["fewest_most"] = [side["least_grants_of_a_waiter"], side["most_grants_of_a_waiter"]]
     for percent in ("p50", "p99"):
@@ -89,7 +89,7 @@ class Lab:
         return self.running[kind]
 
     def warm_up(self, system):
-        """The comparison excludes a cold virtual machine."""
+        """Runs once in advance, so that no cold virtual machine is measured."""
         load = clients.Load(system, self.running[PEERS[system]].urls, 1, clients=64, apart=True, is_shared=True)
         with tempfile.NamedTemporaryFile() as records:
             clients.measure(load, self.running[PEERS[system]], self.options.modules, self.options.jvm_warmup, 0.1, records.name)
@@ -134,7 +134,7 @@ class Lab:
         return side
 
     def shells(self, system, row):
-        """Commands behind redlock run, and in turn with them behind flock(1), or etcdctl lock."""
+        """Commands with `redlock run`, alternating with flock(1) or etcdctl lock."""
         if system == "flock(1)":
             raise NotMeasured("measured with ours")
         if system not in (*OURS, "etcd"):
@@ -152,7 +152,7 @@ class Lab:
     # -- A server is killed --
 
     def kill(self, system, row, program):
-        """Each server once: so the one that matters most is among them."""
+        """Kills each server once, so that the most important one is among them."""
         up = self.servers(system)
         runs = [self.kill_one(system, row, program, up, i) for i in range(self.options.kills)]
         pauses = [run["pause_ms"] for run in runs]

@@ -1,8 +1,9 @@
-"""Results as pictures: SVG, light or dark as the reader has it, as wide as a page.
+"""Results as pictures: SVG, light or dark by the reader's setting, as wide as a page.
 
     pictures(results) -> {"beside-cycles": text, ...}: those for which there are rows
 
-A picture says in its title and description what is seen, for those who do not see it. Lines are named at their ends, not in a legend.
+A picture's title and description tell what it shows, for those who cannot see it. Lines are named
+at their ends, not in a legend.
 """
 import math
 import statistics

@@ -1,10 +1,10 @@
-"""What is measured: rows, each the same work for all systems that can do it, and the tables that they are in.
+"""The measured rows, each the same work for all systems that can do it, and their tables.
 
 A row has the options of redlock-bench for us, and for the others a Load (clients.py) without its system: so many processes,
 so many clients in each. SETS names rows that belong together.
 """
 
-# Of each table: the head of a column, and the figures in it.
+# For each table: the heads of columns, and their figures.
 TABLES = {
     "cycle": [("locks/s", "locks_per_s"), ("grant p50 / p99, ms", "grant_p50_ms grant_p99_ms"),
               ("CPU servers / clients, us/lock", "node_cpu_us_per_lock client_cpu_us_per_lock")],
@@ -76,7 +76,7 @@ def bare(in_flight, goal):
 
 
 ROWS = {
-    # Beside the others.
+    # In comparison with the peers.
     "cycle1": cycle(1),
     "cycle64": cycle(64),
     **{f"greedy{n}": greedy(n) for n in (2, 8, 32, 64)},
@@ -89,7 +89,7 @@ ROWS = {
     "kill": contend("8 greedy clients, hold 5 ms; one server after the other is killed", "--processes", "8", "--hold-ms", "5",
                     load={"processes": 8, "hold_ms": 5}, table="kill", seconds=9.0),
     "shells8": shells(8),
-    # Of waiting: us, and etcd where it says something.
+    # Waiting: the library, and etcd where the comparison is useful.
     "wait8": contend("8 greedy clients, hold 5 ms", "--processes", "8", "--hold-ms", "5", load={**spread(8), "hold_ms": 5},
                      goals=f"hand-overs >= 150, {FAIR}"),
     "wait64": contend("64 greedy clients, hold 5 ms", "--processes", "64", "--hold-ms", "5", load={**spread(64), "hold_ms": 5},

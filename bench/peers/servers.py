@@ -29,7 +29,7 @@ def free_port():
 
 
 def cpu_us(pid):
-    """What the process has used so far (clock_getcpuclockid(3)); nothing, if it is gone."""
+    """The process's CPU time (clock_getcpuclockid(3)); 0 if it is gone."""
     try:
         return time.clock_gettime_ns((~pid << 3) | 2) / 1e3
     except OSError:
@@ -48,7 +48,7 @@ def ask(port, line):
 
 
 class Servers:
-    """n processes: start(i) gives the command of one, ready(i) whether it serves."""
+    """n processes: start(i) returns a process's command, ready(i) whether it serves."""
 
     user = None
     kind = ""
@@ -118,7 +118,7 @@ class Servers:
 
 
 class Redis(Servers):
-    """As redlock-bench starts its own: independent, nothing on disk."""
+    """As redlock-bench starts them: independent, nothing on disk."""
 
     kind = "redis"
 
@@ -168,7 +168,7 @@ class Etcd(Servers):
 class Zookeeper(Servers):
     kind = "zookeeper"
 
-    jar = "/usr/share/java/zookeeper.jar"  # names the others that it needs
+    jar = "/usr/share/java/zookeeper.jar"  # its manifest names the others that it needs
 
     @classmethod
     def missing(cls):
@@ -209,7 +209,7 @@ class Postgres(Servers):
         return None if cls.program("initdb") and cls.program("postgres") else "PostgreSQL is not installed (postgresql)"
 
     def prepare(self):
-        self.user = "nobody" if os.geteuid() == 0 else None  # it does not run as root
+        self.user = "nobody" if os.geteuid() == 0 else None  # PostgreSQL does not run as root
         if self.user:
             shutil.chown(self.folder, self.user)
         data = f"{self.folder}/data"
@@ -228,11 +228,11 @@ class Postgres(Servers):
         return "ready to accept connections" in log and self.processes[i].poll() is None
 
     def kill(self, i):
-        self.processes[i].send_signal(signal.SIGQUIT)  # its children with it
+        self.processes[i].send_signal(signal.SIGQUIT)  # ends its children, too
         self.processes[i].wait()
 
     def cpu_us(self):
-        """A connection is a process of its own. Ended ones count, too: their parent has reaped them."""
+        """Each connection is a process. Ended ones count, too: their parent has reaped them."""
         parent = self.processes[0].pid
         with open(f"/proc/{parent}/task/{parent}/children") as file:
             children = [int(pid) for pid in file.read().split()]

@@ -1,4 +1,5 @@
-"""Results as markdown tables. A row for each system; what could not be measured is listed with its reason."""
+"""Results as markdown tables, a row for each system; systems that could not be measured are listed
+with the reason."""
 import statistics
 
 from rows import ROWS, TABLES
@@ -23,7 +24,7 @@ def text(values):
 
 
 def columns_of(table, results):
-    """Without columns for which no system has a figure."""
+    """Drops columns for which no system has a figure."""
     runs = [run for systems in results for got in systems.values() if isinstance(got, list) for run in got]
     return [(head, keys.split()) for head, keys in TABLES[table]
             if any(run.get(key) is not None for run in runs for key in keys.split())]
@@ -40,7 +41,8 @@ def cells(columns, runs):
 
 
 def lines_of(row, systems, columns, everywhere, goals=False):
-    """Of one row: each system, the reasons last; without those that hold for the whole table."""
+    """The lines of one row: each system, reasons last; without reasons that hold for the whole
+    table."""
     lines, reasons = [], []
     for system, got in systems.items():
         if isinstance(got, list):
@@ -54,7 +56,8 @@ def lines_of(row, systems, columns, everywhere, goals=False):
 
 
 def everywhere_of(results):
-    """{system: reason} of those that no row of the table has measured, for one and the same reason."""
+    """{system: reason} of systems that no row of the table has measured, always for the same
+    reason."""
     reasons = {}
     for systems in results:
         for system, got in systems.items():
