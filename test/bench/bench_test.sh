@@ -1,7 +1,6 @@
 #!/bin/sh
-# redlock-bench: each workload runs, its JSON is JSON, every wrong argument is named with a remedy; and
-# the figures of contention are what they should be, of records whose figures are known.
-# Arguments: BENCH [REDLOCK]
+# redlock-bench: each workload runs, its JSON is valid, every wrong argument is named with a remedy;
+# and the figures of contention are right for records with known figures. Arguments: BENCH [REDLOCK]
 set -u
 
 # shellcheck source=test/tap.sh
@@ -14,7 +13,7 @@ trap 'exit 130' INT TERM
 out=$scratch/out
 err=$scratch/err
 
-# runs WHAT MEMBERS OPTION...: one case; the JSON is one object on one line that has the members
+# runs WHAT MEMBERS OPTION...: one case; the JSON is one object on one line, with these members
 runs() {
     runs_what=$1
     runs_members=$2
@@ -34,7 +33,8 @@ PY
     result "$runs_what" $? "$err"
 }
 
-# records LINE...: of the times, in ms; a reader is a wait, so is a permit, whose last number is the slots'
+# records LINE...: writes records from lines with times in ms; readers and permits are waits, and a
+# permit's last number has its slots
 records() {
     for line in "$@"; do
         case $line in
@@ -46,8 +46,8 @@ records() {
     done >"$scratch/records"
 }
 
-side=0 # of the report that figures looks at
-# figures WHAT STATUS FIGURE=VALUE,... OPTION...: one case: what is said of the records
+side=0 # the report's side that figures checks
+# figures WHAT STATUS FIGURE=VALUE,... OPTION...: one case: the figures of the records
 figures() {
     figures_what=$1
     figures_status=$2
@@ -105,7 +105,7 @@ if python3 -c '' 2>/dev/null; then
         # shellcheck disable=SC2086
         runs "contend $how" 'sides slices' --workload contend --processes 3 --slices 1 --warmup 0 $how
     done
-    for seconds in 0.2 2 10; do # a busy machine may grant nothing in a moment
+    for seconds in 0.2 2 10; do # on a busy machine a short run may have no grants
         "$bench" --node-count 3 --workload contend --processes 4 --hold-ms 0 --slices 2 --seconds "$seconds" --warmup 0.1 \
             --json --save-records "$scratch/records" >"$out" 2>"$err" </dev/null
         ! grep -q '"grants_per_s": 0[,.}]' "$out" || continue
@@ -157,7 +157,8 @@ most_grants_of_a_waiter=3,overlaps=0" --workload contend
     figures 'tau: one pair of ten is not in order' 0 'tau=0.8,overlaps=0' --workload shells
     records "$slice" 'wait 1000 1040 1050 0' 'wait 1001 1030 1035 1' 'wait 1002 1010 1020 2'
     figures 'the last one is served first' 0 'tau=-1,overtakings_per_grant=1,most_overtaken=2' --workload shells
-    # Waiter 0 and 1 read, beside each other; 2 writes, waits for both, and again for them; 1 waits for one writer.
+    # Waiters 0 and 1 read at the same time; 2 writes, waits for both, and again for them; 1 waits
+    # for one writer.
     records "$slice" 'reader 1000 1010 1030 0' 'reader 1001 1015 1040 1' 'wait 1005 1041 1050 2' 'reader 1042 1051 1060 0' \
         'reader 1043 1052 1060 1' 'wait 1051 1070 1080 2'
     figures 'readers' 0 "grants_per_s=4,wait_p50_ms=9,wait_max_ms=14,phases_per_grant=0,most_phases=0,overlaps=0,\

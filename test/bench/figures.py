@@ -1,4 +1,4 @@
-# The figures of contention once more, as simply as can be: figures.py RECORDS REPORT
+# The figures of contention, computed again in the simplest way: figures.py RECORDS REPORT
 import json, sys
 
 waits, slices = [], []

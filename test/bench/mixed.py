@@ -1,4 +1,4 @@
-# The figures of readers and writers once more, as simply as can be: mixed.py RECORDS REPORT
+# The figures of readers and writers, computed again in the simplest way: mixed.py RECORDS REPORT
 import json, sys
 
 waits, slices = [], []
@@ -15,7 +15,7 @@ overlaps = sum(any(b[1] < a[2] and not (reads[i] and reads[j]) for j, a in enume
 assert report["sides"][0]["overlaps"] == overlaps == 0, overlaps
 
 def phases(i):
-    """Of the other kind, that began while this one waited."""
+    """The phases of the other kind that began while this one waited."""
     inside = [j for j in range(i) if granted[j][1] > granted[i][0] and reads[j] != reads[i]]
     return sum(not reads[j] or j == 0 or not reads[j - 1] for j in inside)
 

@@ -1,4 +1,4 @@
-# The figures of permits once more, as simply as can be: permits.py RECORDS REPORT PERMITS TAKE
+# The figures of permits, computed again in the simplest way: permits.py RECORDS REPORT PERMITS TAKE
 import json, sys
 
 permits, take = int(sys.argv[3]), int(sys.argv[4])

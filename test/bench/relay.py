@@ -1,10 +1,12 @@
-# The relay of bench/peers: relay.py FOLDER. An echo by way of it takes its distance twice, or longer, and comes in order.
+# The relay of bench/peers: relay.py FOLDER. An echo through it takes at least twice the distance,
+# and arrives in order.
 import socket, sys, threading, time
 
 sys.path.insert(0, sys.argv[1])
 import clients  # noqa: E402
 
-# What bench/relay.c draws for client 3 and node 1, up to 10 ms: computed by hand from splitmix64 there.
+# The delay of bench/relay.c for client 3 and node 1, up to 10 ms, computed here from its
+# splitmix64.
 x = (0x9E3779B97F4A7C15 * (3 * 64 + 1 + 1)) % 2**64
 x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
 x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) % 2**64

@@ -1,6 +1,6 @@
 #!/bin/sh
-# redlock conform on a client that keeps the rules. What fails is asked once more, alone: a machine that
-# stands still for a moment makes any client late. Arguments: REDLOCK COMMAND...
+# redlock conform on a client that keeps the rules. Failed stories run once more, alone: a machine
+# that stalls for a moment makes any client late. Arguments: REDLOCK COMMAND...
 redlock=$1
 shift
 verdicts=$("$redlock" conform -- "$@") && exec echo "$verdicts"

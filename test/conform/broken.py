@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """examples/client.py, broken on purpose: for each story of `redlock conform` in the way that the
-story is there to find. redlock conform names the story in REDLOCK_CONFORM_STORY.
+story must find. redlock conform names the story in REDLOCK_CONFORM_STORY.
 
 So no story can only pass: conform_test.sh runs this client, and no story may end with PASS."""
 
@@ -17,7 +17,7 @@ import redis  # noqa: E402
 
 
 def of_node(**methods):
-    """A Redlock whose nodes have these methods in place of their own."""
+    """A Redlock whose nodes' methods are replaced by these."""
     kind = type("BrokenNode", (client.Node,), methods)
     return lambda urls: client.Redlock(urls, kind)
 
@@ -31,7 +31,7 @@ def first_three(self, task, nodes, needed):
 
 
 def forget(self, key):
-    """Gives up the lock without a word to the nodes."""
+    """Forgets the lock without telling the nodes."""
     return self.holds.pop(key, None) is not None
 
 
@@ -94,7 +94,7 @@ def cut_short(self, key, token, ttl_ms):
 
 
 class ByHashAlone(client.Node):
-    """Loads its scripts when it begins, and never again."""
+    """Loads its scripts once, at the start."""
 
     def __init__(self, url):
         super().__init__(url)
@@ -116,7 +116,7 @@ def errors_are_yes(self, task):
 
 
 class Raw(client.Node):
-    """Speaks to the node by itself, and takes what the first read brings for the whole answer."""
+    """Talks to the node without redis-py, and takes the first read for the whole answer."""
 
     wants = b"+OK\r\n"
 
@@ -135,7 +135,7 @@ class RawHalf(Raw):
 
 
 class Patient(client.Node):
-    """Waits for as long as the node likes."""
+    """Waits for a node without a timeout."""
 
     def __init__(self, url):
         was, client.NODE_TIMEOUT_S = client.NODE_TIMEOUT_S, 3600
@@ -147,7 +147,7 @@ class Patient(client.Node):
 
 
 class LateCounts(client.Redlock):
-    """Answers of earlier attempts are counted for the one that is open."""
+    """Counts answers to earlier attempts for the current one."""
 
     def __init__(self, urls):
         super().__init__(urls, Patient)
@@ -169,7 +169,7 @@ class LateCounts(client.Redlock):
 
     def acquire(self, key, ttl_ms, tries):
         self.patience_s = 1
-        if ttl_ms < 1000:  # the attempt whose answers come late
+        if ttl_ms < 1000:  # the attempt with late answers
             self.patience_s, self.answers = 0.25, queue.Queue()
         return super().acquire(key, ttl_ms, tries)
 
@@ -236,7 +236,7 @@ class TokenForEach(client.Redlock):
 
 
 class Gives(client.Redlock):
-    """Extends as it likes to see it."""
+    """Reports every extension as successful."""
 
     def grants(self, yes):
         return True
@@ -250,7 +250,7 @@ class AlwaysGranted(client.Redlock):
 
 
 class StandsInTheWay(client.Redlock):
-    """Releases nothing between its attempts, and tries with each a new token."""
+    """Does not release between attempts, each of which has a new token."""
 
     def undo(self, key):
         del self.holds[key]
@@ -290,7 +290,7 @@ class TwoNeeded(client.Redlock):
 
 
 class ReleasesOnce(client.Node):
-    """A release that is not answered is forgotten, and never sent to a node that hung."""
+    """Forgets a release that is not answered, and never sends it to a node that hung."""
 
     def release(self, key, token, over_s):
         return False if client.now_s() - getattr(self, "hung_s", -9) < 2 else \
@@ -361,7 +361,7 @@ BROKEN = {
     "contend": lambda urls: client.Redlock(urls, Overwrites),
     "readers": lambda urls: client.Redlock(urls, Overwrites),
     "reserved": lambda urls: client.Redlock(urls, Overwrites),
-    # What the example leaves out, as it is.
+    # Rules that the example does not implement.
     "guard": client.Redlock,
     "fence": client.Redlock,
     "line": client.Redlock,

@@ -1,10 +1,10 @@
-/* libredlock behind the lines of `redlock conform` (docs/protocol.md): what it plays to clients of
- * others is played to our own, which must pass all of it.
+/* libredlock behind the lines of `redlock conform` (docs/protocol.md): our own client must pass all
+ * stories that it plays to others.
  *
  *     redlock conform -- conform_client [--fence]
  *
  * Happy path: one request at a time, answered by the callback; the input's end closes the client.
- * Failure modes: it cannot open a client, or the request is none: it ends with a sentence. */
+ * Failure modes: the client cannot be opened, or a request is malformed: it ends with a message. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static void obey(const char *line) {
     int status = what[0] == 'a'   ? redlock_acquire(lock, &options, on_acquired, NULL)
                  : what[0] == 'e' ? redlock_extend(lock, ttl_ms, on_extended, NULL)
                                   : redlock_release(lock, on_released, NULL);
-    if (status != 0) { /* a lock that has ended, mostly */
+    if (status != 0) { /* usually a lock that has ended */
         say(what[0] == 'a' ? "refused at once" : "failed at once");
     }
 }
@@ -131,7 +131,7 @@ static void allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer) {
 
 static void on_open(redlock_client *client, int status, void *data) {
     (void)client;
-    (void)status; /* too few nodes: it goes on connecting */
+    (void)status; /* too few nodes: the client keeps connecting */
     (void)data;
     uv_read_start((uv_stream_t *)&me.input, allocate, on_input);
     say("ready");

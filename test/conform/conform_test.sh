@@ -18,8 +18,8 @@ verdicts() {
         sed 's/^{"story": "\([^"]*\)".* "verdict": "\([^"]*\)", "rule": "*\([A-Za-z0-9]*\)"*, "text": \(.*\), "ms".*/\1 \2 \3 \4/'
 }
 
-# unwanted OTHERS NOTES: of such lines those with another verdict than OTHERS, or NOTE where the story
-# is one of NOTES; and what fails before the story has begun
+# unwanted OTHERS NOTES: the lines with another verdict than OTHERS (NOTE for the stories of NOTES),
+# and failures before a story has begun
 unwanted() {
     awk -v others="$1" -v notes=" $2 " '{
         wanted = index(notes, " " $1 " ") ? "NOTE" : others
@@ -27,9 +27,9 @@ unwanted() {
     }'
 }
 
-# client WHAT OTHERS NOTES COMMAND...: one case. What surprises is asked once more, alone: a machine
-# that stands still for a moment makes any client late. What is broken by its times, as pauses that
-# are all alike, such a machine hides: it is asked up to three times.
+# client WHAT OTHERS NOTES COMMAND...: one case. Unwanted stories run once more, alone: a machine
+# that stalls for a moment makes any client late. Such a machine may also hide wrong timing, such as
+# equal pauses: so up to three runs.
 client() {
     client_what=$1
     client_others=$2
@@ -43,7 +43,7 @@ client() {
         [ -s "$scratch/odd" ] || break
         sed "s/^/# before try $again alone: /" "$scratch/odd"
         client_story="--story $(cut -d ' ' -f 1 "$scratch/odd" | paste -sd, -)"
-        [ "$(wc -l <"$scratch/odd")" -le 31 ] || client_story='' # more cannot be named
+        [ "$(wc -l <"$scratch/odd")" -le 31 ] || client_story='' # --story takes no more
         # shellcheck disable=SC2086
         verdicts --jobs 1 $client_story -- "$@" |
             unwanted "$client_others" "$client_notes" >"$scratch/odd.again"
@@ -87,7 +87,7 @@ if [ $# -eq 2 ]; then
     [ $? -eq 71 ] && [ ! -s "$scratch/verdicts" ] && [ "$(grep -c Traceback "$log")" -eq 1 ] &&
         [ "$(grep -c "No module named 'no_such_module'" "$log")" -eq 1 ]
     result 'a client that cannot start: once, with its stderr' $? "$log"
-    # The first starts; what comes later is a finding.
+    # The first client starts; a later failure is a finding.
     # shellcheck disable=SC2016
     "$redlock" conform --jobs 1 --story grant,release -- sh -c '[ "$REDLOCK_CONFORM_STORY" = grant ] || exit 1
         echo ready; while read -r what _; do echo refused; done' >"$log" 2>&1
@@ -116,8 +116,8 @@ client 'examples/client.py keeps the rules' PASS 'guard fence line' "$python" "$
     grep -q '^NOTE *fence' "$log"
 result 'a note is no failure' $? "$log"
 
-# Every story finds a client that it is there to find: for what it is there, and not because that
-# one does not work at all.
+# Every story must find its broken client for the right reason, and not because it does not work at
+# all.
 client "each of the $number stories finds what is broken" FAIL 'at-once guard fence line' \
     "$python" "$2"
 "$redlock" conform --story drift -- "$python" "$2" >"$log" 2>&1

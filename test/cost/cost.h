@@ -1,5 +1,5 @@
-/* What the programs of this folder share: a figure, and what it is made of. They run on the nodes
- * of the live fixture; see docs/testing.md for how they are run. */
+/* What the programs of this folder share: measuring and printing figures. They use the nodes of the
+ * live fixture; docs/testing.md says how to run them. */
 #ifndef COST_COST_H
 #define COST_COST_H
 
@@ -11,7 +11,7 @@ double cost_cpu_us(void);
 /* "# hand-overs per second: 8296", a comment of TAP. */
 void cost_show(const char *what, double figure);
 
-/* The value that the share q (0 to 1) of all does not exceed; sorts them. */
+/* The value that a share q (0 to 1) of all values does not exceed; sorts them. */
 uint64_t cost_percentile(uint64_t *values, size_t n, double q);
 
 #endif

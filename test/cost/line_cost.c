@@ -1,14 +1,14 @@
-/* What it costs that a thousand locks of one client want one resource: who is granted releases at
- * once, and asks again when that is done, so that the line never ends.
+/* The cost of a thousand locks of one client that want one resource: each releases as soon as it is
+ * granted, and acquires again when that is done, so that the line never ends.
  *
- * Bound: a hand-over is one SET and one release on each node, however many wait, and never two hold
- * at one time. Speed is printed, and is the machine's. */
+ * Bound: a hand-over is one SET and one release on each node, however many wait, and no two hold at
+ * the same time. The speed, which depends on the machine, is printed. */
 
 #include "cost/cost.h"
 
 #define WAITERS 1000
 #define HAND_OVERS 10000
-#define COMMANDS_MAX 2.01 /* of a node, for a hand-over */
+#define COMMANDS_MAX 2.01 /* per node and hand-over */
 #define TTL_MS 10000
 
 struct line {
@@ -46,7 +46,7 @@ static void granted_cb(redlock_lock *lock, int status, void *data) {
     line->holders++;
     line->grants++;
     LIVE_STATUS(redlock_release(lock, released_cb, line), 0);
-    line->holders--; /* given up; the next may be notified before the release is done */
+    line->holders--; /* before the release: the next lock may be notified before it is done */
 }
 
 static uint64_t commands(const struct live *live) {

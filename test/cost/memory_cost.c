@@ -1,7 +1,7 @@
-/* What a client and its held locks take of the whole process's heap: hiredis, libuv and the heap's
- * own overhead included. What the library asks its allocator for has a bound in live/memory.
+/* The heap that a client and its held locks use in the whole process, including hiredis, libuv and
+ * the heap's overhead. live/memory limits the library's own allocations.
  *
- * Where the heap is not counted (another C library, a sanitizer) nothing is demanded. */
+ * Without heap counts (another C library, a sanitizer) it checks nothing. */
 #include <malloc.h>
 
 #include "cost/cost.h"

@@ -1,11 +1,11 @@
-/* What it costs that two of five nodes hang (SIGSTOP), neither dead nor answering: uncontested
- * cycles, 64 at a time, with all nodes and with two of them stopped, in turn.
+/* The cost of two of five nodes that hang (SIGSTOP): uncontested cycles, 64 at a time, alternately
+ * with all nodes and with two of them stopped.
  *
- * Bound: of a hundred grants 99 take less than half the node timeout. The ratio of the two p99 is
- * printed; it is between 1 and 1.3 on a quiet machine.
+ * Bound: 99 of 100 grants take less than half the node timeout. The ratio of the two p99 is
+ * printed; on a quiet machine it is between 1 and 1.3.
  *
- * A node that was stopped may run an old SET so late that nobody releases it, so each pair has
- * resources of its own. A slice with stopped nodes contains the moment of stopping. */
+ * A node that was stopped may run an old SET so late that nobody releases it, so each pair has its
+ * own resources. A slice with stopped nodes contains the moment of stopping. */
 
 #include "cost/cost.h"
 

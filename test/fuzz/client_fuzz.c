@@ -1,14 +1,13 @@
 /* libFuzzer: any bytes as what one node sends to a whole client, from connecting to closing.
  *
- * Input: messages, separated by bytes of 0xff. One message is sent in each turn of the loop in
- * which the client has sent something, and one in a turn if it has been silent for a while. In the
- * place of a message "H" an honest handshake is sent, so that the next ones answer SET, the
- * extension and the release. Where the first message is "P" the lock is one of a semaphore, two
- * permits of three: the next ones answer JOIN, TAKE, the extension and the release.
+ * Input: messages, separated by bytes of 0xff. The node sends one message in each turn of the loop
+ * in which the client has sent something, and one if the client has been silent for a while.
+ * Instead of a message "H" it sends an honest handshake, so that the next ones answer SET, the
+ * extension and the release. If the first message is "P", the lock takes two permits of three: the
+ * next ones answer JOIN, TAKE, the extension and the release.
  *
- * What must hold: each callback once, a lock is held only if "+OK" was sent, or the yes of a TAKE,
- * its slots are two of the three, nothing is left on the loop. Memory and the like are for the
- * sanitizers. */
+ * What must hold: each callback comes once, a lock is held only if "+OK" was sent, or the yes of a
+ * TAKE, its slots are two of the three, nothing is left on the loop. Sanitizers check memory. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,8 +23,8 @@
 #include "redlock/redlock.h"
 #include "redlock/semaphore.h"
 
-#define PATIENT_TURNS 8 /* the node waits so long for the client to speak, ... */
-#define TURNS 12        /* ... and we so long for a callback */
+#define PATIENT_TURNS 8 /* the node waits so many turns for the client to send, */
+#define TURNS 12        /* and the test so many for a callback */
 #define CONNECTIONS_MAX 3
 #define SEPARATOR 0xff
 #define K 3
@@ -41,7 +40,7 @@ static struct {
     char path[80];
 } world;
 
-static struct { /* the node, anew for each input */
+static struct { /* the node, reset for each input */
     int fds[CONNECTIONS_MAX];
     size_t n_fds;
     const uint8_t *begin, *next, *end; /* the input */
@@ -49,7 +48,7 @@ static struct { /* the node, anew for each input */
     bool has_permits;
 } node;
 
-/* An assertion that NDEBUG does not take away. */
+/* An assertion that NDEBUG does not remove. */
 static void demand(bool truth) {
     if (!truth) {
         abort();
@@ -80,7 +79,7 @@ static void prepare(void) {
 
 static void node_write(int fd, const void *bytes, size_t size) {
     ssize_t n = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-    (void)n; /* the client may have gone */
+    (void)n; /* the client may have closed */
 }
 
 /* Sends the next message. */
@@ -110,7 +109,7 @@ static void node_accept(void) {
     }
 }
 
-/* Speaks on the last connection, if the client has spoken or `anyway`. */
+/* Sends on the last connection, if the client has sent something or `anyway`. */
 static void node_turn(bool anyway) {
     char buffer[4096];
     node_accept();
@@ -207,7 +206,7 @@ static void check_slots(const redlock_lock *lock) {
     demand(redlock_lock_slot(lock, 2) == REDLOCK_NO_SLOT);
 }
 
-/* Returns with whatever is still under way. */
+/* Returns while operations may be pending. */
 static void use(redlock_client *client, struct told told[3], bool submitted[3]) {
     redlock_lock *lock = new_lock(client);
     redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;

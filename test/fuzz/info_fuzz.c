@@ -1,9 +1,9 @@
-/* libFuzzer: any bytes as the answer to INFO, against a second reading that looks for each field by
- * itself.
+/* libFuzzer: any bytes as the answer to INFO, compared with a second parser that searches for each
+ * field.
  *
- * What must hold: it says that it knows everything exactly if each field is there once, and well
- * formed; ids are 40 hex digits; what lies behind the end is not looked at (the input is copied
- * into a block of its size). */
+ * What must hold: the parser reports complete information exactly if each field is there once and
+ * well formed; ids are 40 hex digits; nothing beyond the end is read (the input is copied into a
+ * block of its size). */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>

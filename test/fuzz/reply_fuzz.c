@@ -1,12 +1,12 @@
 /* libFuzzer: any bytes as the answers of a node, through the real guard and judge.
  *
- * Input: one line of letters, which commands wait for an answer (S set, A set of several, F with a
- * fence, W raise, E extend, R release, Q query, J join, T take, L release in a line, X leave, I a
+ * Input: one line of letters, the commands that wait for an answer (S set, A set of several, F with
+ * a fence, W raise, E extend, R release, Q query, J join, T take, L release in a line, X leave, I a
  * waiter, H a step of the handshake); then the bytes that the node sends. They are read three
  * times: at once, one by one, and in pieces of three; how they arrive must not matter.
  *
- * What each answer came to is compared with the bytes that it was made of, which are taken apart
- * here without hiredis: only the exact words of our own protocol may be a yes or a no. */
+ * The result of each answer is compared with its bytes, parsed here without hiredis: only the exact
+ * words of our own protocol may be a yes or a no. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,14 +20,14 @@
 #define ANSWERS_MAX 64
 #define STREAM_MAX 65536
 
-struct outcome { /* what a stream came to */
+struct outcome { /* the results of a stream */
     size_t count;
     enum rl_verdict verdicts[ANSWERS_MAX];
     size_t ends[ANSWERS_MAX]; /* of the bytes of each answer */
     bool refused;             /* the connection ends */
 };
 
-/* An assertion that NDEBUG does not take away. */
+/* An assertion that NDEBUG does not remove. */
 static void demand(bool truth) {
     if (!truth) {
         abort();
@@ -87,8 +87,8 @@ static bool are_numbers(const uint8_t *b, size_t size, int n, bool has_life, boo
     return at != NULL;
 }
 
-/* Slots of a semaphore behind the "1": each is below 1,024, none is there twice, and what was
- * understood is what was sent, which is seen by writing it again. */
+/* Slots of a semaphore after the "1": each is below 1,024, none is there twice, and writing the
+ * parsed slots gives the same text. */
 static void check_slots(const struct rl_slots *slots, const uint8_t *b, size_t size) {
     char text[1 + RL_SLOTS_MAX * sizeof " 1023"] = "1";
     const uint8_t *end, *at = inside(b, size, &end);
@@ -192,7 +192,7 @@ static void check_answer(enum rl_command_kind kind, const struct rl_answer *answ
     }
 }
 
-/* What a query shows of it is bounded and printable, and a token is one. */
+/* What a query shows is bounded and printable, and tokens are well formed. */
 static void check_sighting(const char *text) {
     struct rl_holder_reply seen;
     demand(rl_holder_reply_parse(text, &seen));
@@ -207,7 +207,7 @@ static void check_sighting(const char *text) {
 
 /* -- Reading -- */
 
-/* Takes out of the reader what is complete, as hiredis does for a connection. */
+/* Takes complete replies from the reader, as hiredis does for a connection. */
 static void take_answers(redisReader *reader, const enum rl_command_kind *kinds, uint32_t *waiting,
                          const uint8_t *stream, size_t fed, struct outcome *out) {
     void *reply = NULL;

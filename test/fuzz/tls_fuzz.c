@@ -1,4 +1,4 @@
-/* libFuzzer: any bytes below the records of TLS, from a server to a connection.
+/* libFuzzer: any bytes below TLS, from a server to a connection.
  *
  * Input: a byte that says what is done, then bytes for it.
  *     bits 0 and 1   0  the bytes come in place of the server's handshake
@@ -10,9 +10,8 @@
  *     bit 3          TLS 1.2 at most
  *     bit 4          the certificate is not looked at
  *
- * What must hold: events as the world promises them (pair.c looks at each), and whatever was done
- * to the bytes, the owner reads nothing but the beginning of what the server wrote. Memory and the
- * like are for the sanitizers. */
+ * What must hold: events are as the world promises (pair.c checks each), and whatever happens to
+ * the bytes, the owner reads only a prefix of what the server wrote. Sanitizers check memory. */
 #include <openssl/ssl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -42,7 +41,7 @@ static struct { /* of one input */
     uint8_t change;
 } input;
 
-/* An assertion that NDEBUG does not take away. */
+/* An assertion that NDEBUG does not remove. */
 static void demand(bool truth) {
     if (!truth) {
         abort();

@@ -1,7 +1,7 @@
 /* libFuzzer: any bytes as a message on a client's channel.
  *
- * Whatever they are, a message of a known kind or nothing comes of them; and what comes of them is
- * what they say, which is seen by writing it again. */
+ * The result is a message of a known kind or none, and writing that message gives the same
+ * bytes. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define ID "0123456789abcdef"
 #define TAIL "01234567"
 
-/* An assertion that NDEBUG does not take away. */
+/* An assertion that NDEBUG does not remove. */
 static void demand(bool truth) {
     if (!truth) {
         abort();

@@ -1,9 +1,8 @@
 /* libFuzzer: any text given as a node's URL.
  *
- * Two runs of each input. First the input as it is: success gives bounded fields that hold together
- * and a URL that can be written from them and read again to the same; failure gives a message and
- * leaves nothing in the fields. Then the input with ":SENTINEL@" put into its middle: whatever the
- * rest is, no message may contain the sentinel. */
+ * Two runs of each input. First the input as it is: success gives bounded, consistent fields, from
+ * which a URL can be written that parses to the same; failure gives a message and empty fields.
+ * Then the input with ":SENTINEL@" inserted in the middle: no message may contain the sentinel. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@
 #define TEXT_MAX 4096
 #define SENTINEL "S3cr3t"
 
-/* An assertion that NDEBUG does not take away. */
+/* An assertion that NDEBUG does not remove. */
 static void demand(int truth) {
     if (!truth) {
         abort();
@@ -122,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(text, data, size);
     text[size] = '\0';
     check(text);
-    if (strstr(text, SENTINEL) == NULL) { /* else the input itself shows it elsewhere */
+    if (strstr(text, SENTINEL) == NULL) { /* else the input itself contains it */
         size_t half = strlen(text) / 2;
         check_secret(text, half, text + half);
     }

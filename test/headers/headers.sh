@@ -53,7 +53,7 @@ for header in "$include"/redlock/*.hpp; do
     result "$name as C++17" $? "$scratch/log"
 done
 
-# All of them together, forwards and backwards: nothing may be declared twice, whichever is first.
+# All headers together, forwards and backwards: they must not conflict in either order.
 for order in '' -r; do
     for header in "$include"/redlock/*.h; do
         printf '#include "redlock/%s"\n' "${header##*/}"
@@ -73,8 +73,7 @@ sed -n 's/^#define \(REDLOCK_[A-Z0-9_]*\).*/\1/p' "$include"/redlock/*.h | sort 
 [ ! -s "$scratch/log" ]
 result 'macros.c has them all' $? "$scratch/log"
 
-# The functions of the headers, those that the shared library exports, and those that are given NULL are
-# the same.
+# The headers' functions, the library's exports and the functions tested with NULL are the same.
 sed -n 's/^REDLOCK_API .*[ *]\(redlock_[a-z_]*\)(.*/\1/p' "$include"/redlock/*.h |
     LC_ALL=C sort >"$scratch/functions"
 [ "$(cat "$include"/redlock/*.h | grep -c '^REDLOCK_API')" -eq "$(wc -l <"$scratch/functions")" ]
@@ -84,7 +83,7 @@ sed -n 's/^ *\(redlock_[a-z_]*\);$/\1/p' "$include/../lib/redlock.map" >"$scratc
 diff "$scratch/functions" "$scratch/exported" >"$scratch/log"
 result 'redlock.map has the functions of the headers, sorted' $? "$scratch/log"
 
-# A paragraph that declares functions begins with what they do, and says since when.
+# A paragraph that declares functions begins with a comment, which has a "Since".
 awk 'BEGIN { RS = "" }
     /(^|\n)REDLOCK_API / && (!/^\/\*/ || !/Since[ *\n]*0\.1\./) { print FILENAME ": " $0 }' \
     "$include"/redlock/*.h >"$scratch/log"

@@ -1,5 +1,5 @@
-/* A program as somebody else would write it: it knows the installed headers and the public names,
- * and nothing of this tree. It opens a client whose only node refuses, hears so, and closes it.
+/* A user's program: it uses the installed headers and public names, and nothing of this tree. It
+ * opens a client whose only node refuses, gets that error, and closes it.
  *
  *     downstream VERSION
  */
@@ -28,7 +28,7 @@ static void on_open(redlock_client *client, int status, void *data) {
 }
 
 int main(int argc, char **argv) {
-    /* Port 1 belongs to a service that nobody runs. */
+    /* Nobody listens on port 1. */
     const char *nodes[] = {redlock_has_tls() ? "rediss://127.0.0.1:1" : "redis://127.0.0.1:1"};
     redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
     redlock_client *client;

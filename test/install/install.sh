@@ -1,9 +1,10 @@
 #!/bin/sh
-# Installs the build that this test belongs to below a folder of its own and uses it from there as somebody
-# else would: downstream.c and downstream.cpp are built with the installed pkg-config file and by CMake,
-# shared and static, and run, also beside a library that has all our internal names; a meson project in C99
-# with werror has this one as a subproject, without assertions, shared and static. Then the symbols: both
-# libraries export every function of the headers and nothing else. And what debian/ repeats.
+# Installs this test's build below its own folder and uses it from there as a user would:
+# downstream.c and downstream.cpp are built with the installed pkg-config file and by CMake, shared
+# and static, and run, also together with a library that has all our internal names; a meson project
+# in C99 with werror has this one as a subproject, without assertions, shared and static. It checks
+# that both libraries export every function of the headers and nothing else, and that debian/ has
+# the same versions.
 #
 # The archive is there if the build has -Ddefault_library=both, as that of test/run.sh.
 #
@@ -25,7 +26,7 @@ cxx=$7
 # shellcheck source=test/scratch.sh
 . "$here/../scratch.sh"
 
-# What the build around this test was configured with is not for the builds below.
+# The configuration of this test's build must not affect the builds below.
 unset DESTDIR CFLAGS LDFLAGS
 export CC="$cc"
 [ -z "$cxx" ] || export CXX="$cxx"
@@ -34,7 +35,7 @@ export CC="$cc"
 
 meson install -C "$build" --no-rebuild --destdir "$scratch/root" >"$log" 2>&1
 result 'meson install' $? "$log"
-# It has been moved since it was configured, which only the pkg-config file has to be told.
+# It has been moved since it was configured; only the pkg-config file needs to know.
 pc=$(find "$scratch/root" -name redlock.pc)
 prefix=$scratch/root$(sed -n 's/^prefix=//p' "$pc")
 lib=${pc%/pkgconfig/redlock.pc}
@@ -91,7 +92,7 @@ build_and_run() {
     program_name=$1
     shift
     case $program_name in
-    *C++*) compile="$cxx $scratch/cpp.o" ;; # one that takes long to compile
+    *C++*) compile="$cxx $scratch/cpp.o" ;; # slow to compile
     *) compile="$cc -std=c11 $here/downstream.c" ;;
     esac
     {
@@ -103,13 +104,13 @@ build_and_run() {
 }
 needs_shared() { readelf -d "$scratch/$1" 2>/dev/null | grep -q "NEEDED.*libredlock\.so\.$soversion"; }
 
-# What pkg-config prints is words.
+# The output of pkg-config is several words.
 # shellcheck disable=SC2046
 build_and_run shared $(pkg-config --cflags --libs redlock)
 needs_shared shared
 result 'the shared program needs the shared library' $?
-# The lines of README.md and docs/start.md that link a program. The wholly static one is for where the
-# archive of libuv has the name that it has there.
+# The lines of README.md and docs/start.md that link a program. The fully static one works only
+# where libuv's archive has the same name.
 cp "$source/examples/hold.c" "$scratch/worker.c"
 sed -n 's/^    \(cc .*\)/\1/p' "$source/README.md" "$source/docs/start.md" >"$scratch/links"
 while read -r link; do
@@ -124,7 +125,7 @@ done <"$scratch/links"
 [ "$(wc -l <"$scratch/links")" -ge 4 ]
 result 'there are lines that link a program' $?
 
-# It does not know that there is libuv.
+# It is compiled without libuv's headers.
 if [ -n "$cxx" ]; then
     # shellcheck disable=SC2046
     $cxx -std=c++17 -Wall -Wextra -Werror -c "$here/downstream.cpp" -o "$scratch/cpp.o" \
@@ -155,7 +156,7 @@ else
     skip 'CMake' 'cmake is not installed'
 fi
 
-# Without the shared library there, the linker takes the static one.
+# Without the shared library the linker takes the static one.
 mkdir "$scratch/aside" && mv "$lib"/libredlock.so* "$scratch/aside/"
 # shellcheck disable=SC2046
 build_and_run static $(pkg-config --static --cflags --libs redlock)
@@ -194,7 +195,7 @@ mv "$scratch/aside"/* "$lib/"
 
 # -- as a subproject --
 
-# A clone has this folder's name, which is found without a wrap file. C99 needs to be told what uv.h wants.
+# A clone in a folder of this name is found without a wrap file. In C99 uv.h needs _GNU_SOURCE.
 super=$scratch/super
 mkdir -p "$super/subprojects"
 ln -s "$source" "$super/subprojects/libredlock"

@@ -1,8 +1,8 @@
-"""Metrics as text, looked at with a parser of our own: exposition.py FILE [NAME...]
+"""Checks metrics in text with our own parser: exposition.py FILE [NAME...]
 
-Every sample belongs to the metric that was described last; no sample is there twice; buckets do not
-decrease, the last is +Inf and equals the count; counters end in _total. Each NAME must be there.
-Ends with 1 and a sentence about the first that is wrong; prints nothing else.
+Every sample belongs to the metric described last; no sample is there twice; buckets do not
+decrease, the last is +Inf and equals the count; counters end in _total. Each NAME must be there. On
+the first error it prints a message and exits with 1; it prints nothing else.
 """
 
 import re

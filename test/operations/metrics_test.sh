@@ -1,6 +1,6 @@
 #!/bin/sh
-# redlock metrics, of nodes that live, are in quarantine and die; and that the rules and the dashboard
-# of examples/operations ask for what it and the library write.
+# redlock metrics, on nodes that are up, in quarantine or dead; and the rules and the dashboard of
+# examples/operations query only metrics that it and the library write.
 #
 #   metrics_test.sh REDLOCK NODES_SH EXAMPLES OTEL
 set -u
@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 examples=$3
 otel=$4
 
-# text WHAT [NAME...]: one case, $out is in order, and has samples of these
+# text WHAT [NAME...]: one case: $out is valid, and has samples of these metrics
 text() {
     text_what=$1
     shift

@@ -1,6 +1,6 @@
 #!/bin/sh
-# examples/otel: its spans are OTLP's JSON, each job with its acquire and its hold; its metrics are
-# what Prometheus reads.
+# examples/otel: its spans are OTLP's JSON, with an acquire and a hold for each job; its metrics are
+# valid for Prometheus.
 #
 #   otel_test.sh NODES_SH OTEL
 set -u

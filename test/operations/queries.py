@@ -1,8 +1,9 @@
-"""What rules and dashboard ask for: queries.py RULES DASHBOARD OUT FILE...
+"""Checks the queries of rules and dashboard: queries.py RULES DASHBOARD OUT FILE...
 
-Each metric in them is described in one of the FILEs, in one way, which the library and redlock metrics wrote
-(node_textfile_mtime_seconds is node_exporter's). OUT gets each query of the dashboard as a recording
-rule, so that promtool can parse it. Ends with 1 and a sentence about the first that is wrong.
+Each metric in them is described in one of the FILEs, always in the same words; the library and
+redlock metrics wrote the FILEs (node_textfile_mtime_seconds is node_exporter's). OUT gets each
+query of the dashboard as a recording rule, so that promtool can parse it. On the first error it
+prints a message and exits with 1.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The spans that examples/otel writes, line by line: spans.py FILE TRACES
 
-Each line is one trace in OTLP's JSON: ids of the right length, times in order, parents that are
-there, the spans of a job and their events. Ends with 1 and a sentence about the first that is wrong.
+Each line is one trace in OTLP's JSON: ids of the right length, times in order, existing parents,
+the spans of a job and their events. On the first error it prints a message and exits with 1.
 """
 
 import json

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The commands of README.md, HACKING.md and docs/ work: each is run here, on one set of nodes for all pages,
-# or by a test that is named in commands.txt. What no test can run is named there too, with the reason.
+# The commands of README.md, HACKING.md and docs/ work: each runs here, on one set of nodes for all
+# pages, or in a test that commands.txt names. Commands that no test can run are named there too,
+# with the reason.
 #
 #   commands_test.sh REDLOCK NODES_SH SOURCE_ROOT BUILD_ROOT
 set -u
@@ -13,7 +14,7 @@ build=$4
 by_hand_max=20
 list=$here/commands.txt
 
-# A folder that looks like a clone that was built, and has what the commands of the documents name.
+# A folder that looks like a built clone, with all files that the documents' commands name.
 sandbox=$scratch/clone
 mkdir -p "$sandbox/build/test"
 for name in cluster examples test; do ln -s "$top/$name" "$sandbox/$name"; done
@@ -54,13 +55,13 @@ done >"$log"
 [ ! -s "$log" ]
 result 'the tests that run the others do' $? "$log"
 
-# As it stands but for what names a machine of the reader's.
+# The command, with names of the reader's machines replaced.
 typed() {
     sed -e "s#redis-cli -h [ab]#$cli -p \$(cat five/1/port)#" -e 's#/usr/local/bin/#./#' -e 's#/run/lock/#./#' \
         -e 's#sleep 20#:#' -e "s#{KEY}#{k}#; s# KEY# k#; s# VALUE# v#"
 }
 
-# Run in this shell, in order: what one sets is there for the next.
+# Runs the commands in this shell, in order, so that one can use variables of another.
 run_all() {
     while IFS='	' read -r kind wanted place command; do
         [ "$kind" = "$1" ] || continue
@@ -78,7 +79,7 @@ run_all() {
         esac
     done <"$scratch/plan"
 }
-# start.md is the first to be read, and starts the nodes.
+# start.md comes first: it starts the nodes.
 awk -F '\t' '$3 ~ /start.md/' "$scratch/plan" >"$scratch/ordered"
 awk -F '\t' '$3 !~ /start.md/' "$scratch/plan" >>"$scratch/ordered"
 mv "$scratch/ordered" "$scratch/plan"

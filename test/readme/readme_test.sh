@@ -1,5 +1,5 @@
 #!/bin/sh
-# README.md does what it says: its program in C and its line of shell run on real nodes, and so do the
+# README.md does what it says: its C program and its shell line run on real nodes, and so do the
 # programs of docs/start.md. It is short, and no link in it or in docs/ is dead.
 #
 #   readme_test.sh REDLOCK NODES_SH SOURCE_ROOT README README_NEW_NODES START HOLD BUSY SETTINGS WORKER_ID
@@ -154,7 +154,7 @@ shows() {
 start_nodes 5
 # shellcheck disable=SC2046
 set -- $(cat "$nodes/urls")
-# A program that is not told what is wrong waits for its time to pass: meanwhile the others run.
+# This program waits for its deadline; meanwhile the others run.
 "$readme_program" "$@" >"$scratch/young" 2>&1 &
 young=$!
 left="$left $young"
@@ -233,7 +233,7 @@ else
     skip 'examples/settings.c' 'the examples are not built'
 fi
 
-# Workers with slots of their own: no number is given twice.
+# Workers with their own slots: no number is given twice.
 if [ "$worker_id" != - ]; then
     for worker in 1 2 3; do
         "$worker_id" 500 "$@" >"$scratch/ids.$worker" 2>>"$log" &

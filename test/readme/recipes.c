@@ -1,4 +1,4 @@
-/* Pieces of docs/recipes.md, with what stands around them in a program: compiled, not run. */
+/* Pieces of docs/recipes.md, with the program around them: compiled, not run. */
 #include <redlock/blocking.h>
 #include <redlock/redlock.h>
 #include <redlock/semaphore.h>

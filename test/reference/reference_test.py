@@ -4,7 +4,7 @@ pages and the site are well formed; and the code in the headers compiles. TAP.
 
     reference_test.py SOURCE_ROOT CC CXX SITE     CXX: "-", no C++. SITE: yes, Sphinx and the theme are there
 
-What must be found missing is tried on copies of the headers, each with something left out.
+Copies of the headers, each with something left out, show that omissions are found.
 """
 
 import os
@@ -32,7 +32,7 @@ WITHOUT_DEFAULT = {"size", "nodes", "n_nodes", "resources", "n_resources", "name
 
 
 def missing(folder):
-    """What is public and has no page, or no text there; one line for each."""
+    """Public names without a page or a text, one line for each."""
     try:
         library = Library(folder)
         manual = Manual(library)
@@ -99,7 +99,7 @@ class Everything(unittest.TestCase):
         self.assertEqual(len(Library(INCLUDE).statuses), counted)
 
     def found(self, name, pattern, instead, says):
-        """A copy of the headers in which the pattern was replaced is found wanting."""
+        """A copy of the headers in which the pattern is replaced must be rejected."""
         with tempfile.TemporaryDirectory() as scratch:
             folder = os.path.join(scratch, "redlock")
             shutil.copytree(INCLUDE, folder)
@@ -151,7 +151,7 @@ class ManualPages(unittest.TestCase):
         return [os.path.join(self.folder, name) for name in sorted(os.listdir(self.folder))]
 
     def written(self):
-        """Those that are no links to others."""
+        """Pages that are not links to others."""
         paths = []
         for path in self.files():
             with open(path, encoding="utf-8") as file:
@@ -192,7 +192,7 @@ class ManualPages(unittest.TestCase):
         self.assertIn("redlock_semaphore_token(", done.stdout.decode())
 
 
-# What stands around the code of a comment: its names.
+# The program around a comment's code, which declares its names.
 C_AROUND = '#include <stdio.h>\n%s\nvoid example(redlock_lock *lock);\nvoid example(redlock_lock *lock) {\n%s\n}\n'
 CPP_AROUND = """#include <mutex>
 #include <shared_mutex>

@@ -1,7 +1,7 @@
 #!/bin/sh
-# cluster/setup.sh on machines that lack something, played by a PATH of stubs: what it installs, and
-# that a check of style that cannot be had is no failure. Nothing is installed. Arguments: SETUP_SH
-# What is in single quotes here is for the stubs.
+# cluster/setup.sh on machines that lack something, simulated by a PATH of stubs: what it installs,
+# and that an unavailable style check is no failure. Nothing is installed. Arguments: SETUP_SH What
+# is in single quotes here is for the stubs.
 # shellcheck disable=SC2016
 set -u
 
@@ -22,7 +22,7 @@ stub() {
     chmod +x "$scratch/bin/$stub_name"
 }
 
-# machine: everything is there. $scratch/packages: what apt-get can install, NAME VERSION.
+# machine: everything is installed. $scratch/packages: what apt-get can install, NAME VERSION.
 machine() {
     rm -rf "${scratch:?}/bin"
     mkdir "$scratch/bin"
@@ -40,7 +40,7 @@ machine() {
     stub clang-format-14 'exit 0'
     stub ctags 'echo Universal'
     stub shellcheck 'echo "version: 0.9.0"'
-    # A user, so that nothing of the system is touched, whoever runs this.
+    # A normal user, so that the system is not touched even if root runs this.
     stub id 'echo 1000'
     stub sudo 'shift; case ${1-} in apt-get | env) exec "$@" ;; esac'
     stub update-rc.d 'exit 0'
@@ -96,7 +96,7 @@ expect '... but for the rest' 1 ''
 grep -q 'apt-get install.* spin' "$log"
 result '... which is named' $? "$log"
 
-# elsewhere COMMAND PATTERN: a machine of another kind, without two packages
+# elsewhere COMMAND PATTERN: another system, without two packages
 elsewhere() {
     machine
     rm "$scratch/bin/apt-get" "$scratch/bin/ninja" "$scratch/bin/spin"

@@ -20,7 +20,7 @@ function program(path) {
     return path
 }
 
-# What is meant by an include, as a path of the tree; "" if it is none of ours.
+# The path of an included file in this tree; "" if it is not ours.
 function resolved(from, to,    folder) {
     if (to in files) return to
     folder = from
@@ -86,8 +86,8 @@ END {
     circles()
 }
 
-# Takes away who knows nobody, again and again: what is left is in a circle, or knows one. Then who is
-# known by nobody.
+# Removes, repeatedly, files that know no other: the rest is in a circle, or knows one. Then files
+# that no other knows.
 function circles(    a, b, pair, ab, changed, in_, out_, text) {
     do {
         changed = 0

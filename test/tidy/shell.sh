@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every shell script of this tree: shellcheck, as the shell that it names. Each version has opinions of
-# its own, so it has to be the one that the scripts were written for.
+# Every shell script of this tree: shellcheck, as the shell that it names. Versions differ in their
+# warnings, so it must be the one for which the scripts were written.
 set -u
 
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -102,7 +102,7 @@ FNR == 1 {
 
     if (!was_in_comment && /^[ \t]*#[ \t]*include/) check_include()
 
-    # awk has no word boundary that every awk knows.
+    # Not every awk has word boundaries.
     marks = " " $0 " "
     if (match(marks, /[^A-Za-z0-9_](TODO|FIXME|XXX)[^A-Za-z0-9_]/))
         flag("marks", substr(marks, RSTART + 1, RLENGTH - 2) ": an issue is the place for it")

@@ -3,7 +3,7 @@
 # tracked, but not ignored). Each rule is one TAP case; what breaks it is listed as file:line.
 #
 #   tidy.sh [--root DIR]    check the tree
-#   tidy.sh --self-test     check that every rule reports what it is there to report
+#   tidy.sh --self-test     check that every rule reports what it should
 #
 # The line rules are in tidy.awk beside this file. AWK: the awk to use, in place of "awk".
 set -u
@@ -55,7 +55,7 @@ is_listed() {
         grep -q -e "[/' ]$stem\.c['\" ]" -e "'$short'"
 }
 
-# broken RULES TOOL: it failed, so it has checked nothing; why is in $scratch/why
+# broken RULES TOOL: the tool failed, so nothing was checked; $scratch/why has the reason
 broken() {
     for rule in $1; do
         echo "$rule $2 failed: $(head -n 1 "$scratch/why")"

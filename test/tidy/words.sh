@@ -58,7 +58,7 @@ offends() {
     offends_phrase="(^|[^A-Za-z_])($(cat "$scratch/pattern"))([^A-Za-z_]|\$)"
     for file in "$@"; do
         text "$file" >"$scratch/text"
-        # The words around it take long to match, and there is hardly ever anything to show.
+        # Matching the words around a phrase is slow, and there is rarely anything to show.
         grep -qiE "$offends_phrase" "$scratch/text" || continue
         grep -oiE ".{0,40}$offends_phrase.{0,40}" "$scratch/text" | sed "s|^|$file: |"
     done

@@ -1,5 +1,4 @@
-/* Numbers: what is read is shown as it was written, and nothing is taken for a number that is
- * none. */
+/* Numbers: they are shown as they were written, and other text is refused. */
 
 #include "tool/number.h"
 #include "testing.h"

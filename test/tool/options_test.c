@@ -1,5 +1,5 @@
-/* The table of options: who wins of the command line, the environment and the file; every kind of
- * value; and what is said when something is wrong. */
+/* The table of options: the order of precedence of the command line, the environment and the file;
+ * every kind of value; and the error messages. */
 
 #include "tool/options.h"
 #include "testing.h"
@@ -56,7 +56,7 @@ static int teardown(void **state) {
 
 #define OPTIONS_TEST(name) TEST_WITH(name, setup, teardown)
 
-/* The words of a line as argv. They live on: values point into them. */
+/* Parses the words of a line, which stay allocated: values point into them. */
 static int parse(const char *line) {
     static char text[256], *argv[32];
     int argc = 0;

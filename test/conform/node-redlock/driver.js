@@ -6,8 +6,8 @@
 //     NODE_PATH=node_modules redlock conform -- node .../test/conform/node-redlock/driver.js redlock
 //     NODE_PATH=node_modules redlock conform -- node .../test/conform/node-redlock/driver.js redlock4
 //
-// Its settings, and those of ioredis, are the defaults, but for the number of attempts. docs/protocol.md
-// has what came of it.
+// Its settings, and ioredis's, are the defaults, but for the number of attempts. docs/protocol.md
+// has the results.
 "use strict";
 
 const readline = require("readline");
