@@ -1,16 +1,17 @@
 #!/bin/sh
-# Certificates for Redis nodes of a test, a demo or a trial, made by openssl(1): an authority of one's own
-# and what it signs.
+# Certificates for the Redis nodes of a test, a demo or a trial, made by openssl(1): a private
+# authority and what it signs.
 #
 #   certificates.sh authority DIR                       DIR/ca.crt and DIR/ca.key, if they are not there
 #   certificates.sh make DIR NAME SUBJECT_ALT_NAMES [FROM UNTIL]
 #                                                       DIR/NAME.crt and DIR/NAME.key, signed by it
 #   certificates.sh self DIR NAME SUBJECT_ALT_NAMES     ... signed by itself
 #
-# SUBJECT_ALT_NAMES: as openssl has them, e.g. DNS:localhost,IP:127.0.0.1. FROM and UNTIL: YYYYMMDDHHMMSSZ;
-# without them it is good for ten years. A certificate that is made again has another key.
+# SUBJECT_ALT_NAMES: as openssl has them, e.g. DNS:localhost,IP:127.0.0.1. FROM and UNTIL:
+# YYYYMMDDHHMMSSZ; without them it is good for ten years. A certificate that is made again gets a
+# new key.
 #
-# Not for production: the authority's key lies beside what it signs, without a passphrase.
+# Not for production: the authority's key is in the same folder, without a passphrase.
 set -eu
 
 die() {
@@ -22,7 +23,7 @@ usage() {
     exit 2
 }
 
-# quiet COMMAND...: its output only if it fails
+# quiet COMMAND...: shows its output only if it fails
 quiet() {
     "$@" >"$dir/.openssl.log" 2>&1 || {
         cat "$dir/.openssl.log" >&2
@@ -32,12 +33,12 @@ quiet() {
 }
 
 new_key() {
-    # A file that is replaced is another one: who has read the old one keeps it.
+    # Replaces the file with a new one: a process that has opened the old one keeps it.
     rm -f "$1"
     (umask 077 && quiet openssl ecparam -name prime256v1 -genkey -noout -out "$1")
 }
 
-# What openssl ca needs, which alone can be told both dates by all versions.
+# The configuration of `openssl ca`, the only command that takes both dates in all versions.
 write_conf() {
     cat >"$dir/$1.cnf" <<CONF
 [ca]

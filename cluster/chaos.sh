@@ -1,13 +1,14 @@
 #!/bin/sh
-# Chaos: five real Redis nodes are broken while clients lock, and a judge reads their history
-# afterwards.
+# Chaos: injects faults into five real Redis nodes while clients lock, and afterwards a checker
+# reads the clients' history.
 #
 #   sh cluster/chaos.sh                  half a minute, all faults, local processes
 #   sh cluster/chaos.sh --help           everything else
 #
 # It installs what is missing (setup.sh says what and why), builds into build/chaos, and runs
-# cluster/chaos/main.py. If REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name what the build makes
-# (and, for permits in shells, REDLOCK_CHAOS_REDLOCK), nothing is installed or built. Whatever the script starts is ended, also when it is interrupted.
+# cluster/chaos/main.py. If REDLOCK_CHAOS_CLIENT and REDLOCK_CHAOS_CLOCK name the build's files
+# (and, for permits in shells, REDLOCK_CHAOS_REDLOCK), nothing is installed or built. All processes
+# that it starts are ended, even if it is interrupted.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)

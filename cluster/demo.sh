@@ -3,9 +3,9 @@
 #
 #   sh cluster/demo.sh [--tls]
 #
-# It installs what is missing (setup.sh says what and why), builds into build/demo, starts five nodes,
-# walks through the life of a lock while one node is killed, runs a short bench, and stops the nodes.
-# Nothing is left behind but build/demo, also when it is interrupted.
+# It installs what is missing (setup.sh says what and why), builds into build/demo, starts five
+# nodes, walks through the life of a lock while one node is killed, runs a short bench, and stops
+# the nodes. It leaves nothing behind but build/demo, even if it is interrupted.
 set -eu
 exec </dev/null
 
@@ -42,7 +42,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 141' PIPE
 
-# run COMMAND...: in the background, since a shell that waits can be interrupted
+# run COMMAND...: in the background, since a waiting shell can be interrupted
 run() {
     "$@" &
     child=$!
@@ -75,7 +75,7 @@ quietly 'the build' ninja -C "$build"
 
 echo 'Starting five Redis processes ...'
 nodes=$(mktemp -d "${TMPDIR:-/tmp}/redlock-demo.XXXXXX")
-rmdir "$nodes" # nodes.sh removes it again if it was nodes.sh that made it
+rmdir "$nodes" # nodes.sh removes the folder at the end only if it has made it
 sh cluster/nodes.sh start -n 5 ${tls:+"$tls"} --dir "$nodes" >"$log" 2>&1 || {
     cat "$log" >&2
     exit 1

@@ -27,13 +27,14 @@ trap 'rm -rf "$context"' EXIT
 trap 'exit 130' HUP INT TERM
 root=$context/rootfs
 
-# put FILE TARGET: FILE, whatever links lead to it, under the name TARGET
+# put FILE TARGET: copies FILE, following links, to TARGET
 put() {
     mkdir -p "$root$(dirname "$2")"
     cp -L "$1" "$root$2"
 }
 
-# with_libraries PROGRAM TARGET: the program, and each library by the name that it is looked for
+# with_libraries PROGRAM TARGET: copies the program, and each library under the name by which it is
+# loaded
 with_libraries() {
     program=$(command -v "$1")
     put "$program" "$2"

@@ -13,19 +13,19 @@
 # Every node has a folder of its own, DIR/1 to DIR/N, with its configuration, its pid and its log;
 # DIR/urls holds the URLs. Without --dir the folder is a fresh one under TMPDIR, named on stderr.
 #
-# With --tls the URLs are rediss:// ones: each node has a port with TLS beside its plain one, which these
-# scripts ask it on, and a certificate for 127.0.0.1 and localhost of an authority made for the set,
-# DIR/tls/ca.crt, which the URLs name. They are not for production (certificates.sh says why).
+# With --tls the URLs are rediss:// ones: each node has a port with TLS, besides the plain one that
+# these scripts use, and a certificate for 127.0.0.1 and localhost by an authority made for the set,
+# DIR/tls/ca.crt, which the URLs name. Not for production (certificates.sh says why).
 #
-# Ports are never fixed: a random one below the kernel's ephemeral range is tried, and another one if
-# Redis finds it in use. A pid is signalled only while it is a server whose working directory is the
-# node's folder, so a pid that the system has given to someone else is left alone.
+# Ports are never fixed: a random one below the kernel's ephemeral range is tried, and another one
+# if Redis finds it in use. A pid is signalled only while it is a server whose working directory is
+# the node's folder, so a pid that the system has reused is never signalled.
 #
 # The server is REDLOCK_SERVER, or redis-server or valkey-server from the PATH.
 #
-# Programs in C start nodes by tool/local_nodes.h, and those end with the process that started them.
-# This stays a script, since it is the other way round here: nodes outlive the shell that asked for
-# them, are found again by their folder, and nothing has to be built first.
+# C programs start nodes by tool/local_nodes.h, which end with the process that started them. This
+# stays a script because its nodes outlive the shell that started them and are found again by their
+# folder, and because nothing has to be built first.
 set -eu
 
 # shellcheck source=cluster/server.sh
@@ -53,11 +53,11 @@ need_server() {
 
 # -- one node ------------------------------------------------------------------------------------
 
-# running PID: does it run? An exited child that nobody has waited for yet does not, once its last
-# thread has ended: until then it has its port.
+# running PID: whether it runs. A zombie does not, once its last thread has ended: until then it has
+# its port.
 running() {
     kill -s 0 "$1" 2>/dev/null || return 1
-    # "PID (NAME) STATE ...": nodes are looked at often, and this starts no program
+    # "PID (NAME) STATE ...": called often, so it starts no program
     read -r running_stat 2>/dev/null <"/proc/$1/stat" || return 1
     case ${running_stat##*) } in Z* | X*) ;; *) return 0 ;; esac
     set -- "/proc/$1/task/"*
@@ -72,14 +72,14 @@ alive() {
     [ "$(readlink "/proc/$alive_pid/cwd" 2>/dev/null)" = "$1" ] && running "$alive_pid"
 }
 
-# signal FOLDER SIGNAL: 1 if there is no such process any more
+# signal FOLDER SIGNAL: returns 1 if the process is gone
 signal() {
     alive "$1" || return 1
     kill -s "$2" "$alive_pid" 2>/dev/null
 }
 
-# answers FOLDER: does this very process, and no other server, answer on the node's port? It is asked
-# when its log says so, or a second has passed: asking takes three programs.
+# answers FOLDER: whether this process, and no other server, answers on the node's port. Asking
+# takes three programs, so only when its log says that it is ready, or after a second.
 answers() {
     alive "$1" || return 1
     read -r answers_port <"$1/port"
@@ -93,7 +93,7 @@ random_port() {
     echo $((10000 + $(od -An -N2 -tu2 /dev/urandom) % 20000))
 }
 
-# write_conf FOLDER AOF TLS: the configuration first, for a folder with one is cleaned up
+# write_conf FOLDER AOF TLS: comes first, because only folders with a configuration are cleaned up
 write_conf() {
     conf_port=$(random_port)
     cat >"$1/redis.conf" <<CONF
@@ -118,7 +118,7 @@ tls-auth-clients no
 CONF
 }
 
-# encoded TEXT: as a value in a URL has it
+# encoded TEXT: percent-encoded for a value in a URL
 encoded() {
     printf '%s' "$1" | od -An -v -tx1 | LC_ALL=C awk '
         BEGIN { for (i = 33; i < 127; i++) character[sprintf("%02x", i)] = sprintf("%c", i) }
@@ -126,7 +126,7 @@ encoded() {
             printf "%s", character[$i] ~ /^[A-Za-z0-9\/._-]$/ ? character[$i] : "%" toupper($i) }'
 }
 
-# url FOLDER: what clients are given
+# url FOLDER: the URL for clients
 url() {
     if [ -s "$1/tls-port" ]; then
         printf 'rediss://127.0.0.1:%s?tls_ca=%s\n' "$(cat "$1/tls-port")" \
@@ -136,9 +136,9 @@ url() {
     fi
 }
 
-# launch FOLDER: one server in the background, nothing of ours open in it. An interruption waits
-# until the pid is recorded: the signals are ignored here, and our traps run afterwards. The server
-# sets its own handlers.
+# launch FOLDER: starts one server in the background, with none of our files open. An interruption
+# waits until the pid is recorded: the signals are ignored here, and our traps run afterwards. The
+# server sets its own handlers.
 launch() {
     : >"$1/redis.log"
     (
@@ -150,7 +150,7 @@ launch() {
     )
 }
 
-# await FOLDER: 0 it answers, 1 it ended
+# await FOLDER: 0: it answers; 1: it ended
 await() {
     await_left=$((start_timeout_s * 20))
     read -r await_pid <"$1/pid"
@@ -174,7 +174,7 @@ halt() {
     halt_left=60
     while alive "$1"; do
         halt_left=$((halt_left - 1))
-        # Five seconds are enough to end cleanly; then it ends anyhow.
+        # After five seconds without a clean end it is killed.
         [ "$halt_left" -gt 10 ] || signal "$1" KILL || return 0
         [ "$halt_left" -gt 0 ] || die "$1: process $alive_pid cannot be ended"
         sleep 0.05
@@ -190,7 +190,7 @@ folders() {
 }
 
 stop_all() {
-    # All at once first, then each is waited for.
+    # First signals all, then waits for each.
     for i in $(folders "$1"); do
         signal "$1/$i" CONT || continue
         signal "$1/$i" TERM || continue
@@ -232,7 +232,7 @@ start() {
     [ "$count" -le 127 ] || die "-n $count: the number of nodes is 1 to 127"
     need_server
 
-    # From here on what was made and started is undone again unless all of it comes up.
+    # From here on everything is undone unless all nodes come up.
     made=no
     trap 'undo' EXIT
     trap 'exit 129' HUP
@@ -286,7 +286,7 @@ start() {
     done
     say "$count nodes in $dir; to stop them: sh $0 stop $dir"
     cat "$dir/urls"
-    # They are up and told: too late to be interrupted.
+    # They are up and printed: too late to be interrupted.
     trap '' HUP INT TERM
     trap - EXIT
 }

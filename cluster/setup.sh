@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing of what the demo, or the tests, need, from the distribution's packages.
+# Installs missing packages that the demo or the tests need, from the distribution.
 #
 #   setup.sh demo      to build the library and the bench and to start nodes
 #   setup.sh chaos     ... and to break the nodes: cluster/chaos.sh
@@ -7,23 +7,24 @@
 #   setup.sh mariadb   ... as for the demo, and MariaDB: examples/fenced-mysql
 #   setup.sh test      all but compose, and what the tests need besides
 #
-# It looks first: if nothing is missing it ends at once and touches nothing. Otherwise it says what
-# it installs and why, then runs apt-get, as root or by a sudo that asks for no password. Without
-# either it names the packages and fails. No service is started or enabled by what it installs.
+# If nothing is missing it ends at once and changes nothing. Otherwise it says what it installs and
+# why, then runs apt-get, as root or by a sudo that asks for no password. Without either it names
+# the packages and fails. No service is started or enabled.
 #
-# It knows Debian and what is made of it. For Fedora, Alpine, Arch and Homebrew it names the packages
-# and installs nothing: the names are of their lists, and nothing of this has been tried there.
+# It knows Debian and its derivatives. For Fedora, Alpine, Arch and Homebrew it names the packages
+# and installs nothing: the names are from their lists, and untested.
 #
-# What only checks the style of the source is no reason to fail: where this system has no such
-# package, or another version than the source was written for, those tests are skipped. Nor is the
-# third of three provers, which older releases do not have, nor Prometheus.
+# Packages that only check the source's style are optional: without them, or with another version,
+# those tests are skipped. So are the third of three provers, which older releases lack, and
+# Prometheus.
 set -eu
 
 missing='' # package names
 reasons='' # lines to print
-style=''   # NAME=VERSION of what is missing and can be done without
+style=''   # NAME=VERSION of missing optional packages
 
-# want PACKAGE REASON TEST...: is PACKAGE missing? TEST succeeds if what it brings is there.
+# want PACKAGE REASON TEST...: notes PACKAGE as missing unless TEST, which checks for its contents,
+# succeeds.
 want() {
     want_package=$1
     want_reason=$2
@@ -34,8 +35,8 @@ want() {
 "
 }
 
-# want_style PACKAGE VERSION REASON TEST...: the same for what can be done without. VERSION: how the
-# package's version must begin; '' is any.
+# want_style PACKAGE VERSION REASON TEST...: the same for an optional package. VERSION: the prefix
+# of the required version; '' is any.
 want_style() {
     style_package=$1
     style_version=$2
@@ -59,7 +60,7 @@ has_universal_ctags() { ctags --version | grep -q Universal; }
 has_clang_format_14() {
     clang-format-14 --version || clang-format --version | grep -q ' version 14\.'
 }
-# Packages bring modules for the system's python3, which need not be the first one.
+# Packages install modules for the system's python3, which need not be the first in PATH.
 has_python() { python3 -c "import $1" || /usr/bin/python3 -c "import $1"; }
 # ... and so has its header.
 has_python_h() { pkg-config --exists python3 || pkg-config --exists python3-embed; }
@@ -96,7 +97,7 @@ for_compose() {
     want redis-tools 'redis-cli, the same' has redis-cli
 }
 
-# The core packages hold the programs; no service comes with them.
+# The core packages have the programs, without a service.
 for_mariadb() {
     want mariadb-server-core 'the database of an example' has_mariadb_server
     want mariadb-client-core 'shows its tables' has mariadb
@@ -156,7 +157,7 @@ mariadb)
 test)
     for_demo
     for_chaos
-    # Where MySQL is, the example with MariaDB is left out of the tests.
+    # With MySQL installed, the tests skip the example with MariaDB.
     has_mysql_server >/dev/null || for_mariadb
     for_test
     ;;
@@ -166,7 +167,7 @@ test)
     ;;
 esac
 
-# Puts into $found those of $style that this system's lists have in the right version.
+# Sets $found to the packages of $style that this system's lists have in the right version.
 find_style() {
     found=''
     for one in $style; do
@@ -179,20 +180,20 @@ find_style() {
     done
 }
 
-# With nothing else to install the lists are taken as they are, or each run would fetch them anew.
+# With nothing else to install, the lists are not updated, or each run would fetch them.
 if [ -z "$missing" ]; then
     find_style
     [ -n "$found" ] || exit 0
 fi
 
-# give_up: a failure only if anything is missing that the tests cannot do without
+# give_up: fails only if a required package is missing
 give_up() {
     [ -n "$missing" ] && exit 1
     exit 0
 }
 
-# Debian's names, and what Fedora, Alpine, Arch and Homebrew call the same; '-' if they have none that
-# we know, or if it comes with the system.
+# Debian's names, and those of Fedora, Alpine, Arch and Homebrew; '-': unknown, or part of the
+# system.
 names_elsewhere="
 gcc                 gcc                       gcc                   gcc             -
 libc6-dev           glibc-devel               musl-dev              glibc           -
@@ -289,7 +290,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 # Installing redis-server would start a service. Debian asks /usr/sbin/policy-rc.d whether it may:
-# while we install, the answer is no. One that is there already is its owner's and stays.
+# while we install, the answer is no. An existing policy-rc.d is left as it is.
 policy=/usr/sbin/policy-rc.d
 log=$(mktemp "${TMPDIR:-/tmp}/redlock-setup.XXXXXX")
 made_policy=no
@@ -320,7 +321,7 @@ run() {
 # The lists on a fresh machine are empty or old.
 # shellcheck disable=SC2086
 run 'apt-get update ...' $as_root apt-get update
-# Older releases have no such package: there the compiler's own brings it along.
+# Older releases have no such package: there it is part of the compiler's.
 case $missing in
 *libclang-rt-dev*)
     apt-cache show libclang-rt-dev >/dev/null 2>&1 ||
@@ -339,7 +340,7 @@ for part in server client; do
         ;;
     esac
 done
-# Where MySQL is, MariaDB would replace it: then apt-get fails instead.
+# MariaDB would replace an installed MySQL: make apt-get fail instead.
 case $missing in *mariadb*) keep=--no-remove ;; *) keep='' ;; esac
 # install PACKAGE...
 install() {
@@ -357,7 +358,7 @@ for one in $style; do
     esac
 done
 
-# ... and it would start at the next boot, by systemd's links or by those of System V.
+# It would also start at the next boot, by systemd's or System V's links.
 case $missing in
 *redis-server*)
     $as_root update-rc.d redis-server disable >/dev/null 2>&1 || :

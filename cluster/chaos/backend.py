@@ -1,4 +1,4 @@
-"""A backend: where the nodes run, and which faults can be done to them there.
+"""A backend: where the nodes run, and which faults it can inject.
 
 Happy path: check() raises nothing, start() brings up the nodes, close() removes everything that
 start() made, even if it failed half way. Failure modes: check() and start() raise ChaosError that
@@ -49,7 +49,7 @@ class Backend(ABC):
         """Removes what start() has made. Never raises for things that are already gone."""
 
     def make_certificates(self, hosts: list[str]) -> None:
-        """One for all nodes, with the addresses that clients know."""
+        """A certificate for all nodes, with the addresses that clients know."""
         names = ",".join(f"IP:{host}" for host in hosts)
         for words in (["authority"], ["make", "node", names]):
             command = ["sh", str(CERTIFICATES_SH), words[0], str(self.certificates), *words[1:]]
@@ -58,7 +58,7 @@ class Backend(ABC):
                 raise ChaosError(f"no certificates: {made.stderr.strip()}")
 
     def url(self, host: str, port: int) -> str:
-        """What clients are given."""
+        """The URLs that clients get."""
         if not self.with_tls:
             return f"redis://{host}:{port}"
         return f"rediss://{host}:{port}?tls_ca={quote(str(self.certificates / 'ca.crt'))}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges a chaos run by what its clients wrote down. It knows nothing of the library.
+"""Judges a chaos run by its clients' records. It shares no code with the library.
 
     checker.py DIR [--json] [--quiet]
 
@@ -7,7 +7,7 @@ reads the folder of a run and writes DIR/verdict.json and DIR/verdict.txt. The e
 
     0  the lock held
     1  it did not: at least one violation
-    2  the run cannot be judged: no grants, no contention, a broken record. That is no pass.
+    2  the run cannot be judged: no grants, no contention, a broken record. That is not a pass.
 
 A negative control (a run with a lock that is wrong on purpose) must end with 1.
 """
@@ -189,8 +189,8 @@ def plans(story):
 
 
 def change_table(history):
-    """Of each kind of change of the set how many were done and taken back; and the grants in a second during
-    them, and in the rest of the time. None if the set was not to be changed."""
+    """For each kind of change of the set, how many were done and taken back; and the grants per
+    second during them, and in the rest of the time. None if the run does not change the set."""
     if not history.run.get("changes"):
         return None
     told = spans.union((fault.begin_ns, fault.end_ns or history.end_ns)

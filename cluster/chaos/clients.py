@@ -23,7 +23,7 @@ from pathlib import Path
 
 from server import ChaosError
 
-# Beyond the longest wait and work: a client finishes its work when it is told to end.
+# Longer than the longest wait and work: a client that is asked to end finishes its work first.
 FINISH_TIMEOUT_S = 20.0
 TURN_POLL_S = 0.001
 SHELL_TTL_MS = 1000  # a shorter one leaves no time to end the command
@@ -74,7 +74,7 @@ class Clients:
             workload=asked.workload,
             permits=asked.permits,
             guard=asked.guard,
-            # A signal ends it; this is for the case that none is sent.
+            # A signal ends it; this limit is only in case none is sent.
             seconds=int(asked.seconds) + 600,
         ) + control
 
@@ -105,12 +105,12 @@ class Clients:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    start_new_session=True,  # the terminal's SIGINT is for the script alone
+                    start_new_session=True,  # the terminal's SIGINT must reach only the script
                 )
             self._slots[slot] = _Process(number, popen, is_shell)
 
     def name(self, slot: str) -> str:
-        """The slot's process as it is called in the history."""
+        """The name of the slot's process in the history."""
         return f"c{self._slots[slot].number}"
 
     def running(self) -> list[tuple[str, int]]:
@@ -150,7 +150,7 @@ class Clients:
         return "it had the turn"
 
     def replace(self, slot: str) -> None:
-        """A new process in the place of one that was killed."""
+        """Starts a new process in place of a killed one."""
         assert self._slots[slot].popen.poll() is not None
         self._spawn(slot)
 
@@ -194,7 +194,7 @@ class Clients:
                 process.popen.wait()
 
     def _has_begun(self, process: _Process, told_s: float) -> bool:
-        """Whether it handled signals by then: a client writes something when it does."""
+        """Whether it handled signals by then: a client writes its first record when it does."""
         if process.is_shell:
             return told_s - process.started_s > SHELL_BEGINS_S
         journal = self._folder / "clients" / f"{process.number}.jsonl"

@@ -48,7 +48,7 @@ class Clock:
         self._write()
 
     def reset(self) -> None:
-        """Real time again, by a jump if it was away from it."""
+        """Back to real time, by a jump if necessary."""
         self._settle()
         self._offset_ns = 0
         self._rate_ppm = 0

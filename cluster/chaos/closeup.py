@@ -11,7 +11,7 @@ CLIENTS_MAX = 10
 
 def moments(history, verdict, most=6):
     """[(finding, t_ns, hold)] of findings that point to a hold, each kind in turn, violations
-    first, and none that would repeat another one."""
+    first, without repetitions."""
     by_client = {}
     for hold in history.holds:
         by_client.setdefault(hold.client, []).append(hold)
@@ -49,7 +49,7 @@ def draw(history, t_ns, hold):
     touching = [other for other in same if other.enter_ns <= t_ns <= other.window_end_ns]
     begin, end = window_of(history, t_ns, touching)
     shown = [other for other in same if other.enter_ns < end and other.window_end_ns > begin]
-    # Those that meet at this time come first, so that they are never left out.
+    # Holds that overlap at this time come first, so that they are never left out.
     nearest = sorted(shown, key=lambda other: (other not in touching, other.enter_ns))
     clients = list(dict.fromkeys(other.client for other in nearest))[:CLIENTS_MAX]
     faults = [fault for fault in history.faults if fault.client is None and

@@ -30,7 +30,7 @@ from subnet import free_prefix
 
 IMAGE = "redlock-redis"
 CLUSTER = Path(__file__).resolve().parent.parent
-# What docker-compose.yml starts, and the socket and the log besides.
+# The command of docker-compose.yml, plus a socket and a log.
 COMMAND = (
     "redis-server --protected-mode no --maxmemory 64mb --maxmemory-policy noeviction "
     "--appendonly yes --appendfsync everysec --save '' --unixsocket /run/redlock/redis.sock "
@@ -51,7 +51,7 @@ def compose_command() -> list[str]:
 
 
 def free_ports() -> str:
-    """All but the last digit of five ports in a row that nobody uses now."""
+    """Five consecutive free ports, without their last digit."""
     for _ in range(100):
         prefix = str(random.randint(1000, 3199))
         try:
@@ -145,7 +145,7 @@ class ComposeBackend(Backend):
 
     def close(self) -> None:
         if self._compose:
-            # What was stopped by a signal does not end by one until it goes on.
+            # A process that was stopped must be continued before a signal can end it.
             for node in self.nodes:
                 if node.server.pid() is not None:
                     node.server.kill()
@@ -167,7 +167,7 @@ class ComposeBackend(Backend):
         return done.stdout
 
     def _image(self) -> str:
-        """The image that is asked for; otherwise one that is made of this machine's packages."""
+        """The requested image, or one made from this machine's packages."""
         given = os.environ.get("REDLOCK_REDIS_IMAGE")
         if given:
             return given

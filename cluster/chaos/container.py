@@ -1,10 +1,10 @@
 """One redis-server in a container of the compose cluster.
 
-Happy path: as Server says. The container's data and socket are folders of this machine, so that the
-script reaches the socket past the container's network and removes data by itself; its process is
-known to this machine too, and gets signals directly, as it would if it crashed.
+Happy path: as in Server. The container's data and socket are in folders of this machine, so that
+the script reaches the socket without the container's network, and can remove data; its process is
+visible on this machine, too, and gets signals directly, as in a crash.
 
-Failure modes: what docker says when it refuses, as ChaosError.
+Failure modes: docker's errors, as ChaosError.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Container(Server):
         return self.host, PORT
 
     def inside(self) -> list[str]:
-        """What runs a command in the container's network namespace."""
+        """The prefix that runs a command in the container's network namespace."""
         return ["nsenter", "-t", str(self._pid), "-n"]
 
     def move(self, network: str, host: str) -> None:
-        """Another address in the cluster's network; the container may run or not."""
+        """Changes the address in the cluster's network; the container need not run."""
         run("docker", "network", "disconnect", network, self.ident)
         self.host = host
         run("docker", "network", "connect", "--ip", host, network, self.ident)
@@ -72,7 +72,7 @@ class Container(Server):
 
 
 def _started(pid: int) -> str:
-    """When a process began: with its pid it is one process for ever. Empty if there is none."""
+    """When a process began, which with its pid identifies it for ever. Empty if there is none."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""One fault from its beginning to its end, on a thread of its own, and its record.
+"""One fault from beginning to end, on its own thread, and its record.
 
 Happy path: begin (damage done), wait, heal, end. A stop of the run ends the wait early; the fault
 is healed then as at its time. Failure modes: any error is written as an error event and passed to

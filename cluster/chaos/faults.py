@@ -1,4 +1,4 @@
-"""The catalogue of faults: of a node, of a client process, or of the set of the nodes.
+"""The catalogue of faults: of a node, of a client process, or of the set of nodes.
 
 Each fault has a description in one line (shown by --list), says whether it breaks an assumption of
 Redlock (and whether the clients' guard compensates), the state of the node while it lasts, and its
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Fault:
     """One entry of the catalogue. state: as in events.jsonl; for_ttl: shortest and longest.
-    needs_proxy: of local nodes: it is done to the path; or nobody listens on the node's port, to which a
-    client could connect from this very port then."""
+    needs_proxy: for local nodes: the fault is in the path; or nobody listens on the node's port, so
+    that a client could by chance connect to itself."""
 
     name: str
     text: str
@@ -116,7 +116,7 @@ _ALL = (
 )
 
 CATALOGUE: dict[str, Fault] = {fault.name: fault for fault in _ALL}
-# Of any nodes; a change needs as many nodes again, and a set.
+# Faults for any nodes; a change needs a set, and as many nodes again.
 COMMON = tuple(fault.name for fault in _ALL if fault.target != "set")
 
 

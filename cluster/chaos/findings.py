@@ -4,8 +4,8 @@ EXAMPLES_MAX = 12
 
 # What a finding means for the verdict.
 VIOLATION = "violation"  # the lock broke its guarantee
-EXPLAINED = "explained"  # ... while a precondition of the guarantee was broken
-APART = "apart"  # no lock can prevent it: the resource has to (a fencing token)
+EXPLAINED = "explained"  # it did so while a precondition of the guarantee was broken
+APART = "apart"  # no lock can prevent it, only the resource (a fencing token)
 NOTE = "note"
 
 # The findings that reveal a wrong lock.

@@ -34,8 +34,8 @@ class Hold:
         self.ended = None  # "exit", "lost", "killed", "stopped", "next" or "unknown"
         self.late_acts = None  # [(when, valid until)] of acts outside the validity
         self.window_end_ns = t_ns
-        self.reads = reads  # beside others that do
-        # Of a semaphore: its slots, and the number of permits that it knew.
+        self.reads = reads  # together with other readers
+        # For a semaphore: its slots, and the number of permits that it knew.
         self.slots, self.permits = permits or ((), 0)
 
     def conflicts(self, other):
@@ -106,7 +106,7 @@ class History:
         self.acks = {}  # resource -> {number: (t_ns, client)}
         self.sets = {}  # resource -> numbers
 
-    # -- what it comes to --
+    # -- results --
 
     @property
     def ttl_ns(self):
@@ -148,8 +148,8 @@ class History:
                            for (begin, state), end in zip(told, ends) if state in states)
 
     def quorum_spans(self):
-        """When a quorum of the nodes was up; where there are sets, of each: of the old and of the new ones
-        during a change. So some resource may have had a quorum in the rest of the time."""
+        """When a quorum of the nodes was up; with sets, a quorum of each, during a change of the
+        old and the new ones. So in the rest of the time some resources may have had a quorum."""
         up = {node: self.node_spans(node, "up") for node in self.run["nodes"]}
         if not self.members:
             return spans.at_least(list(up.values()), int(self.run["quorum"]))
@@ -179,7 +179,7 @@ class Story:
         self.moves = []  # [(t_ns, node)]: it requested a place in that line; None: it left
         self.turns = []  # when it was notified of its turn
         self.grants = []  # [(t_ns, wait_us, plan)]
-        self.validities = []  # [(t_ns, when the hold's and when this request was sent, until)]
+        self.validities = []  # [(t_ns, when the hold's request and when this one was sent, until)]
         self.denied = {}  # status -> how often
         self.why = {}  # (status, the library's message) of a refusal or a failed open -> how often
         self.lost = []  # [(t_ns, status, plan)]

@@ -1,8 +1,9 @@
-"""The lines on the nodes: finds the longest; and sabotages for the negative controls: a reversed
-line, invisible readers.
+"""The lines on the nodes: finds the longest; and sabotages them for the negative controls: a
+reversed line, invisible readers.
 
-A line is a ZSET, "libredlock:line:{RESOURCE}" (docs/protocol.md). Nodes are asked directly, not
-through the faulty network. A node that does not answer at once counts as having no line.
+A line is a ZSET, "libredlock:line:{RESOURCE}" (docs/protocol.md). It connects to the nodes
+directly, not through the faulty network. A node that does not answer at once counts as having no
+line.
 """
 
 from __future__ import annotations
@@ -51,6 +52,6 @@ def forget_readers(nodes: Sequence[Node], resource: str) -> None:
 
 
 def reverse(nodes: Sequence[Node], resource: str) -> None:
-    """The last client is served first: for the control "reversed-line"."""
+    """Makes nodes serve the last client first: for the control "reversed-line"."""
     for node in nodes:
         _ask(node, "EVAL", REVERSE, 1, _name(resource))

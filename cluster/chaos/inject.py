@@ -31,7 +31,7 @@ NS_PER_MS = 1_000_000
 class Damage:
     """detail: for the record. again: called every few milliseconds while the fault lasts.
 
-    A second one, yielded while healing, is a state on the way: loading.
+    A second one, yielded while healing, is an intermediate state: loading.
     """
 
     detail: str = ""
@@ -93,7 +93,7 @@ def _loss(node: Node, _step: Step, draw: random.Random) -> Injection:
 def _client_pause(node: Node, step: Step, draw: random.Random) -> Injection:
     node.server.call("CLIENT", "PAUSE", step.for_ms)
     yield Damage(f"{step.for_ms} ms")
-    node.server.wait_up()  # the pause ends by itself; until then this blocks like any client
+    node.server.wait_up()  # the pause ends by itself; until then this call blocks like any client
 
 
 def _script_flush(node: Node, _step: Step, draw: random.Random) -> Injection:

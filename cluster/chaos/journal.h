@@ -47,7 +47,7 @@ struct chaos_record {
 
 /* Opens the files, and creates missing folders below dir. Ends the program on failure. */
 void chaos_journal_open(struct chaos_journal *journal, const char *dir, int process);
-/* Only for acts: without the clients' story; the files below dir must exist. */
+/* Only for acts, without the clients' story; the files below dir must exist. */
 void chaos_journal_open_register(struct chaos_journal *journal, const char *dir);
 void chaos_journal_close(struct chaos_journal *journal);
 
@@ -60,7 +60,7 @@ struct tool_json *chaos_journal_begin(struct chaos_journal *journal, const char 
                                       const char *what);
 void chaos_journal_end(struct chaos_journal *journal);
 
-/* ... with a status and nothing else, or with a resource, too. */
+/* One object with only a status, or with a resource, too. */
 void chaos_journal_status(struct chaos_journal *journal, const char *client, const char *what,
                           const char *resource, const char *status);
 

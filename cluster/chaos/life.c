@@ -143,7 +143,7 @@ static void renewed_cb(redlock_lock *lock, int status, void *data) {
     chaos_work_renewed(worker, status);
 }
 
-/* An attempt that the end of the wait cut short says less than the last one that it did not. */
+/* An attempt that the end of the wait cut short says less than the last complete one. */
 static int is_cut_short(const struct chaos_worker *worker) {
     redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
     for (size_t i = 0; redlock_lock_outcome(worker->lock, i, &outcome) == 0; i++) {
@@ -332,7 +332,7 @@ void chaos_life_open(struct chaos_worker *worker, struct chaos_process *process,
 void chaos_life_stop(struct chaos_worker *worker) {
     assert(worker->process->is_stopping);
     if (worker->is_closing || worker->is_working || worker->is_changing) {
-        return; /* the next step of the work is its last, and what follows a change looks */
+        return; /* the next step of the work is its last, and the callback of a change checks */
     }
     if (worker->lock == NULL) {
         worker_close(worker); /* opening, or pausing between two acquires */

@@ -11,7 +11,8 @@ from history import process_of
 
 
 def default_limits_s(history):
-    """(nobody gets a lock, one client gets none). Generous: orphans of one ttl, new connections,
+    """Limits in seconds (nobody gets a lock, one client gets none). Generous: orphans of one ttl,
+    new connections,
     guards that keep a restarted node out for a ttl; and a waiting client has no place in a
     queue."""
     ttl_s = history.ttl_ns / 1e9
@@ -19,8 +20,8 @@ def default_limits_s(history):
 
 
 def idle_limit_s(history):
-    """In scenarios about the line: a key whose holder was killed, a home that hangs and is given
-    up, and the next client then."""
+    """The limit in scenarios about the line: the key of a killed holder, a home that hangs and is
+    dropped, and then the next client."""
     return 3 + 2 * history.ttl_ns / 1e9
 
 
@@ -48,7 +49,7 @@ def longest_dry(times, watched):
 
 
 def longest_idle(history, running, quorum):
-    """The longest time for which a lock was wanted and held by nobody, a quorum being up, or None.
+    """The longest time for which a lock was wanted and not held while a quorum was up, or None.
     The key of a holder that was killed lives on for a ttl."""
     wanted, held = {}, {}
     for client, story in history.clients.items():
@@ -94,7 +95,8 @@ class Liveness:
 
 
 def find_lost(history):
-    """Where the set is changed and no node is broken. plan: what outlasts its lock is to lose it."""
+    """Losses while the set is changed and no node is faulty. plan: work that outlasts its lock must
+    lose it."""
     found = Finding("lost", VIOLATION, "A lock was lost while the set was changed")
     if not history.run.get("changes"):
         found.skipped = "the set of this run was not changed"

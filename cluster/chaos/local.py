@@ -1,4 +1,4 @@
-"""The local backend: redis-server processes of this machine, without privileges; behind a proxy where
+"""The local backend: redis-server processes of this machine, without privileges; behind a proxy if
 a fault of the run needs one.
 
 Happy path: each server listens on a port that the system chose, clients know the proxy's port. So

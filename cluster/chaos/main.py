@@ -1,4 +1,4 @@
-"""chaos.sh: see options.py for what can be asked, run.py for what a run is.
+"""chaos.sh: options.py has the options, run.py a run.
 
 Exit status: 0 held, 1 violation, 2 the run proves nothing, 128 + n ended by signal n and held until
 then. Failure modes: every ChaosError is one sentence on stderr and status 2; all processes are
@@ -40,7 +40,7 @@ _BACKENDS: dict[str, type[Backend]] = {
 
 
 def choose(asked: Namespace, backend: Backend) -> Scenario:
-    """The scenario asked for; "all" leaves out, and says so, what the backend cannot do."""
+    """The requested scenario; "all" skips, with a message, what the backend cannot do."""
     if asked.faults:
         try:
             scenario = of_faults(parse_faults(asked.faults))
@@ -70,7 +70,7 @@ def make_plan(asked: Namespace) -> list[Step]:
 
 
 def complete(asked: Namespace, backend: Backend) -> None:
-    """What follows from the options: it is asked from here on, too."""
+    """Adds the settings that follow from the options."""
     asked.scenario = choose(asked, backend)
     asked.workload = asked.workload or asked.scenario.workload
     backend.with_proxy = asked.scenario.needs_proxy
@@ -87,7 +87,7 @@ def complete(asked: Namespace, backend: Backend) -> None:
 
 
 def find_file(given: str | None, variable: str, what: str) -> Path:
-    """A file that the build made: from the option, or from the environment that chaos.sh sets."""
+    """A file of the build: from the option, or from the environment that chaos.sh sets."""
     name = given or os.environ.get(variable)
     if not name:
         raise ChaosError(f"{what} is not built; run this as: sh cluster/chaos.sh, which builds it")
@@ -110,7 +110,7 @@ def find_programs(asked: Namespace) -> None:
 
 
 def find_python() -> list[str]:
-    """A client in Python: with the package that the build made, for the python3 that it was made for."""
+    """A client in Python: with the build's package, and the python3 for which it was built."""
     if asked_for := os.environ.get("REDLOCK_CHAOS_PYTHON"):
         os.environ["PYTHONPATH"] = asked_for
     for python in (sys.executable, "/usr/bin/python3"):
@@ -121,7 +121,7 @@ def find_python() -> list[str]:
 
 
 def find_node() -> list[str]:
-    """A client in Node.js: with the addon that the build made."""
+    """A client in Node.js: with the build's addon."""
     os.environ["REDLOCK_NODE_ADDON"] = str(find_file(None, "REDLOCK_CHAOS_NODE", "the addon (nodejs, libnode-dev)"))
     node = shutil.which("node")
     if not node:
@@ -143,7 +143,7 @@ def report_folder(asked: Namespace, work: Path) -> Path:
 
 
 def keep(folder: Path, work: Path) -> Path:
-    """Keeps the folder of a failed run, although that was not requested."""
+    """Keeps the folder of a failed run, even if that was not requested."""
     if folder.parent != work:
         return folder
     kept = Path(tempfile.mkdtemp(prefix="redlock-chaos-kept."))

@@ -1,12 +1,13 @@
-"""The set of the nodes, changed under load by `redlock set`, whose administrators are killed.
+"""The set of nodes, which `redlock set` changes under load, while its processes (the
+administrators) are killed.
 
 Happy path: make() gives the first nodes a configuration; change() is one change, from the members
 that the nodes name to the next of STEPS: all other nodes, a second set and back, 5 to 3 nodes, three
-sets and back, 3 to 5. As long as the fault lasts, administrators are killed at a random moment and
-others resume or abort; then one is left alone until all nodes agree. Events named "members" record
-the nodes of each set, of the old and of the new ones during a change. Failure modes: an
-administrator who was not killed fails with a status that too few nodes do not explain, or the nodes
-do not agree in the end: ChaosError.
+sets and back, 3 to 5. While the fault lasts, administrators are killed at random moments, and
+others resume or abort; then one may work undisturbed until all nodes agree. Events named "members"
+record the nodes of each set, of the old and of the new ones during a change. Failure modes: an
+administrator that was not killed fails for another reason than too few nodes, or the nodes do not
+agree at the end: ChaosError.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from server import ChaosError
 
 AGREE_TIMEOUT_S = 30.0
 HELD, NO_QUORUM = 1, 75  # exit statuses: another change was decided; too few nodes answered
-ABORTS = 5  # one in so many that follow a killed one
+ABORTS = 5  # one in so many successors of a killed one aborts
 NEW_SET = 3  # nodes
 ALL, FEWER, MORE = "all nodes", "fewer nodes", "more nodes"
 SET_MORE, SET_LESS = "one set more", "one set less"
 STEPS = (ALL, SET_MORE, SET_LESS, FEWER, SET_MORE, SET_MORE, SET_LESS, SET_LESS, MORE)
 
-Sets = dict[str, list[str]]  # by name; that of a single one is not shown
+Sets = dict[str, list[str]]  # by name; the name of a single set is not shown
 
 
 class Members:
@@ -82,11 +83,11 @@ class Members:
         return shown.returncode, {one["name"]: self._names(one["nodes"]) for one in sets}
 
     def _names(self, members: list[str]) -> list[str]:
-        """Of URLs, or names: in the order of the nodes."""
+        """Sorts URLs or names in the order of the nodes."""
         return [node.name for node in self._nodes if node.name in members or node.url in members]
 
     def _next(self, now: Sets, draw: random.Random) -> tuple[str, Sets, list[str]]:
-        """The next of the steps that can be made: what it is, the sets after it, the words for it."""
+        """The next possible step: its kind, the sets after it, the arguments for it."""
         spare = self._names([node.name for node in self._nodes if node.name not in sum(now.values(), [])])
         count = self._asked.nodes
         first = next(iter(now.values()))
@@ -116,7 +117,7 @@ class Members:
         return [node.url for node in self._nodes if node.name in names]
 
     def change(self, for_s: float, draw: random.Random, stop: threading.Event) -> str:
-        """What was done, for the record."""
+        """Makes one change; returns a description for the record."""
         _, before = self._show()
         kind, wanted, words = self._next(before, draw)
         self._record_sets(*before.values(), *wanted.values())
@@ -153,7 +154,7 @@ class Members:
         return False
 
     def _settle(self, stop: threading.Event) -> Sets:
-        """Resumes until all nodes agree, and says on whom."""
+        """Resumes until all nodes agree; returns the members."""
         until_s = time.monotonic() + AGREE_TIMEOUT_S
         while time.monotonic() < until_s:
             self._start(["resume"]).wait()

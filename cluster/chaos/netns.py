@@ -28,7 +28,7 @@ from subnet import free_prefix
 
 PORT = 6379
 REPLICA_PORT = 6380
-PLAIN_PORTS = 7000  # with TLS: of the servers among themselves, one each
+PLAIN_PORTS = 7000  # with TLS: for replication, one for each server
 
 
 class NetnsNode(Node):
@@ -99,7 +99,7 @@ class NetnsBackend(ProcessBackend):
         return ["ip", "netns", "exec", self.space(name)]
 
     def _make_space(self, name: str, prefix: str, number: int) -> str:
-        """The namespace and the way to it; gives the address inside."""
+        """Makes the namespace and the link to it; returns the address inside."""
         space = self.space(name)
         inner = f"rl{os.getpid()}{name}"
         outer = inner + "h"
@@ -115,7 +115,8 @@ class NetnsBackend(ProcessBackend):
         return there
 
     def launch(self, name: str, host: str, port: int) -> RedisProcess:
-        """A new server of this node, which clients find on this port; not waited for."""
+        """Starts a new server of this node, which clients reach on this port; does not wait for
+        it."""
         plain_port = PLAIN_PORTS + self._launched if self.with_tls else None
         return self.add(name, host, port, plain_port, self.inside(name))
 

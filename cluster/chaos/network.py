@@ -15,14 +15,14 @@ from collections.abc import Callable
 
 from server import ChaosError
 
-# A link so slow that answers queue up for some hundred milliseconds.
+# A link so slow that answers queue for some hundred milliseconds.
 SLOW_RATE = "24kbit"
 SLOW_BURST = "1600"
 SLOW_QUEUE = "600ms"
 
 
 def run(*command: str) -> str:
-    """Runs a tool and gives its output; ChaosError with what it said if it fails."""
+    """Runs a tool and returns its output; raises ChaosError with that if it fails."""
     try:
         done = subprocess.run(
             command,
@@ -48,7 +48,7 @@ class Network(ABC):
 
     @abstractmethod
     def reset(self) -> str:
-        """Connections are reset, present ones and new ones."""
+        """Resets connections, present and new ones."""
 
     @abstractmethod
     def delay(self, delay_ms: int) -> str:
@@ -56,7 +56,7 @@ class Network(ABC):
 
     @abstractmethod
     def loss(self, share: float) -> str:
-        """This share of packets is lost, in both directions."""
+        """Loses this share of packets, in both directions."""
 
     @abstractmethod
     def heal(self) -> None:

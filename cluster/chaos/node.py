@@ -1,4 +1,4 @@
-"""One node of the cluster: its server of the moment, its clock, its network.
+"""One node of the cluster: its current server, its clock, its network.
 
 The server changes at a failover; the URL, which is all that clients know, does not. A backend
 derives its node from Node and implements making a replica and taking over the address.
@@ -28,7 +28,7 @@ class Node(ABC):
 
     @abstractmethod
     def make_replica(self) -> Server:
-        """A server that replicates the present one and is not in step yet."""
+        """Starts a server that replicates the current one; it is not in sync yet."""
 
     @abstractmethod
     def take_over(self, replica: Server) -> None:
@@ -50,7 +50,7 @@ class Node(ABC):
         self.server = replica
 
     def heal(self) -> None:
-        """Restores the node, whatever state an interrupted fault has left it in."""
+        """Restores the node from any state in which an interrupted fault has left it."""
         self.clock.reset()
         if self.server.pid() is None:
             self.server.launch()

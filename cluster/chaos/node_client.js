@@ -3,9 +3,9 @@
 // follows: the options and records of redlock-chaos-client as far as it needs them, the workload
 // "register".
 //
-// Happy path: each client waits for one of the locks, enters, writes and exits, or is lost. SIGTERM ends
-// it after the work at hand, SIGUSR1 at once. Failure modes: as those of the C client; a record that
-// cannot be written ends the program, with status 3.
+// Happy path: each client waits for one of the locks, enters, writes and exits, or loses it.
+// SIGTERM ends it after the current work, SIGUSR1 at once. Failure modes: as those of the C client;
+// a record that cannot be written ends the program, with status 3.
 
 const fs = require('node:fs');
 const { join } = require('node:path');
@@ -16,7 +16,7 @@ const { now } = require('../../bindings/node/lib/native.js');
 
 const UNUSABLE = 3;
 const HOLDS_PER_CLIENT = 1_000_000;
-const EXTENDED = 0.06; // of all works: longer than a ttl, and extended
+const EXTENDED = 0.06; // share of works that are longer than a ttl, and extended
 const OUTLAST = 0.03; // ... and not
 
 const TEXTS = ['nodes', 'dir', 'guard'];
@@ -112,9 +112,9 @@ class Worker {
     tell(this.#name, 'release', { resource, status: await statusOf(this.#lock.release()) });
   }
 
-  // An act of a holder. False if it is none any more: nothing is written.
+  // An act of a holder. False if it no longer holds: nothing is written.
   #act(what) {
-    const t = now(); // before the question: no act is recorded later than the answer
+    const t = now(); // before the check: no act is recorded later than its validity
     const left = this.#lock.remaining;
     if (left > 0) {
       this.#hold.until = t + BigInt(Math.floor(left * 1e6));

@@ -1,4 +1,4 @@
-"""The command line of chaos.sh: what can be asked, in words that teach.
+"""The command line of chaos.sh, with a help text that teaches.
 
 Happy path: parse() gives the namespace. Failure modes: argparse ends the program with status 2 and
 a sentence that names the option; check_numbers() does the same for values that make no sense.

@@ -1,22 +1,22 @@
 """The order of service: clients that came later and were granted first.
 
-A wait *stands in the line* of a node from STANDS_NS after the first JOIN there that it wrote down
-until it left it. A wait that began after it stood in a line for the first time, was granted before
-it, has overtaken it, unless one of the following was or had just been true:
+A wait *stands in the line* of a node from STANDS_NS after the first JOIN there that it recorded
+until it left. A wait that began after another first stood in a line, and was granted before it, has
+overtaken it, unless one of the following was or had just been true:
   - a node was faulty, or had just been: the line may have been on it, and the record does not show
     who knew of it;
   - the waiting process, or the other one, was stopped.
-Each of these excuses one place, as the library documents it (docs/waiting.md): the first release
-of contention that no client had detected yet; each missed turn of any client that was not granted
-the lock within the grace (a busy machine is enough); and each turn that may have been missed, and
-each hold whose end no client saw, while it waited: a process that was killed, stopped or continued,
-a lock that was lost. A writer is overtaken by writers; a client that waits for permits, by clients
+Each of these excuses one place, as the library documents it (docs/waiting.md): the first release of
+contention that no client had detected yet; each missed turn of any client that was not granted the
+lock within the grace (a busy machine is enough); and each turn that may have been missed, and each
+hold whose end no client saw, while it waited: a process that was killed, stopped or continued, a
+lock that was lost. A writer is overtaken by writers; a client that waits for permits, by clients
 that were granted some before it had its turn. A reader, which holds beside others, is overtaken by
 each writer that was granted while it stood in line, except for two: the one that the lock was being
 passed to, and the one named after that. Order is guaranteed in the line of the other clients. A
-client that gets no answer from a node in time stands in another node's line for a while, and a busy
-machine is enough for that. The clients that stayed do not overtake it. It may itself be first
-BY_THE_WAY times before it is back, and any number of times if the node was silent to it twice
+client that gets no answer from a node in time, for which a busy machine is enough, stands in
+another node's line for a while. The clients that stayed do not overtake it. It may itself be first
+BY_THE_WAY times before it is back, and any number of times if it got no answer from the node twice
 within a moment. That is reported, but is no violation; anything beyond is.
 """
 from bisect import bisect_left, bisect_right
@@ -31,7 +31,7 @@ STANDS_NS = 100_000_000  # a JOIN has been answered by then
 AFTER_NS = 1_500_000_000  # for this long after a node's fault clients still return to it
 GRACE_NS = 250_000_000  # a turn that is taken later may have cost a place
 READER_WAITS_FOR = 2  # writers
-BY_THE_WAY = 2  # it is back behind an answer to the first, or at the latest to the second
+BY_THE_WAY = 2  # it is back after an answer to the first, or at the latest to the second
 AGAIN_NS = 1_500_000_000  # a node that was silent twice in a second is passed over for one
 
 
@@ -44,7 +44,7 @@ class Moves:
         self.times = [t_ns for t_ns, _ in moves]
         self.nodes = [node for _, node in moves]
         self.stays = []  # when a stay with one node began, wait for wait
-        self.again = []  # whether that before it was short
+        self.again = []  # whether the stay before was short
         last = None
         for t_ns, node in moves:
             if node not in (None, last):
@@ -93,7 +93,7 @@ class Wait:
 
     @property
     def stands_ns(self):
-        return self.lines[0][0] + STANDS_NS  # it leaves none before it has joined
+        return self.lines[0][0] + STANDS_NS  # it cannot leave a line before it has joined
 
     def line_at(self, t_ns):
         """The node with the line that it stands in, or None."""
@@ -151,7 +151,7 @@ class Order:
         self.waits = 0
         self.judged = 0
         self.overtaken = []
-        self.apart = 0  # how often a client of another line was first
+        self.apart = 0  # how often a client in another line was first
         quiet = spans.without([(history.begin_ns, history.end_ns)], disturbed(history))
         stops = {process: history.stops(process) for process in history.processes}
         times = payments(history)
@@ -166,7 +166,7 @@ class Order:
                         touched(stops.get(process_of(wait.client), []), wait):
                     continue
                 self.judged += 1
-                # A reader looks at all of its wait's writers, a writer at those who came later.
+                # A reader counts all writers during its wait, a writer those that came later.
                 first = 0 if wait.reads else bisect_right(begins, wait.stands_ns)
                 others = waits[first:bisect_left(begins, wait.end_ns)]
                 before = self.of_its_line(

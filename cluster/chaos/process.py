@@ -18,7 +18,7 @@ from pathlib import Path
 from backend import Backend
 from server import GONE_TIMEOUT_S, ChaosError, Server
 
-# Of the unix socket's address, with its ending zero.
+# The size of a unix socket's address, with the terminating zero.
 SOCKET_PATH_MAX = 107
 
 _CONF = """\
@@ -106,7 +106,7 @@ class RedisProcess(Server):
                 stderr=output,
                 cwd=self.folder,
                 env=self._env,
-                start_new_session=True,  # the terminal's SIGINT is for the script alone
+                start_new_session=True,  # the terminal's SIGINT must reach only the script
             )
 
     def wipe(self) -> None:
@@ -132,11 +132,11 @@ class RedisProcess(Server):
         return self.address
 
     def client_address(self) -> tuple[str, int]:
-        """Where clients are served; the others of the cluster go to the plain port."""
+        """The clients' port; replication uses the plain port."""
         return self.address if self._tls is None else (self.address[0], self._tls[0])
 
     def serve_clients_on(self, port: int) -> None:
-        """Clients find it there from now on, also when it is launched again."""
+        """Clients reach it there from now on, even after it is launched again."""
         if self._tls is None:
             self.call("CONFIG", "SET", "port", port)
             self.address = (self.address[0], port)
@@ -161,9 +161,9 @@ class ProcessBackend(Backend):
     def add(
         self, name: str, host: str, port: int, plain_port: int | None, prefix: list[str]
     ) -> RedisProcess:
-        """A new server of this node, which clients find on port; not waited for.
+        """Starts a new server of this node, which clients reach on port; does not wait for it.
 
-        plain_port: with TLS, of the servers among themselves."""
+        plain_port: with TLS, the port for replication."""
         self._launched += 1
         clock = self.work / name / "clock"
         server = RedisProcess(

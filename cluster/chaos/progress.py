@@ -2,8 +2,7 @@
 
 Happy path: on a terminal one line that is rewritten each second; otherwise a line now and then, so
 that a log stays short. Counts come from the client processes' own records, read as they grow; the
-verdict does not use them. Failure modes: none of its own; a record that is not there yet counts as
-nothing.
+verdict does not use them. Failure modes: none of its own; a missing record counts as empty.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ class End(asyncio.Protocol):
         except OSError:
             self.abort()  # refused by the node
             return
-        await self._carry()  # what some versions of asyncio have read in spite of the pause
+        await self._carry()  # some versions of asyncio read in spite of the pause
 
     def _rest(self) -> None:
         """Reads on. An end that was aborted meanwhile does nothing more."""

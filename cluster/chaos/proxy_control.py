@@ -69,7 +69,7 @@ class Proxy:
 
 
 class NoProxy:
-    """The clients reach the servers themselves: nothing can be done to the path."""
+    """Clients connect to the servers directly: there is no path for faults."""
 
     def __init__(self, upstreams: dict[str, str]) -> None:
         self.ports = {name: int(address.rsplit(":", 1)[1]) for name, address in upstreams.items()}

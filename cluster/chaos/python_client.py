@@ -2,9 +2,9 @@
 records of redlock-chaos-client (journal.h) as far as it needs them: the workload "register", and no
 lines of waiting clients, which Python does not see.
 
-Happy path: each client waits for one of the locks, enters, writes and exits, or is lost. SIGTERM ends
-it after the work at hand. Failure modes: as those of the C client; a record that cannot be written
-ends the program, with status 3.
+Happy path: each client waits for one of the locks, enters, writes and exits, or loses it. SIGTERM
+ends it after the current work. Failure modes: as those of the C client; a record that cannot be
+written ends the program, with status 3.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from redlock._native import lib
 
 UNUSABLE = 3
 HOLDS_PER_CLIENT = 1_000_000
-EXTENDED = 0.06  # of all works: longer than a ttl, and extended
+EXTENDED = 0.06  # share of works that are longer than a ttl, and extended
 OUTLAST = 0.03  # ... and not
 
 
@@ -98,8 +98,8 @@ class Worker:
         self.journal.tell(self.name, "release", resource=resource, status=status)
 
     def act(self, lock: aio.Lock, what: str) -> bool:
-        """An act of a holder. False if it is none any more: nothing is written."""
-        t_ns = lib.redlock_now_ns()  # before the question: no act is recorded later than the answer
+        """An act of a holder. False if it no longer holds: nothing is written."""
+        t_ns = lib.redlock_now_ns()  # before the check: no act is recorded later than its validity
         left_ns = int(lock.remaining * 1e9)
         if left_ns > 0:
             self.until_ns = t_ns + left_ns

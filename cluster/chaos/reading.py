@@ -137,7 +137,7 @@ def places(hold, *kinds):
 
 
 def newest_other(newest, hold):
-    """Of those that exclude this hold, the one that entered last; None if that is itself."""
+    """Among the holds that exclude this one, the one that entered last; None if that is itself."""
     kinds = (False,) if hold.reads else (False, True)
     found = [newest[place] for place in places(hold, *kinds) if place in newest]
     last = max(found, key=lambda other: other.enter_ns, default=None)
@@ -184,8 +184,8 @@ def close_windows(history):
         # It held while it was valid and not over, and in any case until it last acted as a holder.
         hold.window_end_ns = max(hold.last_act_ns, min(hold.valid_until_ns, hold.end_ns))
     for hold, _, other in history.late_landings:
-        # Its line is behind the other's enter, and it gives the lock back after its last line only:
-        # as far as it was valid it still held when the other entered.
+        # Its line comes after the other's enter, and it releases the lock only after its last line:
+        # if it was valid, it still held when the other entered.
         hold.window_end_ns = max(hold.window_end_ns,
                                  min(hold.valid_until_ns, other.enter_ns + 1))
 

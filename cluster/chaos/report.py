@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws a chaos run: DIR/report.html, one file that needs nothing else and runs no script.
+"""Draws a chaos run: DIR/report.html, one self-contained file without scripts.
 
     report.py DIR
 
-Verdict on top, then the run as a timeline, the moments that the verdict rests on from near, and
+Verdict on top, then the run as a timeline, close-ups of the moments on which the verdict rests, and
 tables. A long run is drawn coarser, not larger. Without a verdict.json the checker runs first. A
 run that cannot be read gets a page that says why.
 """

@@ -30,13 +30,13 @@ from schedule import Step
 from server import ChaosError
 
 TICK_S = 0.02
-SAMPLES_MAX = 720  # of each process: a long run is sampled less often
+SAMPLES_MAX = 720  # per process: a long run is sampled less often
 HEAL_TIMEOUT_S = 60.0
 
 
 @dataclass
 class Run:
-    """asked: the options, and what follows from them (main.py)."""
+    """asked: the options, with main.py's additions."""
 
     asked: Namespace
     backend: Backend
@@ -98,7 +98,7 @@ class Run:
         orphans.scan(self.record, self.backend.nodes)
 
     def _timeline(self, clients: Clients) -> None:
-        """From the clients' start to the run's end, or until it is stopped."""
+        """Runs from the clients' start to the run's end, or until it is stopped."""
         asked = self.asked
         begun = time.monotonic()
         waiting = list(asked.steps)

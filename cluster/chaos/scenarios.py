@@ -36,7 +36,7 @@ class Scenario:
 
     @property
     def changes(self) -> bool:
-        """The nodes are a set, and as many again are there to take their places."""
+        """Whether the nodes are a set, with as many again to replace them."""
         return any(CATALOGUE[name].target == "set" for name in self.faults)
 
     @property
@@ -111,7 +111,7 @@ _ALL = (
         "the set gets other nodes, and more sets; its administrators and clients are killed",
         ("change", "client-kill"),
     ),
-    # Faults that Redlock does not claim to survive, on as many nodes as it takes to show it.
+    # Faults that Redlock does not claim to survive, on enough nodes to show that.
     Scenario(
         "amnesia", "a majority crashes and comes back empty", ("sigkill-empty",), MAJORITY, 2.0
     ),

@@ -1,7 +1,7 @@
 """One Redis server: the common part of process and container.
 
 Happy path: launch(), wait_up(), signals and kill(), launch() again. A server is identified by its
-process id; it is looked up anew before each signal, so that a reused id is left alone.
+process id; it is looked up again before each signal, so that a reused id is never signalled.
 
 Failure modes: a server that does not come up or does not end raises ChaosError with the end of its
 log.

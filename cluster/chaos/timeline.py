@@ -95,7 +95,7 @@ class Timeline:
             self.svg.path(path, "returned", f"{node}: restarted")
 
     def draw_faults(self, faults, y):
-        """A mark where each begins, and its name where there is room before the next one."""
+        """A mark at the beginning of each, with its name if there is room before the next one."""
         faults = sorted(faults, key=lambda fault: fault.begin_ns)
         edges = [self.scale(fault.begin_ns) for fault in faults[1:]] + [LEFT + WIDTH + 20]
         for fault, edge in zip(faults, edges):

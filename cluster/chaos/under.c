@@ -32,7 +32,7 @@ static void end_cb(int number) {
     is_ended = 1;
 }
 
-/* The validity that it may record: as it lives, until now and one step from now. */
+/* Records a validity until one step from now: it is alive, so the lock is valid now. */
 static void note(struct under *under, const char *what) {
     under->record.t_ns = redlock_now_ns();
     under->record.valid_until_ns = under->record.t_ns + STEP_MS * NS_PER_MS;
@@ -40,7 +40,7 @@ static void note(struct under *under, const char *what) {
     chaos_journal_act(&under->journal, &under->record);
 }
 
-/* "0 3" of five -> "0,3/5". False: it is too long to be any. */
+/* "0 3" of five -> "0,3/5". False: too long to be valid. */
 static bool write_slots(struct under *under, const char *slots, int64_t permits) {
     int length = snprintf(under->slots, sizeof under->slots, "%s/%" PRId64, slots, permits);
     if (length < 0 || (size_t)length >= sizeof under->slots) {

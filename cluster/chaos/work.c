@@ -19,7 +19,7 @@
 /* edge: extensions of one hold, and when it begins to act every millisecond. */
 #define EDGE_RENEWALS 3
 #define EDGE_MS 20
-#define EDGE_STEPS 250 /* more steps than a hold has that its validity ends */
+#define EDGE_STEPS 250 /* more steps than any hold can take before its validity ends */
 
 static const char *const plan_names[] = {"short", "extended", "outlast"};
 
@@ -43,8 +43,8 @@ static void note(const struct chaos_worker *worker, uint64_t t_ns, const char *w
     chaos_journal_act(&worker->process->journal, &record);
 }
 
-/* May a holder act now? The clock is read before the question, so that the time recorded for an act
- * is never later than the answer. */
+/* May a holder act now? The clock is read before the check, so that an act is never recorded later
+ * than its validity. */
 static int may_act(const struct chaos_worker *worker, uint64_t *t_ns) {
     const int control = worker->process->settings.control;
     *t_ns = redlock_now_ns();
@@ -203,7 +203,7 @@ static void last_step(struct chaos_worker *worker) {
     }
 }
 
-/* Until the next step; shorter towards the end of validity if it acts up to that. */
+/* The pause until the next step; shorter near the end of validity if it acts until then. */
 static uint64_t pause_ms(const struct chaos_worker *worker) {
     const int64_t left_ms = redlock_lock_remaining_ms(worker->lock) - EDGE_MS;
     if (worker->process->settings.workload != CHAOS_EDGE || left_ms > (int64_t)worker->step_ms) {
@@ -239,7 +239,7 @@ static void draw_edge(struct chaos_worker *worker) {
     worker->renew_at_ms = (int64_t)chaos_worker_draw(worker, ttl_ms * 2 / 3);
 }
 
-/* How long, and in how many steps. */
+/* Draws the length of the work and its number of steps. */
 static void draw_plan(struct chaos_worker *worker) {
     const struct chaos_settings *settings = &worker->process->settings;
     const uint64_t ttl_ms = (uint64_t)settings->ttl_ms;

@@ -20,7 +20,7 @@ struct chaos_process {
     int dies_at_turn; /* ends the whole process silently: SIGUSR1 */
     int open;         /* workers that are not closed yet */
     void (*on_all_closed)(struct chaos_process *process);
-    /* permits: the resources, by number, that have two less, as far as this process knows */
+    /* permits: which resources have two permits less, as far as this process knows */
     bool is_low[1000];
 };
 
@@ -40,8 +40,8 @@ struct chaos_worker {
     void (*then)(struct chaos_worker *worker);
 
     char resource[CHAOS_NAME_SIZE];
-    int reads;       /* it waits for the lock, or has it, as a reader */
-    int32_t permits; /* that it waits for, or has some of; 0: it is no semaphore */
+    int reads;       /* it waits for the lock, or holds it, as a reader */
+    int32_t permits; /* of the semaphore that it waits for or holds; 0: not a semaphore */
     int32_t take;
     int index;                        /* of the resource */
     uint64_t wait_ns;                 /* when the wait for the lock began */
@@ -54,8 +54,8 @@ struct chaos_worker {
     enum chaos_plan plan;
     int steps_left;
     int renewals_left;   /* extensions that it still wants */
-    int64_t renew_at_ms; /* ... and requests when this much of its validity is left */
-    int convert_at; /* rwlock: with so many steps left it becomes the other kind; 0: it does not */
+    int64_t renew_at_ms; /* it extends when this much of its validity is left */
+    int convert_at;      /* rwlock: changes its mode with so many steps left; 0: never */
     uint64_t step_ms;
     int is_extending;
     char token[REDLOCK_TOKEN_LENGTH + 1];
