@@ -8,8 +8,8 @@
 # HIREDIS      a folder with the source of hiredis, which then is inside of the addon; without it the
 #              installed hiredis is used, by pkg-config
 #
-# Neither libuv nor OpenSSL is linked: node has both, and the addon uses those. In the npm package the
-# library's source is in deps, in a clone it is two folders up.
+# Neither libuv nor OpenSSL is linked: the addon uses node's own. The library's source is in deps in
+# the npm package, and two folders up in a clone.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -24,7 +24,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
 mkdir -p "$work/include/redis/scripts"
 
-# Debian's libuv and OpenSSL have theirs elsewhere.
+# Debian has the headers of libuv and OpenSSL elsewhere.
 headers=$("$node" -p 'require("path").join(process.execPath, "../../include/node")')
 [ -e "$headers/node_api.h" ] || {
     echo "build.sh: $node has no headers here (Debian: libnode-dev)" >&2
@@ -33,14 +33,14 @@ headers=$("$node" -p 'require("path").join(process.execPath, "../../include/node
 includes="-I$work/include -I$root/include -I$root/lib -isystem $headers"
 [ -e "$headers/uv.h" ] || includes="$includes $(pkg-config --cflags libuv openssl)"
 
-# The scripts of the nodes as a header; the npm package has it already.
+# Makes the header with the nodes' scripts; the npm package has it already.
 if [ ! -e "$root/lib/redis/scripts/scripts.h" ]; then
     scripts=$(sed -n "/^redis_scripts = /,/^)/s/^ *'\(.*\)',$/\1/p" "$root/lib/redis/scripts/meson.build")
     # shellcheck disable=SC2086
     (cd "$root/lib/redis/scripts" && python3 embed.py "$work/include/redis/scripts/scripts.h" $scripts)
 fi
 
-# All of the library but what has a thread.
+# The whole library except the parts with threads.
 find "$here/src" "$root/lib" -name '*.c' ! -path '*/blocking/*' ! -name loop_thread.c >"$work/sources"
 libraries=''
 if [ -n "${HIREDIS-}" ]; then

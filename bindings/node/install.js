@@ -1,5 +1,5 @@
 'use strict';
-// When npm installs the package: nothing to do where a binary fits; else build.sh makes one.
+// Runs when npm installs the package: if no binary fits, build.sh makes one.
 
 const { spawnSync } = require('node:child_process');
 const { join } = require('node:path');

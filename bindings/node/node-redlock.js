@@ -1,6 +1,6 @@
 'use strict';
-// The interface of node-redlock 5 on libredlock, for programs that are to stay as they are. What
-// differs is in docs/node.md, "From node-redlock".
+// The interface of node-redlock 5 on libredlock, for programs that must not change. docs/node.md,
+// "From node-redlock", has the differences.
 
 const { EventEmitter } = require('node:events');
 const { Client, RedlockError } = require('./index.js');
@@ -26,7 +26,7 @@ class ExecutionError extends Error {
   }
 }
 
-// Of an ioredis client, or a URL as it is.
+// The URL of an ioredis client; a URL is returned as it is.
 function urlOf(client) {
   if (typeof client === 'string') return client;
   const { host, port, path, username, password, db, tls } = client.options ?? {};
@@ -65,10 +65,10 @@ class Lock {
 class Redlock extends EventEmitter {
   #client;
 
-  // options: of Client, in place of node-redlock's scripts.
+  // options: Client's, in place of node-redlock's scripts.
   constructor(clients, settings = {}, options = {}) {
     super();
-    this.on('error', () => {}); // an error that nobody listens to is no reason to end the process
+    this.on('error', () => {}); // an error without a listener must not end the process
     this.clients = new Set(clients);
     this.settings = { ...DEFAULTS, ...settings };
     this.#client = new Client([...this.clients].map(urlOf),
@@ -124,7 +124,7 @@ class Redlock extends EventEmitter {
     return this.#run(this.#client.acquire(resources, {
       ttl: duration,
       autoExtend,
-      // As node-redlock, if the library's own rule is not earlier: an outage must not cost the lock.
+      // As in node-redlock, or by the library's own rule if that is earlier: an outage must not cost the lock.
       renew: autoExtend ? Math.min(threshold, Math.floor(duration / 3)) : undefined,
       wait: Infinity,
       tries: retryCount === -1 ? Infinity : retryCount + 1,
@@ -133,7 +133,7 @@ class Redlock extends EventEmitter {
     }));
   }
 
-  // node-redlock's errors in place of ours.
+  // Replaces our errors by node-redlock's.
   async #run(operation) {
     try {
       return await operation;

@@ -1,13 +1,14 @@
 #!/bin/sh
-# Makes what the npm package has besides the files here: `npm pack` runs it, in a clone on Debian.
+# Makes the files of the npm package that are not in this folder: `npm pack` runs it, in a clone on
+# Debian.
 #
 #   prebuilds/linux-x64/node.napi.glibc.node      by cc
 #   prebuilds/linux-x64/node.napi.musl.node       by musl-gcc (Debian: musl-tools)
 #   prebuilds/linux-arm64/node.napi.glibc.node    by aarch64-linux-gnu-gcc (gcc-aarch64-linux-gnu)
 #   deps                                          the library's source, for other systems
 #
-# hiredis is inside of each, from the source package of this Debian. A binary whose compiler is not here
-# is left out, which is said; without the source of hiredis there is no package.
+# Each contains hiredis, from this Debian's source package. A binary whose compiler is missing is
+# left out with a message; without the source of hiredis there is no package.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,8 +1,9 @@
-"""Writes the C source of redlock._native, which cffi makes of the declarations below and those of glue.h.
+"""Writes the C source of redlock._native, which cffi makes from the declarations below and in
+glue.h.
 
     python3 build.py OUTPUT
 
-The compiler checks each of them against the headers; "..." stands for what only those know.
+The compiler checks them against the headers; "..." stands for what only the headers define.
 """
 
 import sys

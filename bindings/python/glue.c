@@ -81,7 +81,7 @@ static void lost(struct py_item *item, int status) {
     note(item, PY_LOST);
 }
 
-/* Its validity and its fence, for all threads. */
+/* Publishes the hold's validity and fence to all threads. */
 static void look(struct py_item *item, const redlock_lock *lock) {
     atomic_store(&item->fence, redlock_lock_fence(lock));
     atomic_store(&item->valid_until_ns, redlock_lock_valid_until_ns(lock));

@@ -1,15 +1,14 @@
 /* The library's loop, as Python drives it: by a thread that waits in it, or by asyncio, which
  * watches its file descriptor.
  *
- * No Python code runs inside a callback of the library. A callback notes here what has happened, in
- * the item of its client, lock or election, and puts the item into the loop's list; Python reads
- * the list when the library has returned. So an exception, a garbage collection or a fork in Python
- * never finds the library in the middle of a step, and a thread takes the GIL once for all that a
- * turn brought.
+ * No Python code runs inside a callback of the library. A callback records the event in the item of
+ * its client, lock or election, and puts the item into the loop's list; Python reads the list when
+ * the library has returned. So an exception, a garbage collection or a fork in Python never finds
+ * the library in the middle of a step, and a thread takes the GIL once for all events of a turn.
  *
  * Memory: Python owns loops and items. An item must live until each operation that was begun with
- * it has been noted, also after its lock was freed, and is not in the list then: Python empties the
- * list before it makes another call.
+ * it has been recorded, even after its lock was freed, and is not in the list by then: Python
+ * empties the list before it makes another call.
  *
  * Validity and the fence are the exception: a callback writes them where each thread reads them.
  * Can Python take a lock for valid that another client has? No: on_lost clears its validity in the
@@ -38,7 +37,7 @@ struct py_item {
     uint64_t id; /* Python's */
     struct py_loop *loop;
     struct py_item *next;
-    unsigned events; /* since Python has read them; in the list if there are any */
+    unsigned events; /* not read by Python yet; in the list if there are any */
     int done;        /* statuses of the events */
     int extended;
     int lost;
@@ -58,7 +57,7 @@ struct py_loop {
 
 /* 0, or libuv's error. */
 int py_loop_open(struct py_loop *loop);
-/* After its client was closed. */
+/* Call it after its client was closed. */
 void py_loop_close(struct py_loop *loop);
 /* For a thread: returns when there is an event, or after py_loop_wake(). */
 void py_loop_wait(struct py_loop *loop);
@@ -68,11 +67,11 @@ int py_loop_turn(struct py_loop *loop);
 int py_loop_fd(const struct py_loop *loop);
 /* Any thread. */
 void py_loop_wake(struct py_loop *loop);
-/* Of up to n items that have events: the id << PY_BITS and the events, which are cleared.
+/* For up to n items that have events: their id << PY_BITS and the events, which are cleared.
  * Returns how many. A status is valid until the next event of its kind. */
 size_t py_loop_take(struct py_loop *loop, uint64_t *words, size_t n);
 
-/* Is the hold valid now, and for how long still; and its fence. Any thread. */
+/* Whether the hold is valid now, for how long, and its fence. Any thread. */
 int py_is_valid(const struct py_item *item);
 int64_t py_left_ns(const struct py_item *item);
 uint64_t py_fence(const struct py_item *item);
@@ -84,7 +83,7 @@ int py_close(redlock_client *client, struct py_item *item);
 int py_acquire(redlock_client *client, const redlock_lock_options *lock_options,
                const redlock_acquire_options *options, struct py_item *item, redlock_lock **lock,
                char *error, size_t error_size);
-/* The same with one that was released, and stays so after an error. */
+/* The same with a released lock, which stays released after an error. */
 int py_acquire_again(redlock_lock *lock, const redlock_acquire_options *options,
                      struct py_item *item);
 int py_release(redlock_lock *lock, struct py_item *item);

@@ -1,5 +1,5 @@
 'use strict';
-// Client, Lock and Election, on the addon's functions (src/addon.h).
+// Client, Lock and Election, based on the addon's functions (src/addon.h).
 //
 // An entry is what the addon knows by its number: {client, id, resources, resolve, reject} and, once
 // it was granted, its lock. `over` is the error that ended it: a loss, or the client's closing.
@@ -12,7 +12,7 @@ const { RedlockError, errorOf, call } = require('./errors.js');
 const DOWNGRADE = -1; // in place of a ttl
 const UPGRADE = -2;
 
-// The row of each option in the addon's tables; what is not for the addon has none.
+// The row of each option in the addon's tables; options that the addon does not get have none.
 const rowsOf = (names, ...own) =>
   new Map([...own.map((name) => [name, -1]), ...names.map((name, row) => [name, row])]);
 const CLIENT_ROWS = rowsOf(native.clientOptions);
@@ -117,7 +117,7 @@ class Lock {
     }));
   }
 
-  // Of a release that too few nodes have answered the rest follows by itself: nothing was lost.
+  // If too few nodes have answered a release, the library retries it: nothing was lost.
   async [Symbol.asyncDispose]() {
     try {
       await this.release();
@@ -176,7 +176,7 @@ class Client extends EventEmitter {
   #opening;
   #isOpen = false;
   #closing;
-  #settle; // of #opening, then of #closing
+  #settle; // resolves #opening, later #closing
 
   constructor(nodes, options) {
     super();
@@ -184,7 +184,7 @@ class Client extends EventEmitter {
     this.#client = call(native.open, nodes, pairsOf(CLIENT_ROWS, options),
       (type, id, ...what) => events[type](this.#entries[id], ...what));
     this.#opening = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
-    this.#opening.catch(() => {}); // who does not ask learns it from the first lock
+    this.#opening.catch(() => {}); // a caller that does not await it gets the error from its first lock
   }
 
   ready() {
@@ -275,7 +275,7 @@ class Client extends EventEmitter {
     return this.close();
   }
 
-  // The entry has no number any more.
+  // Frees the entry's number.
   #forget(entry) {
     this.#entries[entry.id] = undefined;
     entry.signal?.removeEventListener('abort', entry.cancel);

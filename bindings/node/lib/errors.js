@@ -1,12 +1,12 @@
 'use strict';
-// One class for each way in which an operation ends, and RedlockError, their parent, for the rest.
+// One class for each way in which an operation can fail, and RedlockError, their parent, for the rest.
 // `code` is the name of the status in include/redlock/status.h.
 
 class RedlockError extends Error {
   constructor(code, message, attempt) {
     super(message);
     this.code = code;
-    // Of an acquire: what stood in the way in its last attempt, which ERR_DEADLINE does not say.
+    // For an acquire: why its last attempt failed, which ERR_DEADLINE does not say.
     if (attempt) this.attempt = attempt;
   }
 }

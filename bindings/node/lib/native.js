@@ -1,5 +1,5 @@
 'use strict';
-// The addon: of REDLOCK_NODE_ADDON, of prebuilds, or what build.sh has made here.
+// The addon: from REDLOCK_NODE_ADDON, from prebuilds, or built here by build.sh.
 
 const { existsSync, readFileSync } = require('node:fs');
 const { join } = require('node:path');

@@ -1,4 +1,4 @@
-/* See addon.h: the module, and the values that cross its border. */
+/* See addon.h: the module, and the conversion of its values. */
 #include "addon.h"
 
 #include <math.h>
@@ -115,7 +115,7 @@ bool node_read_list(napi_env env, napi_value value, const char *what, uint32_t m
 
 /* -- Options -- */
 
-/* What is wrong with the value, or NULL. */
+/* The reason why the value is refused, or NULL. */
 static const char *read_number(napi_env env, napi_value value, const struct node_option *option,
                                char *target) {
     double number;
@@ -208,8 +208,8 @@ bool node_read_options(napi_env env, napi_value pairs, const struct node_option 
 
 /* -- The module -- */
 
-/* A libuv whose handles have another size would write behind ours. libuv promises that they have
- * the same as long as its major version is 1. */
+/* A libuv with larger handles would write beyond ours. libuv promises the same size as long as its
+ * major version is 1. */
 static bool fits_libuv(void) {
     return uv_handle_size(UV_ASYNC) == sizeof(uv_async_t) &&
            uv_handle_size(UV_CHECK) == sizeof(uv_check_t) &&

@@ -2,11 +2,11 @@
  *
  *     lib/client.js -> open() -> acquire() ... -> deliver(): what has ended, as events -> close()
  *
- * The JavaScript beside it is its only caller, so a call with a wrong number of arguments is no
- * case here; what a user passes in is checked, and refused with an Error whose `code` is the name
- * of a status. A lock or an election is a small number to JavaScript, its entry's. Nothing here
- * depends on the garbage collector: an entry lives from acquire() until it was released, lost or
- * not granted, whether JavaScript still knows it or not.
+ * The JavaScript beside it is its only caller, so the number of arguments is not checked; a user's
+ * values are, and are refused with an Error whose `code` is the name of a status. JavaScript knows
+ * a lock or an election by a small number, its entry's. Nothing here depends on the garbage
+ * collector: an entry lives from acquire() until it is released, lost or not granted, even if
+ * JavaScript has dropped it.
  *
  * Can an event reach JavaScript after its environment began to end? No: is_ending is set by the
  * cleanup hook, before anything is closed, and deliver() asks it. Can memory go before libuv has
@@ -56,7 +56,7 @@ struct node_event {
     uint64_t number;  /* a fence */
 };
 
-/* -- Clients and what they have -- */
+/* -- Clients and their entries -- */
 
 struct node_client;
 
@@ -68,7 +68,7 @@ struct node_entry {
     redlock_lock *lock; /* both NULL: the entry is free */
     redlock_election *election;
     bool is_extending;
-    bool is_lost; /* JavaScript knows; the pending extension is the last to end */
+    bool is_lost; /* reported to JavaScript; only the pending extension is left */
 };
 
 struct node_client {
@@ -78,8 +78,8 @@ struct node_client {
     napi_async_context context;
     napi_async_cleanup_hook_handle cleanup;
     uv_async_t keeper; /* keeps the process alive while `busy` is not 0 */
-    uint32_t busy;     /* entries in use, and 1 each while it opens and closes */
-    uint32_t number;   /* by which JavaScript knows it */
+    uint32_t busy;     /* entries in use, plus 1 while it opens and 1 while it closes */
+    uint32_t number;   /* JavaScript's number for it */
     struct node_client *next;
     bool is_closing;
     bool is_ending;
@@ -89,7 +89,7 @@ struct node_client {
 
 /* NULL: no memory. */
 struct node_entry *node_entry_take(struct node_client *client);
-/* After its lock or election was freed. */
+/* Call it after the lock or election was freed. */
 void node_entry_drop(struct node_entry *entry);
 
 /* Calls JavaScript, which may do anything; so it is the last thing that a callback does. */
@@ -130,7 +130,7 @@ void node_texts_free(struct node_texts *texts);
 /* A function's arguments; those that were not given are undefined. */
 void node_args(napi_env env, napi_callback_info info, napi_value argv[NODE_ARGS_MAX]);
 
-/* Of a number. One that is closed is there no more: a client that is closing, with no entries. */
+/* The client of a number. For a closed one it returns a client that is closing, without entries. */
 struct node_client *node_read_client(napi_env env, napi_value value);
 /* The arguments of most functions: a client and the number of an entry in use. NULL after a throw.
  * argv, if it is not NULL, gets all of them. */
@@ -146,7 +146,7 @@ napi_value node_throw(napi_env env, int status, const char *text);
 napi_value node_number(napi_env env, double number);
 napi_value node_text(napi_env env, const char *text);
 
-/* -- What JavaScript gets -- */
+/* -- JavaScript's functions -- */
 
 typedef struct node_function {
     const char *name;

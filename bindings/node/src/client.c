@@ -46,7 +46,7 @@ static void let_go(struct node_client *client) {
     }
 }
 
-/* Twice as many, all new ones free. */
+/* Doubles the entries; the new ones are free. */
 static bool grow(struct node_client *client) {
     const uint32_t n = client->n_entries == 0 ? 16 : client->n_entries * 2;
     struct node_entry **entries = realloc(client->entries, n * sizeof(*entries));
@@ -89,9 +89,9 @@ void node_entry_drop(struct node_entry *entry) {
 
 /* -- Numbers -- */
 
-/* JavaScript has a number for a client, not a pointer. That would need a finalizer, and one that is
- * still queued at the end crashes Node.js 18: it runs after its environment was freed. */
-static _Thread_local struct node_client *clients; /* not closed; the last one used is first */
+/* JavaScript has a number for a client, not a pointer. A pointer would need a finalizer, and one
+ * that is still queued at the end crashes Node.js 18: it runs after its environment was freed. */
+static _Thread_local struct node_client *clients; /* open ones, latest used first */
 static _Thread_local uint32_t last_number;
 static struct node_client closed_client = {.is_closing = true};
 
@@ -122,7 +122,7 @@ struct node_client *node_read_client(napi_env env, napi_value value) {
 
 /* -- Events -- */
 
-/* An exception in what JavaScript did there is the program's, as one in any other callback. */
+/* An exception in that JavaScript is the program's, as in any other callback. */
 void node_deliver(struct node_client *client, const struct node_event *event) {
     napi_env env = client->env;
     napi_handle_scope scope;
@@ -184,7 +184,7 @@ static int close_client(struct node_client *client) {
     return redlock_client_close(client->client, on_close, client);
 }
 
-/* The process, or the worker thread, ends. */
+/* Runs when the process, or the worker thread, ends. */
 static void cleanup(napi_async_cleanup_hook_handle handle, void *data) {
     struct node_client *client = data;
     (void)handle; /* removed when the keeper is closed */

@@ -38,7 +38,8 @@ static void end(struct node_entry *entry) {
     node_entry_drop(entry);
 }
 
-/* After a failure `text` is its message. The lock is still there, for what the caller adds. */
+/* After a failure `text` is its message. The lock still exists, so that the caller can add
+ * details. */
 static struct node_event event_of(const struct node_entry *entry, enum node_event_type type,
                                   int status, char *text) {
     struct node_event event = {.type = type, .id = entry->id, .status = status};
@@ -63,7 +64,7 @@ static void on_acquired(redlock_lock *lock, int status, void *data) {
     node_deliver(client, &event);
 }
 
-/* JavaScript forgets the lock now, and what it wanted of it fails there. */
+/* JavaScript forgets the lock now, and fails its pending operations there. */
 static void on_lost(redlock_lock *lock, int status, void *data) {
     struct node_entry *entry = data;
     struct node_client *client = entry->client;
@@ -189,7 +190,7 @@ static napi_value node_release(napi_env env, napi_callback_info info) {
     return status != 0 ? throw_message(env, entry, status) : NULL;
 }
 
-/* (client, id): of an acquire. It may have ended just now. */
+/* (client, id): of an acquire, which may just have ended. */
 static napi_value node_cancel(napi_env env, napi_callback_info info) {
     struct node_entry *entry = node_read_entry(env, info, NULL);
     if (entry != NULL) {
@@ -228,7 +229,7 @@ static napi_value node_slots(napi_env env, napi_callback_info info) {
     return slots;
 }
 
-/* (): the library's clock, in ns, of which the chaos script's clients write their records */
+/* (): the library's clock, in ns, which the chaos clients use in their records */
 static napi_value node_now(napi_env env, napi_callback_info info) {
     napi_value now = NULL;
     (void)info;

@@ -1,5 +1,5 @@
 'use strict';
-// How a client gets in: by TLS, and as a user with a password, which may change.
+// Access to nodes: TLS, and a user with a password, which may change.
 
 const { test } = require('node:test');
 const assert = require('node:assert');
@@ -48,7 +48,7 @@ test('as a user whose password changes', async () => {
     await all('ACL', 'SETUSER', 'locks', '>new', '<old');
     client.setCredentials('locks', 'new');
     for (const node of nodes) assert.match(await node.ask('CLIENT', 'KILL', 'USER', 'locks'), /^:[1-9]/);
-    await holds(client); // by the new password: the old one is no longer one
+    await holds(client); // with the new password: the old one is no longer valid
     assert.throws(() => client.setCredentials('locks', 5), { code: 'ERR_INVALID', message: /password: not a string/ });
     assert.throws(() => client.setCredentials('two words', ''), { code: 'ERR_INVALID' });
   });

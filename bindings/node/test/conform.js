@@ -1,5 +1,5 @@
 'use strict';
-// What `redlock conform` tries: requests one a line, each answered by a line (docs/protocol.md).
+// A client for `redlock conform`: one request a line, each answered by a line (docs/protocol.md).
 //
 //     redlock conform -- node bindings/node/test/conform.js
 

@@ -24,7 +24,7 @@ after(async () => {
   await Promise.all(nodes.map((node) => node.kill()));
 });
 
-// On how many nodes the key is.
+// The number of nodes that have the key.
 async function votes(key) {
   const answers = await Promise.all(nodes.map((node) => node.ask('EXISTS', key)));
   return answers.filter((answer) => answer === ':1').length;
@@ -48,7 +48,7 @@ test('acquires, excludes and releases', async () => {
   await assert.rejects(other.acquire(key, { wait: 2000 }),
     { name: 'DeadlineError', code: 'ERR_DEADLINE', attempt: 'ERR_HELD' });
   await lock.release();
-  await lock.release(); // once more is the same
+  await lock.release(); // a second release succeeds, too
   assert.ok(!lock.isValid && lock.remaining === 0 && lock.token === '');
   await assert.rejects(lock.extend(), { code: 'ERR_NOT_HELD' });
   const next = await other.acquire(key, { wait: 0 });
@@ -139,7 +139,7 @@ test('an abort leaves nothing locked', async () => {
   }
   await lock.release();
   await until(async () => await votes(key) === 0);
-  // At each moment between the call and the grant.
+  // Aborts at each moment between the call and the grant.
   for (let turns = 0; turns < 10; turns++) {
     const controller = new AbortController();
     const racing = client.acquire(key, { signal: controller.signal });
@@ -169,7 +169,7 @@ test('readers hold side by side', async () => {
   await assert.rejects(readers[0].upgrade(), redlock.HeldError);
   await readers[1].release();
   await until(() => readers[0].upgrade().then((left) => left > 0, (error) => {
-    assert.strictEqual(error.code, 'ERR_HELD'); // a node may have yet to execute the release
+    assert.strictEqual(error.code, 'ERR_HELD'); // a node may not have executed the release yet
   }));
   await assert.rejects(other.acquire(key, { shared: true, wait: 0 }), redlock.HeldError);
   await readers[0].downgrade();
@@ -301,7 +301,7 @@ test('a client that is closed before it is open', async () => {
   ]);
 });
 
-// The last one: it kills nodes.
+// Must be the last test: it kills nodes.
 test('a loss is reported before the lock can be another\'s', async () => {
   const lost = [];
   const one = new Client(urlsOf(nodes), { ...options, lostMargin: 2000, nodeTimeout: 1000 });

@@ -1,6 +1,6 @@
 'use strict';
-// The adapter, and node-redlock itself beside it where REDLOCK_NODE_MODULES names a folder that has
-// redlock@5 and ioredis: the same cases for both. It excludes the adapter's locks, too.
+// The same cases for the adapter and for node-redlock itself, if REDLOCK_NODE_MODULES names a
+// folder that has redlock@5 and ioredis. Their locks must exclude each other.
 
 const { test, before, after } = require('node:test');
 const assert = require('node:assert');

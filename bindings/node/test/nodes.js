@@ -1,6 +1,6 @@
 'use strict';
-// Real redis-servers for one test file, each on a free port, ended with it. With a folder of certificates
-// (cluster/certificates.sh) they speak TLS and nothing else.
+// Real redis-servers for one test file, each on a free port; they end with it. With a folder of
+// certificates (cluster/certificates.sh) they speak only TLS.
 
 const { spawn } = require('node:child_process');
 const { mkdtempSync, rmSync } = require('node:fs');
@@ -20,7 +20,7 @@ function freePort() {
   });
 }
 
-// One command, its answer's first line.
+// Sends one command; returns the first line of its answer.
 function ask(port, certificates, ...words) {
   return new Promise((resolve, reject) => {
     const socket = certificates ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
@@ -81,10 +81,10 @@ async function startNodes(count = 3, certificates = undefined) {
 
 const urlsOf = (nodes) => nodes.map((node) => node.url);
 
-// Of their clients: a busy machine that is slow to answer is no fault.
+// The clients' options: slow answers of a busy machine are no fault.
 const options = { guard: 'observed', connectTimeout: 60000, nodeTimeout: 30000 };
 
-// An operation ends with a quorum's answers: what it does to the other nodes is seen a moment later.
+// An operation ends with a quorum's answers; its effect on the other nodes may come a moment later.
 async function until(condition) {
   for (const end = Date.now() + 60000; !(await condition());) {
     if (Date.now() > end) throw new Error(`not within a minute: ${condition}`);

@@ -1,5 +1,5 @@
 'use strict';
-// The process around it: what keeps it alive, how it ends, worker threads, other module systems, leaks.
+// The process: what keeps it alive, how it ends, worker threads, other module systems, leaks.
 
 const { test, before, after } = require('node:test');
 const assert = require('node:assert');
@@ -33,7 +33,7 @@ const PROLOGUE = `
   const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref());
 `;
 
-// Runs a program in a process of its own; {status, signal, text}.
+// Runs a program in a separate process; returns {status, signal, text}.
 async function run(program, ...flags) {
   const text = PROLOGUE.replace('URLS', JSON.stringify(urls)) + program;
   const child = spawn(process.execPath, [...flags, '-e', `(async () => {${text}})()`]);
@@ -44,7 +44,7 @@ async function run(program, ...flags) {
   return { status, signal, output };
 }
 
-// Sooner than their ttl of 30 s ends.
+// Whether a lock is free before its ttl of 30 s has ended.
 const isFree = async (key) => (await client.acquire(key, { wait: 20000 })).release();
 
 test('an open client lets the process end, and releases', async () => {
@@ -89,7 +89,7 @@ test('process.exit() with a held lock ends at once', async () => {
     process.exit(7);
   `);
   assert.strictEqual(status, 7);
-  await (await client.acquire('c', { wait: 60000 })).release(); // its ttl, at the latest
+  await (await client.acquire('c', { wait: 60000 })).release(); // at the latest when its ttl has ended
 });
 
 test('an exception ends it as always', async () => {
@@ -116,7 +116,7 @@ test('nothing of libuv or OpenSSL is brought along', async () => {
     console.log(require('fs').readFileSync('/proc/self/maps', 'utf8').match(/lib(uv|ssl|crypto)\\.so.*/g));
     await lock.release();
   `);
-  // Debian's node has them outside: then they were there before.
+  // Debian's node links them dynamically: then they are loaded already.
   if (!process.report.getReport().sharedObjects.some((name) => /libuv/.test(name))) {
     assert.strictEqual(output, 'null\n');
   }
@@ -162,7 +162,7 @@ test('a worker that is terminated has released', async () => {
   await isFree('shared');
 });
 
-// REDLOCK_NODE_ROUNDS: more of them, for a long run by hand.
+// REDLOCK_NODE_ROUNDS: more rounds, for a long run by hand.
 test('no memory is lost', async () => {
   const rounds = Number(process.env.REDLOCK_NODE_ROUNDS ?? 20000);
   const { status, output } = await run(`
@@ -188,7 +188,7 @@ test('no memory is lost', async () => {
   assert.ok(Number(output) < 16e6 / (rounds / 2) + 20, `${output.trim()} bytes for each lock`);
 });
 
-// What docs/start.md shows, as it stands there.
+// The program of docs/start.md, unchanged.
 test('the first program runs', async () => {
   const page = readFileSync(join(root, '../../docs/start.md'), 'utf8');
   const folder = mkdtempSync(join(tmpdir(), 'redlock-node.'));

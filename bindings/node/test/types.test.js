@@ -1,5 +1,5 @@
 'use strict';
-// The types, by tsc --strict, where a TypeScript is: of REDLOCK_NODE_MODULES, or the system's.
+// Checks the types with tsc --strict, from REDLOCK_NODE_MODULES or the system, if installed.
 
 const { test } = require('node:test');
 const assert = require('node:assert');
@@ -13,7 +13,7 @@ const types = modules && join(modules, 'node_modules/@types');
 const skip = own && existsSync(own) && existsSync(join(types, 'node')) ? false
   : 'REDLOCK_NODE_MODULES names no folder with typescript and @types/node';
 
-// types.ts is right, and each mistake of types-wrong.ts is found.
+// types.ts is accepted, and each mistake in types-wrong.ts is found.
 test('programs are checked', { skip }, () => {
   const { stdout } = spawnSync(process.execPath, [own, '--strict', '--noEmit', '--target', 'es2022',
     '--lib', 'es2022,esnext.disposable', '--module', 'node16', '--moduleResolution', 'node16',

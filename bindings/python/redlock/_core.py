@@ -1,17 +1,17 @@
-"""What the client for threads and the one for asyncio have in common: all but the waiting.
+"""The common part of the clients for threads and asyncio: everything but waiting.
 
-A client has a loop of the library (glue.h). Everything here runs on the thread of that loop, but for
-the constructors and the getters. An operation is a function begin(done): it submits, and done(error)
-is called once, later, when it has ended. It returns what gives it up.
+A client has a loop of the library (glue.h). Everything here runs on that loop's thread, except the
+constructors and the getters. An operation is a function begin(done): it submits, and done(error) is
+called once, later, when it has ended. It returns a function that gives it up.
 
-Can a lock stay locked that nobody knows of? No: an acquire has a lock object of the library, a _Hold,
-which the next one of this Lock has only if a release has succeeded in between. Whatever interrupts
+Can a lock stay locked that nobody knows of? No: an acquire has its own lock object of the library,
+a _Hold, which this Lock's next acquire reuses only after a successful release. Whatever interrupts
 the caller (KeyboardInterrupt, the cancellation of a task) drops that: the library cancels the
 acquire, or releases what was granted meanwhile. The same is done if the Lock is collected while it
 is held. Can a late interruption drop the next acquire? No: it names its own, give_up().
 
-Can a lock of the library be used after the client has freed it, when it is closed? No: what a turn
-brought is read after the turn, so _dispatch() looks first whether the end of the client is among it.
+Can a lock of the library be used after the client has freed it, when it is closed? No: events are
+read after the turn, so _dispatch() first checks whether the client's end is among them.
 
 Can an item be freed that the library still uses? No: the client keeps each item until its pending
 operations have been reported, also if its lock was freed before.
@@ -39,7 +39,7 @@ Done = Callable[["Error | None"], None]
 Begin = Callable[[Done], Callable[[], None]]
 Answer = TypeVar("Answer")
 
-_process = object()  # another one in each child: asking for the process id is a system call
+_process = object()  # replaced in each child: asking for the process id is a system call
 
 
 def _in_child() -> None:
@@ -62,8 +62,8 @@ def nothing() -> None:
 
 @contextmanager
 def leaving(error: BaseException | None) -> Iterator[None]:
-    """Around the release at the end of a with block: what the block raised is worth more than what the
-    release says, and a release that too few nodes have answered goes on by itself."""
+    """Around the release at the end of a with block: the block's exception takes precedence over
+    the release's, and a release that too few nodes have answered is retried by the library."""
     try:
         yield
     except NoQuorumError:
@@ -74,7 +74,7 @@ def leaving(error: BaseException | None) -> Iterator[None]:
 
 
 def ms(seconds: float | None) -> int:
-    """None is no limit. What is not 0 does not become 0."""
+    """None is no limit. A value that is not 0 is not rounded to 0."""
     if seconds is None:
         return int(_NO_LIMIT)
     return 1 if 0 < seconds < 0.001 else int(round(seconds * 1000))
@@ -86,8 +86,8 @@ def message_of(function: Any, pointer: Any) -> str:
 
 
 def options_of(kind: str, **fields: Any) -> tuple[Any, list[Any]]:
-    """A struct of options with its defaults, in which the fields that are not None are set; and what it
-    points to, which must live as long."""
+    """A struct of options with its defaults and the fields that are not None; and the objects to
+    which it points, which must live as long."""
     options = ffi.new(f"{kind} *")
     getattr(lib, f"{kind}_init")(options, ffi.sizeof(kind))
     kept = []
@@ -104,8 +104,8 @@ async def any_of(locks: Sequence[AnyLock], timeout: float | None, attempt: Calla
                  pause: Callable[[float], Awaitable[None]]) -> AnyLock:
     """Acquires one of them and returns it; `attempt` tries a lock once.
 
-    A round ends when the nodes fail: the next lock would wait for the same nodes. What is in use elsewhere
-    is left out."""
+    A round ends when the nodes fail: the next lock would wait for the same nodes. Locks in use
+    elsewhere are skipped."""
     if not locks:
         raise InvalidError("there is no lock in the list")
     end = None if timeout is None else time.monotonic() + timeout
@@ -133,8 +133,8 @@ async def any_of(locks: Sequence[AnyLock], timeout: float | None, attempt: Calla
 
 
 class _Item:
-    """What the library notifies of: see glue.h, of statuses, too. on_done: of the pending operation, if
-    there is one."""
+    """The events of the library and their statuses: see glue.h. on_done: the pending operation's
+    callback, if any."""
 
     __slots__ = ("client", "c", "id", "on_done")
 
@@ -164,7 +164,7 @@ class _Item:
 
 
 class _Hold(_Item):
-    """A lock of the library. It has no reference to its Lock but a weak one."""
+    """A lock of the library. It has only a weak reference to its Lock."""
 
     __slots__ = ("owner", "resource", "lock", "on_extended", "slots", "acquires", "is_granted")
 
@@ -176,7 +176,7 @@ class _Hold(_Item):
         self.on_extended: Done | None = None
         self.slots: tuple[int, ...] = ()
         self.acquires = 0
-        self.is_granted = False  # also after a loss, until the release
+        self.is_granted = False  # even after a loss, until the release
 
     def error(self, status: int, message: str | None = None) -> Error:
         if message is None:
@@ -249,7 +249,7 @@ class LockBase:
                                                     take=take)
         self._kept += [names, array]
         self._take = take if permits else 0
-        self._wait: tuple[float | None, int | None] | None = None  # what the options have of it
+        self._wait: tuple[float | None, int | None] | None = None  # the options' values for it
         self._options, _ = options_of("redlock_acquire_options", ttl_ms=ms(ttl), max_hold_ms=ms(max_hold),
                                       max_silence_ms=ms(max_silence or 0), linger_ms=ms(linger), auto_extend=int(renew),
                                       fencing=int(fencing), owner=owner)
@@ -280,7 +280,7 @@ class LockBase:
                 if self._take:
                     hold.slots = tuple(lib.redlock_lock_slot(hold.lock, i) for i in range(self._take))
                 done(None)
-            else:  # or it was dropped, or freed with the client
+            else:  # it was dropped, or freed with the client
                 error = hold.error(status or CanceledError.statuses[0])
                 hold.drop()
                 done(error)
@@ -298,7 +298,7 @@ class LockBase:
         return hold
 
     def _set_wait(self, timeout: float | None, tries: int | None) -> None:
-        """Without any wait it is one attempt, which says at once what stands in the way."""
+        """Without a wait it is one attempt, whose error says why it failed."""
         wait_s = self._timeout if timeout is None else timeout
         self._options.tries = _NO_LIMIT if tries is None else tries
         self._options.wait_ms = ms(wait_s)
@@ -365,7 +365,7 @@ class LockBase:
             self._client._later(hold.drop)
             warnings.warn(f"{self._title}: was held and not released, and is now", ResourceWarning, source=self)
 
-    # -- What it has: any thread --
+    # -- Getters: any thread --
 
     def is_valid(self) -> bool:
         """Is it held, and has its validity not ended by the clock now? Ask before each step that must not
@@ -464,7 +464,7 @@ class ElectionBase:
         if status != 0:
             raise error_of(status, f"{self._title}: it does not lead" if status == NotHeldError.statuses[0] else "")
 
-    # -- What it has: any thread --
+    # -- Getters: any thread --
 
     def is_leader(self) -> bool:
         """Does it lead, by the clock now? Ask right before each action of the leader."""
@@ -574,7 +574,7 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         self._words = ffi.new("uint64_t[]", _WORDS)
         self._made = ffi.new("redlock_lock **")
         self._items: dict[int, _Item] = {}
-        self._unused: deque[_Hold] = deque()  # their Locks were collected
+        self._unused: deque[_Hold] = deque()  # whose Locks were collected
         self._ids = 0
         self._process = _process
         self._client: Any = None
@@ -584,7 +584,7 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         self._start()
 
     def _start(self) -> None:
-        """What is left to do for the constructor."""
+        """The rest of the constructor."""
 
     def lock(self, *resources: str | bytes, timeout: float | None = None, ttl: float = 10.0, renew: bool = True,
              max_hold: float | None = None, max_silence: float | None = None, linger: float = 0,
@@ -620,7 +620,7 @@ class ClientBase(Generic[AnyLock, AnyElection]):
     # -- The loop's thread --
 
     def _make(self, function: Any, out: Any, *arguments: Any) -> tuple[int, Any, str]:
-        """Status, the object made or None, and the error's text."""
+        """Status, the new object or None, and the error's text."""
         status = function(self._client, *arguments, out, self._error, lib.REDLOCK_MESSAGE_MAX)
         if status == 0:
             return 0, out[0], ""
@@ -634,7 +634,7 @@ class ClientBase(Generic[AnyLock, AnyElection]):
             item.forget()
             raise error_of(status, ffi.string(self._error).decode(errors="replace"))
         self._client = client[0]
-        # Without a quorum it goes on connecting, and what is tried meanwhile says what is wrong.
+        # Without a quorum it keeps connecting, and operations report what is wrong.
         item.on_done = lambda status: done(None)
         return nothing
 
@@ -670,7 +670,7 @@ class ClientBase(Generic[AnyLock, AnyElection]):
                 item.on_events(word & (1 << _BITS) - 1)
 
     def _run(self, function: Callable[[Any], object], argument: Any) -> None:
-        """Calls the user's code, whose exceptions are reported and end nothing here."""
+        """Calls the user's code, whose exceptions are reported and otherwise ignored."""
         try:
             function(argument)
         except BaseException:
@@ -693,7 +693,8 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         return str(ffi.string(buffer).decode())
 
     def _ask(self, question: Callable[[], Answer]) -> Answer:
-        """What it returns on the loop's thread. Raises ClosedError or ForkedError."""
+        """Calls it on the loop's thread and returns its result. Raises ClosedError or
+        ForkedError."""
         raise NotImplementedError
 
     def _is_over(self) -> bool:
@@ -706,5 +707,5 @@ class ClientBase(Generic[AnyLock, AnyElection]):
             raise ClosedError
 
     def _later(self, function: Callable[[], None]) -> None:
-        """Calls it on the loop's thread; from any thread, and without waiting."""
+        """Calls it on the loop's thread, from any thread, without waiting."""
         raise NotImplementedError

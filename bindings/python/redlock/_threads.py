@@ -1,11 +1,11 @@
 """The client for programs with threads. Its loop has a thread of its own, which waits in the library
 without the GIL; a call hands its operation to that thread and waits.
 
-Can a call wait for a thread that has ended? No: the thread runs all that was handed to it before it
-ended, and what comes later is run by the caller, and finds the client closed.
+Can a call wait for a thread that has ended? No: the thread runs everything that was handed to it
+before it ends; later calls run in the caller, and find the client closed.
 
 Ctrl-C: a waiting call waits for a lock of Python's, which a signal interrupts; then it gives its
-operation up. That happens on the loop's thread, behind whatever that has granted meanwhile.
+operation up. That happens on the loop's thread, after anything granted meanwhile.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Client(ClientBase[Lock, Election]):
 
     def _start(self) -> None:
         self._commands: deque[Callable[[], None]] = deque()
-        self._gate = threading.RLock()  # of the next field; a collection may come here again in the same thread
+        self._gate = threading.RLock()  # for the next field; a collection may enter again in the same thread
         self._ended = False
         if lib.py_loop_open(self._loop) != 0:
             raise SystemFailureError("the loop cannot be opened: are there descriptors left?")
@@ -174,7 +174,7 @@ class Client(ClientBase[Lock, Election]):
         """Closes it: waiting calls end with CanceledError, what is held is released. In a child, after
         fork(), nothing is done."""
         if self._is_over():
-            return  # in a child the gate may be closed for ever
+            return  # in a child the gate may be locked for ever
         with self._gate:
             if self._is_closing:
                 return
@@ -194,7 +194,7 @@ class Client(ClientBase[Lock, Election]):
             time.sleep(seconds)
 
         try:
-            any_of(locks, timeout, attempt, pause).send(None)  # awaits nothing, so it goes to its end
+            any_of(locks, timeout, attempt, pause).send(None)  # awaits nothing, so it runs to its end
         except StopIteration as stop:
             lock: Lock = stop.value
             return lock

@@ -207,7 +207,8 @@ class Client(ClientBase[Lock, Election]):
             raise
 
     def _kick(self) -> None:
-        """The library has something to send: once for all calls of this turn of the event loop."""
+        """The library has something to send: runs once for all calls of this turn of the event
+        loop."""
         if self._soon is None and self._aio is not None:
             self._soon = self._aio.call_soon(self._turn)
 
@@ -221,7 +222,7 @@ class Client(ClientBase[Lock, Election]):
             self._kick()
         elif timeout_ms > 0 and self._aio is not None:
             due = self._aio.time() + timeout_ms / 1000
-            # A timer that comes too early does no harm, and most are put off before they are due.
+            # A timer that fires too early does no harm, and most are postponed before they are due.
             if self._timer is None or self._timer.cancelled() or self._timer.when() > due:
                 if self._timer is not None:
                     self._timer.cancel()

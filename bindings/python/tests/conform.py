@@ -1,4 +1,4 @@
-"""The package behind the lines of `redlock conform` (docs/protocol.md).
+"""A client for `redlock conform`, on this package (docs/protocol.md).
 
     redlock conform -- python3 conform.py threads|asyncio [fencing]
 """
@@ -12,7 +12,7 @@ from redlock import aio
 
 
 class Threads:
-    """The client for threads, as the coroutine below calls it."""
+    """The client for threads, with the interface that the coroutine below uses."""
 
     def __init__(self, nodes, **options):
         self.client = redlock.Client(nodes, **options)

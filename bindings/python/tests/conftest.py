@@ -19,7 +19,7 @@ def die_with_parent():
 
 
 class Nodes:
-    # Of their clients: a busy machine that is slow to answer is no fault.
+    # The clients' options: slow answers of a busy machine are no fault.
     options = {"guard": "observed", "connect_timeout": 60, "node_timeout": 30}
 
     def __init__(self, folder, n):
@@ -27,7 +27,7 @@ class Nodes:
         self.servers, self.urls = zip(*(self._up(*launched) for launched in [self._launch() for _ in range(n)]))
 
     def _launch(self):
-        """On a port that was free a moment ago; where it no longer is, the server ends."""
+        """Starts on a port that was free a moment ago; if it no longer is, the server ends."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -52,7 +52,7 @@ class Nodes:
         self.kill(*range(1, len(self.servers) + 1))
 
     def ask(self, url, *words):
-        """The lines of an answer of one node."""
+        """The lines of one node's answer."""
         host, port = url[len("redis://"):].split(":")
         with socket.create_connection((host, int(port)), timeout=60) as connection:
             connection.sendall(" ".join(words).encode() + b"\r\nQUIT\r\n")
@@ -74,7 +74,7 @@ class Nodes:
         return [line for url in self.urls for line in self.ask(url, "KEYS", "libredlock:slot:*") if line.startswith("libredlock")]
 
     def assert_free(self):
-        """Releases are answered in the background: a moment later no lock is left."""
+        """Releases are answered in the background, so it waits until no lock is left."""
         end = time.monotonic() + 60
         while self.keys() or self.slots():
             assert time.monotonic() < end, f"left behind: {self.keys()} {self.slots()}"
@@ -90,7 +90,7 @@ def five(tmp_path_factory):
 
 @pytest.fixture
 def three(tmp_path):
-    """Three, for a test that breaks them: a client that is closed waits for node_timeout."""
+    """Three nodes, for a test that breaks them: closing a client waits for node_timeout."""
     nodes = Nodes(tmp_path, 3)
     nodes.options = {**nodes.options, "node_timeout": 1}
     yield nodes
@@ -99,7 +99,7 @@ def three(tmp_path):
 
 @pytest.fixture
 def seed(capsys):
-    """Of random.Random: REDLOCK_SEED, or drawn."""
+    """The seed of random.Random: REDLOCK_SEED, or a random one."""
     number = int(os.environ.get("REDLOCK_SEED") or random.SystemRandom().randrange(1, 1_000_000))
     with capsys.disabled():
         print(f"\nREDLOCK_SEED={number} ", end="")

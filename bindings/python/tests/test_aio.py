@@ -50,7 +50,7 @@ def test_one_of_several(five):
         theirs = [client.lock("a"), client.lock("b")]
         with pytest.raises(redlock.HeldError):
             await client.acquire_any(theirs, 0)
-        for seconds in (0, 0.02):  # in a try, or in a pause
+        for seconds in (0, 0.02):  # during an attempt, or during a pause
             waiting = asyncio.ensure_future(client.acquire_any(theirs))
             await asyncio.sleep(seconds)
             waiting.cancel()
@@ -103,7 +103,8 @@ def test_readers_and_permits(five):
 
 
 def test_a_lock_that_is_used_again(five):
-    """It shows nothing of the hold before, and no interruption of then ends what is held now."""
+    """It shows nothing of the previous hold, and an interruption of that does not end the new
+    one."""
     async def story(client):
         lock, other = client.lock("orders", fencing=True), client.lock("orders")
         granted = asyncio.get_running_loop().create_future()
@@ -124,7 +125,7 @@ def test_a_lock_that_is_used_again(five):
         del lock, acquire
         gc.collect()
         client._dispatch()
-        assert len(client._items) == 2  # the client's own, and that of other
+        assert len(client._items) == 2  # the client's own, and other's
 
     run(five, story)
 
@@ -245,7 +246,8 @@ def test_closing_ends_what_waits(five):
 
 
 def test_closing_beside_pending_calls(five):
-    """The library frees its locks in the turn that ends them and the client: nothing reads them later."""
+    """The library frees locks in the turn that ends them and the client: nothing reads them
+    later."""
     async def main():
         for i in range(20):
             async with aio.Client(five.urls, **five.options) as client:

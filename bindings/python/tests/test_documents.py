@@ -1,4 +1,5 @@
-"""The programs of docs/start.md, run on nodes as they stand there; those of docs/python.md are Python."""
+"""The programs of docs/start.md, run unchanged on nodes; those of docs/python.md must be valid
+Python."""
 
 import os
 import re

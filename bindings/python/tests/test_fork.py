@@ -1,4 +1,4 @@
-"""fork(): the child is told, and opens its own client."""
+"""fork(): the child gets ForkedError, and opens its own client."""
 
 import asyncio
 import multiprocessing

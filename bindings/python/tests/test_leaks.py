@@ -10,7 +10,7 @@ import redlock
 from redlock import aio
 
 CYCLES = int(os.environ.get("REDLOCK_CYCLES", "2000"))
-GROWTH_KB = 128 + CYCLES // 2000  # of a quarter; what malloc's arenas may still grow by: two bytes for each cycle
+GROWTH_KB = 128 + CYCLES // 2000  # of a quarter; malloc's arenas may grow by two bytes for each cycle
 
 
 def rss_kb():
@@ -35,7 +35,7 @@ def test_threads(five, capsys):
                 with lock:
                     pass
             sizes.append(rss_kb())
-        assert len(client._items) == 2  # its own and that of the lock
+        assert len(client._items) == 2  # its own and the lock's
     judge(sizes, capsys)
 
 

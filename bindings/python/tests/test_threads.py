@@ -195,7 +195,7 @@ def test_readers(client):
             readers[0].upgrade()
             break
         except redlock.HeldError:
-            pass  # a node may have yet to execute a release
+            pass  # a node may not have executed a release yet
     with pytest.raises(redlock.HeldError):
         readers[1].acquire(0)
     readers[0].downgrade()
@@ -282,7 +282,7 @@ def test_a_loss_is_seen_before_validity_ends(three):
 
 
 def test_no_lock_is_valid_that_another_client_has(five):
-    """Also where the thread that would report the loss does not get the GIL."""
+    """Even if the thread that reports the loss does not get the GIL."""
     ends = threading.Event()
 
     def spin():
@@ -423,7 +423,7 @@ def test_closing_while_threads_call(five):
 
 @pytest.fixture
 def ctrl_c():
-    """Is heeded, also where a shell has started this in the background."""
+    """SIGINT works even if a shell has started this in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

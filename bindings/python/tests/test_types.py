@@ -32,7 +32,7 @@ async def main(client: aio.Client) -> None:
 
 
 def test_types(tmp_path):
-    """One run, since mypy takes its time; of a copy, since mypy checks no file of an installed package."""
+    """One run, since mypy is slow; on a copy, since mypy does not check installed packages."""
     shutil.copytree(os.path.dirname(redlock.__file__), tmp_path / "redlock")
     (tmp_path / "program.py").write_text(PROGRAM)
     shown = [f"shown{i}.py" for i, program in enumerate(programs("start.md")) if (tmp_path / f"shown{i}.py").write_text(program)]
