@@ -3,7 +3,7 @@
  *
  *     busy redis://host:port ...      prints "409 held by another: ..."
  *
- * Its end is 0 for 200, 1 for 409 and 2 for anything else.
+ * The exit status is 0 for 200, 1 for 409 and 2 for anything else.
  */
 #include <redlock/blocking.h>
 #include <stdio.h>

@@ -6,16 +6,17 @@
  * the leader dies, another one leads within TTL_MS and catches up on the ticks that were missed.
  * SIGTERM: it resigns, so that the next one leads at once, and ends.
  *
- * Is each tick dispatched exactly once? Two things see to it, and it takes both:
- *   - The election: one process leads at a time. It asks redlock_election_is_leader() right before
- *     each deed. That alone is not enough: between the question and the deed the process can be
+ * Is each tick dispatched exactly once? That takes both of these:
+ *   - The election: one process leads at a time. It calls redlock_election_is_leader() right before
+ *     each action. That alone is not enough: between the check and the action the process can be
  *     stopped for any time, and then it dispatches late what another one has dispatched already.
  *   - The ledger: a tick's number is claimed in it before its jobs are dispatched, and can be
  *     claimed once. Here it is a directory in which a file is created exclusively. In an engine it
- *     is its own database: INSERT INTO ticks (number) with number as the primary key, best in the
- *     transaction that also creates the jobs. The number is the fence: the second is refused.
+ *     is the engine's database: INSERT INTO ticks (number) with number as the primary key,
+ *     preferably in the transaction that also creates the jobs. The number is the fence: the second
+ *     is refused.
  * So no tick is dispatched twice, whatever stops, dies or drifts. A tick whose leader dies between
- * the claim and the deed is not dispatched, unless claim and deed are one transaction; then each is
+ * the claim and the action is not dispatched, unless both are one transaction; then each is
  * dispatched exactly once, though perhaps late.
  */
 #include <dirent.h>

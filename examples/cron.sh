@@ -4,9 +4,9 @@
 #
 #   cron.sh NODES_SH CRON [FOLDER]
 #
-# Prints what the processes said, in the order of time, and then what it comes to. Exit status 0:
-# each tick from the first to the last was dispatched exactly once, by four leaders. With FOLDER (it
-# must not exist) the ledger and the logs are kept there.
+# Prints the processes' output, in order of time, and then the result. Exit status 0: each tick from
+# the first to the last was dispatched exactly once, by four leaders. With FOLDER (it must not
+# exist) the ledger and the logs are kept there.
 set -u
 
 [ $# -eq 2 ] || [ $# -eq 3 ] || {

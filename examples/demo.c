@@ -1,14 +1,14 @@
-/* A walk through the life of a lock on several nodes, told as it happens:
+/* A walk through the life of a lock on several nodes, with commentary:
  *
  *     demo [--kill COMMAND] URL...
  *
- * Alice acquires a lock, Bob is refused, Alice extends it and releases it; with --kill, COMMAND is
- * run before the release, to kill the last of the nodes. After every round the part of each node is
- * shown. The exit status is 0 if everything went as the text says.
+ * Alice acquires a lock, Bob is refused, Alice extends it and releases it; with --kill, COMMAND
+ * runs before the release, to kill the last node. After every round it shows each node's vote. The
+ * exit status is 0 if everything went as the text says.
  *
- * The calls are asynchronous. To let this read from top to bottom, finish() runs the loop until the
- * callback of the call before it has come; a program with other things to do goes on in the
- * callback instead.
+ * The calls are asynchronous. So that this reads from top to bottom, finish() runs the loop until
+ * the callback of the preceding call; a program with other things to do goes on in the callback
+ * instead.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct person {
     redlock_client *client;
     redlock_lock *lock;
     int pending; /* a callback has not come yet */
-    int status;  /* what it brought */
+    int status;  /* the callback's status */
     uint64_t began_ns;
     uint64_t ended_ns;
 };
@@ -70,7 +70,7 @@ static void begin(struct person *person) {
     person->began_ns = redlock_now_ns();
 }
 
-/* status: what the call returned. Returns what its callback brought. */
+/* status: what the call returned. Returns the callback's status. */
 static int finish(struct person *person, int status) {
     if (status != 0) {
         die(person->name, redlock_strerror(status));
@@ -141,7 +141,7 @@ static size_t count_votes(const struct person *person, enum redlock_vote vote) {
     return count;
 }
 
-/* The part of each node in the last round. granted, refused: what these votes mean in it. */
+/* Shows each node's vote in the last round. granted, refused: the words for these votes. */
 static void show_nodes(const struct person *person, const char *granted, const char *refused) {
     const char *words[] = {"-", "no answer yet", granted, refused, "failed"};
     wait_while(has_pending_votes, person);
@@ -231,7 +231,7 @@ static int all_nodes_up(const struct person *person) {
     return stats.nodes_up == n_nodes;
 }
 
-/* Runs the command, and waits until the client has noticed. */
+/* Runs the command, and waits until the client has noticed the loss of the node. */
 static void kill_node(const struct person *person, const char *command) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct killer killer = {.failed = 0, .over = 0};
@@ -345,7 +345,7 @@ int main(int argc, char **argv) {
     tell_release(&alice, &bob, kill_command);
     close_client(&alice);
     close_client(&bob);
-    /* Whatever a client leaves on the loop would make this fail. */
+    /* Fails if the client has left anything on the loop. */
     if (uv_run(&loop, UV_RUN_DEFAULT) != 0 || uv_loop_close(&loop) != 0) {
         die("libuv", "something is left on the loop");
     }

@@ -1,6 +1,6 @@
-/* A lock in a program that has an epoll loop of its own and keeps it. libuv's loop is one more file
- * descriptor in it. Every 100 ms a timer of the program's own does a piece of work, if the lock is
- * held; SIGINT or SIGTERM releases it and ends the program.
+/* A lock in a program that keeps its own epoll loop, in which libuv's loop is one more file
+ * descriptor. Every 100 ms a timer of the program does a piece of work, if the lock is held; SIGINT
+ * or SIGTERM releases it and ends the program.
  *
  *     epoll redis://host:port ...
  *
@@ -96,7 +96,7 @@ static void wait_and_run(struct program *program) {
     uv_update_time(&program->loop);
     int timeout_ms = uv_backend_timeout(&program->loop);
     int n = epoll_wait(program->epoll_fd, events, 8, timeout_ms);
-    uv_run(&program->loop, UV_RUN_NOWAIT); /* first: a loss is notified before the next work */
+    uv_run(&program->loop, UV_RUN_NOWAIT); /* first: a loss is reported before the next work */
     program->turns++;
     for (int i = 0; i < n; i++) {
         uint64_t expirations;
@@ -144,7 +144,7 @@ int main(int argc, char **argv) {
     options.n_nodes = (size_t)(argc - 1);
     options.guard = REDLOCK_GUARD_OBSERVED; /* for new nodes; without it they vote after 30 s */
     options.max_ttl_ms = 1000;
-    options.lost_margin_ms = 50; /* what it takes to stop the work, on a busy machine, too */
+    options.lost_margin_ms = 50; /* time to stop the work, even on a busy machine */
     if (redlock_client_open(&program.client, &program.loop, &options, on_open, &program) != 0) {
         fprintf(stderr, "usage: epoll redis://host:port ...\n");
         uv_loop_close(&program.loop);

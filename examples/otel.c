@@ -1,5 +1,5 @@
-/* A worker whose locks can be looked at from outside: it writes spans of OpenTelemetry, as lines of
- * OTLP's JSON, and metrics for Prometheus.
+/* A worker with observable locks: it writes OpenTelemetry spans, as lines of OTLP's JSON, and
+ * metrics for Prometheus.
  *
  *     otel SPANS METRICS JOBS redis://host:port ...
  *
@@ -12,11 +12,11 @@
  *       redlock.acquire         from SUBMITTED to ACQUIRED or FAILED, with what came between
  *       redlock.hold            from ACQUIRED to RELEASED or LOST
  *
- * The trace hook runs inside the library's own work: it calls nothing of the library but getters,
- * and here it only copies the event into the job. What is written, is written in callbacks.
+ * The trace hook runs inside the library's own work: it may call only getters of the library, and
+ * here it only copies the event into the job. The files are written in callbacks.
  *
- * Failure modes: a file that cannot be written ends the program with a message; of more events than
- * there is room for, the span says how many were dropped. */
+ * Failure modes: a file that cannot be written ends the program with a message; if there are too
+ * many events, the span says how many were dropped. */
 #include <inttypes.h>
 #include <redlock/redlock.h>
 #include <signal.h>
@@ -64,7 +64,7 @@ struct program {
     uv_signal_t interrupt, terminate;
     FILE *spans;
     const char *metrics;
-    uint64_t wall_ns; /* what redlock_now_ns() is behind the time since 1970 */
+    uint64_t wall_ns; /* the offset of the time since 1970 from redlock_now_ns() */
     long jobs;        /* still to be begun; -1: no end */
     unsigned busy;
     bool is_closing;
@@ -134,7 +134,7 @@ static void make_id(char *text, size_t digits) {
     if (uv_random(NULL, NULL, bytes, digits / 2, 0, NULL) != 0) {
         die("random bytes");
     }
-    bytes[0] |= 1; /* all zeros would be no id */
+    bytes[0] |= 1; /* an id of zeros is invalid */
     for (size_t i = 0; i < digits / 2; i++) {
         snprintf(text + 2 * i, 3, "%02x", bytes[i]);
     }
@@ -240,7 +240,7 @@ static void write_job(struct worker *worker) {
 
 /* -- Metrics -- */
 
-/* Under another name first: whoever reads it never sees a half of it. */
+/* Writes to another name first, so that readers never see half of it. */
 static void write_metrics(struct program *program) {
     char path[4096];
     const int length = redlock_metrics_format(program->client, REDLOCK_METRICS_PROMETHEUS, NULL, 0);
@@ -293,7 +293,7 @@ static void end_job(struct worker *worker) {
 
 static void on_release(redlock_lock *lock, int status, void *data) {
     (void)lock;
-    (void)status; /* what was not confirmed is repeated, or ends with the ttl */
+    (void)status; /* an unconfirmed release is retried, or the ttl ends */
     end_job(data);
 }
 
@@ -339,7 +339,7 @@ static void begin_job(struct worker *worker) {
 static void on_signal(uv_signal_t *signal, int number) {
     struct program *program = signal->data;
     (void)number;
-    program->jobs = 0; /* those that are under way are finished */
+    program->jobs = 0; /* current jobs are finished */
 }
 
 static void on_open(redlock_client *client, int status, void *data) {
@@ -353,7 +353,7 @@ static void on_open(redlock_client *client, int status, void *data) {
     }
 }
 
-/* One label for all of this program's locks: there could be others. */
+/* One label for all of this program's locks; there could be more. */
 static const char *label(const void *resource, size_t length, void *data) {
     (void)data;
     return length >= 4 && memcmp(resource, "otel", 4) == 0 ? "example" : NULL;

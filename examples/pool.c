@@ -1,11 +1,11 @@
-/* A thread pool that does not know libuv: every machine runs this program with the same jobs, and
- * no two threads of any machine work on one job at one time. (That a job was done already is for
- * the job to record, under the lock; the lock itself does not remember.)
+/* A thread pool without libuv: every machine runs this program with the same jobs, and no two
+ * threads on any machines work on the same job at the same time. (A job itself must record, under
+ * the lock, that it is done; the lock does not remember that.)
  *
  *     pool redis://host:port ...
  *
- * A worker takes the next job, locks its name, works in small steps, and looks before each step
- * whether the lock still holds. What another worker is working on is left to it. */
+ * A worker takes the next job, locks its name, works in small steps, and checks before each step
+ * that the lock is still valid. It skips jobs of other workers. */
 #include <pthread.h>
 #include <redlock/blocking.h>
 #include <stdatomic.h>
@@ -26,7 +26,7 @@ static void do_step(void) {
     nanosleep(&step, NULL);
 }
 
-/* On the loop thread: quick, and no call that waits. */
+/* Runs on the loop thread: it must be quick, and must not call anything that waits. */
 static void on_lost(redlock_mutex *mutex, int status, void *data) {
     (void)mutex;
     printf("%s: lost: %s\n", (const char *)data, redlock_strerror(status));
@@ -50,7 +50,7 @@ static void try_job(char *job) {
     char sentence[REDLOCK_MESSAGE_MAX] = "";
     redlock_mutex *mutex;
     redlock_mutex_options options = REDLOCK_MUTEX_OPTIONS_INIT; /* renewed until it is unlocked */
-    options.max_hold_ms = 60000;                                /* a job that hangs gives it back */
+    options.max_hold_ms = 60000; /* the lock of a job that hangs ends */
     options.on_lost = on_lost;
     options.lost_data = job;
     options.error = sentence;

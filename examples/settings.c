@@ -1,10 +1,10 @@
-/* Settings in two files that must fit together. Many programs read them, now and then one changes
- * them: a reader never sees the one file new and the other old.
+/* Settings in two files that must fit together. Many programs read them, and sometimes one changes
+ * them: a reader never sees one file new and the other old.
  *
  *     settings DIR redis://host:port ...              prints what is in DIR/limits and DIR/routes
  *     settings DIR TEXT redis://host:port ...         writes TEXT into both
  *
- * Its end is 0, or 1 with a sentence on stderr.
+ * The exit status is 0, or 1 with a message on stderr.
  */
 #include <redlock/blocking.h>
 #include <redlock/rwlock.h>

@@ -1,9 +1,9 @@
-/* Numbers that no two machines give twice, without asking each other for each: the time, the number
- * of the worker, and a count. The worker's number is a slot of a semaphore.
+/* Unique numbers on many machines, without communication for each number: the time, the number of
+ * the worker, and a count. The worker's number is a slot of a semaphore.
  *
  *     worker_id COUNT redis://host:port ...     prints COUNT numbers, one a line
  *
- * Its end is 0, or 1 if the slot could not be had or was lost before all were printed.
+ * The exit status is 0, or 1 if no slot was free or it was lost before all were printed.
  */
 #include <inttypes.h>
 #include <redlock/redlock.h>

@@ -1,23 +1,23 @@
 #!/bin/sh
-# A worker is stopped in the middle of a sale, for longer than its lock lives: what a database makes
-# of it without and with the check of the fence.
+# A worker is stopped in the middle of a sale, for longer than its lock lives: what a database does
+# without and with the check of the fence.
 #
 #   run.sh [--worker PROGRAM] [--keep FOLDER]
 #
-# It installs what is missing (cluster/setup.sh says what and why), builds into build/demo, starts a
-# MariaDB of its own and five Redis processes in a folder of their own, and plays worker.c three
-# times. Exit status 0: oversold without the check, refused with it, and not oversold either if the
-# worker is stopped between its write and its commit. With --worker nothing is installed and built;
-# with --keep, FOLDER (it must not exist) gets what the workers said and what the tables held.
+# It installs what is missing (cluster/setup.sh says what and why), builds into build/demo, starts
+# its own MariaDB and five Redis processes in their own folder, and plays worker.c three times. Exit
+# status 0: oversold without the check, refused with it, and not oversold either if the worker is
+# stopped between its write and its commit. With --worker nothing is installed and built; with
+# --keep, FOLDER (it must not exist) gets what the workers said and what the tables held.
 #
 # Nothing here waits for luck. A worker says where it is and then waits for a byte from its stdin, a
-# FIFO that this script holds. The script reads what it said, stops the process (SIGSTOP), sees in
-# /proc that it stands still, and only then puts the byte there. That the lock was taken over is
-# seen too: the second worker got it while the first one still stood.
+# FIFO that this script holds. The script reads that, stops the process (SIGSTOP), sees in /proc
+# that it is stopped, and only then writes the byte. It also sees that the lock was taken over: the
+# second worker got it while the first one was still stopped.
 #
 # Only processes that were started here are ended, by their pids; the folder is removed, also on
-# Ctrl-C. The server listens on a socket in that folder and nowhere else. A MariaDB that the machine
-# has already is left alone.
+# Ctrl-C. The server listens on a socket in that folder and nowhere else. It does not touch a
+# MariaDB that the machine already has.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -37,7 +37,7 @@ done
 
 scratch='' database='' pids='' child=''
 
-# runs PID: is it a child of ours that has not ended? (Its number may be another's by now.)
+# runs PID: whether it is a child of ours that has not ended (the pid may have been reused)
 runs() {
     awk -v parent=$$ '$1 == "State:" { state = $2 } $1 == "PPid:" { ours = $2 == parent }
         END { exit !(ours && state != "Z") }' "/proc/$1/status" 2>/dev/null
@@ -59,7 +59,7 @@ finish() {
 
 clean_up() {
     trap '' HUP INT TERM PIPE
-    # The last one may have been started and not been written down yet.
+    # The last one may have been started but not recorded yet.
     for pid in $child $pids $database ${!:-}; do finish "$pid"; done
     [ -z "$scratch" ] || [ ! -e "$scratch/nodes" ] || sh "$nodes_sh" stop "$scratch/nodes" || :
     [ -z "$scratch" ] || rm -rf "$scratch"
@@ -130,7 +130,7 @@ prepare() {
         quietly 'meson setup' meson setup "$root/build/demo" "$root" \
             --buildtype=release -Dtests=disabled
     elif ! ninja -C "$root/build/demo" -t query examples/fenced-mysql/worker >/dev/null 2>&1; then
-        # It was set up before MariaDB's headers were there.
+        # It was set up before MariaDB's headers were installed.
         quietly 'meson setup' meson setup --reconfigure "$root/build/demo" "$root"
     fi
     quietly 'the build' ninja -C "$root/build/demo"
@@ -140,8 +140,8 @@ prepare() {
 sql() { mariadb --no-defaults --user=root --socket="$scratch/socket" "$@" 2>"$scratch/sql.log"; }
 is_up() { sql -e 'SELECT 1' >/dev/null; }
 
-# It takes less than a second, and has a process of its own that would outlive it: whoever
-# interrupts waits for its end.
+# It takes less than a second, and starts a process that would outlive it, so an interrupt waits for
+# its end.
 install_database() {
     trap '' HUP INT TERM
     mariadb-install-db "$@" --auth-root-authentication-method=normal --skip-test-db \
@@ -149,10 +149,10 @@ install_database() {
 }
 
 start_database() {
-    # Small, and without an option file of this machine.
+    # Small, and without this machine's option files.
     set -- --no-defaults --datadir="$scratch/data" --innodb-buffer-pool-size=16M \
         --innodb-log-file-size=8M --innodb-use-native-aio=0
-    [ "$(id -u)" -ne 0 ] || set -- "$@" --user=root # it does not run as root unless it is told to
+    [ "$(id -u)" -ne 0 ] || set -- "$@" --user=root # it refuses to run as root without this
     mkdir "$scratch/data" "$scratch/tmp"
     # Not even the temporary folder is shared: a server that starts removes the temporary tables
     # that it finds there, also those of another server.
@@ -197,7 +197,7 @@ waits_for_row() {
     [ "$(sql -N -e "SHOW GLOBAL STATUS LIKE 'innodb_row_lock_current_waits'" | cut -f 2)" = 1 ]
 }
 
-# tell NUMBER: what worker NUMBER has said and we have not printed yet
+# tell NUMBER: prints the new output of worker NUMBER
 tell() {
     tell_from=$(cat "$scratch/told.$1" 2>/dev/null || echo 0)
     tell_to=$(wc -l <"$play/worker.$1")
@@ -206,7 +206,7 @@ tell() {
 }
 say() { echo "            $*"; }
 
-# pause POINT: worker 1 has said that it is at POINT, and is stopped there
+# pause POINT: waits until worker 1 reports POINT, and stops it there
 pause() {
     await "worker 1 to say: $1" "$first" "$play/worker.1" has_said 1 "$1"
     kill -s STOP "$first"

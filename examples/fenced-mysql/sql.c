@@ -2,8 +2,8 @@
  *
  * Each statement is prepared, run and closed again, so nothing outlives a call. Every failure (no
  * server, a statement that it refuses, a row that another transaction keeps locked for too long)
- * ends in -1 and a line on stderr. What it means for the transaction is the caller's to decide:
- * rolling it back is always right.
+ * ends in -1 and a line on stderr. The caller decides what that means for the transaction: rolling
+ * it back is always right.
  */
 #include "sql.h"
 #include <assert.h>
@@ -42,7 +42,7 @@ static MYSQL_BIND whole_number(void *number, int is_unsigned) {
     return bind;
 }
 
-/* Prepared and run, or NULL. */
+/* Prepares and runs a statement. NULL on failure. */
 static MYSQL_STMT *run(MYSQL *db, const char *statement, const uint64_t *values, size_t n) {
     MYSQL_BIND binds[VALUES_MAX];
     uint64_t copies[VALUES_MAX]; /* Connector/C takes pointers that are not const */

@@ -1,5 +1,5 @@
 /* The little of MariaDB's Connector/C that the worker needs: prepared statements whose parameters
- * and results are whole numbers. What goes wrong is told on stderr, with the server's words. */
+ * and results are whole numbers. Errors are printed on stderr, with the server's message. */
 #ifndef FENCED_MYSQL_SQL_H
 #define FENCED_MYSQL_SQL_H
 

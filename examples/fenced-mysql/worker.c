@@ -9,17 +9,17 @@
  *     claim       UPDATE stock SET fence = mine WHERE id = ? AND fence <= mine
  *     BEGIN
  *     read, decide
- *     look        is the lock still valid?
+ *     check       is the lock still valid?
  *     write       UPDATE stock SET rest = rest - 1, fence = mine WHERE id = ? AND fence <= mine
  *     COMMIT
  *     unlock      after the commit: before it, the next holder would read the old stock
  *
  * Can it sell what is not there? The process may be stopped at any point, for longer than the lock
  * lives, and never knows. Worker 1 is stopped, its lease ends, and worker 2 gets the lock:
- *   - Between the look and the write. The look was right when it was made; nothing that worker 1
- *     asks on its own side can help, since it may be stopped after that too. Worker 2 claims the
- *     row with a larger fence. The write of worker 1 then finds no row with fence <= mine: it is
- *     refused and rolled back. With `unfenced` it goes through: two orders for one item.
+ *   - Between the check and the write. The check was right when it was made; no further check in
+ *     worker 1 can help, since it may be stopped after that, too. Worker 2 claims the row with a
+ *     larger fence. The write of worker 1 then finds no row with fence <= mine: it is refused and
+ *     rolled back. With `unfenced` it goes through: two orders for one item.
  *   - Between the write and the commit. Worker 1 has a lock of the database on the row. The claim
  *     of worker 2 waits for it, and what worker 2 reads afterwards has the sale of worker 1 in it.
  *     That is why it claims before it reads: a read without a claim is not fenced. It would see the
@@ -29,8 +29,8 @@
  * may take long. `<=`, since the same holder writes again with the same fence; no two holders have
  * the same one.
  *
- * Here one statement could look after itself (AND rest > 0). The fence is for what no statement
- * can check: a price that was worked out, a payment that was asked for, a file that was written.
+ * Here one statement could protect itself (AND rest > 0). The fence is for what no statement can
+ * check: a computed price, a requested payment, a written file.
  */
 #include <assert.h>
 #include <errno.h>
@@ -102,7 +102,7 @@ static enum outcome transaction(const struct worker *worker) {
     }
     /* ... here it decides, asks for the payment, works out the price ... */
     if (!redlock_mutex_is_valid(worker->mutex)) {
-        return LOST; /* worth asking, and not enough */
+        return LOST; /* worth checking, but not enough */
     }
     reach("looks: its lock is valid. It is about to write");
     enum outcome outcome = write_sale(worker);
@@ -113,8 +113,8 @@ static enum outcome transaction(const struct worker *worker) {
     return outcome;
 }
 
-/* Under the lock. What is not committed is rolled back. (A COMMIT that fails may have been done all
- * the same, and only its answer be lost: look before trying again.) */
+/* Runs under the lock. Uncommitted changes are rolled back. (A COMMIT that fails may have
+ * succeeded, with only its answer lost: check before you try again.) */
 static enum outcome sell(const struct worker *worker) {
     static const char *const words[] = {
         [SOLD] = "sold: its order is committed",
@@ -169,8 +169,8 @@ static enum outcome with_nodes(struct worker *worker, char **nodes, size_t n_nod
     redlock_mutex_options mutex = REDLOCK_MUTEX_OPTIONS_INIT; /* renewed until it is unlocked */
     options.nodes = (const char *const *)nodes;
     options.n_nodes = n_nodes;
-    /* run.sh has started these nodes a second ago, and they had voted for nothing before. Otherwise
-     * leave it strict: a node that has just come up may have forgotten a lock. */
+    /* run.sh started these nodes a second ago, without locks. Otherwise leave it strict: a node
+     * that has just started may have forgotten a lock. */
     options.guard = REDLOCK_GUARD_OBSERVED;
     options.error = mutex.error = sentence;
     options.error_size = mutex.error_size = sizeof sentence;
