@@ -20,7 +20,7 @@ struct rl_bench_series {
     bool is_library;                    /* it has library allocations and attempts */
     struct rl_bench_slice *slices;      /* options.slices of them */
     uint64_t least_grants, most_grants; /* contend: of one waiter */
-    uint64_t overlaps;                  /* two holders at one time */
+    uint64_t overlaps;                  /* two holders at the same time */
 };
 
 struct rl_bench_keep_figures {

@@ -62,7 +62,7 @@ has_clang_format_14() {
 }
 # Packages install modules for the system's python3, which need not be the first in PATH.
 has_python() { python3 -c "import $1" || /usr/bin/python3 -c "import $1"; }
-# ... and so has its header.
+# The system's python3 also has its own header.
 has_python_h() { pkg-config --exists python3 || pkg-config --exists python3-embed; }
 # The sanitizers' library and libFuzzer's are not part of the compiler's package.
 has_clang_runtime() {

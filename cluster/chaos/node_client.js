@@ -17,7 +17,7 @@ const { now } = require('../../bindings/node/lib/native.js');
 const UNUSABLE = 3;
 const HOLDS_PER_CLIENT = 1_000_000;
 const EXTENDED = 0.06; // share of works that are longer than a ttl, and extended
-const OUTLAST = 0.03; // ... and not
+const OUTLAST = 0.03; // share that are longer, and not extended
 
 const TEXTS = ['nodes', 'dir', 'guard'];
 const NUMBERS = ['process', 'clients', 'resources', 'ttl-ms', 'wait-ms', 'work-ms', 'seed'];

@@ -25,7 +25,7 @@ from redlock._native import lib
 UNUSABLE = 3
 HOLDS_PER_CLIENT = 1_000_000
 EXTENDED = 0.06  # share of works that are longer than a ttl, and extended
-OUTLAST = 0.03  # ... and not
+OUTLAST = 0.03  # share that are longer, and not extended
 
 
 class Journal:

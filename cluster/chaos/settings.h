@@ -14,7 +14,7 @@
 
 enum chaos_workload {
     CHAOS_REGISTER, /* a holder only writes records */
-    CHAOS_LOCK_SET, /* ... and adds a number to a file: read all, pause, write all back */
+    CHAOS_LOCK_SET, /* and adds a number to a file: read all, pause, write all back */
     CHAOS_RWLOCK,   /* writers write records; most clients are readers, which hold together */
     CHAOS_PERMITS,  /* holders of one to three of k permits write records under their slots */
     CHAOS_EDGE      /* a holder renews up to three times, and acts until its validity ends */

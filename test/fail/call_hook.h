@@ -36,8 +36,8 @@ enum call {
 struct call_hook {
     bool inside;         /* calls count, and may fail */
     bool safe;           /* nothing may fail, in no thread */
-    enum call call;      /* the one that fails ... */
-    int error;           /* ... with this: an errno, an EAI_ of getaddrinfo(), a UV_ of libuv */
+    enum call call;      /* the call that fails */
+    int error;           /* its error: an errno, an EAI_ of getaddrinfo(), a UV_ of libuv */
     size_t fail_at;      /* from 1; 0: never */
     bool and_later;      /* not only number fail_at, but all after it */
     size_t send_most;    /* send() takes no more bytes at once; 0: as many as it likes */
