@@ -199,7 +199,7 @@ static void drop_all(struct five *f) {
     five_wait_up(f, FIVE);
 }
 
-/* Waits until the trial has ended the connection of each node but home for the nth time. */
+/* Waits until each node but home has gone down for the nth time, now because of the trial. */
 static void wait_for_the_trials(struct five *f, unsigned nth) {
     size_t order[FIVE];
     five_homes(f, order);

@@ -75,7 +75,7 @@ LIVE_TEST_FIVE(told_before_the_end) {
     assert_true(live_no_keys(live)); /* what was left of them has been released */
 }
 
-/* -- When no node answers -- */
+/* -- Without a sign of life -- */
 
 /* A watchdog that runs renews the lock every 100 ms. */
 static redlock_lock *watched(struct live *live, int64_t ttl_ms, struct live_done *lost) {
