@@ -15,7 +15,8 @@
  *     leftover    a key, a pending release, memory or a stream is left when everything is over
  *     fence       fences are not in order (check_fence.c)
  *     order       somebody who came later was served first, and nothing paid for it (check_line.h)
- *     stall       what somebody wants and could have is granted to nobody (check_line.h)
+ *     stall       what somebody wants and could have is granted to nobody (check_line.h), or a lock
+ *                 lingers for longer than it may
  *     spin        a user's attempts follow each other without a pause (check_line.h)
  *     count       more permits are held than there are, or others than were asked for
  *                 (check_permits.h)
@@ -77,7 +78,7 @@ enum sim_op { SIM_OP_ACQUIRE, SIM_OP_EXTEND, SIM_OP_RELEASE, SIM_OPS };
 enum sim_fact_kind {
     SIM_FACT_ATTEMPT,  /* token: SETs go out */
     SIM_FACT_SENT,     /* token: what sets or prolongs goes out; arg: 1 for an extension */
-    SIM_FACT_GIVEN_UP, /* token: releases go out */
+    SIM_FACT_GIVEN_UP, /* token; arg: releases go out */
     SIM_FACT_END,      /* op was completed: status; arg: its token is not given up */
     SIM_FACT_HOLD,     /* granted: token, until, fence; status: the least validity in ms */
     SIM_FACT_UNTIL,    /* a hold's validity has changed: until, now */
@@ -103,6 +104,7 @@ struct sim_fact {
     uint64_t owner;
     uint64_t asked_ns; /* true time */
     uint32_t max_hold_ms;
+    uint32_t linger_ms;
     uint32_t token;
     uint32_t resources; /* as a mask */
     int32_t status;
@@ -119,13 +121,17 @@ struct sim_fact {
 
 /* A token that was generated. */
 struct sim_token {
-    uint64_t drawn_ns;                /* its votes are from this time on */
-    uint64_t passed_ns;               /* when a node first reported that it passed it a key; 0:
+    uint64_t drawn_ns;    /* its votes are from this time on */
+    uint64_t passed_ns;   /* when a node first reported that it passed it a key; 0:
                                          never */
-    uint64_t given_up_ns;             /* UINT64_MAX while it is in use */
-    uint64_t extend_ns;               /* when its last extension was sent */
-    uint64_t before_ns;               /* ... and the one before that */
-    uint64_t told_ns;                 /* when its client learned that others wait; 0: never */
+    uint64_t given_up_ns; /* UINT64_MAX while it is in use */
+    uint64_t extend_ns;   /* when its last extension was sent */
+    uint64_t before_ns;   /* ... and the one before that */
+    uint64_t told_ns;     /* when its client learned that others wait; 0: never */
+    uint64_t let_go_ns;   /* when the last user of its hold released it; 0: not yet */
+    uint64_t linger_ns;   /* its first release, and linger_ms; 0: none yet */
+    uint32_t linger_ms;
+    uint32_t resources;               /* of its last hold, as a mask */
     uint64_t said_ns[SIM_NODES_MAX];  /* when each node last reported that it passed it a key */
     uint32_t released[SIM_NODES_MAX]; /* the last connection that brought each node its release */
     uint32_t dropped; /* nodes to which there were too many pending releases to keep its own */

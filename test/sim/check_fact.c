@@ -91,6 +91,46 @@ void sim_check_released(struct sim_world *world, uint32_t node, uint32_t token, 
     }
 }
 
+/* Since when a lock of its client is asked to have what the token has. */
+static uint64_t wanted_ns(const struct sim_world *world, const struct sim_token *token) {
+    uint64_t wanted_ns = NEVER;
+    for (uint32_t i = 0; i < world->options.locks; i++) {
+        const struct sim_user *user = &world->clients[token->client].users[i];
+        const bool wants = user->ops[SIM_OP_ACQUIRE] != NULL && user->resources & token->resources;
+        wanted_ns = wants && user->asked_ns < wanted_ns ? user->asked_ns : wanted_ns;
+    }
+    return wanted_ns;
+}
+
+/* A client that is not stopped, and is connected to a node, sends that node its releases. */
+static bool could_release(const struct sim_world *world, uint32_t client, uint64_t since_ns) {
+    bool is_up = false;
+    for (uint32_t n = 0; n < world->options.nodes; n++) {
+        is_up = is_up || world->check.up_since_ns[client][n] < since_ns;
+    }
+    return is_up && world->check.busy_until_ns[client] < since_ns;
+}
+
+/* A hold lingers until linger_ms after its first release, or until its client wants it otherwise or
+ * hears that others wait. */
+static void check_lingered(struct sim_world *world, const struct sim_token *token) {
+    const struct sim_options *options = &world->options;
+    const uint64_t slack_ns = 5 * RL_NS_PER_MS + 2 * (options->delay_max_ns + options->loop_lag_ns +
+                                                      options->timer_lag_ns);
+    const bool is_told =
+        token->told_ns != 0 &&
+        sim_check_line_answers(world, token->client, token->told_at, token->told_ns);
+    uint64_t ends_ns = wanted_ns(world, token);
+    ends_ns = token->linger_ns < ends_ns ? token->linger_ns : ends_ns;
+    ends_ns = is_told && token->told_ns < ends_ns ? token->told_ns : ends_ns;
+    ends_ns = token->let_go_ns > ends_ns ? token->let_go_ns : ends_ns;
+    if (token->let_go_ns != 0 && token->given_up_ns == NEVER &&
+        world->now_ns > ends_ns + slack_ns && could_release(world, token->client, ends_ns)) {
+        sim_check_fail(world, SIM_STALL, "c%u's lock lingers for %.3f ms longer than it may",
+                       token->client + 1u, (double)(world->now_ns - ends_ns) / 1e6);
+    }
+}
+
 static void give_up(struct sim_world *world, uint32_t token) {
     if (token != 0 && world->check.tokens[token].given_up_ns == NEVER) {
         world->check.tokens[token].given_up_ns = world->now_ns;
@@ -187,7 +227,23 @@ static void fact_hold(struct sim_world *world, const struct sim_fact *fact) {
         sim_check_fence(world, fact->client, hold);
         sim_check_line_grant(world, fact->client, hold, fact->asked_ns);
     }
+    token->linger_ms = joins ? token->linger_ms : fact->linger_ms;
+    token->let_go_ns = 0;
+    token->resources = fact->resources;
     token->is_granted = true;
+}
+
+static void fact_let_go(struct sim_world *world, const struct sim_fact *fact,
+                        struct sim_hold *hold) {
+    struct sim_token *token = &world->check.tokens[hold->token];
+    hold->is_open = false;
+    if (!is_shared(world, fact->client, hold->token)) {
+        token->let_go_ns = world->now_ns;
+        token->linger_ns = token->linger_ns != 0
+                               ? token->linger_ns
+                               : sim_clock_when(&world->clients[fact->client].clock,
+                                                fact->now_ns + token->linger_ms * RL_NS_PER_MS);
+    }
 }
 
 static void fact_until(struct sim_world *world, const struct sim_fact *fact) {
@@ -290,6 +346,9 @@ static void apply(struct sim_world *world, const struct sim_fact *fact) {
             fact_sent(world, fact);
             break;
         case SIM_FACT_GIVEN_UP:
+            if (fact->arg) {
+                check_lingered(world, &world->check.tokens[fact->token]);
+            }
             give_up(world, fact->token);
             break;
         case SIM_FACT_END:
@@ -320,7 +379,7 @@ static void apply(struct sim_world *world, const struct sim_fact *fact) {
             world->check.tokens[fact->token].client = fact->client;
             break;
         case SIM_FACT_LET_GO:
-            hold->is_open = false;
+            fact_let_go(world, fact, hold);
             break;
         case SIM_FACT_LOST:
             hold->is_open = false;

@@ -31,8 +31,8 @@ static bool is_sound(const struct sim_world *world, uint32_t client, uint32_t no
     return listens;
 }
 
-static bool answers(const struct sim_world *world, uint32_t client, uint32_t node,
-                    uint64_t since_ns) {
+bool sim_check_line_answers(const struct sim_world *world, uint32_t client, uint32_t node,
+                            uint64_t since_ns) {
     const struct sim_check *check = &world->check;
     return world->clients[client].state == SIM_CLIENT_OPEN &&
            check->busy_until_ns[client] < since_ns && check->trouble_ns[client][node] < since_ns &&
@@ -203,7 +203,7 @@ static void go_by_in_line(struct sim_world *world, uint32_t node, const struct t
             continue;
         }
         world->stats.passed++;
-        if (answers(world, c, node, it->since_ns)) {
+        if (sim_check_line_answers(world, c, node, it->since_ns)) {
             overtake(world, it, node, told);
         }
     }
@@ -224,7 +224,7 @@ static void go_by_at(struct sim_world *world, uint32_t node, struct told *told, 
             continue;
         }
         world->stats.passed++;
-        if (!answers(world, c, node, it->since_ns)) {
+        if (!sim_check_line_answers(world, c, node, it->since_ns)) {
             continue;
         }
         if (told->reads) {

@@ -146,6 +146,9 @@ struct sim_check_line {
     uint32_t deleted;               /* keys, by the command that runs: as a mask */
 };
 
+/* Ever since then the client runs, is connected to the node, and listens there. */
+bool sim_check_line_answers(const struct sim_world *world, uint32_t client, uint32_t node,
+                            uint64_t since_ns);
 void sim_check_line_start(struct sim_world *world);
 
 /* A node has run a command of this client with this place. Returns whether its id is learnt anew.

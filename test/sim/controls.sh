@@ -133,6 +133,7 @@ break  walls-apart             fence     200   --preset forgetful
 patch  share-ends-for-all      lost_late 100   --preset shared
 patch  share-loss-of-one       lost_late 100   --preset shared
 patch  linger-leaves           orphan    200   --preset lingering
+patch  linger-stays           stall     300   --preset lingering
 patch  turn-not-given          stuck     100   --preset lines
 patch  heir-is-silent          stall     200   --preset lines
 patch  head-spins              spin      1500  --preset lines --trouble all --nodes 5

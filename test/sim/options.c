@@ -319,7 +319,8 @@ static void derive_elected(struct sim_options *options, struct sim_random *rando
 /* Few clients, which are often back before another one waits. */
 static void derive_lingering(struct sim_options *options, struct sim_random *random) {
     options->linger_percent = sim_any(random, 50, 100);
-    options->clients = sim_any(random, 1, 3);
+    options->resources = sim_any(random, 1, 2);
+    options->clients = sim_any(random, 2, 3);
     options->think_max_ms = (uint32_t)sim_skewed(random, 1, 500);
     options->watch_percent = sim_any(random, 0, 60);
     options->owner_percent = sim_chance(random, 30) ? 50 : 0, options->owners = 2;

@@ -100,8 +100,10 @@ static void sends(struct sim_client *client, const redlock_event *event, uint32_
         stats->repairs += event->type == REDLOCK_EVENT_REPAIR;
         stats->raised += event->type == REDLOCK_EVENT_FENCE;
     }
-    tell(client, (struct sim_fact){
-                     .kind = kind, .token = token, .arg = event->type == REDLOCK_EVENT_EXTEND});
+    tell(client, (struct sim_fact){.kind = kind,
+                                   .token = token,
+                                   .arg = event->type == REDLOCK_EVENT_EXTEND ||
+                                          event->type == REDLOCK_EVENT_RELEASE});
     bool repairs = event->type == REDLOCK_EVENT_REPAIR;
     bool asks = event->type == REDLOCK_EVENT_ATTEMPT || event->type == REDLOCK_EVENT_TAKE;
     bool shares = asks && user != NULL && user->reads;

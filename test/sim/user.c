@@ -223,6 +223,7 @@ static void tell_hold(struct sim_user *user) {
                                           .permits = user->permits,
                                           .reads = user->reads,
                                           .max_hold_ms = user->max_hold_ms,
+                                          .linger_ms = user->linger_ms,
                                           .status = (int32_t)user->min_validity_ms});
 }
 
@@ -341,6 +342,7 @@ bool sim_user_acquire(struct sim_user *user, const redlock_acquire_options *want
     user->resources = user->take > 0 && !sim_user_holds(user) ? 0 : user->resources;
     user->min_validity_ms = (uint32_t)options.min_validity_ms;
     user->max_hold_ms = options.max_hold_ms == REDLOCK_NO_LIMIT ? 0 : (uint32_t)options.max_hold_ms;
+    user->linger_ms = (uint32_t)options.linger_ms;
     note_watch(user, &options);
     note(user, (struct sim_note){
                    .kind = SIM_NOTE_ACQUIRE, .a = (uint32_t)options.ttl_ms, .b = user->made_reads});
@@ -467,6 +469,7 @@ bool sim_user_take_over(struct sim_user *user, struct sim_handover *handover,
     user->owner = 0;
     user->fences = false;
     user->min_validity_ms = (uint32_t)options.min_validity_ms;
+    user->linger_ms = 0;
     note_watch(user, &options);
     handover->is_there = false;
     sim_permits_name(user, handover->resources);

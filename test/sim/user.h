@@ -65,6 +65,7 @@ struct sim_user {
     uint32_t token;                     /* of the last attempt */
     uint32_t min_validity_ms;           /* that the last acquire asked for */
     uint32_t max_hold_ms;               /* the same; 0: it set no limit */
+    uint32_t linger_ms;                 /* the same */
     uint32_t silence_ms;                /* the same, max_silence_ms; 0: it needs no signs of life */
     uint32_t ttl_ms;                    /* the same */
     uint32_t depth;                     /* acquires of this object that are not released */
