@@ -3,6 +3,7 @@
  * resource's line does. */
 
 #include "nodes/listening.h"
+#include "election/state.h"
 #include "fake/five.h"
 #include "redlock/election.h"
 
@@ -75,6 +76,8 @@ static redlock_election *watch(struct scene *s) {
     }
     assert_int_equal(redlock_election_new(s->f.client, &options, &election, NULL, 0), 0);
     assert_int_equal(redlock_election_campaign(election), 0);
+    /* How often it asks where it cannot wait in line. */
+    assert_int_equal(election->lock->core.acquire.delay_ms, options.poll_ms);
     return election;
 }
 
