@@ -138,10 +138,6 @@ struct server_connection *server_connect(struct server *server, void *owner) {
     }
     server->last = connection;
     server->n_connections++;
-    if (server->max_clients != 0 && server->n_connections > server->max_clients) {
-        bytes_append_text(&connection->output, "-ERR max number of clients reached\r\n");
-        connection->ended = true;
-    }
     return connection;
 }
 

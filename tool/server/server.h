@@ -90,7 +90,7 @@ void server_keys_copy(struct server_keys *to, const struct server_keys *from);
 void server_keys_clear(struct server_keys *keys);
 void server_keys_free(struct server_keys *keys);
 
-/* -- What the caller may watch and decide -- */
+/* -- What the caller may watch -- */
 
 enum server_change { SERVER_SET, SERVER_EXPIRY, SERVER_DELETED, SERVER_EXPIRED, SERVER_EVICTED };
 
@@ -111,10 +111,6 @@ struct server_hooks {
                     const struct server_connection *by);
 
     void (*ran)(void *owner, const struct server_ran *ran);
-
-    /* Before a command runs: an error to answer with instead ("-ERR ..."), or NULL. */
-    const char *(*refuse)(void *owner, struct server_connection *connection,
-                          const struct resp_command *command);
 
     /* A message was appended to this connection's output. */
     void (*told)(void *owner, struct server_connection *connection);
@@ -152,7 +148,6 @@ struct server {
     bool is_busy;     /* BUSY */
     bool ends_early;  /* keys expire one millisecond earlier; 7.2 and later sometimes do so, up to 1
                          ms before the ttl is over */
-    uint32_t max_clients; /* 0: any number */
 
     uint64_t broken; /* rules broken on purpose: see server_break() */
 

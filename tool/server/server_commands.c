@@ -399,18 +399,6 @@ static bool is_refused(struct call *call, const struct rule *rule) {
     return refusal != NULL;
 }
 
-static bool is_refused_by_hook(struct call *call, const struct resp_command *command) {
-    const struct server *server = call->server;
-    const char *line = server->hooks != NULL && server->hooks->refuse != NULL
-                           ? server->hooks->refuse(server->owner, call->connection, command)
-                           : NULL;
-    if (line != NULL) {
-        assert(line[0] == '-');
-        reply_error(call, line + 1);
-    }
-    return line != NULL;
-}
-
 /* -- In a script -- */
 
 /* What keeps a script from running the command, without '-', or NULL. */
@@ -463,11 +451,9 @@ void server_execute(struct server_connection *connection, const struct resp_comm
                         .now_us = now_us};
     size_t before = connection->output.length;
     assert(command->count > 0);
-    if (!is_refused_by_hook(&call, command)) {
-        const struct rule *rule = look_up(&call);
-        if (rule != NULL && !is_refused(&call, rule)) {
-            rule->run(&call);
-        }
+    const struct rule *rule = look_up(&call);
+    if (rule != NULL && !is_refused(&call, rule)) {
+        rule->run(&call);
     }
     if (server->hooks != NULL && server->hooks->ran != NULL) {
         struct server_ran ran = {connection,

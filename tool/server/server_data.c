@@ -68,21 +68,13 @@ long long pttl_of(const struct call *call, const struct server_key *key) {
 /* -- Making room -- */
 
 bool server_evict(struct server *server) {
-    bool only_mortal = strncmp(server->policy, "volatile-", 9) == 0;
-    bool any = strncmp(server->policy, "allkeys-", 8) == 0;
     struct server_keys *keys = &server->keys;
-    uint32_t candidates = 0;
-    for (uint32_t i = 0; i < keys->size; i++) {
-        bool is_mortal = keys->row[i].expires_ms != SERVER_NEVER_MS;
-        candidates += keys->row[i].is_used && (any || (only_mortal && is_mortal));
-    }
-    if (candidates == 0) {
+    if (keys->used == 0 || strcmp(server->policy, "noeviction") == 0) {
         return false;
     }
-    uint64_t skip = next_random(&server->random) % candidates;
+    uint64_t skip = next_random(&server->random) % keys->used;
     for (uint32_t i = 0;; i++) {
-        bool is_mortal = keys->row[i].expires_ms != SERVER_NEVER_MS;
-        if (keys->row[i].is_used && (any || is_mortal) && skip-- == 0) {
+        if (keys->row[i].is_used && skip-- == 0) {
             server->evicted++;
             drop_key(server, &keys->row[i], SERVER_EVICTED);
             return true;

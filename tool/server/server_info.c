@@ -62,7 +62,7 @@ static void put_server(struct info *info) {
 
 static void put_clients(struct info *info) {
     number(info, "connected_clients", info->server->n_connections);
-    number(info, "maxclients", info->server->max_clients > 0 ? info->server->max_clients : 10000);
+    number(info, "maxclients", 10000);
 }
 
 static void put_memory(struct info *info) {
