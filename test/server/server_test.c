@@ -1,5 +1,5 @@
-/* What of the server in memory no history of the simulator would miss. That its answers are Redis's is
- * shown by differential_test.c; its hooks, evictions and pieces by the simulator. */
+/* What of the server in memory no history of the simulator would miss. That its answers are Redis's
+ * is shown by differential_test.c; its hooks, evictions and pieces by the simulator. */
 #include "server/server.h"
 
 #include "testing.h"

@@ -69,21 +69,6 @@ static void fixture_set(struct fixture *f, uint32_t i, uint64_t at_ns) {
     f->at_ns[i] = at_ns;
 }
 
-TEST(is_empty_at_first) {
-    struct rl_deadlines none = {NULL, 0, 0};
-    assert_null(rl_deadlines_first(&none));
-    struct fixture f;
-    fixture_init(&f, 1);
-    fixture_check(&f);
-    fixture_set(&f, 3, RL_NEVER); /* removing what was never set */
-    fixture_check(&f);
-    fixture_set(&f, 3, 0);
-    fixture_check(&f);
-    fixture_set(&f, 3, RL_NEVER);
-    fixture_check(&f);
-    fixture_free(&f);
-}
-
 TEST(does_what_an_array_does) {
     uint64_t random = random_seed();
     for (uint32_t run = 0; run < 100; run++) {
@@ -101,24 +86,4 @@ TEST(does_what_an_array_does) {
         }
         fixture_free(&f);
     }
-}
-
-static void set_beyond_capacity(void *data) {
-    struct fixture *f = data;
-    rl_deadlines_set(&f->heap, &f->items[0], 1);
-    rl_deadlines_set(&f->heap, &f->items[1], 1);
-}
-
-static void reserve_too_few(void *data) {
-    struct fixture *f = data;
-    rl_deadlines_reserve(&f->heap, f->heap.items, 0);
-}
-
-TEST(asserts_its_room) {
-    struct fixture f;
-    fixture_init(&f, 1);
-    assert_true(dies(set_beyond_capacity, &f));
-    fixture_set(&f, 0, 1);
-    assert_true(dies(reserve_too_few, &f));
-    fixture_free(&f);
 }

@@ -156,52 +156,6 @@ TEST(trusts_whom_it_may) {
 
 /* -- Stories that a reader would ask about -- */
 
-static void tell(struct rl_guard *guard, const char *ids, bool young, enum use use,
-                 uint64_t at_ns) {
-    const struct rl_guard_rules rules = {RL_GUARD_STRICT, QUARANTINE_NS};
-    const struct node_holder node_holder = {
-        .use = use, .run_id = ids[0], .replid = ids[1], .young = young, .at_ns = at_ns};
-    const struct rl_server server = server_of(&node_holder);
-    (void)rl_guard_see(guard, &rules, &server, at_ns);
-}
-
-/* The connection breaks again and again, while a quarantine runs and after it. */
-TEST(a_lost_connection_changes_nothing) {
-    struct rl_guard guard;
-    rl_guard_init(&guard);
-    for (uint32_t i = 0; i < 10; i++) {
-        tell(&guard, "ax", true, FIT, 1000 * MS * i);
-        assert_false(rl_guard_may_vote(&guard, QUARANTINE_NS - 1));
-        assert_true(rl_guard_may_vote(&guard, QUARANTINE_NS));
-    }
-    tell(&guard, "ax", true, FIT, 5 * QUARANTINE_NS);
-    assert_true(rl_guard_may_vote(&guard, 5 * QUARANTINE_NS));
-}
-
-/* A replica of whatever age that this client knew as one: what its primary voted for last may never
- * have reached it. */
-TEST(a_replica_that_takes_over_waits) {
-    struct rl_guard guard;
-    rl_guard_init(&guard);
-    tell(&guard, "ax", false, A_REPLICA, MS);
-    tell(&guard, "ay", false, FIT, 2 * MS);
-    assert_false(rl_guard_may_vote(&guard, 2 * MS + QUARANTINE_NS - 1));
-    assert_true(rl_guard_may_vote(&guard, 2 * MS + QUARANTINE_NS));
-}
-
-/* The same process all the time, but its keys may have been evicted until just now. */
-TEST(one_that_could_evict_waits) {
-    struct rl_guard guard;
-    rl_guard_init(&guard);
-    tell(&guard, "ax", false, FIT, MS);
-    assert_true(rl_guard_may_vote(&guard, MS));
-    tell(&guard, "ax", false, EVICTS_KEYS, 2 * MS);
-    tell(&guard, "ax", false, FIT, 3 * MS);
-    assert_false(rl_guard_may_vote(&guard, 3 * MS + QUARANTINE_NS - 1));
-    tell(&guard, "ax", false, FIT, 4 * MS); /* a mere reconnect does not begin it anew */
-    assert_true(rl_guard_may_vote(&guard, 3 * MS + QUARANTINE_NS));
-}
-
 /* CONFIG RESETSTAT makes the number smaller, and may hide a deletion. */
 TEST(one_that_counts_deletions_waits) {
     static const uint64_t flushes[] = {7, 7, 8, 8, 0, 0};
@@ -218,26 +172,4 @@ TEST(one_that_counts_deletions_waits) {
         assert_int_equal(rl_guard_may_vote(&guard, now_ns), !has_changed);
         assert_int_equal(guard.standing, i < 2 ? RL_STANDING_VOTES : RL_STANDING_FLUSHED);
     }
-}
-
-/* -- What must not be asked of it -- */
-
-static void see_with_the_guard_off(void *data) {
-    const struct rl_guard_rules rules = {RL_GUARD_OFF, QUARANTINE_NS};
-    const struct node_holder node_holder = {.run_id = 'a', .replid = 'x'};
-    const struct rl_server server = server_of(&node_holder);
-    (void)rl_guard_see(data, &rules, &server, MS);
-}
-
-static void see_nobody(void *data) {
-    const struct rl_guard_rules rules = {RL_GUARD_STRICT, QUARANTINE_NS};
-    const struct rl_server server = {.uptime_ns = QUARANTINE_NS};
-    (void)rl_guard_see(data, &rules, &server, MS);
-}
-
-TEST(aborts_on_what_cannot_be) {
-    struct rl_guard guard;
-    rl_guard_init(&guard);
-    assert_true(dies(see_with_the_guard_off, &guard));
-    assert_true(dies(see_nobody, &guard));
 }

@@ -63,30 +63,6 @@ TEST(orders_as_it_always_did) {
 
 /* -- What the order is good for -- */
 
-/* For every set of the nodes, and each that is taken away or comes back. */
-TEST(moves_only_the_resources_of_a_node_that_is_down) {
-    uint64_t random = random_seed();
-    uint64_t hashes[5];
-    uint32_t moved = 0;
-    name_nodes(hashes, 5);
-    for (uint32_t run = 0; run < 2000; run++) {
-        uint64_t resource = random_next(&random);
-        for (uint32_t mask = 1; mask < 32; mask++) {
-            uint32_t first = rl_home_node(resource, hashes, mask);
-            assert_true(mask >> first & 1);
-            for (uint32_t i = 0; i < 5; i++) {
-                uint32_t others = mask & ~(UINT32_C(1) << i);
-                if (i != first) {
-                    assert_int_equal(rl_home_node(resource, hashes, others), first);
-                } else if (others != 0) {
-                    moved += rl_home_node(resource, hashes, others) != first;
-                }
-            }
-        }
-    }
-    assert_int_equal(moved, 2000 * (31 - 5));
-}
-
 TEST(takes_one_of_those_with_the_same_name) {
     const uint64_t hashes[4] = {7, 7, 7, 7};
     for (uint32_t mask = 1; mask < 16; mask++) {
@@ -95,13 +71,4 @@ TEST(takes_one_of_those_with_the_same_name) {
             assert_true(mask >> first & 1);
         }
     }
-}
-
-static void ask_nobody(void *data) {
-    (void)rl_home_node(1, data, 0);
-}
-
-TEST(aborts_without_a_node) {
-    uint64_t hashes[1] = {1};
-    assert_true(dies(ask_nobody, hashes));
 }

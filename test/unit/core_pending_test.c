@@ -48,27 +48,6 @@ PENDING_TEST(owes_nothing_at_first) {
     assert_int_equal(items[0].life_ns, LIFE_NS);
 }
 
-PENDING_TEST(keeps_the_order) {
-    for (uint32_t run = 0; run < 2; run++) { /* the second time on a list that was emptied */
-        for (uint32_t i = 0; i < 5; i++) {
-            assert_null(unanswered(pending, &items[i]));
-            assert_int_equal(pending->count, i + 1);
-        }
-        for (uint32_t i = 0; i < 5; i++) {
-            assert_ptr_equal(rl_pending_take(pending), &items[i]);
-            assert_null(items[i].next);
-        }
-        assert_empty(pending);
-    }
-    unanswered(pending, &items[0]);
-    unanswered(pending, &items[1]);
-    assert_ptr_equal(rl_pending_take(pending), &items[0]);
-    unanswered(pending, &items[0]); /* again: now behind the other */
-    assert_ptr_equal(rl_pending_take(pending), &items[1]);
-    assert_ptr_equal(rl_pending_take(pending), &items[0]);
-    assert_empty(pending);
-}
-
 PENDING_TEST(gives_the_oldest_up_beyond_its_bound) {
     MARK_FROM(PENDING_OLDEST);
     for (uint32_t i = 0; i < RL_PENDING_MAX; i++) {
@@ -83,33 +62,6 @@ PENDING_TEST(gives_the_oldest_up_beyond_its_bound) {
     }
     assert_empty(pending);
     MARK_TO(PENDING_OLDEST);
-}
-
-/* A paused node may run our SET as late as it likes: without its answer there is no end. */
-PENDING_TEST(never_gives_up_the_unanswered) {
-    for (uint32_t i = 0; i < 1000; i++) {
-        assert_null(unanswered(pending, &items[0]));
-        assert_int_equal(pending->retry_ns, RL_NEVER); /* the node's return is what is waited for */
-        assert_int_equal(items[0].until_ns, RL_NEVER);
-        assert_ptr_equal(rl_pending_take(pending), &items[0]);
-    }
-}
-
-PENDING_TEST(tries_the_refused_for_one_life) {
-    const uint64_t first_ns = 7000 * MS;
-    uint64_t now_ns = first_ns;
-    uint32_t tries = 0;
-    while (refused(pending, &items[0], now_ns) == NULL) {
-        assert_int_equal(items[0].until_ns, first_ns + LIFE_NS); /* from the first answer on */
-        assert_int_equal(pending->retry_ns, now_ns + RL_PENDING_RETRY_NS);
-        now_ns = pending->retry_ns;
-        assert_ptr_equal(rl_pending_take(pending), &items[0]);
-        assert_int_equal(pending->retry_ns, RL_NEVER);
-        tries++;
-    }
-    assert_int_equal(tries, LIFE_NS / RL_PENDING_RETRY_NS);
-    assert_int_equal(now_ns, first_ns + LIFE_NS);
-    assert_empty(pending);
 }
 
 PENDING_TEST(gives_the_refused_up_at_the_end_of_its_life) {
@@ -160,30 +112,6 @@ PENDING_TEST(retries_what_was_not_sent) {
     assert_int_equal(items[0].until_ns, RL_NEVER); /* and not given up: it was not refused */
     assert_null(rl_pending_add(pending, &items[1], false, true, 4 * MS));
     assert_int_equal(pending->retry_ns, 3 * MS + RL_PENDING_RETRY_NS);
-}
-
-PENDING_TEST(keeps_as_few_as_it_is_told) {
-    for (uint32_t max = 1; max < 5; max++) {
-        prepare(pending);
-        rl_pending_init(pending, max);
-        for (uint32_t i = 0; i < max + 3; i++) {
-            bool is_up = i % 2 == 1;
-            struct rl_pending_release *oldest = i < max ? NULL : &items[i - max];
-            assert_ptr_equal(rl_pending_add(pending, &items[i], false, is_up, MS), oldest);
-            assert_int_equal(pending->retry_ns == RL_NEVER,
-                             i == 0); /* the pause outlives the oldest */
-        }
-        assert_int_equal(pending->count, max);
-    }
-}
-
-TEST(lives_for_ttl_and_drift) {
-    struct rl_pending_release item;
-    for (uint32_t ms = 1; ms < 100000; ms = ms * 3 + 1) {
-        rl_pending_release_init(&item, &rules, ms);
-        assert_int_equal(item.life_ns, ms * MS + ms * MS / 10 + 10 * MS);
-        assert_int_equal(item.until_ns, RL_NEVER);
-    }
 }
 
 /* -- Sending again -- */

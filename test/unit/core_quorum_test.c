@@ -95,19 +95,3 @@ TEST(is_exact) {
         assert_int_equal(rl_validity_ns(&rules, row->ttl_ms), row->wanted_validity_ns);
     }
 }
-
-static void quorum_of(void *data) {
-    rl_quorum(*(const uint32_t *)data);
-}
-
-static void all_nodes_of(void *data) {
-    rl_all_nodes(*(const uint32_t *)data);
-}
-
-TEST(refuses_other_sizes) {
-    uint32_t wrong[] = {0, RL_SEATS_MAX + 1, UINT32_MAX};
-    for (size_t i = 0; i < COUNT(wrong); i++) {
-        assert_true(dies(quorum_of, &wrong[i]));
-        assert_true(dies(all_nodes_of, &wrong[i]));
-    }
-}

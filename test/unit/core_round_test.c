@@ -10,7 +10,7 @@
  *
  * All orders: from every state each pending node votes next, in each way. Two orders that lead to
  * the same ballots and the same decision have the same future, so each such state is gone through
- * once; for N up to 4 each order is walked on its own as well.
+ * once.
  */
 #include "core/round.h"
 
@@ -29,7 +29,6 @@ struct walk {
     uint32_t nodes[N_MAX];
     uint32_t count;
     uint32_t n;
-    bool seen_all; /* no memory: walk each order on its own */
 };
 
 static uint8_t seen[3][1u << (2 * N_MAX)]; /* by decision, then two bits of each ballot */
@@ -213,7 +212,7 @@ static bool was_seen(const struct walk *walk) {
     }
     bool before = seen[walk->round.decision][key];
     seen[walk->round.decision][key] = 1;
-    return before && !walk->seen_all;
+    return before;
 }
 
 static void walk_on(const struct walk *walk, uint32_t not_asked) {
@@ -222,11 +221,9 @@ static void walk_on(const struct walk *walk, uint32_t not_asked) {
     }
     states_walked++;
     check_against_oracle(walk, not_asked);
-    if (!walk->seen_all) {
-        try_late_votes(walk);
-        try_expiry(walk, not_asked);
-        try_abandoning(walk);
-    }
+    try_late_votes(walk);
+    try_expiry(walk, not_asked);
+    try_abandoning(walk);
     for (uint32_t node = 0; node < walk->n; node++) {
         if (vote_of(walk, node) != RL_VOTE_PENDING) {
             continue;
@@ -246,8 +243,8 @@ static void walk_on(const struct walk *walk, uint32_t not_asked) {
 }
 
 static void walk_from(const struct rl_electorate *electorate, enum rl_round_kind kind,
-                      uint32_t asked, bool each_order) {
-    struct walk walk = {.seen_all = each_order, .n = rl_bits_count(rl_electors(electorate))};
+                      uint32_t asked) {
+    struct walk walk = {.n = rl_bits_count(rl_electors(electorate))};
     assert_int_equal(rl_electors(electorate), rl_all_nodes(walk.n));
     rl_round_init(&walk.round, walk.ballots);
     for (uint32_t i = 0; i < walk.n; i++) {
@@ -270,24 +267,14 @@ TEST(is_decided_as_the_oracle_says) {
     for (uint32_t n = 1; n <= N_MAX; n++) {
         const struct rl_electorate all = rl_electorate_of(n);
         for (uint32_t asked = 0; asked < 1u << n; asked++) {
-            walk_from(&all, RL_ROUND_ACQUIRE, asked, false);
+            walk_from(&all, RL_ROUND_ACQUIRE, asked);
             if (n <= 6 || asked == (1u << n) - 1) { /* as ACQUIRE, but for the sign of a refusal */
-                walk_from(&all, RL_ROUND_EXTEND, asked, false);
-                walk_from(&all, RL_ROUND_RELEASE, asked, false);
+                walk_from(&all, RL_ROUND_EXTEND, asked);
+                walk_from(&all, RL_ROUND_RELEASE, asked);
             }
         }
     }
     assert_true(states_walked > 100000);
-}
-
-TEST(is_decided_so_in_each_order) {
-    for (uint32_t n = 1; n <= 4; n++) {
-        const struct rl_electorate all = rl_electorate_of(n);
-        for (uint32_t asked = 0; asked < 1u << n; asked++) {
-            walk_from(&all, RL_ROUND_ACQUIRE, asked, true);
-            walk_from(&all, RL_ROUND_RELEASE, asked, true);
-        }
-    }
 }
 
 /* Old and new nodes: apart, one or more in common, more or fewer than before. */
@@ -298,9 +285,9 @@ TEST(needs_both_majorities) {
     for (size_t i = 0; i < COUNT(pairs); i++) {
         const uint32_t n = rl_bits_count(rl_electors(&pairs[i]));
         for (uint32_t asked = 0; asked < 1u << n; asked++) {
-            walk_from(&pairs[i], RL_ROUND_ACQUIRE, asked, false);
+            walk_from(&pairs[i], RL_ROUND_ACQUIRE, asked);
             if (n <= 5) {
-                walk_from(&pairs[i], RL_ROUND_RELEASE, asked, false);
+                walk_from(&pairs[i], RL_ROUND_RELEASE, asked);
             }
         }
     }
@@ -308,54 +295,7 @@ TEST(needs_both_majorities) {
 
 /* -- The rest -- */
 
-static const struct rl_electorate one = {{1, 1}}, two = {{3, 3}}, three = {{7, 7}};
-
-TEST(has_no_votes_before_it_begins) {
-    struct rl_round round;
-    struct rl_ballot ballots[3] = {{.vote = RL_VOTE_NONE}};
-    rl_round_init(&round, ballots);
-    assert_int_equal(round.id, 0);
-    assert_int_equal(round.decision, RL_DEFEATED);
-    /* 0 is the id of requests of no round: such an answer is never counted */
-    assert_false(rl_round_vote(&round, 0, 1, RL_VOTE_GRANTED, 0, 5));
-    assert_int_equal(ballots[1].reason, 0);
-    assert_int_equal(ballots[1].latency_us, 0);
-}
-
-/* What lies behind the ballots looks like a vote that is still out. */
-TEST(touches_no_ballot_but_its_own) {
-    const int16_t reasons[] = {-40, -41, -42, -43};
-    for (uint32_t n = 1; n <= 3; n++) {
-        struct rl_round round;
-        const struct rl_ballot behind = {.vote = RL_VOTE_PENDING, .reason = 7, .latency_us = 9};
-        struct rl_ballot ballots[4] = {behind, behind, behind, behind};
-        rl_round_init(&round, ballots);
-        const struct rl_electorate all = rl_electorate_of(n);
-        rl_round_begin(&round, &all, RL_ROUND_ACQUIRE, 1, rl_all_nodes(n) & 5, reasons);
-        rl_round_vote(&round, round.id, 0, RL_VOTE_REFUSED, 0, 2);
-        rl_round_expire(&round, -44, 3);
-        assert_int_equal(rl_round_pending(&round), 0);
-        assert_int_equal(rl_bits_count(round.failed), n - 1);
-        assert_memory_equal(&ballots[n], &behind, sizeof behind);
-    }
-}
-
-TEST(has_an_id_of_its_own) {
-    struct rl_round round;
-    struct rl_ballot ballots[1];
-    rl_round_init(&round, ballots);
-    rl_round_begin(&round, &one, RL_ROUND_ACQUIRE, 1, 1, NULL);
-    assert_int_equal(round.id, 1);
-    rl_round_abandon(&round);
-    rl_round_begin(&round, &one, RL_ROUND_EXTEND, 2, 1, NULL);
-    assert_int_equal(round.id, 2);
-    assert_false(rl_round_vote(&round, 1, 0, RL_VOTE_GRANTED, 0, 3));
-    assert_int_equal(round.decision, RL_OPEN);
-    rl_round_abandon(&round);
-    round.id = UINT32_MAX;
-    rl_round_begin(&round, &one, RL_ROUND_EXTEND, 4, 1, NULL);
-    assert_int_equal(round.id, 1); /* and never 0 */
-}
+static const struct rl_electorate two = {{3, 3}}, three = {{7, 7}};
 
 /* What is copied can be looked at. No vote belongs to it, not of either round's own, and the ids
  * that were used are not used again. */
@@ -405,28 +345,5 @@ TEST(measures_latency) {
         rl_round_vote(&round, 1, 0, RL_VOTE_GRANTED, -1, SENT_NS + rows[i].after_ns);
         assert_int_equal(ballots[0].latency_us, rows[i].wanted_us);
         assert_int_equal(ballots[0].reason, 0); /* a grant needs none */
-    }
-}
-
-static void begin_twice(void *data) {
-    rl_round_begin(data, &three, RL_ROUND_ACQUIRE, SENT_NS, 1, NULL);
-}
-
-static void vote_nothing(void *data) {
-    rl_round_vote(data, 1, 0, RL_VOTE_PENDING, 0, SENT_NS);
-}
-
-static void vote_before_asked(void *data) {
-    rl_round_vote(data, 1, 0, RL_VOTE_GRANTED, 0, SENT_NS - 1);
-}
-
-TEST(asserts_what_it_is_given) {
-    static void (*const wrongs[])(void *) = {begin_twice, vote_nothing, vote_before_asked};
-    struct rl_round round;
-    struct rl_ballot ballots[3];
-    rl_round_init(&round, ballots);
-    rl_round_begin(&round, &three, RL_ROUND_ACQUIRE, SENT_NS, 7, NULL);
-    for (size_t i = 0; i < COUNT(wrongs); i++) {
-        assert_true(dies(wrongs[i], &round));
     }
 }

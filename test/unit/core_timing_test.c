@@ -33,32 +33,6 @@ TEST(adds_a_part_of_the_jitter) {
     }
 }
 
-TEST(stays_within_its_bounds) {
-    uint64_t random = random_seed();
-    for (uint32_t i = 0; i < 100000; i++) {
-        uint32_t delay_ms = random_below(&random, DAY_MS + 1) >> random_below(&random, 27);
-        uint32_t jitter_ms = random_below(&random, DAY_MS + 1) >> random_below(&random, 27);
-        uint64_t got_ns = rl_retry_delay_ns(delay_ms, jitter_ms, random_next(&random));
-        assert_true(got_ns >= delay_ms * MS);
-        uint64_t most_ns = (uint64_t)delay_ms * MS + jitter_ms * MS;
-        assert_true(got_ns >= RL_RETRY_NS_MIN);
-        assert_true(got_ns <= (most_ns > RL_RETRY_NS_MIN ? most_ns : RL_RETRY_NS_MIN));
-    }
-}
-
-/* Ten bins of 10 ms, 10,000 pauses: 1000 in each, give or take five standard deviations. */
-TEST(is_evenly_spread) {
-    uint64_t random = random_seed();
-    uint32_t bins[10] = {0};
-    for (uint32_t i = 0; i < 10000; i++) {
-        uint64_t jitter_ns = rl_retry_delay_ns(50, 100, random_next(&random)) - 50 * MS;
-        bins[jitter_ns == 100 * MS ? 9 : jitter_ns / (10 * MS)]++;
-    }
-    for (size_t i = 0; i < COUNT(bins); i++) {
-        assert_in_range(bins[i], 850, 1150);
-    }
-}
-
 /* -- The watchdog -- */
 
 /* 10 s of validity, renewed when 3 s are used up: 3 s after the beginning, 2.625 s at the earliest,

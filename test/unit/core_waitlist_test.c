@@ -198,30 +198,3 @@ TEST(passes_the_turn) {
     struct rl_ticket *next = rl_waitlist_next(&q.lists[0], 1, &pause);
     assert_ptr_equal(next, &q.locks[1].tickets[0]);
 }
-
-static void pass_what_another_has(void *data) {
-    struct queue *q = data;
-    rl_tickets_pass(q->locks[1].tickets);
-}
-
-static void take_twice(void *data) {
-    struct queue *q = data;
-    rl_tickets_take(q->locks[0].tickets);
-}
-
-static void leave_twice(void *data) {
-    struct queue *q = data;
-    rl_ticket_leave(&q->locks[1].tickets[0]);
-}
-
-TEST(asserts_what_it_is_given) {
-    struct queue q;
-    const uint32_t masks[LOCKS] = {1, 1, 1, 1, 1, 1};
-    queue_init(&q, masks);
-    rl_tickets_take(q.locks[0].tickets);
-    assert_true(dies(take_twice, &q));
-    assert_true(dies(leave_twice, &q));
-    rl_tickets_ask(q.locks[0].tickets);
-    rl_tickets_take(q.locks[1].tickets);
-    assert_true(dies(pass_what_another_has, &q));
-}
