@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "server/fake_parts.h"
@@ -24,12 +23,6 @@
 #define EPOCH_US UINT64_C(1700000000000000) /* some day */
 #define OLD_US UINT64_C(1000000000000)      /* how long a new node has been up */
 #define FILLERS (sizeof(((struct fake_node *)0)->fillers) / sizeof(int))
-
-union address {
-    struct sockaddr any;
-    struct sockaddr_in in;
-    struct sockaddr_un un;
-};
 
 void fake_demand(bool truth, const char *what) {
     if (!truth) {
@@ -90,41 +83,26 @@ void fake_node_pump(struct fake_node *node) {
 
 /* -- The listening socket -- */
 
-static socklen_t write_address(const struct fake_node *node, union address *address) {
-    memset(address, 0, sizeof(*address));
-    if (node->url[0] == 'u') {
-        address->un.sun_family = AF_UNIX;
-        assert(strlen(node->name) < sizeof(address->un.sun_path));
-        memcpy(address->un.sun_path, node->name, strlen(node->name));
-        return sizeof(address->un);
-    }
-    address->in.sin_family = AF_INET;
-    address->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address->in.sin_port = htons(node->port);
-    return sizeof(address->in);
+static struct sockaddr_in address_of(const struct fake_node *node) {
+    return (struct sockaddr_in){.sin_family = AF_INET,
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                .sin_port = htons(node->port)};
 }
 
 /* A socket with the node's address. */
 static int bind_socket(struct fake_node *node) {
-    union address address;
-    socklen_t size = write_address(node, &address);
-    int family = address.any.sa_family, on = 1;
-    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const struct sockaddr_in address = address_of(node);
+    int on = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     fake_demand(fd >= 0, "socket");
-    if (family == AF_UNIX) {
-        unlink(node->name);
-    } else {
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    }
-    fake_demand(bind(fd, &address.any, size) == 0, "bind");
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    fake_demand(bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0, "bind");
     return fd;
 }
 
 static void accept_one(struct fake_node *node, int fd) {
     int on = 1;
-    if (node->port != 0) {
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     node->accepted++;
     fake_conn_open(node, fd);
 }
@@ -194,16 +172,14 @@ void fake_node_listen(struct fake_node *node) {
 }
 
 void fake_node_vanish(struct fake_node *node) {
-    union address address;
-    assert(node->port != 0);
+    const struct sockaddr_in address = address_of(node);
     open_listener(node);
     fake_demand(listen(node->listener->fd, 0) == 0, "listen");
-    socklen_t size = write_address(node, &address);
     for (size_t i = 0; i < FILLERS; i++) { /* the kernel drops what does not fit into the queue */
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         fake_demand(fd >= 0, "socket");
         node->fillers[i] = fd;
-        int result = connect(fd, &address.any, size);
+        int result = connect(fd, (const struct sockaddr *)&address, sizeof(address));
         fake_demand(result == 0 || errno == EINPROGRESS, "connect");
     }
 }
@@ -257,14 +233,6 @@ struct fake_node *fake_node_start(uv_loop_t *loop) {
     return node;
 }
 
-struct fake_node *fake_node_start_unix(uv_loop_t *loop, const char *path) {
-    struct fake_node *node = new_node(loop);
-    snprintf(node->name, sizeof(node->name), "%s", path);
-    snprintf(node->url, sizeof(node->url), "unix://%s", path);
-    fake_node_listen(node);
-    return node;
-}
-
 void fake_handle_closed(struct fake_node *node) {
     assert(node->handles > 0);
     node->handles--;
@@ -288,9 +256,6 @@ void fake_node_close(struct fake_node *node) {
     assert(!node->closing);
     fake_node_drop(node, false);
     close_listener(node);
-    if (node->port == 0) {
-        unlink(node->name);
-    }
     node->closing = true;
     uv_close((uv_handle_t *)&node->timer, on_handle_closed);
     uv_close((uv_handle_t *)&node->turn, on_handle_closed);

@@ -58,17 +58,14 @@ struct fake_node;
 /* Starts a node on 127.0.0.1 and a free port. It listens when this returns. */
 struct fake_node *fake_node_start(uv_loop_t *loop);
 
-/* Starts a node on a socket path; it is removed at the end. */
-struct fake_node *fake_node_start_unix(uv_loop_t *loop, const char *path);
-
 /* Closes everything at once. The memory is freed when the loop has run the last of its close
  * callbacks; do not use node any more. */
 void fake_node_close(struct fake_node *node);
 
-/* "redis://127.0.0.1:PORT" or "unix://PATH"; valid as long as the node. */
+/* "redis://127.0.0.1:PORT"; valid as long as the node. */
 const char *fake_node_url(const struct fake_node *node);
 
-/* The name that libredlock gives it: "127.0.0.1:PORT" or the path. */
+/* As libredlock names it: "127.0.0.1:PORT". */
 const char *fake_node_name(const struct fake_node *node);
 
 /* The store: set a password, plant a key, read one, forget scripts. */
