@@ -9,8 +9,10 @@
 #   await COMMAND...            until it succeeds, for at most a minute
 #   in_time MS SCENE [AFTER]        runs SCENE, and AFTER, until SCENE took no longer than MS
 #   status WHAT WANTED COMMAND...   one case: the command's exit status; output in $out and $err
+#   start COMMAND...            in the background; sets $pid
 #   says WHAT PATTERN [FILE]        one case: a line of FILE ($err) matches
-#   holds WHAT COMMAND...           one case: the command succeeds; if not, $out and $err are shown
+#   comes WHAT PATTERN FILE         ... before long; "lacks": none does
+#   holds WHAT COMMAND...           one case: the command succeeds; if not, $out, $err and $err.bg are shown
 # shellcheck shell=sh disable=SC2034,SC2154
 
 # shellcheck source=test/tap.sh
@@ -93,13 +95,16 @@ await() {
     done
 }
 
+start() {
+    "$@" &
+    pid=$!
+    left="$left $pid"
+}
 # keep_held KEY [OPTION]...: a holder in the background; sets $pid
 keep_held() {
     keep_key=$1
     shift
-    "$redlock" run -q "$@" "$keep_key" -- sleep 1000 2>>"$log" &
-    pid=$!
-    left="$left $pid"
+    start "$redlock" run -q "$@" "$keep_key" -- sleep 1000 2>>"$log"
 }
 # is_everywhere KEY TOKEN [OPTION]...: extends a hold, so that a node gets the key that was too slow for
 # the acquire. Who waits stands in line at home only if home has the key.
@@ -161,12 +166,20 @@ says() {
     grep -q -e "$2" "${3:-$err}"
     result "$1" $? "${3:-$err}"
 }
+comes() {
+    await grep -q -e "$2" "$3"
+    result "$1" $? "$3"
+}
+lacks() {
+    ! grep -q -e "$2" "$3"
+    result "$1" $? "$3"
+}
 
 holds() {
     holds_what=$1
     shift
     "$@"
     holds_status=$?
-    cat "$out" "$err" >"$scratch/both" 2>/dev/null
+    cat "$out" "$err" "$err.bg" >"$scratch/both" 2>/dev/null
     result "$holds_what" $holds_status "$scratch/both"
 }

@@ -22,8 +22,7 @@ finds() {
 }
 # remedy WHAT PATTERN: one case: the last screen has it
 remedy() {
-    grep -q "remedy  *$2" "$out.joined"
-    result "$1" $? "$out"
+    holds "$1" grep -q "remedy  *$2" "$out.joined"
 }
 # reasons WHAT PATTERN OPTION...: one case: so do status, queue and ls, of a node alone
 reasons() {
@@ -38,8 +37,7 @@ reasons() {
             { echo "$reasons_command:" && cat "$out.one"; } >>"$out"
         fi
     done
-    [ ! -s "$out" ]
-    result "$reasons_what: status, queue and ls say so" $? "$out"
+    holds "$reasons_what: status, queue and ls say so" [ ! -s "$out" ]
 }
 # one I: node I as doctor names it
 one() { printf '%s' "127.0.0.1:$(port "$1")"; }

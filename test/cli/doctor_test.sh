@@ -28,8 +28,7 @@ if command -v script >/dev/null; then
     TERM=xterm script -qec "'$redlock' doctor --ttl 1s" /dev/null >"$out" </dev/null
     holds 'colours on a terminal' grep -q "$(printf '\033\\[32mok')" "$out"
     TERM=xterm NO_COLOR=1 script -qec "'$redlock' doctor --ttl 1s" /dev/null >"$out" </dev/null
-    ! grep -q "$(printf '\033')" "$out"
-    result '... and none with NO_COLOR' $? "$out"
+    lacks '... and none with NO_COLOR' "$(printf '\033')" "$out"
 fi
 
 finds 'too young for a strict guard' note guard 'for another [0-9]* s, until it is older than --max-ttl, 1h' 1 \

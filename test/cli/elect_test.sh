@@ -9,8 +9,7 @@ start_nodes 3
 "$redlock" elect --ttl 3s --id one boss >"$out.1" 2>"$err.1" &
 one=$!
 left="$left $one"
-await grep -q '^one leads (we)$' "$out.1"
-result 'the first one leads' $? "$out.1"
+comes 'the first one leads' '^one leads (we)$' "$out.1"
 # shellcheck disable=SC2016
 "$redlock" elect --ttl 3s --id two --json boss -- \
     sh -c 'echo $$ >"$0"; echo "$REDLOCK_KEY"; exec sleep 1000' "$scratch/two" >"$out.2" 2>"$err.2" &
@@ -33,8 +32,7 @@ rm "$scratch/two"
 each_node pause
 await gone "$child"
 result 'no quorum: the command is terminated' $? "$err.2"
-await grep -q '"event": "lost"' "$err.2"
-result '... and the loss is told' $? "$err.2"
+comes '... and the loss is told' '"event": "lost"' "$err.2"
 each_node resume
 await test -s "$scratch/two"
 result '... and it is elected again when the nodes are back' $? "$err.2"
@@ -44,8 +42,7 @@ await gone "$child"
 result 'killed: its command is ended, too' $? "$err.2"
 
 "$redlock" elect --ttl 3s --id three boss -- sh -c 'exit 6' >"$out" 2>"$err"
-[ $? -eq 6 ]
-result 'a dead leader is followed; the status is the command'"'"'s' $? "$err"
+holds 'a dead leader is followed; the status is the command'"'"'s' [ $? -eq 6 ]
 "$redlock" elect --ttl 3s --id four --repeat=50ms boss -- sh -c 'echo run' >"$out" 2>"$err" &
 four=$!
 left="$left $four"
@@ -56,8 +53,7 @@ holds '... until SIGTERM' await gone "$four"
 "$redlock" elect --ttl 3s --id five --health 'exit 4' --health-interval 1s boss -- sleep 1000 2>"$err.5" &
 five=$!
 left="$left $five"
-await grep -q 'the leadership was lost: --health failed 3 times in a row' "$err.5"
-result '--health: it campaigns again' $? "$err.5"
+comes '--health: it campaigns again' 'the leadership was lost: --health failed 3 times in a row' "$err.5"
 kill -s TERM "$five"
 await gone "$five"
 

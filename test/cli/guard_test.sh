@@ -33,11 +33,9 @@ hold() {
     shift
     rm -f "$scratch/first" "$scratch/second"
     # shellcheck disable=SC2016
-    "$@" "$hold_key" -- sh -c 'sleep 1000 & echo $! >"$0/second.new"; mv "$0/second.new" "$0/second"
+    start "$@" "$hold_key" -- sh -c 'sleep 1000 & echo $! >"$0/second.new"; mv "$0/second.new" "$0/second"
         echo $$ >"$0/first.new"; mv "$0/first.new" "$0/first"; wait; wait' "$scratch" \
-        >"$out.bg" 2>"$err.bg" &
-    pid=$!
-    left="$left $pid"
+        >"$out.bg" 2>"$err.bg"
     await test -s "$scratch/first"
     first=$(cat "$scratch/first")
     second=$(cat "$scratch/second")
@@ -55,12 +53,9 @@ status 'no process for the command' 71 "$with_fork" fail:1 "$redlock" run k -- t
 # On a machine that is too busy for it, who repeats tries again.
 for what in run elect; do
     rm -f "$scratch/ran"
-    "$with_fork" stop:2 "$redlock" "$what" --repeat=10ms k -- touch "$scratch/ran" 2>"$err.bg" &
-    pid=$!
-    left="$left $pid"
+    start "$with_fork" stop:2 "$redlock" "$what" --repeat=10ms k -- touch "$scratch/ran" 2>"$err.bg"
     holds "$what --repeat: a guard that does not become ready is started another time" await test -e "$scratch/ran"
-    grep -q 'cannot start a guard process: it does not become ready' "$err.bg"
-    result '... and it says why' $? "$err.bg"
+    holds '... and it says why' grep -q 'cannot start a guard process: it does not become ready' "$err.bg"
     kill -s TERM "$pid"
     wait "$pid" 2>/dev/null
 done
@@ -81,14 +76,12 @@ guard=$(its_guard "$pid")
 [ -n "$guard" ] && ! grep -q redlock "/proc/$guard/comm" && ! grep -aq redlock "/proc/$guard/cmdline"
 result 'neither its name nor its arguments have "redlock" in them' $?
 kill -s KILL "$guard"
-await grep -q 'the guard process was killed; another one has replaced it' "$err.bg"
-result 'it is killed: redlock says so' $? "$err.bg"
+comes 'it is killed: redlock says so' 'the guard process was killed; another one has replaced it' "$err.bg"
 await has_guard "$pid" && [ "$(its_guard "$pid")" != "$guard" ]
 result '... and has another' $?
 guard=$(its_guard "$pid")
 kill -s STOP "$guard"
-await grep -q 'the guard process was stopped; another one has replaced it' "$err.bg"
-result 'it is stopped: redlock says so' $? "$err.bg"
+comes 'it is stopped: redlock says so' 'the guard process was stopped; another one has replaced it' "$err.bg"
 await gone "$guard" && [ "$(its_guard "$pid")" != "$guard" ] && runs "$first"
 result '... and has another' $?
 stop_redlock() {
@@ -105,10 +98,8 @@ end_redlock() {
     [ "$in_time_took" -gt 2000 ] || return
     hold k "$redlock" run --ttl 2s
 }
-in_time 2000 stop_redlock end_redlock
-result '... which ends the command if redlock is stopped, before the lock is over' $? "$err.bg"
-[ "$lost" -eq 75 ]
-result '... status 75' $? "$err.bg"
+holds '... which ends the command if redlock is stopped, before the lock is over' in_time 2000 stop_redlock end_redlock
+holds '... status 75' [ "$lost" -eq 75 ]
 
 hold k "$with_fork" fail:3 "$redlock" run
 kill -s KILL "$(its_guard "$pid")"
@@ -121,16 +112,14 @@ status '... and the lock is free' 1 "$redlock" status k
 
 hold k "$redlock" run --json
 kill -s KILL "$(its_guard "$pid")"
-await grep -q '"event": "guard", "key": "k", "message": "killed", "replaced": true' "$err.bg"
-result '--json has it as an event' $? "$err.bg"
+comes '--json has it as an event' '"event": "guard", "key": "k", "message": "killed", "replaced": true' "$err.bg"
 
 kill_all() {
     kill -s STOP "$pid" # so that it cannot replace its guard
     kill -s KILL "$(its_guard "$pid")" "$pid"
 }
 kill_all
-await gone "$first"
-result 'both are killed: so is the first process of the command' $? "$err.bg"
+holds 'both are killed: so is the first process of the command' await gone "$first"
 kill -s KILL "$second"
 for i in 1 2 3; do redis-cli -p "$(port "$i")" flushall >/dev/null; done
 
@@ -157,9 +146,7 @@ wait_behind() {
     await "$redlock" run --no-wait k -- true
     hold k "$redlock" run
     holder=$pid
-    "$redlock" run k -- "$@" >"$out.behind" 2>"$err.behind" &
-    pid=$!
-    left="$left $pid"
+    start "$redlock" run k -- "$@" >"$out.behind" 2>"$err.behind"
     await has_guard "$pid"
     await grep -q 'waiting: held by' "$err.behind"
     guard=$(its_guard "$pid")
@@ -208,31 +195,26 @@ done
 # shellcheck disable=SC2016
 wait_behind sh -c 'echo $REDLOCK_KEY $REDLOCK_VALID_MS; exec sleep 1000'
 let_go
-await grep -q '^k 2[0-9]\{4\}$' "$out.behind"
-result 'it has the lock: the command knows' $? "$out.behind"
+comes 'it has the lock: the command knows' '^k 2[0-9]\{4\}$' "$out.behind"
 holds '... and has the guard of the waiting' [ "$(its_guard "$pid")" = "$guard" ]
 kill -s KILL "$pid"
-await grep -q 'k: the lock is released' "$err.behind"
-result '... which gives the lock back if redlock is killed' $? "$err.behind"
+comes '... which gives the lock back if redlock is killed' 'k: the lock is released' "$err.behind"
 holds '... when the command is gone' gone "$gate"
 
 # -- redlock dies --
 
 hold k "$redlock" run --holder me
 kill -s KILL "$pid"
-await grep -q 'k: the lock is released' "$err.bg"
-result 'redlock is killed: the lock is released' $? "$err.bg"
+comes 'redlock is killed: the lock is released' 'k: the lock is released' "$err.bg"
 gone "$first" && gone "$second"
 result '... when the command is gone' $?
 status '... and free for the next one' 0 "$redlock" run --no-wait k -- true
 
 # One of the group goes on for as long as it may. Whenever the lock is free, that one is gone.
 # shellcheck disable=SC2016
-"$redlock" run --grace 1s k -- sh -c \
+start "$redlock" run --grace 1s k -- sh -c \
     '(trap "" TERM; while :; do sleep 0.05; done) & echo $! >"$0.new"; mv "$0.new" "$0"; wait' "$scratch/stubborn" \
-    2>"$err.bg" &
-pid=$!
-left="$left $pid"
+    2>"$err.bg"
 await test -s "$scratch/stubborn"
 stubborn=$(cat "$scratch/stubborn")
 left="$left $stubborn"
@@ -240,14 +222,11 @@ kill -s KILL "$pid"
 "$redlock" run k -- sh -c "! grep -q '^State:[[:space:]]*[RSDTtI]' /proc/$stubborn/status" 2>"$err"
 result '... not before the last of its group is gone' $? "$err"
 
-"$redlock" elect --id one boss,x -- sleep 1000 2>"$err.bg" &
-pid=$!
-left="$left $pid"
+start "$redlock" elect --id one boss,x -- sleep 1000 2>"$err.bg"
 await "$redlock" status 'boss\,x'
 await has_guard "$pid"
 kill -s KILL "$pid"
-await grep -q 'boss,x: the lock is released' "$err.bg"
-result 'redlock elect is killed: the leadership is released' $? "$err.bg"
+comes 'redlock elect is killed: the leadership is released' 'boss,x: the lock is released' "$err.bg"
 status '... and free' 1 "$redlock" status 'boss\,x'
 
 # -- the lock is lost --
@@ -261,9 +240,7 @@ for command in "run --ttl 4s --grace 1s --node-timeout 1s" \
     "elect --ttl 4s --grace 1s --node-timeout 1s --id one"; do
     rm -f "$scratch/beat"
     # shellcheck disable=SC2086
-    "$redlock" $command k -- sh -c "$beats" "$scratch/beat" 2>"$err" &
-    pid=$!
-    left="$left $pid"
+    start "$redlock" $command k -- sh -c "$beats" "$scratch/beat" 2>"$err"
     await test -s "$scratch/beat"
     each_node pause
     await grep -q 'was lost: ' "$err"

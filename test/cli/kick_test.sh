@@ -12,9 +12,7 @@ patient
 hold() {
     hold_key=$1 hold_name=$2
     shift 2
-    "$redlock" run --ttl 3s --node-timeout 500ms --holder "$hold_name" "$@" "$hold_key" -- sleep 1000 2>"$err.$hold_key.$hold_name" &
-    pid=$!
-    left="$left $pid"
+    start "$redlock" run --ttl 3s --node-timeout 500ms --holder "$hold_name" "$@" "$hold_key" -- sleep 1000 2>"$err.$hold_key.$hold_name"
 }
 has() { "$redlock" status "$1" | grep -q -e "$2"; }
 
@@ -103,8 +101,7 @@ status 'the same again' 75 "$redlock" kick --yes --reason x --token "$token" r
 says '... says that it is gone' 'nobody holds it by this token any more'
 status 'all readers' 0 "$redlock" kick --yes --reason 'all of them' r
 says '... says how many' '^r: 2 readers were kicked$' "$out"
-await grep -q 'every reader was kicked by .*: all of them$' "$err.r.b"
-result '... who says so' $? "$err.r.b"
+comes '... who says so' 'every reader was kicked by .*: all of them$' "$err.r.b"
 status '... and it is free' 1 "$redlock" status r
 
 # -- Permits --

@@ -20,11 +20,9 @@ begin() {
     shift
     : >"$scratch/$begin_name"
     # shellcheck disable=SC2016
-    "$redlock" run --holder "$begin_name" "$@" k -- \
+    start "$redlock" run --holder "$begin_name" "$@" k -- \
         sh -c 'echo "$REDLOCK_SLOT" >"$0.new"; mv "$0.new" "$0.slot"
-            while [ -e "$0" ]; do sleep 0.1; done' "$scratch/$begin_name" 2>"$err.$begin_name" &
-    pid=$!
-    left="$left $pid"
+            while [ -e "$0" ]; do sleep 0.1; done' "$scratch/$begin_name" 2>"$err.$begin_name"
     eval "${begin_name}_pid=$pid"
 }
 end() {
@@ -56,8 +54,7 @@ status '... after a while' 1 "$redlock" run --permits 2 --wait 100ms -q k -- tou
 holds 'none of these ran its command' [ ! -e "$scratch/ran" ]
 status 'a lock of the same key is another thing' 0 "$redlock" run --no-wait k -- true
 begin third --permits 2
-await grep -q '^redlock: k: waiting: none of 2 permits is free, or others wait for those that are$' "$err.third"
-result 'who waits says so' $? "$err.third"
+comes 'who waits says so' '^redlock: k: waiting: none of 2 permits is free, or others wait for those that are$' "$err.third"
 ! begun third
 result '... and has not begun' $?
 free=$(slot_of first)
@@ -124,8 +121,7 @@ await begun fourth
 begin fifth --permits 3 --ttl 10m --max-ttl 10m
 await begun fifth
 kill -s KILL "$fourth"
-await grep -q 'k: the lock is released' "$err.fourth"
-result 'the guard process gives up the permits of one that was killed' $? "$err.fourth"
+comes 'the guard process gives up the permits of one that was killed' 'k: the lock is released' "$err.fourth"
 for slot in $(slot_of fourth); do
     holds "... slot $slot" await is_free "$slot"
 done

@@ -83,8 +83,7 @@ begun "$old" "$new" $old $new
 voted back 1 2 3
 status 'back was decided: resume' 1 "$redlock" set resume
 says '... says so' 'the change had been aborted: the old nodes are the set'
-! grep -q '^waits' "$out"
-result '... and does not wait' $? "$out"
+lacks '... and does not wait' '^waits' "$out"
 holds '... and ends it' agree_on $old
 begun '1 2 3 4' "$new" 1 2 3 4 $new
 voted back 3 4

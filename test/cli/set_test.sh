@@ -69,8 +69,7 @@ status 'resume' 0 "$redlock" set resume
 says '... waits until what it may have forgotten is over' "^waits [123] s: no configuration, and perhaps lost locks: 127.0.0.1:$(port 3)\$" "$out"
 holds '... gives it to the node' agrees
 "$redlock" ls >"$out"
-! grep -q config "$out"
-result 'redlock ls does not take it for a lock' $? "$out"
+lacks 'redlock ls does not take it for a lock' config "$out"
 
 # -- doctor --
 

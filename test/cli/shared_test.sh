@@ -15,11 +15,9 @@ begin() {
     shift
     : >"$scratch/$begin_name"
     # shellcheck disable=SC2016
-    "$redlock" run --holder "$begin_name" "$@" k -- \
+    start "$redlock" run --holder "$begin_name" "$@" k -- \
         sh -c 'echo "$1" >>"$2"; while [ -e "$0" ]; do sleep 0.1; done' "$scratch/$begin_name" \
-        "$begin_name" "$served" 2>"$err.$begin_name" &
-    pid=$!
-    left="$left $pid"
+        "$begin_name" "$served" 2>"$err.$begin_name"
     eval "${begin_name}_pid=$pid"
 }
 end() {
@@ -59,13 +57,11 @@ begin writer
 waits() { "$redlock" status k | grep -q -e "$1"; }
 await waits '^    1\. writer, for '
 result 'status lists a writer that waits' $? "$err.writer"
-await grep -q '^redlock: k: waiting: held by readers for another' "$err.writer"
-result '... which says for whom it waits' $? "$err.writer"
+comes '... which says for whom it waits' '^redlock: k: waiting: held by readers for another' "$err.writer"
 begin third --shared
 await waits '^    - third, for '
 result 'a reader that comes later waits behind it' $? "$err.third"
-await grep -q '^redlock: k: waiting: held by readers for another .*; a writer is next$' "$err.third"
-result '... and says why' $? "$err.third"
+comes '... and says why' '^redlock: k: waiting: held by readers for another .*; a writer is next$' "$err.third"
 ! begun third && ! begun writer
 result '... it has not begun' $? "$served"
 "$redlock" status k >"$out"
@@ -125,8 +121,7 @@ kill -s KILL "$pid"
 one_reads() { [ "$("$redlock" status --json k | sed 's/.*"reading": \([0-9]*\).*/\1/')" -eq 1 ]; }
 await one_reads
 result 'the guard process gives up the lease of one that was killed' $? "$err.seventh"
-await grep -q 'k: the lock is released' "$err.seventh"
-result '... and says so' $? "$err.seventh"
+comes '... and says so' 'k: the lock is released' "$err.seventh"
 holds '... of no other reader' runs "$sixth"
 end sixth
 

@@ -14,8 +14,7 @@ start_nodes 5
 printf 'ttl = 10m\nmax-ttl = 1h\n' >>"$scratch/.config/redlock/redlock.conf"
 ask_all() { for i in 1 2 3 4 5; do ask "$i" "$@"; done >"$log" 2>&1; }
 narrow() {
-    ! grep -q '.\{81\}' "$out"
-    result "$1: 80 columns" $? "$out"
+    lacks "$1: 80 columns" '.\{81\}' "$out"
 }
 
 # Nodes that know the scripts have them all done before acquire ends.
@@ -71,8 +70,7 @@ says '... of several, with the fence' "^  2     web2:472    [345]/5    [0-9.]* m
 says '... one that is reserved' '^  4     reserved    [345]/5    [0-9.]* min *-$' "$out"
 says '... who waits, and for how many' '^    1\. batch:9 wants 3, has waited [0-9.]* m\{0,1\}\(s\|min\)$' "$out"
 says '... each node, and its number' '^  127\.0\.0\.1:[0-9]* *5  *[0-9.]* ms$' "$out"
-! grep -q '^s: free' "$out"
-result '... and nothing of a lock that is not there' $? "$out"
+lacks '... and nothing of a lock that is not there' '^s: free' "$out"
 narrow status
 status 'status --json' 0 "$redlock" status --json s
 says '... the numbers' '"permits": 5, "permits_free": 0, "permits_held": 4, "slots": \[{"slot": 0, ' "$out"
@@ -106,8 +104,7 @@ none_held() { "$redlock" status s | grep -q '^s: 0 of 5 permits held, 5 free'; }
 await none_held
 status 'none is held: status 1, as free' 1 "$redlock" status s
 status '... and of another name nothing is said' 1 "$redlock" status other
-! grep -q permit "$out"
-result '... of permits' $? "$out"
+lacks '... of permits' permit "$out"
 
 # -- what is odd --
 

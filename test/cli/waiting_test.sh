@@ -9,9 +9,7 @@ start_nodes 5 --aof # so that a lock survives their restart
 
 # wait_for_lock COMMAND...: in the background; what it says goes to $err.bg; sets $pid
 wait_for_lock() {
-    "$redlock" "$@" >"$out.bg" 2>"$err.bg" &
-    pid=$!
-    left="$left $pid"
+    start "$redlock" "$@" >"$out.bg" 2>"$err.bg"
 }
 # has FILE COUNT PATTERN: so many lines of it, before long
 counts() { [ "$(grep -c -e "$3" "$1")" -eq "$2" ]; }
@@ -36,10 +34,8 @@ await "$redlock" status boss
 "$redlock" elect --ttl 9s --id second boss -- sleep 1000 2>"$elect_log" &
 second=$!
 left="$left $second"
-has "$err.bg" 1 '^redlock: k: waiting: held by me for another [0-9]* s$'
-result 'a waiter says who holds the lock, and how long' $? "$err.bg"
-await grep -q '^redlock: boss: first leads$' "$elect_log"
-result '... elect, who leads' $? "$elect_log"
+holds 'a waiter says who holds the lock, and how long' has "$err.bg" 1 '^redlock: k: waiting: held by me for another [0-9]* s$'
+comes '... elect, who leads' '^redlock: boss: first leads$' "$elect_log"
 
 await grep -q '"event": "waiting", "key": "k", "holder": "me", "remaining_ms": [0-9]*, "message": ".*", "shared": false, "nodes_voting": 5, "quorum": 3}' \
     "$json_log"
@@ -52,10 +48,8 @@ says '... and that too few are left' "node 127.0.0.1:$(port 3) went away: .*; 2 
 has "$elect_log" 3 'boss: waiting: node .* went away'
 result '... elect, too' $? "$elect_log"
 for i in 1 2 3; do sh "$nodes_sh" restart "$nodes" "$i"; done
-has "$err.bg" 3 'waiting: node 127.0.0.1:[0-9]* is up; [3-5] of 5 nodes can vote, 3 are needed'
-result 'they are back: it says so' $? "$err.bg"
-counts "$err.bg" 1 'held by'
-result '... and who holds the lock was said once' $? "$err.bg"
+holds 'they are back: it says so' has "$err.bg" 3 'waiting: node 127.0.0.1:[0-9]* is up; [3-5] of 5 nodes can vote, 3 are needed'
+holds '... and who holds the lock was said once' counts "$err.bg" 1 'held by'
 
 has "$json_log" 3 '"event": "node", .*"up": true, "voting": true, "status": "OK"' &&
     counts "$json_log" 3 '"event": "node", .*"up": false, "voting": false, "status": "ERR_NODE_'
@@ -150,8 +144,7 @@ result 'a line says who holds it, and is kept up to date' $? "$screen"
 [ -s "$out" ] && ! grep -q '.\{40\}' "$out"
 result '... and is cut to the width of the terminal' $? "$out"
 sh "$nodes_sh" kill "$nodes" 5
-await grep -q "$escape\[Jredlock: t: waiting: node 127.0.0.1:$(port 5) went away" "$screen"
-result '... sentences take its place' $? "$screen"
+comes '... sentences take its place' "$escape\[Jredlock: t: waiting: node 127.0.0.1:$(port 5) went away" "$screen"
 kill -s TERM "$holder"
 await grep -q begun "$screen"
 tr '\r' '\n' <"$screen" | grep -B1 'begun' >"$out"
