@@ -185,36 +185,3 @@ LIVE_TEST_FIVE(bad_options) {
     LIVE_STATUS(redlock_lock_new_with(live->client, &good, NULL, NULL, 0), REDLOCK_ERR_INVALID);
     assert_int_equal(live_stats(live->client).locks, 0);
 }
-
-/* Options that conflict with a watchdog are refused; the message names them. */
-LIVE_TEST_FIVE(bad_watchdogs) {
-    static const struct {
-        int64_t ttl_ms, renew_ms, max_hold_ms;
-        int auto_extend;
-        const char *culprit;
-    } rows[] = {
-        {3, REDLOCK_THIRD_OF_TTL, REDLOCK_NO_LIMIT, 1, "renew_ms"},
-        {1000, 0, REDLOCK_NO_LIMIT, 1, "renew_ms"},
-        {1000, -2, REDLOCK_NO_LIMIT, 1, "renew_ms"},
-        {1000, 986, REDLOCK_NO_LIMIT, 1, "renew_ms"},
-        {1000, INT64_MAX, REDLOCK_NO_LIMIT, 1, "renew_ms"},
-        {1000, 300, 0, 1, "max_hold_ms"},
-        {1000, 300, -5, 0, "max_hold_ms"},
-        {1000, 300, REDLOCK_NO_LIMIT, 2, "auto_extend"},
-    };
-    redlock_lock *lock = live_lock(live->client, "key");
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
-        options.ttl_ms = rows[i].ttl_ms;
-        options.min_validity_ms = 0;
-        options.renew_ms = rows[i].renew_ms;
-        options.max_hold_ms = rows[i].max_hold_ms;
-        options.auto_extend = rows[i].auto_extend;
-        LIVE_STATUS(redlock_acquire(lock, &options, NULL, NULL), REDLOCK_ERR_INVALID);
-        assert_contains(LOCK_MESSAGE(lock), rows[i].culprit);
-    }
-    redlock_acquire_options brief = REDLOCK_ACQUIRE_OPTIONS_INIT;
-    brief.ttl_ms = 12; /* lost_margin_ms takes half of it */
-    brief.auto_extend = 1;
-    LIVE_STATUS(redlock_acquire(lock, &brief, NULL, NULL), 0);
-}

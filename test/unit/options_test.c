@@ -292,6 +292,8 @@ static const struct {
     ACQUIRE(min_validity_ms, -1, INT64_MIN, INT64_MAX, 86400001),
     ACQUIRE(min_validity_ms, 9898, 86400000), /* the ttl's validity is just this */
     ACQUIRE(linger_ms, -1, INT64_MIN, INT64_MAX, 10001),
+    ACQUIRE(renew_ms, 0, -2, INT64_MAX, 9896), /* on_lost takes 2 ms of the ttl's validity */
+    ACQUIRE(max_hold_ms, 0, -5),
 };
 
 TEST(names_what_cannot_linger) {
@@ -334,6 +336,7 @@ TEST(names_the_acquire_option_that_is_out_of_range) {
         for (size_t j = 0; j < 6 && (j == 0 || acquire_rows[i].wrong[j] != 0); j++) {
             redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
             char value[32];
+            acquire.auto_extend = 1;
             memcpy((char *)&acquire + acquire_rows[i].offset, &acquire_rows[i].wrong[j],
                    sizeof(int64_t));
             snprintf(value, sizeof value, "%lld", (long long)acquire_rows[i].wrong[j]);
@@ -347,15 +350,13 @@ TEST(names_the_acquire_option_that_is_out_of_range) {
             assert_contains(message, value);
         }
     }
-    for (size_t size = 0; size < 2 * sizeof(redlock_acquire_options); size += 8) {
-        redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
-        if (size != acquire.size) {
-            acquire.size = size;
-            assert_int_equal(redlock_acquire(lock, &acquire, not_called, NULL),
-                             REDLOCK_ERR_INVALID);
-            assert_contains(LOCK_MESSAGE(lock), "size");
-        }
-    }
+    redlock_acquire_options acquire = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    acquire.auto_extend = 2;
+    assert_int_equal(redlock_acquire(lock, &acquire, not_called, NULL), REDLOCK_ERR_INVALID);
+    assert_contains(LOCK_MESSAGE(lock), "auto_extend is 2");
+    acquire.auto_extend = 1;
+    acquire.ttl_ms = 12; /* half of it is all that on_lost takes */
+    assert_int_equal(redlock_acquire(lock, &acquire, NULL, NULL), 0);
     close_all();
 }
 
