@@ -51,60 +51,6 @@ TEST(keeps_names_apart) {
     rl_resources_free(&table);
 }
 
-/* Readers and writers of a name are two resources, with one home: neither waits for the other here,
- * and all clients ask one node for both. */
-TEST(keeps_kinds_apart) {
-    struct rl_resources table = {.memory = &memory, .seed = random_seed()};
-    static struct rl_resource *all[2][NAMES];
-    failing = 0;
-    for (uint32_t i = 0; i < NAMES; i++) {
-        const uint16_t first = i % 2;
-        all[first][i] = rl_resource_get(&table, first, &i, sizeof i);
-        assert_null(rl_resource_find(&table, !first, &i, sizeof i));
-        all[!first][i] = rl_resource_get(&table, !first, &i, sizeof i);
-        assert_ptr_not_equal(all[0][i], all[1][i]);
-        assert_true(all[0][i]->home_hash == all[1][i]->home_hash);
-    }
-    assert_int_equal(table.count, 2 * NAMES);
-    for (uint32_t i = 0; i < NAMES; i++) {
-        for (uint16_t kind = 0; kind < 2; kind++) {
-            assert_int_equal(all[kind][i]->kind, kind);
-            assert_ptr_equal(rl_resource_find(&table, kind, &i, sizeof i), all[kind][i]);
-        }
-        assert_null(rl_resource_find(&table, 2, &i, sizeof i));
-    }
-    for (uint32_t i = 0; i < NAMES; i++) { /* the one goes, the other stays */
-        rl_resource_put(&table, all[i % 2][i]);
-        assert_null(rl_resource_find(&table, i % 2, &i, sizeof i));
-        assert_ptr_equal(rl_resource_find(&table, !(i % 2), &i, sizeof i), all[!(i % 2)][i]);
-    }
-    for (uint32_t i = 0; i < NAMES; i++) {
-        rl_resource_put(&table, all[!(i % 2)][i]);
-    }
-    assert_int_equal(table.count, 0);
-    rl_resources_free(&table);
-}
-
-/* One that is kept because others want it is found by its own kind alone. */
-TEST(keeps_what_others_want_of_a_kind) {
-    struct rl_resources table = {.memory = &memory, .seed = random_seed()};
-    failing = 0;
-    struct rl_resource *readers = rl_resource_get(&table, 1, "r", 1);
-    note(readers, true, 1000);
-    rl_resource_put(&table, readers);
-    assert_int_equal(table.kept_count, 1);
-    assert_null(rl_resource_find(&table, 0, "r", 1));
-    struct rl_resource *writers = rl_resource_get(&table, 0, "r", 1);
-    assert_false(rl_place_is_busy(rl_resource_place(writers), 1000));
-    assert_ptr_equal(rl_resource_get(&table, 1, "r", 1), readers);
-    assert_true(rl_place_is_busy(rl_resource_place(readers), 1000));
-    note(readers, false, 2000);
-    rl_resource_put(&table, readers);
-    rl_resource_put(&table, writers);
-    assert_int_equal(table.count, 0);
-    rl_resources_free(&table);
-}
-
 /* Those that others want outlive their locks, the last few of them. */
 TEST(keeps_what_others_want) {
     struct rl_resources table = {.memory = &memory, .seed = random_seed()};
