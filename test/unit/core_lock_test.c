@@ -19,8 +19,6 @@
  *     hold ...                       try, all grant it after a millisecond, tell
  *     votes, token                   shows them; copied: as a lock has them that shared the hold
  *     may                            the events that are allowed; the others abort
- *     bad EVENT                      it is the driver's error, and aborts; "earlier": time goes
- *                                    back
  *
  * The effects are the state, if it is another one; what the driver has to do, in the order of
  * struct rl_actions, with the round's kind and ttl; what ended, and how; and what has changed of
@@ -396,12 +394,6 @@ static void may_event(const struct world *w, struct effects *effects) {
     }
 }
 
-static void bad_event(const struct world *w, const struct words *words, struct effects *effects) {
-    struct attempted attempted = {.w = *w, .words = words};
-    attempted.w.now_ns -= has_word(words, "earlier") ? 1 : 0;
-    tells(effects, dies(misuse, &attempted) ? "aborts" : "is taken");
-}
-
 static void put_off_event(struct world *w, const struct words *words, struct effects *effects) {
     const struct rl_lock before = w->lock;
     struct effects all = {""};
@@ -447,9 +439,6 @@ static void event(void *world, const struct words *all, struct effects *effects)
         tells(effects, "%s", w->lock.token);
     } else if (strcmp(name, "may") == 0) {
         may_event(w, effects);
-    } else if (strcmp(name, "bad") == 0) {
-        drop_word(&words);
-        bad_event(w, &words, effects);
     } else if (strcmp(name, "put_off") == 0) {
         put_off_event(w, &words, effects);
     } else if (is_vote(name)) {
