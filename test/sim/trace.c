@@ -1,5 +1,4 @@
-/* See trace.h. One sentence for each kind of note; nodes, clients, resources and tokens count from
- * 1. */
+/* See trace.h. Nodes, clients, resources and tokens count from 1. */
 #include "sim/trace.h"
 
 #include <inttypes.h>
@@ -54,195 +53,132 @@ static void print_resources(const struct sim_note *note, FILE *out) {
     }
 }
 
+/* The sentence of a note. In it stand, behind a %:
+ *
+ *     w   who: c1 is the first lock of a client, c1b its second; c1's lock: of an election, or one
+ *         that was freed
+ *     c   the client;    n   the node;    t   the token;    r   the resources, or slots
+ *     a   the number a, in ms;    p   the number of permits
+ *     s   the status;    y   the vote;    o   the operation;    m   the command;    v   the verdict */
+static const char *const sentences[SIM_NOTE_KINDS] = {
+    [SIM_NOTE_ACQUIRE] = "%w wants %r for %a ms",
+    [SIM_NOTE_SEND] = "%w sends %m of token %t",
+    [SIM_NOTE_REPAIR] = "%w gives token %t back to %n",
+    [SIM_NOTE_VOTE] = "%w counts %n: %y",
+    [SIM_NOTE_DONE] = "%w is told: %o of %r: %s",
+    [SIM_NOTE_LOST] = "%w is told of the loss of %r: %s",
+    [SIM_NOTE_OWED] = "%w: the release of token %t to %n is pending",
+    [SIM_NOTE_REPAID] = "%w: %n has answered the pending release of token %t",
+    [SIM_NOTE_DROPPED] = "%w: the release of token %t to %n is dropped",
+    [SIM_NOTE_EXTEND] = "%w extends %r",
+    [SIM_NOTE_DOWNGRADE] = "%w from now on only reads %r",
+    [SIM_NOTE_UPGRADE] = "%w tries to write %r",
+    [SIM_NOTE_RELEASE] = "%w releases %r",
+    [SIM_NOTE_RESIZE] = "%w wants the semaphore to have %p permits",
+    [SIM_NOTE_CANCEL] = "%w cancels what it asked of %r",
+    [SIM_NOTE_ABANDON] = "%w gives up %r",
+    [SIM_NOTE_UP] = "%c is connected to %n",
+    [SIM_NOTE_DOWN] = "%c has lost its connection to %n",
+    [SIM_NOTE_QUARANTINE] = "%c does not ask %n for a vote yet",
+    [SIM_NOTE_VOTES_AGAIN] = "%c may ask %n for votes again",
+    [SIM_NOTE_EXPIRED] = "     %n: token %t has expired",
+    [SIM_NOTE_NODE_ON] = "* %n goes on",
+    [SIM_NOTE_HEAL] = "* everything is healed",
+};
+
+static const char *sentence_of(const struct sim_note *note) {
+    if (note->kind == SIM_NOTE_ACQUIRE && note->b != 0) {
+        return "%w wants to read %r for %a ms";
+    } else if (note->kind == SIM_NOTE_SEND && note->a == SIM_TAKE) {
+        return "%w begins an attempt with token %t"; /* it need not ask for what is passed to it */
+    } else if (note->kind == SIM_NOTE_VOTE && note->a != 0) {
+        return "%w hears too late from %n: %y";
+    } else if (note->kind == SIM_NOTE_EXTEND && note->a != 0) {
+        return "%w extends %r by %a ms";
+    }
+    return sentences[note->kind];
+}
+
+static void print_word(const struct sim_note *note, char word, FILE *out) {
+    static const char *const locks[SIM_LOCKS_MAX + 1] = {"", "b", "c", "d", "e", "f", "'s lock"};
+    const char *text = word == 's'   ? status(note->b)
+                       : word == 'y' ? answer(note->b)
+                       : word == 'o' ? ops[note->a]
+                       : word == 'm' ? commands[note->a]
+                                     : verdicts[note->b];
+    if (word == 'w') {
+        const uint32_t lock = note->lock < SIM_LOCKS_MAX ? note->lock : SIM_LOCKS_MAX;
+        fprintf(out, "c%u%s", note->client + 1u, locks[lock]);
+    } else if (word == 'r') {
+        print_resources(note, out);
+    } else if (word == 'c' || word == 'n') {
+        fprintf(out, "%c%u", word, (word == 'c' ? note->client : note->node) + 1u);
+    } else if (word == 't' || word == 'a' || word == 'p') {
+        fprintf(out, "%u", word == 't' ? note->token : word == 'a' ? note->a : note->permits);
+    } else {
+        fputs(text, out);
+    }
+}
+
+static void print_sentence(const struct sim_note *note, const char *sentence, FILE *out) {
+    for (const char *at = sentence; *at != '\0'; at++) {
+        if (*at == '%') {
+            print_word(note, *++at, out);
+        } else {
+            fputc(*at, out);
+        }
+    }
+}
+
 static void print_fence(const struct sim_note *note, const char *before, FILE *out) {
-    if (note->fence != 0) {
+    if (note->fence != 0 && before != NULL) {
         fprintf(out, "%s%" PRIu64, before, note->fence);
-    }
-}
-
-/* c1 is the first lock of a client, c1b its second; c1's lock: of an election, or one that was
- * freed. */
-static void print_who(const struct sim_note *note, FILE *out) {
-    static const char *const locks[SIM_LOCKS_MAX] = {"", "b", "c", "d", "e", "f"};
-    fprintf(out, "c%u%s", note->client + 1u,
-            note->lock < SIM_LOCKS_MAX ? locks[note->lock] : "'s lock");
-}
-
-static void print_user(const struct sim_note *note, FILE *out) {
-    static const char *const texts[SIM_NOTE_KINDS] = {
-        [SIM_NOTE_ACQUIRE] = "wants ",
-        [SIM_NOTE_EXTEND] = "extends ",
-        [SIM_NOTE_DOWNGRADE] = "from now on only reads ",
-        [SIM_NOTE_UPGRADE] = "tries to write ",
-        [SIM_NOTE_RELEASE] = "releases ",
-        [SIM_NOTE_CANCEL] = "cancels what it asked of ",
-        [SIM_NOTE_ABANDON] = "gives up "};
-    if (note->kind == SIM_NOTE_DONE) {
-        fprintf(out, " is told: %s of ", ops[note->a]);
-        print_resources(note, out);
-        fprintf(out, ": %s", status(note->b));
-        print_fence(note, ", fence ", out);
-        return;
-    }
-    if (note->kind == SIM_NOTE_LOST) {
-        fprintf(out, " is told of the loss of ");
-        print_resources(note, out);
-        fprintf(out, ": %s", status(note->b));
-        return;
-    }
-    if (note->kind == SIM_NOTE_RESIZE) {
-        fprintf(out, " wants the semaphore to have %u permits", note->permits);
-        return;
-    }
-    fprintf(out, " %s%s", texts[note->kind],
-            note->kind == SIM_NOTE_ACQUIRE && note->b != 0 ? "to read " : "");
-    print_resources(note, out);
-    if (note->a != 0) {
-        fprintf(out, note->kind == SIM_NOTE_EXTEND ? " by %u ms" : " for %u ms", (unsigned)note->a);
-    }
-}
-
-static void print_protocol(const struct sim_note *note, FILE *out) {
-    unsigned node = note->node + 1u;
-    unsigned token = (unsigned)note->token;
-    switch ((enum sim_note_kind)note->kind) {
-        case SIM_NOTE_SEND:
-            if (note->a == SIM_TAKE) { /* it need not ask for a key that is passed to it */
-                fprintf(out, " begins an attempt with token %u", token);
-            } else {
-                fprintf(out, " sends %s of token %u", commands[note->a], token);
-            }
-            break;
-        case SIM_NOTE_REPAIR:
-            fprintf(out, " gives token %u back to n%u", token, node);
-            break;
-        case SIM_NOTE_VOTE:
-            fprintf(out, " %s n%u: %s", note->a ? "hears too late from" : "counts", node,
-                    answer(note->b));
-            break;
-        case SIM_NOTE_OWED:
-            fprintf(out, ": the release of token %u to n%u is pending", token, node);
-            break;
-        case SIM_NOTE_REPAID:
-            fprintf(out, ": n%u has answered the pending release of token %u", node, token);
-            break;
-        default:
-            fprintf(out, ": the release of token %u to n%u is dropped", token, node);
-            break;
     }
 }
 
 static void print_fault(const struct sim_note *note, FILE *out) {
     fprintf(out, "* %s:", sim_fault_name((enum sim_fault)note->a));
-    if (note->client != SIM_NOBODY) {
-        fprintf(out, " c%u", note->client + 1u);
-    }
-    if (note->node != SIM_NOBODY) {
-        fprintf(out, " n%u", note->node + 1u);
-    }
+    print_sentence(note, note->client != SIM_NOBODY ? " %c" : "", out);
+    print_sentence(note, note->node != SIM_NOBODY ? " %n" : "", out);
     fprintf(out, " (%u ms)", (unsigned)note->c);
 }
 
-/* A command that a node has run for a waiter, which may have got slots. */
-static void print_place(const struct sim_note *note, FILE *out) {
-    struct sim_note wanted = *note;
-    wanted.resource = note->take > 0 ? 0 : note->resource;
-    fprintf(out, "     n%u runs %s of c%u's token %u for ", note->node + 1u, commands[note->a],
-            note->client + 1u, (unsigned)note->token);
-    print_resources(&wanted, out);
-    fprintf(out, ": %s", verdicts[note->b]);
-    if (note->take > 0 && note->resource != 0) {
-        fprintf(out, ", ");
-        print_resources(note, out);
-    }
-}
-
-static void print_node(const struct sim_note *note, FILE *out) {
+/* A command that a node has run. */
+static void print_ran(const struct sim_note *note, FILE *out) {
     static const char *const by[] = {"", " by DELIFEQ", " by DELEX"}; /* enum server_native */
-    unsigned node = note->node + 1u;
-    switch ((enum sim_note_kind)note->kind) {
-        case SIM_NOTE_RAN:
-            if (note->a == SIM_RESIZE) {
-                fprintf(out, "     n%u runs c%u's change to %u permits: %s", node,
-                        note->client + 1u, note->permits, verdicts[note->b]);
-                break;
-            }
-            if (note->a == SIM_JOIN || note->a == SIM_LEAVE || note->a == SIM_PEEK) {
-                print_place(note, out);
-                break;
-            }
-            fprintf(out, "     n%u runs %s%s of token %u", node, commands[note->a],
-                    note->a == SIM_RELEASE ? by[note->c] : "", (unsigned)note->token);
-            if (note->take > 0) {
-                fprintf(out, ", ");
-                print_resources(note, out);
-                fprintf(out, "%s", note->a != SIM_RELEASE ? "," : "");
-            }
-            if (note->a != SIM_RAISE && note->a != SIM_RELEASE) {
-                fprintf(out, " for %u ms", (unsigned)note->c);
-            } else if (note->a == SIM_RAISE) {
-                print_fence(note, " to ", out);
-            }
-            fprintf(out, ": %s", verdicts[note->b]);
-            if (note->a != SIM_RAISE && note->b == SIM_YES) {
-                print_fence(note, ", counter ", out);
-            }
-            break;
-        case SIM_NOTE_EXPIRED:
-            fprintf(out, "     n%u: token %u has expired", node, (unsigned)note->token);
-            break;
-        case SIM_NOTE_UP:
-            fprintf(out, "c%u is connected to n%u", note->client + 1u, node);
-            break;
-        case SIM_NOTE_DOWN:
-            fprintf(out, "c%u has lost its connection to n%u", note->client + 1u, node);
-            break;
-        case SIM_NOTE_QUARANTINE:
-            fprintf(out, "c%u does not ask n%u for a vote yet", note->client + 1u, node);
-            break;
-        case SIM_NOTE_VOTES_AGAIN:
-            fprintf(out, "c%u may ask n%u for votes again", note->client + 1u, node);
-            break;
-        case SIM_NOTE_NODE_ON:
-            fprintf(out, "* n%u goes on", node);
-            break;
-        default:
-            fprintf(out, "* everything is healed");
-            break;
+    struct sim_note wanted = *note;
+    if (note->a == SIM_RESIZE) {
+        print_sentence(note, "     %n runs %c's change to %p permits: %v", out);
+        return;
     }
+    if (note->a == SIM_JOIN || note->a == SIM_LEAVE || note->a == SIM_PEEK) {
+        wanted.resource = note->take > 0 ? 0 : note->resource;
+        print_sentence(&wanted, "     %n runs %m of %c's token %t for %r: %v", out);
+        print_sentence(note, note->take > 0 && note->resource != 0 ? ", %r" : "", out);
+        return;
+    }
+    print_sentence(note, "     %n runs %m", out);
+    fputs(note->a == SIM_RELEASE ? by[note->c] : "", out);
+    print_sentence(note, note->take > 0 ? " of token %t, %r" : " of token %t", out);
+    fputs(note->take > 0 && note->a != SIM_RELEASE ? "," : "", out);
+    if (note->a == SIM_RAISE) {
+        print_fence(note, " to ", out);
+    } else if (note->a != SIM_RELEASE) {
+        fprintf(out, " for %u ms", (unsigned)note->c);
+    }
+    print_sentence(note, ": %v", out);
+    print_fence(note, note->a != SIM_RAISE && note->b == SIM_YES ? ", counter " : NULL, out);
 }
 
 static void print(const struct sim_note *note, FILE *out) {
     fprintf(out, "%10.3f  ", (double)(note->at_ns / 1000) / 1e3);
-    switch ((enum sim_note_kind)note->kind) {
-        case SIM_NOTE_ACQUIRE:
-        case SIM_NOTE_DONE:
-        case SIM_NOTE_LOST:
-        case SIM_NOTE_EXTEND:
-        case SIM_NOTE_DOWNGRADE:
-        case SIM_NOTE_UPGRADE:
-        case SIM_NOTE_RELEASE:
-        case SIM_NOTE_RESIZE:
-        case SIM_NOTE_CANCEL:
-        case SIM_NOTE_ABANDON:
-            print_who(note, out);
-            print_user(note, out);
-            break;
-        case SIM_NOTE_SEND:
-        case SIM_NOTE_REPAIR:
-        case SIM_NOTE_VOTE:
-        case SIM_NOTE_OWED:
-        case SIM_NOTE_REPAID:
-        case SIM_NOTE_DROPPED:
-            print_who(note, out);
-            print_protocol(note, out);
-            break;
-        case SIM_NOTE_FAULT:
-            print_fault(note, out);
-            break;
-        default:
-            print_node(note, out);
-            break;
+    if (note->kind == SIM_NOTE_FAULT) {
+        print_fault(note, out);
+    } else if (note->kind == SIM_NOTE_RAN) {
+        print_ran(note, out);
+    } else {
+        print_sentence(note, sentence_of(note), out);
+        print_fence(note, note->kind == SIM_NOTE_DONE ? ", fence " : NULL, out);
     }
     fprintf(out, "\n");
 }
