@@ -52,50 +52,7 @@ TEST(takes_what_can_be_sent) {
     ASSERT_BLANK(made);
 }
 
-TEST(says_auth) {
-    char wire[RL_COMMAND_WIRE_MAX];
-    rl_handshake_auth("", "p w", wire);
-    assert_string_equal(wire, "*2\r\n$4\r\nAUTH\r\n$3\r\np w\r\n");
-    rl_handshake_auth("app", "p", wire);
-    assert_string_equal(wire, "*3\r\n$4\r\nAUTH\r\n$3\r\napp\r\n$1\r\np\r\n");
-}
-
 /* -- From one to the next -- */
-
-TEST(accepted_ones_take_the_place) {
-    struct rl_auth auth = {.state = RL_AUTH_SETTLED};
-    struct rl_url url;
-    assert_int_equal(rl_url_parse("redis://someone:a-long-old-password@h", &url, NULL, 0), 0);
-    offer(&auth, "new");
-    assert_int_equal(auth.state, RL_AUTH_OFFERED);
-    rl_auth_sent(&auth);
-    rl_auth_accepted(&auth, &url);
-    assert_int_equal(auth.state, RL_AUTH_SETTLED);
-    assert_string_equal(url.user, "app");
-    assert_string_equal(url.password, "new");
-    assert_true(is_blank(url.password + 3, sizeof url.password - 3));
-    assert_true(is_blank(url.user + 3, sizeof url.user - 3));
-    ASSERT_BLANK(auth.offered);
-    struct rl_auth fresh = {.state = RL_AUTH_SETTLED};
-    assert_memory_equal(&auth, &fresh, sizeof auth);
-}
-
-TEST(refused_ones_are_tried_again) {
-    struct rl_auth auth = {.state = RL_AUTH_SETTLED};
-    offer(&auth, "new");
-    rl_auth_sent(&auth);
-    rl_auth_refused(&auth, REDLOCK_ERR_NODE_AUTH, "WRONGPASS");
-    assert_int_equal(auth.state, RL_AUTH_REFUSED);
-    assert_string_equal(auth.words, "WRONGPASS");
-    rl_auth_ended(&auth, RL_AUTH_ENDED);
-    assert_int_equal(auth.state, RL_AUTH_OFFERED);
-    assert_false(auth.is_skipped);
-    assert_int_equal(auth.reason, REDLOCK_ERR_NODE_AUTH); /* still what is known of them */
-    offer(&auth, "newer");
-    assert_int_equal(auth.reason, 0);
-    assert_string_equal(auth.words, "");
-    assert_string_equal(auth.offered.password, "newer");
-}
 
 /* What is set while AUTH is out waits for the answer, whatever it is, or the connection's end. */
 TEST(later_ones_wait) {
