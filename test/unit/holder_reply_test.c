@@ -102,23 +102,6 @@ TEST(knows_readers) {
     assert_int_equal(seen.remaining_ms, 0);
 }
 
-/* Of 105 bytes and less all is shown; of 106, which may have been more, three are for dots. */
-TEST(marks_what_was_cut) {
-    for (size_t length = 1; length <= 110; length++) {
-        char text[128] = "1 s";
-        struct rl_holder_reply seen;
-        memset(text + 3, 'v', length);
-        text[3 + length] = '\0';
-        assert_int_equal(rl_holder_reply_parse(text, &seen), length <= 106);
-        if (length <= 105) {
-            assert_string_equal(seen.holder, text + 3);
-        } else if (length == 106) {
-            assert_int_equal(strlen(seen.holder), 106);
-            assert_string_equal(seen.holder + 102, "v...");
-        }
-    }
-}
-
 TEST(refuses_other_forms) {
     static const char *const texts[] = {
         "",

@@ -31,15 +31,6 @@ static bool read_changed(struct rl_info *info, int changed, const char *line) {
     return rl_info_read(info, text, compose(text, sizeof text, changed, line, "\r\n"));
 }
 
-TEST(knows_nothing_at_first) {
-    struct rl_info info;
-    memset(&info, 0x5a, sizeof info);
-    rl_info_init(&info);
-    assert_string_equal(info.field, "run_id");
-    assert_string_equal(info.problem, "is missing");
-    assert_string_equal(info.run_id, "");
-}
-
 TEST(reads_what_it_needs_whatever_ends_a_line) {
     static const char *const ends[] = {"\r\n", "\n", "\r", "\n\r", "\r\n\r\n", "\n# x\n"};
     for (size_t i = 0; i < COUNT(ends); i++) {
@@ -185,22 +176,6 @@ TEST(bounds_numbers) {
     }
 }
 
-/* Every text that ends early, in a block of just that size: no byte behind it is looked at, and
- * nothing is taken for known that was cut. */
-TEST(survives_every_truncation) {
-    char text[1024];
-    size_t length = compose(text, sizeof text, -1, NULL, "\r\n");
-    size_t enough = (size_t)(strstr(text, "noeviction") - text) + 1;
-    for (size_t cut = 0; cut <= length; cut++) {
-        struct rl_info info;
-        char *exact = malloc(cut > 0 ? cut : 1);
-        memcpy(exact, text, cut);
-        assert_int_equal(rl_info_read(&info, exact, cut), cut >= enough);
-        assert_int_equal(info.problem == NULL, cut >= enough);
-        free(exact);
-    }
-}
-
 TEST(takes_zero_bytes_for_what_they_are) {
     for (size_t at = 0;; at++) {
         struct rl_info info;
@@ -236,29 +211,5 @@ TEST(counts_deletions) {
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         assert_int_equal(rl_info_flushes(rows[i].text, strlen(rows[i].text)), rows[i].flushes);
-    }
-}
-
-TEST(survives_garbage) {
-    uint64_t seed = random_seed();
-    for (int run = 0; run < 20000; run++) {
-        struct rl_info info;
-        char text[600];
-        size_t length = 0;
-        while (length < 300) {
-            const char *line = good[random_below(&seed, LINES)];
-            if (random_below(&seed, 4) > 0) {
-                length += (size_t)snprintf(text + length, sizeof text - length, "%s\r\n", line);
-            } else {
-                text[length++] = (char)random_below(&seed, 256);
-            }
-        }
-        text[random_below(&seed, (uint32_t)length)] ^= (char)(1 << random_below(&seed, 8));
-        if (rl_info_read(&info, text, length)) {
-            assert_int_equal(strlen(info.run_id), RL_INFO_ID_LEN);
-            assert_int_equal(strlen(info.replid), RL_INFO_ID_LEN);
-        } else {
-            assert_non_null(info.field);
-        }
     }
 }
