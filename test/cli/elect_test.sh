@@ -6,9 +6,8 @@ set -u
 . "$(dirname "$0")/cli.sh"
 start_nodes 3
 
-"$redlock" elect --ttl 3s --id one boss >"$out.1" 2>"$err.1" &
-one=$!
-left="$left $one"
+start "$redlock" elect --ttl 3s --id one boss >"$out.1" 2>"$err.1"
+one=$pid
 comes 'the first one leads' '^one leads (we)$' "$out.1"
 # shellcheck disable=SC2016
 "$redlock" elect --ttl 3s --id two --json boss -- \
@@ -43,16 +42,14 @@ result 'killed: its command is ended, too' $? "$err.2"
 
 "$redlock" elect --ttl 3s --id three boss -- sh -c 'exit 6' >"$out" 2>"$err"
 holds 'a dead leader is followed; the status is the command'"'"'s' [ $? -eq 6 ]
-"$redlock" elect --ttl 3s --id four --repeat=50ms boss -- sh -c 'echo run' >"$out" 2>"$err" &
-four=$!
-left="$left $four"
+start "$redlock" elect --ttl 3s --id four --repeat=50ms boss -- sh -c 'echo run' >"$out" 2>"$err"
+four=$pid
 twice() { [ "$(wc -l <"$out")" -ge 2 ]; }
 holds '--repeat' await twice
 kill -s TERM "$four"
 holds '... until SIGTERM' await gone "$four"
-"$redlock" elect --ttl 3s --id five --health 'exit 4' --health-interval 1s boss -- sleep 1000 2>"$err.5" &
-five=$!
-left="$left $five"
+start "$redlock" elect --ttl 3s --id five --health 'exit 4' --health-interval 1s boss -- sleep 1000 2>"$err.5"
+five=$pid
 comes '--health: it campaigns again' 'the leadership was lost: --health failed 3 times in a row' "$err.5"
 kill -s TERM "$five"
 await gone "$five"
@@ -62,18 +59,16 @@ fenced() { "$redlock" elect --fence --ttl 3s --id "$1" fenced -- sh -c 'echo "$R
 first=$(fenced five) && second=$(fenced six) && echo "$first $second" >"$out"
 grep -qx '[0-9]\{16\} [0-9]\{16\}' "$out" && [ "$second" -gt "$first" ]
 result '--fence: REDLOCK_FENCE, larger each time' $? "$err"
-"$redlock" elect --fence --ttl 3s --id seven fenced >"$out" 2>"$err" &
-seven=$!
-left="$left $seven"
+start "$redlock" elect --fence --ttl 3s --id seven fenced >"$out" 2>"$err"
+seven=$pid
 holds '... and without a command it is printed' await grep -q '^seven leads (we, fence [0-9]\{16\})$' "$out"
 kill -s TERM "$seven"
 await gone "$seven"
 
 # A signal while it still waits for a node that hangs.
 sh "$nodes_sh" pause "$nodes" 3
-"$redlock" elect --ttl 3s --node-timeout 20s --connect-timeout 30s --id eight hung >"$out" 2>"$err" &
-eight=$!
-left="$left $eight"
+start "$redlock" elect --ttl 3s --node-timeout 20s --connect-timeout 30s --id eight hung >"$out" 2>"$err"
+eight=$pid
 knows_client() { ask 1 client list | grep -q name=redlock-cli; }
 await knows_client
 kill -s TERM "$eight"

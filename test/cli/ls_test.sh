@@ -28,9 +28,8 @@ token=$("$redlock" acquire --fence --ttl 20m --max-ttl 1h --holder web1:4711 nig
 await is_everywhere nightly "${token% *}" --ttl 20m --max-ttl 1h
 for i in 1 2; do "$redlock" acquire --shared --ttl 10m --max-ttl 1h --holder "reader:$i" config; done >"$log"
 "$redlock" acquire --permits 3 --take 2 --ttl 15m --max-ttl 1h --holder up:1 uploads >"$log"
-"$redlock" run --wait 20m nightly -- true 2>"$scratch/waiter" &
-waiter=$!
-left="$left $waiter"
+start "$redlock" run --wait 20m nightly -- true 2>"$scratch/waiter"
+waiter=$pid
 await is_waited_for nightly
 lists 'a lock: holder, fence, age' '^nightly  *exclusive  *web1:4711  *[3-5]/5  *[0-9]\{16\}  *[0-9.]* m\{0,1\}s  *[12][0-9] min  *1  *[0-9.]* m\{0,1\}s$'
 lists 'readers' '^config  *2 readers  *reader:[12] +1  *[3-5]/5 '

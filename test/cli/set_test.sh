@@ -122,9 +122,8 @@ result '... and does nothing' $?
 
 begin_load -q shared shared
 begin_load --fence shared
-"$redlock" run --ttl 1800ms --max-ttl 2s held -- sh -c 'exec sleep 1000' 2>"$err.held" &
-held=$!
-left="$left $held"
+start "$redlock" run --ttl 1800ms --max-ttl 2s held -- sh -c 'exec sleep 1000' 2>"$err.held"
+held=$pid
 "$redlock" acquire --fence --ttl 1800ms --max-ttl 2s fenced >"$out" 2>>"$log"
 fence=$(sed 's/.* //' "$out")
 # As if a fence had reached only nodes that are to go.

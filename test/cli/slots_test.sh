@@ -57,9 +57,8 @@ says '... has both numbers' ' 5, and this lock is of 6'
 
 # -- status --
 
-"$redlock" run --permits 5 --take 3 --holder batch:9 s -- true &
-waiter=$!
-left="$left $waiter"
+start "$redlock" run --permits 5 --take 3 --holder batch:9 s -- true
+waiter=$pid
 waits() { "$redlock" status s | grep -q '^  1 client waits for permits, '; }
 await waits
 ask_all set 'libredlock:slot:4:{s}' reserved px 600000

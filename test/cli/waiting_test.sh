@@ -15,9 +15,8 @@ wait_for_lock() {
 counts() { [ "$(grep -c -e "$3" "$1")" -eq "$2" ]; }
 has() { await counts "$@"; }
 
-"$redlock" run --holder me k -- sleep 1000 2>"$err" &
-holder=$!
-left="$left $holder"
+start "$redlock" run --holder me k -- sleep 1000 2>"$err"
+holder=$pid
 await "$redlock" status k
 wait_for_lock run --wait 1m k -- true
 quiet_log=$scratch/quiet
@@ -67,9 +66,8 @@ kill -s TERM "$first" "$second"
 
 # -- from the beginning --
 
-"$redlock" run --holder me m -- sleep 1000 2>"$err" &
-holder=$!
-left="$left $holder"
+start "$redlock" run --holder me m -- sleep 1000 2>"$err"
+holder=$pid
 await "$redlock" status m
 for i in 1 2 3; do sh "$nodes_sh" kill "$nodes" "$i"; done
 wait_for_lock run n -- true
@@ -83,9 +81,8 @@ wait "$holder"
 
 # -- in turn --
 
-"$redlock" run --holder me l -- sleep 1000 2>"$err" &
-holder=$!
-left="$left $holder"
+start "$redlock" run --holder me l -- sleep 1000 2>"$err"
+holder=$pid
 await "$redlock" status l
 # What status says of l: the holder, then who waits, in one line
 queue() { "$redlock" status l | sed -n 's/^l: held by \([^ ]*\) .*/\1/p; s/^  *[0-9]*\. \([^ ]*\), for [0-9.]* m\{0,1\}s$/\1/p' | paste -s -d ' '; }
@@ -126,9 +123,8 @@ if ! command -v script >/dev/null; then
     finish
     exit
 fi
-"$redlock" run --holder me t -- sleep 1000 2>"$err" &
-holder=$!
-left="$left $holder"
+start "$redlock" run --holder me t -- sleep 1000 2>"$err"
+holder=$pid
 await "$redlock" status t
 screen=$scratch/screen
 env TERM=xterm script -qfc "stty cols 40; $redlock run t -- sh -c 'echo be''gun'" "$screen" </dev/null >/dev/null 2>&1 &

@@ -1,5 +1,5 @@
-/* The end of validity: reported once and in time, whatever the loop is doing, and never after a
- * later success. */
+/* The end of validity: reported once and in time, whatever the loop is doing. (Never after a later
+ * success: the simulator.) */
 
 #include "live/live.h"
 #include "redlock/election.h"
@@ -192,67 +192,4 @@ LIVE_TEST(told_as_found) {
     LIVE_UNTIL(live, found.told == LOCKS);
     assert_int_equal(found.waiting_max, 1);
     live_end(live);
-}
-
-/* -- A loop that is blocked -- */
-
-/* The events in order: L for lost, S for a reported success. */
-struct blocked {
-    redlock_lock *first; /* held, and expires while the loop is blocked */
-    uint64_t block_until_ns;
-    char story[8];
-};
-
-static void note(struct blocked *b, char what) {
-    size_t length = strlen(b->story);
-    assert_true(length + 1 < sizeof(b->story));
-    b->story[length] = what;
-    live_wake();
-}
-
-static void blocked_lost(redlock_lock *lock, int status, void *data) {
-    struct blocked *b = data;
-    assert_ptr_equal(lock, b->first);
-    LIVE_STATUS(status, REDLOCK_ERR_EXPIRED);
-    note(b, 'L');
-}
-
-static void blocking_success(redlock_lock *lock, int status, void *data) {
-    struct blocked *b = data;
-    LIVE_STATUS(status, 0);
-    note(b, 'S');
-    live_block_until(b->block_until_ns);
-    assert_int_equal(redlock_lock_is_valid(b->first), 0);
-    assert_int_equal(redlock_lock_remaining_ms(b->first), 0);
-}
-
-static void plain_success(redlock_lock *lock, int status, void *data) {
-    struct blocked *b = data;
-    LIVE_STATUS(status, 0);
-    assert_int_equal(redlock_lock_is_valid(lock), 1);
-    note(b, 'S');
-}
-
-static void hold_first(struct live *live, struct blocked *b) {
-    redlock_acquire_options options = live_once(BLOCKED_TTL_MS);
-    memset(b, 0, sizeof(*b));
-    options.on_lost = blocked_lost;
-    options.lost_data = b;
-    b->first = live_lock(live->client, "first");
-    LIVE_STATUS(live_acquire(live, b->first, &options), 0);
-    b->block_until_ns = redlock_lock_valid_until_ns(b->first) + 20 * LIVE_MS;
-}
-
-/* Two grants wait for their callbacks in one turn. The first callback blocks until the held lock is
- * over: the loss comes before the second grant. */
-LIVE_TEST_FIVE(loss_before_later_success) {
-    struct blocked b;
-    hold_first(live, &b);
-    redlock_acquire_options options = live_once(10000);
-    redlock_lock *second = live_lock(live->client, "second");
-    redlock_lock *third = live_lock(live->client, "third");
-    LIVE_STATUS(redlock_acquire(second, &options, blocking_success, &b), 0);
-    LIVE_STATUS(redlock_acquire(third, &options, plain_success, &b), 0);
-    LIVE_UNTIL(live, strlen(b.story) == 3);
-    assert_string_equal(b.story, "SLS");
 }

@@ -1,7 +1,7 @@
-/* Native releases, on real nodes: used where the server has the command, replaced by the script
- * when it is forbidden, and with the script's verdict on a node that has become a replica. On
- * servers without the command (before Valkey 9 and Redis 8.4) the tests check that releases are
- * scripts: test/servers.sh runs them on newer ones. */
+/* Native releases, on real nodes: used where the server has the command, and with the script's
+ * verdict on a node that has become a replica. (Forbidden: fake/native, and the simulator.) With a
+ * server that has none (before Valkey 9 and Redis 8.4) releases are scripts, and the tests see
+ * that: test/servers.sh runs them on both others. */
 
 #include "live/live.h"
 
@@ -71,25 +71,8 @@ LIVE_TEST(used_where_it_is) {
     assert_connected_once(live);
 }
 
-LIVE_TEST(forbidden_while_it_is_used) {
-    redlock_lock *lock = open_five(live);
-    const char *native = native_of(live);
-    cycle(live, lock);
-    cycle(live, lock);
-    for (size_t i = 0; i < 5 && native != NULL; i++) {
-        live_tell(live, i, "ACL SETUSER default -%s", native);
-    }
-    const long long before = count_native(live);
-    for (int i = 0; i < 3; i++) {
-        cycle(live, lock);
-    }
-    assert_int_equal(count_native(live), before);
-    assert_int_equal(live_stats(live->client).releases_retried, 0);
-    assert_connected_once(live);
-}
-
-/* The keys are gone, so the script has nothing to write and answers 0 on a replica: the release is
- * done there, and the connection stays. */
+/* The keys are gone, so there is nothing to be written: the script answers 0 on a replica, and so
+ * the release has been answered there, and no connection is given up for it. */
 LIVE_TEST(same_verdict_on_a_replica) {
     redlock_lock *lock = open_five(live);
     cycle(live, lock);

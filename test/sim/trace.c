@@ -90,7 +90,7 @@ static const char *sentence_of(const struct sim_note *note) {
     if (note->kind == SIM_NOTE_ACQUIRE && note->b != 0) {
         return "%w wants to read %r for %a ms";
     } else if (note->kind == SIM_NOTE_SEND && note->a == SIM_TAKE) {
-        return "%w begins an attempt with token %t"; /* it need not ask for what is passed to it */
+        return "%w begins an attempt with token %t"; /* it need not ask for a passed key */
     } else if (note->kind == SIM_NOTE_VOTE && note->a != 0) {
         return "%w hears too late from %n: %y";
     } else if (note->kind == SIM_NOTE_EXTEND && note->a != 0) {
