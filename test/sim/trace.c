@@ -59,7 +59,8 @@ static void print_resources(const struct sim_note *note, FILE *out) {
  *         that was freed
  *     c   the client;    n   the node;    t   the token;    r   the resources, or slots
  *     a   the number a, in ms;    p   the number of permits
- *     s   the status;    y   the vote;    o   the operation;    m   the command;    v   the verdict */
+ *     s   the status;    y   the vote;    v   the verdict
+ *     o   the operation;    m   the command */
 static const char *const sentences[SIM_NOTE_KINDS] = {
     [SIM_NOTE_ACQUIRE] = "%w wants %r for %a ms",
     [SIM_NOTE_SEND] = "%w sends %m of token %t",
