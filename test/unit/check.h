@@ -1,10 +1,6 @@
-/* Shared by the unit tests: cmocka, replayable randomness, and
- * a way to check that an assertion of the library fires. */
+/* Shared by the unit tests: cmocka and replayable randomness. */
 #ifndef UNIT_CHECK_H
 #define UNIT_CHECK_H
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "seed.h"
 #include "testing.h"
@@ -22,30 +18,6 @@ static inline uint64_t random_next(uint64_t *state) {
 /* 0 to limit - 1 */
 static inline uint32_t random_below(uint64_t *state, uint32_t limit) {
     return (uint32_t)(random_next(state) % limit);
-}
-
-/* Whether the process is aborted by run(): it is tried in a child. Where the library is built
- * without assertions there is nothing to see, so it is taken for granted there. */
-static inline bool dies(void (*run)(void *), void *data) {
-#ifdef NDEBUG
-    (void)run;
-    return true;
-#else
-    int status = 0;
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        /* quiet, also if a check of a test fails in the child, which would go on from there */
-        if (freopen("/dev/null", "w", stderr) != NULL &&
-            freopen("/dev/null", "w", stdout) != NULL) {
-            run(data);
-        }
-        _exit(0);
-    }
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
-#endif
 }
 
 #endif

@@ -249,35 +249,6 @@ TEST(says_the_same_with_its_script) {
     }
 }
 
-/* Bytes that would end an inline command or a C string. */
-TEST(writes_any_bytes) {
-    static const char name[] = "a\0b\r\nDEL c\r\n\xff";
-    static const char wanted[] = "*6\r\n$3\r\nSET\r\n$13\r\na\0b\r\nDEL c\r\n\xff\r\n$40\r\n" TOKEN
-                                 "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$1\r\n5\r\n";
-    const struct rl_bytes resource = {name, sizeof name - 1};
-    const struct rl_target target = {.resources = &resource, .n = 1};
-    const struct rl_request command = {
-        .kind = RL_COMMAND_SET, .target = &target, .token = TOKEN, .ttl_ms = 5};
-    char wire[ROOM];
-    assert_int_equal(rl_command_format(wire, &command), sizeof wanted - 1);
-    assert_memory_equal(wire, wanted, sizeof wanted);
-}
-
-/* A release is announced for what was held, and where a client may listen for it. */
-TEST(announces_where_both_want_it) {
-    const struct rl_bytes name = {"a", 1};
-    struct rl_target target = {.resources = &name, .n = 1, .retention_ms = 1};
-    struct rl_request command = {
-        .kind = RL_COMMAND_RELEASE_LINE, .target = &target, .token = TOKEN};
-    for (unsigned both = 0; both < 4; both++) {
-        char wire[ROOM], said[SAID_MAX];
-        target.notifies = both & 1;
-        command.announces = both >> 1;
-        words_of(wire, rl_command_format(wire, &command), said);
-        assert_string_equal(said, both == 3 ? "release_line 1 a T 0 . 1" : "release_line 1 a T 0");
-    }
-}
-
 TEST(extends_many_at_once) {
     const struct rl_bytes names[] = {{"a", 1}, {"b", 1}, {"c", 1}};
     const struct rl_target plain = {.resources = &names[0], .n = 1, .retention_ms = 5},
@@ -420,48 +391,4 @@ TEST(writes_any_arguments) {
     size_t length = rl_command_format_args(wire, sizeof wire, args, COUNT(args));
     assert_int_equal(length, sizeof wanted - 1);
     assert_memory_equal(wire, wanted, sizeof wanted);
-}
-
-TEST(writes_nothing_beyond_its_buffer) {
-    static const char *const args[] = {"SCRIPT", "LOAD", "return 1"};
-    char wanted[64];
-    size_t needed = rl_command_format_args(wanted, sizeof wanted, args, COUNT(args)) + 1;
-    for (size_t capacity = 1; capacity < sizeof wanted; capacity++) {
-        char *wire = malloc(capacity);
-        size_t length = rl_command_format_args(wire, capacity, args, COUNT(args));
-        assert_int_equal(length, capacity >= needed ? needed - 1 : 0);
-        free(wire);
-    }
-}
-
-static void format_wrong(void *data) {
-    static char wire[ROOM];
-    format(wire, data, false);
-}
-
-static void script_of_set(void *data) {
-    rl_command_script(RL_COMMAND_SET);
-}
-
-TEST(asserts_what_it_is_given) {
-    struct row wrongs[] = {
-        {{.kind = RL_COMMAND_SET, .ttl_ms = 1}, 0, NULL, NULL},
-        {{.kind = RL_COMMAND_SET, .ttl_ms = 1}, REDLOCK_RESOURCES_MAX + 1, NULL, NULL},
-        {{.kind = RL_COMMAND_HANDSHAKE}, 1, NULL, NULL},
-        {{.kind = RL_COMMAND_RELEASE}, 2, NULL, NULL},
-        {{.kind = RL_COMMAND_RAISE}, 1, NULL, NULL},
-        {{.kind = RL_COMMAND_SET, .ttl_ms = 1, .lock_mode = RL_SHARED}, 1, NULL, NULL},
-        {{.kind = RL_COMMAND_RELEASE, .lock_mode = RL_SHARED}, 1, NULL, NULL},
-        {{.kind = RL_COMMAND_UPGRADE, .ttl_ms = 1}, 1, NULL, NULL},
-        {{.kind = RL_COMMAND_TAKE, .ttl_ms = 1, .shut_ms = 1}, 1, NULL, NULL},
-        {{.kind = RL_COMMAND_RELEASE_LINE, .intent_ms = 1, .lock_mode = RL_SHARED}, 1, NULL, NULL},
-        {{.kind = RL_COMMAND_EXTEND, .ttl_ms = 1, .converts = true}, 1, NULL, NULL},
-        {{.kind = RL_COMMAND_JOIN}, 1, NULL, NULL},
-        {{.kind = RL_COMMAND_JOIN, .grace_ms = 1, .join = RL_JOIN_PEEK}, 1, NULL, NULL},
-        {{.kind = RL_COMMAND_TAKE, .ttl_ms = 1, .lock_mode = RL_PERMIT + 1}, 1, NULL, NULL},
-    };
-    for (size_t i = 0; i < COUNT(wrongs); i++) {
-        assert_true(dies(format_wrong, &wrongs[i]));
-    }
-    assert_true(dies(script_of_set, NULL));
 }

@@ -18,7 +18,6 @@
  *     try ...                        acquire and attempt, whose effects are not told
  *     hold ...                       try, all grant it after a millisecond, tell
  *     votes, token                   shows them; copied: as a lock has them that shared the hold
- *     may                            the events that are allowed; the others abort
  *
  * The effects are the state, if it is another one; what the driver has to do, in the order of
  * struct rl_actions, with the round's kind and ttl; what ended, and how; and what has changed of
@@ -368,32 +367,6 @@ static void copied_event(const struct world *w, struct effects *effects) {
     tells_votes(effects, &other.round);
 }
 
-/* -- What must not be -- */
-
-struct attempted {
-    struct world w;
-    const struct words *words;
-};
-
-static void misuse(void *data) {
-    struct attempted *attempted = data;
-    struct effects effects = {""};
-    moved(&attempted->w);
-    step(&attempted->w, event_of(&attempted->w, attempted->words), &effects);
-}
-
-static void may_event(const struct world *w, struct effects *effects) {
-    for (uint32_t type = 0; type < RL_EVENT_TYPES; type++) {
-        const char *name = event_name(type);
-        struct words words;
-        struct attempted attempted = {.w = *w, .words = &words};
-        split(&words, name);
-        if (!dies(misuse, &attempted)) {
-            tells(effects, "%s%s", effects->text[0] != '\0' ? " " : "", name);
-        }
-    }
-}
-
 static void put_off_event(struct world *w, const struct words *words, struct effects *effects) {
     const struct rl_lock before = w->lock;
     struct effects all = {""};
@@ -437,8 +410,6 @@ static void event(void *world, const struct words *all, struct effects *effects)
         copied_event(w, effects);
     } else if (strcmp(name, "token") == 0) {
         tells(effects, "%s", w->lock.token);
-    } else if (strcmp(name, "may") == 0) {
-        may_event(w, effects);
     } else if (strcmp(name, "put_off") == 0) {
         put_off_event(w, &words, effects);
     } else if (is_vote(name)) {

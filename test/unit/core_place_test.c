@@ -14,7 +14,6 @@
  *     trust 0; use; use given        rl_place_trust(), rl_place_use()
  *     note others; note nobody; note own
  *     signs                          what is known of others, now
- *     may                            the events that are allowed; the others abort
  *
  * The effects are the state, if it is another one; what the driver has to do, with the node and the
  * place; and of the line's data, what has changed. */
@@ -196,28 +195,6 @@ static struct rl_place_event event_of(struct world *w, const struct words *words
     return event;
 }
 
-struct attempted {
-    struct world w;
-    const struct words *words;
-};
-
-static void try_event(void *data) {
-    struct attempted *attempted = data;
-    struct effects effects = {""};
-    step(&attempted->w, event_of(&attempted->w, attempted->words), &effects);
-}
-
-static void may_event(const struct world *w, struct effects *effects) {
-    for (uint32_t type = 0; type < RL_PLACE_EVENT_TYPES; type++) {
-        struct words words;
-        struct attempted attempted = {.w = *w, .words = &words};
-        split(&words, type == RL_PLACE_EV_ANSWER ? "no" : names[type]);
-        if (!dies(try_event, &attempted)) {
-            tells(effects, "%s%s", effects->text[0] != '\0' ? " " : "", words.word[0]);
-        }
-    }
-}
-
 static void signs_event(const struct world *w, struct effects *effects) {
     const struct rl_place *place = &w->place;
     tells(effects, "%s%s%s%s", rl_place_is_busy(place, w->now_ns) ? "busy" : "not busy",
@@ -257,8 +234,6 @@ static void event(void *world, const struct words *all, struct effects *effects)
         with_event(w, &words);
     } else if (strcmp(name, "signs") == 0) {
         signs_event(w, effects);
-    } else if (strcmp(name, "may") == 0) {
-        may_event(w, effects);
     } else if (!is_other_event(w, &words, effects)) {
         const bool is_due = strcmp(name, "tick") == 0 && !is_timed;
         w->now_ns = is_due ? rl_place_wake_ns(&w->place) : w->now_ns;

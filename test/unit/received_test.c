@@ -114,30 +114,6 @@ TEST(hears_a_session_in_every_fragmentation) {
     }
 }
 
-/* A message may come at any time, an answer only while a command waits for one. */
-TEST(hears_answers_only_while_one_is_waited_for) {
-    static const struct {
-        const char *wire;
-        bool unsent_nodes;
-    } rows[] = {
-        {"+OK\r\n", false},
-        {"-ERR no\r\n", false},
-        {"*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n", false},
-        {"*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:1\r\n", false},
-        {"*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n", true},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        for (uint32_t waiting = 0; waiting < 2; waiting++) {
-            struct fixture f;
-            fixture_init(&f, waiting);
-            bool wanted = waiting > 0 || rows[i].unsent_nodes;
-            assert_int_equal(hears(&f, rows[i].wire, strlen(rows[i].wire)), wanted);
-            assert_int_equal(f.reader->err == 0, wanted);
-            fixture_free(&f);
-        }
-    }
-}
-
 /* -- What is refused -- */
 
 TEST(refuses_everything_else) {
@@ -203,19 +179,6 @@ TEST(refuses_everything_else) {
     }
 }
 
-TEST(refuses_nesting_without_end) {
-    struct fixture f;
-    char *wire = malloc(400000 * 4 + 1);
-    for (size_t i = 0; i < 400000; i++) {
-        memcpy(wire + 4 * i, "*3\r\n", 4);
-    }
-    fixture_init(&f, 1);
-    assert_false(hears(&f, wire, 400000 * 4));
-    assert_int_not_equal(f.reader->err, 0);
-    fixture_free(&f);
-    free(wire);
-}
-
 /* -- Sizes -- */
 
 static bool hears_sizes(size_t channel, size_t payload, struct fixture *f) {
@@ -254,17 +217,6 @@ TEST(is_bounded) {
     assert_int_equal(RL_CHANNEL_MAX, strlen("redlock:") + REDLOCK_RESOURCE_MAX);
 }
 
-/* A resource may be any bytes, zeros and ends of lines included. */
-TEST(takes_a_channel_as_it_is) {
-    static const char wire[] = "*3\r\n$7\r\nmessage\r\n$5\r\na\0\r\nb\r\n$0\r\n\r\n";
-    struct fixture f;
-    fixture_init(&f, 0);
-    assert_true(hears(&f, wire, sizeof wire - 1));
-    assert_int_equal(f.heard.channel_length, 5);
-    assert_memory_equal(f.heard.channel, "a\0\r\nb", 5);
-    fixture_free(&f);
-}
-
 TEST(keeps_printable_bytes_of_an_error) {
     struct fixture f;
     fixture_init(&f, 1);
@@ -279,18 +231,5 @@ TEST(keeps_printable_bytes_of_an_error) {
     fixture_init(&f, 1);
     assert_true(hears(&f, wire, sizeof wire));
     assert_int_equal(strlen(f.slot.reply.str), RL_REPLY_TEXT_MAX - 1);
-    fixture_free(&f);
-}
-
-static void guard_too_late(void *data) {
-    struct fixture *f = data;
-    redisReaderFeed(f->reader, "+", 1);
-    rl_reply_guard(f->reader, &f->slot, &f->waiting);
-}
-
-TEST(comes_before_the_first_byte) {
-    struct fixture f;
-    fixture_init(&f, 1);
-    assert_true(dies(guard_too_late, &f));
     fixture_free(&f);
 }

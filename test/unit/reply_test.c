@@ -116,45 +116,6 @@ TEST(refuses_what_nobody_asked_for) {
     fixture_free(&f);
 }
 
-TEST(keeps_the_beginning_of_a_long_text) {
-    static const size_t lengths[] = {RL_REPLY_TEXT_MAX - 2,
-                                     RL_REPLY_TEXT_MAX - 1,
-                                     RL_REPLY_TEXT_MAX,
-                                     RL_REPLY_TEXT_MAX + 1,
-                                     60000,
-                                     2000000};
-    for (size_t i = 0; i < COUNT(lengths); i++) {
-        struct fixture f;
-        fixture_init(&f, 1);
-        char *wire = malloc(lengths[i] + 3);
-        memset(wire, 'a', lengths[i] + 3);
-        wire[0] = '-';
-        memcpy(wire + lengths[i] + 1, "\r\n", 2);
-        const redisReply *reply = read_reply(&f, wire, lengths[i] + 3);
-        assert_non_null(reply);
-        size_t kept = lengths[i] < RL_REPLY_TEXT_MAX ? lengths[i] : RL_REPLY_TEXT_MAX - 1;
-        assert_int_equal(strlen(reply->str), kept);
-        free(wire);
-        fixture_free(&f);
-    }
-}
-
-/* A log must not be deceived by what a node says. */
-TEST(keeps_printable_bytes_only) {
-    for (unsigned byte = 0; byte < 256; byte++) {
-        struct fixture f;
-        char wire[] = "$3\r\nx?y\r\n";
-        wire[5] = (char)byte;
-        fixture_init(&f, 1);
-        const redisReply *reply = read_reply(&f, wire, sizeof wire - 1);
-        assert_non_null(reply);
-        assert_int_equal(strlen(reply->str), 3);
-        bool printable = byte >= 0x20 && byte <= 0x7e;
-        assert_int_equal((unsigned char)reply->str[1], printable ? byte : '?');
-        fixture_free(&f);
-    }
-}
-
 /* -- The judge -- */
 
 TEST(takes_exact_answers_only) {
@@ -244,31 +205,6 @@ static struct rl_answer judge_bulk(enum rl_command_kind kind, const char *text) 
     return judge(kind, wire);
 }
 
-TEST(judges_scripts) {
-    const char *noscript = "-NOSCRIPT No matching script.\r\n";
-    assert_int_equal(judge(RL_COMMAND_SET, noscript).verdict, RL_ERROR); /* it is none */
-    assert_int_equal(judge(RL_COMMAND_TAKE, noscript).verdict, RL_NOSCRIPT);
-    assert_int_equal(judge(RL_COMMAND_RAISE, noscript).verdict, RL_NOSCRIPT);
-    assert_int_equal(judge(RL_COMMAND_TAKE, "-OOM x\r\n").verdict, RL_ERROR);
-    assert_int_equal(judge(RL_COMMAND_TAKE, ":1\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(RL_COMMAND_TAKE, "+OK\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge(RL_COMMAND_TAKE, "$-1\r\n").verdict, RL_NOT_REDIS);
-    assert_int_equal(judge_bulk(RL_COMMAND_TAKE, "1 0 0 0").verdict, RL_YES);
-    assert_true(judge_bulk(RL_COMMAND_TAKE, "1 0 0 1795246000000001").counter == 1795246000000001);
-    assert_int_equal(judge_bulk(RL_COMMAND_TAKE, "0 64 250").verdict, RL_NO);
-    assert_int_equal(judge_bulk(RL_COMMAND_TAKE, "0 64 250").line.which, REDLOCK_RESOURCES_MAX);
-    assert_true(judge_bulk(RL_COMMAND_TAKE, "0 64 250").counter == 0);
-    assert_int_equal(judge_bulk(RL_COMMAND_TAKE, "0 65 250").verdict, RL_NOT_REDIS);
-    static const enum rl_command_kind kinds[] = {RL_COMMAND_EXTEND, RL_COMMAND_RAISE,
-                                                 RL_COMMAND_LEAVE, RL_COMMAND_SET_PERMITS};
-    for (size_t i = 0; i < COUNT(kinds); i++) {
-        assert_int_equal(judge(kinds[i], ":1\r\n").verdict, RL_YES);
-        assert_int_equal(judge(kinds[i], ":0\r\n").verdict, RL_NO);
-        assert_int_equal(judge(kinds[i], ":2\r\n").verdict, RL_NOT_REDIS);
-        assert_int_equal(judge(kinds[i], ":-1\r\n").verdict, RL_NOT_REDIS);
-    }
-}
-
 /* A character for each lock, as many as the node keeps of a text. */
 TEST(judges_each_of_many) {
     static const char *const bad[] = {"", "2", "1 0", "10x", ":1\r\n"};
@@ -339,22 +275,6 @@ TEST(shows_who_reads) {
     for (size_t i = 0; i < COUNT(others); i++) {
         assert_int_equal(judge_bulk(RL_COMMAND_READER, others[i]).verdict, RL_NOT_REDIS);
     }
-}
-
-TEST(gives_a_reason) {
-    struct rl_answer answer = judge(RL_COMMAND_SET, "-LOADING Redis is loading\r\n");
-    assert_int_equal(answer.reason, REDLOCK_ERR_NODE_LOADING);
-    assert_string_equal(answer.text, "LOADING Redis is loading");
-    answer = judge(RL_COMMAND_SET, ":5\r\n");
-    assert_int_equal(answer.reason, REDLOCK_ERR_NODE_PROTOCOL);
-    assert_true(strlen(answer.text) > 0);
-    answer = judge(RL_COMMAND_SET, "+OK\r\n");
-    assert_int_equal(answer.reason, 0);
-    assert_string_equal(answer.text, "");
-    answer = judge(RL_COMMAND_RELEASE, ":0\r\n");
-    assert_int_equal(answer.reason, 0);
-    answer = judge(RL_COMMAND_HANDSHAKE, "+PONG\r\n");
-    assert_string_equal(answer.text, "PONG");
 }
 
 TEST(knows_the_words_of_redis) {

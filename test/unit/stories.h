@@ -9,9 +9,7 @@
  * may have a time, in ms since the story began. The program runs the events and must come to the
  * same effects. "PROGRAM FILE... --write" writes those that it has come to: read what changed
  * before it is committed. Two events are known everywhere: `mark` keeps the world as it is, and
- * `back` goes back to that moment. A line that begins with # is a comment. The effects of
- * "may" are not looked at where the library is built without assertions.
- */
+ * `back` goes back to that moment. A line that begins with # is a comment. */
 #ifndef UNIT_STORIES_H
 #define UNIT_STORIES_H
 
@@ -188,16 +186,6 @@ static inline void run_line(const char *line, struct effects *told) {
     }
 }
 
-/* Whether it is a line of events that can be run here. */
-static inline bool has_events(const char *line) {
-#ifdef NDEBUG
-    if (strncmp(line, "may", 3) == 0) {
-        return false;
-    }
-#endif
-    return line[0] != '#' && line[0] != '\0';
-}
-
 /* Tells the next line of a story as it should be, with its effects. Leaves `text` behind the lines
  * that stand there for it. */
 static inline void retell(const char **text, struct effects *told) {
@@ -209,7 +197,7 @@ static inline void retell(const char **text, struct effects *told) {
         end = *text + strcspn(*text, "\n");
         *text = end + (*end == '\n');
     }
-    if (has_events(line)) {
+    if (line[0] != '#' && line[0] != '\0') {
         char *arrow = strstr(line, ARROW);
         if (arrow != NULL) {
             *arrow = '\0';
