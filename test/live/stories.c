@@ -21,9 +21,6 @@ const struct story stories[] = {
     {"stolen by a client that deletes the key: found by the next extension",
      "a: key; a acquire; nodes 0-2 SET key thief PX 500000; a valid; a extend LOST; a lost LOST;"
      "a over; value thief 3 key; a release LOST; a release NOT_HELD; nodes 0-2 DEL key"},
-    {"two nodes that lose the key are given it again; three are a loss",
-     "a: key; a acquire; nodes 0-1 FLUSHALL; a extend; a on 5; nodes 2-4 DEL key;"
-     "a extend LOST; a lost LOST"},
 
     {"a replica whose key lives for longer says no, and shortens nothing",
      "a: x; b: y,z; c: v,w fenced; a acquire; b acquire; c acquire; node 0 PEXPIRE x 60000;"
@@ -81,9 +78,6 @@ const struct story stories[] = {
      "b adopts a LOST; c adopts a; c extend; c release"},
 
     /* -- Several resources: all or none -- */
-    {"a node has all keys of a lock or none",
-     "a: x,y,z; b: y @1; c: w,z @1; a acquire; a on 5; b acquire HELD; c acquire HELD; c on 0;"
-     "value none 0 w; a release; b acquire; c acquire; a acquire HELD; b on 5; c on 5"},
     {"a stranger's key refuses the whole lock, on that node",
      "a: x,y,z; node 0 SET x stranger; node 1 SET z stranger PX 500000; a acquire; a extend;"
      "a voted REFUSED 2; a on 3; a release; value stranger 1 x; life 400000-500000 1 z;"
@@ -101,23 +95,12 @@ const struct story stories[] = {
      "nodes 0-4 FLUSHALL"},
 
     /* -- Fences -- */
-    {"fences grow, and are those of the last grant",
-     "a: key fenced; b: key fenced @1; c: key; a unfenced; a acquire; a extend; b acquire HELD;"
-     "b unfenced; a release; b acquire; b above a; b release; c acquire; c unfenced; c release;"
-     "a acquire; a above b"},
     {"counters that differ are raised, on nodes where TIME is forbidden as well",
      "a: key fenced; b: key fenced; node 0 SET libredlock:fence:key 8000000000000000;"
      "node 1 SET libredlock:fence:key 8000000000000005;"
      "node 2 SET libredlock:fence:key 8000000000000009; nodes 0-4 ACL SETUSER default -time;"
      "a acquire; a voted FAILED 0; a release; nodes 0-4 ACL SETUSER default +time; b acquire;"
      "b above a"},
-    {"an extension keeps the counters",
-     "a: key fenced; b: key fenced; a acquire; node 0 DEL libredlock:fence:key;"
-     "node 1 PEXPIRE libredlock:fence:key 5000; node 2 SET libredlock:fence:key 5;"
-     "node 4 DEL libredlock:fence:key; node 4 LPUSH libredlock:fence:key x; a extend;"
-     "a voted GRANTED 5; life 86000000-86400000 0 libredlock:fence:key;"
-     "life 86000000-86400000 1 libredlock:fence:key; node 4 DEL libredlock:fence:key;"
-     "a release; b acquire; b above a"},
     {"several resources have one fence",
      "a: key fenced; b: key,other fenced; c: key fenced; a acquire; a release;"
      "nodes 0-4 SET libredlock:fence:other 8000000000000000; b acquire; b above a; b release;"
@@ -148,11 +131,6 @@ const struct story stories[] = {
      "a: shared key; b: shared key; a acquire; b acquire; nodes 3-4 FLUSHALL; a extend; a on 5;"
      "b on 3; b extend; b on 5; nodes 0-4 FLUSHALL; a extend LOST; a lost LOST;"
      "b extend LOST; b lost LOST"},
-    {"an extension shortens no lease",
-     "a: shared key ttl=60000; a acquire; a on 5; a extend; a on 5; life 40000-60000 4 key"},
-    {"several resources are read together or not at all",
-     "a: shared x,y; b: shared x,y; w: y; a acquire; b acquire; a on 5; w acquire HELD;"
-     "a release; b release; w acquire; a acquire HELD; value redlock:shared 0 x"},
     {"a lease goes by its token",
      "a: shared key; b: shared key @1; a acquire; a disown; b adopts a; b upgrade INVALID;"
      "b says adopted; b disown; a ends b"},
@@ -168,10 +146,6 @@ const struct story stories[] = {
      "a: shared key; b: shared key @1; a upgrade NOT_HELD; a acquire; b acquire;"
      "a upgrade HELD; a valid; b upgrade WOULD_DEADLOCK; b valid; b release; a upgrade; a on 5;"
      "a upgrade INVALID; b acquire HELD; a extend; a downgrade; b acquire"},
-    {"an upgrade has a fence of its own, which a downgrade keeps",
-     "a: shared key fenced; b: shared key fenced; c: shared key fenced; a acquire; b acquire;"
-     "c acquire; a upgrade HELD; a level c; b release; c release; a upgrade; a above c;"
-     "a downgrade; a above c"},
     {"an upgrade in vain lets the others in again",
      "a: shared key; b: shared key @1; a acquire; b acquire; nodes 0-1 DEL key; a extend;"
      "a upgrade HELD; a on 5; value redlock:shared 5 key; b extend; b on 5"},
@@ -182,9 +156,6 @@ const struct story stories[] = {
      "a: shared key ttl=1000; b: shared key ttl=3000 @1; a acquire; b acquire;"
      "nodes 0-2 ACL SETUSER default -zscore; a release NO_QUORUM;"
      "nodes 0-2 ACL SETUSER default +zscore; b release"},
-    {"a writer that leaves lets in the readers behind it",
-     "r: shared key; w: key @1; s: shared key @2; r acquire; w asks; s asks; s waits; w cancel;"
-     "w gets CANCELED; s gets"},
     {"no reader of y waits for one that waits for x",
      "w: x; b: shared x,y; r: shared y; w acquire; b asks; r acquire; b waits; w release; b gets"},
 
@@ -233,15 +204,6 @@ const struct story stories[] = {
      "b acquire; c acquire; a slot 0; b slot 1; c slot 2; a on 5; b on 5; c on 5;"
      "d acquire HELD; d slot -1; d says no permit is free; l acquire; b release; b slot 1;"
      "d acquire; d slot 1"},
-    {"several permits at once, or none",
-     "a: 2of3 key; b: 2of3 key; c: 1of3 key; a acquire; b acquire HELD; c acquire; c slot 2;"
-     "a release; b acquire; b extend"},
-    {"who asks for all is not overtaken, and who leaves lets others in",
-     "a: 1of3 key; b: 3of3 key @1; c: 1of3 key @2; d: 1of3 key; a acquire; b asks; c asks;"
-     "d acquire HELD; b waits; c waits; a release; b gets; c waits; b release; c gets;"
-     "b asks; d asks; b waits; d waits; b cancel; b gets CANCELED; d gets"},
-    {"a dead holder's permit is the next one's",
-     "a: 1of1 key ttl=600; b: 1of1 key @1; a acquire; a disown; b asks; b gets; b slot 0"},
     {"another number of permits is refused while there is a holder",
      "a: 1of5 key; b: 1of3 key @1; a acquire; b acquire PERMITS;"
      "b says has another number of permits: 5, and this lock is of 3; b asks; b gets PERMITS;"
@@ -254,9 +216,6 @@ const struct story stories[] = {
     {"who waits with the number of before is told",
      "a: 1of1 key; b: 1of1 key @1; c: 1of2 key @1; a acquire; b asks; b waits; permits 2;"
      "b gets PERMITS; c acquire; c slot 1"},
-    {"permits are extended, repaired and lost",
-     "a: 2of3 key; a acquire; nodes 3-4 FLUSHALL; a extend; a on 5; nodes 0-4 FLUSHALL;"
-     "a extend LOST; a lost LOST; a release LOST"},
     {"a permit that a node may not look up is not released there",
      "a: 1of3 key ttl=1000; a acquire; nodes 0-2 ACL SETUSER default -get; a release NO_QUORUM;"
      "nodes 0-2 ACL SETUSER default +get"},

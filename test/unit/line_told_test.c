@@ -71,23 +71,6 @@ TEST(takes_every_form) {
     }
 }
 
-/* A lock may hold by a token that is no place's: its messages say so. */
-TEST(knows_a_token_that_is_no_place) {
-    static const char *const tokens[] = {
-        ID NUMBER "a1b2c3d5",       /* another tail */
-        ID "0000000000000000" TAIL, /* no place has that number */
-    };
-    for (size_t i = 0; i < COUNT(tokens); i++) {
-        char payload[160];
-        struct rl_line_message said;
-        snprintf(payload, sizeof payload, "next %s " OTHER, tokens[i]);
-        assert_true(parse(payload, strlen(payload), &said));
-        assert_true(said.place == 0);
-        assert_string_equal(said.token, tokens[i]);
-        assert_string_equal(said.next, OTHER);
-    }
-}
-
 static const char *const others[] = {
     "",
     "turn",
