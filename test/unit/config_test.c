@@ -36,23 +36,6 @@ static bool read_changed(struct rl_config *config, int changed, const char *line
     return rl_config_parse(config, text, compose(text, sizeof text, changed, line));
 }
 
-TEST(reads_what_is_written) {
-    struct rl_config config;
-    for (int joint = 0; joint <= 1; joint++) {
-        assert_true(read_changed(&config, OLD, joint ? good[OLD] : NULL));
-        assert_null(config.problem);
-        assert_string_equal(config.key.id, "6f1c02d7a9b34e55");
-        assert_string_equal(config.key.change, "91d0c4ee");
-        assert_int_equal(config.key.epoch, 7);
-        assert_int_equal(config.max_ttl_ms, 30000);
-        assert_int_equal(config.is_joint, joint);
-        assert_int_equal(config.n, 2 + joint);
-        assert_string_equal(config.members[config.self].url, B);
-        assert_int_equal(config.members[config.self].sides,
-                         joint ? RL_CONFIG_OLD | RL_CONFIG_NEW : RL_CONFIG_NEW);
-    }
-}
-
 #define HEAD "libredlock-config 1\nid 6f1c02d7a9b34e55\nepoch 7\nchange 91d0c4ee\nmax_ttl 30000\n"
 
 static bool read_sets(struct rl_config *config, const char *lines) {
@@ -101,34 +84,6 @@ TEST(reads_several_sets) {
     }
 }
 
-/* More text than a node may keep is not written. */
-TEST(twenty_sets_are_written_and_read) {
-    static struct rl_config config, again;
-    char text[RL_CONFIG_TEXT_MAX];
-    for (unsigned length = 9; length <= 253; length += 244) {
-        assert_true(read_changed(&config, OLD, NULL));
-        config.n = 0;
-        for (unsigned set = 0; set < 20; set++) {
-            snprintf(config.new_sets.names[config.new_sets.n++], RL_CONFIG_NAME_MAX, "set-%u", set);
-            for (unsigned i = 0; i < RL_CONFIG_SIDE_MAX; i++) {
-                struct rl_config_member *member = &config.members[config.n++];
-                snprintf(member->url, sizeof member->url, "redis://%0*u:6379", (int)length,
-                         (unsigned)config.n);
-                *member =
-                    (struct rl_config_member){.sides = RL_CONFIG_NEW, .new_set = (uint8_t)set};
-                snprintf(member->url, sizeof member->url, "redis://%0*u:6379", (int)length,
-                         (unsigned)config.n);
-            }
-        }
-        const size_t written = rl_config_format(&config, 3, text);
-        assert_int_equal(written != 0, length == 9);
-        if (written > 0) {
-            assert_true(rl_config_parse(&again, text, written));
-            assert_memory_equal(again.members, config.members, config.n * sizeof config.members[0]);
-        }
-    }
-}
-
 /* -- Which set a resource belongs to -- */
 
 TEST(the_part_in_braces_says_the_set) {
@@ -158,27 +113,6 @@ TEST(resources_have_their_sets) {
         snprintf(name, sizeof name, "x{r%u}", i);
         assert_int_equal(rl_config_set_of(&config, RL_CONFIG_NEW, name, strlen(name)), set);
     }
-}
-
-/* To a set that is added comes its share of the resources, and all others stay. */
-TEST(only_movers_move) {
-    static struct rl_config config;
-    uint64_t random = random_seed();
-    unsigned moved = 0;
-    assert_true(
-        read_sets(&config, "old a " A "\nold b " B "\nset b " B "\nset a " A "\nset new " C "\n"));
-    for (unsigned i = 0; i < 9000; i++) {
-        char name[24];
-        snprintf(name, sizeof name, "%llx", (unsigned long long)random_next(&random));
-        const size_t length = strlen(name);
-        const char *before = rl_config_name(&config, RL_CONFIG_OLD,
-                                            rl_config_set_of(&config, RL_CONFIG_OLD, name, length));
-        const char *after = rl_config_name(&config, RL_CONFIG_NEW,
-                                           rl_config_set_of(&config, RL_CONFIG_NEW, name, length));
-        assert_true(strcmp(after, "new") == 0 || strcmp(after, before) == 0);
-        moved += strcmp(after, "new") == 0;
-    }
-    assert_in_range(moved, 2600, 3400);
 }
 
 TEST(a_client_has_so_many_nodes) {
