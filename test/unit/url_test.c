@@ -319,17 +319,6 @@ TEST(bounds_every_part) {
     }
 }
 
-TEST(cuts_the_message_to_its_buffer) {
-    for (size_t size = 1; size < 80; size++) {
-        struct rl_url url;
-        char error[80];
-        memset(error, 0x5a, sizeof(error));
-        assert_int_equal(rl_url_parse("redis://:secret@h:x", &url, error, size), REDLOCK_ERR_URL);
-        assert_true(strlen(error) < size);
-        assert_int_equal(error[size], 0x5a);
-    }
-}
-
 TEST(shows_no_password) {
     static const struct {
         const char *text, *shown;
