@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -112,13 +113,33 @@ static int make_handles(struct rl_loop_thread *thread) {
     return error;
 }
 
+#define LOOP_DESCRIPTORS 6 /* enough for the first loop of a process */
+
+/* For that one libuv aborts the program if there are too few. Returns 0, or an error of libuv. */
+static int find_descriptors(int any) {
+    int found[LOOP_DESCRIPTORS], n = 0, error = 0, cancel_state;
+    while (n < LOOP_DESCRIPTORS && (found[n] = fcntl(any, F_DUPFD_CLOEXEC, 0)) >= 0) {
+        n++;
+    }
+    if (n < LOOP_DESCRIPTORS) {
+        error = uv_translate_sys_error(errno);
+    }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state); /* close() would end it */
+    while (n > 0) {
+        close(found[--n]);
+    }
+    pthread_setcancelstate(cancel_state, NULL);
+    return error;
+}
+
 /* Returns 0, or an error of libuv; in that case nothing is left. */
 static int make(struct rl_loop_thread *thread) {
     thread->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (thread->wake < 0) {
         return uv_translate_sys_error(errno);
     }
-    int error = uv_loop_init(&thread->loop);
+    int error = find_descriptors(thread->wake);
+    error = error == 0 ? uv_loop_init(&thread->loop) : error;
     if (error == 0) {
         error = make_handles(thread);
         if (error == 0) {
