@@ -24,10 +24,9 @@
 /* -- The list -- */
 
 static void set_url(const struct rl_url *url, char out[RL_CONFIG_URL_MAX + 1]) {
-    int length = snprintf(out, RL_CONFIG_URL_MAX + 1, "%s://%s", url->is_tls ? "rediss" : "redis",
-                          url->name);
-    assert(length > 0 && length <= RL_CONFIG_URL_MAX);
-    (void)length;
+    const char *text = rl_text("%s://%s", url->is_tls ? "rediss" : "redis", url->name);
+    assert(strlen(text) <= RL_CONFIG_URL_MAX);
+    snprintf(out, RL_CONFIG_URL_MAX + 1, "%s", text);
 }
 
 /* host:port is enough: the scheme is that of the first node. */
