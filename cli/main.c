@@ -5,9 +5,9 @@
  * token for a lock. */
 #include <stdio.h>
 #include <string.h>
+#include <uv.h>
 
 #include "commands.h"
-#include "run/room.h"
 #include "say.h"
 #include "tool/utf8.h"
 
@@ -115,7 +115,7 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    argv = rl_title_open(argc, argv);
+    argv = uv_setup_args(argc, argv); /* the guard process overwrites the strings: run/guard.c */
     int error = rl_output_open();
     if (error != 0) {
         return rl_fail(RL_EXIT_SYSTEM, "/dev/null: %s", strerror(error));

@@ -44,7 +44,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -55,42 +54,6 @@
 #include <unistd.h>
 
 #include "say.h"
-
-static char *area; /* the arguments, one behind the other, as the kernel laid them out */
-static size_t area_size;
-
-char **rl_title_open(int argc, char **argv) {
-    static char **copy, *texts; /* for as long as the process lives */
-    size_t size = 1;
-    for (int i = 0; i < argc; i++) {
-        size += strlen(argv[i]) + 1;
-    }
-    copy = rl_must_alloc((size_t)argc + 1, sizeof *copy);
-    texts = rl_must_alloc(1, size); /* in one piece: "--" is taken out of the list later */
-    char *at = texts;
-    for (int i = 0; i < argc; i++) {
-        copy[i] = at;
-        at = stpcpy(at, argv[i]) + 1;
-    }
-    area = argc > 0 ? argv[0] : NULL;
-    area_size = 0;
-    for (int i = 0; i < argc && argv[i] == area + area_size; i++) {
-        area_size += strlen(argv[i]) + 1;
-    }
-    return copy;
-}
-
-/* comm: 15 bytes at most. text: instead of the arguments. */
-static void set_title(const char *comm, const char *text) {
-    size_t length = strlen(text);
-    assert(strlen(comm) <= 15);
-    prctl(PR_SET_NAME, comm);
-    if (area_size == 0) {
-        return;
-    }
-    memset(area, 0, area_size);
-    memcpy(area, text, length < area_size ? length : area_size - 1);
-}
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
@@ -217,8 +180,11 @@ static int keep_only(int channel) {
 
 static void become_guard(int channel, const struct rl_guard_plan *plan,
                          const struct rl_guard_word *word) {
-    set_title("lock-guard", rl_text("lock-guard %ld", (long)getppid()));
-    setsid(); /* out of reach of the terminal's signals */
+    /* A name of its own: pkill -9 redlock, and pkill -9 -f redlock, must not end it along with
+     * redlock. (killall /path/to/redlock goes by the file that is executed, and does.) */
+    uv_set_process_title(rl_text("lock-guard %ld", (long)getppid()));
+    prctl(PR_SET_NAME, "lock-guard"); /* without the number */
+    setsid();                         /* out of reach of the terminal's signals */
     for (int i = 1; i < NSIG; i++) {
         signal(i, SIG_IGN);
     }

@@ -91,18 +91,6 @@ void rl_report_released(const struct rl_report *report, int status, const char *
 
 /* -- guard.c -- */
 
-/* The name under which ps, pkill and killall see this process: its comm, and its arguments.
- *
- * The guard process needs one of its own: `pkill -9 redlock` and `pkill -9 -f redlock` must not end
- * it along with redlock. (`killall /path/to/redlock` goes by the file that is executed, and does.)
- *
- * Failure modes: arguments that are not contiguous are left as they are. A name longer than the
- * arguments is cut. */
-
-/* Call this first, with the arguments of main(): it notes where they are. Returns a copy of them,
- * to be used in their place: the guard's name overwrites the strings. */
-char **rl_title_open(int argc, char **argv);
-
 #define RL_GUARD_NEVER UINT64_MAX
 
 struct rl_guard {
