@@ -24,29 +24,10 @@
 
 /* -- Memory -- */
 
-#define BLOCK 65536
-#define ALIGN sizeof(max_align_t)
-
-struct rl_memory_block {
-    struct rl_memory_block *next;
-    size_t size;
-    max_align_t bytes[];
-};
-
 void *rl_memory_take(struct rl_memory *memory, size_t size) {
-    struct rl_memory_block *block = memory->first;
-    size = (size + ALIGN - 1) / ALIGN * ALIGN;
-    if (block == NULL || block->size - memory->used < size) {
-        size_t room = size > BLOCK ? size : BLOCK;
-        block = rl_must_alloc(1, sizeof *block + room);
-        block->next = memory->first;
-        block->size = room;
-        memory->first = block;
-        memory->used = 0;
-    }
-    char *taken = (char *)block->bytes + memory->used;
-    memory->used += size;
-    return taken;
+    memory->pieces =
+        rl_must_grow(memory->pieces, memory->n, &memory->room, sizeof memory->pieces[0]);
+    return memory->pieces[memory->n++] = rl_must_alloc(1, size);
 }
 
 char *rl_memory_text(struct rl_memory *memory, const char *bytes, size_t length) {
@@ -55,12 +36,11 @@ char *rl_memory_text(struct rl_memory *memory, const char *bytes, size_t length)
 }
 
 void rl_memory_free(struct rl_memory *memory) {
-    while (memory->first != NULL) {
-        struct rl_memory_block *next = memory->first->next;
-        free(memory->first);
-        memory->first = next;
+    for (size_t i = 0; i < memory->n; i++) {
+        free(memory->pieces[i]);
     }
-    memory->used = 0;
+    free(memory->pieces);
+    *memory = (struct rl_memory){0};
 }
 
 /* -- What a key is -- */
