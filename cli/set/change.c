@@ -133,30 +133,23 @@ static int be_patient(struct change *c, const char *what, const struct rl_config
 
 /* -- Deciding -- */
 
+/* The nodes that have the joint text, and this vote. */
+static rl_mask voted(const struct change *c, const char *word) {
+    rl_mask which = 0;
+    for (uint32_t i = 0; i < c->set->n; i++) {
+        which |= strcmp(c->set->nodes[i].vote, word) == 0 ? rl_bit(i) : 0;
+    }
+    return rl_set_having(c->set, &c->joint, which);
+}
+
 /* By the votes that are known. */
 static bool is_decided(const struct change *c, enum rl_change_end *end) {
     const struct rl_set *set = c->set;
     const rl_mask old = rl_set_members(set, &c->joint, RL_CONFIG_OLD);
-    const rl_mask having = rl_set_having(set, &c->joint, old);
-    rl_mask done = 0, back = 0;
-    for (uint32_t i = 0; i < set->n; i++) {
-        const char *vote = set->nodes[i].vote;
-        done |= strcmp(vote, words[RL_CHANGE_DONE]) == 0 ? rl_bit(i) & having : 0;
-        back |= strcmp(vote, words[RL_CHANGE_BACK]) == 0 ? rl_bit(i) & having : 0;
-    }
+    const rl_mask done = voted(c, words[RL_CHANGE_DONE]), back = voted(c, words[RL_CHANGE_BACK]);
     const bool is_done = rl_set_is_majority(set, &c->joint, RL_CONFIG_OLD, done);
     *end = is_done ? RL_CHANGE_DONE : RL_CHANGE_BACK;
     return is_done || !rl_set_is_majority(set, &c->joint, RL_CONFIG_OLD, old & ~back);
-}
-
-/* Whether a node has voted back: then nobody need wait. */
-static bool is_going_back(const struct change *c) {
-    bool is_back = false;
-    for (size_t i = 0; i < c->set->n; i++) {
-        const struct rl_set_node *node = &c->set->nodes[i];
-        is_back |= rl_set_has(node, &c->joint) && strcmp(node->vote, words[RL_CHANGE_BACK]) == 0;
-    }
-    return is_back;
 }
 
 /* One node after the other, in the order of the text. */
@@ -180,11 +173,7 @@ static void ask_votes(struct change *c) {
 /* Whether all old nodes have answered, and it is not decided: then some have lost their votes. */
 static bool has_forgotten(const struct change *c) {
     const rl_mask old = rl_set_members(c->set, &c->joint, RL_CONFIG_OLD);
-    rl_mask forgot = 0;
-    for (size_t i = 0; i < c->set->n; i++) {
-        const bool has = strcmp(c->set->nodes[i].vote, "forgot") == 0;
-        forgot |= old & (has ? rl_bit((uint32_t)i) : 0);
-    }
+    const rl_mask forgot = old & voted(c, "forgot");
     if (forgot == 0 || rl_set_having(c->set, &c->joint, old) != old) {
         return false;
     }
@@ -300,7 +289,9 @@ static int prepare(struct change *c, bool *is_ready) {
     struct rl_set *set = c->set;
     const struct rl_config *joint = &c->joint;
     *is_ready = is_decided(c, &end);
-    c->wish = is_going_back(c) ? RL_CHANGE_BACK : c->wish;
+    if (voted(c, words[RL_CHANGE_BACK]) != 0) { /* then nobody need wait */
+        c->wish = RL_CHANGE_BACK;
+    }
     const bool goes_back = c->wish == RL_CHANGE_BACK;
     const rl_mask old = rl_set_members(set, joint, RL_CONFIG_OLD);
     const rl_mask needed = goes_back ? old : rl_set_members(set, joint, BOTH);

@@ -323,48 +323,32 @@ static int cmd_change(struct command *command) {
 
 /* -- resume, abort, show -- */
 
-/* Ends a change that is pending. */
-static int end_change(struct command *command, enum rl_change_end wish) {
-    enum rl_change_end end = wish;
-    int status = rl_change_run(&command->set, &command->steps, &command->now, &end);
-    return status != 0 || end == wish ? status
-           : end == RL_CHANGE_BACK
-               ? rl_fail(RL_EXIT_HELD, "the change had been aborted: the old nodes are the set")
-               : rl_fail(
-                     RL_EXIT_HELD,
-                     "too late: the change was decided, and is done: the new nodes are the set");
-}
-
-static int resume_now(void *data) {
+/* resume, or abort: ends a change that is pending. */
+static int end_now(void *data) {
     struct command *command = data;
+    const bool aborts = strcmp(command->name, "abort") == 0;
+    enum rl_change_end end = aborts ? RL_CHANGE_BACK : RL_CHANGE_DONE;
+    const enum rl_change_end wish = end;
     int status = look(command);
-    return status != 0 ? status
-           : command->now.is_joint
-               ? end_change(command, RL_CHANGE_DONE)
-               : rl_change_spread(&command->set, &command->steps, &command->now);
+    if (status == 0 && !command->now.is_joint) {
+        return aborts ? rl_fail(RL_EXIT_HELD, "no change is pending: epoch %" PRIu64 " is stable",
+                                command->now.key.epoch)
+                      : rl_change_spread(&command->set, &command->steps, &command->now);
+    }
+    status =
+        status != 0 ? status : rl_change_run(&command->set, &command->steps, &command->now, &end);
+    if (status != 0 || end == wish) {
+        return status;
+    }
+    return rl_fail(RL_EXIT_HELD, "%s",
+                   aborts
+                       ? "too late: the change was decided, and is done: the new nodes are the set"
+                       : "the change had been aborted: the old nodes are the set");
 }
 
-static int abort_now(void *data) {
-    struct command *command = data;
+static int cmd_end(struct command *command) {
     int status = look(command);
-    return status != 0 ? status
-           : command->now.is_joint
-               ? end_change(command, RL_CHANGE_BACK)
-               : rl_fail(RL_EXIT_HELD, "no change is pending: epoch %" PRIu64 " is stable",
-                         command->now.key.epoch);
-}
-
-static int look_and_lock(struct command *command, rl_set_work *work) {
-    int status = look(command);
-    return status != 0 ? status : with_lock(command, command->now.key.id, false, work);
-}
-
-static int cmd_resume(struct command *command) {
-    return look_and_lock(command, resume_now);
-}
-
-static int cmd_abort(struct command *command) {
-    return look_and_lock(command, abort_now);
+    return status != 0 ? status : with_lock(command, command->now.key.id, false, end_now);
 }
 
 static int cmd_show(struct command *command) {
@@ -386,8 +370,8 @@ static const struct {
     {"resize", "redlock set resize [NAME] URL..., 1 to 7 nodes", 1, WORDS_MAX, true, cmd_change},
     {"add-set", "redlock set add-set NAME URL..., 1 to 7 nodes", 2, WORDS_MAX, true, cmd_change},
     {"remove-set", "redlock set remove-set NAME", 1, 1, true, cmd_change},
-    {"resume", "redlock set resume", 0, 0, false, cmd_resume},
-    {"abort", "redlock set abort", 0, 0, false, cmd_abort},
+    {"resume", "redlock set resume", 0, 0, false, cmd_end},
+    {"abort", "redlock set abort", 0, 0, false, cmd_end},
 };
 
 static int run_sub(struct rl_args *args, size_t i) {
