@@ -48,44 +48,26 @@ int rl_session_wait(struct rl_session *session) {
     return session->status;
 }
 
-struct until {
-    struct rl_session *session;
-    rl_session_condition *is_over;
-    const void *data;
-};
-
-static void until_check(uv_check_t *check) {
-    const struct until *until = check->data;
-    if (until->is_over(until->session, until->data)) {
-        rl_session_done(until->session, 0);
-    }
-}
-
-static void until_timeout(uv_timer_t *timer) {
-    const struct until *until = timer->data;
-    rl_session_done(until->session, 0);
+static void on_limit(uv_timer_t *timer) {
+    rl_session_done(timer->data, 0);
 }
 
 void rl_session_until(struct rl_session *session, rl_session_condition *is_over, const void *data,
                       int64_t limit_ms, bool is_interruptible) {
-    uv_check_t check;
-    uv_timer_t timer;
-    struct until until = {session, is_over, data};
+    uv_timer_t limit;
     if (is_over(session, data)) {
         return;
     }
-    uv_check_init(&session->loop, &check);
-    uv_timer_init(&session->loop, &timer);
-    check.data = timer.data = &until;
+    uv_timer_init(&session->loop, &limit);
+    limit.data = session;
     uv_update_time(&session->loop);
-    uv_check_start(&check, until_check);
-    uv_timer_start(&timer, until_timeout, (uint64_t)limit_ms, 0);
+    uv_timer_start(&limit, on_limit, (uint64_t)limit_ms, 0);
     session->is_interruptible = is_interruptible;
-    rl_session_wait(session);
-    session->is_interruptible = false; /* before the loop runs again, since nothing waits for it any
-                                          more */
-    uv_close((uv_handle_t *)&check, NULL);
-    uv_close((uv_handle_t *)&timer, NULL);
+    while (!session->is_done && !is_over(session, data)) {
+        uv_run(&session->loop, UV_RUN_ONCE);
+    }
+    session->is_done = session->is_interruptible = false; /* before the loop runs again */
+    uv_close((uv_handle_t *)&limit, NULL);
     uv_run(&session->loop, UV_RUN_NOWAIT);
 }
 
