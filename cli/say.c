@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <time.h>
@@ -112,6 +113,15 @@ int rl_fail(int status, const char *format, ...) {
     va_end(args);
     fputs("\n", stderr);
     return status;
+}
+
+bool rl_say_is_yes(void) {
+    char answer[16] = "";
+    if (fgets(answer, sizeof answer, stdin) == NULL) {
+        return false;
+    }
+    answer[strcspn(answer, "\r\n")] = '\0';
+    return strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0;
 }
 
 void *rl_must_alloc(size_t n, size_t size) {

@@ -86,6 +86,9 @@ bool rl_say_has_line(void);
  * rl_say() clears it, too. Without a terminal nothing happens. */
 void rl_say_line(const char *text);
 
+/* Whether the line that is typed now says y or yes. */
+bool rl_say_is_yes(void);
+
 /* The width of a column that fits this text, too; at most max. */
 int rl_say_widen(int width, const char *text, int max);
 

@@ -32,7 +32,7 @@
  * other nodes, and gets it. Notes, for a day. */
 #include "commands.h"
 
-#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +46,6 @@
 
 #define NODE_WIDTH_MAX 40
 
-#define ANSWER_MAX 64
-
 struct kick {
     struct rl_session session;
     struct rl_keys keys;
@@ -55,7 +53,6 @@ struct kick {
     struct rl_kick_targets targets;
     struct rl_kick_note note;
     rl_kick_why not_noted[REDLOCK_NODES_MAX]; /* why */
-    char answer[ANSWER_MAX];
 };
 
 /* The first client in line, or NULL. */
@@ -250,41 +247,21 @@ static void set_note(struct kick *kick, const struct rl_args *args) {
 
 /* -- Asking -- */
 
-static void on_readable(uv_poll_t *poll, int status, int events) {
-    struct kick *kick = poll->data;
-    (void)events;
-    const ssize_t n = status == 0 ? read(STDIN_FILENO, kick->answer, ANSWER_MAX - 1) : 0;
-    kick->answer[n > 0 ? n : 0] = '\0';
-    rl_session_done(&kick->session, 0);
-}
-
 /* The loop runs meanwhile, so that Ctrl-C works. */
 static bool is_confirmed(struct kick *kick, const char *key) {
-    uv_poll_t poll;
     struct rl_session *session = &kick->session;
-    const int flags = fcntl(STDIN_FILENO, F_GETFL);
+    struct pollfd polled[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                              {.fd = uv_backend_fd(&session->loop), .events = POLLIN}};
     fprintf(stderr, "Kick %s from %s? [y/N] ", rl_kick_targets_say(&kick->targets),
             rl_text_clean(key, 128));
-    fflush(stderr);
-    if (uv_poll_init(&session->loop, &poll, STDIN_FILENO) != 0) {
-        return false;
+    while (session->caught == 0 && polled[0].revents == 0) {
+        uv_run(&session->loop, UV_RUN_NOWAIT);
+        poll(polled, 2, uv_backend_timeout(&session->loop));
     }
-    poll.data = kick;
-    session->is_interruptible = true;
-    uv_poll_start(&poll, UV_READABLE, on_readable);
-    if (session->caught == 0) {
-        rl_session_wait(session);
-    }
-    session->is_interruptible = false;
-    uv_close((uv_handle_t *)&poll, NULL);
-    uv_run(&session->loop, UV_RUN_NOWAIT);
-    fcntl(STDIN_FILENO, F_SETFL, flags); /* the poll has set O_NONBLOCK, for the shell as well */
     if (session->caught != 0) {
         fprintf(stderr, "\n");
     }
-    kick->answer[strcspn(kick->answer, "\r\n")] = '\0';
-    return session->caught == 0 &&
-           (strcasecmp(kick->answer, "y") == 0 || strcasecmp(kick->answer, "yes") == 0);
+    return session->caught == 0 && rl_say_is_yes();
 }
 
 /* -- The kick -- */

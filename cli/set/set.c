@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -64,20 +63,16 @@ static int check_terminal(const struct rl_args *args) {
 
 /* Returns 0, or an exit status: it is not meant, or only shown. */
 static int confirm(const struct rl_args *args, const char *question) {
-    char answer[16] = "";
     rl_output_flush();
     if (args->dry_run || args->yes) {
         return 0;
     }
     fprintf(stderr, "%s [y/N] ", question);
-    fflush(stderr);
-    if (fgets(answer, sizeof answer, stdin) == NULL) {
+    const bool is_yes = rl_say_is_yes();
+    if (feof(stdin)) {
         fprintf(stderr, "\n");
     }
-    answer[strcspn(answer, "\r\n")] = '\0';
-    return strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0
-               ? 0
-               : rl_fail(RL_EXIT_HELD, "nothing was done");
+    return is_yes ? 0 : rl_fail(RL_EXIT_HELD, "nothing was done");
 }
 
 /* -- What nodes must be -- */
