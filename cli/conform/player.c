@@ -9,7 +9,6 @@
  * end by itself. */
 #include "conform/room.h"
 
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,10 +65,10 @@ static bool read_answer(const char *request, struct rl_answer *answer) {
         return begins(answer->line, acquires ? "refused" : "failed");
     }
     if (acquires) {
-        (void)sscanf(answer->line, "granted %599s %" SCNd64 "%n", answer->token,
-                     &answer->validity_ms, &end);
+        (void)sscanf(answer->line, "granted %599s %lld%n", answer->token, &answer->validity_ms,
+                     &end);
     } else if (extends) {
-        (void)sscanf(answer->line, "extended %" SCNd64 "%n", &answer->validity_ms, &end);
+        (void)sscanf(answer->line, "extended %lld%n", &answer->validity_ms, &end);
     } else {
         return true;
     }

@@ -19,8 +19,8 @@ struct rl_answer {
     char line[RL_PLAYER_LINE_MAX]; /* as it came, printable */
     bool is_yes;                   /* granted, extended, released */
     char token[RL_PLAYER_LINE_MAX];
-    int64_t validity_ms; /* of granted and extended */
-    uint64_t at_ns;      /* uv_hrtime() */
+    long long validity_ms; /* of granted and extended */
+    uint64_t at_ns;        /* uv_hrtime() */
 };
 
 struct rl_player {
@@ -82,7 +82,7 @@ struct rl_event {
     enum rl_event_kind kind;
     int node;
     uint64_t at_ns;           /* uv_hrtime() */
-    int64_t life_ms;          /* of SET and EXPIRY: from now on; -1: for ever */
+    long long life_ms;        /* of SET and EXPIRY: from now on; -1: for ever */
     bool by_script;           /* a script did it, or CAME is one */
     char shape[RL_SHAPE_MAX]; /* "SET", or a script's SHA-1 */
     char key[RL_VALUE_MAX];
@@ -162,11 +162,14 @@ void rl_stage_judge(struct rl_stage *s, enum rl_verdict verdict, const char *rul
         }                                                 \
     } while (0)
 #define MUST(s, condition, ...) VERDICT_UNLESS(s, condition, RL_VERDICT_FAIL, __VA_ARGS__)
+/* What client 0 said last stands behind the text. */
+#define MUST_SAID(s, condition, rule, ...) \
+    MUST(s, condition, rule, "%s: \"%s\"", rl_text(__VA_ARGS__), rl_stage_answer(s, 0)->line)
 #define NOTE_UNLESS(s, condition, ...) VERDICT_UNLESS(s, condition, RL_VERDICT_NOTE, __VA_ARGS__)
 
 /* -- Time -- */
 
-uint64_t rl_stage_ms(const struct rl_stage *s, int64_t ms); /* scaled */
+long long rl_stage_ms(const struct rl_stage *s, long long ms); /* scaled */
 void rl_stage_run(struct rl_stage *s, int64_t ms);
 
 typedef bool rl_stage_condition(struct rl_stage *s, void *data);
@@ -196,7 +199,7 @@ const struct rl_answer *rl_stage_answer(const struct rl_stage *s, int who);
 
 /* The most that may be reported of a ttl after that much time: the rest less the allowance for
  * drift. */
-int64_t rl_stage_validity_ms(int64_t ttl_ms, int64_t elapsed_ms);
+long long rl_stage_validity_ms(long long ttl_ms, long long elapsed_ms);
 
 /* -- The nodes: `count` of them from number `first` on -- */
 
@@ -206,6 +209,8 @@ void rl_stage_uproot(struct rl_stage *s, int first, int count);
 
 /* The fault that a command with the key meets there, `times` times (0: always). */
 void rl_stage_rule(struct rl_stage *s, int first, int count, struct fake_rule rule);
+/* Answers come so late there, once. */
+void rl_stage_delay(struct rl_stage *s, int first, int count, long long ms);
 void rl_stage_clear(struct rl_stage *s, int first, int count);
 
 void rl_stage_down(struct rl_stage *s, int first, int count);

@@ -40,12 +40,12 @@ static void on_tick(uv_timer_t *tick) {
     (void)tick;
 }
 
-uint64_t rl_stage_ms(const struct rl_stage *s, int64_t ms) {
-    return (uint64_t)(ms * s->scale);
+long long rl_stage_ms(const struct rl_stage *s, long long ms) {
+    return ms * s->scale;
 }
 
 bool rl_stage_until(struct rl_stage *s, rl_stage_condition *condition, void *data, int64_t ms) {
-    const uint64_t end_ns = uv_hrtime() + rl_stage_ms(s, ms) * 1000000;
+    const uint64_t end_ns = uv_hrtime() + (uint64_t)rl_stage_ms(s, ms) * 1000000;
     bool holds = false;
     uv_timer_start(&s->tick, on_tick, 1, 1);
     for (;;) {
@@ -140,7 +140,7 @@ static void on_done(void *owner, const struct resp_command *command) {
     const struct rl_watched *watched = owner;
     struct rl_stage *s = watched->stage;
     if (s->swaps && resp_is(&command->args[0], "GET") && is_of_key(s, command)) {
-        fake_node_put(s->nodes[watched->node], s->key, OTHER, rl_stage_ms(s, 60000));
+        fake_node_put(s->nodes[watched->node], s->key, OTHER, (uint64_t)rl_stage_ms(s, 60000));
         s->swapped++;
     }
 }
@@ -236,8 +236,8 @@ void rl_stage_start(struct rl_stage *s, int who) {
                     s->shows_errors);
     if (!rl_stage_until(s, is_ready, player, READY_MS)) {
         rl_stage_decide(s, RL_VERDICT_FAIL, "P1",
-                        "the client did not write \"ready\" within %llu s",
-                        (unsigned long long)rl_stage_ms(s, READY_MS) / 1000);
+                        "the client did not write \"ready\" within %lld s",
+                        rl_stage_ms(s, READY_MS) / 1000);
     } else if (!player->is_ready) {
         rl_stage_decide(s, RL_VERDICT_FAIL, "P1", "%s", rl_player_why(player));
     }
@@ -259,8 +259,7 @@ static void ask(struct rl_stage *s, int who, const char *request) {
 
 void rl_stage_tell_acquire(struct rl_stage *s, int who, const char *key, int64_t ttl_ms,
                            int tries) {
-    ask(s, who,
-        rl_text("acquire %s %llu %d", key, (unsigned long long)rl_stage_ms(s, ttl_ms), tries));
+    ask(s, who, rl_text("acquire %s %lld %d", key, rl_stage_ms(s, ttl_ms), tries));
 }
 
 bool rl_stage_hear(struct rl_stage *s, int who) {
@@ -270,9 +269,9 @@ bool rl_stage_hear(struct rl_stage *s, int who) {
     }
     if (!rl_stage_until(s, has_heard, &who, ANSWER_MS)) {
         rl_stage_decide(s, RL_VERDICT_FAIL, "A10",
-                        "the client has not answered \"%.200s\" after %llu s: a program that uses "
+                        "the client has not answered \"%.200s\" after %lld s: a program that uses "
                         "it hangs",
-                        player->request, (unsigned long long)rl_stage_ms(s, ANSWER_MS) / 1000);
+                        player->request, rl_stage_ms(s, ANSWER_MS) / 1000);
     } else if (!player->answered) {
         rl_stage_decide(s, RL_VERDICT_FAIL, "P1", "%s", rl_player_why(player));
     }
@@ -289,7 +288,7 @@ bool rl_stage_acquire(struct rl_stage *s, int who, const char *key, int64_t ttl_
 }
 
 bool rl_stage_extend(struct rl_stage *s, int who, const char *key, int64_t ttl_ms) {
-    ask(s, who, rl_text("extend %s %llu", key, (unsigned long long)rl_stage_ms(s, ttl_ms)));
+    ask(s, who, rl_text("extend %s %lld", key, rl_stage_ms(s, ttl_ms)));
     return rl_stage_hear(s, who);
 }
 
@@ -298,7 +297,7 @@ bool rl_stage_release(struct rl_stage *s, int who, const char *key) {
     return rl_stage_hear(s, who);
 }
 
-int64_t rl_stage_validity_ms(int64_t ttl_ms, int64_t elapsed_ms) {
+long long rl_stage_validity_ms(long long ttl_ms, long long elapsed_ms) {
     return ttl_ms - elapsed_ms - (ttl_ms / 100 + 2);
 }
 
@@ -319,7 +318,7 @@ void rl_stage_enter(struct rl_stage *s, int who) {
 
 void rl_stage_plant(struct rl_stage *s, int first, int count, const char *value, int64_t life_ms) {
     for (int i = first; i < first + count; i++) {
-        fake_node_put(s->nodes[i], s->key, value, rl_stage_ms(s, life_ms));
+        fake_node_put(s->nodes[i], s->key, value, (uint64_t)rl_stage_ms(s, life_ms));
     }
 }
 
@@ -334,6 +333,12 @@ void rl_stage_rule(struct rl_stage *s, int first, int count, struct fake_rule ru
     for (int i = first; i < first + count; i++) {
         fake_node_rule(s->nodes[i], rule);
     }
+}
+
+void rl_stage_delay(struct rl_stage *s, int first, int count, long long ms) {
+    const struct fake_rule late = {
+        .action = FAKE_ANSWER, .delay_ms = (uint64_t)rl_stage_ms(s, ms), .times = 1};
+    rl_stage_rule(s, first, count, late);
 }
 
 void rl_stage_clear(struct rl_stage *s, int first, int count) {

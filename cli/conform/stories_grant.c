@@ -8,30 +8,24 @@
 #define TTL 8000
 #define TTL_TEXT "8 s"
 
-static const char *line(const struct rl_stage *s) {
-    return rl_stage_answer(s, 0)->line;
-}
-
 static bool is_everywhere(struct rl_stage *s, void *data) {
     return rl_stage_count(s, 0, RL_NODES, data) == RL_NODES;
 }
 
 static void play_grant(struct rl_stage *s) {
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6",
-         "a free key on five nodes that answer was not granted: \"%s\"", line(s));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6",
+              "a free key on five nodes that answer was not granted");
     char token[RL_PLAYER_LINE_MAX];
     snprintf(token, sizeof token, "%s", rl_stage_answer(s, 0)->token);
-    bool all = rl_stage_until(s, is_everywhere, token, 1000);
-    MUST(s, all, "A4",
+    MUST(s, rl_stage_until(s, is_everywhere, token, 1000), "A4",
          "granted, but the token that it reported is under the key on %d nodes of 5: a key that "
          "stands on three only is lost with the first of them",
          rl_stage_count(s, 0, RL_NODES, token));
 }
 
 static void play_release(struct rl_stage *s) {
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s));
-    MUST(s, rl_stage_release(s, 0, KEY), "R2", "a lock that is held was not released: \"%s\"",
-         line(s));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted");
+    MUST_SAID(s, rl_stage_release(s, 0, KEY), "R2", "a lock that is held was not released");
     MUST(s, rl_stage_cleans(s, 0, RL_NODES, 1000), "R2",
          "released, but the key is still there on %d nodes: nobody gets the lock before its ttl "
          "ends",
@@ -45,23 +39,22 @@ static void play_key(struct rl_stage *s) {
     MUST(s, rl_stage_seen(s, RL_EVENT_SET, -1) > 0, "A1",
          "no node has seen a key with the name that was asked for: a prefix, or other bytes, and "
          "clients of other libraries lock something else");
-    MUST(s, rl_stage_answer(s, 0)->is_yes, "A6", "not granted: \"%s\"", line(s));
+    MUST_SAID(s, rl_stage_answer(s, 0)->is_yes, "A6", "not granted");
 }
 
 static void play_ttl(struct rl_stage *s) {
-    const int64_t ttl_ms = 1234;
+    const long long ttl_ms = 1234;
     rl_stage_acquire(s, 0, KEY, ttl_ms, 1);
     rl_stage_run(s, 20);
     size_t at = 0;
     const struct rl_event *set = NULL;
-    MUST(s, rl_stage_seen(s, RL_EVENT_SET, -1) > 0, "A1", "no node has seen the key: \"%s\"",
-         line(s));
+    MUST_SAID(s, rl_stage_seen(s, RL_EVENT_SET, -1) > 0, "A1", "no node has seen the key");
     while ((set = rl_stage_next(s, &at, RL_EVENT_SET, -1)) != NULL) {
-        int64_t off_ms = set->life_ms - (int64_t)rl_stage_ms(s, ttl_ms);
+        long long off_ms = set->life_ms - rl_stage_ms(s, ttl_ms);
         MUST(s, set->life_ms < 0 || (off_ms >= -2 && off_ms <= 2), "A3",
              "asked for %lld ms, the key got %lld ms on node %d: ttls are milliseconds (PX), the "
              "same on all nodes",
-             (long long)rl_stage_ms(s, ttl_ms), (long long)set->life_ms, set->node + 1);
+             rl_stage_ms(s, ttl_ms), set->life_ms, set->node + 1);
     }
 }
 
@@ -69,8 +62,7 @@ static void play_atomic(struct rl_stage *s) {
     rl_stage_acquire(s, 0, KEY, TTL, 1);
     size_t at = 0;
     const struct rl_event *set = NULL;
-    MUST(s, rl_stage_seen(s, RL_EVENT_SET, -1) > 0, "A1", "no node has seen the key: \"%s\"",
-         line(s));
+    MUST_SAID(s, rl_stage_seen(s, RL_EVENT_SET, -1) > 0, "A1", "no node has seen the key");
     while ((set = rl_stage_next(s, &at, RL_EVENT_SET, -1)) != NULL) {
         MUST(s, set->life_ms >= 0 || set->by_script, "A3",
              "the key was set without an end, which comes in a second command: a client that dies "
@@ -92,19 +84,18 @@ static void play_held(struct rl_stage *s) {
 static void play_down(struct rl_stage *s) {
     const int down = s->story->down;
     rl_stage_down(s, 0, down);
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 2), "A6",
-         "%d of five nodes %s down, and a free key was not granted: \"%s\"", down,
-         down == 1 ? "is" : "are", line(s));
-    MUST(s, rl_stage_release(s, 0, KEY) || rl_stage_cleans(s, down, RL_NODES - down, 500), "R4",
-         "the release failed because a node is down: \"%s\"", line(s));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 2), "A6",
+              "%d of five nodes %s down, and a free key was not granted", down,
+              down == 1 ? "is" : "are");
+    MUST_SAID(s, rl_stage_release(s, 0, KEY) || rl_stage_cleans(s, down, RL_NODES - down, 500),
+              "R4", "the release failed because a node is down");
     MUST(s, rl_stage_cleans(s, down, RL_NODES - down, 1000), "R2",
          "a node is down, and the others were not released: their keys stay for the ttl");
 }
 
 static void play_three_down(struct rl_stage *s) {
     rl_stage_down(s, 0, 3);
-    bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
-    MUST(s, !granted, "A6",
+    MUST(s, !rl_stage_acquire(s, 0, KEY, TTL, 1), "A6",
          "granted by two nodes of five: three others, or those three when they are back, grant it "
          "again");
     MUST(s, rl_stage_cleans(s, 3, 2, 1000), "A8",
@@ -113,8 +104,8 @@ static void play_three_down(struct rl_stage *s) {
 
 static void play_minority_held(struct rl_stage *s) {
     rl_stage_plant(s, 0, 2, OTHER, TTL);
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6",
-         "three nodes of five say yes, which is a quorum, and it was not granted: \"%s\"", line(s));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6",
+              "three nodes of five say yes, which is a quorum, and it was not granted");
     MUST(s, rl_stage_count(s, 0, 2, OTHER) == 2, "A3", "another holder's key was overwritten");
     rl_stage_release(s, 0, KEY);
     MUST(s, rl_stage_cleans(s, 2, 3, 1000), "R2", "the key was not released on all nodes");
@@ -124,8 +115,8 @@ static void play_minority_held(struct rl_stage *s) {
 
 static void play_majority_held(struct rl_stage *s) {
     rl_stage_plant(s, 0, 3, OTHER, TTL);
-    bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
-    MUST(s, !granted, "A6", "granted by two nodes of five, while another has the other three");
+    MUST(s, !rl_stage_acquire(s, 0, KEY, TTL, 1), "A6",
+         "granted by two nodes of five, while another has the other three");
     MUST(s, rl_stage_cleans(s, 3, 2, 1000), "A8",
          "not granted, but the key stays on the nodes that had said yes, for the ttl of " TTL_TEXT
          ": clients that want one lock block each other so, and nobody gets it");
@@ -135,8 +126,7 @@ static void play_majority_held(struct rl_stage *s) {
 static void play_lost_vote(struct rl_stage *s) {
     rl_stage_plant(s, 1, 3, OTHER, TTL);
     rl_stage_rule(s, 0, 1, (struct fake_rule){.action = FAKE_EXECUTE_CLOSE, .times = 1});
-    bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
-    MUST(s, !granted, "A6", "granted by one node of five");
+    MUST(s, !rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "granted by one node of five");
     MUST(s, rl_stage_cleans(s, 0, 1, 2000), "R2",
          "node 1 set the key, and its connection was closed before the answer; it was never "
          "released there: that node is lost for the ttl of " TTL_TEXT);
@@ -145,8 +135,8 @@ static void play_lost_vote(struct rl_stage *s) {
 
 static void play_lost_vote_held(struct rl_stage *s) {
     rl_stage_rule(s, 0, 1, (struct fake_rule){.action = FAKE_EXECUTE_CLOSE, .times = 1});
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6",
-         "one answer of five was lost, and it was not granted: \"%s\"", line(s));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6",
+              "one answer of five was lost, and it was not granted");
     rl_stage_release(s, 0, KEY);
     MUST(s, rl_stage_cleans(s, 0, RL_NODES, 2000), "R2",
          "node 1 set the key, but its answer was lost; the release did not go there: that node is "
@@ -158,19 +148,16 @@ static void play_duplicates(struct rl_stage *s) {
     fake_node_share(s->nodes[2], s->nodes[0]);
     rl_stage_start(s, 0);
     rl_stage_down(s, 3, 2);
-    bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
-    MUST(s, !granted, "A6",
+    MUST(s, !rl_stage_acquire(s, 0, KEY, TTL, 1), "A6",
          "three URLs lead to one server, the two others are down: one server was counted as a "
          "quorum");
     MUST(s, rl_stage_cleans(s, 0, 1, 1000), "A8", "not granted, and the key stays on the server");
 }
 
 static void play_at_once(struct rl_stage *s) {
-    const int64_t delay_ms = 60;
+    const long long delay_ms = 60;
     uint64_t first_ns = UINT64_MAX, last_ns = 0;
-    rl_stage_rule(s, 0, RL_NODES,
-                  (struct fake_rule){
-                      .action = FAKE_ANSWER, .delay_ms = rl_stage_ms(s, delay_ms), .times = 1});
+    rl_stage_delay(s, 0, RL_NODES, delay_ms);
     rl_stage_acquire(s, 0, KEY, TTL, 1);
     for (int i = 0; i < RL_NODES; i++) {
         size_t at = 0;
@@ -179,11 +166,11 @@ static void play_at_once(struct rl_stage *s) {
         first_ns = came->at_ns < first_ns ? came->at_ns : first_ns;
         last_ns = came->at_ns > last_ns ? came->at_ns : last_ns;
     }
-    const uint64_t spread_ms = (last_ns - first_ns) / 1000000;
+    const long long spread_ms = (long long)(last_ns - first_ns) / 1000000;
     NOTE_UNLESS(s, spread_ms < 2 * rl_stage_ms(s, delay_ms), "A4",
-                "each node answers after %llu ms, and the last was asked %llu ms after the first: "
+                "each node answers after %lld ms, and the last was asked %lld ms after the first: "
                 "one by one, so every slow node's time is added up and taken off the validity",
-                (unsigned long long)rl_stage_ms(s, delay_ms), (unsigned long long)spread_ms);
+                rl_stage_ms(s, delay_ms), spread_ms);
 }
 
 #define SAMPLES 10
@@ -212,7 +199,7 @@ static int count_varying(char values[SAMPLES][RL_VALUE_MAX]) {
 static void play_token(struct rl_stage *s) {
     char values[SAMPLES][RL_VALUE_MAX];
     for (int i = 0; i < SAMPLES; i++) {
-        MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 3), "A6", "not granted: \"%s\"", line(s));
+        MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 3), "A6", "not granted");
         snprintf(values[i], sizeof values[i], "%s", value_on(s, 2));
         rl_stage_release(s, 0, KEY);
         rl_stage_cleans(s, 0, RL_NODES, 1000);
@@ -266,10 +253,9 @@ static void play_fresh_token(struct rl_stage *s) {
         MUST(s, before == NULL || strcmp(set->value, before->value) != 0, "A2",
              "two attempts had one token");
     }
-    MUST(s, granted, "A9",
-         "one attempt was refused; with six it was not granted, though a quorum was free by then: "
-         "\"%s\"",
-         line(s));
+    MUST_SAID(
+        s, granted, "A9",
+        "one attempt was refused; with six it was not granted, though a quorum was free by then");
 }
 
 static void play_between_tries(struct rl_stage *s) {
@@ -284,10 +270,9 @@ static void play_between_tries(struct rl_stage *s) {
              "others",
              i + 1, i);
     }
-    MUST(s, granted, "A9",
-         "a quorum was free from the second attempt on, and none of six was "
-         "granted: \"%s\"",
-         line(s));
+    MUST_SAID(s, granted, "A9",
+              "a quorum was free from the second attempt on, and none of six was "
+              "granted");
 }
 
 static void play_tries(struct rl_stage *s) {

@@ -5,20 +5,17 @@
 #include <string.h>
 
 #define TTL 8000
-#define SLACK_MS 2
+#define SLACK_MS 2 /* of rounding */
 
 static long long validity(const struct rl_stage *s) {
-    return (long long)rl_stage_answer(s, 0)->validity_ms;
-}
-
-static const char *line(const struct rl_stage *s) {
-    return rl_stage_answer(s, 0)->line;
+    return rl_stage_answer(s, 0)->validity_ms;
 }
 
 /* Acquires; the story is decided if that fails. */
-static void hold(struct rl_stage *s, int64_t ttl_ms) {
+static void hold(struct rl_stage *s, long long ttl_ms) {
     if (!rl_stage_acquire(s, 0, KEY, ttl_ms, 2)) {
-        rl_stage_decide(s, RL_VERDICT_FAIL, "A6", "a free key was not granted: \"%s\"", line(s));
+        rl_stage_decide(s, RL_VERDICT_FAIL, "A6", "a free key was not granted: \"%s\"",
+                        rl_stage_answer(s, 0)->line);
     }
     rl_stage_run(s, 20); /* all nodes have it */
 }
@@ -37,7 +34,7 @@ static void keep_other(struct rl_stage *s, unsigned kinds, const char *rule, con
 /* -- Extend -- */
 
 struct wanted {
-    int64_t life_ms;
+    long long life_ms;
     int nodes;
 };
 
@@ -58,40 +55,36 @@ static bool is_extended(struct rl_stage *s, void *data) {
 }
 
 static void play_extend(struct rl_stage *s) {
-    struct wanted wanted = {(int64_t)rl_stage_ms(s, 6000), 0};
+    struct wanted wanted = {rl_stage_ms(s, 6000), 0};
     hold(s, 2000);
     s->n_events = 0;
-    bool extended = rl_stage_extend(s, 0, KEY, 6000);
-    MUST(s, extended, "E3", "five nodes have its token, and it was not extended: \"%s\"", line(s));
-    bool all = rl_stage_until(s, is_extended, &wanted, 1000);
+    MUST_SAID(s, rl_stage_extend(s, 0, KEY, 6000), "E3",
+              "five nodes have its token, and it was not extended");
     MUST(
-        s, all, "E1",
+        s, rl_stage_until(s, is_extended, &wanted, 1000), "E1",
         "extended, but on %d nodes of 5 the key was not given a life of %lld ms: the holder relies "
         "on keys that end earlier",
-        RL_NODES - wanted.nodes, (long long)wanted.life_ms);
-    const int64_t most_ms = rl_stage_validity_ms(wanted.life_ms, 0);
+        RL_NODES - wanted.nodes, wanted.life_ms);
+    const long long most_ms = rl_stage_validity_ms(wanted.life_ms, 0);
     MUST(s, validity(s) <= most_ms, "A7",
          "extended to %lld ms, and reports %lld of validity; %lld "
          "is the most",
-         (long long)wanted.life_ms, validity(s), (long long)most_ms);
+         wanted.life_ms, validity(s), most_ms);
 }
 
 static void play_extend_late(struct rl_stage *s) {
-    const int64_t delay_ms = 90;
+    const long long delay_ms = 90;
     hold(s, 1000);
-    rl_stage_rule(s, 0, 3,
-                  (struct fake_rule){
-                      .action = FAKE_ANSWER, .delay_ms = rl_stage_ms(s, delay_ms), .times = 1});
+    rl_stage_delay(s, 0, 3, delay_ms);
     bool extended = rl_stage_extend(s, 0, KEY, 1000);
-    const int64_t most_ms =
-        rl_stage_validity_ms((int64_t)rl_stage_ms(s, 1000), (int64_t)rl_stage_ms(s, delay_ms));
+    const long long most_ms = rl_stage_validity_ms(rl_stage_ms(s, 1000), rl_stage_ms(s, delay_ms));
     MUST(s, !extended || validity(s) <= most_ms + SLACK_MS, "E3",
-         "the third answer to an extension came after %llu ms, and %lld ms are reported where %lld "
+         "the third answer to an extension came after %lld ms, and %lld ms are reported where %lld "
          "are left: it is counted from the answers",
-         (unsigned long long)rl_stage_ms(s, delay_ms), validity(s), (long long)most_ms);
+         rl_stage_ms(s, delay_ms), validity(s), most_ms);
     NOTE_UNLESS(s, extended, "A10",
-                "three nodes answer after %llu ms, and it has not waited: \"%s\"",
-                (unsigned long long)rl_stage_ms(s, delay_ms), line(s));
+                "three nodes answer after %lld ms, and it has not waited: \"%s\"",
+                rl_stage_ms(s, delay_ms), rl_stage_answer(s, 0)->line);
 }
 
 static void play_extend_shorter(struct rl_stage *s) {
@@ -102,10 +95,10 @@ static void play_extend_shorter(struct rl_stage *s) {
     size_t at = 0;
     const struct rl_event *end = NULL;
     while ((end = rl_stage_next(s, &at, RL_EVENT_END, -1)) != NULL) {
-        MUST(s, end->life_ms > (int64_t)rl_stage_ms(s, TTL / 2), "E2",
+        MUST(s, end->life_ms > rl_stage_ms(s, TTL / 2), "E2",
              "a key that had %d s to live was cut to %lld ms: an extension that is delayed, and "
              "runs behind a longer one that was counted, ends a lock that is held",
-             TTL / 1000, (long long)end->life_ms);
+             TTL / 1000, end->life_ms);
     }
     MUST(s, rl_stage_count(s, 0, RL_NODES, "") == RL_NODES, "E2", "an extension deleted the key");
 }
@@ -145,11 +138,10 @@ static void play_extend_minority(struct rl_stage *s) {
         s, 0, 3,
         (struct fake_rule){.action = FAKE_INSTEAD,
                            .bytes = "-LOADING Redis is loading the dataset in memory\r\n"});
-    bool extended = rl_stage_extend(s, 0, KEY, 30000);
-    MUST(s, !extended, "E3",
+    MUST(s, !rl_stage_extend(s, 0, KEY, 30000), "E3",
          "three nodes of five did not extend the key, and \"%s\" is reported: it relies on keys "
          "that end before",
-         line(s));
+         rl_stage_answer(s, 0)->line);
 }
 
 static void play_extend_gone(struct rl_stage *s) {
@@ -161,7 +153,8 @@ static void play_extend_gone(struct rl_stage *s) {
     MUST(s, rl_stage_count(s, 0, RL_NODES, "") == 0, "E1",
          "the lock had ended, and its extension set the key again: another may have held it in "
          "between, and what that has read is changed behind its back");
-    MUST(s, !extended, "E4", "the lock had ended, and \"%s\" is reported", line(s));
+    MUST(s, !extended, "E4", "the lock had ended, and \"%s\" is reported",
+         rl_stage_answer(s, 0)->line);
 }
 
 /* -- Release -- */
@@ -176,9 +169,8 @@ static void play_release_other(struct rl_stage *s) {
          "its lock had ended and another has it; the release deleted that one's key: a third gets "
          "a lock that is held");
     rl_stage_uproot(s, 0, RL_NODES);
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 3), "R4",
-         "after the release of a lock that had ended the key is not granted any more: \"%s\"",
-         line(s));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 3), "R4",
+              "after the release of a lock that had ended the key is not granted any more");
 }
 
 static void play_release_atomic(struct rl_stage *s) {
@@ -198,72 +190,63 @@ static void play_noscript(struct rl_stage *s) {
         s, rl_stage_extend(s, 0, KEY, TTL), "W1",
         "the nodes had forgotten all scripts, as after a restart, and the extension fails: \"%s\"; "
         "NOSCRIPT is answered by EVAL",
-        line(s));
+        rl_stage_answer(s, 0)->line);
     rl_stage_forget_scripts(s);
     rl_stage_release(s, 0, KEY);
     MUST(s, rl_stage_cleans(s, 0, RL_NODES, 1500), "W1",
          "the nodes had forgotten all scripts, and the key was not released: \"%s\"; NOSCRIPT is "
          "answered by EVAL",
-         line(s));
+         rl_stage_answer(s, 0)->line);
 }
 
 static void play_restart(struct rl_stage *s) {
     hold(s, TTL);
     rl_stage_restart(s, 0, 1);
     rl_stage_run(s, 30);
-    MUST(s, rl_stage_extend(s, 0, KEY, TTL), "E3",
-         "one node of five restarted without its keys, the other four have the token, and the "
-         "extension fails: \"%s\"",
-         line(s));
+    MUST_SAID(s, rl_stage_extend(s, 0, KEY, TTL), "E3",
+              "one node of five restarted without its keys, the other four have the token, and the "
+              "extension fails");
     rl_stage_release(s, 0, KEY);
     MUST(s, rl_stage_cleans(s, 1, RL_NODES - 1, 1000), "R2",
          "one node had restarted without its keys, and the others were not released");
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 3), "W3",
-         "one node had restarted, and a free key is not granted any more: \"%s\"", line(s));
-}
-
-#define SLACK_MS 2 /* of rounding */
-
-static struct fake_rule slow(const struct rl_stage *s, int64_t ms) {
-    return (struct fake_rule){.action = FAKE_ANSWER, .delay_ms = rl_stage_ms(s, ms), .times = 1};
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 3), "W3",
+              "one node had restarted, and a free key is not granted any more");
 }
 
 static void play_drift(struct rl_stage *s) {
-    const int64_t ttl_ms = (int64_t)rl_stage_ms(s, 10000);
-    MUST(s, rl_stage_acquire(s, 0, KEY, 10000, 1), "A6", "not granted: \"%s\"", line(s));
-    const int64_t most_ms = rl_stage_validity_ms(ttl_ms, 0);
+    const long long ttl_ms = rl_stage_ms(s, 10000);
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, 10000, 1), "A6", "not granted");
+    const long long most_ms = rl_stage_validity_ms(ttl_ms, 0);
     MUST(s, validity(s) > 0, "A7", "granted with a validity of %lld ms", validity(s));
     MUST(
         s, validity(s) <= most_ms, "A7",
         "of a ttl of %lld ms it reports %lld ms of validity; %lld is the most, 1 %% and 2 ms being "
         "for clocks that do not run alike: its holder acts when the key has ended on a node",
-        (long long)ttl_ms, validity(s), (long long)most_ms);
+        ttl_ms, validity(s), most_ms);
 }
 
 static void play_slow_votes(struct rl_stage *s) {
-    const int64_t delay_ms = 90;
-    rl_stage_rule(s, 0, 3, slow(s, delay_ms));
+    const long long delay_ms = 90;
+    rl_stage_delay(s, 0, 3, delay_ms);
     bool granted = rl_stage_acquire(s, 0, KEY, 1000, 1);
-    const int64_t most_ms =
-        rl_stage_validity_ms((int64_t)rl_stage_ms(s, 1000), (int64_t)rl_stage_ms(s, delay_ms));
+    const long long most_ms = rl_stage_validity_ms(rl_stage_ms(s, 1000), rl_stage_ms(s, delay_ms));
     MUST(s, !granted || validity(s) <= most_ms + SLACK_MS, "A7",
-         "the third vote came %llu ms after the command was sent, and %lld ms of validity are "
+         "the third vote came %lld ms after the command was sent, and %lld ms of validity are "
          "reported where %lld are left: it is counted from the answers, and the holder acts when "
          "the keys have ended",
-         (unsigned long long)rl_stage_ms(s, delay_ms), validity(s), (long long)most_ms);
+         rl_stage_ms(s, delay_ms), validity(s), most_ms);
     NOTE_UNLESS(s, granted, "A10",
-                "three nodes answer after %llu ms, and it has not waited for them: \"%s\"",
-                (unsigned long long)rl_stage_ms(s, delay_ms), line(s));
+                "three nodes answer after %lld ms, and it has not waited for them: \"%s\"",
+                rl_stage_ms(s, delay_ms), rl_stage_answer(s, 0)->line);
 }
 
 static void play_too_late(struct rl_stage *s) {
-    rl_stage_rule(s, 0, 3, slow(s, 350));
+    rl_stage_delay(s, 0, 3, 350);
     bool granted = rl_stage_acquire(s, 0, KEY, 300, 1);
     MUST(s, !granted || validity(s) <= 0, "A7",
-         "the third vote came %llu ms after the command, whose ttl was %llu ms, and it was granted "
+         "the third vote came %lld ms after the command, whose ttl was %lld ms, and it was granted "
          "with %lld ms: a lock that nobody holds",
-         (unsigned long long)rl_stage_ms(s, 350), (unsigned long long)rl_stage_ms(s, 300),
-         validity(s));
+         rl_stage_ms(s, 350), rl_stage_ms(s, 300), validity(s));
     MUST(s, !granted, "A7", "granted with nothing left of its validity: that is not a grant");
 }
 
@@ -278,7 +261,7 @@ static bool all_asked(struct rl_stage *s, void *data) {
 
 static void play_stopped_client(struct rl_stage *s) {
     int asked = 0;
-    rl_stage_rule(s, 0, RL_NODES, slow(s, 60));
+    rl_stage_delay(s, 0, RL_NODES, 60);
     rl_stage_tell_acquire(s, 0, KEY, 400, 1);
     rl_stage_until(s, all_asked, &asked, 250);
     rl_player_signal(&s->players[0], SIGSTOP);
@@ -290,15 +273,14 @@ static void play_stopped_client(struct rl_stage *s) {
         "it was stopped (SIGSTOP) after the nodes were asked, until their keys had ended, and then "
         "said \"%s\": the clock is to be read when the grant is reported, and it has to be one "
         "that goes on",
-        line(s));
+        rl_stage_answer(s, 0)->line);
 }
 
 static void play_silent(struct rl_stage *s) {
     rl_stage_rule(s, 0, 1, (struct fake_rule){.action = FAKE_IGNORE});
     bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
-    MUST(s, granted && validity(s) > 0, "A10",
-         "one node of five takes commands and never answers, and it was not granted: \"%s\"",
-         line(s));
+    MUST_SAID(s, granted && validity(s) > 0, "A10",
+              "one node of five takes commands and never answers, and it was not granted");
     rl_stage_release(s, 0, KEY);
     MUST(s, rl_stage_cleans(s, 1, RL_NODES - 1, 2000), "R2",
          "one node never answers, and the others were not released");
@@ -306,8 +288,8 @@ static void play_silent(struct rl_stage *s) {
 
 static void play_three_silent(struct rl_stage *s) {
     rl_stage_rule(s, 0, 3, (struct fake_rule){.action = FAKE_IGNORE});
-    bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
-    MUST(s, !granted, "A6", "three nodes of five never answered, and it was granted");
+    MUST(s, !rl_stage_acquire(s, 0, KEY, TTL, 1), "A6",
+         "three nodes of five never answered, and it was granted");
     MUST(s, rl_stage_cleans(s, 3, 2, 2000), "A8",
          "not granted, but the key stays on the nodes that had said yes");
 }
@@ -315,12 +297,11 @@ static void play_three_silent(struct rl_stage *s) {
 /* Nodes 1 to 3 answer only after the client has given up and asks them for another key. */
 static void play_late_answers(struct rl_stage *s) {
     static const char next[] = KEY ":next";
-    rl_stage_rule(s, 0, 3, slow(s, 700));
-    MUST(s, !rl_stage_acquire(s, 0, KEY, 300, 1), "A7", "granted after its ttl: \"%s\"", line(s));
+    rl_stage_delay(s, 0, 3, 700);
+    MUST_SAID(s, !rl_stage_acquire(s, 0, KEY, 300, 1), "A7", "granted after its ttl");
     s->key = next;
     rl_stage_plant(s, 0, 3, OTHER, 60000);
-    bool granted = rl_stage_acquire(s, 0, next, TTL, 1);
-    MUST(s, !granted, "A5",
+    MUST(s, !rl_stage_acquire(s, 0, next, TTL, 1), "A5",
          "three nodes refused, as another has the key there, and it was granted: the late answers "
          "of the attempt before were counted for this one");
     MUST(s, rl_stage_count(s, 0, 3, OTHER) == 3, "R1", "the key of another holder was deleted");
@@ -348,16 +329,14 @@ static void play_asleep(struct rl_stage *s) {
 }
 
 static void play_slow_release(struct rl_stage *s) {
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted");
     rl_stage_rule(s, 0, 1, (struct fake_rule){.action = FAKE_SWALLOW, .times = 1});
-    rl_stage_rule(s, 1, 1, slow(s, 300));
+    rl_stage_delay(s, 1, 1, 300);
     rl_stage_release(s, 0, KEY);
     MUST(s, rl_stage_cleans(s, 0, RL_NODES, 1000), "R2", "the key was not released everywhere");
-    bool granted = rl_stage_acquire(s, 0, KEY, TTL, 4);
-    MUST(s, granted, "W2",
-         "two nodes answered a release late or never, and the next acquire of the free key fails: "
-         "\"%s\"",
-         line(s));
+    MUST_SAID(
+        s, rl_stage_acquire(s, 0, KEY, TTL, 4), "W2",
+        "two nodes answered a release late or never, and the next acquire of the free key fails");
 }
 
 const struct rl_story rl_stories_hold[] = {

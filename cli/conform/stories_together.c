@@ -7,10 +7,6 @@
 #define TTL 8000
 #define ROUNDS 4
 
-static const char *line(const struct rl_stage *s, int who) {
-    return rl_stage_answer(s, who)->line;
-}
-
 /* -- Errors and connections -- */
 
 /* Nodes 1 to 3 answer with an error, then 1 and 2 alone. */
@@ -19,8 +15,7 @@ static void play_error(struct rl_stage *s) {
     const struct fake_rule rule = {.action = FAKE_INSTEAD, .bytes = error};
     const int word = (int)strcspn(error + 1, " "); /* LOADING */
     rl_stage_rule(s, 0, 3, rule);
-    bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
-    MUST(s, !granted, "A5",
+    MUST(s, !rl_stage_acquire(s, 0, KEY, TTL, 1), "A5",
          "three nodes of five answered %.*s, which is no vote, and it was granted: two hold "
          "the lock",
          word, error + 1);
@@ -30,21 +25,22 @@ static void play_error(struct rl_stage *s) {
          word, error + 1);
     rl_stage_clear(s, 0, 3);
     rl_stage_rule(s, 0, 2, rule);
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 4), "A6",
-         "two nodes of five answer %.*s, three say yes, and it was not granted: \"%s\"", word,
-         error + 1, line(s, 0));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 4), "A6",
+              "two nodes of five answer %.*s, three say yes, and it was not granted", word,
+              error + 1);
 }
 
 static void play_fragments(struct rl_stage *s) {
-    rl_stage_rule(s, 0, RL_NODES,
-                  (struct fake_rule){.action = FAKE_SPLIT, .delay_ms = rl_stage_ms(s, 25)});
+    rl_stage_rule(
+        s, 0, RL_NODES,
+        (struct fake_rule){.action = FAKE_SPLIT, .delay_ms = (uint64_t)rl_stage_ms(s, 25)});
     for (int i = 0; i < RL_NODES; i++) {
         fake_node_set_fragment(s->nodes[i], 1);
     }
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "W2",
-         "the answers came byte by byte, and a free key was not granted: \"%s\"", line(s, 0));
-    MUST(s, rl_stage_extend(s, 0, KEY, TTL), "W2",
-         "the answers came byte by byte, and the extension fails: \"%s\"", line(s, 0));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "W2",
+              "the answers came byte by byte, and a free key was not granted");
+    MUST_SAID(s, rl_stage_extend(s, 0, KEY, TTL), "W2",
+              "the answers came byte by byte, and the extension fails");
     rl_stage_release(s, 0, KEY);
     MUST(s, rl_stage_cleans(s, 0, RL_NODES, 1000), "W2",
          "the answers came byte by byte, and the key was not released");
@@ -52,16 +48,14 @@ static void play_fragments(struct rl_stage *s) {
 
 static void play_cut(struct rl_stage *s) {
     rl_stage_rule(s, 0, 3, (struct fake_rule){.action = FAKE_CUT, .times = 1});
-    bool granted = rl_stage_acquire(s, 0, KEY, TTL, 1);
-    MUST(s, !granted, "W2",
+    MUST(s, !rl_stage_acquire(s, 0, KEY, TTL, 1), "W2",
          "three connections were closed in the middle of the answer, and it was granted: half an "
          "answer is none");
     MUST(s, rl_stage_cleans(s, 0, RL_NODES, 2000), "R2",
          "three connections were closed in the middle of the answer; the keys that those nodes had "
          "set are still there: they were not released over new connections");
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 4), "W3",
-         "after three connections were closed a free key is not granted any more: \"%s\"",
-         line(s, 0));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 4), "W3",
+              "after three connections were closed a free key is not granted any more");
 }
 
 static void play_reconnect(struct rl_stage *s) {
@@ -69,20 +63,20 @@ static void play_reconnect(struct rl_stage *s) {
         fake_node_drop(s->nodes[i], false);
     }
     rl_stage_run(s, 30);
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 4), "W3",
-         "all nodes closed their connections while nothing was asked, and then a free key is not "
-         "granted in four attempts: \"%s\"",
-         line(s, 0));
+    MUST_SAID(
+        s, rl_stage_acquire(s, 0, KEY, TTL, 4), "W3",
+        "all nodes closed their connections while nothing was asked, and then a free key is not "
+        "granted in four attempts");
 }
 
 /* -- Several keys, several clients -- */
 
 static void play_two_keys(struct rl_stage *s) {
     char token[RL_PLAYER_LINE_MAX];
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted");
     snprintf(token, sizeof token, "%s", rl_stage_answer(s, 0)->token);
-    MUST(s, rl_stage_acquire(s, 0, KEY ":b", TTL, 1), "A6",
-         "one key is held, and another one, which is free, was not granted: \"%s\"", line(s, 0));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY ":b", TTL, 1), "A6",
+              "one key is held, and another one, which is free, was not granted");
     MUST(s, strcmp(token, rl_stage_answer(s, 0)->token) != 0, "A2", "two keys have one token");
     rl_stage_release(s, 0, KEY ":b");
     rl_stage_run(s, 30);
@@ -94,12 +88,13 @@ static void play_two_keys(struct rl_stage *s) {
 
 static void play_two_clients(struct rl_stage *s) {
     rl_stage_enter(s, 1);
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted");
     MUST(s, !rl_stage_acquire(s, 1, KEY, TTL, 1), "A6",
          "two processes hold one lock at the same time");
-    MUST(s, rl_stage_release(s, 0, KEY), "R2", "not released: \"%s\"", line(s, 0));
+    MUST_SAID(s, rl_stage_release(s, 0, KEY), "R2", "not released");
     MUST(s, rl_stage_acquire(s, 1, KEY, TTL, 6), "A6",
-         "the lock was released, and the other process does not get it: \"%s\"", line(s, 1));
+         "the lock was released, and the other process does not get it: \"%s\"",
+         rl_stage_answer(s, 1)->line);
 }
 
 static bool either_has_heard(struct rl_stage *s, void *data) {
@@ -115,14 +110,14 @@ static void play_round(struct rl_stage *s) {
     }
     rl_stage_until(s, either_has_heard, NULL, 6000);
     int winner = rl_stage_has_heard(s, 0) ? 0 : 1;
-    bool granted = rl_stage_hear(s, winner);
-    MUST(s, granted, "A9",
+    MUST(s, rl_stage_hear(s, winner), "A9",
          "two processes asked for a free key, each up to 25 times, and neither got it: they block "
          "each other");
     rl_stage_run(s, 150);
     MUST(s, !rl_stage_has_heard(s, 1 - winner) || !rl_stage_hear(s, 1 - winner), "A6",
          "two processes hold one lock at the same time");
-    MUST(s, rl_stage_release(s, winner, KEY), "R2", "not released: \"%s\"", line(s, winner));
+    MUST(s, rl_stage_release(s, winner, KEY), "R2", "not released: \"%s\"",
+         rl_stage_answer(s, winner)->line);
     if (rl_stage_hear(s, 1 - winner)) {
         rl_stage_release(s, 1 - winner, KEY);
     }
@@ -148,7 +143,7 @@ static void play_foreign(struct rl_stage *s) {
 /* -- What may be left out -- */
 
 static void play_guard(struct rl_stage *s) {
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted");
     rl_stage_restart(s, 0, 3);
     rl_stage_run(s, 50);
     rl_stage_start(s, 1);
@@ -168,7 +163,7 @@ static int count_counters(struct rl_stage *s) {
 }
 
 static void play_fence(struct rl_stage *s) {
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted");
     rl_stage_run(s, 30);
     NOTE_UNLESS(s, count_counters(s) > 0, "O2",
                 "no fence: a storage cannot refuse the write of a holder that was paused, and "
@@ -188,14 +183,14 @@ static bool is_in_line(struct rl_stage *s, void *data) {
 
 static void play_line(struct rl_stage *s) {
     rl_stage_enter(s, 1);
-    MUST(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted: \"%s\"", line(s, 0));
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted");
     rl_stage_tell_acquire(s, 1, KEY, TTL, 50);
     bool waits = rl_stage_until(s, is_in_line, NULL, 1000);
     rl_stage_release(s, 0, KEY);
     NOTE_UNLESS(s, waits, "O3",
                 "it does not wait in line: it asks again and again, and who comes first is chance");
     MUST(s, rl_stage_hear(s, 1), "O3", "it waited in line, and did not get the lock: \"%s\"",
-         line(s, 1));
+         rl_stage_answer(s, 1)->line);
 }
 
 const struct rl_story rl_stories_together[] = {
