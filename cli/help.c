@@ -254,21 +254,18 @@ int rl_help_check_words(const struct rl_args *args) {
     const char *name = command->name, *usage = command->usage;
     const bool has_child = args->child != NULL && args->child[0] != NULL;
     if (args->child != NULL && command->child == RL_CHILD_NONE) {
-        return rl_fail(RL_EXIT_USAGE, "%s: it runs no command; leave -- out, or use redlock run",
-                       name);
+        return rl_usage("%s: it runs no command; leave -- out, or use redlock run", name);
     }
     if (args->n_words > command->words_max) {
         const char *word = args->words[command->words_max];
-        return rl_fail(RL_EXIT_USAGE, "%s: \"%s\" is one argument too many; usage: redlock %s %s",
-                       name, rl_text_clean(word, 64), name, usage);
+        return rl_usage("%s: \"%s\" is one argument too many; usage: redlock %s %s", name,
+                        rl_text_clean(word, 64), name, usage);
     }
     if (args->n_words < command->words_min) {
-        return rl_fail(RL_EXIT_USAGE, "%s: an argument is missing; usage: redlock %s %s", name,
-                       name, usage);
+        return rl_usage("%s: an argument is missing; usage: redlock %s %s", name, name, usage);
     }
     if (!has_child && (args->child != NULL || command->child == RL_CHILD_MUST)) {
-        return rl_fail(RL_EXIT_USAGE, "%s: no command follows --; usage: redlock %s %s", name, name,
-                       usage);
+        return rl_usage("%s: no command follows --; usage: redlock %s %s", name, name, usage);
     }
     return 0;
 }

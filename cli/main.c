@@ -50,16 +50,16 @@ static const char *nearest(const char *typed) {
 static int unknown(const char *name) {
     const char *shown = rl_text_clean(name, 64);
     if (name[0] == '-') {
-        return rl_fail(RL_EXIT_USAGE, "%s: options follow the command; see redlock --help", shown);
+        return rl_usage("%s: options follow the command; see redlock --help", shown);
     }
     const char *near = nearest(name);
     if (near != NULL) {
-        return rl_fail(RL_EXIT_USAGE, "\"%s\" is not a command; did you mean \"%s\"?", shown, near);
+        return rl_usage("\"%s\" is not a command; did you mean \"%s\"?", shown, near);
     }
-    return rl_fail(RL_EXIT_USAGE,
-                   "\"%s\" is not a command; there are run, status, queue, kick, ls, top, metrics, "
-                   "doctor, set, acquire, extend, release, elect and conform",
-                   shown);
+    return rl_usage(
+        "\"%s\" is not a command; there are run, status, queue, kick, ls, top, metrics, doctor, "
+        "set, acquire, extend, release, elect and conform",
+        shown);
 }
 
 static int conform(int argc, char **argv) {
@@ -74,13 +74,13 @@ static int conform(int argc, char **argv) {
         printf("Usage: redlock conform [options] -- COMMAND [argument...]\n\n%s\n", why);
         return RL_EXIT_OK;
     }
-    return rl_fail(RL_EXIT_USAGE, "%s", why);
+    return rl_usage("%s", why);
 #endif
 }
 
 static int dispatch(int argc, char **argv) {
     if (argc < 2) {
-        return rl_fail(RL_EXIT_USAGE, "no command; try redlock --help");
+        return rl_usage("no command; try redlock --help");
     }
     bool helps = strcmp(argv[1], "help") == 0;
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (helps && argc == 2)) {

@@ -143,7 +143,7 @@ static int check_together(const struct rl_args *args, const struct tool_options 
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         if (rules[i].is_wrong) {
-            return rl_fail(RL_EXIT_USAGE, "%s", rules[i].why);
+            return rl_usage("%s", rules[i].why);
         }
     }
     return 0;
@@ -151,17 +151,16 @@ static int check_together(const struct rl_args *args, const struct tool_options 
 
 static int check_sizes(const struct rl_args *args) {
     if (args->user != NULL && strlen(args->user) > REDLOCK_USER_MAX) {
-        return rl_fail(RL_EXIT_USAGE, "--user is longer than %d bytes", REDLOCK_USER_MAX);
+        return rl_usage("--user is longer than %d bytes", REDLOCK_USER_MAX);
     }
     if (args->permits != 0 && args->take > args->permits) {
-        return rl_fail(RL_EXIT_USAGE, "--take %" PRId64 " is more than --permits %" PRId64,
-                       args->take, args->permits);
+        return rl_usage("--take %" PRId64 " is more than --permits %" PRId64, args->take,
+                        args->permits);
     }
     if (args->fence && args->fence_retention_ms / 2 < args->ttl_ms) {
-        return rl_fail(
-            RL_EXIT_USAGE,
-            "--fence-retention %s is shorter than twice --ttl %s: the nodes would forget "
-            "the fence too soon; give --fence-retention %s or more",
+        return rl_usage(
+            "--fence-retention %s is shorter than twice --ttl %s: the nodes would forget the fence "
+            "too soon; give --fence-retention %s or more",
             rl_say_exact(args->fence_retention_ms), rl_say_exact(args->ttl_ms),
             rl_say_exact(2 * args->ttl_ms));
     }
@@ -177,11 +176,11 @@ static int check_ttl(const struct rl_args *args) {
         return 0;
     }
     const char *ttl = rl_say_exact(args->ttl_ms), *max = rl_say_exact(args->max_ttl_ms);
-    return rl_fail(RL_EXIT_USAGE,
-                   "--ttl %s is above --max-ttl %s, the time for which the guard keeps a node that "
-                   "restarted from voting; give --ttl %s or less, or write max-ttl = %s into the "
-                   "configuration file of every client of these nodes",
-                   ttl, max, max, ttl);
+    return rl_usage(
+        "--ttl %s is above --max-ttl %s, the time for which the guard keeps a node that restarted "
+        "from voting; give --ttl %s or less, or write max-ttl = %s into the configuration file of "
+        "every client of these nodes",
+        ttl, max, max, ttl);
 }
 
 /* TLS options from a file or the environment apply to the nodes that use TLS; it is no error if
@@ -209,16 +208,15 @@ static int split_nodes(struct rl_args *args, const struct tool_options *options)
         return 0;
     }
     if (from == TOOL_DEFAULT) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "no nodes are named. Give --nodes redis://host:port,..., or set "
-                       "REDLOCK_NODES, or write\n"
-                       "         nodes = redis://host:port ...\n"
-                       "         into ~/.config/redlock/redlock.conf or /etc/redlock.conf");
+        return rl_usage(
+            "no nodes are named. Give --nodes redis://host:port,..., or set REDLOCK_NODES, or "
+            "write\n"
+            "         nodes = redis://host:port ...\n"
+            "         into ~/.config/redlock/redlock.conf or /etc/redlock.conf");
     }
     if (tool_list_split(&args->nodes) != 0) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "%s: too many nodes; at most %d can be named, and lead to all others",
-                       args->nodes_from, REDLOCK_NAMED_MAX);
+        return rl_usage("%s: too many nodes; at most %d can be named, and lead to all others",
+                        args->nodes_from, REDLOCK_NAMED_MAX);
     }
     drop_tls(args, options);
     return 0;
@@ -249,10 +247,10 @@ int rl_args_cut(int argc, char **argv, char ***command) {
 static int parse(struct rl_args *args, struct tool_options *options, int argc, char **argv) {
     if (tool_options_parse(options, argc, argv) != 0 ||
         tool_options_check(options, options->name) != 0) {
-        return rl_fail(RL_EXIT_USAGE, "%s", options->error);
+        return rl_usage("%s", options->error);
     }
     if (options->stop == NULL && tool_options_environment(options) != 0) {
-        return rl_fail(RL_EXIT_USAGE, "%s", options->error);
+        return rl_usage("%s", options->error);
     }
     args->words = options->words;
     args->n_words = options->n_words;

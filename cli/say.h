@@ -54,6 +54,7 @@ enum rl_exit {
 
 /* "redlock: ..." on stderr. Returns status: a check can end with it. */
 int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define rl_usage(...) rl_fail(RL_EXIT_USAGE, __VA_ARGS__)
 #define rl_say(...) ((void)rl_fail(0, __VA_ARGS__))
 /* "redlock: KEYS: ..."; of: any bytes, as they were typed. */
 #define rl_fail_of(status, of, ...) \

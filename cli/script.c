@@ -39,16 +39,15 @@ static int check_slots(const struct script *script, struct rl_args *args) {
     const struct rl_token *token = &script->token;
     const char *command = rl_commands[args->command].name;
     if (token->n_slots == 0) {
-        return args->permits == 0
-                   ? 0
-                   : rl_fail(RL_EXIT_USAGE,
-                             "%s: TOKEN: it names no slot; give what acquire --permits printed, "
-                             "SLOT@...",
-                             command);
+        return args->permits == 0 ? 0
+                                  : rl_usage(
+                                        "%s: TOKEN: it names no slot; give what acquire --permits "
+                                        "printed, SLOT@...",
+                                        command);
     }
     if (args->shared || (args->permits == 0 && args->command == RL_CMD_EXTEND)) {
-        return rl_fail(RL_EXIT_USAGE, "%s: TOKEN is of a permit: %s", command,
-                       args->shared ? "leave --shared out" : "add --permits K");
+        return rl_usage("%s: TOKEN is of a permit: %s", command,
+                        args->shared ? "leave --shared out" : "add --permits K");
     }
     int32_t most = 0;
     for (size_t i = 0; i < token->n_slots; i++) {
@@ -67,14 +66,11 @@ static int check_words(struct script *script, struct rl_args *args, bool takes_t
     }
     const char *text = args->n_words == 2 ? args->words[1] : getenv("REDLOCK_TOKEN");
     if (text == NULL) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "%s: which token? Give what acquire printed, or set "
-                       "REDLOCK_TOKEN",
-                       command);
+        return rl_usage("%s: which token? Give what acquire printed, or set REDLOCK_TOKEN",
+                        command);
     }
     const char *why = rl_token_parse(&script->token, text);
-    return why == NULL ? check_slots(script, args)
-                       : rl_fail(RL_EXIT_USAGE, "%s: TOKEN: %s", command, why);
+    return why == NULL ? check_slots(script, args) : rl_usage("%s: TOKEN: %s", command, why);
 }
 
 static int begin(struct script *script, struct rl_args *args) {

@@ -124,24 +124,22 @@ static const char behind[] =
 
 static int check(struct settings *out, const struct tool_options *options) {
     if (options->n_words > 0) {
-        return rl_fail(RL_EXIT_USAGE, "conform: \"%s\": the client's command stands behind --",
-                       options->words[0]);
+        return rl_usage("conform: \"%s\": the client's command stands behind --",
+                        options->words[0]);
     }
     if (tool_list_split(&out->stories) != 0) {
-        return rl_fail(RL_EXIT_USAGE, "conform: --story: at most %d of them; without it all run",
-                       TOOL_LIST_MAX);
+        return rl_usage("conform: --story: at most %d of them; without it all run", TOOL_LIST_MAX);
     }
     for (size_t i = 0; i < out->stories.n; i++) {
         if (!is_story(out->stories.items[i])) {
-            return rl_fail(RL_EXIT_USAGE,
-                           "conform: there is no story \"%s\"; redlock conform --list names all",
-                           out->stories.items[i]);
+            return rl_usage("conform: there is no story \"%s\"; redlock conform --list names all",
+                            out->stories.items[i]);
         }
     }
     if (!out->lists && (out->command == NULL || out->command[0] == NULL)) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "conform: no command; give redlock conform -- COMMAND, a program around the "
-                       "client that is tried; see redlock conform --help");
+        return rl_usage(
+            "conform: no command; give redlock conform -- COMMAND, a program around the client "
+            "that is tried; see redlock conform --help");
     }
     return 0;
 }
@@ -156,7 +154,7 @@ static bool read_settings(struct settings *out, int argc, char **argv, int *exit
     *out = (struct settings){.scale = 1, .jobs = 8};
     *exit_status = RL_EXIT_OK;
     if (tool_options_parse(&options, rl_args_cut(argc, argv, &out->command), argv) != 0) {
-        *exit_status = rl_fail(RL_EXIT_USAGE, "%s", options.error);
+        *exit_status = rl_usage("%s", options.error);
     } else if (options.stop != NULL) {
         fputs(before, stdout);
         tool_options_help(&options, TOOL_EVERY);

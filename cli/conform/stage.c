@@ -268,10 +268,10 @@ bool rl_stage_hear(struct rl_stage *s, int who) {
         return false;
     }
     if (!rl_stage_until(s, has_heard, &who, ANSWER_MS)) {
-        rl_stage_decide(s, RL_VERDICT_FAIL, "A10",
-                        "the client has not answered \"%.200s\" after %lld s: a program that uses "
-                        "it hangs",
-                        player->request, rl_stage_ms(s, ANSWER_MS) / 1000);
+        rl_stage_decide(
+            s, RL_VERDICT_FAIL, "A10",
+            "the client has not answered \"%.200s\" after %lld s: a program that uses it hangs",
+            player->request, rl_stage_ms(s, ANSWER_MS) / 1000);
     } else if (!player->answered) {
         rl_stage_decide(s, RL_VERDICT_FAIL, "P1", "%s", rl_player_why(player));
     }

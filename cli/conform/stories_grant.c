@@ -271,8 +271,7 @@ static void play_between_tries(struct rl_stage *s) {
              i + 1, i);
     }
     MUST_SAID(s, granted, "A9",
-              "a quorum was free from the second attempt on, and none of six was "
-              "granted");
+              "a quorum was free from the second attempt on, and none of six was granted");
 }
 
 static void play_tries(struct rl_stage *s) {

@@ -60,16 +60,14 @@ static void play_extend(struct rl_stage *s) {
     s->n_events = 0;
     MUST_SAID(s, rl_stage_extend(s, 0, KEY, 6000), "E3",
               "five nodes have its token, and it was not extended");
-    MUST(
-        s, rl_stage_until(s, is_extended, &wanted, 1000), "E1",
-        "extended, but on %d nodes of 5 the key was not given a life of %lld ms: the holder relies "
-        "on keys that end earlier",
-        RL_NODES - wanted.nodes, wanted.life_ms);
+    MUST(s, rl_stage_until(s, is_extended, &wanted, 1000), "E1",
+         "extended, but on %d nodes of 5 the key was not given a life of %lld ms: the holder "
+         "relies on keys that end earlier",
+         RL_NODES - wanted.nodes, wanted.life_ms);
     const long long most_ms = rl_stage_validity_ms(wanted.life_ms, 0);
     MUST(s, validity(s) <= most_ms, "A7",
-         "extended to %lld ms, and reports %lld of validity; %lld "
-         "is the most",
-         wanted.life_ms, validity(s), most_ms);
+         "extended to %lld ms, and reports %lld of validity; %lld is the most", wanted.life_ms,
+         validity(s), most_ms);
 }
 
 static void play_extend_late(struct rl_stage *s) {
@@ -186,11 +184,10 @@ static void play_release_atomic(struct rl_stage *s) {
 static void play_noscript(struct rl_stage *s) {
     hold(s, TTL);
     rl_stage_forget_scripts(s);
-    MUST(
-        s, rl_stage_extend(s, 0, KEY, TTL), "W1",
-        "the nodes had forgotten all scripts, as after a restart, and the extension fails: \"%s\"; "
-        "NOSCRIPT is answered by EVAL",
-        rl_stage_answer(s, 0)->line);
+    MUST(s, rl_stage_extend(s, 0, KEY, TTL), "W1",
+         "the nodes had forgotten all scripts, as after a restart, and the extension fails: "
+         "\"%s\"; NOSCRIPT is answered by EVAL",
+         rl_stage_answer(s, 0)->line);
     rl_stage_forget_scripts(s);
     rl_stage_release(s, 0, KEY);
     MUST(s, rl_stage_cleans(s, 0, RL_NODES, 1500), "W1",
@@ -218,11 +215,10 @@ static void play_drift(struct rl_stage *s) {
     MUST_SAID(s, rl_stage_acquire(s, 0, KEY, 10000, 1), "A6", "not granted");
     const long long most_ms = rl_stage_validity_ms(ttl_ms, 0);
     MUST(s, validity(s) > 0, "A7", "granted with a validity of %lld ms", validity(s));
-    MUST(
-        s, validity(s) <= most_ms, "A7",
-        "of a ttl of %lld ms it reports %lld ms of validity; %lld is the most, 1 %% and 2 ms being "
-        "for clocks that do not run alike: its holder acts when the key has ended on a node",
-        ttl_ms, validity(s), most_ms);
+    MUST(s, validity(s) <= most_ms, "A7",
+         "of a ttl of %lld ms it reports %lld ms of validity; %lld is the most, 1 %% and 2 ms "
+         "being for clocks that do not run alike: its holder acts when the key has ended on a node",
+         ttl_ms, validity(s), most_ms);
 }
 
 static void play_slow_votes(struct rl_stage *s) {
@@ -268,12 +264,11 @@ static void play_stopped_client(struct rl_stage *s) {
     rl_stage_run(s, 450);
     rl_player_signal(&s->players[0], SIGCONT);
     bool granted = rl_stage_hear(s, 0);
-    MUST(
-        s, !granted || validity(s) <= 0, "A7",
-        "it was stopped (SIGSTOP) after the nodes were asked, until their keys had ended, and then "
-        "said \"%s\": the clock is to be read when the grant is reported, and it has to be one "
-        "that goes on",
-        rl_stage_answer(s, 0)->line);
+    MUST(s, !granted || validity(s) <= 0, "A7",
+         "it was stopped (SIGSTOP) after the nodes were asked, until their keys had ended, and "
+         "then said \"%s\": the clock is to be read when the grant is reported, and it has to be "
+         "one that goes on",
+         rl_stage_answer(s, 0)->line);
 }
 
 static void play_silent(struct rl_stage *s) {

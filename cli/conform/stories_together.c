@@ -16,12 +16,11 @@ static void play_error(struct rl_stage *s) {
     const int word = (int)strcspn(error + 1, " "); /* LOADING */
     rl_stage_rule(s, 0, 3, rule);
     MUST(s, !rl_stage_acquire(s, 0, KEY, TTL, 1), "A5",
-         "three nodes of five answered %.*s, which is no vote, and it was granted: two hold "
-         "the lock",
+         "three nodes of five answered %.*s, which is no vote, and it was granted: two hold the "
+         "lock",
          word, error + 1);
     MUST(s, rl_stage_cleans(s, 3, 2, 1500), "A8",
-         "three nodes answered %.*s, and the other two, which had said yes, were not "
-         "released",
+         "three nodes answered %.*s, and the other two, which had said yes, were not released",
          word, error + 1);
     rl_stage_clear(s, 0, 3);
     rl_stage_rule(s, 0, 2, rule);
@@ -63,10 +62,9 @@ static void play_reconnect(struct rl_stage *s) {
         fake_node_drop(s->nodes[i], false);
     }
     rl_stage_run(s, 30);
-    MUST_SAID(
-        s, rl_stage_acquire(s, 0, KEY, TTL, 4), "W3",
-        "all nodes closed their connections while nothing was asked, and then a free key is not "
-        "granted in four attempts");
+    MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 4), "W3",
+              "all nodes closed their connections while nothing was asked, and then a free key is "
+              "not granted in four attempts");
 }
 
 /* -- Several keys, several clients -- */

@@ -217,15 +217,15 @@ static bool is_name(const char *name) {
 static int print_acl(const struct rl_args *args) {
     char prefix[PREFIX_MAX];
     if (!is_name(args->acl)) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "--acl: the name of a user is printable characters without spaces and "
-                       "quotes, at most %d",
-                       RL_URL_USER_MAX);
+        return rl_usage(
+            "--acl: the name of a user is printable characters without spaces and quotes, at most "
+            "%d",
+            RL_URL_USER_MAX);
     }
     if (!escape(args->key_prefix != NULL ? args->key_prefix : "", prefix, sizeof prefix)) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "--key-prefix: for an ACL it is printable characters without spaces and "
-                       "quotes, not more than 100");
+        return rl_usage(
+            "--key-prefix: for an ACL it is printable characters without spaces and quotes, not "
+            "more than 100");
     }
     /* All keys that the library keeps beside a resource have its name in braces, except its
      * counter. The node's secret, and the configuration of its set, belong to no resource. */

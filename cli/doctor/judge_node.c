@@ -29,23 +29,21 @@ static void judge_reachable(struct rl_findings *findings, const struct rl_facts 
         ADD(OK, NULL, "it answers");
     } else if (facts->wants_tls) {
         ADD(ERROR,
-            redlock_has_tls()
-                ? "write rediss:// in its URL, and name its authority by --tls-ca; or "
-                  "name its plain port"
-                : "name its plain port: this redlock was built without TLS",
+            redlock_has_tls() ? "write rediss:// in its URL, and name its authority by --tls-ca; "
+                                "or name its plain port"
+                              : "name its plain port: this redlock was built without TLS",
             "its port requires TLS");
     } else if (is(facts->wire->failed_at, "TLS")) {
         ADD(ERROR,
-            "see docs/nodes.md, TLS; what clients need is in --tls-ca, --tls-cert, --tls-key "
-            "and --tls-server-name, or in the URL",
+            "see docs/nodes.md, TLS; what clients need is in --tls-ca, --tls-cert, --tls-key and "
+            "--tls-server-name, or in the URL",
             "TLS: %s", facts->wire->failure);
     } else if (facts->other[0] != '\0') {
         ADD(ERROR, "name the port of the server, 6379 unless it is set otherwise", "not Redis: %s",
             facts->other);
     } else if (facts->wire->is_connected && is(facts->wire->failed_at, "connect")) {
         ADD(ERROR,
-            "does it hang (stopped, swapping, a long command, CLIENT PAUSE), or is it "
-            "not Redis?",
+            "does it hang (stopped, swapping, a long command, CLIENT PAUSE), or is it not Redis?",
             "it accepts connections, but: %s", facts->wire->failure);
     } else if (is(facts->wire->failed_at, "connect")) {
         ADD(ERROR,
@@ -92,8 +90,8 @@ static void judge_mode(struct rl_findings *findings, const struct rl_facts *fact
     const char *check = "mode";
     if (is(facts->info.mode, "cluster")) {
         ADD(ERROR,
-            "Redlock needs independent servers: set cluster-enabled no. A cluster's "
-            "member has some keys only, and refuses several at once, as a fence needs (CROSSSLOT)",
+            "Redlock needs independent servers: set cluster-enabled no. A cluster's member has "
+            "some keys only, and refuses several at once, as a fence needs (CROSSSLOT)",
             "a member of a cluster");
     } else if (is(facts->info.mode, "sentinel")) {
         ADD(ERROR, "name the servers themselves", "a Sentinel, which stores nothing");
@@ -133,13 +131,13 @@ static int64_t longest_ttl_ms(const struct rl_facts *facts) {
 static const char *remedy_of_restart(const struct rl_facts *facts) {
     if (facts->wire->args->guard == REDLOCK_GUARD_STRICT) {
         return rl_text(
-            "none is needed if all clients have a strict guard: a restart costs its vote for "
-            "%s (--max-ttl), no lock. For others: appendonly yes and appendfsync always",
+            "none is needed if all clients have a strict guard: a restart costs its vote for %s "
+            "(--max-ttl), no lock. For others: appendonly yes and appendfsync always",
             rl_say_exact(facts->wire->args->max_ttl_ms));
     }
     return rl_text(
-        "set appendonly yes and appendfsync always; or guard = strict in all clients; or, "
-        "after a crash, start it only when the longest ttl (%s) has passed",
+        "set appendonly yes and appendfsync always; or guard = strict in all clients; or, after a "
+        "crash, start it only when the longest ttl (%s) has passed",
         rl_say_exact(longest_ttl_ms(facts)));
 }
 
@@ -321,8 +319,8 @@ static const struct trial {
      "their scripts and counters are allowed", RL_TRIAL_FENCE, RL_LEVEL_NOTE},
     {"readers", "a shared lock",
      "if you use --shared, which does not work without it: ACL SETUSER ",
-     "+exists +zadd +zrem +zrange +zrank +zcard +zscore +zcount +zrangebyscore "
-     "+zremrangebyscore +pexpireat +time",
+     "+exists +zadd +zrem +zrange +zrank +zcard +zscore +zcount +zrangebyscore +zremrangebyscore "
+     "+pexpireat +time",
      OTHERS, SAYS_WHY "; other locks work", NULL, "locks can be shared by readers",
      RL_TRIAL_READERS, RL_LEVEL_NOTE},
     {"permits", "a semaphore", "if you use --permits, which does not work without it: ACL SETUSER ",
@@ -404,11 +402,11 @@ void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *f
         return;
     }
     if (facts->no_info[0] != '\0') {
-        rl_findings_add(findings, "mode", RL_LEVEL_WARNING, node,
-                        "allow it: ACL SETUSER NAME +info; or run doctor as another user",
-                        "role, persistence, eviction, uptime and identity are not known, INFO is "
-                        "refused: %s",
-                        facts->no_info);
+        rl_findings_add(
+            findings, "mode", RL_LEVEL_WARNING, node,
+            "allow it: ACL SETUSER NAME +info; or run doctor as another user",
+            "role, persistence, eviction, uptime and identity are not known, INFO is refused: %s",
+            facts->no_info);
     } else {
         judge_version(findings, facts, node);
         judge_mode(findings, facts, node);

@@ -26,11 +26,10 @@ void rl_doctor_judge_tls(struct rl_findings *findings, const struct rl_facts *fa
                      ? facts->wire->tls.insecure
                      : facts->wire->args->tls_insecure;
     if (facts->wire->url.is_tls && skips) {
-        rl_findings_add(
-            findings, check, RL_LEVEL_WARNING, node,
-            "name its authority (tls-ca), and its name (tls-server-name) if that is not the URL's "
-            "host, and leave tls_insecure_skip_verify out",
-            "its certificate is not verified: any machine on the way can be this node");
+        rl_findings_add(findings, check, RL_LEVEL_WARNING, node,
+                        "name its authority (tls-ca), and its name (tls-server-name) if that is "
+                        "not the URL's host, and leave tls_insecure_skip_verify out",
+                        "its certificate is not verified: any machine on the way can be this node");
     } else if (facts->wire->url.is_tls && facts->is_reachable) {
         rl_findings_add(findings, check, RL_LEVEL_OK, node, NULL, "its certificate is good");
     }
@@ -133,8 +132,7 @@ static void judge_count(struct rl_findings *findings, const struct rl_node_group
     const char *of = of_group(group);
     if (n <= 2) {
         ADD(WARNING, "number", "use 3 or 5 independent nodes", "%s%s", of,
-            n == 1 ? "one node: if it fails there are no locks, if it forgets there "
-                     "are two holders"
+            n == 1 ? "one node: if it fails there are no locks, if it forgets there are two holders"
                    : "two nodes: both are needed, so neither may fail");
     } else if (n % 2 == 0) {
         ADD(NOTE, "number",

@@ -89,8 +89,8 @@ static void show_meaning(const struct kick *kick) {
         rl_say("%s: no client has a quorum; %s is deleted", key, who);
     } else {
         rl_say(
-            "%s: only %zu of %zu nodes answer (%zu needed): %s may hold it by the others, and "
-            "then keeps it",
+            "%s: only %zu of %zu nodes answer (%zu needed): %s may hold it by the others, and then "
+            "keeps it",
             key, look->answered, look->n, look->needed, who);
     }
     if (place != NULL) {
@@ -183,24 +183,23 @@ static void print_json(const struct kick *kick, enum rl_kick_verdict verdict) {
 
 static int check(struct kick *kick, const struct rl_args *args) {
     if (args->reason == NULL) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "kick: why? --reason TEXT is noted on the nodes for a day, for those who "
-                       "look at the lock later");
+        return rl_usage(
+            "kick: why? --reason TEXT is noted on the nodes for a day, for those who look at the "
+            "lock later");
     }
     const char *why = rl_kick_note_check_reason(args->reason);
     if (why != NULL) {
-        return rl_fail(RL_EXIT_USAGE, "--reason: %s", why);
+        return rl_usage("--reason: %s", why);
     }
     why = rl_keys_parse(&kick->keys, args->words[0]);
     if (why != NULL) {
-        return rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
+        return rl_usage("KEY: %s", why);
     }
     if (kick->keys.count != 1) {
-        return rl_fail(RL_EXIT_USAGE, "kick: one lock at a time; in a key write \\, for a comma");
+        return rl_usage("kick: one lock at a time; in a key write \\, for a comma");
     }
     if (!args->yes && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "kick: there is no terminal to ask on; give --yes if it is meant");
+        return rl_usage("kick: there is no terminal to ask on; give --yes if it is meant");
     }
     return 0;
 }

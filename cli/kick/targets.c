@@ -208,8 +208,8 @@ static int no_slot(const struct rl_found *found, int64_t number) {
         return rl_fail(RL_EXIT_HELD, "%s: nobody has slot %" PRId64 "; in use are: %s",
                        found->look.shown, number, used > 0 ? slots : "none");
     }
-    return rl_fail(RL_EXIT_USAGE, "%s is a semaphore: say which slot, by --slot; in use are: %s",
-                   found->look.shown, slots);
+    return rl_usage("%s is a semaphore: say which slot, by --slot; in use are: %s",
+                    found->look.shown, slots);
 }
 
 static int nobody(const struct rl_found *found, const struct rl_args *args) {
@@ -220,8 +220,7 @@ static int nobody(const struct rl_found *found, const struct rl_args *args) {
     }
     if (is_odd) {
         const char *why = rl_look_say(look, 0);
-        return rl_fail(
-            RL_EXIT_USAGE,
+        return rl_usage(
             "%s: %s; only a lock of this library can be kicked. \"Taking a lock away\" in "
             "docs/troubleshooting.md has the command for redis-cli",
             found->look.shown, why != NULL ? why : "its key is not a lock of this library");
@@ -241,7 +240,7 @@ int rl_kick_targets_choose(struct rl_kick_targets *targets, const struct rl_foun
     memset(targets, 0, sizeof *targets);
     const char *why = args->token != NULL ? rl_token_parse(&token, args->token) : NULL;
     if (why != NULL) {
-        return rl_fail(RL_EXIT_USAGE, "--token: %s", why);
+        return rl_usage("--token: %s", why);
     }
     if (args->slot != NONE) {
         choose_slot(targets, &found->slots, args->slot);

@@ -154,10 +154,9 @@ static bool is_in(const struct rl_lock *lock, enum rl_lock_class class, bool wai
 /* before: how many rows others had. Returns how many there were. Empty columns are left out. */
 static size_t print_class(const struct rl_sweep *sweep, enum rl_lock_class class, bool waiting,
                           size_t before, const char *title, struct rl_cells *cells) {
-    struct rl_table table = {.heads =
-                                 "resource\t?set\t?mode\t?holder\t?votes\t?fence\t?age\t?left"
-                                 "\t?waiting\t?longest",
-                             .max = WIDTH_MAX};
+    struct rl_table table = {
+        .heads = "resource\t?set\t?mode\t?holder\t?votes\t?fence\t?age\t?left\t?waiting\t?longest",
+        .max = WIDTH_MAX};
     size_t rows = 0;
     const char **text = cells->text;
     for (size_t i = 0; i < sweep->list.n; i++) {
@@ -267,8 +266,8 @@ static void print_sum(const struct rl_sweep *sweep) {
     }
     if (sweep->are_divided) {
         printf(
-            "  these nodes belong to different sets, where clients get no votes: name the nodes "
-            "of one\n");
+            "  these nodes belong to different sets, where clients get no votes: name the nodes of "
+            "one\n");
     }
 }
 

@@ -261,10 +261,10 @@ static int campaign(struct elect *elect) {
 /* Puts the library's error in terms of the command line. */
 static int refuse_election(int status, const char *error) {
     if (strncmp(error, "candidate ", 10) == 0) {
-        return rl_fail(RL_EXIT_USAGE, "--id %.*s", (int)strcspn(error + 10, ","), error + 10);
+        return rl_usage("--id %.*s", (int)strcspn(error + 10, ","), error + 10);
     }
     if (strncmp(error, "resource 0 ", 11) == 0) {
-        return rl_fail(RL_EXIT_USAGE, "NAME %s", error + 11);
+        return rl_usage("NAME %s", error + 11);
     }
     return rl_fail(status == REDLOCK_ERR_INVALID ? RL_EXIT_USAGE : RL_EXIT_SYSTEM, "elect: %s",
                    error[0] != '\0' ? error : redlock_strerror(status));
@@ -305,7 +305,7 @@ static int open_election(struct elect *elect) {
 
 static int check(const struct rl_args *args) {
     if (args->child == NULL && args->is_repeated) {
-        return rl_fail(RL_EXIT_USAGE, "elect: --repeat needs a command; leave it out");
+        return rl_usage("elect: --repeat needs a command; leave it out");
     }
     return args->child != NULL ? rl_plan_check_ttl(args) : 0;
 }

@@ -102,9 +102,9 @@ int rl_plan_check_ttl(const struct rl_args *args) {
         bound = "less";
         enough_ms = longest_grace_ms(args);
     }
-    return rl_fail(RL_EXIT_USAGE,
-                   "--ttl %s is too short to renew the lock (a node may take --node-timeout %s to "
-                   "answer) and to end the command in time (--grace %s); give %s %s or %s",
-                   rl_say_exact(args->ttl_ms), rl_say_exact(args->node_timeout_ms),
-                   rl_say_exact(rl_args_grace_ms(args)), option, rl_say_exact(enough_ms), bound);
+    return rl_usage(
+        "--ttl %s is too short to renew the lock (a node may take --node-timeout %s to answer) and "
+        "to end the command in time (--grace %s); give %s %s or %s",
+        rl_say_exact(args->ttl_ms), rl_say_exact(args->node_timeout_ms),
+        rl_say_exact(rl_args_grace_ms(args)), option, rl_say_exact(enough_ms), bound);
 }

@@ -256,7 +256,7 @@ static int rounds(struct run *run) {
 static int make_locks(struct run *run) {
     struct rl_keys keys;
     const char *text = run->args->words[0], *why = rl_keys_parse(&keys, text);
-    int status = why != NULL ? rl_fail(RL_EXIT_USAGE, "KEY: %s", why) : 0;
+    int status = why != NULL ? rl_usage("KEY: %s", why) : 0;
     run->n = run->args->any ? keys.count : 1;
     for (size_t i = 0; i < run->n && status == 0; i++) {
         const int length = run->args->any ? keys.typed_lengths[i] : (int)strlen(text);

@@ -432,9 +432,8 @@ static void set_variables(const struct rl_work *work, const struct rl_grant *gra
 static int start_both(struct rl_work *work, const struct rl_grant *grant) {
     int status = is_prepared(work) ? 0 : begin_both(work);
     if (status == 0 && work->is_guarded && redlock_now_ns() >= due_ns(work)) {
-        status = rl_fail(RL_EXIT_LOST,
-                         "starting took too long for the ttl; the command is not "
-                         "started");
+        status =
+            rl_fail(RL_EXIT_LOST, "starting took too long for the ttl; the command is not started");
     }
     if (status == 0) {
         set_variables(work, grant);

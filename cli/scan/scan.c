@@ -256,7 +256,7 @@ int rl_scan_open(struct rl_scan *scan, const struct rl_args *args, int samples, 
     *scan = (struct rl_scan){.samples = samples, .stays = stays};
     static_assert(PREFIX_MAX >= REDLOCK_RESOURCE_MAX, "a name of a resource is a prefix, too");
     if (strlen(prefix_of(args)) > REDLOCK_RESOURCE_MAX) {
-        return rl_fail(RL_EXIT_USAGE, "--prefix is longer than %d bytes", REDLOCK_RESOURCE_MAX);
+        return rl_usage("--prefix is longer than %d bytes", REDLOCK_RESOURCE_MAX);
     }
     for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
         rl_guard_init(&scan->guards[i]);

@@ -177,8 +177,8 @@ const char *rl_look_say(const struct rl_look *look, uint64_t since_ms) {
                        look->is_shared && look->reads ? "; a writer is next" : "");
     }
     return look->is_hindered ? rl_text(
-                                   "the key holds something other than this library's lock on "
-                                   "%zu of %zu nodes: %s",
+                                   "the key holds something other than this library's lock on %zu "
+                                   "of %zu nodes: %s",
                                    look->hindering, look->n, look->hindrance)
                              : NULL;
 }

@@ -260,8 +260,8 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
     status = rl_session_wait(session);
     if (status == REDLOCK_ERR_DUPLICATE) {
         int exit_status =
-            rl_fail(RL_EXIT_USAGE, "%s: %s", args->nodes_from,
-                    redlock_client_message(session->client, sentence, sizeof sentence));
+            rl_usage("%s: %s", args->nodes_from,
+                     redlock_client_message(session->client, sentence, sizeof sentence));
         rl_session_close(session);
         return exit_status;
     }
@@ -316,10 +316,10 @@ const char *rl_session_holder(long number) {
 /* Puts the library's error in terms of the command line. */
 static int refuse_lock(int status, const char *error) {
     if (strncmp(error, "holder: ", 8) == 0) {
-        return rl_fail(RL_EXIT_USAGE, "--%s", error);
+        return rl_usage("--%s", error);
     }
     if (strncmp(error, "resource ", 9) == 0) {
-        return rl_fail(RL_EXIT_USAGE, "KEY %s", error + 9 + strspn(error + 9, "0123456789 "));
+        return rl_usage("KEY %s", error + 9 + strspn(error + 9, "0123456789 "));
     }
     return rl_fail(status == REDLOCK_ERR_NOMEM ? RL_EXIT_SYSTEM : RL_EXIT_USAGE, "%s",
                    error[0] != '\0' ? error : redlock_strerror(status));
@@ -334,12 +334,11 @@ int rl_session_lock(struct rl_session *session, const char *keys_text, const cha
     const char *why = rl_keys_of(&keys, session->args, keys_text);
     *lock = NULL;
     if (why != NULL) {
-        exit_status = rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
+        exit_status = rl_usage("KEY: %s", why);
     } else if (session->args->permits != 0 && keys.count > 1) {
-        exit_status = rl_fail(RL_EXIT_USAGE,
-                              "--permits is for one key, and these are %zu; in a key write \\, for "
-                              "a comma",
-                              keys.count);
+        exit_status =
+            rl_usage("--permits is for one key, and these are %zu; in a key write \\, for a comma",
+                     keys.count);
     } else {
         options.resources = keys.items;
         options.n_resources = keys.count;
@@ -405,7 +404,7 @@ static int ask_word(struct rl_session *session, const char *word, rl_ask_keys_sh
     int worst = RL_EXIT_OK;
     const char *why = rl_keys_parse(&keys, word);
     if (why != NULL) {
-        worst = rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
+        worst = rl_usage("KEY: %s", why);
     }
     for (size_t i = 0; why == NULL && i < keys.count && session->caught == 0; i++) {
         int exit_status = rl_ask_key(session, &found, keys.items[i], all);

@@ -45,24 +45,23 @@ static char *names_of(const struct rl_config *now) {
 static int check_new(const struct rl_config *now, const char *name) {
     const bool is_first = now->new_sets.n == 0 && strcmp(name, RL_SET_FIRST) == 0;
     if (is_first || rl_set_goal_at(now, name) < rl_config_count(now, RL_CONFIG_NEW)) {
-        return rl_fail(RL_EXIT_USAGE, "add-set: \"%s\" is the set that there is%s", name,
-                       is_first ? ", from then on" : "");
+        return rl_usage("add-set: \"%s\" is the set that there is%s", name,
+                        is_first ? ", from then on" : "");
     }
     return rl_config_count(now, RL_CONFIG_NEW) == RL_CONFIG_SETS_MAX
-               ? rl_fail(RL_EXIT_USAGE, "add-set: there are %d sets, and no more may be",
-                         RL_CONFIG_SETS_MAX)
+               ? rl_usage("add-set: there are %d sets, and no more may be", RL_CONFIG_SETS_MAX)
                : 0;
 }
 
 static int check_present(const struct rl_set *set, const struct rl_config *now, const char *name) {
     const uint32_t n = rl_config_count(now, RL_CONFIG_NEW);
     if (n == 1) {
-        return rl_fail(RL_EXIT_USAGE, "remove-set: there is only one set");
+        return rl_usage("remove-set: there is only one set");
     }
     if (rl_set_goal_at(now, name) == n) {
         char *names = names_of(now);
-        int status = rl_fail(RL_EXIT_USAGE, "%s: \"%s\" is no set; there are several: %s",
-                             set->args->words[0], rl_text_clean(name, 64), names);
+        int status = rl_usage("%s: \"%s\" is no set; there are several: %s", set->args->words[0],
+                              rl_text_clean(name, 64), names);
         free(names);
         return status;
     }
@@ -72,9 +71,8 @@ static int check_present(const struct rl_set *set, const struct rl_config *now, 
 static int read_name(const struct rl_set *set, const struct rl_config *now, const char *word,
                      struct rl_set_goal *goal) {
     if (is_sub(set, "add-set") && !rl_config_is_name(word, strlen(word))) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "%s: \"%s\" is no name of a set: 1 to %d letters, digits, and any of .-_",
-                       set->args->words[0], rl_text_clean(word, 64), RL_CONFIG_NAME_MAX);
+        return rl_usage("%s: \"%s\" is no name of a set: 1 to %d letters, digits, and any of .-_",
+                        set->args->words[0], rl_text_clean(word, 64), RL_CONFIG_NAME_MAX);
     }
     snprintf(goal->name, sizeof goal->name, "%s", word);
     return is_sub(set, "add-set") ? check_new(now, word) : check_present(set, now, word);
@@ -90,8 +88,7 @@ int rl_set_goal_read(struct rl_set *set, const struct rl_config *now, struct rl_
     status = has_name ? read_name(set, now, args->words[1], goal) : 0;
     if (status == 0 && !is_sub(set, "remove-set") &&
         (args->n_words == first || args->n_words - first > RL_CONFIG_SIDE_MAX)) {
-        return rl_fail(RL_EXIT_USAGE, "%s: a set has 1 to %d nodes", args->words[0],
-                       RL_CONFIG_SIDE_MAX);
+        return rl_usage("%s: a set has 1 to %d nodes", args->words[0], RL_CONFIG_SIDE_MAX);
     }
     for (int i = first; i < args->n_words && status == 0; i++) {
         const bool is_old = is_sub(set, "replace") && i == first; /* is asked in any case */
@@ -122,11 +119,11 @@ static int settle_replace(const struct rl_config *now, struct rl_set_goal *goal)
     const char *old = goal->urls[0];
     const struct rl_config_member *leaving = member_of(now, old);
     if (leaving == NULL) {
-        return rl_fail(RL_EXIT_USAGE, "%s is not in the set; redlock set show has its nodes", old);
+        return rl_usage("%s is not in the set; redlock set show has its nodes", old);
     }
     memcpy(new, goal->urls[1], sizeof new);
     if (member_of(now, new) != NULL) {
-        return rl_fail(RL_EXIT_USAGE, "%s is already in the set", new);
+        return rl_usage("%s is already in the set", new);
     }
     goal->n = 0;
     for (uint32_t i = 0; i < now->n; i++) {
@@ -153,22 +150,21 @@ int rl_set_goal_settle(const struct rl_set *set, const struct rl_config *now,
     const uint32_t at = rl_set_goal_at(now, goal->name);
     const bool is_new = at == rl_config_count(now, RL_CONFIG_NEW);
     if (is_new != is_sub(set, "add-set")) { /* it was not when the words were read */
-        return rl_fail(RL_EXIT_HELD,
-                       "another administrator has changed the sets meanwhile: first "
-                       "redlock set show");
+        return rl_fail(
+            RL_EXIT_HELD,
+            "another administrator has changed the sets meanwhile: first redlock set show");
     }
     for (uint32_t i = 0; i < goal->n && status == 0; i++) {
         const struct rl_config_member *member = member_of(now, goal->urls[i]);
         for (uint32_t j = 0; j < i && status == 0; j++) {
             if (strcmp(goal->urls[i], goal->urls[j]) == 0) {
-                status = rl_fail(RL_EXIT_USAGE, "%s: %s is named twice", set->args->words[0],
-                                 goal->urls[i]);
+                status = rl_usage("%s: %s is named twice", set->args->words[0], goal->urls[i]);
             }
         }
         if (status == 0 && member != NULL && member->new_set != at) {
             const char *name = rl_config_name(now, RL_CONFIG_NEW, member->new_set);
-            status = rl_fail(RL_EXIT_USAGE, "%s is a node of %s%s", goal->urls[i],
-                             name[0] != '\0' ? "set " : "the set", name);
+            status = rl_usage("%s is a node of %s%s", goal->urls[i],
+                              name[0] != '\0' ? "set " : "the set", name);
         }
     }
     return status;

@@ -43,9 +43,8 @@ static const char *with_scheme(const struct rl_set *set, const char *text, char 
 static int check_kind(const struct rl_url *url, const char *from) {
     return url->kind == RL_URL_TCP
                ? 0
-               : rl_fail(RL_EXIT_USAGE,
-                         "%s: %s: a set is reached from other machines; name its host and port",
-                         from, url->name);
+               : rl_usage("%s: %s: a set is reached from other machines; name its host and port",
+                          from, url->name);
 }
 
 int rl_set_url(const struct rl_set *set, const char *text, const char *from,
@@ -55,7 +54,7 @@ int rl_set_url(const struct rl_set *set, const char *text, const char *from,
     struct rl_url_tls tls;
     if (rl_url_parse_tls(with_scheme(set, text, room, sizeof room), &url, &tls, error,
                          sizeof error) != 0) {
-        return rl_fail(RL_EXIT_USAGE, "%s: %s", from, error);
+        return rl_usage("%s: %s", from, error);
     }
     int status = check_kind(&url, from);
     if (status == 0) {
@@ -90,7 +89,7 @@ int rl_set_add(struct rl_set *set, const char *given) {
     char room[RL_URL_PASSWORD_MAX + RL_CONFIG_URL_MAX];
     const char *text = with_scheme(set, given, room, sizeof room);
     if (set->n == REDLOCK_NODES_MAX) {
-        return rl_fail(RL_EXIT_USAGE, "too many nodes; at most %d", REDLOCK_NODES_MAX);
+        return rl_usage("too many nodes; at most %d", REDLOCK_NODES_MAX);
     }
     struct rl_set_node *node = &set->nodes[set->n];
     memset(node, 0, sizeof *node);

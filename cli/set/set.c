@@ -56,8 +56,7 @@ static int with_lock(struct command *command, const char *id, bool is_needed, rl
 static int check_terminal(const struct rl_args *args) {
     const bool asks = !args->yes && !args->dry_run;
     return asks && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
-               ? rl_fail(RL_EXIT_USAGE,
-                         "set: there is no terminal to ask on; give --yes if it is meant")
+               ? rl_usage("set: there is no terminal to ask on; give --yes if it is meant")
                : 0;
 }
 
@@ -89,21 +88,19 @@ static int check_nodes(const struct rl_set *set, rl_mask which) {
             return rl_fail(RL_EXIT_NO_QUORUM, "%s: %s; nothing was done", name, node->why);
         }
         if (strcmp(node->info.role, "slave") == 0) {
-            return rl_fail(RL_EXIT_USAGE,
-                           "%s is a replica: name an independent server, or make it one: REPLICAOF "
-                           "NO ONE",
-                           name);
+            return rl_fail(
+                RL_EXIT_USAGE,
+                "%s is a replica: name an independent server, or make it one: REPLICAOF NO ONE",
+                name);
         }
         if (node->config.problem != NULL) {
-            return rl_fail(RL_EXIT_USAGE,
-                           "%s: its configuration %s; if it is in no set: DEL " RL_CONFIG_KEY, name,
-                           node->config.problem);
+            return rl_usage("%s: its configuration %s; if it is in no set: DEL " RL_CONFIG_KEY,
+                            name, node->config.problem);
         }
         for (size_t j = 0; j < set->n; j++) {
             if (j != i && strcmp(node->info.run_id, set->nodes[j].info.run_id) == 0 &&
                 node->info.run_id[0] != '\0') {
-                return rl_fail(RL_EXIT_USAGE, "%s and %s are the same server", name,
-                               rl_set_name(&set->nodes[j]));
+                return rl_usage("%s and %s are the same server", name, rl_set_name(&set->nodes[j]));
             }
         }
     }
@@ -161,8 +158,8 @@ static int cmd_init(struct command *command) {
                        rl_set_name(&set->nodes[0]), latest->key.id, latest->key.epoch);
     }
     if (set->n > RL_CONFIG_SIDE_MAX || command->args->max_ttl_ms > MAX_TTL_MS) {
-        return rl_fail(RL_EXIT_USAGE, "a set has at most %d nodes, and a --max-ttl of at most 1d",
-                       RL_CONFIG_SIDE_MAX);
+        return rl_usage("a set has at most %d nodes, and a --max-ttl of at most 1d",
+                        RL_CONFIG_SIDE_MAX);
     }
     status = check_nodes(set, rl_bit((uint32_t)set->n) - 1);
     status = status != 0 ? status : rl_set_check_rights(set);
@@ -246,7 +243,7 @@ static int look(struct command *command) {
         return answering == 0
                    ? rl_fail(RL_EXIT_NO_QUORUM, "no node answers: %s: %s",
                              rl_set_name(&command->set.nodes[0]), command->set.nodes[0].why)
-                   : rl_fail(RL_EXIT_USAGE, "these nodes have no configuration: redlock set init");
+                   : rl_usage("these nodes have no configuration: redlock set init");
     }
     command->now = *latest;
     return 0;
@@ -266,9 +263,8 @@ static int change_to(struct command *command, const struct rl_set_goal *goal) {
         return 0;
     }
     if (!rl_config_fits(joint)) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "a client can use %d nodes, and during this change there would be %" PRIu32,
-                       RL_CONFIG_CLIENT_MAX, joint->n);
+        return rl_usage("a client can use %d nodes, and during this change there would be %" PRIu32,
+                        RL_CONFIG_CLIENT_MAX, joint->n);
     }
     int status = check_nodes(set, new & ~old);
     status = status != 0 ? status : rl_set_check_rights(set);
@@ -375,8 +371,7 @@ static int run_sub(struct rl_args *args, size_t i) {
     command->args = args;
     command->steps.json = args->json;
     int status = subs[i].asks    ? check_terminal(args)
-                 : args->dry_run ? rl_fail(RL_EXIT_USAGE, "set %s: --dry-run has no effect with it",
-                                           subs[i].name)
+                 : args->dry_run ? rl_usage("set %s: --dry-run has no effect with it", subs[i].name)
                                  : 0;
     if (status == 0) {
         status = rl_set_open(&command->set, args);
@@ -394,19 +389,18 @@ static int run_sub(struct rl_args *args, size_t i) {
 int rl_cmd_set(struct rl_args *args) {
     const char *name = args->n_words > 0 ? args->words[0] : "";
     if (args->child != NULL) {
-        return rl_fail(RL_EXIT_USAGE, "set: it runs no command; leave -- out");
+        return rl_usage("set: it runs no command; leave -- out");
     }
     for (size_t i = 0; i < sizeof subs / sizeof subs[0]; i++) {
         if (strcmp(name, subs[i].name) == 0) {
             const int n = args->n_words - 1;
-            return n < subs[i].min || n > subs[i].max
-                       ? rl_fail(RL_EXIT_USAGE, "set %s: %s", name, subs[i].usage)
-                       : run_sub(args, i);
+            return n < subs[i].min || n > subs[i].max ? rl_usage("set %s: %s", name, subs[i].usage)
+                                                      : run_sub(args, i);
         }
     }
-    return rl_fail(RL_EXIT_USAGE,
-                   "set: %s%s%s there are init, show, replace OLD NEW, resize [NAME] URL..., "
-                   "add-set NAME URL..., remove-set NAME, resume and abort",
-                   name[0] != '\0' ? "\"" : "", rl_text_clean(name, 64),
-                   name[0] != '\0' ? "\" is not one;" : "");
+    return rl_usage(
+        "set: %s%s%s there are init, show, replace OLD NEW, resize [NAME] URL..., add-set NAME "
+        "URL..., remove-set NAME, resume and abort",
+        name[0] != '\0' ? "\"" : "", rl_text_clean(name, 64),
+        name[0] != '\0' ? "\" is not one;" : "");
 }

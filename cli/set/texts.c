@@ -128,11 +128,10 @@ static int check_one_set(const struct rl_set *set) {
             continue;
         }
         if (first != NULL && strcmp(first->config.key.id, node->config.key.id) != 0) {
-            return rl_fail(RL_EXIT_USAGE,
-                           "%s belongs to set %s, and %s to %s: name the nodes of one. A node that "
-                           "has left its set for good is free again by DEL " RL_CONFIG_KEY,
-                           rl_set_name(first), first->config.key.id, rl_set_name(node),
-                           node->config.key.id);
+            return rl_usage(
+                "%s belongs to set %s, and %s to %s: name the nodes of one. A node that has left "
+                "its set for good is free again by DEL " RL_CONFIG_KEY,
+                rl_set_name(first), first->config.key.id, rl_set_name(node), node->config.key.id);
         }
         first = first == NULL ? node : first;
     }

@@ -210,9 +210,9 @@ static int run(struct top *top, const struct rl_args *args) {
 
 int rl_cmd_top(struct rl_args *args) {
     if (!rl_screen_is_possible()) {
-        return rl_fail(RL_EXIT_USAGE,
-                       "top: it needs a terminal, for stdin and stdout; redlock ls lists the locks "
-                       "without one");
+        return rl_usage(
+            "top: it needs a terminal, for stdin and stdout; redlock ls lists the locks without "
+            "one");
     }
     struct top *top = rl_must_alloc(1, sizeof *top);
     top->shown = -1;

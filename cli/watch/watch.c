@@ -287,7 +287,7 @@ static int parse_words(struct watch *watch, const struct rl_args *args) {
     for (int i = 0; i < args->n_words; i++) {
         const char *why = rl_keys_parse(&watch->words[watch->n_words++], args->words[i]);
         if (why != NULL) {
-            return rl_fail(RL_EXIT_USAGE, "KEY: %s", why);
+            return rl_usage("KEY: %s", why);
         }
         watch->n += watch->words[i].count;
     }

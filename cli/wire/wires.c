@@ -38,11 +38,11 @@ static int parse(struct rl_wire *wire, const struct rl_args *args, const char *t
     char error[REDLOCK_MESSAGE_MAX];
     wire->args = args;
     if (rl_url_parse_tls(text, &wire->url, &wire->tls, error, sizeof error) != 0) {
-        return rl_fail(RL_EXIT_USAGE, "%s: %s", args->nodes_from, error);
+        return rl_usage("%s: %s", args->nodes_from, error);
     }
     if (wire->url.is_tls && !redlock_has_tls()) {
-        return rl_fail(RL_EXIT_USAGE, "%s: %s: %s", args->nodes_from, wire->url.name,
-                       redlock_strerror(REDLOCK_ERR_NO_TLS));
+        return rl_usage("%s: %s: %s", args->nodes_from, wire->url.name,
+                        redlock_strerror(REDLOCK_ERR_NO_TLS));
     }
     if (args->password.text[0] != '\0') {
         struct rl_url *url = &wire->url;
@@ -92,7 +92,7 @@ static int make_all_tls(struct rl_wire *wires, const struct rl_args *args, size_
     if (status == 0) {
         status = rl_client_tls_check_use(&options, has_tls);
     }
-    return status != 0 ? rl_fail(RL_EXIT_USAGE, "%s", error) : 0;
+    return status != 0 ? rl_usage("%s", error) : 0;
 }
 
 int rl_wire_open(struct rl_wire *wire, const struct rl_args *args, const char *text,
@@ -210,8 +210,8 @@ static size_t find(const struct rl_wires *wires, const struct rl_config *config,
 static void add(struct rl_wires *wires, const char *url) {
     int status = 0;
     if (wires->n == REDLOCK_NODES_MAX) {
-        exit(rl_fail(RL_EXIT_USAGE, "%s: with those of the set there are more than %d nodes",
-                     wires->args->nodes_from, REDLOCK_NODES_MAX));
+        exit(rl_usage("%s: with those of the set there are more than %d nodes",
+                      wires->args->nodes_from, REDLOCK_NODES_MAX));
     }
     struct rl_wire *wire = &wires->all[wires->n];
     status = rl_wire_open(wire, wires->args, url, &wires->all[0]);
