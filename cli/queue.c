@@ -186,7 +186,7 @@ static void print_table(const struct rl_part *line) {
         const bool is_gone = place->listens == RL_LISTENS_NO;
         const bool reads = place->kind == RL_ITEM_WAITS_TO_READ; /* those are served together */
         rl_table_row(&table, "%s\t%s\t%s\t%s\t%s\t%s%s%s%s", reads ? "-" : rl_text("%zu", i + 1),
-                     wants_of(place), rl_say_duration((double)place->waited_ms),
+                     wants_of(place), rl_say_ms(place->waited_ms),
                      rl_when_show(since_ms(place), false), rl_item_who(place),
                      is_gone ? RL_CELL_WARN "gone" : "", is_gone && is_elsewhere ? ", " : "",
                      is_elsewhere ? "at " : "", is_elsewhere ? place->node : "");

@@ -336,7 +336,7 @@ const char *rl_say_duration(double ms) {
     return rl_text("%.*f %s", value > 0 ? digits : 0, value, units[i].name);
 }
 
-const char *rl_say_left(int64_t ms) {
+const char *rl_say_ms(int64_t ms) {
     return ms < 0 ? "for ever" : rl_say_duration((double)ms);
 }
 

@@ -130,8 +130,8 @@ void rl_say_wrapped(const char *text, int indent);
 
 /* "8.2 s", "15 min", "0.3 ms": a duration in three digits. This and the next two as rl_text(). */
 const char *rl_say_duration(double ms);
-/* The same of what is left of a key's life; -1: "for ever". */
-const char *rl_say_left(int64_t ms);
+/* The same of a whole number, as of what is left of a key's life; -1: "for ever". */
+const char *rl_say_ms(int64_t ms);
 /* As an option has it: "90s". */
 const char *rl_say_exact(int64_t ms);
 

@@ -46,7 +46,7 @@ static void add_node(struct rl_table *table, const struct rl_look_node *node, co
         return;
     }
     if (node->votes_in_ms > 0) {
-        vote = rl_text(RL_CELL_WARN "votes in %s", rl_say_duration((double)node->votes_in_ms));
+        vote = rl_text(RL_CELL_WARN "votes in %s", rl_say_ms(node->votes_in_ms));
     }
     rl_table_row(table, "%s\t%s\t%s\t%s", node->s.node, what,
                  rl_say_duration(node->s.latency_us / 1e3), vote);
@@ -71,7 +71,7 @@ static void print_place(const struct rl_part *line, size_t index) {
            place->kind == RL_ITEM_WAITS_TO_READ ? "  -" : rl_text("%3zu.", index + 1),
            rl_item_who(place),
            wants_permits ? rl_text(" wants %" PRIu32 ", has waited", place->number) : ", for",
-           rl_say_duration((double)place->waited_ms), is_elsewhere ? ", in another line, on " : "",
+           rl_say_ms(place->waited_ms), is_elsewhere ? ", in another line, on " : "",
            is_elsewhere ? place->node : "");
 }
 
@@ -117,7 +117,7 @@ static void print_lock_head(const struct rl_found *found) {
                look->n, look->needed);
     } else if (look->reserved_ms > 0) {
         printf("%s: just released, and kept for the next client for another %s\n", key,
-               rl_say_duration((double)look->reserved_ms));
+               rl_say_ms(look->reserved_ms));
     } else if (look->having == 0) {
         printf("%s: free\n", key);
     } else {
@@ -158,7 +158,7 @@ static void print_readers(const struct rl_found *found) {
         const struct rl_item *reader = &readers->items[i];
         printf("    - %s", rl_item_who(reader));
         if (reader->is_held) {
-            printf(" for another %s", rl_say_duration((double)reader->left_ms));
+            printf(" for another %s", rl_say_ms(reader->left_ms));
         }
         printf("%s on %" PRIu32 " of %zu nodes%s\n", reader->is_held ? "," : "", reader->votes,
                look->n, reader->is_held ? "" : ": no quorum");
@@ -179,7 +179,7 @@ static void print_lock(const struct rl_found *found) {
         const bool is_there = seen->s.is_held || seen->s.is_reserved;
         add_node(&table, seen,
                  rl_text("%s\t%s", holder_text(look, seen),
-                         is_there ? rl_say_left(seen->s.remaining_ms) : ""));
+                         is_there ? rl_say_ms(seen->s.remaining_ms) : ""));
     }
     printf("\n");
     rl_table_print(&table);
@@ -226,7 +226,7 @@ static void print_slots(const struct rl_part *slots, const struct rl_look *look)
         const char *paint = slot->is_held || slot->is_reserved ? "" : RL_CELL_WARN;
         rl_table_row(&table, "%" PRIu32 "\t%s\t%s%" PRIu32 "/%zu\t%s\t%s", slot->number,
                      slot->is_reserved ? "reserved" : rl_item_who(slot), paint, slot->votes,
-                     look->n, slot->left_ms != 0 ? rl_say_left(slot->left_ms) : "-",
+                     look->n, slot->left_ms != 0 ? rl_say_ms(slot->left_ms) : "-",
                      slot->fence > 0 ? rl_text("%" PRIu64, slot->fence) : "-");
     }
     if (listed > 0) {

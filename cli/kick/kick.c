@@ -69,8 +69,7 @@ static void say_cost(const struct kick *kick, const char *key, const char *who) 
     const struct rl_kick_targets *targets = &kick->targets;
     const bool ends = targets->left_ms > 0;
     rl_say("%s: held by %s%s%s, on %zu of %zu nodes", key, who, ends ? " for another " : "",
-           ends ? rl_say_duration((double)targets->left_ms) : "", targets->items[0].votes,
-           kick->found.look.n);
+           ends ? rl_say_ms(targets->left_ms) : "", targets->items[0].votes, kick->found.look.n);
     rl_say(
         "its holder is not notified: it finds out at its next renewal, within a third of its ttl.");
     rl_say("Until then both may write, and only a fence can keep the writes apart.");

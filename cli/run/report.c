@@ -45,8 +45,7 @@ void rl_report_acquired(const struct rl_report *report, const char *token, uint6
                JSON_IF(report->n_slots > 0, JSON_INTS("slots", report->slots, report->n_slots))),
          report->args->verbose,
          rl_text("acquired%s%s%s, valid for %s unless renewed", which, rl_report_slots(report),
-                 fence != 0 ? rl_text(" with fence %" PRIu64, fence) : "",
-                 rl_say_duration((double)valid_ms)));
+                 fence != 0 ? rl_text(" with fence %" PRIu64, fence) : "", rl_say_ms(valid_ms)));
 }
 
 void rl_report_refused(const struct rl_report *report, int status, const char *message) {
@@ -62,7 +61,7 @@ void rl_report_renewed(const struct rl_report *report, int status, int64_t valid
                JSON_INT("valid_ms", valid_ms)),
          report->args->verbose,
          rl_text("%s, valid for %s", status == 0 ? "renewed" : "not renewed yet",
-                 rl_say_duration((double)valid_ms)));
+                 rl_say_ms(valid_ms)));
 }
 
 const char *rl_report_not_renewed(const char *message) {

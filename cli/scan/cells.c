@@ -107,10 +107,10 @@ void rl_cells_fill(struct rl_cells *cells, const struct rl_lock *lock) {
         [RL_CELL_VOTES] =
             lock->votes > 0 ? rl_text("%" PRIu32 "/%" PRIu32, lock->votes, lock->nodes) : "",
         [RL_CELL_FENCE] = lock->fence > 0 ? rl_text("%" PRIu64, lock->fence) : "",
-        [RL_CELL_AGE] = lock->age_ms >= 0 ? rl_say_left(lock->age_ms) : "",
-        [RL_CELL_LEFT] = has_left ? rl_say_left(lock->remaining_ms) : "",
+        [RL_CELL_AGE] = lock->age_ms >= 0 ? rl_say_ms(lock->age_ms) : "",
+        [RL_CELL_LEFT] = has_left ? rl_say_ms(lock->remaining_ms) : "",
         [RL_CELL_WAITING] = is_waited_for ? rl_text("%" PRIu64, lock->waiting) : "",
-        [RL_CELL_LONGEST] = is_waited_for ? rl_say_left(lock->waited_ms) : "",
+        [RL_CELL_LONGEST] = is_waited_for ? rl_say_ms(lock->waited_ms) : "",
     };
     memcpy(cells->text, texts, sizeof texts);
 }

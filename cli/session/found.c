@@ -33,9 +33,8 @@ const char *rl_look_state(const redlock_node_info *info, const char *voting) {
     if (info->voting) {
         return voting;
     }
-    return info->votes_in_ms > 0
-               ? rl_text("is up, and votes in %s", rl_say_duration((double)info->votes_in_ms))
-               : rl_text("does not vote: %s", rl_look_why(info));
+    return info->votes_in_ms > 0 ? rl_text("is up, and votes in %s", rl_say_ms(info->votes_in_ms))
+                                 : rl_text("does not vote: %s", rl_look_why(info));
 }
 
 /* The client has nodes of other sets, too. */
@@ -166,9 +165,8 @@ const char *rl_look_name(const struct rl_look *look) {
 
 const char *rl_look_left(const struct rl_look *look, uint64_t since_ms) {
     const int64_t left_ms = look->remaining_ms - (int64_t)since_ms;
-    return look->remaining_ms < 0
-               ? "for ever"
-               : rl_text("for another %s", rl_say_duration(left_ms > 0 ? (double)left_ms : 0));
+    return look->remaining_ms < 0 ? "for ever"
+                                  : rl_text("for another %s", rl_say_ms(left_ms > 0 ? left_ms : 0));
 }
 
 const char *rl_look_say(const struct rl_look *look, uint64_t since_ms) {

@@ -137,7 +137,7 @@ void rl_waiting_redraw(struct rl_waiting *waiting) {
     const struct voters voters = voters_of(waiting);
     uint64_t waited_ms = uv_now(waiting->timer.loop) - waiting->began_ms;
     rl_say_line(rl_text("redlock: %s: waiting %s: %s", rl_text_clean(waiting->label, 128),
-                        rl_say_duration((double)(waited_ms / LINE_MS * LINE_MS)),
+                        rl_say_ms((int64_t)(waited_ms / LINE_MS * LINE_MS)),
                         say_why(waiting, &voters)));
 }
 

@@ -328,7 +328,7 @@ void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, i
     printf("\n");
     if (wait_ms > 0) {
         printf("first, %s: until a majority of the new nodes has run long enough to vote\n",
-               rl_say_duration((double)wait_ms));
+               rl_say_ms(wait_ms));
     }
     printf("epoch %" PRIu64
            ": %s; clients\n"
@@ -337,8 +337,7 @@ void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, i
            joint->key.epoch,
            has_sets ? "a lock needs a majority of its old set and one of its new set"
                     : "locks need a majority of the old nodes and one of the new ones",
-           rl_say_duration((double)rl_change_wait_ms(joint)), joint->key.epoch + 1,
-           has_sets ? "sets" : "nodes");
+           rl_say_ms(rl_change_wait_ms(joint)), joint->key.epoch + 1, has_sets ? "sets" : "nodes");
 }
 
 /* -- While it works -- */

@@ -173,7 +173,7 @@ static enum rl_style say_state(const struct rl_seen_node *node, const char **out
             *out = "votes";
             return RL_STYLE_GOOD;
         case RL_NODE_IN_QUARANTINE:
-            *out = rl_text("votes in %s", rl_say_duration((double)node->votes_in_ms));
+            *out = rl_text("votes in %s", rl_say_ms(node->votes_in_ms));
             return RL_STYLE_WARN;
         case RL_NODE_UNFIT:
             *out = node->unfit;

@@ -251,10 +251,9 @@ static const char *say_wait(const struct rl_item *item) {
             ? rl_text(" for %" PRIu32 " permit%s", item->number, rl_say_plural(item->number))
         : item->kind == RL_ITEM_WAITS_TO_READ ? " to read"
                                               : "";
-    return rl_text("%s waits%s%s", item->who, what,
-                   item->waited_ms >= 1000
-                       ? rl_text(", for %s by now", rl_say_duration((double)item->waited_ms))
-                       : "");
+    return rl_text(
+        "%s waits%s%s", item->who, what,
+        item->waited_ms >= 1000 ? rl_text(", for %s by now", rl_say_ms(item->waited_ms)) : "");
 }
 
 enum change {
@@ -282,12 +281,11 @@ static const char *say_change(enum change change, const struct rl_item *item,
             return rl_text("%shanded over from %s to %s, on %" PRIu32 " of %zu nodes", slot,
                            from->who, item->who, item->votes, nodes);
         case HELD:
-            return rl_text("%s%s by %s%s, on %" PRIu32 " of %zu nodes", slot,
-                           reads ? "read" : "held", item->who,
-                           item->left_ms >= 0
-                               ? rl_text(" for another %s", rl_say_duration((double)item->left_ms))
-                               : "",
-                           item->votes, nodes);
+            return rl_text(
+                "%s%s by %s%s, on %" PRIu32 " of %zu nodes", slot, reads ? "read" : "held",
+                item->who,
+                item->left_ms >= 0 ? rl_text(" for another %s", rl_say_ms(item->left_ms)) : "",
+                item->votes, nodes);
         case WAITS:
             return say_wait(item);
         default:
