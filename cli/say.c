@@ -85,13 +85,17 @@ bool rl_say_has_line(void) {
     return isatty(STDERR_FILENO) && !is_dumb() && tcgetpgrp(STDERR_FILENO) == getpgrp();
 }
 
-void rl_say_line(const char *text) {
+static int columns_on(int fd) {
     struct winsize window;
+    return ioctl(fd, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col
+                                                                    : COLUMNS_DEFAULT;
+}
+
+void rl_say_line(const char *text) {
     if ((text == NULL && !has_line) || !rl_say_has_line()) {
         return;
     }
-    bool has_size = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
-    int left = (has_size ? window.ws_col : COLUMNS_DEFAULT) - 1; /* the last one would wrap */
+    int left = columns_on(STDERR_FILENO) - 1; /* the last one would wrap */
     size_t bytes = 0;
     while (text != NULL && text[bytes] != '\0' && left > 0) {
         size_t step = tool_utf8_length(text + bytes, strlen(text + bytes));
@@ -195,17 +199,13 @@ bool rl_say_is_colored(FILE *file) {
     return (off == NULL || off[0] == '\0') && !is_dumb() && isatty(fileno(file));
 }
 
+const char *const rl_paint_codes[] = {"", "32", "33", "31", "2", "1", "7"};
+
 void rl_say_painted(enum rl_paint paint, const char *text, int width) {
-    static const char *const codes[] = {
-        [RL_PAINT_GOOD] = "\033[32m",
-        [RL_PAINT_WARN] = "\033[33m",
-        [RL_PAINT_BAD] = "\033[31m",
-        [RL_PAINT_FAINT] = "\033[2m",
-    };
     bool colored = paint != RL_PAINT_NONE && rl_say_is_colored(stdout);
     int padding = width - columns_of(text);
-    printf("%s%s%s%*s", colored ? codes[paint] : "", text, colored ? "\033[0m" : "",
-           padding > 0 ? padding : 0, "");
+    printf("%s%s%s%*s", colored ? rl_text("\033[%sm", rl_paint_codes[paint]) : "", text,
+           colored ? "\033[0m" : "", padding > 0 ? padding : 0, "");
 }
 
 /* -- Tables -- */
@@ -290,17 +290,9 @@ void rl_table_print(struct rl_table *table) {
     free(table->cells);
 }
 
-static int columns_of_terminal(void) {
-    struct winsize window;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col == 0) {
-        return COLUMNS_DEFAULT;
-    }
-    int columns = window.ws_col;
-    return columns < COLUMNS_MIN ? COLUMNS_MIN : columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
-}
-
 void rl_say_wrapped(const char *text, int indent) {
-    int columns = columns_of_terminal();
+    int columns = columns_on(STDOUT_FILENO);
+    columns = columns < COLUMNS_MIN ? COLUMNS_MIN : columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
     int at = indent;
     while (*text != '\0') {
         size_t length = strcspn(text, " ");

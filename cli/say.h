@@ -96,7 +96,17 @@ int rl_say_widen(int width, const char *text, int max);
 /* "s", unless the number is 1. */
 const char *rl_say_plural(uint64_t number);
 
-enum rl_paint { RL_PAINT_NONE, RL_PAINT_GOOD, RL_PAINT_WARN, RL_PAINT_BAD, RL_PAINT_FAINT };
+enum rl_paint {
+    RL_PAINT_NONE,
+    RL_PAINT_GOOD,
+    RL_PAINT_WARN,
+    RL_PAINT_BAD,
+    RL_PAINT_FAINT,
+    RL_PAINT_BOLD,
+    RL_PAINT_HEAD /* reverse */
+};
+/* What is between ESC [ and m. Those that begin with '3' are colours. */
+extern const char *const rl_paint_codes[];
 
 /* Whether file may be coloured. */
 bool rl_say_is_colored(FILE *file);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "say.h"
 #include "scan/room.h"
 
 /* -- screen.c -- */
@@ -35,16 +36,6 @@ int rl_typed_read(const char *bytes, size_t length, size_t *used);
  * Why no curses? It would replace about 120 of these 260 lines. But its writes wait for a terminal
  * that takes nothing, with O_NONBLOCK in a busy loop, so that no signal could end redlock top; and
  * the program stays one file. */
-enum rl_style {
-    RL_STYLE_PLAIN,
-    RL_STYLE_BOLD,
-    RL_STYLE_FAINT,
-    RL_STYLE_GOOD,
-    RL_STYLE_WARN,
-    RL_STYLE_BAD,
-    RL_STYLE_HEAD /* reverse */
-};
-
 struct rl_frame {
     FILE *out;
     int columns, rows;
@@ -57,10 +48,10 @@ void rl_frame_begin(struct rl_frame *frame, int columns, int rows);
 /* text, valid and printable UTF-8, in row and column (from 0) and `width` columns at most, to the
  * right end of them if is_right. What is cut ends with '~'. Outside of the screen: nothing. */
 void rl_frame_put(struct rl_frame *frame, int row, int column, int width, const char *text,
-                  enum rl_style style, bool is_right);
+                  enum rl_paint style, bool is_right);
 
 /* Fills a row with this style; texts may be put on it afterwards. */
-void rl_frame_fill(struct rl_frame *frame, int row, enum rl_style style);
+void rl_frame_fill(struct rl_frame *frame, int row, enum rl_paint style);
 
 /* How many columns the text takes on a terminal: two for an ideogram, none for an accent. */
 int rl_frame_width(const char *text);

@@ -27,6 +27,7 @@
 #include <wchar.h>
 
 #include "redlock/redlock.h"
+#include "say.h"
 #include "tool/utf8.h"
 
 #define ESCAPE '\033'
@@ -64,14 +65,10 @@ int rl_typed_read(const char *bytes, size_t length, size_t *used) {
     return RL_TYPED_NOTHING;
 }
 
-static const char *code_of(const struct rl_frame *frame, enum rl_style style) {
-    static const char *const codes[] = {
-        [RL_STYLE_PLAIN] = "",  [RL_STYLE_BOLD] = "1",  [RL_STYLE_FAINT] = "2",
-        [RL_STYLE_GOOD] = "32", [RL_STYLE_WARN] = "33", [RL_STYLE_BAD] = "31",
-        [RL_STYLE_HEAD] = "7",
-    };
-    const bool is_color = codes[style][0] == '3';
-    return is_color && !frame->is_colored ? "" : codes[style];
+static const char *code_of(const struct rl_frame *frame, enum rl_paint style) {
+    const char *code = rl_paint_codes[style];
+    const bool is_color = code[0] == '3';
+    return is_color && !frame->is_colored ? "" : code;
 }
 
 /* The bytes of the first character; *width: the columns that it takes. */
@@ -124,7 +121,7 @@ void rl_frame_begin(struct rl_frame *frame, int columns, int rows) {
 }
 
 void rl_frame_put(struct rl_frame *frame, int row, int column, int width, const char *text,
-                  enum rl_style style, bool is_right) {
+                  enum rl_paint style, bool is_right) {
     int taken = 0;
     width = width < frame->columns - column ? width : frame->columns - column;
     if (row < 0 || row >= frame->rows || column < 0 || width <= 0 || text[0] == '\0') {
@@ -140,7 +137,7 @@ void rl_frame_put(struct rl_frame *frame, int row, int column, int width, const 
             code_of(frame, style), (int)bytes, text, is_cut ? "~" : "");
 }
 
-void rl_frame_fill(struct rl_frame *frame, int row, enum rl_style style) {
+void rl_frame_fill(struct rl_frame *frame, int row, enum rl_paint style) {
     if (row >= 0 && row < frame->rows) {
         fprintf(frame->out, "\033[%d;1H\033[%sm%*s\033[0m", row + 1, code_of(frame, style),
                 frame->columns, "");

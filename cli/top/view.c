@@ -116,7 +116,7 @@ struct table {
 };
 
 static void draw_row(struct rl_frame *frame, int row, const struct table *table,
-                     const char *const *texts, const enum rl_style *styles) {
+                     const char *const *texts, const enum rl_paint *styles) {
     int column = 0;
     for (int i = 0; i < table->n; i++) {
         rl_frame_put(frame, row, column, table->widths[i] - 1, texts[i], styles[i],
@@ -128,11 +128,11 @@ static void draw_row(struct rl_frame *frame, int row, const struct table *table,
 /* bold: the column by which it is sorted; -1: none. */
 static void draw_heads(struct rl_frame *frame, int row, const struct table *table,
                        const char *const *heads, int bold) {
-    enum rl_style styles[COLUMNS_MAX];
+    enum rl_paint styles[COLUMNS_MAX];
     for (int i = 0; i < table->n; i++) {
-        styles[i] = i == bold ? RL_STYLE_BOLD : RL_STYLE_HEAD;
+        styles[i] = i == bold ? RL_PAINT_BOLD : RL_PAINT_HEAD;
     }
-    rl_frame_fill(frame, row, RL_STYLE_HEAD);
+    rl_frame_fill(frame, row, RL_PAINT_HEAD);
     draw_row(frame, row, table, heads, styles);
 }
 
@@ -163,38 +163,38 @@ static struct table place_nodes(const struct rl_frame *frame, const struct rl_sw
 }
 
 /* Its state in words, and whether it is good. */
-static enum rl_style say_state(const struct rl_seen_node *node, const char **out) {
+static enum rl_paint say_state(const struct rl_seen_node *node, const char **out) {
     if (!node->is_member) {
         *out = "not in a set";
-        return RL_STYLE_WARN;
+        return RL_PAINT_WARN;
     }
     switch (node->standing) {
         case RL_NODE_VOTES:
             *out = "votes";
-            return RL_STYLE_GOOD;
+            return RL_PAINT_GOOD;
         case RL_NODE_IN_QUARANTINE:
             *out = rl_text("votes in %s", rl_say_ms(node->votes_in_ms));
-            return RL_STYLE_WARN;
+            return RL_PAINT_WARN;
         case RL_NODE_UNFIT:
             *out = node->unfit;
-            return RL_STYLE_BAD;
+            return RL_PAINT_BAD;
         default:
             *out = "unknown";
-            return RL_STYLE_WARN;
+            return RL_PAINT_WARN;
     }
 }
 
 static void draw_node(struct rl_frame *frame, int row, const struct table *table,
                       const struct rl_seen_node *node, const struct rl_rates *rates, size_t index) {
     const char *state;
-    enum rl_style styles[COLUMNS_MAX] = {RL_STYLE_PLAIN};
+    enum rl_paint styles[COLUMNS_MAX] = {RL_PAINT_NONE};
     const double commands = rates->nodes[index].commands_per_s;
     const struct rl_wire_info *info = &node->info;
     if (!node->is_up || !node->is_whole) {
-        rl_frame_put(frame, row, 0, table->widths[AT_NODE] - 1, node->wire->url.name,
-                     RL_STYLE_PLAIN, false);
+        rl_frame_put(frame, row, 0, table->widths[AT_NODE] - 1, node->wire->url.name, RL_PAINT_NONE,
+                     false);
         rl_frame_put(frame, row, table->widths[AT_NODE], frame->columns,
-                     rl_text("%s: %s", node->is_up ? "not read" : "down", node->why), RL_STYLE_BAD,
+                     rl_text("%s: %s", node->is_up ? "not read" : "down", node->why), RL_PAINT_BAD,
                      false);
         return;
     }
@@ -229,7 +229,7 @@ static int draw_nodes(struct rl_frame *frame, int row, const struct rl_sweep *sw
     }
     if (shown < sweep->n) {
         rl_frame_put(frame, row++, 0, frame->columns,
-                     rl_text("and %zu more nodes", sweep->n - shown), RL_STYLE_FAINT, false);
+                     rl_text("and %zu more nodes", sweep->n - shown), RL_PAINT_FAINT, false);
     }
     return row;
 }
@@ -265,12 +265,12 @@ static void draw_lock(struct rl_frame *frame, int row, const struct table *table
                       const struct rl_lock *lock, struct rl_cells *cells) {
     static const struct {
         const char *mode; /* NULL: as it is */
-        enum rl_style style;
-    } classes[RL_LOCK_CLASSES] = {[RL_LOCK_LEFTOVER] = {"no quorum", RL_STYLE_WARN},
-                                  [RL_LOCK_FOREIGN] = {"foreign", RL_STYLE_FAINT},
-                                  [RL_LOCK_FREE] = {"free", RL_STYLE_PLAIN}};
+        enum rl_paint style;
+    } classes[RL_LOCK_CLASSES] = {[RL_LOCK_LEFTOVER] = {"no quorum", RL_PAINT_WARN},
+                                  [RL_LOCK_FOREIGN] = {"foreign", RL_PAINT_FAINT},
+                                  [RL_LOCK_FREE] = {"free", RL_PAINT_NONE}};
     const char *texts[COLUMNS_MAX] = {cells->name};
-    enum rl_style styles[COLUMNS_MAX] = {classes[lock->class].style};
+    enum rl_paint styles[COLUMNS_MAX] = {classes[lock->class].style};
     rl_cells_fill(cells, lock);
     for (int c = 0; c < RL_CELLS; c++) {
         texts[1 + c] = cells->text[c];
@@ -280,7 +280,7 @@ static void draw_lock(struct rl_frame *frame, int row, const struct table *table
         texts[1 + RL_CELL_MODE] = classes[lock->class].mode;
     }
     if (lock->votes < lock->nodes) {
-        styles[1 + RL_CELL_VOTES] = RL_STYLE_WARN;
+        styles[1 + RL_CELL_VOTES] = RL_PAINT_WARN;
     }
     draw_row(frame, row, table, texts, styles);
 }
@@ -314,7 +314,7 @@ static void draw_locks(struct rl_view *view, struct rl_frame *frame, int row,
     if (view->locks == 0) {
         rl_frame_put(frame, row, 0, frame->columns,
                      view->waiting ? "nobody waits for a lock" : "there are no locks",
-                     RL_STYLE_FAINT, false);
+                     RL_PAINT_FAINT, false);
     }
 }
 
@@ -334,7 +334,7 @@ static void draw_sum(struct rl_frame *frame, const struct rl_sweep *sweep,
         rl_text("redlock top %s  %zu held  %" PRIu64 " wait  %s hand-overs/s  %zu/%zu nodes in %s",
                 clock, sweep->list.counts[RL_LOCK_HELD], sweep->list.waiting, turns, sweep->whole,
                 sweep->n, rl_say_duration(sweep->took_ms));
-    rl_frame_put(frame, 0, 0, frame->columns, text, RL_STYLE_BOLD, false);
+    rl_frame_put(frame, 0, 0, frame->columns, text, RL_PAINT_BOLD, false);
 }
 
 static void draw_keys(const struct rl_view *view, struct rl_frame *frame) {
@@ -345,17 +345,17 @@ static void draw_keys(const struct rl_view *view, struct rl_frame *frame) {
     const char *text = rl_text("q quit  sort n o v f a t w l: %s  W %s  h nodes",
                                tool_choice_name(RL_ARGS_ORDERS, (int)view->order, order),
                                view->waiting ? "all locks" : "waited for");
-    rl_frame_fill(frame, row, RL_STYLE_HEAD);
+    rl_frame_fill(frame, row, RL_PAINT_HEAD);
     const int at = frame->columns - (int)strlen(where) - 1;
-    rl_frame_put(frame, row, 0, at - 1, text, RL_STYLE_HEAD, false);
-    rl_frame_put(frame, row, at, (int)strlen(where) + 1, where, RL_STYLE_HEAD, false);
+    rl_frame_put(frame, row, 0, at - 1, text, RL_PAINT_HEAD, false);
+    rl_frame_put(frame, row, at, (int)strlen(where) + 1, where, RL_PAINT_HEAD, false);
 }
 
 void rl_view_draw(struct rl_view *view, struct rl_frame *frame, const struct rl_sweep *sweep,
                   const struct rl_rates *rates) {
     struct rl_cells *cells = rl_must_alloc(1, sizeof *cells);
     if (sweep == NULL) {
-        rl_frame_put(frame, 0, 0, frame->columns, "redlock top: reading the nodes", RL_STYLE_BOLD,
+        rl_frame_put(frame, 0, 0, frame->columns, "redlock top: reading the nodes", RL_PAINT_BOLD,
                      false);
     } else {
         int row = view->hides_nodes ? 1 : draw_nodes(frame, 1, sweep, rates);
