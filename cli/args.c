@@ -60,7 +60,7 @@ const struct tool_option rl_args_table[] = {
      .help = "when it has ended or was lost, wait TIME (1s) and go on"},
     {"fence", 0, TOOL_FLAG, .at = AT(fence), .uses = FENCES | FOR(RL_CMD_DOCTOR),
      .help = "with a fence: a number, larger each time, see the manual"},
-    {"fence-retention", 0, TOOL_DURATION, .at = AT(fence_retention_ms), .min = 1000,
+    {"fence-retention", 0, TOOL_DURATION, .at = AT(client.fence_retention_ms), .min = 1000,
      .max = REDLOCK_RETENTION_MS_MAX, .in_config = true, .uses = FENCES, .value = "TIME",
      .help = "how long nodes remember it, for all users; default 1d"},
     {"shared", 0, TOOL_FLAG, .at = AT(shared),
@@ -112,21 +112,22 @@ const struct tool_option rl_args_table[] = {
      .help = "do not ask, for scripts"},
     {"dry-run", 0, TOOL_FLAG, .at = AT(dry_run), .uses = FOR(RL_CMD_SET),
      .help = "show what would be done, and exit"},
-    {"node-timeout", 0, TOOL_DURATION, .at = AT(node_timeout_ms), .min = 1, .max = 3600000,
+    {"node-timeout", 0, TOOL_DURATION, .at = AT(client.node_timeout_ms), .min = 1, .max = 3600000,
      .in_config = true, .value = "TIME",
      .help = "how long a node may take to answer; default 250ms"},
-    {"connect-timeout", 0, TOOL_DURATION, .at = AT(connect_timeout_ms), .min = 1, .max = 3600000,
-     .in_config = true, .value = "TIME", .help = "how long connecting may take; default 1s"},
-    {"tls-ca", 0, TOOL_TEXT, .at = AT(tls_ca), .in_config = true, .variable = "REDLOCK_TLS_CA",
-     .value = "PATH",
+    {"connect-timeout", 0, TOOL_DURATION, .at = AT(client.connect_timeout_ms), .min = 1,
+     .max = 3600000, .in_config = true, .value = "TIME",
+     .help = "how long connecting may take; default 1s"},
+    {"tls-ca", 0, TOOL_TEXT, .at = AT(client.tls_ca), .in_config = true,
+     .variable = "REDLOCK_TLS_CA", .value = "PATH",
      .help = "for rediss://: a file or folder of the authorities that\n"
              "are trusted; default: the system's"},
-    {"tls-cert", 0, TOOL_TEXT, .at = AT(tls_cert), .in_config = true,
+    {"tls-cert", 0, TOOL_TEXT, .at = AT(client.tls_cert), .in_config = true,
      .variable = "REDLOCK_TLS_CERT", .value = "FILE",
      .help = "... our own certificate, for nodes that want one"},
-    {"tls-key", 0, TOOL_TEXT, .at = AT(tls_key), .in_config = true, .variable = "REDLOCK_TLS_KEY",
-     .value = "FILE", .help = "... and the key to it"},
-    {"tls-server-name", 0, TOOL_TEXT, .at = AT(tls_server_name), .in_config = true,
+    {"tls-key", 0, TOOL_TEXT, .at = AT(client.tls_key), .in_config = true,
+     .variable = "REDLOCK_TLS_KEY", .value = "FILE", .help = "... and the key to it"},
+    {"tls-server-name", 0, TOOL_TEXT, .at = AT(client.tls_server_name), .in_config = true,
      .variable = "REDLOCK_TLS_SERVER_NAME", .value = "NAME",
      .help = "... the name in the certificates of the nodes, if it is\n"
              "not the host of the URL"},
@@ -139,8 +140,8 @@ const struct tool_option rl_args_table[] = {
              "strict: it votes after --max-ttl of uptime (default)\n"
              "observed: the same, if redlock saw it restart\n"
              "off: it votes at once, and nodes need not allow INFO"},
-    {"max-ttl", 0, TOOL_DURATION, .at = AT(max_ttl_ms), .min = 1, .max = TTL_MAX, .in_config = true,
-     .value = "TIME",
+    {"max-ttl", 0, TOOL_DURATION, .at = AT(client.max_ttl_ms), .min = 1, .max = TTL_MAX,
+     .in_config = true, .value = "TIME",
      .help = "the longest --ttl of all clients of these nodes, for\n"
              "the guard; the same for all clients; default 30s"},
     {"keep-passwords", 0, TOOL_FLAG, .at = AT(keeps_passwords), .uses = RUNS,
@@ -168,14 +169,6 @@ int64_t rl_args_grace_ms(const struct rl_args *args) {
 
 int64_t rl_args_drift_ms(int64_t ttl_ms) {
     return (ttl_ms + DRIFT_RATIO_INVERSE - 1) / DRIFT_RATIO_INVERSE + DRIFT_MS;
-}
-
-void rl_args_tls(const struct rl_args *args, redlock_client_options *options) {
-    options->tls_ca = args->tls_ca;
-    options->tls_cert = args->tls_cert;
-    options->tls_key = args->tls_key;
-    options->tls_server_name = args->tls_server_name;
-    options->tls_insecure_skip_verify = args->tls_insecure;
 }
 
 void rl_args_free(struct rl_args *args) {

@@ -64,13 +64,10 @@ struct rl_args {
     int64_t password_fd;       /* RL_PASSWORD_NO_FD: none */
     struct rl_password password;
 
+    redlock_client_options client; /* its timeouts, TLS, max_ttl_ms and fence_retention_ms */
     int64_t ttl_ms;
-    int64_t max_ttl_ms;
-    int64_t wait_ms;  /* REDLOCK_NO_LIMIT: no limit */
-    int64_t grace_ms; /* RL_ARGS_UNSET: derived from the ttl, see rl_args_grace_ms() */
-    int64_t node_timeout_ms;
-    int64_t connect_timeout_ms;
-    int64_t fence_retention_ms;
+    int64_t wait_ms;     /* REDLOCK_NO_LIMIT: no limit */
+    int64_t grace_ms;    /* RL_ARGS_UNSET: derived from the ttl, see rl_args_grace_ms() */
     int64_t at_least_ms; /* how long run holds the lock in any case */
     const char *health;  /* NULL: none */
     int64_t health_interval_ms;
@@ -81,10 +78,6 @@ struct rl_args {
     const char *holder;     /* NULL: made up */
     const char *id;         /* of a candidate, NULL: made up */
     const char *key_prefix; /* of the key that doctor tries */
-    const char *tls_ca;     /* these as in redlock_client_options */
-    const char *tls_cert;
-    const char *tls_key;
-    const char *tls_server_name;
     bool tls_insecure;
     bool read_only;      /* of that user: may only read */
     const char *acl;     /* of doctor: print only this user's ACL line; or NULL */
@@ -122,9 +115,6 @@ struct rl_args {
 #define RL_ARGS_UNSET INT64_C(-2)
 
 void rl_args_free(struct rl_args *args);
-
-/* Sets the TLS options. */
-void rl_args_tls(const struct rl_args *args, redlock_client_options *options);
 
 /* --grace, or what it is by default: a sixth of the ttl, at most 5 s. */
 int64_t rl_args_grace_ms(const struct rl_args *args);

@@ -172,7 +172,7 @@ static void offer_keys(struct line *line) {
             go_to_item(line);
         }
         args.keys_max = KEYS_MAX;
-        args.connect_timeout_ms = CONNECT_TIMEOUT_MS;
+        args.client.connect_timeout_ms = CONNECT_TIMEOUT_MS;
         rl_ls_names(&args, offer_key, line);
     }
     rl_args_free(&args);

@@ -80,14 +80,11 @@ static int read_config(struct rl_args *args, struct tool_options *options) {
 static void set_defaults(struct rl_args *args, enum rl_command_name command) {
     *args = (struct rl_args){
         .command = command,
+        .client = REDLOCK_CLIENT_OPTIONS_INIT,
         .password_fd = RL_PASSWORD_NO_FD,
         .ttl_ms = 30000,
-        .max_ttl_ms = 30000,
         .wait_ms = REDLOCK_NO_LIMIT,
         .grace_ms = RL_ARGS_UNSET,
-        .node_timeout_ms = 250,
-        .connect_timeout_ms = 1000,
-        .fence_retention_ms = 86400000,
         .repeat_ms = 1000,
         .health_interval_ms = 10000,
         .conflict_status = RL_EXIT_HELD,
@@ -138,7 +135,7 @@ static int check_together(const struct rl_args *args, const struct tool_options 
          "--take has no effect without --permits; add that, or leave it out"},
         {args->permits != 0 && args->shared,
          "--permits and --shared exclude each other; leave one out"},
-        {!args->fence && GIVEN(fence_retention_ms),
+        {!args->fence && GIVEN(client.fence_retention_ms),
          "--fence-retention has no effect without --fence; add that, or leave it out"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
@@ -157,11 +154,11 @@ static int check_sizes(const struct rl_args *args) {
         return rl_usage("--take %" PRId64 " is more than --permits %" PRId64, args->take,
                         args->permits);
     }
-    if (args->fence && args->fence_retention_ms / 2 < args->ttl_ms) {
+    if (args->fence && args->client.fence_retention_ms / 2 < args->ttl_ms) {
         return rl_usage(
             "--fence-retention %s is shorter than twice --ttl %s: the nodes would forget the fence "
             "too soon; give --fence-retention %s or more",
-            rl_say_exact(args->fence_retention_ms), rl_say_exact(args->ttl_ms),
+            rl_say_exact(args->client.fence_retention_ms), rl_say_exact(args->ttl_ms),
             rl_say_exact(2 * args->ttl_ms));
     }
     return 0;
@@ -172,10 +169,10 @@ static int check_ttl(const struct rl_args *args) {
     const unsigned with_ttl =
         (1u << RL_CMD_RUN) | (1u << RL_CMD_ACQUIRE) | (1u << RL_CMD_EXTEND) | (1u << RL_CMD_ELECT);
     bool has_ttl = (with_ttl & (1u << args->command)) != 0;
-    if (!has_ttl || args->guard == REDLOCK_GUARD_OFF || args->ttl_ms <= args->max_ttl_ms) {
+    if (!has_ttl || args->guard == REDLOCK_GUARD_OFF || args->ttl_ms <= args->client.max_ttl_ms) {
         return 0;
     }
-    const char *ttl = rl_say_exact(args->ttl_ms), *max = rl_say_exact(args->max_ttl_ms);
+    const char *ttl = rl_say_exact(args->ttl_ms), *max = rl_say_exact(args->client.max_ttl_ms);
     return rl_usage(
         "--ttl %s is above --max-ttl %s, the time for which the guard keeps a node that restarted "
         "from voting; give --ttl %s or less, or write max-ttl = %s into the configuration file of "
@@ -186,7 +183,8 @@ static int check_ttl(const struct rl_args *args) {
 /* TLS options from a file or the environment apply to the nodes that use TLS; it is no error if
  * none does. With options from the command line it is. */
 static void drop_tls(struct rl_args *args, const struct tool_options *options) {
-    const char **texts[] = {&args->tls_ca, &args->tls_cert, &args->tls_key, &args->tls_server_name};
+    const char **texts[] = {&args->client.tls_ca, &args->client.tls_cert, &args->client.tls_key,
+                            &args->client.tls_server_name};
     bool has_tls = false;
     for (size_t i = 0; i < args->nodes.n; i++) {
         has_tls |= strncasecmp(args->nodes.items[i], "rediss:", 7) == 0;

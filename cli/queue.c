@@ -73,7 +73,7 @@ static void look_for_listeners(struct rl_part *line, const struct rl_args *args)
     }
     signal(SIGPIPE, SIG_IGN); /* a line that nobody reads is reported, as by ls */
     const size_t asked =
-        n > 0 ? rl_wires_ask(args, args->node_timeout_ms, 2 + n, argv, NULL, answers) : 0;
+        n > 0 ? rl_wires_ask(args, args->client.node_timeout_ms, 2 + n, argv, NULL, answers) : 0;
     for (size_t i = 0; i < asked; i++) {
         take_answer(line, at, n, &answers[i]);
         freeReplyObject(answers[i].reply);

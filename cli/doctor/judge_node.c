@@ -121,7 +121,7 @@ static void judge_role(struct rl_findings *findings, const struct rl_facts *fact
 static int64_t longest_ttl_ms(const struct rl_facts *facts) {
     const struct rl_args *args = facts->wire->args;
     return facts->set.key.epoch != 0          ? (int64_t)facts->set.max_ttl_ms
-           : args->guard != REDLOCK_GUARD_OFF ? args->max_ttl_ms
+           : args->guard != REDLOCK_GUARD_OFF ? args->client.max_ttl_ms
                                               : args->ttl_ms;
 }
 
@@ -133,7 +133,7 @@ static const char *remedy_of_restart(const struct rl_facts *facts) {
         return rl_text(
             "none is needed if all clients have a strict guard: a restart costs its vote for %s "
             "(--max-ttl), no lock. For others: appendonly yes and appendfsync always",
-            rl_say_exact(facts->wire->args->max_ttl_ms));
+            rl_say_exact(facts->wire->args->client.max_ttl_ms));
     }
     return rl_text(
         "set appendonly yes and appendfsync always; or guard = strict in all clients; or, after a "
@@ -216,7 +216,7 @@ static void judge_uptime(struct rl_findings *findings, const struct rl_facts *fa
 
 static void judge_latency(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "latency";
-    double limit_ms = (double)facts->wire->args->node_timeout_ms;
+    double limit_ms = (double)facts->wire->args->client.node_timeout_ms;
     if (!facts->clock.is_known) {
         return;
     }
@@ -388,7 +388,7 @@ static void judge_guard(struct rl_findings *findings, const struct rl_facts *fac
         ADD(NOTE, "wait; or, if no lock was ever held on it, open the first clients with observed",
             "strict clients do not ask it for votes for another %" PRId64
             " s, until it is older than --max-ttl, %s",
-            rl_doctor_quarantine_s(facts), rl_say_exact(args->max_ttl_ms));
+            rl_doctor_quarantine_s(facts), rl_say_exact(args->client.max_ttl_ms));
     } else {
         ADD(OK, NULL, "clients with a guard let it vote");
     }

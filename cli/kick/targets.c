@@ -102,7 +102,8 @@ int rl_kick_release(struct rl_session *session, const char *key, struct rl_kick_
         exit_status = begin(session, key, &targets->items[i]);
     }
     if (exit_status == 0) {
-        rl_session_until(session, is_answered, targets, session->args->node_timeout_ms, false);
+        rl_session_until(session, is_answered, targets, session->args->client.node_timeout_ms,
+                         false);
     }
     return exit_status;
 }

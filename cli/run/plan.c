@@ -73,7 +73,7 @@ static bool is_long_enough(const struct rl_args *args, int64_t ttl_ms, int64_t g
     int64_t validity_ms = ttl_ms - rl_args_drift_ms(ttl_ms);
     int64_t margin_ms = RL_WORK_DUE_MS(grace_ms);
     return margin_ms <= validity_ms / 2 &&
-           ttl_ms / 3 + args->node_timeout_ms <= validity_ms - margin_ms;
+           ttl_ms / 3 + args->client.node_timeout_ms <= validity_ms - margin_ms;
 }
 
 /* The longest grace that the ttl leaves room for, in steps of 100 ms; 0: none. */
@@ -91,7 +91,8 @@ int rl_plan_check_ttl(const struct rl_args *args) {
         return 0;
     }
     const char *option = "--ttl", *bound = "more";
-    int64_t ttl_ms_max = args->guard == REDLOCK_GUARD_OFF ? REDLOCK_TTL_MS_MAX : args->max_ttl_ms;
+    int64_t ttl_ms_max =
+        args->guard == REDLOCK_GUARD_OFF ? REDLOCK_TTL_MS_MAX : args->client.max_ttl_ms;
     while (!is_long_enough(&other, other.ttl_ms, rl_args_grace_ms(&other)) &&
            other.ttl_ms < REDLOCK_TTL_MS_MAX) {
         other.ttl_ms += 100 - other.ttl_ms % 100;
@@ -105,6 +106,6 @@ int rl_plan_check_ttl(const struct rl_args *args) {
     return rl_usage(
         "--ttl %s is too short to renew the lock (a node may take --node-timeout %s to answer) and "
         "to end the command in time (--grace %s); give %s %s or %s",
-        rl_say_exact(args->ttl_ms), rl_say_exact(args->node_timeout_ms),
+        rl_say_exact(args->ttl_ms), rl_say_exact(args->client.node_timeout_ms),
         rl_say_exact(rl_args_grace_ms(args)), option, rl_say_exact(enough_ms), bound);
 }

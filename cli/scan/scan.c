@@ -51,7 +51,8 @@ static const char *unfit_text(enum rl_standing standing) {
 /* As a client does it (lib/client/eligibility.c). */
 static void judge(struct rl_seen_node *node, const struct rl_info *info) {
     const struct rl_args *args = node->wire->args;
-    const int64_t quarantine_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms);
+    const int64_t quarantine_ms =
+        args->client.max_ttl_ms + rl_args_drift_ms(args->client.max_ttl_ms);
     const struct rl_guard_rules rules = {.mode = (enum rl_guard_mode)args->guard,
                                          .quarantine_ns = (uint64_t)quarantine_ms * NS_PER_MS};
     struct rl_server server = {

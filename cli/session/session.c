@@ -115,7 +115,7 @@ static bool all_nodes(const struct rl_session *session, const void *data) {
 }
 
 void rl_session_settle(struct rl_session *session, const redlock_lock *lock) {
-    int64_t limit_ms = session->args->node_timeout_ms;
+    int64_t limit_ms = session->args->client.node_timeout_ms;
     int64_t half_ms = lock != NULL ? redlock_lock_remaining_ms(lock) / 2 : limit_ms;
     rl_session_until(session, all_nodes, &answered, half_ms < limit_ms ? half_ms : limit_ms,
                      lock != NULL);
@@ -125,7 +125,8 @@ int rl_session_confirm(struct rl_session *session, int status) {
     if (status != REDLOCK_ERR_NO_QUORUM) {
         return status;
     }
-    rl_session_until(session, all_nodes, &released, 2 * session->args->node_timeout_ms, false);
+    rl_session_until(session, all_nodes, &released, 2 * session->args->client.node_timeout_ms,
+                     false);
     return all_nodes(session, &released) ? 0 : status;
 }
 
@@ -220,18 +221,14 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
     char sentence[REDLOCK_MESSAGE_MAX];
     static const int list[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, 0};
     char error[REDLOCK_MESSAGE_MAX] = "";
-    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    redlock_client_options options = args->client;
     memset(session, 0, sizeof *session);
     session->args = args;
     options.nodes = args->nodes.items;
     options.n_nodes = args->nodes.n;
-    options.node_timeout_ms = args->node_timeout_ms;
-    options.connect_timeout_ms = args->connect_timeout_ms;
     options.guard = (enum redlock_guard)args->guard;
-    options.max_ttl_ms = args->max_ttl_ms;
-    options.fence_retention_ms = args->fence_retention_ms;
     options.client_name = "redlock-cli";
-    rl_args_tls(args, &options);
+    options.tls_insecure_skip_verify = args->tls_insecure;
     options.error = error;
     options.error_size = sizeof error;
     options.trace = on_event;
@@ -266,7 +263,7 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
         return exit_status;
     }
     if (status == 0) {
-        rl_session_until(session, all_nodes, &connected, args->node_timeout_ms / 2, true);
+        rl_session_until(session, all_nodes, &connected, args->client.node_timeout_ms / 2, true);
         session->status = 0; /* the status of opening; callers check what was caught */
     }
     if (args->verbose && status == 0) {

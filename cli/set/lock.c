@@ -62,7 +62,8 @@ static int work_beside(struct rl_session *session, struct rl_steps *steps, rl_se
 }
 
 static void set_options(struct rl_args *args, int64_t max_ttl_ms) {
-    const int64_t longest_ms = max_ttl_ms < args->max_ttl_ms ? max_ttl_ms : args->max_ttl_ms;
+    const int64_t longest_ms =
+        max_ttl_ms < args->client.max_ttl_ms ? max_ttl_ms : args->client.max_ttl_ms;
     args->ttl_ms = longest_ms < TTL_MS ? longest_ms : TTL_MS;
     args->wait_ms = args->ttl_ms + WAIT_MS;
     args->quiet = args->quiet || args->json;

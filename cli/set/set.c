@@ -111,7 +111,7 @@ static int check_nodes(const struct rl_set *set, rl_mask which) {
 static int64_t quarantine_ms(const struct command *command) {
     const struct rl_args *args = command->args;
     const struct rl_set *set = &command->set;
-    int64_t longest_ms = args->max_ttl_ms + rl_args_drift_ms(args->max_ttl_ms) + 1000;
+    int64_t longest_ms = args->client.max_ttl_ms + rl_args_drift_ms(args->client.max_ttl_ms) + 1000;
     const rl_mask side = rl_set_members(set, &command->joint, RL_CONFIG_NEW);
     int64_t wait_ms = 0;
     rl_mask old_enough = 0;
@@ -157,7 +157,7 @@ static int cmd_init(struct command *command) {
                        "%s is a node of set %s already, epoch %" PRIu64 ": redlock set show",
                        rl_set_name(&set->nodes[0]), latest->key.id, latest->key.epoch);
     }
-    if (set->n > RL_CONFIG_SIDE_MAX || command->args->max_ttl_ms > MAX_TTL_MS) {
+    if (set->n > RL_CONFIG_SIDE_MAX || command->args->client.max_ttl_ms > MAX_TTL_MS) {
         return rl_usage("a set has at most %d nodes, and a --max-ttl of at most 1d",
                         RL_CONFIG_SIDE_MAX);
     }
@@ -173,7 +173,7 @@ static int cmd_init(struct command *command) {
         now->key.epoch = 1;
         rl_must_draw(now->key.id, RL_CONFIG_ID_LEN);
         rl_must_draw(now->key.change, RL_CONFIG_CHANGE_LEN);
-        now->max_ttl_ms = (uint32_t)command->args->max_ttl_ms;
+        now->max_ttl_ms = (uint32_t)command->args->client.max_ttl_ms;
         for (; now->n < set->n; now->n++) {
             struct rl_config_member *member = &now->members[now->n];
             memcpy(member->url, set->nodes[now->n].url, sizeof member->url);

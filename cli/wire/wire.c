@@ -46,7 +46,8 @@ static const char *failed_step(const struct rl_wire *wire, const char *otherwise
 }
 
 bool rl_wire_connect(struct rl_wire *wire) {
-    if (!rl_socket_open(&wire->socket, wire->args->connect_timeout_ms, &wire->url, wire->dialer)) {
+    if (!rl_socket_open(&wire->socket, wire->args->client.connect_timeout_ms, &wire->url,
+                        wire->dialer)) {
         return fail(wire, failed_step(wire, NULL), rl_socket_error(&wire->socket));
     }
     wire->is_connected = true;

@@ -30,7 +30,7 @@
 #define ANSWER_MS_MIN 1000
 
 int64_t rl_wires_answer_ms(const struct rl_args *args) {
-    int64_t ms = 4 * args->node_timeout_ms;
+    int64_t ms = 4 * args->client.node_timeout_ms;
     return ms > ANSWER_MS_MIN ? ms : ANSWER_MS_MIN;
 }
 
@@ -78,10 +78,10 @@ static int make_tls(struct rl_wire *wire, const redlock_client_options *options,
 static int make_all_tls(struct rl_wire *wires, const struct rl_args *args, size_t n) {
     char error[REDLOCK_MESSAGE_MAX] = "";
     bool has_tls = false;
-    redlock_client_options options = REDLOCK_CLIENT_OPTIONS_INIT;
+    redlock_client_options options = args->client;
     options.error = error;
     options.error_size = sizeof error;
-    rl_args_tls(args, &options);
+    options.tls_insecure_skip_verify = args->tls_insecure;
     int status = rl_client_tls_check(&options);
     for (size_t i = 0; i < n && status == 0; i++) {
         if (wires[i].url.is_tls) {
@@ -100,7 +100,8 @@ int rl_wire_open(struct rl_wire *wire, const struct rl_args *args, const char *t
     struct rl_args one = *args; /* its TLS options are for a node that has TLS */
     struct rl_url *url = &wire->url;
     if (strncasecmp(text, "rediss:", 7) != 0) {
-        one.tls_ca = one.tls_cert = one.tls_key = one.tls_server_name = NULL;
+        one.client.tls_ca = one.client.tls_cert = one.client.tls_key = one.client.tls_server_name =
+            NULL;
         one.tls_insecure = false;
     }
     memset(wire, 0, sizeof *wire);
