@@ -86,28 +86,18 @@ bool rl_session_repeats(struct rl_session *session) {
 
 /* -- Late nodes -- */
 
-static bool has_answered(const redlock_node_info *info) {
-    return info->outstanding == 0;
-}
-
-static bool has_connected(const redlock_node_info *info) {
-    return info->up || info->connects > 0 || info->failures > 0;
-}
-
-static bool has_released(const redlock_node_info *info) {
-    return info->outstanding == 0 && info->pending_releases == 0;
-}
-
 /* What is waited for, of all nodes: a set may have more than were named. */
-typedef bool of_each(const redlock_node_info *info);
-static of_each *const answered = has_answered, *const connected = has_connected,
-                      *const released = has_released;
+enum step { CONNECTED, ANSWERED, RELEASED };
 
-static bool all_nodes(const struct rl_session *session, const void *data) {
-    of_each *const *holds = data;
+static bool have_done(const struct rl_session *session, const void *data) {
+    const enum step step = *(const enum step *)data;
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     for (size_t i = 0; redlock_client_node(session->client, i, &info) == 0; i++) {
-        if (!(*holds)(&info)) {
+        const bool has_connected = info.up || info.connects > 0 || info.failures > 0;
+        const bool has_answered = info.outstanding == 0;
+        if (!(step == CONNECTED  ? has_connected
+              : step == ANSWERED ? has_answered
+                                 : has_answered && info.pending_releases == 0)) {
             return false;
         }
     }
@@ -117,17 +107,17 @@ static bool all_nodes(const struct rl_session *session, const void *data) {
 void rl_session_settle(struct rl_session *session, const redlock_lock *lock) {
     int64_t limit_ms = session->args->client.node_timeout_ms;
     int64_t half_ms = lock != NULL ? redlock_lock_remaining_ms(lock) / 2 : limit_ms;
-    rl_session_until(session, all_nodes, &answered, half_ms < limit_ms ? half_ms : limit_ms,
-                     lock != NULL);
+    rl_session_until(session, have_done, &(enum step){ANSWERED},
+                     half_ms < limit_ms ? half_ms : limit_ms, lock != NULL);
 }
 
 int rl_session_confirm(struct rl_session *session, int status) {
     if (status != REDLOCK_ERR_NO_QUORUM) {
         return status;
     }
-    rl_session_until(session, all_nodes, &released, 2 * session->args->client.node_timeout_ms,
-                     false);
-    return all_nodes(session, &released) ? 0 : status;
+    rl_session_until(session, have_done, &(enum step){RELEASED},
+                     2 * session->args->client.node_timeout_ms, false);
+    return have_done(session, &(enum step){RELEASED}) ? 0 : status;
 }
 
 static void on_signal(int signal_number, void *data) {
@@ -263,7 +253,8 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
         return exit_status;
     }
     if (status == 0) {
-        rl_session_until(session, all_nodes, &connected, args->client.node_timeout_ms / 2, true);
+        rl_session_until(session, have_done, &(enum step){CONNECTED},
+                         args->client.node_timeout_ms / 2, true);
         session->status = 0; /* the status of opening; callers check what was caught */
     }
     if (args->verbose && status == 0) {

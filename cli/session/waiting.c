@@ -48,21 +48,6 @@ static struct voters voters_of(const struct rl_waiting *waiting) {
 
 /* -- The nodes -- */
 
-static void node_json(const struct rl_waiting *waiting, const struct voters *voters,
-                      const redlock_node_info *info) {
-    EVENT(waiting, *voters, "node", JSON_TEXT("node", info->node), JSON_BOOL("up", info->up != 0),
-          JSON_BOOL("voting", info->voting != 0),
-          JSON_TEXT("status", redlock_err_name(info->reason)),
-          JSON_INT("votes_in_ms", info->votes_in_ms));
-}
-
-static void say_node(const struct rl_waiting *waiting, const struct voters *voters,
-                     const redlock_node_info *info, int before) {
-    const char *what = rl_look_state(info, before == 0 ? "is up" : "votes again");
-    rl_say_of(waiting->label, "waiting: node %s %s; %zu of %zu nodes can vote, %zu are needed",
-              info->node, what, voters->voting, voters->nodes, voters->needed);
-}
-
 static void look_at_nodes(struct rl_waiting *waiting, bool is_said) {
     const struct voters voters = voters_of(waiting);
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
@@ -73,9 +58,15 @@ static void look_at_nodes(struct rl_waiting *waiting, bool is_said) {
             continue;
         }
         if (waiting->args->json) {
-            node_json(waiting, &voters, &info);
+            EVENT(waiting, voters, "node", JSON_TEXT("node", info.node),
+                  JSON_BOOL("up", info.up != 0), JSON_BOOL("voting", info.voting != 0),
+                  JSON_TEXT("status", redlock_err_name(info.reason)),
+                  JSON_INT("votes_in_ms", info.votes_in_ms));
         } else {
-            say_node(waiting, &voters, &info, before);
+            rl_say_of(waiting->label,
+                      "waiting: node %s %s; %zu of %zu nodes can vote, %zu are needed", info.node,
+                      rl_look_state(&info, before == 0 ? "is up" : "votes again"), voters.voting,
+                      voters.nodes, voters.needed);
         }
     }
 }
