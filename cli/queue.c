@@ -101,10 +101,9 @@ static struct home home_of(const redlock_client *client, redlock_bytes key) {
 }
 
 static const char *wants_of(const struct rl_item *place) {
-    return place->kind == RL_ITEM_WAITS ? "exclusive"
-           : place->kind == RL_ITEM_WAITS_TO_READ
-               ? "to read"
-               : rl_text("%" PRIu32 " permit%s", place->number, rl_say_plural(place->number));
+    return place->kind == RL_ITEM_WAITS           ? "exclusive"
+           : place->kind == RL_ITEM_WAITS_TO_READ ? "to read"
+                                                  : rl_say_count(place->number, "permit");
 }
 
 static int64_t since_ms(const struct rl_item *place) {
@@ -206,7 +205,7 @@ static void print_line(const struct rl_part *line, const struct home *home, cons
         printf("  nobody waits%s%s\n", what,
                line->n_unanswered > 0 ? ", as far as the nodes that answer know" : "");
     } else {
-        printf("  %zu client%s wait%s%s, in line at %s\n", line->total, line->total == 1 ? "" : "s",
+        printf("  %s wait%s%s, in line at %s\n", rl_say_count(line->total, "client"),
                line->total == 1 ? "s" : "", what, line->items[0].node);
     }
     if (line->is_known) {

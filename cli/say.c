@@ -190,8 +190,8 @@ int rl_say_widen(int width, const char *text, int max) {
     return columns < max ? columns : max;
 }
 
-const char *rl_say_plural(uint64_t number) {
-    return number == 1 ? "" : "s";
+const char *rl_say_count(uint64_t number, const char *noun) {
+    return rl_text("%" PRIu64 " %s%s", number, noun, number == 1 ? "" : "s");
 }
 
 bool rl_say_is_colored(FILE *file) {

@@ -93,8 +93,8 @@ bool rl_say_is_yes(void);
 /* The width of a column that fits this text, too; at most max. */
 int rl_say_widen(int width, const char *text, int max);
 
-/* "s", unless the number is 1. */
-const char *rl_say_plural(uint64_t number);
+/* "3 clients", "1 client": as rl_text(). */
+const char *rl_say_count(uint64_t number, const char *noun);
 
 enum rl_paint {
     RL_PAINT_NONE,

@@ -84,9 +84,8 @@ static void print_line(const struct rl_part *line, const struct rl_look *look, c
         const size_t waiting = i < line->writing ? writing : others;
         const bool reads = line->items[i].kind == RL_ITEM_WAITS_TO_READ;
         if (i == 0 || i == line->writing) {
-            printf("\n  %zu client%s wait%s%s%s:\n", waiting, rl_say_plural(waiting),
-                   waiting == 1 ? "s" : "", reads ? " to read" : what,
-                   reads ? "" : ", the next one first");
+            printf("\n  %s wait%s%s%s:\n", rl_say_count(waiting, "client"), waiting == 1 ? "s" : "",
+                   reads ? " to read" : what, reads ? "" : ", the next one first");
         }
         print_place(line, i);
     }
@@ -102,8 +101,8 @@ static const char *held_by(const struct rl_found *found) {
     if (!found->look.is_shared || !readers->is_known) {
         return rl_look_name(&found->look);
     }
-    return rl_text("%s%zu reader%s", readers->total > readers->n ? "at least " : "", readers->held,
-                   rl_say_plural(readers->held));
+    return rl_text("%s%s", readers->total > readers->n ? "at least " : "",
+                   rl_say_count(readers->held, "reader"));
 }
 
 static void print_lock_head(const struct rl_found *found) {
@@ -151,7 +150,7 @@ static void print_readers(const struct rl_found *found) {
         print_unknown(readers, look, "who reads", "");
     }
     if (readers->n > 0) {
-        printf("\n  %zu client%s read%s:\n", readers->total, rl_say_plural(readers->total),
+        printf("\n  %s read%s:\n", rl_say_count(readers->total, "client"),
                readers->total == 1 ? "s" : "");
     }
     for (size_t i = 0; i < readers->n; i++) {
@@ -203,7 +202,7 @@ static void print_permits_head(const struct rl_found *found) {
         printf(" of %" PRId32, found->permits);
     }
     printf(" permit%s held",
-           rl_say_plural(found->permits > 0 ? (size_t)found->permits : slots->held));
+           found->permits == 1 || (slots->held == 1 && found->permits == 0) ? "" : "s");
     if (slots->reserved > 0) {
         printf(", %zu reserved", slots->reserved);
     }
@@ -256,8 +255,8 @@ static void print_remarks(const struct rl_found *found) {
         above += slots->items[i].number >= (uint32_t)found->permits;
     }
     if (above > 0) {
-        printf("\n  the number was lowered: %zu slot%s above it %s no longer granted once free\n",
-               above, rl_say_plural(above), above == 1 ? "is" : "are");
+        printf("\n  the number was lowered: %s above it %s no longer granted once free\n",
+               rl_say_count(above, "slot"), above == 1 ? "is" : "are");
     }
     if (slots->is_known && found->permits == 0 && slots->n > 0) {
         printf("\n  no node knows how many there are: the last acquire was over a day ago\n");

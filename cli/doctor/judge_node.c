@@ -110,8 +110,7 @@ static void judge_role(struct rl_findings *findings, const struct rl_facts *fact
         ADD(WARNING,
             "let no failover promote one: it may not have received a lock that is held. Lock nodes "
             "need no replicas: the other nodes are the redundancy",
-            "a primary with %" PRId64 " replica%s", facts->info.replicas,
-            facts->info.replicas == 1 ? "" : "s");
+            "a primary with %s", rl_say_count((uint64_t)facts->info.replicas, "replica"));
     } else {
         ADD(OK, NULL, "a primary, without replicas");
     }

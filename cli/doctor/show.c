@@ -157,10 +157,10 @@ static void print_verdict(const struct rl_findings *findings, int64_t wait_s) {
         rl_say_painted(wait_s > 0 ? RL_PAINT_WARN : RL_PAINT_GOOD,
                        rl_text("These nodes can be trusted with locks%s.", soon), 0);
     } else {
-        const char *text = errors > 0 ? rl_text("%zu error%s", errors, rl_say_plural(errors)) : "";
+        const char *text = errors > 0 ? rl_say_count(errors, "error") : "";
         if (warnings > 0) {
-            text = rl_text("%s%s%zu warning%s", text, errors > 0 ? ", " : "", warnings,
-                           rl_say_plural(warnings));
+            text =
+                rl_text("%s%s%s", text, errors > 0 ? ", " : "", rl_say_count(warnings, "warning"));
         }
         text = errors > 0
                    ? rl_text("%s: do not trust these nodes before the errors are fixed.", text)

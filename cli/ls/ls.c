@@ -240,7 +240,6 @@ static void print_node(const struct rl_seen_node *node) {
 
 static void print_sum(const struct rl_sweep *sweep) {
     const size_t *counts = sweep->list.counts;
-    size_t locks = counts[RL_LOCK_HELD];
     uint64_t least = UINT64_MAX, most = 0, others = 0;
     for (size_t i = 0; i < sweep->n; i++) {
         const struct rl_seen_node *node = &sweep->nodes[i];
@@ -248,14 +247,13 @@ static void print_sum(const struct rl_sweep *sweep) {
         most = node->is_whole && node->keys > most ? node->keys : most;
         others = node->is_whole && node->others > others ? node->others : others;
     }
-    printf("%zu lock%s held, %" PRIu64 " client%s wait%s; ", locks, locks == 1 ? "" : "s",
-           sweep->list.waiting, sweep->list.waiting == 1 ? "" : "s",
-           sweep->list.waiting == 1 ? "s" : "");
+    printf("%s held, %s wait%s; ", rl_say_count(counts[RL_LOCK_HELD], "lock"),
+           rl_say_count(sweep->list.waiting, "client"), sweep->list.waiting == 1 ? "s" : "");
     printf("read %zu of %zu nodes", sweep->whole, sweep->n);
     if (sweep->whole > 0 && least < most) {
         printf(", %" PRIu64 " to %" PRIu64 " keys each", least, most);
     } else if (sweep->whole > 0) {
-        printf(", %" PRIu64 " key%s each", most, most == 1 ? "" : "s");
+        printf(", %s each", rl_say_count(most, "key"));
     }
     if (others > 0) {
         printf(" (up to %" PRIu64 " that are no locks)", others);

@@ -74,7 +74,7 @@ static const char *say_mode(const struct rl_lock *lock) {
         return "-";
     }
     if (lock->mode == RL_LOCK_SHARED && lock->class == RL_LOCK_HELD) {
-        return rl_text("%" PRIu64 " reader%s", lock->holders, rl_say_plural(lock->holders));
+        return rl_say_count(lock->holders, "reader");
     }
     return lock->mode == RL_LOCK_PERMITS && lock->permits > 0
                ? rl_text("%" PRIu64 "/%" PRIu32 " permits", lock->holders, lock->permits)

@@ -205,8 +205,8 @@ bool rl_carry(struct rl_set *set, struct rl_steps *steps, const struct rl_config
         !rl_set_is_majority(set, joint, RL_CONFIG_NEW, to)) {
         return false;
     }
-    rl_steps_done(steps, "carried",
-                  rl_text("carried: %ld counter%s of fences and permits", carried,
-                          rl_say_plural((uint64_t)carried)));
+    rl_steps_done(
+        steps, "carried",
+        rl_text("carried: %s of fences and permits", rl_say_count((uint64_t)carried, "counter")));
     return true;
 }

@@ -246,11 +246,10 @@ static void tell(const struct rl_watch_report *report, const char *event,
 /* -- Changes -- */
 
 static const char *say_wait(const struct rl_item *item) {
-    const char *what =
-        item->kind == RL_ITEM_WAITS_FOR_PERMITS
-            ? rl_text(" for %" PRIu32 " permit%s", item->number, rl_say_plural(item->number))
-        : item->kind == RL_ITEM_WAITS_TO_READ ? " to read"
-                                              : "";
+    const char *what = item->kind == RL_ITEM_WAITS_FOR_PERMITS
+                           ? rl_text(" for %s", rl_say_count(item->number, "permit"))
+                       : item->kind == RL_ITEM_WAITS_TO_READ ? " to read"
+                                                             : "";
     return rl_text(
         "%s waits%s%s", item->who, what,
         item->waited_ms >= 1000 ? rl_text(", for %s by now", rl_say_ms(item->waited_ms)) : "");
