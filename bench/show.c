@@ -304,13 +304,12 @@ static void put_contenders(struct tool_json *json, const struct rl_bench_report 
 
 void rl_bench_report_print_json(const struct rl_bench_report *report) {
     const struct rl_bench_options *options = report->options;
-    struct tool_json json = {.file = stdout};
-    tool_json_open(&json, NULL, '{');
-    tool_json_put(&json, JSON_TEXT("workload", rl_bench_workload_name(options->workload)),
-                  JSON_TEXT("version", redlock_version()), JSON_INT("nodes", report->n_nodes),
-                  JSON_INT("ttl_ms", options->ttl_ms),
-                  JSON_IF(options->permits > 0, JSON_INT("permits", options->permits)),
-                  JSON_IF(options->permits > 0, JSON_INT("take", options->take)));
+    struct tool_json json =
+        tool_json_begin(stdout, JSON_TEXT("workload", rl_bench_workload_name(options->workload)),
+                        JSON_TEXT("version", redlock_version()), JSON_INT("nodes", report->n_nodes),
+                        JSON_INT("ttl_ms", options->ttl_ms),
+                        JSON_IF(options->permits > 0, JSON_INT("permits", options->permits)),
+                        JSON_IF(options->permits > 0, JSON_INT("take", options->take)));
     if (options->workload == RL_BENCH_CONTEND || options->workload == RL_BENCH_SHELLS) {
         put_contenders(&json, report);
     } else {

@@ -262,10 +262,8 @@ static void places_json(struct tool_json *json, const struct rl_part *line) {
 static void print_json(const struct rl_found *found, const struct home *home) {
     const struct rl_look *look = &found->look;
     const bool is_known = found->line.is_known && found->permits_line.is_known;
-    struct tool_json json = {.file = stdout};
-    tool_json_open(&json, NULL, '{');
-    tool_json_put(
-        &json, JSON_BYTES("key", look->key.data, look->key.length),
+    struct tool_json json = tool_json_begin(
+        stdout, JSON_BYTES("key", look->key.data, look->key.length),
         JSON_KNOWN(is_known, INT, "waiting", found->line.total + found->permits_line.total),
         JSON_TEXT("home", home->now), JSON_TEXT("usual_home", home->usual.node),
         JSON_INT("answered", look->answered), JSON_INT("quorum", look->needed),

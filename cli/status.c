@@ -348,10 +348,8 @@ static void permits_json(struct tool_json *json, const struct rl_found *found) {
 
 static void print_json(const struct rl_found *found, const struct rl_kick_notes *kicks) {
     const struct rl_look *look = &found->look;
-    struct tool_json json = {.file = stdout};
-    tool_json_open(&json, NULL, '{');
-    tool_json_put(
-        &json, JSON_BYTES("key", look->key.data, look->key.length),
+    struct tool_json json = tool_json_begin(
+        stdout, JSON_BYTES("key", look->key.data, look->key.length),
         JSON_BOOL("held", look->is_held), JSON_BOOL("foreign", look->is_foreign),
         JSON_TEXT("holder", look->is_held && look->holder[0] != '\0' ? look->holder : NULL),
         JSON_TEXT_OR_NULL("token", look->token),

@@ -106,8 +106,14 @@ void tool_json_put_object(struct tool_json *json, const char *key,
     tool_json_close(json);
 }
 
-void tool_json_put_line(FILE *file, const struct tool_json_member *members) {
+struct tool_json tool_json_begin_all(FILE *file, const struct tool_json_member *members) {
     struct tool_json json = {.file = file};
-    tool_json_put_object(&json, NULL, members);
+    tool_json_open(&json, NULL, '{');
+    tool_json_put_all(&json, members);
+    return json;
+}
+
+void tool_json_put_line(FILE *file, const struct tool_json_member *members) {
+    struct tool_json json = tool_json_begin_all(file, members);
     tool_json_end(&json);
 }

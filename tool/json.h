@@ -84,7 +84,11 @@ void tool_json_put_object(struct tool_json *json, const char *key,
                           const struct tool_json_member *members);
 void tool_json_put_line(FILE *file, const struct tool_json_member *members);
 
-/* For nested objects. bracket: '{' or '['. */
+/* Begins an object at the top that has others in it, with these members. */
+#define tool_json_begin(file, ...) tool_json_begin_all(file, JSON_MEMBERS(__VA_ARGS__))
+struct tool_json tool_json_begin_all(FILE *file, const struct tool_json_member *members);
+
+/* An object or array within. bracket: '{' or '['. */
 void tool_json_open(struct tool_json *json, const char *key, char bracket);
 void tool_json_close(struct tool_json *json); /* the innermost */
 void tool_json_end(struct tool_json *json);   /* closes all that is open, and ends the line */

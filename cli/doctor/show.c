@@ -213,10 +213,9 @@ static void show_node(struct tool_json *json, const struct rl_facts *f, const ch
 static void show_json(const struct rl_findings *findings, const struct rl_facts *facts,
                       const struct rl_wires *wires) {
     static const char *const verdicts[] = {"ok", "warnings", "errors"};
-    struct tool_json json = {.file = stdout};
-    tool_json_open(&json, NULL, '{');
-    tool_json_put(&json, JSON_TEXT("verdict", verdicts[exit_status_of(findings)]),
-                  JSON_INT("quorum", rl_members_needed(&wires->members)));
+    struct tool_json json =
+        tool_json_begin(stdout, JSON_TEXT("verdict", verdicts[exit_status_of(findings)]),
+                        JSON_INT("quorum", rl_members_needed(&wires->members)));
     tool_json_open(&json, "nodes", '[');
     for (size_t i = 0; i < wires->n; i++) {
         show_node(&json, &facts[i], rl_members_set_at(&wires->members, (uint32_t)i));

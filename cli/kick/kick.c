@@ -152,12 +152,11 @@ static void print_json(const struct kick *kick, enum rl_kick_verdict verdict) {
     static const char *const verdicts[] = {"ERR_LOST", "OK", "ERR_NO_QUORUM"};
     const struct rl_look *look = &kick->found.look;
     const struct rl_item *place = next_of(kick);
-    struct tool_json json = {.file = stdout};
-    tool_json_open(&json, NULL, '{');
-    tool_json_put(&json, JSON_BYTES("key", look->key.data, look->key.length),
-                  JSON_TEXT("status", verdicts[verdict]), RL_KICK_NOTE_JSON(&kick->note),
-                  JSON_INT("count", kick->targets.n),
-                  JSON_TEXT("next", place != NULL && place->who[0] != '\0' ? place->who : NULL));
+    struct tool_json json = tool_json_begin(
+        stdout, JSON_BYTES("key", look->key.data, look->key.length),
+        JSON_TEXT("status", verdicts[verdict]), RL_KICK_NOTE_JSON(&kick->note),
+        JSON_INT("count", kick->targets.n),
+        JSON_TEXT("next", place != NULL && place->who[0] != '\0' ? place->who : NULL));
     tool_json_open(&json, "nodes", '[');
     for (size_t i = 0; i < look->n; i++) {
         const redlock_node_outcome outcome =

@@ -71,30 +71,29 @@ static void strays_json(struct tool_json *json, const struct rl_sweep *sweep,
     tool_json_close(json);
 }
 
-static void lock_json(struct tool_json *json, const struct rl_sweep *sweep,
-                      const struct rl_lock *lock) {
+static void lock_json(const struct rl_sweep *sweep, const struct rl_lock *lock) {
     const bool is_held = lock->n_holdings > 0 && lock->holdings[0].has_quorum;
     const bool is_foreign = lock->class == RL_LOCK_FOREIGN;
     const char *colon = strchr(lock->next, ':'); /* behind the place */
-    tool_json_open(json, NULL, '{');
-    tool_json_put(json, JSON_TEXT("kind", kinds[lock->class]),
-                  JSON_BYTES("key", lock->name, lock->length), JSON_BOOL("held", is_held),
-                  JSON_KNOWN(!is_foreign, TEXT, "mode", rl_cells_mode(lock->mode)),
-                  JSON_IF(lock->mode == RL_LOCK_PERMITS,
-                          JSON_KNOWN(lock->permits > 0, INT, "permits", lock->permits)),
-                  JSON_INT("votes", lock->votes), JSON_INT("nodes", lock->nodes),
-                  JSON_INT("quorum", lock->needed), JSON_INT("holding", lock->holders));
-    holdings_json(json, lock);
-    tool_json_put(json, JSON_KNOWN(lock->fence > 0, INT, "fence", lock->fence),
+    struct tool_json json =
+        tool_json_begin(stdout, JSON_TEXT("kind", kinds[lock->class]),
+                        JSON_BYTES("key", lock->name, lock->length), JSON_BOOL("held", is_held),
+                        JSON_KNOWN(!is_foreign, TEXT, "mode", rl_cells_mode(lock->mode)),
+                        JSON_IF(lock->mode == RL_LOCK_PERMITS,
+                                JSON_KNOWN(lock->permits > 0, INT, "permits", lock->permits)),
+                        JSON_INT("votes", lock->votes), JSON_INT("nodes", lock->nodes),
+                        JSON_INT("quorum", lock->needed), JSON_INT("holding", lock->holders));
+    holdings_json(&json, lock);
+    tool_json_put(&json, JSON_KNOWN(lock->fence > 0, INT, "fence", lock->fence),
                   JSON_KNOWN(lock->age_ms >= 0, INT, "age_ms", lock->age_ms),
                   JSON_INT("remaining_ms", lock->remaining_ms), JSON_INT("waiting", lock->waiting),
                   JSON_INT("waiting_to_read", lock->waiting_shared),
                   JSON_INT("longest_wait_ms", lock->waited_ms),
                   JSON_KNOWN(colon != NULL, TEXT, "longest_waiter", rl_text_clean(colon + 1, 192)),
                   JSON_TEXT_OR_NULL("set", lock->set));
-    strays_json(json, sweep, lock);
-    kicks_json(json, lock);
-    tool_json_end(json);
+    strays_json(&json, sweep, lock);
+    kicks_json(&json, lock);
+    tool_json_end(&json);
 }
 
 static void print_node_json(const struct rl_sweep *sweep, size_t i) {
@@ -125,10 +124,9 @@ static void print_node_json(const struct rl_sweep *sweep, size_t i) {
 
 static void print_json(const struct rl_sweep *sweep, bool waiting) {
     const struct rl_list *list = &sweep->list;
-    struct tool_json json = {.file = stdout};
     for (size_t i = 0; i < list->n; i++) {
         if (!waiting || list->locks[i].waiting > 0) {
-            lock_json(&json, sweep, &list->locks[i]);
+            lock_json(sweep, &list->locks[i]);
         }
     }
     for (size_t i = 0; i < sweep->n; i++) {

@@ -295,10 +295,9 @@ int rl_set_show(const struct rl_set *set) {
 
 void rl_set_show_outcome(const struct rl_set *set, const struct rl_steps *steps, const char *name,
                          int exit_status) {
-    struct tool_json json = {.file = stdout};
     const struct rl_config *latest = rl_set_latest(set);
-    tool_json_open(&json, NULL, '{');
-    tool_json_put(&json, JSON_TEXT("command", name), JSON_INT("exit_status", exit_status));
+    struct tool_json json =
+        tool_json_begin(stdout, JSON_TEXT("command", name), JSON_INT("exit_status", exit_status));
     if (latest != NULL) {
         put_config(&json, latest);
     }

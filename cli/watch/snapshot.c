@@ -224,10 +224,9 @@ static void put_line(redlock_bytes key, const char *text) {
 }
 
 static void put_json(redlock_bytes key, const char *event, const struct tool_json_member *members) {
-    struct tool_json json = {.file = stdout};
-    tool_json_open(&json, NULL, '{');
-    tool_json_put(&json, JSON_TEXT("at", rl_when_utc(rl_when_now_ms())), JSON_TEXT("event", event),
-                  JSON_IF(key.data != NULL, JSON_BYTES("key", key.data, key.length)));
+    struct tool_json json = tool_json_begin(
+        stdout, JSON_TEXT("at", rl_when_utc(rl_when_now_ms())), JSON_TEXT("event", event),
+        JSON_IF(key.data != NULL, JSON_BYTES("key", key.data, key.length)));
     tool_json_put_all(&json, members);
     tool_json_end(&json);
 }
