@@ -62,20 +62,26 @@ const char *rl_token_parse(struct rl_token *token, const char *text) {
     return NULL;
 }
 
-const char *rl_token_show(const int32_t *slots, size_t n, const char *digits, const char *holder) {
-    const bool has_holder = holder != NULL && holder[0] != '\0';
+const char *rl_token_slots(const int32_t *slots, size_t n, const char *separator) {
     char text[RL_TOKEN_SLOTS_MAX + 1] = "";
     size_t used = 0;
-    static_assert(RL_TOKEN_TEXT_MAX <= RL_TEXT_MAX, "a token is a text");
-    assert(n <= REDLOCK_TAKE_MAX && strlen(digits) == REDLOCK_TOKEN_LENGTH);
-    assert(!has_holder || strlen(holder) <= REDLOCK_HOLDER_MAX);
+    assert(n <= REDLOCK_TAKE_MAX);
     for (size_t i = 0; i < n; i++) {
         assert(slots[i] >= 0 && slots[i] < REDLOCK_PERMITS_MAX);
-        used += (size_t)snprintf(text + used, sizeof text - used, "%" PRId32 "%s", slots[i],
-                                 i + 1 < n ? "," : "@");
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRId32,
+                                 i > 0 ? separator : "", slots[i]);
     }
     assert(used <= RL_TOKEN_SLOTS_MAX);
-    return rl_text("%s%s%s%s", text, digits, has_holder ? ":" : "", has_holder ? holder : "");
+    return rl_text("%s", text);
+}
+
+const char *rl_token_show(const int32_t *slots, size_t n, const char *digits, const char *holder) {
+    const bool has_holder = holder != NULL && holder[0] != '\0';
+    static_assert(RL_TOKEN_TEXT_MAX <= RL_TEXT_MAX, "a token is a text");
+    assert(strlen(digits) == REDLOCK_TOKEN_LENGTH);
+    assert(!has_holder || strlen(holder) <= REDLOCK_HOLDER_MAX);
+    return rl_text("%s%s%s%s%s", rl_token_slots(slots, n, ","), n > 0 ? "@" : "", digits,
+                   has_holder ? ":" : "", has_holder ? holder : "");
 }
 
 static const char *end_key(struct rl_keys *keys, char *begin, const char *end, long typed) {

@@ -28,6 +28,9 @@ const char *rl_token_parse(struct rl_token *token, const char *text);
  * rl_text(). */
 const char *rl_token_show(const int32_t *slots, size_t n, const char *digits, const char *holder);
 
+/* "0,3": one character between two slots, as rl_text(). */
+const char *rl_token_slots(const int32_t *slots, size_t n, const char *separator);
+
 /* "KEY[,KEY...]" taken apart. In a key \, is a comma and \\ a backslash. */
 struct rl_keys {
     char *text; /* what items point into */

@@ -2,14 +2,11 @@
  * Both go to stderr when stdout is the command's. Nothing can fail here. */
 #include "run/room.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "say.h"
 #include "tool/json.h"
-
-#define SLOTS_MAX ((size_t)REDLOCK_TAKE_MAX * 12 + 1)
 
 static void tell(const struct rl_report *report, const struct tool_json_member *event, bool is_said,
                  const char *sentence) {
@@ -24,18 +21,6 @@ static void tell(const struct rl_report *report, const struct tool_json_member *
 #define EVENT(name, ...) \
     JSON_MEMBERS(JSON_TEXT("event", name), JSON_TEXT("key", report->keys), __VA_ARGS__)
 
-const char *rl_report_slots(const struct rl_report *report) {
-    char text[SLOTS_MAX] = "";
-    size_t used = 0;
-    assert(report->n_slots <= REDLOCK_TAKE_MAX);
-    for (size_t i = 0; i < report->n_slots; i++) {
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRId32, i > 0 ? " " : "",
-                                 report->slots[i]);
-        assert(used < sizeof text);
-    }
-    return rl_text("%s", text);
-}
-
 void rl_report_acquired(const struct rl_report *report, const char *token, uint64_t fence,
                         int64_t valid_ms) {
     const char *which = report->n_slots == 0 ? "" : report->n_slots == 1 ? " slot " : " slots ";
@@ -44,7 +29,8 @@ void rl_report_acquired(const struct rl_report *report, const char *token, uint6
                JSON_IF(fence != 0, JSON_INT("fence", fence)), JSON_INT("valid_ms", valid_ms),
                JSON_IF(report->n_slots > 0, JSON_INTS("slots", report->slots, report->n_slots))),
          report->args->verbose,
-         rl_text("acquired%s%s%s, valid for %s unless renewed", which, rl_report_slots(report),
+         rl_text("acquired%s%s%s, valid for %s unless renewed", which,
+                 rl_token_slots(report->slots, report->n_slots, " "),
                  fence != 0 ? rl_text(" with fence %" PRIu64, fence) : "", rl_say_ms(valid_ms)));
 }
 

@@ -62,9 +62,6 @@ struct rl_report {
     size_t n_slots;
 };
 
-/* The numbers of the slots, a space between two: as rl_text(). */
-const char *rl_report_slots(const struct rl_report *report);
-
 /* token may be NULL. fence: 0 for none. */
 void rl_report_acquired(const struct rl_report *report, const char *token, uint64_t fence,
                         int64_t valid_ms);

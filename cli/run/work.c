@@ -424,7 +424,8 @@ static void set_variables(const struct rl_work *work, const struct rl_grant *gra
         rl_child_set(&work->child, "REDLOCK_FENCE", rl_text("%" PRIu64, grant->fence));
     }
     if (report->n_slots > 0) {
-        rl_child_set(&work->child, "REDLOCK_SLOT", rl_report_slots(report));
+        rl_child_set(&work->child, "REDLOCK_SLOT",
+                     rl_token_slots(report->slots, report->n_slots, " "));
     }
 }
 
