@@ -211,10 +211,10 @@ void rl_stage_uproot(struct rl_stage *s, int first, int count);
 void rl_stage_rule(struct rl_stage *s, int first, int count, struct fake_rule rule);
 /* Answers come so late there, once. */
 void rl_stage_delay(struct rl_stage *s, int first, int count, long long ms);
-void rl_stage_clear(struct rl_stage *s, int first, int count);
+
+void rl_stage_each(struct rl_stage *s, int first, int count, void (*act)(struct fake_node *));
 
 void rl_stage_down(struct rl_stage *s, int first, int count);
-void rl_stage_restart(struct rl_stage *s, int first, int count);
 void rl_stage_forget_scripts(struct rl_stage *s);
 
 /* On how many nodes the key has a value that begins with this text; "": any value. */

@@ -341,9 +341,9 @@ void rl_stage_delay(struct rl_stage *s, int first, int count, long long ms) {
     rl_stage_rule(s, first, count, late);
 }
 
-void rl_stage_clear(struct rl_stage *s, int first, int count) {
+void rl_stage_each(struct rl_stage *s, int first, int count, void (*act)(struct fake_node *)) {
     for (int i = first; i < first + count; i++) {
-        fake_node_clear_rules(s->nodes[i]);
+        act(s->nodes[i]);
     }
 }
 
@@ -351,12 +351,6 @@ void rl_stage_down(struct rl_stage *s, int first, int count) {
     for (int i = first; i < first + count; i++) {
         fake_node_refuse(s->nodes[i]);
         fake_node_drop(s->nodes[i], true);
-    }
-}
-
-void rl_stage_restart(struct rl_stage *s, int first, int count) {
-    for (int i = first; i < first + count; i++) {
-        fake_node_restart(s->nodes[i]);
     }
 }
 

@@ -198,7 +198,7 @@ static void play_noscript(struct rl_stage *s) {
 
 static void play_restart(struct rl_stage *s) {
     hold(s, TTL);
-    rl_stage_restart(s, 0, 1);
+    fake_node_restart(s->nodes[0]);
     rl_stage_run(s, 30);
     MUST_SAID(s, rl_stage_extend(s, 0, KEY, TTL), "E3",
               "one node of five restarted without its keys, the other four have the token, and the "

@@ -22,7 +22,7 @@ static void play_error(struct rl_stage *s) {
     MUST(s, rl_stage_cleans(s, 3, 2, 1500), "A8",
          "three nodes answered %.*s, and the other two, which had said yes, were not released",
          word, error + 1);
-    rl_stage_clear(s, 0, 3);
+    rl_stage_each(s, 0, 3, fake_node_clear_rules);
     rl_stage_rule(s, 0, 2, rule);
     MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 4), "A6",
               "two nodes of five answer %.*s, three say yes, and it was not granted", word,
@@ -142,7 +142,7 @@ static void play_foreign(struct rl_stage *s) {
 
 static void play_guard(struct rl_stage *s) {
     MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted");
-    rl_stage_restart(s, 0, 3);
+    rl_stage_each(s, 0, 3, fake_node_restart);
     rl_stage_run(s, 50);
     rl_stage_start(s, 1);
     bool granted = rl_stage_acquire(s, 1, KEY, TTL, 4);
@@ -152,10 +152,11 @@ static void play_guard(struct rl_stage *s) {
                 "ttl, or nodes must keep their keys");
 }
 
-static int count_counters(struct rl_stage *s) {
+/* On how many nodes there is a key of this name, which libredlock keeps beside the lock. */
+static int count_beside(struct rl_stage *s, const char *name) {
     int n = 0;
     for (int i = 0; i < RL_NODES; i++) {
-        n += fake_node_get(s->nodes[i], "libredlock:fence:" KEY) != NULL;
+        n += fake_node_get(s->nodes[i], name) != NULL;
     }
     return n;
 }
@@ -163,20 +164,17 @@ static int count_counters(struct rl_stage *s) {
 static void play_fence(struct rl_stage *s) {
     MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted");
     rl_stage_run(s, 30);
-    NOTE_UNLESS(s, count_counters(s) > 0, "O2",
+    const int counters = count_beside(s, "libredlock:fence:" KEY);
+    NOTE_UNLESS(s, counters > 0, "O2",
                 "no fence: a storage cannot refuse the write of a holder that was paused, and "
                 "fenced grants of other clients are not in one order with this one's");
-    MUST(s, count_counters(s) >= RL_QUORUM, "O2",
-         "the counters of the fence are on %d nodes of 5: a quorum is needed", count_counters(s));
+    MUST(s, counters >= RL_QUORUM, "O2",
+         "the counters of the fence are on %d nodes of 5: a quorum is needed", counters);
 }
 
 static bool is_in_line(struct rl_stage *s, void *data) {
     (void)data;
-    int n = 0;
-    for (int i = 0; i < RL_NODES; i++) {
-        n += fake_node_get(s->nodes[i], "libredlock:line:{" KEY "}") != NULL;
-    }
-    return n > 0;
+    return count_beside(s, "libredlock:line:{" KEY "}") > 0;
 }
 
 static void play_line(struct rl_stage *s) {
