@@ -1,7 +1,6 @@
 /* See args.h. */
 #include "args.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define AT(field) offsetof(struct rl_args, field)

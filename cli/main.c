@@ -9,7 +9,6 @@
 
 #include "commands.h"
 #include "say.h"
-#include "tool/utf8.h"
 
 static int (*const commands[RL_CMDS])(struct rl_args *) = {
     [RL_CMD_RUN] = rl_cmd_run,       [RL_CMD_ACQUIRE] = rl_cmd_acquire,

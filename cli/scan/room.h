@@ -287,7 +287,7 @@ struct rl_sweep {
     const struct rl_members *members; /* until the next sweep of this scan */
     bool are_divided;                 /* they belong to different sets of sets */
     struct rl_list list;              /* by name */
-    size_t up, whole;                 /* nodes that answer, whose keys were all read */
+    size_t whole;                     /* nodes whose keys were all read */
     double took_ms;
 };
 

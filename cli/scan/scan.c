@@ -279,10 +279,9 @@ void rl_scan_sweep(struct rl_scan *scan, struct rl_sweep *sweep) {
     sweep->n = scan->wires.n;
     sweep->members = &scan->wires.members;
     sweep->are_divided = scan->wires.are_divided;
-    sweep->up = sweep->whole = 0;
+    sweep->whole = 0;
     for (size_t i = 0; i < sweep->n; i++) {
         sweep->nodes[i].is_member = (sweep->members->all & rl_bit((uint32_t)i)) != 0;
-        sweep->up += sweep->nodes[i].is_up;
         sweep->whole += sweep->nodes[i].is_whole;
     }
     rl_list_merge(&sweep->list, sweep->nodes, sweep->n, sweep->members, rl_when_now_us());
