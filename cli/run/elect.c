@@ -288,13 +288,12 @@ static int open_election(struct elect *elect) {
     if (status != 0) {
         return refuse_election(status, error);
     }
-    rl_work_init(&elect->work,
-                 &(struct rl_work_plan){.loop = &elect->session.loop,
-                                        .report = &elect->report,
-                                        .holder = redlock_election_candidate(elect->election),
-                                        .on_due = on_due,
-                                        .on_end = on_end,
-                                        .data = elect});
+    elect->work.plan = (struct rl_work_plan){.loop = &elect->session.loop,
+                                             .report = &elect->report,
+                                             .holder = redlock_election_candidate(elect->election),
+                                             .on_due = on_due,
+                                             .on_end = on_end,
+                                             .data = elect};
     uv_timer_init(&elect->session.loop, &elect->look);
     elect->look.data = elect;
     int64_t look_ms = args->ttl_ms / LOOKS_PER_TTL;

@@ -22,17 +22,17 @@
 #define HEALTH_FAILURES_MAX 3
 
 static const struct rl_args *args_of(const struct rl_health *health) {
-    return health->plan.report->args;
+    return health->report->args;
 }
 
 static void failed(struct rl_health *health, const char *how) {
     health->failures++;
-    rl_report_unhealthy(health->plan.report, how, health->failures, HEALTH_FAILURES_MAX);
+    rl_report_unhealthy(health->report, how, health->failures, HEALTH_FAILURES_MAX);
     if (health->failures == HEALTH_FAILURES_MAX) {
         uv_timer_stop(&health->timer); /* the work is ended */
-        health->plan.on_unhealthy(rl_text("--health failed %d times in a row, the last time: %s",
-                                          HEALTH_FAILURES_MAX, how),
-                                  health->plan.data);
+        health->on_unhealthy(rl_text("--health failed %d times in a row, the last time: %s",
+                                     HEALTH_FAILURES_MAX, how),
+                             health->data);
     }
 }
 
@@ -49,7 +49,7 @@ static void begin(struct rl_health *health) {
         failed(health, strerror(error));
         return;
     }
-    rl_child_set(&health->check, "REDLOCK_KEY", health->plan.report->keys);
+    rl_child_set(&health->check, "REDLOCK_KEY", health->report->keys);
     health->is_running = rl_child_go(&health->check) == 0;
     if (!health->is_running) {
         failed(health, "/bin/sh cannot be run");
@@ -68,14 +68,13 @@ static void on_timer(uv_timer_t *timer) {
            rl_text("it ran for longer than %s", rl_say_exact(args_of(health)->health_interval_ms)));
 }
 
-void rl_health_open(struct rl_health *health, const struct rl_health_plan *plan) {
-    *health = (struct rl_health){.plan = *plan};
+void rl_health_open(struct rl_health *health, uv_loop_t *loop) {
     if (args_of(health)->health != NULL) {
         const uint64_t interval_ms = (uint64_t)args_of(health)->health_interval_ms;
         health->is_open = true;
-        uv_timer_init(plan->loop, &health->timer);
+        uv_timer_init(loop, &health->timer);
         health->timer.data = health;
-        uv_update_time(plan->loop);
+        uv_update_time(loop);
         uv_timer_start(&health->timer, on_timer, interval_ms, interval_ms);
     }
 }

@@ -134,15 +134,10 @@ void rl_guard_forget(struct rl_guard *guard);
 
 /* -- health.c -- */
 
-struct rl_health_plan {
-    uv_loop_t *loop;
+struct rl_health {
     const struct rl_report *report; /* with the arguments */
     void (*on_unhealthy)(const char *why, void *data);
     void *data;
-};
-
-struct rl_health {
-    struct rl_health_plan plan;
     struct rl_child check;
     uv_timer_t timer;
     int failures; /* in a row */
@@ -150,8 +145,8 @@ struct rl_health {
     bool is_counted; /* the check that runs has failed already */
 };
 
-/* Without --health, nothing happens. What the plan points to must live on. */
-void rl_health_open(struct rl_health *health, const struct rl_health_plan *plan);
+/* health: with its first three members, which must live on. Without --health, nothing happens. */
+void rl_health_open(struct rl_health *health, uv_loop_t *loop);
 
 /* A child was waited for. False: it was no check. */
 bool rl_health_reaped(struct rl_health *health, pid_t pid, int wait_status);
@@ -200,7 +195,7 @@ struct rl_grant {
 };
 
 struct rl_work {
-    struct rl_work_plan plan;
+    struct rl_work_plan plan; /* set by the owner first; what it points to must live on */
     uint64_t valid_until_ns;
     char token[REDLOCK_TOKEN_LENGTH + 1]; /* "": not started */
     struct rl_child child;
@@ -221,9 +216,6 @@ struct rl_work {
     bool is_unguarded;   /* ... for want of a guard */
     bool wants_terminal; /* had the foreground when it was stopped */
 };
-
-/* Before the first of the others, with work zeroed. What the plan points to must live on. */
-void rl_work_init(struct rl_work *work, const struct rl_work_plan *plan);
 
 /* If it cannot be done now, nothing happens. */
 void rl_work_prepare(struct rl_work *work);

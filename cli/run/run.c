@@ -284,12 +284,12 @@ int rl_cmd_run(struct rl_args *args) {
         status = make_locks(run);
         uv_timer_init(&run->session.loop, &run->prepare);
         run->prepare.data = run;
-        rl_work_init(&run->work, &(struct rl_work_plan){.loop = &run->session.loop,
-                                                        .report = &run->report,
-                                                        .holder = run->holder,
-                                                        .on_due = on_due,
-                                                        .on_end = on_end,
-                                                        .data = run});
+        run->work.plan = (struct rl_work_plan){.loop = &run->session.loop,
+                                               .report = &run->report,
+                                               .holder = run->holder,
+                                               .on_due = on_due,
+                                               .on_end = on_end,
+                                               .data = run};
         status = status == 0 ? rounds(run) : status;
         uv_close((uv_handle_t *)&run->prepare, NULL);
         rl_session_close(&run->session);

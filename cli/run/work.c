@@ -362,21 +362,17 @@ static void drop_both(struct rl_work *work) {
     }
 }
 
-void rl_work_init(struct rl_work *work, const struct rl_work_plan *plan) {
-    const struct rl_args *args = plan->report->args;
-    work->plan = *plan;
-    work->is_guarded = args->command != RL_CMD_RUN || args->on_lost != RL_ON_LOST_IGNORE;
-}
-
 static void open_deaths(struct rl_work *work) {
     static const int list[] = {SIGCHLD, 0};
+    const struct rl_args *args = args_of(work);
     assert(!work->is_working);
     if (!work->is_open) {
-        *work = (struct rl_work){.plan = work->plan,
-                                 .is_guarded = work->is_guarded,
-                                 .is_open = true,
-                                 .child.gate = -1,
-                                 .kill_ns = RL_GUARD_NEVER};
+        *work = (struct rl_work){
+            .plan = work->plan,
+            .is_guarded = args->command != RL_CMD_RUN || args->on_lost != RL_ON_LOST_IGNORE,
+            .is_open = true,
+            .child.gate = -1,
+            .kill_ns = RL_GUARD_NEVER};
         rl_signals_open(&work->deaths, work->plan.loop, list, on_signal, work);
     }
 }
@@ -463,10 +459,9 @@ int rl_work_start(struct rl_work *work, const struct rl_grant *grant) {
     uv_timer_init(work->plan.loop, &work->timer);
     work->timer.data = work;
     rl_terminal_open(&work->terminal);
-    rl_health_open(&work->health, &(struct rl_health_plan){.loop = work->plan.loop,
-                                                           .report = work->plan.report,
-                                                           .on_unhealthy = on_unhealthy,
-                                                           .data = work});
+    work->health =
+        (struct rl_health){.report = work->plan.report, .on_unhealthy = on_unhealthy, .data = work};
+    rl_health_open(&work->health, work->plan.loop);
     arm(work);
     return 0;
 }
