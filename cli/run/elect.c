@@ -26,7 +26,6 @@
 #include "say.h"
 #include "tool/json.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define LOOKS_PER_TTL 30 /* how often the end of validity is read anew */
 #define LOOK_MS_MIN 10
 

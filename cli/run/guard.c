@@ -55,7 +55,6 @@
 
 #include "say.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 #define POLL_MS 20
 #define EMPTY_MS 5000 /* how long a group that got SIGKILL is waited for */

@@ -12,6 +12,8 @@
 #include "redlock/redlock.h"
 #include "session/room.h"
 
+#define NS_PER_MS UINT64_C(1000000)
+
 /* -- child.c -- */
 
 struct rl_child {

@@ -57,7 +57,6 @@
 #include "redlock/semaphore.h"
 #include "say.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define POLL_MS 20 /* how often an emptying group is looked at */
 #define BRIEF_MS 1000
 #define BRIEF_GUARDS_MAX 5 /* this many guards may die sooner than that */

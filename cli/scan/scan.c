@@ -39,7 +39,6 @@
 #include "redlock/redlock.h"
 #include "say.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 
 static const char *unfit_text(enum rl_standing standing) {
@@ -54,7 +53,7 @@ static void judge(struct rl_seen_node *node, const struct rl_info *info) {
     const int64_t quarantine_ms =
         args->client.max_ttl_ms + rl_args_drift_ms(args->client.max_ttl_ms);
     const struct rl_guard_rules rules = {.mode = (enum rl_guard_mode)args->guard,
-                                         .quarantine_ns = (uint64_t)quarantine_ms * NS_PER_MS};
+                                         .quarantine_ns = (uint64_t)quarantine_ms * RL_NS_PER_MS};
     struct rl_server server = {
         .uptime_ns = info->uptime_s > 0 && info->uptime_s < UINT64_MAX / NS_PER_S
                          ? (info->uptime_s - 1) * NS_PER_S
@@ -76,7 +75,8 @@ static void judge(struct rl_seen_node *node, const struct rl_info *info) {
         node->unfit = unfit_text(standing);
     } else if (!rl_guard_may_vote(node->guard, now_ns)) {
         node->standing = RL_NODE_IN_QUARANTINE;
-        node->votes_in_ms = (int64_t)((node->guard->votes_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
+        node->votes_in_ms =
+            (int64_t)((node->guard->votes_ns - now_ns + RL_NS_PER_MS - 1) / RL_NS_PER_MS);
     } else {
         node->standing = RL_NODE_VOTES;
     }

@@ -126,7 +126,6 @@ void rl_key_read(const char *name, size_t length, struct rl_key *key) {
     key->length = span.length;
 }
 
-#define NS_PER_MS UINT64_C(1000000)
 #define SLICE_BYTES 49152 /* of commands: they fit into a socket */
 #define QUESTIONS_MAX 2
 
@@ -346,7 +345,7 @@ bool rl_slice_add(struct rl_slice *s, const struct rl_key *key, const redisReply
     if (s->n == 0) {
         s->first = node->n;
         s->bytes = 0;
-        s->until_ns = redlock_now_ns() + (uint64_t)node->wire->answer_ms * NS_PER_MS;
+        s->until_ns = redlock_now_ns() + (uint64_t)node->wire->answer_ms * RL_NS_PER_MS;
     }
     s->bytes += bytes;
     node->seen = rl_must_grow(node->seen, node->n, &node->room, sizeof *node->seen);

@@ -55,7 +55,6 @@
 #include "redlock/redlock.h"
 #include "say.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define PATIENCE_MS 5000 /* with too few nodes */
 #define ROUND_MS 500
 
@@ -118,7 +117,7 @@ static int be_patient(struct change *c, const char *what, const struct rl_config
     const uint64_t now_ns = redlock_now_ns();
     int status = rl_steps_caught(c->steps);
     c->patient_ns = c->patient_ns == 0 ? now_ns : c->patient_ns;
-    if (status == 0 && now_ns - c->patient_ns > PATIENCE_MS * NS_PER_MS) {
+    if (status == 0 && now_ns - c->patient_ns > PATIENCE_MS * RL_NS_PER_MS) {
         status = rl_fail(RL_EXIT_NO_QUORUM,
                          "%s: too few nodes: %s. When they are back: redlock set resume%s", what,
                          why[0] != '\0' ? why : "a majority is needed",
@@ -224,7 +223,7 @@ static rl_mask forgetful(struct change *c, rl_mask which, int64_t *ms) {
         c->empty_ns = redlock_now_ns();
     }
     c->empty = empty;
-    *ms = rl_change_wait_ms(&c->joint) - (int64_t)((redlock_now_ns() - c->empty_ns) / NS_PER_MS);
+    *ms = rl_change_wait_ms(&c->joint) - (int64_t)((redlock_now_ns() - c->empty_ns) / RL_NS_PER_MS);
     return *ms > 0 ? empty : 0;
 }
 
@@ -257,7 +256,7 @@ static int64_t left_ms(const struct change *c, rl_mask met) {
         cut |= rl_bit(next);
         since_ns = nodes[next].cut_ns;
     }
-    const int64_t passed_ms = (int64_t)((redlock_now_ns() - since_ns) / NS_PER_MS);
+    const int64_t passed_ms = (int64_t)((redlock_now_ns() - since_ns) / RL_NS_PER_MS);
     return rl_change_wait_ms(&c->joint) - passed_ms;
 }
 

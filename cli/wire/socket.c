@@ -27,7 +27,6 @@
 #include "redis/reply.h"
 #include "say.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define PIECE 16384
 #define PIECES_MAX 4096
 #define ELEMENTS_MAX 1048576 /* SCAN with COUNT 1000 may name many */
@@ -128,7 +127,7 @@ static bool pass(struct rl_socket *s, uint64_t until_ns) {
         }
         return true;
     }
-    if (poll(&polled, 1, (int)((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS)) < 0 &&
+    if (poll(&polled, 1, (int)((until_ns - now_ns + RL_NS_PER_MS - 1) / RL_NS_PER_MS)) < 0 &&
         errno != EINTR) {
         fail(s, REDIS_ERR_IO, strerror(errno));
         return true;
@@ -205,7 +204,7 @@ static void say_odd(struct rl_socket *s) {
 }
 
 redisReply *rl_socket_reply(struct rl_socket *s, int64_t answer_ms) {
-    const uint64_t until_ns = redlock_now_ns() + (uint64_t)answer_ms * NS_PER_MS;
+    const uint64_t until_ns = redlock_now_ns() + (uint64_t)answer_ms * RL_NS_PER_MS;
     void *reply = NULL;
 #if HIREDIS_MAJOR >= 1
     s->context->reader->maxelements = ELEMENTS_MAX;
@@ -228,7 +227,7 @@ redisReply *rl_socket_reply(struct rl_socket *s, int64_t answer_ms) {
 }
 
 void rl_socket_hear_first(struct rl_socket *s, int64_t ms) {
-    const uint64_t until_ns = redlock_now_ns() + (uint64_t)ms * NS_PER_MS;
+    const uint64_t until_ns = redlock_now_ns() + (uint64_t)ms * RL_NS_PER_MS;
     send_rest(s);
     while (s->first_length == 0 && !rl_socket_has_failed(s) && pass(s, until_ns)) {
     }
@@ -239,7 +238,7 @@ void rl_socket_hear_first(struct rl_socket *s, int64_t ms) {
 bool rl_socket_open(struct rl_socket *s, int64_t connect_ms, const struct rl_url *url,
                     struct rl_dialer *dialer) {
     static const struct rl_address there;
-    const uint64_t until_ns = redlock_now_ns() + (uint64_t)connect_ms * NS_PER_MS;
+    const uint64_t until_ns = redlock_now_ns() + (uint64_t)connect_ms * RL_NS_PER_MS;
     const struct timeval limit = {.tv_sec = (time_t)(connect_ms / 1000),
                                   .tv_usec = (suseconds_t)(connect_ms % 1000 * 1000)};
     int error = ENOMEM;
