@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "redis/command.h"
@@ -70,10 +70,7 @@ static void judge_reachable(struct rl_findings *findings, const struct rl_facts 
 static void judge_version(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "version";
     int major = 0, minor = 0, patch = 0;
-    char *end = NULL;
-    major = (int)strtol(facts->info.version, &end, 10);
-    minor = *end == '.' ? (int)strtol(end + 1, &end, 10) : 0;
-    patch = *end == '.' ? (int)strtol(end + 1, &end, 10) : 0;
+    (void)sscanf(facts->info.version, "%d.%d.%d", &major, &minor, &patch);
     long version = major * 10000L + minor * 100L + patch;
     if (version < 20612) {
         ADD(ERROR, "SET NX PX needs Redis 2.6.12 or later: upgrade", "%s %s", facts->info.server,
