@@ -14,17 +14,15 @@
  * Can a story hit one of the user's nodes? No: COMMAND's REDLOCK_NODES names the played nodes;
  * other REDLOCK_... variables are not handed on.
  *
- * A story's process hands over its verdict through a pipe, in one piece: it is
- * shorter than PIPE_BUF. */
+ * A story's process leaves its verdict in memory that it shares with the one that reports. */
 #include "conform/room.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,8 +32,6 @@
 
 #define NAME_WIDTH 16
 #define INDENT 6
-
-static_assert(sizeof(struct rl_result) <= PIPE_BUF, "a verdict is written in one piece");
 
 /* -- Options -- */
 
@@ -171,7 +167,7 @@ static bool read_settings(struct settings *out, int argc, char **argv, int *exit
 struct run { /* of one story */
     const struct rl_story *story;
     pid_t pid;
-    int fd;
+    struct rl_result *result; /* in memory that both processes have */
 };
 
 struct runs {
@@ -272,44 +268,26 @@ static void play(const struct settings *settings, const struct rl_story *story,
     rl_stage_close(&stage);
 }
 
-static void run_child(const struct settings *settings, const struct rl_story *story, int fd) {
-    struct rl_result result = {.verdict = RL_VERDICT_PASS};
-    signal(SIGPIPE, SIG_IGN); /* a client that has ended does not read */
-    play(settings, story, &result);
-    bool whole = write(fd, &result, sizeof result) == (ssize_t)sizeof result;
-    _exit(whole ? 0 : 1);
-}
-
 /* -- In the process that reports -- */
 
 /* Returns 0 or an exit status. */
 static int start(const struct settings *settings, struct run *run) {
-    int fds[2];
     fflush(stdout);
-    if (pipe(fds) != 0) {
-        return rl_fail(RL_EXIT_SYSTEM, "conform: no pipe: %s", strerror(errno));
-    }
     run->pid = fork();
     if (run->pid == 0) {
-        close(fds[0]);
-        run_child(settings, run->story, fds[1]);
+        signal(SIGPIPE, SIG_IGN); /* a client that has ended does not read */
+        play(settings, run->story, run->result);
+        run->result->is_whole = true;
+        _exit(0);
     }
-    close(fds[1]);
-    if (run->pid < 0) {
-        close(fds[0]);
-        return rl_fail(RL_EXIT_SYSTEM, "conform: no process: %s", strerror(errno));
-    }
-    run->fd = fds[0];
-    return 0;
+    return run->pid > 0 ? 0 : rl_fail(RL_EXIT_SYSTEM, "conform: no process: %s", strerror(errno));
 }
 
 /* Waits for its verdict. Returns 0 or an exit status. */
-static int finish(const struct run *run, struct rl_result *result) {
-    const ssize_t n = read(run->fd, result, sizeof *result);
-    close(run->fd);
+static int finish(const struct run *run) {
     while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR) {
     }
-    return n == (ssize_t)sizeof *result
+    return run->result->is_whole
                ? 0
                : rl_fail(RL_EXIT_SYSTEM, "conform: the process of story %s ended without a verdict",
                          run->story->name);
@@ -329,7 +307,6 @@ static int cannot_start(struct rl_result *result) {
  * 0, or an exit status if the client cannot start. If it started in the first story, a later
  * failure to start is a finding. */
 static int run_all(struct runs *runs) {
-    struct rl_result result;
     int exit_status = 0;
     size_t started = 0, shown = 0;
     while (exit_status == 0 && shown < runs->n) {
@@ -339,16 +316,16 @@ static int run_all(struct runs *runs) {
             continue;
         }
         const struct run *run = &runs->all[shown++];
-        exit_status = finish(run, &result);
-        if (exit_status == 0 && shown == 1 && result.exit_status != 0) {
-            exit_status = cannot_start(&result);
+        exit_status = finish(run);
+        if (exit_status == 0 && shown == 1 && run->result->exit_status != 0) {
+            exit_status = cannot_start(run->result);
         } else if (exit_status == 0) {
-            show_verdict(runs, run->story, &result);
+            show_verdict(runs, run->story, run->result);
             fflush(stdout);
         }
     }
     while (shown < started) { /* after an error */
-        finish(&runs->all[shown++], &result);
+        finish(&runs->all[shown++]);
     }
     return exit_status;
 }
@@ -367,10 +344,17 @@ static int try_client(const struct settings *settings) {
     while (story_of(n) != NULL) {
         n++;
     }
+    struct rl_result *results =
+        mmap(NULL, n * sizeof *results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (results == MAP_FAILED) {
+        return rl_fail(RL_EXIT_SYSTEM, "conform: no memory: %s", strerror(errno));
+    }
     runs.all = rl_must_alloc(n, sizeof *runs.all);
     for (size_t i = 0; i < n; i++) {
         if (is_wanted(settings, story_of(i)->name)) {
-            runs.all[runs.n++].story = story_of(i);
+            runs.all[runs.n].story = story_of(i);
+            runs.all[runs.n].result = &results[runs.n];
+            runs.n++;
         }
     }
     int exit_status = run_all(&runs);

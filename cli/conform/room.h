@@ -91,7 +91,7 @@ struct rl_event {
 };
 
 /* The result of a story: its verdict, the rule of docs/protocol.md that it tests, and a sentence.
- * It crosses from the story's process to the one that reports, as bytes. */
+ * The story's process and the one that reports share its memory. */
 enum rl_verdict { RL_VERDICT_PASS, RL_VERDICT_FAIL, RL_VERDICT_NOTE, RL_VERDICTS };
 
 #define RL_VERDICT_RULE_MAX 8
@@ -101,6 +101,7 @@ enum rl_verdict { RL_VERDICT_PASS, RL_VERDICT_FAIL, RL_VERDICT_NOTE, RL_VERDICTS
 struct rl_result {
     enum rl_verdict verdict;
     int exit_status; /* of redlock, if the client cannot start: text says why; else 0 */
+    bool is_whole;   /* all of this is there */
     int64_t ms;      /* how long it took */
     char rule[RL_VERDICT_RULE_MAX];     /* "A7"; of a PASS: "" */
     char text[RL_VERDICT_TEXT_MAX];     /* of a PASS: "" */
