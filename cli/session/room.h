@@ -298,8 +298,8 @@ int rl_session_wait(struct rl_session *session);
 void rl_session_done(struct rl_session *session, int status);
 void rl_session_lock_cb(redlock_lock *lock, int status, void *session);
 
-/* Runs the loop until is_over() holds, which is looked at whenever something has come, or for
- * limit_ms; a signal ends that if it is interruptible. */
+/* Runs the loop until is_over() holds (NULL: never), which is looked at whenever something has
+ * come, or for limit_ms; a signal ends that if it is interruptible. */
 typedef bool rl_session_condition(const struct rl_session *session, const void *data);
 void rl_session_until(struct rl_session *session, rl_session_condition *is_over, const void *data,
                       int64_t limit_ms, bool is_interruptible);

@@ -55,7 +55,7 @@ static void on_limit(uv_timer_t *timer) {
 void rl_session_until(struct rl_session *session, rl_session_condition *is_over, const void *data,
                       int64_t limit_ms, bool is_interruptible) {
     uv_timer_t limit;
-    if (is_over(session, data)) {
+    if (is_over != NULL && is_over(session, data)) {
         return;
     }
     uv_timer_init(&session->loop, &limit);
@@ -63,7 +63,7 @@ void rl_session_until(struct rl_session *session, rl_session_condition *is_over,
     uv_update_time(&session->loop);
     uv_timer_start(&limit, on_limit, (uint64_t)limit_ms, 0);
     session->is_interruptible = is_interruptible;
-    while (!session->is_done && !is_over(session, data)) {
+    while (!session->is_done && (is_over == NULL || !is_over(session, data))) {
         uv_run(&session->loop, UV_RUN_ONCE);
     }
     session->is_done = session->is_interruptible = false; /* before the loop runs again */
@@ -71,15 +71,10 @@ void rl_session_until(struct rl_session *session, rl_session_condition *is_over,
     uv_run(&session->loop, UV_RUN_NOWAIT);
 }
 
-static bool is_never_over(const struct rl_session *session, const void *data) {
-    (void)session, (void)data;
-    return false;
-}
-
 bool rl_session_repeats(struct rl_session *session) {
     const bool repeats = session->args->is_repeated && session->caught == 0;
     if (repeats) {
-        rl_session_until(session, is_never_over, NULL, session->args->repeat_ms, true);
+        rl_session_until(session, NULL, NULL, session->args->repeat_ms, true);
     }
     return repeats && session->caught == 0;
 }
@@ -344,21 +339,15 @@ int rl_session_lock(struct rl_session *session, const char *keys_text, const cha
 }
 
 int rl_session_refused(redlock_lock *lock, const char *keys, int status) {
-    const char *message = rl_session_message(lock);
-    switch (status) {
-        case REDLOCK_ERR_INVALID:
-        case REDLOCK_ERR_PERMITS:
-            return rl_fail_of(RL_EXIT_USAGE, keys, "%s", message);
-        case REDLOCK_ERR_NO_QUORUM:
-        case REDLOCK_ERR_UNKNOWN:
-        case REDLOCK_ERR_EXPIRED:
-            return rl_fail_of(RL_EXIT_NO_QUORUM, keys, "%s", message);
-        case REDLOCK_ERR_LOST:
-        case REDLOCK_ERR_NOT_HELD:
-            return rl_fail_of(RL_EXIT_LOST, keys, "%s", message);
-        default:
-            return rl_fail_of(RL_EXIT_SYSTEM, keys, "%s", message);
-    }
+    const bool is_usage = status == REDLOCK_ERR_INVALID || status == REDLOCK_ERR_PERMITS;
+    const bool is_lost = status == REDLOCK_ERR_LOST || status == REDLOCK_ERR_NOT_HELD;
+    const bool are_few = status == REDLOCK_ERR_NO_QUORUM || status == REDLOCK_ERR_UNKNOWN ||
+                         status == REDLOCK_ERR_EXPIRED;
+    const int exit_status = is_usage  ? RL_EXIT_USAGE
+                            : is_lost ? RL_EXIT_LOST
+                            : are_few ? RL_EXIT_NO_QUORUM
+                                      : RL_EXIT_SYSTEM;
+    return rl_fail_of(exit_status, keys, "%s", rl_session_message(lock));
 }
 
 /* -- Several keys -- */
