@@ -40,10 +40,14 @@ const char *rl_text(const char *format, ...) {
     return text;
 }
 
-const char *rl_text_clean(const char *text, size_t max) {
+const char *rl_text_bytes(const char *bytes, size_t length, size_t max) {
     char shown[RL_TEXT_MAX];
     assert(max <= sizeof shown);
-    return rl_text("%s", tool_utf8_clean(text, strlen(text), shown, max));
+    return rl_text("%s", tool_utf8_clean(bytes, length, shown, max));
+}
+
+const char *rl_text_clean(const char *text, size_t max) {
+    return rl_text_bytes(text, strlen(text), max);
 }
 
 /* parts: what separates date and time. end: what follows the ms; NULL: no ms. */

@@ -68,6 +68,7 @@ int rl_fail(int status, const char *format, ...) __attribute__((format(printf, 2
 const char *rl_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The text, fit for a terminal, and shorter than max: as rl_text(). */
 const char *rl_text_clean(const char *text, size_t max);
+const char *rl_text_bytes(const char *bytes, size_t length, size_t max);
 
 /* As calloc(); without memory it says so and ends the program with RL_EXIT_SYSTEM. A lock held at
  * that time does not stay: its guard process releases it, or its ttl ends it. */

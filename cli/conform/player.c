@@ -40,12 +40,10 @@ static void set_problem(struct rl_player *player, const char *what) {
 }
 
 const char *rl_player_why(const struct rl_player *player) {
-    char errors[300];
     size_t length = 0;
     const char *last = last_line(player, &length);
-    tool_utf8_clean(last, length, errors, sizeof errors);
     return rl_text("%s%s%s", player->problem, length > 0 ? "; the last on its stderr: " : "",
-                   errors);
+                   rl_text_bytes(last, length, 300));
 }
 
 /* -- What it says -- */

@@ -70,7 +70,6 @@ static_assert(sizeof client_hello == 5 + 51, "as it says of itself");
 
 static void probe(struct rl_facts *facts) {
     struct rl_wire *wire = facts->wire;
-    char shown[32];
     if (wire->socket.first_length == 0) {
         const struct rl_wire before = *wire; /* what is said of the first connection stays */
         if (rl_wire_connect(wire)) {
@@ -93,7 +92,7 @@ static void probe(struct rl_facts *facts) {
         return;
     }
     snprintf(facts->other, sizeof facts->other, "a server that answers PING with \"%s\"",
-             tool_utf8_clean(answer, length < 24 ? length : 24, shown, sizeof shown));
+             rl_text_bytes(answer, length < 24 ? length : 24, 32));
 }
 
 /* -- Single questions -- */

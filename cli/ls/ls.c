@@ -22,7 +22,6 @@
 #include "scan/room.h"
 #include "token.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 
 static const char *const kinds[RL_LOCK_CLASSES] = {
     [RL_LOCK_HELD] = "lock",       [RL_LOCK_FREE] = "lock",     [RL_LOCK_LEFTOVER] = "leftover",
@@ -181,9 +180,8 @@ static void print_kicks(const struct rl_sweep *sweep) {
     for (size_t i = 0; i < sweep->list.n; i++) {
         const struct rl_lock *lock = &sweep->list.locks[i];
         for (size_t k = lock->kicks != NULL ? lock->kicks->n : 0; k > 0; k--) {
-            char name[RL_CELL_NAME_MAX];
             printf("%s%s: %s\n", is_first ? "\nkicked in the last day\n" : "",
-                   tool_utf8_clean(lock->name, lock->length, name, sizeof name),
+                   rl_text_bytes(lock->name, lock->length, RL_CELL_NAME_MAX),
                    rl_kick_note_say(&lock->kicks->notes[k - 1]));
             is_first = false;
         }
@@ -195,13 +193,12 @@ static void print_strays(const struct rl_sweep *sweep) {
     bool is_first = true;
     for (size_t i = 0; i < sweep->list.n; i++) {
         const struct rl_lock *lock = &sweep->list.locks[i];
-        char name[RL_CELL_NAME_MAX];
         if (lock->strays == 0) {
             continue;
         }
         printf(
             "%s%s:", is_first ? "\nkeys on nodes outside of their set, which have no vote\n" : "",
-            tool_utf8_clean(lock->name, lock->length, name, sizeof name));
+            rl_text_bytes(lock->name, lock->length, RL_CELL_NAME_MAX));
         for (size_t node = 0; node < sweep->n; node++) {
             if (lock->strays & rl_bit((uint32_t)node)) {
                 printf(" %s", sweep->nodes[node].wire->url.name);

@@ -18,7 +18,6 @@
 #include "redis/reply.h"
 #include "redlock/redlock.h"
 #include "say.h"
-#include "tool/utf8.h"
 
 #define YEAR_US (INT64_C(366) * 86400 * 1000000)
 
@@ -150,20 +149,19 @@ static uint32_t quorum_of(const struct merging *m, const struct claim *claims, u
  * node. */
 static struct rl_holding holding_of(struct merging *m, const struct claim *claims, uint32_t votes,
                                     uint32_t quorum) {
-    char name[RL_HOLDER_TEXT_MAX + 1];
     uint64_t fence = 0;
     for (uint32_t i = 0; i < votes; i++) {
         fence = claims[i].fence > fence ? claims[i].fence : fence;
     }
-    tool_utf8_clean(claims->held.holder, strlen(claims->held.holder), name, sizeof name);
-    return (struct rl_holding){.token = keep(m, claims->held.token),
-                               .holder = keep(m, name),
-                               .slot = claims->slot,
-                               .votes = votes,
-                               .has_quorum = quorum > 0,
-                               .remaining_ms = claims[quorum > 0 ? quorum - 1 : 0].remaining_ms,
-                               .fence = fence,
-                               .age_ms = fence > 0 ? age_ms(m, fence) : -1};
+    return (struct rl_holding){
+        .token = keep(m, claims->held.token),
+        .holder = keep(m, rl_text_clean(claims->held.holder, RL_HOLDER_TEXT_MAX + 1)),
+        .slot = claims->slot,
+        .votes = votes,
+        .has_quorum = quorum > 0,
+        .remaining_ms = claims[quorum > 0 ? quorum - 1 : 0].remaining_ms,
+        .fence = fence,
+        .age_ms = fence > 0 ? age_ms(m, fence) : -1};
 }
 
 /* Makes holdings of the claims: of those with a quorum, then of the others. Returns the number of
@@ -212,10 +210,8 @@ static uint64_t claim_leases(struct merging *m, rl_mask shared) {
         for (size_t j = 0; readers != NULL && (shared >> i & 1) != 0 && j < readers->n_members;
              j++) {
             const struct rl_member *lease = &readers->members[j];
-            char text[RL_HOLDER_TEXT_MAX + 1];
             struct rl_holder_reply held;
-            tool_utf8_clean(lease->text, strlen(lease->text), text, sizeof text);
-            rl_holder_value_parse(text, &held);
+            rl_holder_value_parse(rl_text_clean(lease->text, RL_HOLDER_TEXT_MAX + 1), &held);
             if (lease->ms > 0) {
                 claim(m, i, &held, -1, lease->ms, fence);
             }

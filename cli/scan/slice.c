@@ -220,13 +220,11 @@ static void take_kicks(struct rl_slice *s, struct rl_seen *seen, redisReply *con
 
 /* The type of a key that is no string, to show it as redlock status does. */
 static void take_type(struct rl_slice *s, struct rl_seen *seen, redisReply *const *replies) {
-    char text[RL_WIRE_TEXT_MAX], shown[40];
     if (replies[0]->type != REDIS_REPLY_STATUS) {
         drop(s, seen, replies[0]);
         return;
     }
-    tool_utf8_clean(replies[0]->str, replies[0]->len, shown, sizeof shown - 3);
-    snprintf(text, sizeof text, "(%s)", shown);
+    const char *text = rl_text("(%s)", rl_text_bytes(replies[0]->str, replies[0]->len, 37));
     seen->value = rl_memory_text(&s->node->memory, text, strlen(text));
 }
 

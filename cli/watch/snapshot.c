@@ -17,7 +17,6 @@
 
 #include "say.h"
 #include "tool/json.h"
-#include "tool/utf8.h"
 
 /* A copy at the end. It has an id and a name in any case. */
 static void add(struct rl_snapshot *snapshot, const struct rl_item *item) {
@@ -215,10 +214,9 @@ static bool has_got_it(const struct rl_item *item, const struct rl_snapshot *old
 /* -- An event, as a line or an object -- */
 
 static void put_line(redlock_bytes key, const char *text) {
-    char shown[256];
     printf("%s", rl_when_show(rl_when_now_ms(), true));
     if (key.data != NULL) {
-        printf(" %s", tool_utf8_clean(key.data, key.length, shown, sizeof shown));
+        printf(" %s", rl_text_bytes(key.data, key.length, 256));
     }
     printf(": %s\n", text);
 }

@@ -211,10 +211,9 @@ const char *rl_wire_info_text(const char *info, const char *name) {
     const size_t length = strlen(name);
     const char *at = info, *end = info + strlen(info);
     struct rl_info_line line;
-    char text[RL_WIRE_TEXT_MAX];
     while (rl_info_next(&at, end, &line)) {
         if (line.name_length == length && memcmp(line.name, name, length) == 0) {
-            return rl_text("%s", tool_utf8_clean(line.value, line.value_length, text, sizeof text));
+            return rl_text_bytes(line.value, line.value_length, RL_WIRE_TEXT_MAX);
         }
     }
     return "";
