@@ -8,13 +8,12 @@
  * A lock of several resources goes on when none of its waitlists has an active lock. Until then
  * locks behind it may overtake it: it reserves nothing. Can two locks wait for each other? No:
  * locks wait only for an active lock, and a lock becomes active for all its resources in one step;
- * so a lock that others wait for waits for no lock of this client. It may wait among all clients,
- * in the line of one resource, or pause, and is active for that one alone meanwhile: the program
- * that holds it may be waiting for another of its resources, which is free. At its turn it becomes
- * active for all of them again, or, if one is in use, leaves the line and waits for that. If
- * waiting locks kept others out, a lock that holds b and wants a could wait for one that waits for
- * a and b. The price: a lock of several resources under constant load may be overtaken again and
- * again.
+ * so a lock that others wait for waits for no lock of this client. While it waits for other
+ * clients, in the line of one resource, or pauses, it is active for that resource only: the program
+ * that holds it may be waiting for another of the lock's resources, which is free. When its turn
+ * comes, the lock becomes active for all of them again; if one is in use, it leaves the line and
+ * waits for that one. The price: under constant load a lock of several resources may be overtaken
+ * again and again.
  *
  * Readers hold side by side: they all ask at once, and none is active. If some must wait for a
  * writer, the first of these is active, and stands in line for all of them until it is granted

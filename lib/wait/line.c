@@ -243,7 +243,7 @@ static void leave_if_named(struct rl_resource *resource, redlock_lock *lock) {
     }
 }
 
-/* While it waits in this line it holds up nobody in the others (rl_waiting_stand()). */
+/* A lock that waits in this line holds up no lock in its other lines (rl_waiting_stand()). */
 static void stand(redlock_lock *lock) {
     if (lock->resource_count > 1) {
         rl_ready_step(lock);
@@ -428,7 +428,7 @@ void rl_line_step_back(redlock_lock *lock) {
     leave_queue(lock, rl_line_of(lock), false);
 }
 
-/* Nothing is pending that would step the lock. */
+/* Whether nothing is pending that would step the lock. */
 static bool is_idle(const redlock_lock *lock, const struct rl_resource *resource) {
     return lock->waiting.stage == RL_STAGE_QUEUED &&
            rl_resource_place(resource)->state == RL_PLACE_OUT &&

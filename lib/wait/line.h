@@ -70,10 +70,11 @@ static inline bool rl_line_is_due(const redlock_lock *lock) {
  * *pause: no line can be used, and the lock must pause. */
 uint64_t rl_line_take_turn(redlock_lock *lock, bool *pause);
 
-/* Its turn has come, but another of our locks uses one of its resources: it leaves the line. */
+/* Leaves the line: the lock's turn has come, but another lock of this client uses one of its
+ * resources. */
 void rl_line_step_back(redlock_lock *lock);
 
-/* The lock whose ticket it is. */
+/* The lock that owns the ticket. */
 static inline redlock_lock *rl_ticket_lock(struct rl_ticket *ticket) {
     return RL_CONTAINER(rl_tickets_of(ticket), redlock_lock, tickets);
 }

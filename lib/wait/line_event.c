@@ -52,7 +52,7 @@ void rl_line_run(redlock_lock *lock) {
     const bool is_due = rl_line_is_due(lock);
     const bool stands = lock->waiting.stage == RL_STAGE_QUEUED && lock->core.state == RL_WAITING;
     if (!is_due && !stands && !lock->is_notified) {
-        RL_MARK(TURN_TAKEN_BACK); /* it has left the waitlist since */
+        RL_MARK(TURN_TAKEN_BACK); /* it has left the waitlist meanwhile */
     }
     if ((!is_due && !stands) || lock->client->phase != RL_CLIENT_OPEN) {
         return;

@@ -31,14 +31,14 @@ void rl_waiting_reset(redlock_lock *lock);
  * the lock must wait. Without may_wait it waits only for locks of this client. */
 bool rl_waiting_enter(redlock_lock *lock, bool may_wait);
 
-/* The lock waits in this line, of one of its resources: our locks that want only the others go on.
- * If they waited for it, a program that holds what it waits for, and wants such another resource,
- * would wait for itself. resource_count: it waits in no line. */
+/* The lock waits in the line of this one of its resources (resource_count: of none). Locks of this
+ * client that want only its other resources go on: otherwise a program that holds what this lock
+ * waits for, and wants one of the others, would wait for itself. */
 void rl_waiting_stand(redlock_lock *lock, uint32_t line);
-/* Its turn there has come: whether it is, or becomes, the active lock of all its resources. */
+/* Its turn in that line has come. Returns whether it is active for all its resources now. */
 bool rl_waiting_take(redlock_lock *lock);
 
-/* Whether the lock's turn has come while writers wait: it must keep new readers off. */
+/* Whether the lock's turn has come while writers wait, so that it must keep new readers out. */
 bool rl_waiting_shuts(const redlock_lock *lock);
 
 /* Whether another lock of this client asks for or holds one of the lock's resources. */
