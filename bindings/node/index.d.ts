@@ -51,7 +51,7 @@ export interface AcquireOptions {
   renew?: number;
   /** The lock ends after so much time, however often it is extended. Default Infinity. */
   maxHold?: number;
-  /** It is not renewed if `lock.alive()` was not called for so long. Default 0, no limit. */
+  /** Renewing stops when `lock.alive()` was not called for this long. Default 0, no limit. */
   maxSilence?: number;
   /** Locks of one owner (a number above 0) share a hold. */
   owner?: number;
@@ -77,7 +77,7 @@ export interface ElectionOptions {
   /** The pause between two queries for the leader. Default 500. */
   poll?: number;
   fencing?: boolean;
-  /** A leader is not renewed if `election.alive()` was not called for so long. Default 0, no limit. */
+  /** Renewing stops when `election.alive()` was not called for this long. Default 0, no limit. */
   maxSilence?: number;
 }
 
@@ -121,7 +121,7 @@ export class Election extends EventEmitter implements AsyncDisposable {
   readonly fence: number | undefined;
   /** A sign of life of the leader, for `maxSilence`. Throws if it does not lead. */
   alive(): void;
-  /** Is no candidate any more; the next one can lead when it resolves. */
+  /** Ends the candidacy; the next candidate can lead when it resolves. */
   resign(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
   /** It leads, until the signal aborts. */

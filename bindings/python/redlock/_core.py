@@ -596,7 +596,7 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         ttl: how long the nodes keep it without renewal.
         renew: it is extended until it is released, for max_hold at most, and no further if nothing has
             called its alive() for max_silence.
-        linger: for so long the nodes keep it after its release, and the object acquires it again without
+        linger: how long the nodes keep it after its release; the object acquires it again without
             asking them, until another client waits (linger_ms of include/redlock/lock.h).
         fencing: each grant has a `fence`.
         shared: a reader's lock. Readers hold side by side, and exclude those that are not.

@@ -132,7 +132,7 @@ class Election(ElectionBase):
         self._client._ask(self._alive)
 
     def resign(self) -> None:
-        """Is no candidate any more, and no leader. Raises LostError if the leadership had been lost."""
+        """Ends the candidacy, and the leadership. Raises LostError if the leadership had been lost."""
         self._client._call(self._resign)
 
     def __enter__(self: AnyElection) -> AnyElection:

@@ -104,7 +104,7 @@ class Election(ElectionBase):
         self._client._kick()
 
     async def resign(self) -> None:
-        """Is no candidate any more, and no leader. Raises LostError if the leadership had been lost."""
+        """Ends the candidacy, and the leadership. Raises LostError if the leadership had been lost."""
         await self._client._call(self._resign)
 
     async def __aenter__(self: AnyElection) -> AnyElection:
