@@ -114,6 +114,9 @@ static bool could_release(const struct sim_world *world, uint32_t client, uint64
 /* A hold lingers until linger_ms after its first release, or until its client wants it otherwise or
  * hears that others wait. */
 static void check_lingered(struct sim_world *world, const struct sim_token *token) {
+    if (token->let_go_ns == 0 || token->given_up_ns != NEVER) {
+        return; /* no client here has held by it, or it was given up */
+    }
     const struct sim_options *options = &world->options;
     const uint64_t slack_ns = 5 * RL_NS_PER_MS + 2 * (options->delay_max_ns + options->loop_lag_ns +
                                                       options->timer_lag_ns);
@@ -124,8 +127,7 @@ static void check_lingered(struct sim_world *world, const struct sim_token *toke
     ends_ns = token->linger_ns < ends_ns ? token->linger_ns : ends_ns;
     ends_ns = is_told && token->told_ns < ends_ns ? token->told_ns : ends_ns;
     ends_ns = token->let_go_ns > ends_ns ? token->let_go_ns : ends_ns;
-    if (token->let_go_ns != 0 && token->given_up_ns == NEVER &&
-        world->now_ns > ends_ns + slack_ns && could_release(world, token->client, ends_ns)) {
+    if (world->now_ns > ends_ns + slack_ns && could_release(world, token->client, ends_ns)) {
         sim_check_fail(world, SIM_STALL, "c%u's lock lingers for %.3f ms longer than it may",
                        token->client + 1u, (double)(world->now_ns - ends_ns) / 1e6);
     }
