@@ -1,6 +1,7 @@
 /* See trace.h. Nodes, clients, resources and tokens count from 1. */
 #include "sim/trace.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "sim/world.h"
@@ -102,22 +103,40 @@ static const char *sentence_of(const struct sim_note *note) {
 
 static void print_word(const struct sim_note *note, char word, FILE *out) {
     static const char *const locks[SIM_LOCKS_MAX + 1] = {"", "b", "c", "d", "e", "f", "'s lock"};
-    const char *text = word == 's'   ? status(note->b)
-                       : word == 'y' ? answer(note->b)
-                       : word == 'o' ? ops[note->a]
-                       : word == 'm' ? commands[note->a]
-                                     : verdicts[note->b];
-    if (word == 'w') {
-        const uint32_t lock = note->lock < SIM_LOCKS_MAX ? note->lock : SIM_LOCKS_MAX;
-        fprintf(out, "c%u%s", note->client + 1u, locks[lock]);
-    } else if (word == 'r') {
-        print_resources(note, out);
-    } else if (word == 'c' || word == 'n') {
-        fprintf(out, "%c%u", word, (word == 'c' ? note->client : note->node) + 1u);
-    } else if (word == 't' || word == 'a' || word == 'p') {
-        fprintf(out, "%u", word == 't' ? note->token : word == 'a' ? note->a : note->permits);
-    } else {
-        fputs(text, out);
+    switch (word) {
+        case 'w': {
+            const uint32_t lock = note->lock < SIM_LOCKS_MAX ? note->lock : SIM_LOCKS_MAX;
+            fprintf(out, "c%u%s", note->client + 1u, locks[lock]);
+            break;
+        }
+        case 'c':
+        case 'n':
+            fprintf(out, "%c%u", word, (word == 'c' ? note->client : note->node) + 1u);
+            break;
+        case 't':
+        case 'a':
+        case 'p':
+            fprintf(out, "%u", word == 't' ? note->token : word == 'a' ? note->a : note->permits);
+            break;
+        case 'r':
+            print_resources(note, out);
+            break;
+        case 's':
+            fputs(status(note->b), out);
+            break;
+        case 'y':
+            fputs(answer(note->b), out);
+            break;
+        case 'o':
+            fputs(ops[note->a], out);
+            break;
+        case 'm':
+            fputs(commands[note->a], out);
+            break;
+        default:
+            assert(word == 'v');
+            fputs(verdicts[note->b], out);
+            break;
     }
 }
 
