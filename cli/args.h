@@ -8,11 +8,12 @@
  * (~/.config) and /etc/redlock.conf. tool/config.h reads it.
  *
  * Failure modes: a sentence on stderr names the option, or file and line, and says what to write
- * instead; exit status RL_EXIT_USAGE, for a file RL_EXIT_CONFIG; nothing was done. A file that was
- * named must exist. A file with a password that other users can read is used, with a warning.
+ * instead; the exit status is RL_EXIT_USAGE, or RL_EXIT_CONFIG for a file; nothing was done. A file
+ * that was named must exist. A file that contains a password and that other users can read is used,
+ * with a warning.
  *
- * Everything behind "--" is the command to run, and is not parsed. In front of it, options and
- * words may come in any order. */
+ * Everything after "--" is the command to run, and is not parsed. Before it, options and words may
+ * come in any order. */
 #ifndef RL_CLI_ARGS_H
 #define RL_CLI_ARGS_H
 
@@ -27,7 +28,7 @@
 
 /* Every option of redlock(1), one row each, in the order in which --help shows them. */
 
-/* Of fields of struct rl_args; the bits of `uses` are 1u << enum rl_command_name. */
+/* The rows refer to fields of struct rl_args; the bits of `uses` are 1u << enum rl_command_name. */
 extern const struct tool_option rl_args_table[];
 extern const size_t rl_args_table_size;
 
@@ -48,7 +49,7 @@ enum rl_command_name {
     RL_CMDS
 };
 
-/* What becomes of the command when its lock is lost. */
+/* What happens to the command when its lock is lost. */
 enum rl_on_lost { RL_ON_LOST_KILL, RL_ON_LOST_IGNORE };
 
 struct rl_args {
@@ -73,15 +74,15 @@ struct rl_args {
     int64_t health_interval_ms;
     int64_t repeat_ms; /* the pause, if is_repeated */
     int64_t conflict_status;
-    int64_t permits; /* of the semaphore; 0: it is a lock */
+    int64_t permits; /* of the semaphore; 0: a lock */
     int64_t take;
-    const char *holder;     /* NULL: made up */
-    const char *id;         /* of a candidate, NULL: made up */
+    const char *holder;     /* NULL: generated */
+    const char *id;         /* of a candidate, NULL: generated */
     const char *key_prefix; /* of the key that doctor tries */
     bool tls_insecure;
-    bool read_only;      /* of that user: may only read */
-    const char *acl;     /* of doctor: print only this user's ACL line; or NULL */
-    const char *prefix;  /* of the locks that are listed, or NULL: all */
+    bool read_only;      /* the user of --acl may only read */
+    const char *acl;     /* doctor prints only this user's ACL line; or NULL */
+    const char *prefix;  /* of the listed locks; NULL: all are listed */
     int64_t interval_ms; /* between two looks of top, or of watch */
     int64_t keys_max;    /* read of each node */
     int sort;            /* enum rl_list_order */
@@ -89,24 +90,24 @@ struct rl_args {
     int on_lost;         /* enum rl_on_lost */
     bool fence;
     bool shared; /* as a reader */
-    bool any;    /* one of the keys, and not all of them */
+    bool any;    /* one of the keys is enough */
     bool no_wait;
     bool waiting; /* list only locks that clients wait for */
     bool is_repeated;
     bool json;
     bool verbose;
     bool quiet;         /* report nothing about waiting */
-    const char *reason; /* these of kick; NULL: none */
+    const char *reason; /* this and the next three: of kick; NULL: none */
     const char *token;  /* NULL: any holder */
-    int64_t slot;       /* negative: it is a lock */
+    int64_t slot;       /* negative: a lock */
     bool yes;
     bool dry_run;
     bool watch;
     bool keeps_passwords; /* hand REDLOCK_NODES to the command unchanged */
 
-    char **words; /* what is neither an option nor the command to run */
+    char **words; /* arguments other than options and the command to run */
     int n_words;
-    char **child; /* what follows --, NULL if there was none; ends with NULL */
+    char **child; /* the arguments after --, NULL-terminated; NULL if there was no -- */
 };
 
 /* The choices of --sort, in the order of enum rl_list_order (scan/room.h). */
@@ -116,10 +117,10 @@ struct rl_args {
 
 void rl_args_free(struct rl_args *args);
 
-/* --grace, or what it is by default: a sixth of the ttl, at most 5 s. */
+/* --grace, or its default: a sixth of the ttl, at most 5 s. */
 int64_t rl_args_grace_ms(const struct rl_args *args);
 
-/* The allowance for drift of a ttl, by the client's defaults: 1 % and 2 ms, rounded up. */
+/* A ttl's allowance for clock drift with the client's defaults: 1 % and 2 ms, rounded up. */
 int64_t rl_args_drift_ms(int64_t ttl_ms);
 
 #endif

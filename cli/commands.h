@@ -1,5 +1,5 @@
 /* The commands of redlock(1): what main.c calls, and how it reads their arguments and shows their
- * help. How each works is said where it is. */
+ * help. Each command is documented in its own file. */
 #ifndef RL_CLI_COMMANDS_H
 #define RL_CLI_COMMANDS_H
 
@@ -22,22 +22,23 @@ int rl_cmd_kick(struct rl_args *args);
 int rl_cmd_metrics(struct rl_args *args);
 int rl_cmd_set(struct rl_args *args);
 
-/* For the shells; argv[0] is "complete". */
+/* Called by shells; argv[0] is "complete". */
 int rl_cmd_complete(int argc, char **argv);
 
-/* Calls each(data, ...) once for every name that has, or had, a holder, or is waited for. args: of
- * any command. Returns 0 or an exit status. */
+/* Calls each(data, ...) once for every name that has or had a holder, or that clients wait for.
+ * args: of any command. Returns 0 or an exit status. */
 int rl_ls_names(struct rl_args *args, void (*each)(void *data, const char *name, size_t length),
                 void *data);
 
 /* -- parse.c -- */
 
 /* Reads argv, where argv[0] is the command's name. True: args are complete. False: --help was
- * shown, or a sentence was written; *exit_status is what to end with. */
+ * shown, or an error was reported; *exit_status is the program's. */
 bool rl_args_parse(struct rl_args *args, enum rl_command_name command, int argc, char **argv,
                    int *exit_status);
 
-/* What follows "--" is the command's. Returns how many arguments are ours. */
+/* Splits argv at "--": the rest is the command to run. Returns how many arguments come before
+ * it. */
 int rl_args_cut(int argc, char **argv, char ***command);
 
 /* -- help.c -- */
@@ -50,10 +51,10 @@ enum rl_keys_use { RL_KEYS_NONE, RL_KEYS_ONE, RL_KEYS_LIST, RL_KEYS_MANY };
 
 struct rl_command {
     const char *name;
-    int words_min, words_max; /* that are no options, in front of -- */
+    int words_min, words_max; /* arguments before -- that are not options */
     enum rl_child_use child;
     enum rl_keys_use keys;
-    const char *usage; /* what follows the name */
+    const char *usage; /* after the name */
     const char *text;
     const char *more; /* below the options */
 };
@@ -61,7 +62,7 @@ struct rl_command {
 extern const struct rl_command rl_commands[RL_CMDS];
 
 void rl_help_show(enum rl_command_name command, const struct tool_options *options);
-void rl_help_options(const struct tool_options *options); /* those that every command has */
+void rl_help_options(const struct tool_options *options); /* common to all commands */
 void rl_help_overview(void);
 
 /* Whether the command takes these words. Returns 0 or an exit status. */

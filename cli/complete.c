@@ -1,9 +1,9 @@
 /* redlock complete WORD...: the candidates for the last word. Only shells call it: their files in
- * cli/completion only pass words on, so that all shells know the table of options. WORD...: the
- * line behind "redlock", up to the cursor; an empty last word is one, too.
+ * cli/completion only pass words on, so that all shells use the one table of options. WORD...: the
+ * line after "redlock", up to the cursor; the last word may be empty.
  *
- * Happy path: a line for each candidate, with a tab and a description of options. One line that
- * begins with a tab is an instruction:
+ * Happy path: it prints a line for each candidate; for options, with a tab and a description. A
+ * line that begins with a tab is an instruction:
  *
  *     <tab>files      file names, behind the = of --option=, if there is one
  *     <tab>command    what follows the first -- is a command of its own
@@ -11,9 +11,9 @@
  * For KEY it lists the locks on the nodes that the line, the environment or the configuration file
  * names.
  *
- * Failure modes: a line that makes no sense, or no nodes: no candidates. It never writes to stderr
- * and never reads stdin, where the user is typing. It ends after two seconds, even if a file named
- * in the line is not readable by then. */
+ * Failure modes: the line cannot be parsed, or there are no nodes: no candidates. It never writes
+ * to stderr and never reads stdin, where the user is typing. It ends after two seconds, even if a
+ * file named in the line still blocks. */
 #include "commands.h"
 
 #include <signal.h>
@@ -25,8 +25,8 @@
 #include "say.h"
 #include "tool/utf8.h"
 
-#define KEYS_MAX 20000 /* keys read of each node: there is not much time */
-#define SECONDS_MAX 2  /* one for a node that hangs, see scan/scan.c */
+#define KEYS_MAX 20000 /* keys read of each node: time is short */
+#define SECONDS_MAX 2  /* a node that hangs takes one, see scan/scan.c */
 #define CONNECT_TIMEOUT_MS 300
 
 static const char *const set_words[] = {"init",    "show",       "replace", "resize",
@@ -36,8 +36,8 @@ struct line {
     struct tool_options options; /* rows, count and use */
     char **words;                /* [0] is the command */
     int n;                       /* without the last one */
-    const char *typed;           /* of the last one, what candidates begin with */
-    int given;                   /* characters of that word in front of the prefix; they stay */
+    const char *typed;           /* the part of the last word that candidates begin with */
+    int given;                   /* characters of that word before this part; they stay */
 };
 
 /* -- What is offered -- */
@@ -74,7 +74,7 @@ static void offer_options(const struct line *line) {
     }
 }
 
-/* In a list, candidates complete the item that is being typed. */
+/* In a list, candidates complete its last item. */
 static void go_to_item(struct line *line) {
     const char *comma = strrchr(line->typed, ',');
     if (comma != NULL && (comma == line->typed || comma[-1] != '\\')) {
@@ -104,7 +104,7 @@ static void offer_value(struct line *line, const struct tool_option *row) {
     }
 }
 
-/* Of `set`, if there is none yet. */
+/* Offers the subcommands of `set`, if the line has none yet. */
 static void offer_set_words(const struct line *line) {
     for (size_t i = 0; i < sizeof set_words / sizeof set_words[0]; i++) {
         for (int j = 1; j < line->n; j++) {
@@ -127,7 +127,7 @@ static void offer_key(void *data, const char *name, size_t length) {
     char shown[REDLOCK_RESOURCE_MAX + 1], key[2 * REDLOCK_RESOURCE_MAX + 1];
     size_t used = 0;
     tool_utf8_clean(name, length, shown, sizeof shown);
-    bool is_option = line->given == 0 && length > 0 && name[0] == '-'; /* would be read as an
+    bool is_option = line->given == 0 && length > 0 && name[0] == '-'; /* would be parsed as an
                                                                           option */
     if (is_option || strlen(shown) != length || memcmp(shown, name, length) != 0) {
         return;
@@ -160,7 +160,7 @@ static void offer_keys(struct line *line) {
     struct rl_args args;
     int exit_status = 0;
     const enum rl_keys_use keys = rl_commands[line->options.use].keys;
-    if (keys == RL_KEYS_NONE || asks_for_help(line)) { /* which would be printed */
+    if (keys == RL_KEYS_NONE || asks_for_help(line)) { /* --help would be printed */
         return;
     }
     line->words[line->n] = NULL;
@@ -179,7 +179,7 @@ static void offer_keys(struct line *line) {
 
 /* -- Where the cursor is -- */
 
-/* The option's row, if the option takes a value. */
+/* The option's row if it takes a value; else NULL. */
 static const struct tool_option *asks_for_value(const struct line *line, const char *option,
                                                 size_t length) {
     for (size_t i = 0; i < line->options.count; i++) {
@@ -262,7 +262,7 @@ int rl_cmd_complete(int argc, char **argv) {
     }
     struct line line = {.words = argv + 1, .n = argc - 2, .typed = argv[argc - 1]};
     signal(SIGALRM, give_up);
-    alarm(SECONDS_MAX); /* a file of the line may be a pipe that nobody writes to */
+    alarm(SECONDS_MAX); /* a file in the line may be a pipe without a writer */
     complete(&line);
     return RL_EXIT_OK;
 }

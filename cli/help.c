@@ -1,6 +1,6 @@
-/* The commands: their names, what they take, and the texts of --help. What each command is for and
- * how it is used is written here; its options come from the table, so that none is forgotten. Each
- * text fits into 80 columns and 40 lines. */
+/* The commands: their names, what they take, and the texts of --help. The purpose and usage of each
+ * command are written here; its options come from the table, so that none is missing. Each text
+ * fits into 80 columns and 40 lines. */
 #include "commands.h"
 
 #include <limits.h>

@@ -1,8 +1,8 @@
-/* redlock(1): the command's name is looked up, its arguments are read, it runs.
+/* redlock(1): looks up the command's name, parses its arguments, and runs it.
  *
- * Failure modes: no command or an unknown one: a sentence, and RL_EXIT_USAGE. Output that cannot be
- * written (a full disk, a closed pipe) ends with RL_EXIT_SYSTEM: a script must not take an empty
- * token for a lock. */
+ * Failure modes: no command or an unknown one: an error message, and RL_EXIT_USAGE. Output that
+ * cannot be written (a full disk, a closed pipe) ends with RL_EXIT_SYSTEM: a script must not take
+ * an empty token for a lock. */
 #include <stdio.h>
 #include <string.h>
 #include <uv.h>
@@ -31,7 +31,7 @@ static int run_command(enum rl_command_name command, int argc, char **argv) {
     return exit_status;
 }
 
-/* The command that was most likely meant, or NULL. */
+/* The command that the user most likely meant, or NULL. */
 static const char *nearest(const char *typed) {
     const char *nearest = NULL;
     int fewest = TOOL_UNLIKE;
@@ -99,7 +99,7 @@ static int dispatch(int argc, char **argv) {
         printf("redlock %s%s\n", redlock_version(), redlock_has_tls() ? "" : " (without TLS)");
         return RL_EXIT_OK;
     }
-    if (strcmp(argv[1], "conform") == 0) { /* contacts no nodes, so it has its own options */
+    if (strcmp(argv[1], "conform") == 0) { /* contacts no nodes: has its own options */
         return conform(argc - 1, argv + 1);
     }
     if (strcmp(argv[1], "complete") == 0) { /* for the shells */
@@ -121,7 +121,7 @@ int main(int argc, char **argv) {
     }
     int exit_status = dispatch(argc, argv);
     error = rl_output_close();
-    if (error != 0 && exit_status != RL_EXIT_SYSTEM) { /* a command that ends with that status has
+    if (error != 0 && exit_status != RL_EXIT_SYSTEM) { /* with that status, the command has already
                                                           reported why */
         return rl_fail(RL_EXIT_SYSTEM, "cannot write the output: %s", strerror(error));
     }

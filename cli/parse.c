@@ -26,7 +26,7 @@ static char *user_file(void) {
                          has_base ? "" : "/.config");
 }
 
-/* Opens the file to read and names it in args->config. NULL with *status 0: there is none. */
+/* Opens the file to read and names it in args->config. NULL with *status 0: there is no file. */
 static FILE *open_file(struct rl_args *args, const struct tool_options *options, int *status) {
     if (args->config != NULL) {
         bool is_given = tool_options_from(options, offsetof(struct rl_args, config)) == TOOL_LINE;
@@ -59,7 +59,7 @@ static void warn_of_password(const struct rl_args *args, FILE *file) {
     }
 }
 
-/* Sets the options that neither the command line nor the environment has set. Returns 0 or an exit
+/* Sets the options that the command line and the environment left unset. Returns 0 or an exit
  * status. */
 static int read_config(struct rl_args *args, struct tool_options *options) {
     int status = 0;
@@ -180,8 +180,8 @@ static int check_ttl(const struct rl_args *args) {
         ttl, max, max, ttl);
 }
 
-/* TLS options from a file or the environment apply to the nodes that use TLS; it is no error if
- * none does. With options from the command line it is. */
+/* TLS options from a file or the environment apply to the nodes that use TLS, if any does. On the
+ * command line, they are an error if no node uses TLS. */
 static void drop_tls(struct rl_args *args, const struct tool_options *options) {
     const char **texts[] = {&args->client.tls_ca, &args->client.tls_cert, &args->client.tls_key,
                             &args->client.tls_server_name};
@@ -220,7 +220,7 @@ static int split_nodes(struct rl_args *args, const struct tool_options *options)
     return 0;
 }
 
-/* Last, when all else is right. A descriptor wins over a file named by the environment or the
+/* Runs last, after all other checks. A descriptor wins over a file named by the environment or the
  * configuration. */
 static int read_password(struct rl_args *args) {
     const char *path = args->password_fd == RL_PASSWORD_NO_FD ? args->password_file : NULL;
@@ -241,7 +241,7 @@ int rl_args_cut(int argc, char **argv, char ***command) {
     return own;
 }
 
-/* The command line and the environment. Returns 0 or an exit status. */
+/* Parses the command line and the environment. Returns 0 or an exit status. */
 static int parse(struct rl_args *args, struct tool_options *options, int argc, char **argv) {
     if (tool_options_parse(options, argc, argv) != 0 ||
         tool_options_check(options, options->name) != 0) {

@@ -66,7 +66,8 @@ static const char *read_from(struct rl_password *password, int fd) {
     return problem;
 }
 
-/* Returns the mode to chmod to if others can read it. (A group may be how we can read it.) */
+/* Returns the mode for chmod if others can read the file. (We may have access only as a member of
+ * its group.) */
 static const char *who_can_read(const struct stat *file) {
     bool is_ours = file->st_uid == geteuid();
     if (!S_ISREG(file->st_mode) || (file->st_mode & (is_ours ? S_IRGRP | S_IROTH : S_IROTH)) == 0) {
@@ -75,7 +76,7 @@ static const char *who_can_read(const struct stat *file) {
     return is_ours ? "600" : "o-rwx";
 }
 
-/* flags: O_NONBLOCK, where waiting for a pipe's writer would stop the watchdog. *mode: the mode for
+/* flags: O_NONBLOCK where waiting for a pipe's writer would stop the watchdog. *mode: the mode for
  * chmod, or NULL. */
 static const char *read_file(struct rl_password *password, int flags, const char **mode) {
     struct stat file;

@@ -1,18 +1,18 @@
-/* The password for the nodes from a file or a descriptor, so that it is in no argument and no
- * environment.
+/* Reads the password for the nodes from a file or a descriptor, so that neither an argument nor the
+ * environment contains it.
  *
- * Happy path: rl_password_read() when the arguments are known, rl_password_set() when there is a
+ * Happy path: rl_password_read() after the arguments were parsed, rl_password_set() when there is a
  * client. A long-running command checks the file once a second (rl_password_look()) and sets a new
- * password in the client: a password changes without a restart.
+ * password in the client, without a restart.
  *
- * Failure modes: the file cannot be read, is empty, too long or has more than one line: a sentence,
- * and RL_EXIT_CONFIG; while a command runs, a sentence, and the old password stays. A file that
- * other users can read: a sentence, and it is used. Half a password, since the file is just being
- * written: the nodes refuse it, the old one stays in use, and the next look finds the rest.
+ * Failure modes: the file cannot be read, is empty, too long or has more than one line: an error
+ * message, and RL_EXIT_CONFIG; while a command runs, a message, and the old password stays in use.
+ * Other users can read the file: a warning, and it is used. The file is half written: the nodes
+ * refuse that password, the old one stays in use, and the next check finds the complete one.
  *
- * Can it stay in memory? It is read without stdio, into the one place where it is kept: a guard
- * process may need it after this one was killed. That place is wiped when a new one is read and
- * when redlock ends; the library wipes its own copy. */
+ * Can it stay in memory? It is read without stdio, into the only buffer that keeps it: a guard
+ * process may need it after this process was killed. The buffer is wiped when a new password is
+ * read and when redlock ends; the library wipes its own copy. */
 #ifndef RL_CLI_PASSWORD_H
 #define RL_CLI_PASSWORD_H
 
@@ -25,10 +25,10 @@
 #define RL_PASSWORD_NO_FD (-1)
 
 struct rl_password {
-    char *path;                          /* owned; NULL: it is not from a file, or there is none */
+    char *path;                          /* owned; NULL: not from a file, or no password */
     char *user;                          /* owned, or NULL */
     bool is_watched;                     /* the path is a file: a pipe is read once */
-    struct stat seen;                    /* the file, as it was when it was read */
+    struct stat seen;                    /* the file's state when it was read */
     char text[REDLOCK_PASSWORD_MAX + 1]; /* "": none */
 };
 
@@ -39,7 +39,7 @@ int rl_password_read(struct rl_password *password, const char *path, int64_t fd,
 /* Wipes it. */
 void rl_password_forget(struct rl_password *password);
 
-/* For all nodes of the client; without one nothing happens. Returns a status. */
+/* Sets the password for all nodes of the client, if there is one. Returns a status. */
 int rl_password_set(const struct rl_password *password, redlock_client *client);
 
 /* Reads the file again if it has changed since it was read. True: there is a new password. */

@@ -8,13 +8,14 @@
  *       2      exclusive  3.1 s    2026-11-23 02:31:16  web2:4148    gone
  *       -      to read    2.0 s    2026-11-23 02:31:17  web3:12
  *
- * Happy path: the nodes are asked for the line (found.c), and each node that has one is asked which
- * of its clients still listen: a waiting client does, since its turn comes as a message.
+ * Happy path: it asks the nodes for the line (found.c), and each node that has one, which of its
+ * clients still listen: a waiting client listens, since a message tells it when its turn comes.
  *
- * Failure modes: the home of the line does not answer, or another node keeps it for now, or clients
- * stand in lines of several nodes: each has a sentence. Whether a place's client still listens may
- * not be known (a user without the right, a node that has gone down since): then nothing is shown.
- * Fewer nodes answer than a quorum: RL_EXIT_NO_QUORUM. A client that was stopped still listens. */
+ * Failure modes: the home of the line does not answer, or another node keeps the line for now, or
+ * clients are in the lines of several nodes: a sentence reports each. It may be unknown whether a
+ * client still listens (a user without the right, a node that has gone down since): then nothing is
+ * shown. Fewer nodes answer than a quorum: RL_EXIT_NO_QUORUM. A client that was stopped still
+ * listens. */
 #include "commands.h"
 
 #include <assert.h>
@@ -35,7 +36,8 @@
 #define CHANNEL "libredlock:client:"
 #define PLACES_MAX (2 * RL_LINE_MAX)
 
-/* A channel and how many listen to it, for each of those that were asked for. at: their places. */
+/* The answer has, for each requested channel, its name and its number of listeners. at: the places
+ * of their clients. */
 static void take_answer(struct rl_part *line, const size_t *at, size_t n,
                         const struct rl_wire_answer *answer) {
     const redisReply *reply = answer->reply;
@@ -51,13 +53,13 @@ static void take_answer(struct rl_part *line, const size_t *at, size_t n,
     }
 }
 
-/* Finds out whether the clients in a line still listen for their turn: asks the nodes, over
- * connections of its own, for PUBSUB NUMSUB of each client's channel. What counts is the answer of
- * the node that has the line.
+/* Finds out whether the clients in a line still listen for their turn: sends the nodes, over
+ * separate connections, PUBSUB NUMSUB for each client's channel. The answer of the node that has
+ * the line counts.
  *
- * Failure modes: the node does not answer, or forbids it: its places stay unknown. A process that
- * was stopped still listens; one whose machine is gone does until the node's tcp-keepalive finds
- * out. */
+ * Failure modes: the node does not answer, or forbids it: its places stay unknown. A stopped
+ * process still listens; if its machine is gone, it does so until the node's tcp-keepalive
+ * notices. */
 static void look_for_listeners(struct rl_part *line, const struct rl_args *args) {
     char channels[PLACES_MAX][sizeof CHANNEL + 32];
     const char *argv[2 + PLACES_MAX] = {"PUBSUB", "NUMSUB"};
@@ -71,7 +73,7 @@ static void look_for_listeners(struct rl_part *line, const struct rl_args *args)
             at[n++] = i;
         }
     }
-    signal(SIGPIPE, SIG_IGN); /* a line that nobody reads is reported, as by ls */
+    signal(SIGPIPE, SIG_IGN); /* output without a reader is reported, as by ls */
     const size_t asked =
         n > 0 ? rl_wires_ask(args, args->client.node_timeout_ms, 2 + n, argv, NULL, answers) : 0;
     for (size_t i = 0; i < asked; i++) {
@@ -134,7 +136,7 @@ static void print_holder(const struct rl_found *found) {
     }
 }
 
-/* Whether the node has said who stands there. */
+/* Whether the node has answered who waits there. */
 static bool has_answered(const struct rl_part *line, const char *node) {
     const struct rl_look *look = &line->found->look;
     for (size_t i = 0; i < look->n; i++) {
@@ -145,7 +147,7 @@ static bool has_answered(const struct rl_part *line, const char *node) {
     return false;
 }
 
-/* A sentence for each oddity of where the line is. */
+/* Prints a sentence for everything unusual about the line's location. */
 static void print_home(const struct rl_part *line, const struct home *home) {
     const redlock_node_info *usual = &home->usual;
     const bool has_moved = home->now == NULL || strcmp(home->now, usual->node) != 0;
@@ -183,7 +185,7 @@ static void print_table(const struct rl_part *line) {
         const struct rl_item *place = &line->items[i];
         const bool is_elsewhere = place->node != line->items[0].node;
         const bool is_gone = place->listens == RL_LISTENS_NO;
-        const bool reads = place->kind == RL_ITEM_WAITS_TO_READ; /* those are served together */
+        const bool reads = place->kind == RL_ITEM_WAITS_TO_READ; /* readers are served together */
         rl_table_row(&table, "%s\t%s\t%s\t%s\t%s\t%s%s%s%s", reads ? "-" : rl_text("%zu", i + 1),
                      wants_of(place), rl_say_ms(place->waited_ms),
                      rl_when_show(since_ms(place), false), rl_item_who(place),
@@ -216,7 +218,7 @@ static void print_line(const struct rl_part *line, const struct home *home, cons
     }
 }
 
-/* The client whose turn it is has left the line. */
+/* The client whose turn it is has already left the line. */
 static void print_turn(const struct rl_look *look) {
     if (look->reserved > 0) {
         printf("  the key is reserved on %zu of %zu nodes, for a client whose turn it is\n",

@@ -50,7 +50,7 @@ const char *rl_text_clean(const char *text, size_t max) {
     return rl_text_bytes(text, strlen(text), max);
 }
 
-/* parts: what separates date and time. end: what follows the ms; NULL: no ms. */
+/* parts: separates date and time. end: follows the ms; NULL: no ms. */
 static const char *show(const struct tm *moment, char parts, int64_t at_ms, const char *end) {
     char text[40];
     if (moment == NULL || strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", moment) == 0) {
@@ -78,7 +78,7 @@ const char *rl_when_utc(int64_t at_ms) {
 #define COLUMNS_MIN 40
 #define COLUMNS_MAX 120
 
-static bool has_line; /* a line is shown, with the cursor at its beginning */
+static bool has_line; /* a status line is shown, and the cursor is at its beginning */
 
 static bool is_dumb(void) {
     const char *terminal = getenv("TERM");
@@ -99,7 +99,7 @@ void rl_say_line(const char *text) {
     if ((text == NULL && !has_line) || !rl_say_has_line()) {
         return;
     }
-    int left = columns_on(STDERR_FILENO) - 1; /* the last one would wrap */
+    int left = columns_on(STDERR_FILENO) - 1; /* a full line would wrap */
     size_t bytes = 0;
     while (text != NULL && text[bytes] != '\0' && left > 0) {
         size_t step = tool_utf8_length(text + bytes, strlen(text + bytes));
@@ -107,14 +107,15 @@ void rl_say_line(const char *text) {
         left--;
     }
     has_line = bytes > 0;
-    /* Clears to the end of the screen: if the terminal was narrowed, one line may be two now. */
+    /* Clears to the end of the screen: the terminal may have been narrowed, and the line
+     * wrapped. */
     fprintf(stderr, "\r\033[J%.*s%s", (int)bytes, text != NULL ? text : "", has_line ? "\r" : "");
 }
 
 int rl_fail(int status, const char *format, ...) {
     va_list args;
     rl_say_line(NULL);
-    rl_output_flush(); /* keeps the order of the two streams */
+    rl_output_flush(); /* keeps the two streams in order */
     fputs("redlock: ", stderr);
     va_start(args, format);
     vfprintf(stderr, format, args);
@@ -228,7 +229,7 @@ static size_t count_columns(const struct rl_table *table) {
 
 static void add_row(struct rl_table *table, char *text) {
     const size_t n = count_columns(table);
-    char *rest = text; /* the first cell owns it */
+    char *rest = text; /* the first cell owns the text */
     for (size_t i = 0; i < n; i++) {
         table->cells =
             rl_must_grow(table->cells, table->used, &table->room, sizeof table->cells[0]);
@@ -248,7 +249,7 @@ static enum rl_paint paint_of(const char *cell) {
     return *cell == RL_PAINT_WARN || *cell == RL_PAINT_BAD ? (enum rl_paint) * cell : RL_PAINT_NONE;
 }
 
-/* Without the gap; 0: the column is left out. */
+/* The column's width without the gap; 0: it is left out. */
 static int width_of(const struct rl_table *table, size_t column, size_t n) {
     const char *head = table->cells[column];
     int width = head[0] == '?' ? 0 : columns_of(head);
@@ -322,7 +323,7 @@ const char *rl_say_duration(double ms) {
         const char *name;
     } units[] = {{86400e3, "d"}, {3600e3, "h"}, {60e3, "min"}, {1e3, "s"}, {1, "ms"}};
     size_t i = 0;
-    /* At least two of a unit, so that 90 s is not "1.5 min". */
+    /* Minutes and longer units are used from two on, so that 90 s is not "1.5 min". */
     while (i + 1 < sizeof units / sizeof units[0] && ms < units[i].ms * (i < 3 ? 2 : 1)) {
         i++;
     }
@@ -343,7 +344,7 @@ const char *rl_say_exact(int64_t ms) {
 
 #define BUFFER_BYTES 65536
 
-static char buffer[BUFFER_BYTES]; /* glibc ignores the size if it is to make one itself */
+static char buffer[BUFFER_BYTES]; /* glibc ignores the size if it allocates the buffer itself */
 static int first_error;
 
 int rl_output_open(void) {
@@ -352,7 +353,7 @@ int rl_output_open(void) {
             continue;
         }
         int direction = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
-        if (open("/dev/null", direction | O_CLOEXEC) != fd) { /* the lowest that is free */
+        if (open("/dev/null", direction | O_CLOEXEC) != fd) { /* the lowest free descriptor */
             return errno;
         }
     }
@@ -365,7 +366,7 @@ int rl_output_flush(void) {
         first_error = errno;
     }
     if (ferror(stdout) && first_error == 0) {
-        first_error = EIO; /* a write larger than the buffer failed: its errno is lost */
+        first_error = EIO; /* a write larger than the buffer failed, and its errno is lost */
     }
     return first_error;
 }
@@ -373,7 +374,7 @@ int rl_output_flush(void) {
 void rl_output_drop(void) {
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (fd >= 0 && dup2(fd, STDOUT_FILENO) == STDOUT_FILENO) {
-        fflush(stdout); /* what is in the buffer goes there */
+        fflush(stdout); /* the buffered output goes to /dev/null */
         clearerr(stdout);
         first_error = 0;
     }

@@ -1,14 +1,13 @@
-/* redlock acquire, extend and release: a lock in three processes of a script.
+/* redlock acquire, extend and release: a lock that a script handles in three processes.
  *
- * Happy path: acquire waits until all nodes have answered, prints the token, with --fence the fence
- * behind it, and disowns the lock, so that its keys stay when the process ends. extend adopts the
- * lock by its token, which renews it on every node, waits in the same way, and disowns it again.
- * release deletes the keys that still have the token.
+ * Happy path: acquire waits until all nodes have answered, prints the token (and, with --fence, the
+ * fence), and disowns the lock, so that its keys stay when the process ends. extend adopts the lock
+ * by its token, which renews it on every node, waits in the same way, and disowns it again. release
+ * deletes the keys that still contain the token.
  *
  * Failure modes: the lock is not renewed between these commands, so it may be gone: extend and
- * release then end with RL_EXIT_LOST. A token that acquire has not printed is refused before
- * anything is sent. If acquire cannot print the token (a closed pipe), the lock is released
- * again. */
+ * release then end with RL_EXIT_LOST. A malformed token is refused before anything is sent. If
+ * acquire cannot print the token (a closed pipe), the lock is released again. */
 #include "commands.h"
 
 #include <assert.h>
@@ -34,7 +33,7 @@ struct script {
 /* -- Arguments -- */
 
 /* A token of permits lists its slots. Only an extension needs the number of permits, since it may
- * have to take one anew on a node; a release uses the number that the nodes keep. */
+ * have to take a permit again on a node; a release uses the number that the nodes keep. */
 static int check_slots(const struct script *script, struct rl_args *args) {
     const struct rl_token *token = &script->token;
     const char *command = rl_commands[args->command].name;
@@ -86,7 +85,7 @@ static int begin(struct script *script, struct rl_args *args) {
     return status;
 }
 
-/* The token that was granted, with its slots. */
+/* The granted token, with its slots. */
 static const char *show_token(struct script *script, const struct rl_args *args) {
     struct rl_token *token = &script->token;
     const char *digits = redlock_lock_token(script->lock);
@@ -99,7 +98,7 @@ static const char *show_token(struct script *script, const struct rl_args *args)
 
 /* -- Output -- */
 
-/* The outcome as one line of JSON. message: NULL for the lock's own. */
+/* Prints the outcome as one line of JSON. message: NULL for the lock's own. */
 static void print_json(struct script *script, int status, const char *token, const char *message) {
     const bool is_held = token != NULL;
     const uint64_t fence = redlock_lock_fence(script->lock);
@@ -121,7 +120,8 @@ static int release_own(struct script *script) {
                    strerror(rl_output_flush()));
 }
 
-/* Not granted, not renewed, or expired since then because this process was stopped for too long. */
+/* The lock was not granted or not renewed, or it has expired since because this process was stopped
+ * for too long. */
 static int not_held(struct script *script, const struct rl_args *args, int status) {
     if (args->json) {
         print_json(script, status, NULL, NULL);
@@ -157,7 +157,7 @@ static int acquire(struct script *script, struct rl_args *args) {
     if (!rl_acquire(&script->session, &script->lock, 1, script->keys, &options, &status)) {
         return not_acquired(script, args, status);
     }
-    /* Before the token is printed: its reader may release the lock. */
+    /* Settle before the token is printed: its reader may release the lock. */
     rl_session_settle(&script->session, script->lock);
     if (script->session.caught != 0) {
         return not_acquired(script, args, rl_acquire_give_back(&script->session, script->lock));
@@ -199,7 +199,7 @@ static int extend(struct script *script, struct rl_args *args) {
 }
 
 /* The outcome of a release: 0: a quorum had the token; LOST: no quorum can have had it; UNKNOWN:
- * the deciding answers are missing. */
+ * too few nodes answered to decide. */
 static int judge_release(struct script *script) {
     size_t n = 0, deleted = 0, gone = 0;
     redlock_node_outcome outcome = REDLOCK_NODE_OUTCOME_INIT;
@@ -219,7 +219,7 @@ static int release(struct script *script, struct rl_args *args) {
     status = status == 0 ? rl_session_wait(&script->session) : status;
     if (status == 0) {
         if (judge_release(script) == REDLOCK_ERR_UNKNOWN) {
-            rl_session_settle(&script->session, NULL); /* it may need one more answer */
+            rl_session_settle(&script->session, NULL); /* the release may need one more answer */
         }
         status = judge_release(script) == REDLOCK_ERR_LOST ? REDLOCK_ERR_LOST : 0;
     }
@@ -253,7 +253,8 @@ static int run(struct rl_args *args, bool takes_token,
 }
 
 int rl_cmd_acquire(struct rl_args *args) {
-    signal(SIGPIPE, SIG_IGN); /* a token that nobody reads is an error, and releases the lock */
+    signal(SIGPIPE, SIG_IGN); /* a token that cannot be written is an error, and releases the
+                                 lock */
     return run(args, false, acquire);
 }
 

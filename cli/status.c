@@ -1,8 +1,8 @@
 /* redlock status: the holder of a lock, or of permits of a semaphore, node by node, and whether it
  * has a quorum.
  *
- * Happy path: every node is asked for every key; a table for each key, or one line of JSON. Of a
- * semaphore:
+ * Happy path: it asks every node for every key, and prints a table for each key, or one line of
+ * JSON. For a semaphore:
  *
  *     uploads: 2 of 5 permits held, 3 free (each on 3 of 5 nodes)
  *
@@ -17,9 +17,9 @@
  *       127.0.0.1:7001  5        0.21 ms
  *
  * Failure modes: the table shows why a node did not answer; fewer answers than a quorum end with
- * RL_EXIT_NO_QUORUM, whatever the answers. Nodes that keep another number of permits are named, and
- * so is the node of a client that waits at another one than the first. What is not listed is
- * counted. The output may be outdated when it is shown. */
+ * RL_EXIT_NO_QUORUM, whatever they are. Nodes that keep a different number of permits are named,
+ * and so is the node of a client that waits at a different node than the first client. Entries
+ * beyond the listed ones are counted. The output may be outdated when it is shown. */
 #include "commands.h"
 
 #include <inttypes.h>
@@ -31,14 +31,14 @@
 #include "session/room.h"
 #include "tool/json.h"
 
-#define WIDTH_MAX 40             /* a UUID in quotes, and some */
-#define SLOT_HOLDER_WIDTH_MAX 36 /* with a fence behind it the row has 80 columns */
+#define WIDTH_MAX 40             /* fits a UUID in quotes */
+#define SLOT_HOLDER_WIDTH_MAX 36 /* with a fence, the row then has 80 columns */
 #define SLOTS_LISTED_MAX 200     /* on the screen; JSON has all */
 
 /* -- The nodes -- */
 
-/* A node's row: what is between its name and how fast it answered, and when it votes if it does not
- * yet. If it did not answer, why. */
+/* Adds a node's row: its name, these cells, its latency, and when it will vote if it does not yet.
+ * If it did not answer, the reason. */
 static void add_node(struct rl_table *table, const struct rl_look_node *node, const char *what) {
     const char *vote = "";
     if (node->s.status != 0) {
@@ -54,7 +54,7 @@ static void add_node(struct rl_table *table, const struct rl_look_node *node, co
 
 /* -- Who waits -- */
 
-/* Without a quorum of answers the first line has already said so. */
+/* Silent without a quorum of answers: the first line has already said so. */
 static void print_unknown(const struct rl_part *line, const struct rl_look *look, const char *who,
                           const char *what) {
     if (!line->is_known && look->is_answered) {
@@ -62,7 +62,7 @@ static void print_unknown(const struct rl_part *line, const struct rl_look *look
     }
 }
 
-/* Numbered if they are served in this order; readers are served together. */
+/* Places are numbered if they are served in this order; readers are served together. */
 static void print_place(const struct rl_part *line, size_t index) {
     const struct rl_item *place = &line->items[index];
     const bool is_elsewhere = place->node != line->items[0].node;
@@ -142,7 +142,7 @@ static const char *holder_text(const struct rl_look *look, const struct rl_look_
                    node_holder->holder, is_cut ? "..." : "");
 }
 
-/* Nothing if nobody reads. */
+/* Prints nothing if there are no readers. */
 static void print_readers(const struct rl_found *found) {
     const struct rl_part *readers = &found->readers;
     const struct rl_look *look = &found->look;
@@ -167,7 +167,6 @@ static void print_readers(const struct rl_found *found) {
     }
 }
 
-/* The lock's part. */
 static void print_lock(const struct rl_found *found) {
     struct rl_table table = {
         .heads = "node\tholder    \tleft   \tlatency \t?", .indent = 2, .max = WIDTH_MAX};
@@ -237,7 +236,7 @@ static void print_slots(const struct rl_part *slots, const struct rl_look *look)
     }
 }
 
-/* Reports oddities of the number of permits. */
+/* Prints what is unusual about the number of permits. */
 static void print_remarks(const struct rl_found *found) {
     const struct rl_part *slots = &found->slots;
     size_t above = 0;
@@ -275,7 +274,7 @@ static void print_kept(const struct rl_found *found) {
     rl_table_print(&table);
 }
 
-/* A lock and a semaphore may have the same key: they are independent. */
+/* A lock and a semaphore may have the same key; they are independent. */
 static void print_screen(const struct rl_found *found, const struct rl_kick_notes *kicks) {
     const bool has_permits = rl_found_has_permits(found);
     const bool shows_lock = !has_permits || rl_found_has_lock(found);
@@ -288,7 +287,7 @@ static void print_screen(const struct rl_found *found, const struct rl_kick_note
         print_slots(&found->slots, &found->look);
         print_remarks(found);
         print_line(&found->permits_line, &found->look, " for permits");
-        if (!shows_lock) { /* else the nodes' table is on the screen already */
+        if (!shows_lock) { /* else the table of the nodes is on the screen already */
             print_kept(found);
         }
     } else {

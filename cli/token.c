@@ -10,7 +10,7 @@
 
 #include "say.h"
 
-/* "0,3" before an '@'. False: it is no list of slots. */
+/* Parses "0,3" before an '@'. False: it is not a list of slots. */
 static bool parse_slots(struct rl_token *token, const char *text, const char *end) {
     while (token->n_slots < REDLOCK_TAKE_MAX) {
         const size_t digits = strspn(text, "0123456789");
