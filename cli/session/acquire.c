@@ -1,5 +1,5 @@
-/* One acquire, as the options ask for it: how it waits, how a signal interrupts it, and how a
- * failure is reported.
+/* One acquire, as the options demand: how it waits, how a signal interrupts it, and how a failure
+ * is reported.
  *
  * Failure modes: another client has the lock: the message names it. Too few nodes answer. A signal
  * arrived: a lock that was granted is released. */

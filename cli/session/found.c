@@ -1,11 +1,11 @@
-/* All that the nodes know of one key: its holder, its readers, the owner of each permit, and the
- * waiting clients.
+/* Everything the nodes know about one key: its holder, its readers, the owner of each permit, and
+ * the waiting clients.
  *
- * Happy path: rl_found_ask(); all queries go out at once; the one for readers follows if a node
+ * Happy path: rl_found_ask(); all queries are sent at once; the query for readers follows if a node
  * reports any. The callback runs when all have been answered.
  *
  * Failure modes: `status` is that of the query for the holder. Every other part has a flag that
- * says whether it is known; it is not if there was no memory for its query. The parts are not a
+ * says whether it is known; it is unknown if there was no memory for its query. The parts are not a
  * consistent snapshot, and may be outdated when they are shown. */
 #include "session/room.h"
 
@@ -37,7 +37,7 @@ const char *rl_look_state(const redlock_node_info *info, const char *voting) {
                                  : rl_text("does not vote: %s", rl_look_why(info));
 }
 
-/* The client has nodes of other sets, too. */
+/* Finds the node by name: the client has nodes of other sets, too. */
 static redlock_node_info info_of(const redlock_client *client, const char *node) {
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     size_t i = 0;
@@ -47,7 +47,7 @@ static redlock_node_info info_of(const redlock_client *client, const char *node)
     return info;
 }
 
-/* A node that did not answer may have gone down since; that is the reason then. */
+/* A node that did not answer may have gone down since; then that is the reason. */
 static void look_at_node(struct rl_look_node *node_holder, const redlock_client *client) {
     const redlock_node_info info = info_of(client, node_holder->s.node);
     node_holder->votes = info.voting != 0;
@@ -72,10 +72,10 @@ bool rl_look_is_holding(const struct rl_look *look, const struct rl_look_node *n
                : strncmp(node_holder->token, look->token, REDLOCK_TOKEN_LENGTH) == 0;
 }
 
-/* Readers hold it if a quorum of nodes says so: until fewer do. */
+/* Readers hold the key as long as a quorum of nodes has it as shared. */
 static void look_for_readers(struct rl_look *look, const redlock_query *query) {
     uint32_t living = 0, longest;
-    do { /* the one that lives longest of those that are left */
+    do { /* of the remaining nodes, the one whose key lives longest */
         longest = REDLOCK_NODES_MAX;
         for (uint32_t i = 0; i < look->n; i++) {
             const redlock_node_holder *seen = &look->node_holders[i].s;
@@ -102,13 +102,13 @@ static void take_node(struct rl_look_node *node_holder) {
              seen->token != NULL ? seen->token : "");
 }
 
-/* Whether a key is in the way of a lock: it holds something other than one of ours. */
+/* Whether the node's key blocks a lock: its value is not libredlock's. */
 static bool hinders(const struct rl_look_node *node_holder) {
     const redlock_node_holder *seen = &node_holder->s;
     return seen->status == 0 && seen->is_held && !seen->is_shared && node_holder->token[0] == '\0';
 }
 
-/* All nodes that decide about the key. */
+/* Takes over all nodes that decide about the key. */
 static void take_nodes(struct rl_look *look, const redlock_client *client,
                        const redlock_query *query) {
     uint32_t answered = 0, free = 0;
@@ -197,7 +197,7 @@ const char *rl_item_who(const struct rl_item *item) {
                                          : "no name";
 }
 
-/* The clients that are not listed are of the kind whose list is full. */
+/* Clients that are not listed are of the kind whose list is full. */
 void rl_line_count(const struct rl_part *line, size_t *writing, size_t *reading) {
     const size_t more = line->total - line->n, listed = line->n - line->writing;
     const bool are_writers = line->writing == RL_LINE_MAX && listed < RL_LINE_MAX;
@@ -229,7 +229,7 @@ static void set_token(struct rl_item *item, const char *digits, const char *hold
     }
 }
 
-/* Item number i of what was asked for. False: there are no more. */
+/* Reads item number i of the query's results. False: there are no more. */
 static bool take_item(const redlock_query *query, size_t i, struct rl_item *item) {
     redlock_waiter waiter = REDLOCK_WAITER_INIT;
     redlock_reader reader = REDLOCK_READER_INIT;
@@ -276,7 +276,7 @@ static void take_items(struct rl_part *part, const redlock_query *query) {
     part->total = redlock_query_waiting(query) + redlock_query_reading(query);
 }
 
-/* Who did not answer, and why the first of them did not. */
+/* Notes which nodes did not answer, and why the first of them did not. */
 static void take_refusals(struct rl_part *part, const redlock_query *query) {
     redlock_node_holder node_holder = REDLOCK_NODE_HOLDER_INIT;
     part->refused = 0;
@@ -330,7 +330,7 @@ static void on_listed(redlock_query *query, int status, void *data) {
     if (part == &found->slots) {
         count_permits(found, query);
     } else if (part == &found->readers && part->is_known && part->held == 0) {
-        found->look.is_held &= !found->look.is_shared; /* the readers' keys are left over */
+        found->look.is_held &= !found->look.is_shared; /* the readers' keys are left-overs */
     }
     part_done(found);
 }
@@ -349,8 +349,8 @@ static void on_kicks_looked(redlock_query *query, int status, void *data) {
     part_done(found);
 }
 
-/* The key of the notes, of a name of more than 1005 bytes, is longer than a resource may be: then
- * it is as if there were none. */
+/* If the name is longer than 1005 bytes, the key of its notes is longer than a resource may be:
+ * then it has no notes. */
 static void ask_for_kicks(struct rl_found *found) {
     char key[RL_KICK_KEY_MAX];
     const size_t length = rl_kick_key(found->look.key, key);
@@ -382,7 +382,7 @@ static void on_looked(redlock_query *query, int status, void *data) {
     part_done(found);
 }
 
-/* Its memory stays. */
+/* Empties the part, but keeps its memory. */
 static struct rl_part emptied(struct rl_found *found, const struct rl_part *part) {
     return (struct rl_part){.found = found, .items = part->items, .room = part->room};
 }

@@ -3,10 +3,10 @@
  *     rl_session_open() -> rl_session_lock() -> redlock_...(.., rl_session_lock_cb, session)
  *         -> rl_session_wait() -> rl_session_close()
  *
- * rl_session_wait() runs the loop until the callback of the call before it has come.
+ * rl_session_wait() runs the loop until the callback of the preceding call has run.
  *
  * Failure modes: the client cannot be opened (a bad URL: RL_EXIT_USAGE); too few nodes answer,
- * which is no error here: a client that waits for a lock waits for nodes as well. SIGINT, SIGTERM
+ * which is not an error here: a client that waits for a lock also waits for nodes. SIGINT, SIGTERM
  * or SIGHUP during an acquire cancel it, so that no key stays behind; session->caught is the
  * signal. */
 #include "session/room.h"
@@ -20,7 +20,7 @@
 #include "say.h"
 #include "tool/json.h"
 
-#define PASSWORD_MS 1000 /* how often the file is looked at */
+#define PASSWORD_MS 1000 /* how often the file is checked */
 
 /* -- The loop -- */
 
@@ -81,7 +81,7 @@ bool rl_session_repeats(struct rl_session *session) {
 
 /* -- Late nodes -- */
 
-/* What is waited for, of all nodes: a set may have more than were named. */
+/* What to wait for, on all nodes: a set may have more than were named. */
 enum step { CONNECTED, ANSWERED, RELEASED };
 
 static bool have_done(const struct rl_session *session, const void *data) {
@@ -133,12 +133,12 @@ static void on_signal(int signal_number, void *data) {
 /* -- A password that changes -- */
 
 /* A password that changes while a command runs: the file of --password-file is checked, and a new
- * password goes to the nodes. Each node's answer to a new one is reported: a refusal always,
+ * password goes to the nodes. Each node's answer to a new password is reported: a refusal always,
  * acceptance with --verbose; run and elect with --json report both, as events on stderr. The first
  * password is set before the loop runs, like one in the URLs: a node that refuses it stays down.
  *
- * Why no signal? SIGHUP goes to the command, and ends the waiting. And nothing sends a signal when
- * a file changes, such as a container's mounted secret. */
+ * Why no signal? SIGHUP goes to the command, and ends the wait for a lock. And nothing sends a
+ * signal when a file changes, such as a secret mounted into a container. */
 static void on_password_timer(uv_timer_t *timer) {
     struct rl_session *session = timer->data;
     if (rl_password_look(&session->args->password)) {
@@ -250,7 +250,7 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
     if (status == 0) {
         rl_session_until(session, have_done, &(enum step){CONNECTED},
                          args->client.node_timeout_ms / 2, true);
-        session->status = 0; /* the status of opening; callers check what was caught */
+        session->status = 0; /* the status of opening; callers check for signals */
     }
     if (args->verbose && status == 0) {
         rl_say("%s", redlock_client_message(session->client, sentence, sizeof sentence));
@@ -262,14 +262,14 @@ void rl_session_close(struct rl_session *session) {
     if (!session->is_open) {
         return;
     }
-    session->is_interruptible = false; /* a second signal: we are closing the client already */
+    session->is_interruptible = false; /* a second signal: the client is being closed already */
     if (session->has_password_timer) {
         uv_close((uv_handle_t *)&session->password_timer, NULL);
     }
     if (redlock_client_close(session->client, client_cb, session) == 0) {
         rl_session_wait(session);
     }
-    rl_signals_close(&session->signals); /* not before: the outcome so far is reported */
+    rl_signals_close(&session->signals); /* only now: the outcome so far has been reported */
     rl_waiting_close(&session->waiting);
     uv_run(&session->loop, UV_RUN_DEFAULT);
     int left = uv_loop_close(&session->loop);
@@ -296,7 +296,7 @@ const char *rl_session_holder(long number) {
     return rl_text("%s:%ld", host, number);
 }
 
-/* Puts the library's error in terms of the command line. */
+/* Reports the library's error in terms of the command line. */
 static int refuse_lock(int status, const char *error) {
     if (strncmp(error, "holder: ", 8) == 0) {
         return rl_usage("--%s", error);
@@ -352,8 +352,7 @@ int rl_session_refused(redlock_lock *lock, const char *keys, int status) {
 
 /* -- Several keys -- */
 
-/* For commands that take several keys: asks the nodes for each key in turn, and shows what was
- * found.
+/* For commands that take several keys: asks the nodes for each key in turn, and shows the result.
  *
  * Failure modes: a malformed key, or nodes that cannot be asked, end the command with a message.
  * SIGINT, SIGTERM and SIGHUP end it before the next key. */
@@ -371,7 +370,7 @@ int rl_ask_key(struct rl_session *session, struct rl_found *found, redlock_bytes
                : rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
 }
 
-/* All keys of one word. Returns the worst. */
+/* Shows all keys of one word. Returns the largest exit status. */
 static int ask_word(struct rl_session *session, const char *word, rl_ask_keys_show show,
                     bool is_first) {
     static const struct rl_found_parts all = {

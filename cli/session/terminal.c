@@ -1,13 +1,14 @@
-/* The terminal's foreground: the process group that may read, and that Ctrl-C hits.
+/* The terminal's foreground: the process group that may read, and that receives the signal of
+ * Ctrl-C.
  *
- * The command's group is not ours, so it begins in the background. It is given the foreground when
- * it asks for it: when it reads from the terminal, or sets it, the kernel stops it with SIGTTIN or
- * SIGTTOU. So a command that never reads leaves Ctrl-C to us (we pass it on, and kill at the
- * second), and `redlock run KEY -- make | less` leaves the terminal to less; an editor or a shell
- * gets it.
+ * The command has its own group, so it starts in the background. It gets the foreground when it
+ * needs it: when it reads from the terminal, or changes its settings, the kernel stops it with
+ * SIGTTIN or SIGTTOU. So with a command that never reads, Ctrl-C goes to redlock (which passes it
+ * on, and kills at the second), and `redlock run KEY -- make | less` leaves the terminal to less;
+ * an editor or a shell gets it.
  *
- * Failure modes: there is no terminal, or we cannot hand it over (we are in the background): then
- * we stop as the command did, and the shell says so. */
+ * Failure modes: there is no terminal, or redlock cannot hand it over (it is in the background):
+ * then redlock stops as the command did, and the shell reports it. */
 #include "session/room.h"
 
 #include <assert.h>
@@ -28,7 +29,7 @@ void rl_terminal_close(struct rl_terminal *terminal) {
     }
 }
 
-/* tcsetpgrp() from the background raises SIGTTOU, which would stop us. */
+/* tcsetpgrp() from the background raises SIGTTOU, which would stop redlock. */
 static bool set_foreground(int fd, pid_t group) {
     sigset_t set, old;
     sigemptyset(&set);
@@ -60,7 +61,7 @@ bool rl_terminal_stop_self(int signal_number) {
     assert(signal_number == SIGTSTP || signal_number == SIGTTIN || signal_number == SIGTTOU);
     sigemptyset(&plain.sa_mask);
     sigemptyset(&set);
-    sigaddset(&set, SIGCONT); /* held back, so that it can be seen below */
+    sigaddset(&set, SIGCONT); /* blocked, so that it is pending below */
     sigprocmask(SIG_BLOCK, &set, &old);
     sigaction(signal_number, &plain, &handler);
     raise(signal_number);
@@ -78,7 +79,7 @@ bool rl_terminal_stop_self(int signal_number) {
  * A signal that was ignored when redlock began (nohup, a job in the background of a script) stays
  * ignored, here and in the command that is run.
  *
- * Failure modes: a handle that libuv cannot start is left out: the signal then has its default
+ * Failure modes: if libuv cannot start a handle, it is left out, and the signal has its default
  * action. */
 
 static void on_signal(uv_signal_t *handle, int signal_number) {
@@ -91,7 +92,7 @@ bool rl_signals_is_ignored(int signal_number) {
     return sigaction(signal_number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* Our parent may have blocked SIGCHLD; then we would not notice the command's end. */
+/* The parent may have blocked SIGCHLD; then redlock would not notice the command's end. */
 static void unblock(int signal_number) {
     sigset_t set;
     sigemptyset(&set);

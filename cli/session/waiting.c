@@ -1,16 +1,16 @@
-/* The reports of redlock while it waits for a lock, so that it does not seem to hang.
+/* Reports what redlock waits for, so that it does not seem to hang.
  *
- * Happy path: rl_waiting_begin() when an acquire begins. If it is not over after a moment, the
- * nodes are asked for the holder, which is reported once; on a terminal this is a status line that
- * is kept up to date, and cleared when the waiting is over. Meanwhile each node that goes down or
- * comes back is reported, with how many can vote and how many are needed. With --json these are
- * events. --quiet silences all of it.
+ * Happy path: rl_waiting_begin() when an acquire begins. If it has not ended after a moment, the
+ * nodes are asked for the holder, which is reported once; on a terminal, a status line shows it, is
+ * kept up to date, and is cleared at the end. Meanwhile each node that goes down or comes back is
+ * reported, with how many nodes can vote and how many are needed. With --json these are events.
+ * --quiet silences all of it.
  *
- * Failure modes: too few nodes answer: it reports that instead. stderr is a terminal that is too
- * narrow: the line is cut, it never wraps; resized: it is drawn anew. The cursor stands at its
- * beginning, so that what a terminal wraps when it gets narrower is behind the cursor, and cleared.
- * In the background a sentence replaces the status line. Ctrl-Z clears the line before it stops
- * us. */
+ * Failure modes: too few nodes answer: it reports that instead. The terminal is too narrow: the
+ * line is cut, and never wraps; it is resized: the line is redrawn. The cursor stays at the
+ * beginning of the line, so that the part that a narrowed terminal wraps is after the cursor, and
+ * cleared. In the background, a sentence replaces the status line. Ctrl-Z clears the line before it
+ * stops redlock. */
 #include "session/room.h"
 
 #include <signal.h>
@@ -19,7 +19,7 @@
 #include "say.h"
 #include "tool/json.h"
 
-#define FIRST_MS 200 /* a lock that comes sooner was not waited for */
+#define FIRST_MS 200 /* a lock granted sooner needs no report */
 #define LINE_MS 1000
 #define NODES_MS 20 /* batches events of several nodes */
 
@@ -31,7 +31,7 @@ struct voters {
 
 static struct voters voters_of(const struct rl_waiting *waiting) {
     struct voters voters = {0};
-    /* The others are of the same set, or any of them will do. */
+    /* The other keys are of the same set, or with --any one of them is enough. */
     for (size_t i = 0; i < waiting->keys.count && (i == 0 || voters.are_few); i++) {
         const redlock_bytes key = waiting->keys.items[i];
         voters.are_few = redlock_client_lacks(waiting->client, key.data, key.length, &voters.nodes,
@@ -90,7 +90,7 @@ void rl_waiting_on_event(struct rl_waiting *waiting, const redlock_event *event)
 
 /* -- Who holds it -- */
 
-/* What we wait for. */
+/* What the acquire waits for. */
 static const char *say_why(const struct rl_waiting *waiting, const struct voters *voters) {
     if (voters->are_few) {
         return rl_text("for nodes: %zu of %zu can vote, %zu are needed", voters->voting,
@@ -173,9 +173,9 @@ static void on_looked(struct rl_found *answers, void *data) {
 static void on_timer(uv_timer_t *timer) {
     struct rl_waiting *waiting = timer->data;
     if (waiting->is_looking || !waiting->is_waiting) {
-        return; /* a query of the waiting before is pending; on_looked() runs anyway */
+        return; /* a query of the previous wait is pending; its on_looked() will run */
     }
-    if (waiting->args->permits != 0) { /* a lock of the same key is not in the way */
+    if (waiting->args->permits != 0) { /* a lock with the same key does not block permits */
         snprintf(waiting->who, sizeof waiting->who, "%s",
                  rl_look_say_permits(waiting->args->permits, waiting->args->take));
         show(waiting);
@@ -224,9 +224,9 @@ void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const 
     uv_update_time(waiting->timer.loop);
     waiting->began_ms = uv_now(waiting->timer.loop);
     if (waiting->keys.count == 0 && rl_keys_of(&waiting->keys, waiting->args, keys) != NULL) {
-        rl_keys_free(&waiting->keys); /* the acquire says why */
+        rl_keys_free(&waiting->keys); /* the acquire reports the error */
     }
-    if (waiting->keys.text != NULL) { /* an election says itself who leads */
+    if (waiting->keys.text != NULL) { /* an election reports the leader itself */
         waiting->at = 0;
         uv_timer_start(&waiting->timer, on_timer, FIRST_MS, 0);
         if (waiting->is_line && !rl_signals_is_ignored(SIGTSTP)) {
