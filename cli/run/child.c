@@ -1,35 +1,35 @@
 /* The command as a process group of its own: started in two steps, signalled, waited for.
  *
  * Happy path: rl_child_begin() forks; the child leads a new process group and waits at a gate, a
- * socket to us, with the signals of a fresh program, all of them blocked. Meanwhile its guard
- * process is started (guard.c). rl_child_go() sends the command's environment, which opens the
- * gate: the child becomes the command. What the command starts belongs to its group, so that all of
- * it can be ended.
+ * socket to redlock, with the signal dispositions of a fresh program, all signals blocked.
+ * Meanwhile its guard process is started (guard.c). rl_child_go() sends the command's environment,
+ * which opens the gate: the child becomes the command. Everything the command starts belongs to its
+ * group, so that it can be ended as a whole.
  *
  * The child may wait at its gate for as long as redlock waits for a lock. Until then it is called
  * "lock-command", and keeps only the descriptors that the command will have: a copy of a connection
  * would keep the connection open after redlock has closed it.
  *
- * Failure modes: the command is not there (127) or cannot be run (126): execve's error comes back
- * through the gate, so that redlock knows of it before it waits for anything. rl_child_is_waiting()
- * finds a child that ended or was stopped at its gate; that child is dropped. A process that leaves
- * the group (setsid) is out of reach.
+ * Failure modes: the command is not found (127) or cannot be run (126): execve's error comes back
+ * through the gate, so that redlock learns of it before it waits for anything.
+ * rl_child_is_waiting() detects a child that ended or was stopped at its gate; that child is
+ * dropped. A process that leaves the group (setsid) is out of reach.
  *
  * Can the command run although redlock is dead?
- *   - killed before the gate is open: the child reads the end of the gate, and ends. (A guard that
- *     was forked just then has a copy of our end, until it has closed what it does not need; if it
- *     is stopped before that, the next line helps.)
+ *   - killed before the gate is open: the child reads end-of-file from the gate, and exits. (A
+ *     guard that was forked just then has a copy of redlock's end, until it has closed the
+ *     descriptors that it does not need; if it is stopped before that, the parent-death signal
+ *     below helps.)
  *   - killed later: the guard process ends the group. And the kernel kills the child itself, by its
- *     parent-death signal, which also works when the guard is killed at the same moment. It is set
- *     before the gate; the child notices a parent that had died by then, since getppid() has
- *     changed. The signal is SIGKILL, since the guarantee must not depend on how the command
- *     handles SIGTERM. So a command whose redlock is killed has no grace, its descendants do: they
- *     do not inherit the signal, and the guard gives them SIGTERM first. A program that gains
+ *     parent-death signal, which also works when the guard is killed at the same moment. The child
+ *     sets it before the gate, and notices a parent that died earlier, since getppid() has changed.
+ *     The signal is SIGKILL, since the guarantee must not depend on how the command handles
+ *     SIGTERM. So a command whose redlock is killed gets no grace, but its descendants do: they do
+ *     not inherit the signal, and the guard sends them SIGTERM first. A program that gains
  *     privileges (set-user-ID, file capabilities) loses the signal; only the guard ends it.
  *
- * Can a signal hit an unrelated process? The group's number stays taken while its first process has
- * not been waited for or any member lives; after that rl_child_is_gone() is true and nothing is
- * sent. */
+ * Can a signal hit an unrelated process? The group's id stays in use until its first process has
+ * been reaped and no member lives; after that rl_child_is_gone() is true and no signal is sent. */
 #include "run/room.h"
 
 #include <assert.h>
@@ -45,11 +45,11 @@
 
 #include "say.h"
 
-#define FDS_MAX 1024 /* redlock's own are below it: it has few */
+#define FDS_MAX 1024 /* redlock has few descriptors, all below it */
 
 /* -- In the child -- */
 
-/* The parent's handlers write into its loop and must not run here. Ignored signals stay so. */
+/* The parent's handlers write into its loop and must not run here. Ignored signals stay ignored. */
 static void reset_signals(void) {
     for (int i = 1; i < NSIG; i++) {
         struct sigaction action;
@@ -66,17 +66,17 @@ static void fail(int gate, int error) {
     _exit(RL_EXIT_NOT_FOUND);
 }
 
-/* See above. parent: its pid. */
+/* Sets the parent-death signal, see above. parent: redlock's pid. */
 static void tie_to(pid_t parent, int gate) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
         fail(gate, errno);
     }
     if (getppid() != parent) {
-        _exit(RL_EXIT_SYSTEM); /* it died before the prctl() */
+        _exit(RL_EXIT_SYSTEM); /* redlock died before the prctl() */
     }
 }
 
-/* See above. */
+/* Closes redlock's own descriptors, see above. */
 static void close_ours(int gate) {
     for (int fd = STDERR_FILENO + 1; fd < FDS_MAX; fd++) {
         int flags = fd != gate ? fcntl(fd, F_GETFD) : -1;
@@ -86,8 +86,9 @@ static void close_ours(int gate) {
     }
 }
 
-/* Waits until the gate is opened: variables, each with its '\0', and an empty text behind the last.
- * They are never freed: they become the environment. Signals are blocked, so nothing interrupts. */
+/* Waits until the gate is opened: by variables, each with its '\0', and an empty text after the
+ * last. They become the environment, so they are never freed. Signals are blocked, so nothing
+ * interrupts it. */
 static void wait_at(int gate) {
     FILE *in = fdopen(gate, "r");
     for (bool is_open = false; !is_open;) {
@@ -97,7 +98,7 @@ static void wait_at(int gate) {
         if (length > 0 && text[length - 1] == '\0') {
             is_open = length == 1;
         } else if (in != NULL && feof(in)) {
-            _exit(RL_EXIT_SYSTEM); /* the gate is closed */
+            _exit(RL_EXIT_SYSTEM); /* the gate was closed */
         }
         if (length <= 0 || (length > 1 && putenv(text) != 0)) {
             fail(gate, ENOMEM);
@@ -153,7 +154,7 @@ int rl_child_begin(struct rl_child *child, char *const *argv, bool dies_with_us)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) != 0) {
         return errno;
     }
-    /* Orphans of the group become ours, so that SIGCHLD reports their end. */
+    /* Orphans of the group become redlock's children, so that SIGCHLD reports their end. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask);
@@ -168,7 +169,7 @@ int rl_child_begin(struct rl_child *child, char *const *argv, bool dies_with_us)
     }
     int error = errno;
     if (pid > 0) {
-        setpgid(pid, pid); /* here too: whichever process runs first does it */
+        setpgid(pid, pid); /* here as well as in the child: whichever runs first does it */
     }
     sigprocmask(SIG_SETMASK, &mask, NULL);
     close(gate[1]);
@@ -182,7 +183,7 @@ int rl_child_begin(struct rl_child *child, char *const *argv, bool dies_with_us)
     return 0;
 }
 
-/* The child is known to be ending. */
+/* Reaps the child, which is known to be ending. */
 static void wait_for_end(struct rl_child *child) {
     while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) {
     }
@@ -196,7 +197,7 @@ bool rl_child_is_waiting(const struct rl_child *child) {
            info.si_pid == 0;
 }
 
-/* With its '\0'. If the child was killed, SIGCHLD says so. */
+/* Sends the text with its '\0'. If the child was killed, SIGCHLD reports it. */
 static void tell(const struct rl_child *child, const char *text) {
     const size_t size = strlen(text) + 1;
     assert(child->gate >= 0);
@@ -231,7 +232,7 @@ void rl_child_drop(struct rl_child *child) {
     assert(child->gate >= 0);
     close(child->gate);
     child->gate = -1;
-    kill(child->pid, SIGKILL); /* if it was stopped */
+    kill(child->pid, SIGKILL); /* in case it is stopped */
     wait_for_end(child);
 }
 

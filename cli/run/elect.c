@@ -1,17 +1,17 @@
 /* redlock elect: one of several machines leads at a time.
  *
- * Happy path: campaign. Without a command, report the leader whenever it changes. With one, run it
- * while we lead (work.c); when it ends by itself, resign and end with its status, or, with
- * --repeat, campaign again after a pause.
+ * Happy path: redlock campaigns. Without a command, it reports the leader whenever it changes. With
+ * one, it runs the command while it leads (work.c); when the command ends by itself, it resigns and
+ * ends with that status, or, with --repeat, campaigns again after a pause.
  *
  * Failure modes: the leadership is lost: the command is ended, and the campaign goes on. A signal
- * arrives: it goes to the command if there is one; else redlock resigns and ends with 128 + n. The
- * command cannot be started.
+ * arrives: redlock passes it on to the command if one runs; else it resigns and ends with 128 + n.
+ * The command cannot be started.
  *
- * Can two commands of one election run? Ours is gone before our validity ends, as under run. If we
- * are elected again while the last command is still being ended, the next one waits for its end. If
- * we still lead when it has ended (a renewal came late), we resign then, so that a leadership that
- * was reported as lost is over. */
+ * Can two commands of one election run? Ours is gone before our validity ends, as with run. If we
+ * are elected again while the last command is still being ended, the next one starts only after
+ * that. If we still lead when it has ended (a renewal came late), we resign, since the leadership
+ * was reported as lost. */
 #include "run/room.h"
 
 #include "commands.h"
@@ -26,7 +26,7 @@
 #include "say.h"
 #include "tool/json.h"
 
-#define LOOKS_PER_TTL 30 /* how often the end of validity is read anew */
+#define LOOKS_PER_TTL 30 /* how often the end of validity is read again */
 #define LOOK_MS_MIN 10
 
 struct elect {
@@ -36,11 +36,11 @@ struct elect {
     struct rl_work work;
     redlock_election *election;
     uv_timer_t look;
-    bool is_leading; /* else we wait, see waiting.c */
+    bool is_leading; /* else redlock waits, see waiting.c */
     bool is_working;
-    bool is_lost;   /* the command that runs is being ended */
-    bool is_kept;   /* ... while its leadership is still ours */
-    bool is_ending; /* no command is started any more */
+    bool is_lost;   /* the running command is being ended */
+    bool is_kept;   /* it is being ended while we still lead */
+    bool is_ending; /* no further command is started */
 };
 
 /* -- What is reported -- */
@@ -84,8 +84,8 @@ static void on_leader(redlock_election *election, const char *leader, void *data
 /* -- The command -- */
 
 static uint64_t valid_until_ns(const struct elect *elect) {
-    /* Read the clock first: if we are stopped between the two calls, the sum is too early, which is
-     * safe. */
+    /* Read the clock first: if redlock is stopped between the two calls, the sum is too early,
+     * which is safe. */
     uint64_t now_ns = redlock_now_ns();
     int64_t left_ms = redlock_election_remaining_ms(elect->election);
     return now_ns + (uint64_t)left_ms * NS_PER_MS;
@@ -100,13 +100,13 @@ static void on_look(uv_timer_t *timer) {
 
 static void start(struct elect *elect);
 
-/* We do not lead, or not any more. */
+/* We do not lead, or no longer do. */
 static void wait_on(struct elect *elect) {
     elect->is_leading = false;
     rl_waiting_begin(&elect->session.waiting, elect->session.client, elect->report.keys);
 }
 
-/* The leadership that was reported as lost is over now. */
+/* The leadership that was reported as lost has now ended. */
 static void on_given_up(redlock_election *election, int status, void *data) {
     struct elect *elect = data;
     (void)status;
@@ -133,7 +133,7 @@ static void on_end(struct rl_work *work, int status, void *data) {
         elect->is_kept = false;
         redlock_election_resign(elect->election, on_given_up, elect);
     } else if (redlock_election_is_leader(elect->election)) {
-        start(elect); /* elected again meanwhile */
+        start(elect); /* we were elected again meanwhile */
     }
 }
 
@@ -167,7 +167,7 @@ static void start(struct elect *elect) {
     const int status = rl_work_start(&elect->work, &grant);
     if (status != 0) {
         if (status != RL_EXIT_LOST) {
-            elect->args->is_repeated = false; /* it would not start the next time either */
+            elect->args->is_repeated = false; /* it would not start next time either */
         }
         elect->is_ending = true;
         rl_session_done(&elect->session, status);
@@ -202,7 +202,7 @@ static void on_lost(redlock_election *election, int status, void *data) {
     struct elect *elect = data;
     const char *message = redlock_election_message(election, sentence, sizeof sentence);
     wait_on(elect);
-    if (status == REDLOCK_ERR_SYSTEM || status == REDLOCK_ERR_INVALID) { /* it is over */
+    if (status == REDLOCK_ERR_SYSTEM || status == REDLOCK_ERR_INVALID) { /* the election is over */
         rl_say("%s: %s", elect->report.keys, message);
         elect->is_ending = true;
         if (!elect->is_working) {
@@ -232,10 +232,10 @@ static void resign(struct elect *elect) {
     }
 }
 
-/* Until a signal comes, or the command has ended by itself. */
+/* Campaigns until a signal arrives, or the command has ended by itself. */
 static int campaign(struct elect *elect) {
     int exit_status = RL_EXIT_OK;
-    if (elect->session.caught != 0) { /* before it has begun */
+    if (elect->session.caught != 0) { /* the signal arrived before the campaign */
         return RL_EXIT_SIGNAL + elect->session.caught;
     }
     do {
@@ -257,7 +257,7 @@ static int campaign(struct elect *elect) {
     return exit_status;
 }
 
-/* Puts the library's error in terms of the command line. */
+/* Reports the library's error in terms of the command line. */
 static int refuse_election(int status, const char *error) {
     if (strncmp(error, "candidate ", 10) == 0) {
         return rl_usage("--id %.*s", (int)strcspn(error + 10, ","), error + 10);

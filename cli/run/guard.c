@@ -1,42 +1,43 @@
-/* A second process, "lock-guard", that ends the command if this one cannot: if redlock itself is
- * killed, or stopped and so does not renew, the command must not outlive the lock.
+/* A second process, "lock-guard", that ends the command if redlock cannot: the command must not
+ * outlive the lock even if redlock itself is killed, or is stopped and does not renew.
  *
- * Happy path: rl_guard_start() returns when the guard has all that it needs: its clock, its
- * descriptors, the group that it watches. Only then may the command begin. The guard sleeps. Each
- * renewal moves its two deadlines. When the group is empty rl_guard_stop() ends it.
+ * Happy path: rl_guard_start() returns when the guard has everything it needs: its clock, its
+ * descriptors, the group that it watches. Only then may the command start. The guard sleeps. Each
+ * renewal moves its two deadlines. When the group is empty, rl_guard_stop() ends the guard.
  *
- * It may be started while redlock still waits for the lock, so that it takes no time from the hold.
- * Until rl_guard_move() brings a token it guards nothing: it has no deadlines, and if the channel
- * breaks it ends silently, without sending a signal.
+ * It may be started while redlock still waits for the lock, so that its start takes no time from
+ * the hold. Until rl_guard_move() sends it a token, it guards nothing: it has no deadlines, and if
+ * the channel breaks, it ends silently, without sending a signal.
  *
  * Failure modes:
  *   - No process is available, or the guard does not become ready: rl_guard_start() says why, and
  *     the command is not started.
- *   - The channel to us breaks: redlock was killed. SIGTERM to the command's group, and SIGKILL at
- *     the end of the grace. Once no process of the group is left, and never before, the guard
- *     releases the lock (work.c), so that the next holder need not wait for the rest of the ttl.
- *     A group that never gets empty keeps the lock until its ttl is over.
+ *   - The channel breaks: redlock was killed. The guard sends SIGTERM to the command's group, and
+ *     SIGKILL at the end of the grace. Once no process of the group is left, and never before, the
+ *     guard releases the lock (work.c), so that the next holder need not wait for the rest of the
+ *     ttl. If the group never becomes empty, the lock ends with its ttl.
  *   - A deadline passes: redlock is stopped, or its thread gets no CPU time. The guard sends the
- *     same signals, at the deadlines. They are on the clock of the lock, which counts suspend.
- *   - The guard itself is killed or stopped: SIGCHLD says so, and work.c replaces it.
+ *     same signals, at the deadlines. These are measured on the lock's clock, which includes time
+ *     in suspend.
+ *   - The guard itself is killed or stopped: SIGCHLD reports it, and work.c replaces it.
  *   - Both are killed: the command's first process has its parent-death signal (child.c).
  *   - Both are stopped: no process is left to react. The command may outlive the lock.
  *
- * When is there no guard? Until the group exists there is nothing to guard; from then on until the
- * guard is ready the child waits at its gate, which only redlock opens, and ends if redlock is
- * killed. If redlock is killed while the guard gets ready, the guard finds the channel broken as
- * soon as it is ready. Between the death of a guard and its replacement there are some milliseconds
- * in which redlock alone watches.
+ * When is there no guard? Before the group exists, there is nothing to guard; until the guard is
+ * ready, the child waits at its gate, which only redlock opens, and exits if redlock is killed. If
+ * redlock is killed while the guard starts, the guard finds the channel broken as soon as it is
+ * ready. For some milliseconds between the death of a guard and its replacement, redlock alone
+ * watches.
  *
  * Can it release a lock that the command still uses, or that redlock does? It releases if the
- * channel is broken and the group is empty. redlock closes its end when it dies, and in
- * rl_guard_stop(), but it has killed the guard before that. A guard that was started before the
- * grant has the token of this grant or none: each grant has its own guard.
+ * channel is broken and the group is empty. redlock's end is closed when it dies, or in
+ * rl_guard_stop(), which kills the guard first. A guard that was started before the grant has the
+ * token of this grant or none: each grant has its own guard.
  *
- * Can it signal an unrelated process? While redlock lives it ends the guard before it waits for the
- * command's last process, or finds the group empty and kills it at once; reaping it later
- * (rl_guard_kill(), rl_guard_stop()) lets it do nothing more. After redlock's death the guard acts
- * at once and ends as soon as the group is empty. */
+ * Can it signal an unrelated process? While redlock lives, it ends the guard before it reaps the
+ * command's last process, or kills the guard as soon as it finds the group empty; a killed guard
+ * that is reaped later (rl_guard_kill(), rl_guard_stop()) does nothing more. After redlock's death,
+ * the guard acts at once and ends as soon as the group is empty. */
 #include "run/room.h"
 
 #include <assert.h>
@@ -57,11 +58,11 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define POLL_MS 20
-#define EMPTY_MS 5000 /* how long a group that got SIGKILL is waited for */
-#define READY_MS 2000 /* how long a guard may take to get ready */
-#define STOP_MS 1000  /* how long a guard that got SIGKILL is waited for */
+#define EMPTY_MS 5000 /* how long to wait for a group after SIGKILL */
+#define READY_MS 2000 /* how long a guard may take to become ready */
+#define STOP_MS 1000  /* how long to wait for a guard after SIGKILL */
 
-enum { CHANNEL = 3 }; /* in the guard; behind it nothing is open but the timer */
+enum { CHANNEL = 3 }; /* in the guard; of the higher descriptors, only the timer is open */
 
 /* -- In the guard -- */
 
@@ -79,7 +80,7 @@ static bool is_empty_by(pid_t group, uint64_t until_ns) {
     return true;
 }
 
-/* Whether no process of it is left. */
+/* Ends the group. Returns whether no process of it is left. */
 static bool end_group(pid_t group, uint64_t kill_ns) {
     kill(-group, SIGTERM);
     kill(-group, SIGCONT);
@@ -90,10 +91,11 @@ static bool end_group(pid_t group, uint64_t kill_ns) {
     return is_empty_by(group, redlock_now_ns() + EMPTY_MS * NS_PER_MS);
 }
 
-/* redlock is dead. Nothing is written to stderr before the group has ended: that could block. */
+/* redlock is dead. The guard writes nothing to stderr before the group has ended: that could
+ * block. */
 static void on_orphaned(const struct rl_guard_plan *plan, const struct rl_guard_word *word) {
     if (word->token[0] == '\0') {
-        return; /* there was no grant; the child has found its gate closed */
+        return; /* there was no grant, and the child finds its gate closed */
     }
     uint64_t kill_ns = word->kill_ns;
     uint64_t grace_ns = redlock_now_ns() + (uint64_t)plan->grace_ms * NS_PER_MS;
@@ -121,7 +123,7 @@ static void arm(int timer, uint64_t at_ns) {
     timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* Reads the last message of the channel. False: it is closed. */
+/* Reads the last message in the channel. False: the channel is closed. */
 static bool read_words(struct rl_guard_word *word) {
     struct rl_guard_word next;
     ssize_t length;
@@ -165,8 +167,8 @@ static void close_from(unsigned first) {
     }
 }
 
-/* The guard must keep none of redlock's descriptors open, least of all stdout: another process may
- * wait for its end. stderr stays open, for messages. Returns 0 or an errno. */
+/* Closes all of redlock's descriptors in the guard, above all stdout: another process may wait for
+ * end-of-file on it. stderr stays open, for messages. Returns 0 or an errno. */
 static int keep_only(int channel) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
@@ -179,11 +181,11 @@ static int keep_only(int channel) {
 
 static void become_guard(int channel, const struct rl_guard_plan *plan,
                          const struct rl_guard_word *word) {
-    /* A name of its own: pkill -9 redlock, and pkill -9 -f redlock, must not end it along with
-     * redlock. (killall /path/to/redlock goes by the file that is executed, and does.) */
+    /* The guard has its own name: pkill -9 redlock and pkill -9 -f redlock must not end it along
+     * with redlock. (killall /path/to/redlock matches the executable, and does.) */
     uv_set_process_title(rl_text("lock-guard %ld", (long)getppid()));
     prctl(PR_SET_NAME, "lock-guard"); /* without the number */
-    setsid();                         /* out of reach of the terminal's signals */
+    setsid();                         /* so that the terminal's signals do not reach it */
     for (int i = 1; i < NSIG; i++) {
         signal(i, SIG_IGN);
     }

@@ -1,16 +1,17 @@
-/* --health: a command that says whether the work is well.
+/* --health: a command that checks whether the work is healthy.
  *
- * Happy path: rl_health_open() when the work has begun. After each interval /bin/sh runs the check,
- * in a process group of its own, with the lock's REDLOCK_KEY; its end comes by rl_health_reaped().
- * An exit status of 0 is a sign of life.
+ * Happy path: rl_health_open() when the work has begun. After each interval, /bin/sh runs the
+ * check, in its own process group, with the lock's REDLOCK_KEY; rl_health_reaped() reports its end.
+ * An exit status of 0 means healthy.
  *
- * Failure modes: another status, a signal, a check that cannot be started, and one that still runs
- * when the next is due, which is killed. After HEALTH_FAILURES_MAX in a row on_unhealthy runs.
+ * Failure modes: the check ends with another status or by a signal, cannot be started, or still
+ * runs when the next one is due, and is killed. After HEALTH_FAILURES_MAX failures in a row,
+ * on_unhealthy runs.
  *
- * Can a check delay a renewal? No: nothing waits for it. Can a check outlive redlock? No: it has
- * the parent-death signal, as the command has (child.c). Can a check that cannot be killed (its
- * disk hangs) hide a failure? No: its failure counts when it is killed, and again after each
- * interval that it is still there. */
+ * Can a check delay a renewal? No: nothing waits for it. Can a check outlive redlock? No: like the
+ * command, it has the parent-death signal (child.c). Can a check that cannot be killed (its disk
+ * hangs) hide a failure? No: its failure counts when it is killed, and again after each interval in
+ * which it still exists. */
 #include "run/room.h"
 
 #include <signal.h>
@@ -29,20 +30,20 @@ static void failed(struct rl_health *health, const char *how) {
     health->failures++;
     rl_report_unhealthy(health->report, how, health->failures, HEALTH_FAILURES_MAX);
     if (health->failures == HEALTH_FAILURES_MAX) {
-        uv_timer_stop(&health->timer); /* the work is ended */
+        uv_timer_stop(&health->timer); /* the command is being ended */
         health->on_unhealthy(rl_text("--health failed %d times in a row, the last time: %s",
                                      HEALTH_FAILURES_MAX, how),
                              health->data);
     }
 }
 
-/* The child's exit is reported by SIGCHLD, also if it could not become the shell. */
+/* SIGCHLD reports the child's exit, even if it could not become the shell. */
 static void begin(struct rl_health *health) {
     const char *const argv[] = {"/bin/sh", "-c", args_of(health)->health, NULL};
     union {
         const char *const *text;
         char *const *argv;
-    } of = {argv}; /* as execvp() has it */
+    } of = {argv}; /* the type that execvp() takes */
     health->is_counted = false;
     const int error = rl_child_begin(&health->check, of.argv, true);
     if (error != 0) {

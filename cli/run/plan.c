@@ -1,4 +1,4 @@
-/* What run and elect share: the checks and settings before they begin. */
+/* Checks and settings that run and elect share, before they begin. */
 #include "run/room.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "say.h"
 #include "tool/list.h"
 
-/* Takes user and password out of a URL. Returns its new length; 0: it is no URL, so there is no
- * telling where a password is. */
+/* Removes user and password from a URL. Returns its new length; 0: it is not a URL, so a password
+ * could be anywhere in it. */
 static size_t hide_password(char *text) {
     char error[REDLOCK_MESSAGE_MAX];
     struct rl_url url;
@@ -26,9 +26,9 @@ static size_t hide_password(char *text) {
     return strlen(text);
 }
 
-/* Takes users and passwords out of REDLOCK_NODES in our own environment, which is what the command
- * inherits; the whole variable if it cannot be parsed: there is no telling where a password
- * begins. */
+/* Removes users and passwords from REDLOCK_NODES in redlock's environment, which the command
+ * inherits; if the variable cannot be parsed, removes it, since a password could be anywhere in
+ * it. */
 static int hide_passwords(void) {
     const char *from = getenv("REDLOCK_NODES");
     if (from == NULL) {
@@ -45,7 +45,7 @@ static int hide_passwords(void) {
         char behind = at[length];
         at[length] = '\0';
         if (length > 0 && (kept = hide_password(at)) == 0) {
-            out = list; /* none of it */
+            out = list; /* drops the whole list */
             break;
         }
         memmove(out, at, kept);
@@ -61,14 +61,14 @@ static int hide_passwords(void) {
 }
 
 int rl_plan_begin(const struct rl_args *args) {
-    unsetenv("REDLOCK_FENCE"); /* these belong to a lock around this one */
+    unsetenv("REDLOCK_FENCE"); /* these belong to an enclosing lock */
     unsetenv("REDLOCK_SLOT");
     return args->keeps_passwords ? 0 : hide_passwords();
 }
 
-/* A renewal begins when a third of the ttl is used up. One may hang for node_timeout_ms, and there
- * has to be time for another before the command is terminated; that begins no earlier than at half
- * of the validity. */
+/* A renewal begins after a third of the ttl. It may hang for node_timeout_ms, and there must be
+ * time for another before the command is terminated; that begins no earlier than at half of the
+ * validity. */
 static bool is_long_enough(const struct rl_args *args, int64_t ttl_ms, int64_t grace_ms) {
     int64_t validity_ms = ttl_ms - rl_args_drift_ms(ttl_ms);
     int64_t margin_ms = RL_WORK_DUE_MS(grace_ms);
@@ -76,7 +76,7 @@ static bool is_long_enough(const struct rl_args *args, int64_t ttl_ms, int64_t g
            ttl_ms / 3 + args->client.node_timeout_ms <= validity_ms - margin_ms;
 }
 
-/* The longest grace that the ttl leaves room for, in steps of 100 ms; 0: none. */
+/* The longest grace that the ttl allows, in steps of 100 ms; 0: none. */
 static int64_t longest_grace_ms(const struct rl_args *args) {
     int64_t grace_ms = args->ttl_ms / 2 / 100 * 100;
     while (grace_ms > 0 && !is_long_enough(args, args->ttl_ms, grace_ms)) {

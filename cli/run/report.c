@@ -1,5 +1,5 @@
-/* What run and elect report while they work: sentences with --verbose, JSON lines with --json.
- * Both go to stderr when stdout is the command's. Nothing can fail here. */
+/* What run and elect report while they work: sentences with --verbose, JSON lines with --json. Both
+ * go to stderr when stdout belongs to the command. Nothing can fail here. */
 #include "run/room.h"
 
 #include <inttypes.h>

@@ -17,41 +17,41 @@
 /* -- child.c -- */
 
 struct rl_child {
-    pid_t pid;       /* and the number of its group; 0: none */
-    bool has_ended;  /* the command itself; others of its group may go on */
+    pid_t pid;       /* also the id of its group; 0: none */
+    bool has_ended;  /* the command itself; other processes of its group may live on */
     bool is_gone;    /* no process of the group is left */
     int wait_status; /* once it has ended */
-    int gate;        /* our end of it; -1: the child has passed, or there is none */
+    int gate;        /* redlock's end of it; -1: the child has passed it, or there is none */
     const char *name;
 };
 
-/* argv ends with NULL. dies_with_us: the kernel kills the command's first process if we are gone.
- * Returns 0 with the child waiting, or the errno of the failure. */
+/* argv ends with NULL. dies_with_us: the kernel kills the command's first process when redlock
+ * dies. Returns 0 with the child waiting at its gate, or the errno of the failure. */
 int rl_child_begin(struct rl_child *child, char *const *argv, bool dies_with_us);
 
-/* Whether it is at its gate, neither ended nor stopped. */
+/* Whether the child waits at its gate, neither ended nor stopped. */
 bool rl_child_is_waiting(const struct rl_child *child);
 
-/* Sets a variable of the command's environment, which otherwise is ours. */
+/* Sets a variable in the command's environment, which is otherwise redlock's. */
 void rl_child_set(const struct rl_child *child, const char *name, const char *value);
 
-/* The child becomes the command. Returns 0, or an exit status after reporting why; no process of
- * the group is left then. */
+/* The child becomes the command. Returns 0, or an exit status after reporting why not; then no
+ * process of the group is left. */
 int rl_child_go(struct rl_child *child);
 
-/* Says why there is no process. Returns the exit status. */
+/* Reports why the process could not be started. Returns the exit status. */
 int rl_child_none(int error);
 
-/* Instead of rl_child_go(): the child ends without having become the command. */
+/* Instead of rl_child_go(): ends the child before it becomes the command. */
 void rl_child_drop(struct rl_child *child);
 
-/* To every process of the group. */
+/* Sends the signal to every process of the group. */
 void rl_child_signal(const struct rl_child *child, int signal_number);
 
 /* Whether no process of the group is left. */
 bool rl_child_is_gone(struct rl_child *child);
 
-/* The command's exit status as a shell has it: 128 + n for signal n. */
+/* The command's exit status as a shell reports it: 128 + n for signal n. */
 int rl_child_exit_status(const struct rl_child *child);
 
 /* -- report.c -- */
@@ -60,30 +60,30 @@ struct rl_report {
     const struct rl_args *args;
     FILE *file; /* of JSON */
     const char *keys;
-    int32_t slots[REDLOCK_TAKE_MAX]; /* of a semaphore: those of the last grant */
+    int32_t slots[REDLOCK_TAKE_MAX]; /* of a semaphore: the slots of the last grant */
     size_t n_slots;
 };
 
 /* token may be NULL. fence: 0 for none. */
 void rl_report_acquired(const struct rl_report *report, const char *token, uint64_t fence,
                         int64_t valid_ms);
-/* With --json only: the terminal shows it already. */
+/* Only with --json: the terminal shows it already. */
 void rl_report_refused(const struct rl_report *report, int status, const char *message);
 void rl_report_renewed(const struct rl_report *report, int status, int64_t valid_ms);
-/* Why a lock that is still held was not renewed: message, with this reason in place of
- * "success": as rl_text(). */
+/* Why a lock that is still held was not renewed: message, with "success" replaced by that reason.
+ * Valid as long as an rl_text(). */
 const char *rl_report_not_renewed(const char *message);
-/* The text without "the lock was lost: ", if it begins so. */
+/* The message without its prefix "the lock was lost: ", if any. */
 const char *rl_report_cause(const char *message);
-/* Always reported: with neither option as a text on stderr. */
+/* Always reported: without --json and --verbose, as text on stderr. */
 void rl_report_lost(const struct rl_report *report, int status, const char *message,
                     const char *then);
-/* The lock was lost to a kick: by whom and why. Always reported. */
+/* The lock was lost to a kick; message: by whom and why. Always reported. */
 void rl_report_kicked(const struct rl_report *report, const char *message);
-/* The guard process was "killed" or "stopped". why_no_other: NULL if another has replaced it.
- * Always reported. */
+/* The guard process was "killed" or "stopped". why_no_other: why no guard replaces it; NULL: one
+ * does. Always reported. */
 void rl_report_guard(const struct rl_report *report, const char *what, const char *why_no_other);
-/* A check of --health failed, so many times in a row. */
+/* A check of --health failed, for the given number of times in a row. */
 void rl_report_unhealthy(const struct rl_report *report, const char *how, int failures, int most);
 void rl_report_ended(const struct rl_report *report, int exit_status);
 void rl_report_released(const struct rl_report *report, int status, const char *message);
@@ -97,41 +97,45 @@ struct rl_guard {
     int channel;
 };
 
-/* When the group gets SIGTERM and SIGKILL, on redlock_now_ns(). RL_GUARD_NEVER: not at all. */
+/* When the guard sends the group SIGTERM and SIGKILL, in time of redlock_now_ns(). RL_GUARD_NEVER:
+ * never. */
 struct rl_guard_word {
     uint64_t term_ns;
     uint64_t kill_ns;
-    char token[REDLOCK_TOKEN_LENGTH + 1]; /* of the grant; "": there is none yet */
-    int32_t slots[REDLOCK_TAKE_MAX];      /* of the grant, of a semaphore: as many as it takes */
+    char token[REDLOCK_TOKEN_LENGTH + 1]; /* of the grant; "": no grant yet */
+    int32_t slots[REDLOCK_TAKE_MAX];      /* of the grant, for a semaphore: --take of them */
 };
 
 struct rl_guard_plan {
     pid_t group;
-    int64_t grace_ms; /* between the two signals if redlock is gone */
+    int64_t grace_ms; /* between the two signals if redlock is dead */
 
-    /* Runs in the guard, once redlock is dead and the group is empty. It may take RL_GUARD_LAST_S,
-     * then the guard ends in any case. */
+    /* Runs in the guard, once redlock is dead and the group is empty. After RL_GUARD_LAST_S, the
+     * guard ends in any case. */
     void (*on_orphaned)(const struct rl_guard_word *word, void *data);
     void *data;
 };
 
 #define RL_GUARD_LAST_S 10
 
-/* Why there is none on a machine that is too busy: a later attempt may succeed. */
+/* The reason that rl_guard_start() returns on a machine that is too busy: a later attempt may
+ * succeed. */
 extern const char rl_guard_not_ready[];
 
-/* Waits until the guard is ready. Returns NULL, or why there is none: a clause. */
+/* Starts the guard and waits until it is ready. Returns NULL, or why there is none: a clause. */
 const char *rl_guard_start(struct rl_guard *guard, const struct rl_guard_plan *plan,
                            const struct rl_guard_word *word);
-/* False: it did not get the message. If it is dead or stopped, SIGCHLD reports that, too. */
+/* Moves the guard's deadlines. False: it did not get the message. If it is dead or stopped, SIGCHLD
+ * reports that, too. */
 bool rl_guard_move(const struct rl_guard *guard, const struct rl_guard_word *word);
-/* Whether it runs, neither ended nor stopped. */
+/* Whether the guard runs, neither ended nor stopped. */
 bool rl_guard_is_awake(const struct rl_guard *guard);
-/* The first half of rl_guard_stop(), which is still to be called: does not wait for its end. */
+/* The first half of rl_guard_stop(), which must still be called: does not wait for the guard's
+ * end. */
 void rl_guard_kill(const struct rl_guard *guard);
-/* Ends it, also if it is stopped. Without a guard, nothing happens. */
+/* Ends the guard, even if it is stopped. Without a guard, it does nothing. */
 void rl_guard_stop(struct rl_guard *guard);
-/* The same for one that was waited for. */
+/* Instead of rl_guard_stop(), for a guard that has been reaped. */
 void rl_guard_forget(struct rl_guard *guard);
 
 /* -- health.c -- */
@@ -144,94 +148,98 @@ struct rl_health {
     uv_timer_t timer;
     int failures; /* in a row */
     bool is_open, is_running;
-    bool is_counted; /* the check that runs has failed already */
+    bool is_counted; /* the running check has already counted as failed */
 };
 
-/* health: with its first three members, which must live on. Without --health, nothing happens. */
+/* health: its first three members are set, and what they point to must live on. Without --health,
+ * it does nothing. */
 void rl_health_open(struct rl_health *health, uv_loop_t *loop);
 
-/* A child was waited for. False: it was no check. */
+/* A child was reaped. False: it was not a check. */
 bool rl_health_reaped(struct rl_health *health, pid_t pid, int wait_status);
 
-/* A check that runs is killed, and not waited for. */
+/* Kills a running check, and does not wait for it. */
 void rl_health_close(struct rl_health *health);
 
 /* -- plan.c -- */
 
-/* Whether the ttl leaves time to renew, and to end the command. Returns 0 or an exit status. */
+/* Checks that the ttl leaves time to renew the lock, and to end the command. Returns 0 or an exit
+ * status. */
 int rl_plan_check_ttl(const struct rl_args *args);
 
-/* Removes from our environment, which the command inherits, the variables of another lock, and the
- * passwords in REDLOCK_NODES unless --keep-passwords is given; a list that cannot be parsed is not
- * handed on at all. Returns 0 or an exit status. */
+/* Removes from redlock's environment, which the command inherits, the variables of another lock,
+ * and the passwords in REDLOCK_NODES unless --keep-passwords is given; a list that cannot be parsed
+ * is removed as a whole. Returns 0 or an exit status. */
 int rl_plan_begin(const struct rl_args *args);
 
 /* -- work.c -- */
 
 /* How long before the end of validity each step comes: on_due with SIGTERM, then SIGKILL, then the
- * guard's own. The library's on_lost follows, by its default margin. */
+ * guard's signals. The library's on_lost follows, by its default margin. */
 #define RL_WORK_DUE_MS(grace_ms) ((grace_ms) + 200)
 #define RL_WORK_KILL_MS 100
 #define RL_WORK_GUARD_MS 50
 
 struct rl_work;
-/* status: the command's, as a shell has it; RL_EXIT_SYSTEM if it was ended for want of a guard. */
+/* status: the command's, as a shell reports it; RL_EXIT_SYSTEM if it was ended because no guard was
+ * left. */
 typedef void (*rl_work_cb)(struct rl_work *work, int status, void *data);
 
 struct rl_work_plan {
     uv_loop_t *loop;
-    const struct rl_report *report; /* with the arguments: what runs under which lock */
-    const char *holder;             /* that is stored with the token */
-    void (*on_due)(const char *why, void *data); /* the command is about to be ended; NULL: the lock
-                                                    was not renewed in time */
+    const struct rl_report *report; /* with the arguments: which command runs under which lock */
+    const char *holder;             /* stored with the token */
+    void (*on_due)(const char *why, void *data); /* the command is about to be ended, because `why`;
+                                                    NULL: the lock was not renewed in time */
     rl_work_cb on_end;
     void *data;
 };
 
 struct rl_grant {
     const char *token; /* the texts need not live on */
-    const char *shown; /* REDLOCK_TOKEN; NULL: none. Its slots are those of the report */
+    const char *shown; /* REDLOCK_TOKEN; NULL: none. Its slots are in the report */
     uint64_t fence;    /* 0: none */
     int64_t valid_ms;
     uint64_t valid_until_ns;
 };
 
 struct rl_work {
-    struct rl_work_plan plan; /* set by the owner first; what it points to must live on */
+    struct rl_work_plan plan; /* set by the owner beforehand; what it points to must live on */
     uint64_t valid_until_ns;
     char token[REDLOCK_TOKEN_LENGTH + 1]; /* "": not started */
     struct rl_child child;
     struct rl_guard guard;
     struct rl_health health;
     struct rl_terminal terminal;
-    struct rl_signals deaths;  /* SIGCHLD: from when the child begins */
-    struct rl_signals signals; /* the others: from when the command does */
+    struct rl_signals deaths;  /* SIGCHLD, from the child's start on */
+    struct rl_signals signals; /* the others, from the command's start on */
     uv_timer_t timer;
-    uint64_t kill_ns;    /* when SIGKILL is due, RL_GUARD_NEVER while all is well */
-    uint64_t guarded_ns; /* since when the present guard is there */
+    uint64_t kill_ns;    /* when SIGKILL is due; RL_GUARD_NEVER: it is not */
+    uint64_t guarded_ns; /* when the present guard was started */
     int interrupts;      /* SIGINTs */
-    int brief_guards;    /* one after the other */
-    bool is_guarded;     /* ends with the lock; false for --on-lost=ignore */
+    int brief_guards;    /* in a row, see work.c */
+    bool is_guarded;     /* the command ends with the lock; false for --on-lost=ignore */
     bool is_open;        /* rl_work_close() has to be called */
     bool is_working;     /* between rl_work_start() and on_end */
     bool is_ending;
-    bool is_unguarded;   /* ... for want of a guard */
-    bool wants_terminal; /* had the foreground when it was stopped */
+    bool is_unguarded;   /* it ends because no guard is left */
+    bool wants_terminal; /* had, or wanted, the foreground when it was stopped */
 };
 
-/* If it cannot be done now, nothing happens. */
+/* Starts the child and the guard in advance, if it can. */
 void rl_work_prepare(struct rl_work *work);
 
-/* Closes what was prepared or has ended. Without that, or called again, nothing happens. */
+/* Closes what was prepared or has ended. If nothing was, or if it is called again, it does
+ * nothing. */
 void rl_work_close(struct rl_work *work);
 
-/* After rl_work_prepare(), or without. Returns 0 or an exit status. */
+/* Starts the command, with or without an earlier rl_work_prepare(). Returns 0 or an exit status. */
 int rl_work_start(struct rl_work *work, const struct rl_grant *grant);
 
-/* The lock is valid until then. */
+/* The lock was renewed and is valid until then. */
 void rl_work_renewed(struct rl_work *work, uint64_t valid_until_ns);
 
-/* The command has to end before the lock does. Ignored without a guard. */
+/* Ends the command before the lock's validity ends. Ignored without a guard. */
 void rl_work_lost(struct rl_work *work);
 
 #endif

@@ -1,15 +1,16 @@
 /* redlock run: a command that holds a lock while it runs.
  *
- * Happy path: acquire, start the command (work.c), renew by the library's watchdog, release once
- * the command's process group is empty, end with its status. With --repeat all of this is repeated.
+ * Happy path: redlock acquires the lock, starts the command (work.c), renews by the library's
+ * watchdog, releases once the command's process group is empty, and ends with the command's status.
+ * With --repeat, it does all of this again.
  *
- * Failure modes: not acquired (-E, or too few nodes); the command cannot be started; the lock
- * is lost, which ends the command; interrupted while waiting (128 + n). Each has its own exit
- * status: say.h.
+ * Failure modes: the lock is not acquired (-E, or too few nodes); the command cannot be started;
+ * the lock is lost, which ends the command; a signal interrupts the wait (128 + n). Each has its
+ * own exit status: say.h.
  *
- * Can two commands run under one lock? The command is started after the acquire's callback and
- * is gone before validity ends: work.c begins to end it the grace and a little more before that,
- * the lock is released when it is gone, and the guard does not depend on this process. */
+ * Can two commands run under one lock? The command is started after the acquire's callback and is
+ * gone before validity ends: work.c begins to end it earlier by the grace and a little more, the
+ * lock is released when it is gone, and the guard does not depend on this process. */
 #include "run/room.h"
 
 #include "commands.h"
@@ -28,16 +29,16 @@ struct run {
     struct rl_args *args;
     struct rl_report report;
     struct rl_work work;
-    redlock_lock *lock;                         /* that is held, or was tried last */
+    redlock_lock *lock;                         /* the one that is held, or was tried last */
     redlock_lock *locks[REDLOCK_RESOURCES_MAX]; /* with --any more than one */
-    char *keys[REDLOCK_RESOURCES_MAX];          /* of each lock, as they were typed; owned */
+    char *keys[REDLOCK_RESOURCES_MAX];          /* of each lock, as typed; owned */
     size_t n;
     char holder[RL_HOLDER_ROOM];
     uint64_t acquired_ns;
     bool is_working;
-    bool has_started; /* in this round */
+    bool has_started; /* the command, in this round */
     bool is_lost;
-    bool is_gone; /* the nodes said that the token was not there */
+    bool is_gone; /* the nodes reported that they no longer had the token */
     bool ignores_loss;
     uv_timer_t prepare;
 };
@@ -46,14 +47,14 @@ struct run {
 
 /* -- Was it kicked? -- */
 
-/* Whether a lost lock was kicked: run reports it after the loss.
+/* Finds out whether a lost lock was kicked: run reports it after the loss.
  *
  * Happy path: run asks for the notes of each key (found.c), reads them if there are any, and
- * reports the one of this token, with --json as an event.
+ * reports the note with this token; with --json, as an event.
  *
- * Failure modes: the nodes do not answer, or there is no note of this token: nothing is reported.
- * It takes at most the timeouts of a node, and begins when the command has ended. */
-/* A note of all readers has no token. */
+ * Failure modes: the nodes do not answer, or no note has this token: nothing is reported. It takes
+ * at most a node's timeouts, and begins when the command has ended. */
+/* A note about all readers has no token. */
 static bool is_of(const struct rl_kick_note *note, const char *token, bool reads) {
     return note->token[0] != '\0' ? strcmp(note->token, token) == 0
                                   : reads && strcmp(note->what, "readers") == 0;
@@ -86,7 +87,7 @@ static void report_kick(struct rl_session *session, const struct rl_report *repo
 
 static void lose(struct run *run, int status, const char *message) {
     if (run->is_lost) {
-        return; /* the command is being ended already, and took all of the validity for that */
+        return; /* the command is already being ended, and this took all of the validity */
     }
     run->is_lost = true;
     run->is_gone = status == REDLOCK_ERR_LOST;
@@ -105,7 +106,7 @@ static void on_lost(redlock_lock *lock, int status, void *data) {
     }
 }
 
-/* The lock is still ours, and we keep it while the command is terminated: see work.c. */
+/* The lock is still held, and is kept while the command is terminated: see work.c. */
 static void on_due(const char *why, void *data) {
     struct run *run = data;
     lose(run, why != NULL ? REDLOCK_ERR_SILENT : REDLOCK_ERR_EXPIRED,
@@ -128,7 +129,8 @@ static void on_end(struct rl_work *work, int status, void *data) {
     rl_session_done(&run->session, status);
 }
 
-/* The lock is not free: start what the command needs now, so that the lock need not wait for it. */
+/* The lock is not free: start the child and the guard now, so that a grant need not wait for
+ * them. */
 static void on_prepare(uv_timer_t *timer) {
     struct run *run = timer->data;
     if (run->session.caught == 0) {
@@ -146,7 +148,7 @@ static bool acquire(struct run *run, int *exit_status) {
     run->is_lost = false;
     run->is_gone = false;
     run->has_started = false;
-    if (!run->args->no_wait && run->n == 1) { /* else the guard would not know which key it is */
+    if (!run->args->no_wait && run->n == 1) { /* else the guard would not know the key */
         uv_update_time(&run->session.loop);
         uv_timer_start(&run->prepare, on_prepare, PREPARE_MS, 0);
     }
@@ -186,7 +188,7 @@ static int work(struct run *run) {
     int status = rl_work_start(&run->work, &grant);
     if (status != 0) {
         if (status != RL_EXIT_LOST) {
-            run->args->is_repeated = false; /* the command will not be there the next time either */
+            run->args->is_repeated = false; /* the command will not be found next time either */
         }
         return status;
     }
@@ -200,9 +202,9 @@ static bool is_over(const struct rl_session *session, const void *data) {
     return run->is_lost || session->caught != 0;
 }
 
-/* --at-least: a machine whose clock is behind must not run the command again. The lock is renewed
- * meanwhile; the guard has ended with the command, so if redlock is killed, the lock stays for its
- * ttl. A signal means that the user wants the lock released. */
+/* --at-least: keeps the lock, so that a machine whose clock is behind does not run the command
+ * again. The lock is renewed meanwhile; the guard has ended with the command, so if redlock is
+ * killed, the lock stays for its ttl. A signal releases the lock early. */
 static void keep(struct run *run) {
     const uint64_t until_ns = run->acquired_ns + (uint64_t)run->args->at_least_ms * 1000000;
     const uint64_t now_ns = redlock_now_ns();
@@ -212,19 +214,19 @@ static void keep(struct run *run) {
     }
 }
 
-/* Returns the exit status: the command's, or RL_EXIT_LOST. */
+/* Releases the lock. Returns the exit status: the command's, or RL_EXIT_LOST. */
 static int release(struct run *run, int exit_status) {
     char sentence[REDLOCK_MESSAGE_MAX];
     int status = redlock_release(run->lock, rl_session_lock_cb, &run->session);
-    uv_run(&run->session.loop,
-           UV_RUN_NOWAIT); /* the release is sent; the next holder does not wait for what follows */
+    /* Sends the release now: the next holder need not wait for the steps that follow. */
+    uv_run(&run->session.loop, UV_RUN_NOWAIT);
     rl_work_close(&run->work);
     status = status == 0 ? rl_session_wait(&run->session) : status;
     if (run->is_gone) {
         report_kick(&run->session, &run->report, redlock_lock_token(run->lock));
     }
     if (run->is_lost) {
-        status = REDLOCK_ERR_LOST; /* if it was still ours, the next holder has it at once */
+        status = REDLOCK_ERR_LOST; /* if it was still held, the next holder gets it at once */
     }
     if (status != REDLOCK_ERR_LOST) {
         redlock_lock_message(run->lock, sentence, sizeof sentence);
