@@ -1,20 +1,20 @@
-/* What outlives a lock, and goes along to the new nodes of a set: counters of fences, and numbers
- * of permits.
+/* Copies the data that outlives locks to the new nodes of a set: counters of fences, and numbers of
+ * permits.
  *
- * Happy path: the keys of each old node that the joint text has met are read by SCAN, and written
- * to every node of the new set of their resource: a counter where it is larger than the node's own,
- * a number of permits where there is none; their life is extended to the longer one. Resources
- * whose old and new nodes are the same are left out.
+ * Happy path: it reads the keys of each old node that has met the joint text by SCAN, and writes
+ * them to every node of the new set of their resource: a counter if it is larger than the node's
+ * own, a number of permits if the node has none; the longer ttl applies. Resources whose old and
+ * new nodes are the same are left out.
  *
- * Does a fence stay larger than all before? A fence that the old nodes alone have granted is on a
- * majority of them, and was written before the cut: each majority that has met the joint text has
- * a node with it. All of the new nodes get it, also those that were old ones: of three nodes that
- * stay of five, a majority may lack it. Fences that are granted later come from both sides. So
- * with a majority of the new nodes each majority of them has it. All this is so of the old and the
- * new set of one resource. A node that has left a resource's set may still have its counter, which
- * is smaller.
+ * Does a fence stay larger than all earlier ones? A fence that the old nodes alone have granted is
+ * on a majority of them, and was written before the cut: each majority that has met the joint text
+ * has a node with it. All new nodes get it, even those that were old nodes: of three nodes that
+ * stay out of five, a majority may lack it. Later fences are granted by both sides. So once a
+ * majority of the new nodes has it, each majority of them includes a node with it. All this applies
+ * to the old and the new set of one resource. A node that has left a resource's set may still have
+ * its counter, which is smaller.
  *
- * Failure modes: a node fails meanwhile, or a user may not: it does not count. */
+ * Failure modes: a node that fails meanwhile, or whose user lacks a right, does not count. */
 #include "set/room.h"
 
 #include <hiredis/hiredis.h>
@@ -30,7 +30,7 @@
 #define COUNT "250"
 #define NUMBER_MAX 24
 
-/* KEYS: a counter, or a number of permits. ARGV: its value, and its life in ms. */
+/* KEYS: a counter, or a number of permits. ARGV: its value, and its ttl in ms. */
 static const char script[] =
     "local value, life = ARGV[1], tonumber(ARGV[2])\n"
     "local own = redis.pcall('get', KEYS[1])\n"
@@ -54,7 +54,7 @@ struct slice {
         const redisReply *key;
         redisReply *value;
         long long life_ms;
-        rl_mask to; /* the nodes that get it */
+        rl_mask to; /* the nodes to write it to */
     } * items;
 };
 
@@ -71,8 +71,8 @@ static bool is_number(const redisReply *value) {
            strspn(value->str, "0123456789") == value->len;
 }
 
-/* The nodes of a key's new set, if it is one of this node's keys and they are not those of its old
- * set. */
+/* The nodes of a key's new set; 0 if this node is not in the key's old set, or both sets have the
+ * same nodes. */
 static rl_mask new_nodes_of(const struct rl_set *set, const struct rl_config *joint, size_t from,
                             const redisReply *name) {
     struct rl_key key;
@@ -85,8 +85,8 @@ static rl_mask new_nodes_of(const struct rl_set *set, const struct rl_config *jo
     return is_its && old_nodes != new_nodes ? new_nodes : 0;
 }
 
-/* Reads the values of the keys, of which those go that have a number and end some day. False:
- * node->why says why not. */
+/* Reads the values of the keys. Only numbers with a ttl are copied. False: node->why says why
+ * not. */
 static bool read_values(struct rl_set *set, const struct rl_config *joint, size_t from,
                         struct slice *slice) {
     struct rl_set_node *node = &set->nodes[from];
@@ -101,7 +101,7 @@ static bool read_values(struct rl_set *set, const struct rl_config *joint, size_
     }
     for (size_t i = 0; i < slice->n && is_good; i++) {
         struct item *item = &slice->items[i];
-        item->value = rl_wire_reply(node->wire); /* an error is no number */
+        item->value = rl_wire_reply(node->wire); /* an error is not a number */
         redisReply *life = rl_set_checked(node, rl_wire_reply(node->wire));
         is_good = item->value != NULL && life != NULL && life->type == REDIS_REPLY_INTEGER;
         item->life_ms = is_good ? life->integer : 0;
@@ -110,7 +110,7 @@ static bool read_values(struct rl_set *set, const struct rl_config *joint, size_
         }
         freeReplyObject(life);
     }
-    if (!is_good && node->is_up) { /* the other answers are not to be taken for later ones */
+    if (!is_good && node->is_up) { /* the remaining answers must not be taken for later ones */
         rl_wire_disconnect(node->wire);
         node->is_up = false;
     }
@@ -137,8 +137,8 @@ static void write_slice(struct rl_set_node *node, void *data) {
     }
 }
 
-/* To those of these nodes that get any, from which those are taken that failed. Returns how many
- * keys. */
+/* Writes the slice's keys to their nodes, and removes from *to the nodes that failed. Returns how
+ * many keys there were. */
 static long write_all(struct rl_set *set, struct slice *slice, rl_mask *to) {
     rl_mask all = 0;
     long keys = 0;
@@ -151,8 +151,8 @@ static long write_all(struct rl_set *set, struct slice *slice, rl_mask *to) {
     return keys;
 }
 
-/* From one node to those of `to`, from which those are taken that failed. Returns how many keys;
- * negative: it could not be read. */
+/* Copies the keys of one node to the nodes of *to, and removes those that failed from it. Returns
+ * how many keys; negative: the node could not be read. */
 static long copy(struct rl_set *set, struct rl_steps *steps, const struct rl_config *joint,
                  size_t from, const char *pattern, rl_mask *to) {
     struct rl_set_node *node = &set->nodes[from];
@@ -186,7 +186,7 @@ bool rl_carry(struct rl_set *set, struct rl_steps *steps, const struct rl_config
                                            RL_COMMAND_PERMITS_PREFIX "*"};
     rl_mask to = rl_set_having(set, joint, rl_set_members(set, joint, RL_CONFIG_NEW));
     rl_mask read = 0;
-    long carried = 0, most[RL_CONFIG_SETS_MAX] = {0}; /* of any node of the old set */
+    long carried = 0, most[RL_CONFIG_SETS_MAX] = {0}; /* the most of any node of the old set */
     for (uint32_t m = 0; m < joint->n; m++) {
         const size_t i = rl_set_find(set, joint->members[m].url);
         long keys = 0, *most_of_set = &most[joint->members[m].old_set];

@@ -1,5 +1,5 @@
 /* A change of the nodes, under load: from the old nodes to the new ones, of one set or of several.
- * Where there are several, a majority is one of each old set, or of each new one.
+ * If there are several sets, "a majority" means one of each old set, or one of each new set.
  *
  *     meet     the joint text, which needs a majority of the old and one of the new nodes, is
  *              written to all of them, and the connections of each node are cut, until a majority
@@ -9,41 +9,45 @@
  *     decide   the old nodes vote whether the change is done, or goes back
  *     finish   the stable text, of the new nodes or of the old ones, is written to its members
  *
- * Going back needs neither carry nor wait: all who hold have an old majority. Each step may be
- * repeated, by any administrator, at any time.
+ * Going back needs neither carry nor wait: every holder has an old majority. Any administrator may
+ * repeat any step at any time.
  *
  * Why it is safe (test/model/proof/sets.py proves it, for any number of nodes):
- *   - meet: a vote counts if its connection has read exactly the text that the client has. From
- *     the last cut on nobody wins by a majority of the old nodes alone, since each has a node
- *     which the joint text has met. It must be a majority: of two rival changes from one epoch
- *     only one is met.
- *   - wait: a lock that was won by the old nodes alone has ended, unless its holder has renewed
- *     it with the joint text. A node that restarts meanwhile counts as cut anew, and the wait is
- *     counted by node; nodes must keep the text (and the vote) once a majority has it.
- *   - decide: each old node votes once for a change, for "done" only when its administrator has
- *     waited. Done: a majority says so. Back: there can be no such majority any more. Votes do not
- *     change, so all administrators come to the same end. One who wished the other joins it, which
- *     makes ties rare; a tie is "back". A node that has lost its text has no vote again (nodes.c).
- *   - finish: a stable text exists only after the decision, so it may be written over any earlier
- *     one. Joint and new holders share the new majority, joint and old ones the old majority.
+ *   - meet: a vote counts only if its connection has read exactly the text that the client has.
+ *     After the last cut, no client can win by a majority of the old nodes alone, since each such
+ *     majority has a node that has met the joint text (has it, and has cut its older connections).
+ *     It must be a majority: of two rival changes from one epoch, only one is met.
+ *   - wait: afterwards, a lock that was won by the old nodes alone has ended, unless its holder has
+ *     renewed it with the joint text. A node that restarts meanwhile must be cut again, and the
+ *     wait is counted per node; nodes must keep the text (and the vote) once a majority has it.
+ *   - decide: each old node votes once for a change, for "done" only after its administrator has
+ *     waited. The change is done if a majority votes so, and goes back if such a majority has
+ *     become impossible. Votes do not change, so all administrators reach the same end. An
+ *     administrator with the other wish adopts the votes it meets, which makes ties rare; a tie
+ *     means "back". A node that has lost its text never votes again (texts.c).
+ *   - finish: a stable text exists only after the decision, so it may replace any earlier text.
+ *     Holders by the joint text and holders by the new one share the new majority; holders by the
+ *     joint text and by the old one share the old majority.
  *
- * With several sets, for each resource its old set is the old nodes, and its new set the new ones,
- * whatever becomes of other resources (nodes/sets.h). A change of one set therefore needs
- *   - the joint text on a majority of each old set, also of those that stay as they are: a rival
- *     change, of another set, needs the same, and shares a node with it in each. It is written to
- *     the first set first, so that two rivals do not stop each other, with a set each;
- *   - the cut of all nodes, and the wait since the last cut of the last of these majorities: a
- *     resource that moves to an added set was locked by any of them;
- *   - a majority of each old set for "done". One set that cannot give it any more means "back";
- *   - the stable text on a majority of each new set, so that all who have joint majorities meet it.
- * Nobody may use an added node before: its vote counts only for clients that have read the joint
- * text, and those ask the old set as well. The nodes of a set that is removed are asked until the
- * stable text is read.
+ * With several sets, the old nodes of each resource are its old set, and its new nodes are its new
+ * set, independently of other resources (nodes/sets.h). A change of one set therefore needs
+ *   - the joint text on a majority of each old set, even of the unchanged ones: a rival change, of
+ *     another set, needs the same, and shares a node with it in each. The text is written to the
+ *     first set first, so that two rivals do not block each other by holding one set each;
+ *   - the cut of all nodes, and the wait after the last cut in the last of these majorities: a
+ *     resource that moves to an added set may have been locked in any of them;
+ *   - a majority of each old set for "done". If one set can no longer give it, the change goes
+ *     back;
+ *   - the stable text on a majority of each new set, so that every client with joint majorities
+ *     meets it.
+ * Until then no client uses an added node alone: its vote counts only for clients that have read
+ * the joint text, and those ask the old set as well. Clients ask the nodes of a removed set until
+ * they read the stable text.
  *
- * Failure modes: too few nodes can be reached for a while: RL_EXIT_NO_QUORUM, with the nodes that
- * must come back; the joint text stays, and locks need both majorities until an administrator
- * resumes or aborts. The administrator dies: the same. Another one has made a later change: it
- * says so. */
+ * Failure modes: too few nodes can be reached for a while: RL_EXIT_NO_QUORUM, and the message names
+ * the nodes that must come back; the joint text stays, and locks need both majorities until an
+ * administrator resumes or aborts. The administrator dies: as above, without a message. Another
+ * administrator has made a later change: a message says so. */
 #include "set/room.h"
 
 #include <assert.h>
@@ -55,7 +59,7 @@
 #include "redlock/redlock.h"
 #include "say.h"
 
-#define PATIENCE_MS 5000 /* with too few nodes */
+#define PATIENCE_MS 5000 /* while too few nodes answer */
 #define ROUND_MS 500
 
 #define BOTH (RL_CONFIG_OLD | RL_CONFIG_NEW)
@@ -67,10 +71,10 @@ struct change {
     struct rl_steps *steps;
     struct rl_config joint;
     enum rl_change_end wish;
-    struct rl_config later; /* that was read meanwhile; epoch 0: none */
+    struct rl_config later; /* a later text that was read meanwhile; epoch 0: none */
     bool is_met, is_carried;
     uint64_t patient_ns; /* since when it waits for nodes; 0: it does not */
-    rl_mask empty;       /* nodes that have no text, and since when they are no more */
+    rl_mask empty;       /* nodes without a text; empty_ns: since when none was added */
     uint64_t empty_ns;
 };
 
@@ -80,7 +84,7 @@ static int count(rl_mask which) {
     return (int)rl_bits_count(which);
 }
 
-/* Reads all nodes. Returns 0 or an exit status; later.key.epoch says whether it is over. */
+/* Reads all nodes. Returns 0 or an exit status; later.key.epoch is not 0 if the change is over. */
 static int look(struct change *c) {
     int status = rl_steps_caught(c->steps);
     status = status != 0 ? status : rl_set_look(c->set);
@@ -91,7 +95,7 @@ static int look(struct change *c) {
     return status;
 }
 
-/* "127.0.0.1:7001: connection refused; ...", of those that lack the text; to be freed. */
+/* "127.0.0.1:7001: connection refused; ...": the nodes that lack the text, and why; to be freed. */
 static char *lacking(const struct rl_set *set, const struct rl_config *config, rl_mask which) {
     char *text = rl_must_print("%s", "");
     which &= ~rl_set_having(set, config, which);
@@ -109,8 +113,8 @@ static char *lacking(const struct rl_set *set, const struct rl_config *config, r
     return text;
 }
 
-/* Too few nodes have the text: waits a moment for more. Returns 0, or an exit status when its
- * patience is over. */
+/* Too few nodes have the text: waits a moment for more. Returns 0, or an exit status after
+ * PATIENCE_MS. */
 static int be_patient(struct change *c, const char *what, const struct rl_config *config,
                       rl_mask which) {
     char *why = lacking(c->set, config, which);
@@ -132,7 +136,7 @@ static int be_patient(struct change *c, const char *what, const struct rl_config
 
 /* -- Deciding -- */
 
-/* The nodes that have the joint text, and this vote. */
+/* The nodes that have the joint text and this vote. */
 static rl_mask voted(const struct change *c, const char *word) {
     rl_mask which = 0;
     for (uint32_t i = 0; i < c->set->n; i++) {
@@ -141,7 +145,7 @@ static rl_mask voted(const struct change *c, const char *word) {
     return rl_set_having(c->set, &c->joint, which);
 }
 
-/* By the votes that are known. */
+/* Whether the known votes decide how the change ends. */
 static bool is_decided(const struct change *c, enum rl_change_end *end) {
     const struct rl_set *set = c->set;
     const rl_mask old = rl_set_members(set, &c->joint, RL_CONFIG_OLD);
@@ -151,7 +155,7 @@ static bool is_decided(const struct change *c, enum rl_change_end *end) {
     return is_done || !rl_set_is_majority(set, &c->joint, RL_CONFIG_OLD, old & ~back);
 }
 
-/* One node after the other, in the order of the text. */
+/* Asks one node after the other, in the order of the text. */
 static void ask_votes(struct change *c) {
     for (uint32_t j = 0; j < c->joint.n; j++) {
         const size_t i = rl_set_find(c->set, c->joint.members[j].url);
@@ -169,7 +173,8 @@ static void ask_votes(struct change *c) {
     }
 }
 
-/* Whether all old nodes have answered, and it is not decided: then some have lost their votes. */
+/* Whether all old nodes have answered an undecided vote and some have lost their votes; reports
+ * that. */
 static bool has_forgotten(const struct change *c) {
     const rl_mask old = rl_set_members(c->set, &c->joint, RL_CONFIG_OLD);
     const rl_mask forgot = old & voted(c, "forgot");
@@ -209,9 +214,10 @@ static int decide(struct change *c) {
 
 /* -- Nodes that have forgotten -- */
 
-/* Of these nodes, those that have no text and may have lost locks with it. After FLUSHALL a node is
- * the same server as before, so a later client counts its votes as soon as it has a text again: it
- * gets one when every lock that it may have forgotten is over. *ms: how long that takes. */
+/* Of these nodes, those that have no text and may have lost locks with it. After FLUSHALL, a node
+ * is the same server as before, so a later client counts its votes as soon as it has a text again:
+ * it gets the text only after every lock that it may have forgotten has ended. *ms: the time until
+ * then. */
 static rl_mask forgetful(struct change *c, rl_mask which, int64_t *ms) {
     rl_mask empty = 0;
     for (uint32_t i = 0; i < c->set->n; i++) {
@@ -219,7 +225,7 @@ static rl_mask forgetful(struct change *c, rl_mask which, int64_t *ms) {
         const bool has_none = node->is_known && node->config.key.epoch == 0;
         empty |= has_none ? which & rl_bit(i) : 0;
     }
-    if (empty & ~c->empty) { /* the wait begins anew */
+    if (empty & ~c->empty) { /* the wait begins again */
         c->empty_ns = redlock_now_ns();
     }
     c->empty = empty;
@@ -227,7 +233,7 @@ static rl_mask forgetful(struct change *c, rl_mask which, int64_t *ms) {
     return *ms > 0 ? empty : 0;
 }
 
-/* Waits for a moment until they may have it; 0, or an exit status. */
+/* Waits a moment for the time when these nodes may get the text. Returns 0 or an exit status. */
 static int wait_for_forgetful(struct change *c, rl_mask which, int64_t ms) {
     char *names = rl_set_names(c->set, which);
     c->patient_ns = 0;
@@ -240,13 +246,14 @@ static int wait_for_forgetful(struct change *c, rl_mask which, int64_t ms) {
 
 /* -- Meeting and waiting -- */
 
-/* Until a majority of the old nodes were cut that long ago. met: such a majority. */
+/* The time until the cut of a majority of the old nodes is long enough ago. met: nodes with such a
+ * majority. */
 static int64_t left_ms(const struct change *c, rl_mask met) {
     const struct rl_set_node *nodes = c->set->nodes;
     uint64_t since_ns = 0;
     for (rl_mask cut = 0; !rl_set_is_majority(c->set, &c->joint, RL_CONFIG_OLD, cut);) {
         uint32_t next = REDLOCK_NODES_MAX;
-        for (uint32_t i = 0; i < c->set->n; i++) { /* in the order in which they were cut */
+        for (uint32_t i = 0; i < c->set->n; i++) { /* the next one in the order of the cuts */
             const bool is_left = met & ~cut & rl_bit(i);
             if (is_left && (next == REDLOCK_NODES_MAX || nodes[i].cut_ns < nodes[next].cut_ns)) {
                 next = i;
@@ -272,7 +279,8 @@ static void report_met(struct change *c) {
     c->patient_ns = 0;
 }
 
-/* The first set before all others: a change whose rival has a majority of that is on no other. */
+/* Writes to the first set before all others: if a rival has a majority of it, this change gets no
+ * further. */
 static void write_joint(const struct change *c, rl_mask which) {
     const rl_mask first = rl_set_members_of(c->set, &c->joint, RL_CONFIG_OLD, 0);
     rl_set_write(c->set, which & first, &c->joint);
@@ -281,14 +289,14 @@ static void write_joint(const struct change *c, rl_mask which) {
     }
 }
 
-/* One round of meet, carry and wait. *is_ready: nothing of it is left to do. */
+/* One round of meet, carry and wait. *is_ready: all three are complete. */
 static int prepare(struct change *c, bool *is_ready) {
     int64_t ms;
     enum rl_change_end end;
     struct rl_set *set = c->set;
     const struct rl_config *joint = &c->joint;
     *is_ready = is_decided(c, &end);
-    if (voted(c, words[RL_CHANGE_BACK]) != 0) { /* then nobody need wait */
+    if (voted(c, words[RL_CHANGE_BACK]) != 0) { /* no administrator need wait then */
         c->wish = RL_CHANGE_BACK;
     }
     const bool goes_back = c->wish == RL_CHANGE_BACK;
@@ -332,10 +340,10 @@ static int prepare(struct change *c, bool *is_ready) {
 
 /* -- The frame -- */
 
-/* The members that are done with the text. A client that knows of no set counts votes by its own
- * list, perhaps of three of the nodes: none may be left when the first text is said to be written,
- * so every node must have cut its connections. A later text is known by a majority of the one
- * before it. */
+/* The members on which the text is complete. A client that knows of no set counts votes by its own
+ * list, which may name only three of the nodes: no such client may be left when the first text is
+ * reported as written, so every node must have cut its connections. A later text is known to a
+ * majority of the members of its predecessor. */
 static rl_mask done_with(const struct rl_set *set, const struct rl_config *stable, rl_mask all) {
     return stable->key.epoch == 1 ? rl_set_met(set, stable, all) : rl_set_having(set, stable, all);
 }
@@ -344,7 +352,7 @@ int rl_change_spread(struct rl_set *set, struct rl_steps *steps, const struct rl
     struct change c = {.set = set, .steps = steps, .joint = *config};
     const struct rl_config *stable = &c.joint;
     int64_t ms;
-    /* That of an init, which gives no node anything back. */
+    /* The text of an init, before which no node had one to lose. */
     const bool is_first =
         stable->key.epoch == 1 &&
         rl_set_having(set, stable, rl_set_members(set, stable, RL_CONFIG_NEW)) == 0;

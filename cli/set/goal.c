@@ -1,14 +1,14 @@
-/* What a change is to make of one set, by the words of the command:
+/* The goal of a change of one set, as the command states it:
  *
  *     replace OLD NEW          the nodes of OLD's set, with NEW in place of OLD
  *     resize [NAME] URL...     this list; NAME is needed if there are several sets
  *     add-set NAME URL...      a set of this name, with these nodes
  *     remove-set NAME          no nodes: the set is to go
  *
- * Happy path: rl_set_goal_read(), which adds the new nodes to those that are asked;
- * rl_set_look(); rl_set_goal_settle().
+ * Happy path: rl_set_goal_read(), which adds the new nodes to the list; rl_set_look();
+ * rl_set_goal_settle().
  *
- * Failure modes: there is no such set, or there is one already; a node belongs to another one. */
+ * Failure modes: there is no such set, or it exists already; a node belongs to another set. */
 #include "set/room.h"
 
 #include <assert.h>
@@ -91,7 +91,7 @@ int rl_set_goal_read(struct rl_set *set, const struct rl_config *now, struct rl_
         return rl_usage("%s: a set has 1 to %d nodes", args->words[0], RL_CONFIG_SIDE_MAX);
     }
     for (int i = first; i < args->n_words && status == 0; i++) {
-        const bool is_old = is_sub(set, "replace") && i == first; /* is asked in any case */
+        const bool is_old = is_sub(set, "replace") && i == first; /* already in the list */
         status = rl_set_url(set, args->words[i], args->words[0], goal->urls[goal->n++]);
         status = status != 0 || is_old ? status : rl_set_add(set, args->words[i]);
     }
@@ -100,7 +100,7 @@ int rl_set_goal_read(struct rl_set *set, const struct rl_config *now, struct rl_
 
 /* -- Nodes -- */
 
-/* The node's own URL, if it has been read under another name. */
+/* Replaces a node's alias by its own URL. */
 static void resolve(const struct rl_set *set, char url[RL_CONFIG_URL_MAX + 1]) {
     const size_t i = rl_set_find(set, url);
     if (i < set->n) {
@@ -113,7 +113,7 @@ static const struct rl_config_member *member_of(const struct rl_config *now, con
     return i < now->n ? &now->members[i] : NULL;
 }
 
-/* From OLD and NEW to the nodes of their set. */
+/* Turns OLD and NEW into the new list of nodes of their set. */
 static int settle_replace(const struct rl_config *now, struct rl_set_goal *goal) {
     char new[RL_CONFIG_URL_MAX + 1];
     const char *old = goal->urls[0];
@@ -149,7 +149,7 @@ int rl_set_goal_settle(const struct rl_set *set, const struct rl_config *now,
     }
     const uint32_t at = rl_set_goal_at(now, goal->name);
     const bool is_new = at == rl_config_count(now, RL_CONFIG_NEW);
-    if (is_new != is_sub(set, "add-set")) { /* it was not when the words were read */
+    if (is_new != is_sub(set, "add-set")) { /* the sets have changed since the words were read */
         return rl_fail(
             RL_EXIT_HELD,
             "another administrator has changed the sets meanwhile: first redlock set show");
@@ -172,8 +172,8 @@ int rl_set_goal_settle(const struct rl_set *set, const struct rl_config *now,
 
 /* -- The texts of a change -- */
 
-/* The joint one, from the sets as they are to the goal, and the stable one
- * that ends it. change.c has the change. */
+/* The joint text, from the sets as they are to the goal, and the stable text that ends the change.
+ * change.c runs the change. */
 
 static uint32_t find_member(struct rl_config *config, const char *url) {
     const uint32_t i = rl_set_member_at(config, url);
@@ -246,7 +246,7 @@ void rl_change_stable(struct rl_config *stable, const struct rl_config *joint,
     }
 }
 
-/* Whether their texts are the same, but for "self". */
+/* Whether their texts are the same except for "self". */
 static bool are_same(const struct rl_config *one, const struct rl_config *other) {
     char texts[2][RL_CONFIG_TEXT_MAX];
     rl_config_format(one, 0, texts[0]);

@@ -1,9 +1,9 @@
 /* The lock of a set itself, "redlock set ID", which keeps administrators apart. This thread renews
- * it while another one works, whose questions block.
+ * it while a second thread does the work, which blocks.
  *
- * Failure modes: another administrator has it: nothing is done, and the message names him. One who
- * has died has it for a moment. Too few nodes grant it: nothing is done, or it is done without. A
- * signal ends the work at its next step. */
+ * Failure modes: another administrator has the lock: nothing is done, and the message names the
+ * holder. If that administrator has died, the lock soon expires. Too few nodes grant it: nothing is
+ * done, or the work is done without the lock. A signal ends the work at its next step. */
 #include "set/room.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "session/room.h"
 
 #define TTL_MS 5000
-#define WAIT_MS 1000 /* beyond the ttl, of an administrator who has died */
+#define WAIT_MS 1000 /* in addition to the ttl of an administrator that has died */
 
 struct job {
     rl_set_work *work;
@@ -36,8 +36,8 @@ static void on_ended(uv_async_t *ended) {
     rl_session_done(job->session, 0);
 }
 
-/* The thread is not one of libuv's pool: the lock may need that to look up a name, and exit() would
- * wait for it. */
+/* The thread is not from libuv's pool: the lock may need the pool to look up a name, and exit()
+ * would wait for the thread. */
 static int work_beside(struct rl_session *session, struct rl_steps *steps, rl_set_work *work,
                        void *data) {
     struct job job = {.work = work, .data = data, .session = session};
@@ -57,7 +57,7 @@ static int work_beside(struct rl_session *session, struct rl_steps *steps, rl_se
     }
     uv_close((uv_handle_t *)&job.ended, NULL);
     uv_run(&session->loop, UV_RUN_NOWAIT);
-    session->is_done = false; /* a signal may have come last */
+    session->is_done = false; /* a signal may have set it last */
     return job.status;
 }
 

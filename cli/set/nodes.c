@@ -1,13 +1,13 @@
-/* The nodes of a set, for `redlock set`: those that are named on the command line, and those that
- * their configurations name. One connection to each, which is kept.
+/* The nodes of a set, for `redlock set`: the ones named on the command line, and the ones that
+ * their configurations name. Each has one connection, which is kept.
  *
- * Happy path: rl_set_open(), rl_set_each() for what texts.c asks, rl_set_close().
+ * Happy path: rl_set_open(), rl_set_each() for the questions of texts.c, rl_set_close().
  *
- * A node is a bit in a mask, by its place in the array. Nodes are asked in threads of their own.
+ * A node is a bit in a mask, by its index in the array. Each node is asked in its own thread.
  *
  * Failure modes: a node is down, or refuses a command: is_known is false, and `why` says why. A
- * connection that was cut (by another administrator's CLIENT KILL) is made again once. A node
- * that has restarted since its connections were cut has not met the text any more (cut_ns). */
+ * connection that was cut (by another administrator's CLIENT KILL) is reopened once. A node that
+ * has restarted since its connections were cut no longer counts as having met the text (cut_ns). */
 #include "set/room.h"
 
 #include <assert.h>
@@ -29,7 +29,7 @@ static void set_url(const struct rl_url *url, char out[RL_CONFIG_URL_MAX + 1]) {
     snprintf(out, RL_CONFIG_URL_MAX + 1, "%s", text);
 }
 
-/* host:port is enough: the scheme is that of the first node. */
+/* host:port is enough: the first node's scheme is used. */
 static const char *with_scheme(const struct rl_set *set, const char *text, char *room,
                                size_t size) {
     if (strstr(text, "://") != NULL) {
@@ -109,7 +109,7 @@ int rl_set_add(struct rl_set *set, const char *given) {
 
 int rl_set_open(struct rl_set *set, const struct rl_args *args) {
     int status = 0;
-    assert(set->n == 0); /* the rest is zero, and megabytes */
+    assert(set->n == 0); /* the rest is already zero, and megabytes long */
     set->args = args;
     signal(SIGPIPE, SIG_IGN); /* as rl_wires_open() */
     for (size_t i = 0; i < args->nodes.n && status == 0; i++) {

@@ -1,4 +1,4 @@
-/* redlock set: makes nodes a set, which knows its members, and changes them under load.
+/* redlock set: makes nodes a set, whose nodes know its members, and changes the members under load.
  *
  *     init                 epoch 1 on all nodes
  *     show                 what each node has, and whether they agree
@@ -9,13 +9,13 @@
  *     resume, abort        a change whose administrator has died; resume also writes the text to
  *                          nodes that lack it
  *
- * Administrators are kept apart by a lock of the set itself, "redlock set ID", which is renewed by
- * a thread of its own while another one works. Safety does not depend on it: a set that grants no
- * lock, because its nodes have lost the text, can still be resumed.
+ * A lock of the set itself, "redlock set ID", keeps administrators apart; one thread renews it
+ * while another does the work. Safety does not depend on the lock: a set whose nodes have lost the
+ * text, and so grant no lock, can still be resumed.
  *
  * Failure modes: the change is not confirmed, another one is pending, nodes differ: RL_EXIT_HELD.
- * New nodes do not answer, or are no independent servers: nothing is done. All others are those of
- * change.c. */
+ * New nodes do not answer, or are not independent servers: nothing is done. For all other failures,
+ * see change.c. */
 #include "commands.h"
 
 #include <inttypes.h>
@@ -36,12 +36,12 @@ struct command {
     struct rl_args *args;
     struct rl_set set;
     struct rl_steps steps;
-    struct rl_config now;   /* as it was confirmed */
-    struct rl_config joint; /* that it is to become */
+    struct rl_config now;   /* the configuration that was confirmed */
+    struct rl_config joint; /* the joint text to the new configuration */
     int64_t wait_ms;        /* until new nodes may vote */
 };
 
-/* is_needed: without the lock nothing is done. */
+/* is_needed: do nothing without the lock. */
 static int with_lock(struct command *command, const char *id, bool is_needed, rl_set_work *work) {
     const struct rl_set_lock lock = {.name = command->name,
                                      .id = id,
@@ -60,7 +60,7 @@ static int check_terminal(const struct rl_args *args) {
                : 0;
 }
 
-/* Returns 0, or an exit status: it is not meant, or only shown. */
+/* Asks for confirmation, unless --yes or --dry-run is given. Returns 0 or an exit status. */
 static int confirm(const struct rl_args *args, const char *question) {
     rl_output_flush();
     if (args->dry_run || args->yes) {
@@ -76,7 +76,8 @@ static int confirm(const struct rl_args *args, const char *question) {
 
 /* -- What nodes must be -- */
 
-/* Of these, and beside all others. Returns 0 or an exit status. */
+/* Checks these nodes by themselves, and that none is the same server as another node. Returns 0 or
+ * an exit status. */
 static int check_nodes(const struct rl_set *set, rl_mask which) {
     for (size_t i = 0; i < set->n; i++) {
         const struct rl_set_node *node = &set->nodes[i];
@@ -107,7 +108,7 @@ static int check_nodes(const struct rl_set *set, rl_mask which) {
     return 0;
 }
 
-/* Until a majority of the new nodes has run long enough for strict clients. */
+/* The time until a majority of the new nodes has run long enough for strict clients. */
 static int64_t quarantine_ms(const struct command *command) {
     const struct rl_args *args = command->args;
     const struct rl_set *set = &command->set;
@@ -137,7 +138,7 @@ static int init_now(void *data) {
     return rl_change_spread(&command->set, &command->steps, &command->now);
 }
 
-/* Whether it is what an init that was not finished has written. */
+/* Whether the text comes from an unfinished init. */
 static bool is_unfinished(const struct rl_set *set, const struct rl_config *latest) {
     const rl_mask all = rl_set_members(set, latest, RL_CONFIG_NEW);
     return latest->key.epoch == 1 && !latest->is_joint && rl_bits_count(all) == set->n &&
@@ -181,7 +182,7 @@ static int cmd_init(struct command *command) {
         }
     }
     if (!command->args->json) {
-        const bool is_drawn = command->args->dry_run && latest == NULL; /* in vain */
+        const bool is_drawn = command->args->dry_run && latest == NULL; /* for nothing */
         printf("%s %s of %" PRIu32 " nodes, max-ttl %s\n", is_drawn ? "would make a set" : "set",
                is_drawn ? "(its id is drawn then)" : now->key.id, now->n,
                rl_say_exact(now->max_ttl_ms));
@@ -231,7 +232,7 @@ static int change_now(void *data) {
     return status;
 }
 
-/* Reads the nodes, and what the set is now. Returns 0 or an exit status. */
+/* Reads the nodes and the current configuration. Returns 0 or an exit status. */
 static int look(struct command *command) {
     int status = rl_set_look(&command->set);
     if (status != 0) {
@@ -249,7 +250,7 @@ static int look(struct command *command) {
     return 0;
 }
 
-/* From now to this. */
+/* Changes the set from its current configuration to the goal. */
 static int change_to(struct command *command, const struct rl_set_goal *goal) {
     struct rl_set *set = &command->set;
     struct rl_config *joint = &command->joint;
@@ -302,7 +303,7 @@ static int look_for_change(struct command *command) {
     return status;
 }
 
-/* What it leads to can be said when the new nodes have been read as well. */
+/* Looks twice: the goal can be settled only after the new nodes have been read as well. */
 static int cmd_change(struct command *command) {
     struct rl_set_goal goal = {.n = 0};
     int status = look_for_change(command);
@@ -314,7 +315,7 @@ static int cmd_change(struct command *command) {
 
 /* -- resume, abort, show -- */
 
-/* resume, or abort: ends a change that is pending. */
+/* resume or abort: ends a pending change. */
 static int end_now(void *data) {
     struct command *command = data;
     const bool aborts = strcmp(command->name, "abort") == 0;
@@ -351,7 +352,7 @@ static int cmd_show(struct command *command) {
 
 static const struct {
     const char *name, *usage;
-    int min, max; /* words behind it */
+    int min, max; /* number of words after the subcommand */
     bool asks;
     int (*run)(struct command *);
 } subs[] = {

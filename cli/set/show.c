@@ -1,10 +1,10 @@
-/* What `redlock set` prints of a set.
+/* What `redlock set` prints about a set.
  *
  *       node             epoch  change    is      self            vote
  *       127.0.0.1:7001   2      91d0c4ee  joint   127.0.0.1:7001  done
  *       127.0.0.1:7002   1      02aa17c0  stable  127.0.0.1:7002  -
  *
- * A set agrees if each member of the latest configuration has it, and it is stable. */
+ * The nodes agree if the latest configuration is stable and all its members have it. */
 #include "set/room.h"
 
 #include <inttypes.h>
@@ -38,7 +38,7 @@ static const char *kind_of(const struct rl_config *config) {
     return config->is_joint ? "joint" : "stable";
 }
 
-/* The name of the node's set, of the new one if it stays; "": it has none. */
+/* The name of the node's set, by the new configuration if it is in it; "": none. */
 static const char *set_of(const struct rl_config *config, const char *url) {
     const uint32_t i = rl_set_member_at(config, url);
     if (i == config->n) {
@@ -103,7 +103,7 @@ static void judge_node(struct findings *findings, const struct rl_set_node *node
     }
 }
 
-/* What is not good. */
+/* Collects everything that is wrong. */
 static void judge(const struct rl_set *set, struct findings *findings) {
     const struct rl_config *latest = rl_set_latest(set);
     const rl_mask known = rl_set_known(set);
@@ -207,7 +207,7 @@ static void print_screen(const struct rl_set *set, const struct findings *findin
 
 /* -- JSON -- */
 
-/* Of one set, or of all: RL_CONFIG_SETS_MAX. */
+/* Puts the URLs of one set, or of all (RL_CONFIG_SETS_MAX). */
 static void put_urls(struct tool_json *json, const struct rl_config *config, const char *name,
                      enum rl_config_side side, uint32_t set) {
     tool_json_open(json, name, '[');
@@ -342,10 +342,10 @@ void rl_set_show_plan(const struct rl_set *set, const struct rl_config *joint, i
 /* -- While it works -- */
 
 /* What `redlock set` reports while it works: a line for each step that is done, and what it waits
- * for: on a terminal a status line that is kept up to date, otherwise a line when it begins. With
- * --json the steps are part of the one object at the end.
+ * for; on a terminal, as a status line that is kept up to date, otherwise as a line when the wait
+ * begins. With --json, the steps are part of the one object at the end.
  *
- * SIGINT, SIGTERM and SIGHUP end the waiting; what is done so far stays, for `resume`. */
+ * SIGINT, SIGTERM and SIGHUP end the wait; completed steps stay, for `resume`. */
 
 #define PAUSE_MS 50 /* a signal is noticed after this time */
 

@@ -1,4 +1,4 @@
-/* The texts of a set's nodes (redis/config.h), and their votes: read, written, compared.
+/* Reads, writes and compares the texts of a set's nodes (redis/config.h), and their votes.
  *
  * Happy path: rl_set_look() reads the text of every node, and adds the nodes that it names; then
  * rl_set_write() and rl_set_vote(), whose outcome is in the nodes. */
@@ -14,10 +14,10 @@
 #include "say.h"
 
 /* KEYS: the text, the vote. ARGV: the new text, its id, its epoch, and the vote of a node that has
- * no text although it should have one, or "". Returns the text that is there afterwards.
+ * lost its text, or "". Returns the node's text afterwards.
  *
- * Why that vote? A node that has forgotten its text may have forgotten a vote as well: it must not
- * vote again, and for the other end. */
+ * Why that vote? A node that has lost its text may have lost a vote as well: it must not vote
+ * again, for the other end. */
 static const char write_script[] =
     "local have = redis.call('get', KEYS[1])\n"
     "local id, epoch = string.match(have or '', '^libredlock%-config 1\\nid (%x+)\\nepoch "
@@ -28,8 +28,8 @@ static const char write_script[] =
     "end\n"
     "return redis.call('get', KEYS[1])\n";
 
-/* KEYS: the text, the vote. ARGV: the joint text of this node, its change, a word. Returns the
- * node's vote, or "" if its text is another one. */
+/* KEYS: the text, the vote. ARGV: the joint text of this node, its change, and "done" or "back".
+ * Returns the node's vote, or "" if it has a different text. */
 static const char vote_script[] =
     "if redis.call('get', KEYS[1]) ~= ARGV[1] then return '' end\n"
     "local vote = redis.call('get', KEYS[2])\n"
@@ -53,7 +53,7 @@ static void take_text(struct rl_set_node *node, const redisReply *reply) {
     }
 }
 
-/* The word, if it is of the change. */
+/* Takes the word of the vote, if the vote is on this change. */
 static void take_vote(struct rl_set_node *node, const char *change, const redisReply *reply) {
     node->vote[0] = '\0';
     if (reply->type == REDIS_REPLY_STRING && change[0] != '\0' &&
@@ -78,8 +78,8 @@ static void read_one(struct rl_set_node *node, void *data) {
     freeReplyObject(vote);
 }
 
-/* A node may be named on the command line as no text names it: its own says which it is. Returns
- * whether it stays: not if it is in the list by its other name. */
+/* A node may be named on the command line by an alias that no text has: its own text gives its URL.
+ * Returns false if the node is already in the list by that URL and must be dropped. */
 static bool rename_node(struct rl_set *set, struct rl_set_node *node) {
     const struct rl_config *config = &node->config;
     if (!node->is_known || config->key.epoch == 0) {
@@ -138,7 +138,7 @@ static int check_one_set(const struct rl_set *set) {
     return 0;
 }
 
-/* Those that were not asked yet. */
+/* The nodes that have not been asked yet. */
 static rl_mask unasked(const struct rl_set *set) {
     rl_mask which = 0;
     for (size_t i = 0; i < set->n; i++) {
@@ -263,7 +263,8 @@ static bool is_done(struct rl_set_node *node, const char *command) {
     return done;
 }
 
-/* Nobody who has read another text before counts votes of this node any more. */
+/* Cuts the connections, so that a client that has read an earlier text no longer counts this node's
+ * votes. */
 static bool cut(struct rl_set_node *node) {
     return is_done(node, "CLIENT KILL TYPE normal SKIPME yes") &&
            is_done(node, "CLIENT KILL TYPE pubsub SKIPME yes");
@@ -271,7 +272,7 @@ static bool cut(struct rl_set_node *node) {
 
 static void probe_one(struct rl_set_node *node, void *data) {
     (void)data;
-    /* No connection has this address: the rights alone are checked. */
+    /* No connection has this address, so this checks only the right. */
     node->is_known = is_done(node, "CLIENT KILL ADDR 0.0.0.0:0");
 }
 
@@ -323,7 +324,7 @@ static void write_one(struct rl_set_node *node, void *data) {
 }
 
 void rl_set_write(struct rl_set *set, rl_mask which, const struct rl_config *config) {
-    struct rl_config copy = *config; /* it may be a node's, which is read again */
+    struct rl_config copy = *config; /* it may belong to a node, whose text is read again */
     rl_set_each(set, which & rl_set_members(set, config, RL_CONFIG_OLD | RL_CONFIG_NEW), write_one,
                 &copy);
 }
