@@ -6,7 +6,7 @@
  * Happy path: rl_members_begin() with the configuration, rl_members_place() for each of its
  * members; or rl_members_none(). A node is a bit, by its number.
  *
- * Failure modes: none. Nodes that are no members decide about nothing. */
+ * Failure modes: none. Nodes that are not members decide about nothing. */
 #include "wire/room.h"
 
 #include <assert.h>
@@ -81,7 +81,7 @@ const char *rl_members_set_at(const struct rl_members *members, uint32_t node) {
 
 /* -- Groups -- */
 
-/* A set that has no name has two sides, or there is nothing to tell it from. */
+/* A set without a name is called old or new during a change; otherwise it is the only group. */
 static void name_group(const struct rl_members *members, int side, uint32_t set,
                        struct rl_node_group *group) {
     const struct rl_config *config = &members->config;

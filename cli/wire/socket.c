@@ -1,18 +1,18 @@
-/* One connection to a node that blocks, with a time limit for all that it waits for. hiredis
- * connects, and parses the answers; the bytes go through a stream as a client's do, so that TLS,
- * which hiredis does not have in all versions, is the library's (lib/tls), with its messages about
- * a certificate.
+/* A blocking connection to a node, with a time limit for every wait. hiredis connects, and parses
+ * the answers; the bytes go through a stream, as in a client, so that TLS, which not all versions
+ * of hiredis have, is the library's (lib/tls), with its messages about certificates.
  *
  * Happy path: rl_socket_open() connects and shakes hands, rl_socket_put() appends commands, each
  * rl_socket_reply() sends what is left of them and gives the next answer, rl_socket_close().
  *
- * Why not redisCommand()? Its timeout begins anew with each byte: a server that sends one now and
- * then, or never stops, would block the command forever, and the latter would fill the memory.
+ * Why not redisCommand()? Its timeout restarts with each byte: a server that sends one now and
+ * then, or that never stops, would block the command forever; the latter would also fill the
+ * memory.
  *
- * Failure modes: no connection or no handshake in time, a certificate that is
- * not accepted, an answer that is incomplete in time, or too long: rl_socket_error() says so, and
- * no more is sent or received. With TLS 1.3 a server verifies the client's certificate after the
- * handshake: then it is the first answer that fails. */
+ * Failure modes: no connection or no handshake in time, a rejected certificate, an answer that is
+ * not complete in time, or too long: rl_socket_error() says so, and nothing more is sent or
+ * received. With TLS 1.3, a server verifies the client's certificate after the handshake: then the
+ * first answer fails. */
 #include "wire/room.h"
 
 #include <assert.h>
@@ -29,8 +29,8 @@
 
 #define PIECE 16384
 #define PIECES_MAX 4096
-#define ELEMENTS_MAX 1048576 /* SCAN with COUNT 1000 may name many */
-#define TLS_ERROR 64         /* err of a context; hiredis's own are small */
+#define ELEMENTS_MAX 1048576 /* SCAN with COUNT 1000 may return many */
+#define TLS_ERROR 64         /* a context's err; hiredis's own values are small */
 
 /* -- Errors: the first one stays -- */
 
@@ -51,7 +51,8 @@ bool rl_socket_has_failed_in_tls(const struct rl_socket *s) {
     return s->context != NULL && s->context->err == TLS_ERROR;
 }
 
-/* As a read that ran into the socket's timeout; a unix socket whose queue is full says it, too. */
+/* EAGAIN means a read that ran into the socket's timeout; a unix socket with a full queue reports
+ * it, too. */
 const char *rl_socket_error(const struct rl_socket *s) {
     const redisContext *context = s->context;
     if (context == NULL) {
@@ -85,7 +86,7 @@ static void under_fail(struct rl_stream *under, int error) {
 }
 
 static void under_close(struct rl_stream *under) {
-    (void)under; /* the context has the socket */
+    (void)under; /* the context owns the socket */
 }
 
 static const struct rl_stream_ops under_ops = {.write = under_write,
@@ -121,7 +122,7 @@ static bool pass(struct rl_socket *s, uint64_t until_ns) {
         return false;
     }
     if (s->error != 0) {
-        read_socket(s); /* the node's last bytes may say why */
+        read_socket(s); /* the node's last bytes may contain the reason */
         if (!rl_socket_has_failed(s)) {
             s->under.events->end(s->under.owner, s->error, "");
         }
@@ -154,7 +155,7 @@ static void on_up(void *owner) {
     ((struct rl_socket *)owner)->is_up = true;
 }
 
-/* hiredis discards an answer that it does not understand: the first bytes are kept for that. */
+/* Keeps the first bytes: hiredis discards an answer that it cannot parse. */
 static void on_bytes(void *owner, const char *bytes, size_t length) {
     struct rl_socket *s = owner;
     if (s->first_length == 0) {
@@ -169,7 +170,7 @@ static void on_room(void *owner) {
     send_rest(owner);
 }
 
-/* A reset is said as an end: which of the two comes is chance. */
+/* A reset is reported as an end of the connection: which of the two arrives is chance. */
 static void on_end(void *owner, int error, const char *detail) {
     struct rl_socket *s = owner;
     if (!s->is_up || error < 0) {

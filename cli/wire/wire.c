@@ -1,24 +1,25 @@
-/* The nodes, for commands that query them directly: one connection to each that blocks (socket.c),
- * with a time limit for every question. It does not use the library's client, so that its findings
- * are independent of it.
+/* The nodes, for commands that query them directly: a blocking connection to each (socket.c), with
+ * a time limit for every question. It does not use the library's client, so that its findings are
+ * independent of it.
  *
- * Happy path: rl_wires_open() for all nodes (wires.c); in a thread for each, so that a slow node
- * delays no other, rl_wire_connect(), rl_wire_hello(), questions, rl_wire_disconnect().
+ * Happy path: rl_wires_open() for all nodes (wires.c); then, in a thread per node, so that a slow
+ * node does not delay the others, rl_wire_connect(), rl_wire_hello(), questions,
+ * rl_wire_disconnect().
  *
  *     redisReply *reply = rl_wire_command(wire, "TIME");      one question
  *     rl_wire_ask(wire, ...);                                 several at once,
  *     redisReply *reply = rl_wire_reply(wire);                and an answer to each, in order
  *
- * Failure modes: no connection, no TLS, a refused password:
- * wire->failed_at and wire->failure say so. The answer is incomplete in time, or too long: no
- * reply, and the connection has failed, so that no more is asked on it.
+ * Failure modes: no connection, no TLS, a refused password: wire->failed_at and wire->failure say
+ * so. The answer is not complete in time, or too long: there is no reply, and the connection has
+ * failed and is not used again.
  *
  * This folder uses these internal headers of the library: the grammar of URLs (redis/url.h), INFO
- * (redis/info.h), the configuration of sets and who decides by it (redis/config.h, core/quorum.h),
- * the first bytes of other servers (redis/reply.h), and the TLS of clients
+ * (redis/info.h), the configuration of sets and the quorums that follow from it (redis/config.h,
+ * core/quorum.h), the first bytes of other servers (redis/reply.h), and the TLS of clients
  * (tls/context.h, tls/stream.h, nodes/tls.h, and base/world.h and base/memory.h, of which its
- * streams are made). A second parser of URLs, or a second verdict about a certificate, would one
- * day differ. In cli/ only this folder, doctor/, scan/ and set/ use internal headers of the
+ * streams are made). A second parser of URLs, or a second check of certificates, would sooner or
+ * later differ. In cli/ only this folder, doctor/, scan/ and set/ use internal headers of the
  * library. */
 #include "wire/room.h"
 
@@ -58,7 +59,7 @@ void rl_wire_disconnect(struct rl_wire *wire) {
     rl_socket_close(&wire->socket);
 }
 
-/* text: hiredis's; length below 0: it had no memory for it. */
+/* text: allocated by hiredis; length < 0: it was out of memory. */
 static void put(struct rl_wire *wire, char *text, long long length) {
     if (length < 0) {
         exit(rl_fail(RL_EXIT_SYSTEM, "out of memory"));
@@ -105,7 +106,7 @@ bool rl_wire_is_scan(const redisReply *reply) {
 
 /* -- Logging in -- */
 
-/* "ERR unknown command 'AUTH', with args beginning with: ...": the password follows. */
+/* Cuts "ERR unknown command 'AUTH', with args beginning with: ...", which the password follows. */
 static void hide_arguments(redisReply *reply) {
     char *at = reply != NULL && reply->type == REDIS_REPLY_ERROR ? strstr(reply->str, ", with args")
                                                                  : NULL;
@@ -114,7 +115,7 @@ static void hide_arguments(redisReply *reply) {
     }
 }
 
-/* Whether the reply is a good one; frees it. */
+/* Checks the reply of a step of the login, and frees it. Returns whether it is good. */
 static bool step(struct rl_wire *wire, const char *name, redisReply *reply) {
     if (rl_wire_checked(wire, reply) == NULL) {
         wire->failed_at = failed_step(wire, name);
@@ -124,7 +125,7 @@ static bool step(struct rl_wire *wire, const char *name, redisReply *reply) {
     return true;
 }
 
-/* GETRANGE is one of the rights of those who may only look (redlock doctor --acl --read-only). */
+/* By GETRANGE, since read-only users have that right (redlock doctor --acl --read-only). */
 static void read_config(struct rl_wire *wire) {
     redisReply *reply = rl_wire_command(wire, "GETRANGE " RL_CONFIG_KEY " 0 -1");
     free(wire->config);
@@ -229,7 +230,7 @@ static const struct {
     size_t offset;
     bool is_number;
 } fields[] = {
-    TEXT("server_mode", mode), /* Valkey's; overwritten by the next where that is */
+    TEXT("server_mode", mode), /* Valkey's; overwritten by the next one, if present */
     TEXT("redis_mode", mode),
     TEXT("redis_version", version),
     TEXT("valkey_version", version),

@@ -1,18 +1,18 @@
 /* The nodes of a command: those of --nodes, and, if any of them has a configuration, all nodes of
  * its sets (members.c). A wire for each (wire.c).
  *
- * Happy path: rl_wires_open(); rl_wires_each() asks every node in a thread of its own, and then
- * those that the configurations name, which were read with the handshakes (rl_wire_hello()), with
- * the credentials of the first node; rl_wires_close().
+ * Happy path: rl_wires_open(); rl_wires_each() asks every node in its own thread, then the nodes
+ * that the configurations name (read by rl_wire_hello()), with the credentials of the first node;
+ * rl_wires_close().
  *
- * The latest configuration counts. It is looked at again after each rl_wires_each(): changing the
- * sets cuts connections, so one that stays has read it. Nodes are never left out again: one that is
- * no member any more decides about nothing.
+ * The latest configuration counts. It is determined again after each rl_wires_each(): a change of
+ * the sets cuts connections, so a connection that stays has read it. Nodes are never removed: a
+ * former member decides about nothing.
  *
  * Failure modes: a URL or a TLS option is bad: rl_wires_open() says so. A thread is unavailable:
- * its node is asked in the caller's thread. Nodes that belong to different sets: as if there were
- * no configuration, and are_divided says so; clients get no votes there. A configuration that
- * clients refuse is none. */
+ * its node is asked in the caller's thread. Nodes belong to different sets: they are treated as
+ * having no configuration, and are_divided is set; clients get no votes there. A configuration that
+ * clients refuse is ignored. */
 #include "wire/room.h"
 
 #include <assert.h>
@@ -53,7 +53,7 @@ static int parse(struct rl_wire *wire, const struct rl_args *args, const char *t
     return 0;
 }
 
-/* Checks the TLS settings of a node, and reads its files. Returns a status, and why in error. */
+/* Checks a node's TLS settings, and reads the files. Returns a status, with the reason in error. */
 static int make_tls(struct rl_wire *wire, const redlock_client_options *options, char *error,
                     size_t size) {
     const struct rl_tls_settings settings = rl_client_tls_settings(options, &wire->tls);
@@ -74,7 +74,7 @@ static int make_tls(struct rl_wire *wire, const redlock_client_options *options,
     return status;
 }
 
-/* TLS, for all nodes. Returns 0, or says why not and returns the exit status. */
+/* Sets up TLS for all nodes. Returns 0, or reports an error and returns the exit status. */
 static int make_all_tls(struct rl_wire *wires, const struct rl_args *args, size_t n) {
     char error[REDLOCK_MESSAGE_MAX] = "";
     bool has_tls = false;
@@ -97,7 +97,7 @@ static int make_all_tls(struct rl_wire *wires, const struct rl_args *args, size_
 
 int rl_wire_open(struct rl_wire *wire, const struct rl_args *args, const char *text,
                  const struct rl_wire *like) {
-    struct rl_args one = *args; /* its TLS options are for a node that has TLS */
+    struct rl_args one = *args; /* its TLS options apply only to a node with TLS */
     struct rl_url *url = &wire->url;
     if (strncasecmp(text, "rediss:", 7) != 0) {
         one.client.tls_ca = one.client.tls_cert = one.client.tls_key = one.client.tls_server_name =
@@ -170,8 +170,8 @@ static bool is_usable(const struct rl_config *config) {
     return is_usable;
 }
 
-/* The latest one that was read, also by earlier connections. NULL: there is none, or there are
- * several sets of sets. */
+/* The latest configuration that was read, even by earlier connections. NULL: there is none, or the
+ * nodes belong to different sets. */
 static const struct rl_config *latest_of(struct rl_wires *wires) {
     const struct rl_config *latest = &wires->members.config;
     wires->are_divided = false;
@@ -186,8 +186,8 @@ static const struct rl_config *latest_of(struct rl_wires *wires) {
     return latest->key.epoch != 0 && !wires->are_divided ? latest : NULL;
 }
 
-/* The number of the member's node: the one with its URL, or that says so of itself, as it may have
- * been named otherwise. n: there is none. */
+/* The index of the member's node: the one with its URL; or, since it may have been named
+ * differently, the one whose own text says that it is this member. n: there is none. */
 static size_t find(const struct rl_wires *wires, const struct rl_config *config, uint32_t member) {
     struct rl_url url;
     size_t i = 0;
@@ -207,7 +207,7 @@ static size_t find(const struct rl_wires *wires, const struct rl_config *config,
     return i;
 }
 
-/* Without a member its set would seem smaller than it is. */
+/* Adds a member: without it, its set would seem smaller than it is. */
 static void add(struct rl_wires *wires, const char *url) {
     int status = 0;
     if (wires->n == REDLOCK_NODES_MAX) {
