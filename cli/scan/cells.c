@@ -1,4 +1,4 @@
-/* Locks as ls and top show them: their order, and their texts. Pure. */
+/* The order and texts of locks in ls and top. Pure. */
 #include "scan/room.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@
 
 /* -- Order -- */
 
-/* A free lock with waiters is listed among those that are held. */
+/* A free lock with waiters is listed among the held ones. */
 static int class_of(const struct rl_lock *lock) {
     return lock->class == RL_LOCK_FREE ? RL_LOCK_HELD : (int)lock->class;
 }
@@ -30,7 +30,7 @@ static uint64_t rank_of(const struct rl_lock *lock, enum rl_list_order order) {
         case RL_ORDER_AGE:
             return ~(uint64_t)(lock->age_ms + 1);
         case RL_ORDER_LEFT:
-            return (uint64_t)lock->remaining_ms; /* for ever: the last */
+            return (uint64_t)lock->remaining_ms; /* "for ever" comes last */
         case RL_ORDER_WAITING:
             return ~lock->waiting;
         case RL_ORDER_LONGEST:
@@ -81,7 +81,7 @@ static const char *say_mode(const struct rl_lock *lock) {
                : rl_cells_mode(lock->mode);
 }
 
-/* The first, and how many there are besides. */
+/* The first holder, and the number of others. */
 static const char *say_holder(const struct rl_lock *lock) {
     const uint64_t n = lock->class == RL_LOCK_HELD ? lock->holders : lock->n_holdings;
     const char *more = n > 1 ? rl_text(" +%" PRIu64, n - 1) : "";

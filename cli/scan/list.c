@@ -1,13 +1,14 @@
 /* Merges what each node has into one list of locks. Pure: no I/O.
  *
  * A lock is held by the client whose token is on a quorum of the nodes that decide about the
- * resource (wire/members.c), including those that are down; by readers if a quorum has it as shared
- * and at least one reader has a lease on a quorum. Slots of a semaphore count like locks. Tokens
- * without a quorum are left over, or belong to an attempt in progress. Any other value belongs to
- * another library. Keys on other nodes than those that decide are strays, and count for nothing.
+ * resource (wire/members.c), including those that are down; it is held by readers if a quorum has
+ * it as shared and at least one reader has a lease on a quorum. Slots of a semaphore count like
+ * locks. Tokens without a quorum are left-overs, or belong to an attempt in progress. Any other
+ * value belongs to another library. Keys on nodes that do not decide about the resource are strays,
+ * and do not count.
  *
- * Failure modes: too few nodes were read: nothing has a quorum, and everything is shown as left
- * over. */
+ * Failure modes: too few nodes were read: nothing has a quorum, and everything is shown as a
+ * left-over. */
 #include "scan/room.h"
 
 #include <assert.h>
@@ -21,7 +22,7 @@
 
 #define YEAR_US (INT64_C(366) * 86400 * 1000000)
 
-/* What one node has of a holder: its token, or another library's value, under the key of the lock
+/* One node's entry for a holder: its token, or another library's value, under the key of the lock
  * or a slot; or a reader's lease. */
 struct claim {
     struct rl_holder_reply held;
@@ -37,14 +38,14 @@ struct merging {
     const struct rl_seen_node *nodes;
     size_t n;
     const struct rl_members *members;
-    struct rl_sides sides; /* who decides about the name; these are its nodes: */
+    struct rl_sides sides; /* the sides that decide about the name; their nodes: */
     rl_mask electors;
-    rl_mask strays; /* other nodes that have a key of it */
+    rl_mask strays; /* other nodes that have a key of the name */
     int64_t wall_us;
     const char *set;
     const struct rl_seen *first[REDLOCK_NODES_MAX];
     size_t count[REDLOCK_NODES_MAX];
-    const struct rl_seen *name; /* one of them */
+    const struct rl_seen *name; /* one of the keys */
     struct claim *claims;
     size_t n_claims, claims_room;
     struct rl_holding *holdings; /* those with a quorum first */
@@ -79,7 +80,7 @@ void rl_list_prepare(struct rl_seen_node *node) {
     }
 }
 
-/* What the node has of this kind, or NULL. */
+/* The node's key of this kind, or NULL. */
 static const struct rl_seen *find(const struct merging *m, size_t node, enum rl_key_kind kind,
                                   uint16_t slot) {
     const struct rl_seen wanted = {.kind = (uint8_t)kind, .slot = slot};
@@ -91,7 +92,7 @@ static const struct rl_seen *find(const struct merging *m, size_t node, enum rl_
 /* -- Votes -- */
 
 static int64_t age_ms(const struct merging *m, uint64_t fence) {
-    /* A fence begins as the client's wall clock, in us, and is counted up. */
+    /* A fence starts as the client's wall-clock time in us, and is incremented. */
     int64_t age_us = fence < INT64_MAX ? m->wall_us - (int64_t)fence : -YEAR_US;
     return age_us > 10 * YEAR_US || age_us < -YEAR_US / 366 ? -1 : age_us > 0 ? age_us / 1000 : 0;
 }
@@ -112,17 +113,17 @@ static bool counts(struct merging *m, size_t node) {
     return (bit & m->electors) != 0;
 }
 
-/* Of one holder together. */
+/* Groups the claims of one holder. */
 static int compare_holders(const struct claim *x, const struct claim *y) {
     int order = (x->slot > y->slot) - (x->slot < y->slot);
     order = order != 0 ? order : strcmp(x->held.token, y->held.token);
     return order != 0 || !x->held.is_foreign ? order : strcmp(x->held.holder, y->held.holder);
 }
 
-/* ... the one that lives longest first. */
+/* Groups them by holder, the longest-lived claim first. */
 static int compare_claims(const void *a, const void *b) {
     const struct claim *x = a, *y = b;
-    const uint64_t x_ms = (uint64_t)x->remaining_ms; /* for ever is the longest */
+    const uint64_t x_ms = (uint64_t)x->remaining_ms; /* "for ever" (-1) is the longest */
     const uint64_t y_ms = (uint64_t)y->remaining_ms;
     const int order = compare_holders(x, y);
     return order != 0 ? order : (y_ms > x_ms) - (y_ms < x_ms);
@@ -133,7 +134,7 @@ static const char *keep(struct merging *m, const char *text) {
     return rl_memory_text(&m->list->memory, text, strlen(text));
 }
 
-/* How many of these claims, those that live longest, make a quorum; 0: all of them do not. */
+/* How many of the longest-lived claims make a quorum; 0: not even all of them do. */
 static uint32_t quorum_of(const struct merging *m, const struct claim *claims, uint32_t votes) {
     rl_mask nodes = 0;
     for (uint32_t i = 0; i < votes; i++) {
@@ -145,8 +146,8 @@ static uint32_t quorum_of(const struct merging *m, const struct claim *claims, u
     return 0;
 }
 
-/* votes claims of one holder, who holds it as long as a quorum has it; without one, as long as any
- * node. */
+/* Makes a holding of one holder's claims. It lasts as long as a quorum has it; without a quorum, as
+ * long as any node has it. */
 static struct rl_holding holding_of(struct merging *m, const struct claim *claims, uint32_t votes,
                                     uint32_t quorum) {
     uint64_t fence = 0;
@@ -164,8 +165,7 @@ static struct rl_holding holding_of(struct merging *m, const struct claim *claim
         .age_ms = fence > 0 ? age_ms(m, fence) : -1};
 }
 
-/* Makes holdings of the claims: of those with a quorum, then of the others. Returns the number of
- * the former. */
+/* Makes holdings of the claims, those with a quorum first. Returns the number of these. */
 static size_t count_votes(struct merging *m) {
     size_t with_quorum = 0;
     if (m->n_claims > 0) {
@@ -199,8 +199,8 @@ static uint64_t fence_of(const struct merging *m, size_t node, enum rl_key_kind 
     return fence != NULL ? fence->number : 0;
 }
 
-/* Leases of readers on nodes where readers have the key. Returns how many readers there are
- * according to a quorum, if they are more than were read. */
+/* Adds the leases of readers on nodes where readers have the key. Returns the number of readers
+ * according to a quorum, if there are more than were read. */
 static uint64_t claim_leases(struct merging *m, rl_mask shared) {
     uint64_t least = 0;
     rl_mask many = 0; /* nodes with more readers than were read */
@@ -243,7 +243,7 @@ static void count_line(const struct merging *m, enum rl_key_kind kind, struct rl
     }
 }
 
-/* NULL: there are none, and none that this version does not know. */
+/* The notes of kicks. NULL: no node has any, not even one that this version cannot parse. */
 static const struct rl_kick_notes *find_kicks(struct merging *m) {
     struct rl_kick_notes *kicks = NULL;
     for (size_t i = 0; i < m->n; i++) {
@@ -259,7 +259,7 @@ static const struct rl_kick_notes *find_kicks(struct merging *m) {
 
 /* -- Locks -- */
 
-/* Fills in what follows from the holdings. class: if none of them has a quorum. */
+/* Fills in what follows from the holdings. class: used if none of them has a quorum. */
 static void sum_up(struct merging *m, struct rl_lock *lock, enum rl_lock_class class) {
     bool has_quorum = m->n_holdings > 0 && m->holdings[0].has_quorum;
     size_t size = m->n_holdings * sizeof *m->holdings;
@@ -307,12 +307,12 @@ static struct rl_lock begin_lock(struct merging *m, enum rl_lock_mode mode) {
                             .age_ms = -1};
 }
 
-/* What all nodes have under the key itself. */
+/* The values of the key itself on all nodes. */
 struct keys {
-    rl_mask shared; /* bits: the nodes on which readers have it */
+    rl_mask shared; /* bits: the nodes on which readers have the key */
     uint32_t n_shared;
-    int64_t shared_ms; /* the longest life of these keys */
-    size_t reserved;   /* nodes that keep it for the next client */
+    int64_t shared_ms; /* the longest remaining time of these keys */
+    size_t reserved;   /* nodes that reserve the key for the next client */
 };
 
 static struct keys look(struct merging *m) {
@@ -336,8 +336,8 @@ static struct keys look(struct merging *m) {
     return keys;
 }
 
-/* The readers, as far as they can be distinguished. Returns how many hold it by a quorum. A
- * reader's fence is the last writer's, so it does not show the reader's age. */
+/* Makes holdings of the readers, as far as they can be distinguished. Returns how many hold the key
+ * by a quorum. A reader's fence is the last writer's, so it does not show the reader's age. */
 static uint64_t count_readers(struct merging *m, const struct keys *keys) {
     const uint64_t more = claim_leases(m, keys->shared);
     const uint64_t readers = count_votes(m);
@@ -347,14 +347,15 @@ static uint64_t count_readers(struct merging *m, const struct keys *keys) {
     return more > readers ? more : readers;
 }
 
-/* Whether there is a lock to be listed; is_kicked: the name has notes. */
+/* Fills in the lock of the name. Returns whether to list it; is_kicked: the name has notes of
+ * kicks. */
 static bool merge_lock(struct merging *m, struct rl_lock *lock, bool is_kicked) {
     *lock = begin_lock(m, RL_LOCK_EXCLUSIVE);
     const struct keys keys = look(m);
     const bool has_quorum = count_votes(m) > 0;
     size_t tokens = 0;
     if (has_quorum) {
-        m->n_holdings = 1; /* other values besides are no lock */
+        m->n_holdings = 1; /* further values are not locks */
     }
     for (size_t i = 0; i < m->n_holdings; i++) {
         tokens += m->holdings[i].token[0] != '\0';
@@ -409,7 +410,7 @@ static bool merge_permits(struct merging *m, struct rl_lock *lock) {
     return is_there || m->strays != 0;
 }
 
-/* Who decides about the name. */
+/* Finds the nodes that decide about the name. */
 static void find_electors(struct merging *m) {
     const char *name = m->name->resource;
     m->sides = rl_members_of(m->members, name, m->name->length);
@@ -441,7 +442,7 @@ void rl_list_merge(struct rl_list *list, const struct rl_seen_node *nodes, size_
     assert(n > 0 && n <= REDLOCK_NODES_MAX);
     *list = (struct rl_list){.n = 0};
     size_t at[REDLOCK_NODES_MAX] = {0};
-    for (;;) { /* the first of the remaining names */
+    for (;;) { /* finds the first of the remaining names */
         m.name = NULL;
         for (size_t i = 0; i < n; i++) {
             const struct rl_seen *seen = at[i] < nodes[i].n ? &nodes[i].seen[at[i]] : NULL;

@@ -1,33 +1,32 @@
-/* Reads all nodes, and derives the list of locks from their keys. For redlock ls, top and metrics,
- * which print it.
+/* Reads all nodes, and derives the list of locks from their keys, for redlock ls, top and metrics.
  *
  *     rl_scan_open() -> rl_scan_sweep(), again and again -> rl_sweep_free() -> rl_wires_close()
  *
- * Happy path: every node is read at the same time, in a thread of its own, and then those that the
- * configurations of these name (wire/wires.c); then the list is made.
- * The result of a sweep lives until the next sweep into the same struct, or rl_sweep_free(): to
- * show one while the next is made, use two structs.
+ * Happy path: all nodes are read at the same time, each in its own thread, and then the nodes that
+ * their configurations name (wire/wires.c); then the list is made. The result of a sweep lives
+ * until the next sweep into the same struct, or rl_sweep_free(): to show one during the next, use
+ * two structs.
  *
- * Failure modes: those of rl_wires_open(), which end it. A node that is down or slow is part of the
- * result: sweep->nodes[i].why. Each slice of answers may take four times --node-timeout, at least a
- * second, as in doctor.
+ * Failure modes: those of rl_wires_open(), which end the scan. A node that is down or slow is part
+ * of the result: sweep->nodes[i].why. Each slice of answers may take four times --node-timeout, but
+ * at least a second, as in doctor.
  *
- * All keys of a node are read, and none is changed: each step of SCAN names some, whose values are
- * then requested in one go, as many as fit into a socket. Each step looks at 1000 keys on the node,
- * and only the beginning of a key is read (106 bytes of a value, the first of a line, some
+ * It reads all keys of a node, and changes none: each step of SCAN returns some names, whose values
+ * are then requested together, as many as fit into a socket. Each step visits 1000 keys on the
+ * node, and reads only the beginning of a key (106 bytes of a value, the first of a line, some
  * readers): so the node is busy for a millisecond at a time, whatever it stores.
  *
  * Failure modes of one node: no connection, or SCAN is forbidden: node->why says so. More keys than
  * the limit: the keys read so far are there, and node->is_cut is set. A key that this user may not
- * read is counted, and left out. SCAN may name a key twice, or one that ends meanwhile: such keys
- * are dropped.
+ * read is counted, and left out. SCAN may return a key twice, or one that expires meanwhile: such
+ * keys are dropped.
  *
- * The keys of a node are no consistent snapshot, nor are the value and ttl of one key: a lock that
- * changes hands meanwhile may appear with one holder's name and the other's ttl.
+ * The keys of a node are not a consistent snapshot, nor are the value and ttl of one key: a lock
+ * that changes hands meanwhile may appear with one holder's name and the other's ttl.
  *
- * Whether a node votes is the verdict of a client's guard that has seen the node as often as this
- * program has (core/guard.h): at the first look the uptime counts, with --guard strict. If TIME is
- * forbidden the clock is unknown; if INFO is forbidden the rest is. */
+ * Whether a node votes is judged by the client's guard (core/guard.h) from this program's own
+ * looks: at the first look, the uptime counts, with --guard strict. If TIME is forbidden, the clock
+ * is unknown; if INFO is forbidden, everything else is. */
 #include "scan/room.h"
 
 #include <assert.h>
@@ -47,7 +46,7 @@ static const char *unfit_text(enum rl_standing standing) {
                                              : "may evict keys";
 }
 
-/* As a client does it (lib/client/eligibility.c). */
+/* Judges the node as a client does (lib/client/eligibility.c). */
 static void judge(struct rl_seen_node *node, const struct rl_info *info) {
     const struct rl_args *args = node->wire->args;
     const int64_t quarantine_ms =
@@ -82,7 +81,7 @@ static void judge(struct rl_seen_node *node, const struct rl_info *info) {
     }
 }
 
-/* "db0:keys=12,expires=12,avg_ttl=25712"; a database without keys is not named. */
+/* Parses "db0:keys=12,expires=12,avg_ttl=25712"; INFO leaves out a database without keys. */
 static int64_t read_stored(const struct rl_seen_node *node, const char *info) {
     const char *text = rl_wire_info_text(info, rl_text("db%u", node->wire->url.db));
     long long keys = 0;
@@ -140,7 +139,7 @@ static const char *prefix_of(const struct rl_args *args) {
     return args->prefix != NULL ? args->prefix : "";
 }
 
-/* Reads what was named. */
+/* Reads the keys that a step of SCAN returned. */
 static bool read_named(struct rl_slice *slice, const redisReply *names) {
     const char *prefix = prefix_of(slice->node->wire->args);
     const size_t length = strlen(prefix);
@@ -178,11 +177,11 @@ static void make_pattern(const char *prefix, char out[2 * PREFIX_MAX + 3]) {
     assert(used < 2 * PREFIX_MAX + 3);
 }
 
-/* One step, from the cursor on, which becomes the next one. */
+/* Runs one step of SCAN from the cursor, and advances it. */
 static bool step(struct rl_slice *slice, const char *pattern, char cursor[RL_WIRE_CURSOR_MAX]) {
     struct rl_seen_node *node = slice->node;
     struct rl_wire *wire = node->wire;
-    const bool is_all = strcmp(pattern, "**") == 0; /* a pattern costs the node as much again */
+    const bool is_all = strcmp(pattern, "**") == 0; /* matching doubles the cost for the node */
     redisReply *reply = rl_wire_checked(
         wire,
         is_all ? rl_wire_command(wire, "SCAN %s COUNT %d", cursor, READ_COUNT)
@@ -227,7 +226,7 @@ static void forget(struct rl_seen_node *node) {
                                   .stored = -1};
 }
 
-/* Forgets what was read before. */
+/* Reads one node, and discards what was read before. */
 static void read_node(void *item) {
     struct rl_seen_node *node = item;
     struct rl_wire *wire = node->wire;

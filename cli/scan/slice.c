@@ -1,13 +1,13 @@
-/* Keys of one node that are read together, and the answers.
+/* Reads keys of one node together.
  *
  *     rl_slice_add() for each key, rl_slice_end()
  *
- * Happy path: the commands are gathered until there are many, go out at once, and the answers are
- * read in their order. It reads the first bytes of a value, the first client of a line, and the
- * readers that stay longest.
+ * Happy path: commands are collected until a slice is full, then sent at once, and the answers are
+ * read in order. It reads the first bytes of a value, the first client of a line, and the readers
+ * whose leases end last.
  *
- * Failure modes: an answer that does not come in time: false, and node->why says so. A
- * key that may not be read is counted and left out; so is one that ended meanwhile. */
+ * Failure modes: an answer does not arrive in time: false, and node->why says so. A key that the
+ * user may not read is counted and left out; one that expired meanwhile is left out. */
 #include "scan/room.h"
 
 #include <assert.h>
@@ -87,10 +87,10 @@ static bool take_slot(struct span *span, uint16_t *slot) {
     return is_plain && number < RL_PERMITS_MAX && take_prefix(span, ":");
 }
 
-/* What is behind the prefix: NAME, "{NAME}" or "I:{NAME}". */
+/* The form of the rest: NAME, "{NAME}" or "I:{NAME}". */
 enum form { PLAIN, BRACED, SLOT };
 
-/* The first prefix that fits. */
+/* The first matching prefix counts. */
 static const struct {
     const char *prefix;
     enum form form;
@@ -114,7 +114,7 @@ void rl_key_read(const char *name, size_t length, struct rl_key *key) {
     struct span span = {name, length};
     size_t i = 0;
     *key = (struct rl_key){.kind = RL_KEY_BESIDE};
-    while (!take_prefix(&span, kinds[i].prefix)) { /* the last one fits */
+    while (!take_prefix(&span, kinds[i].prefix)) { /* the last one always matches */
         i++;
     }
     const bool is_good =
@@ -126,7 +126,7 @@ void rl_key_read(const char *name, size_t length, struct rl_key *key) {
     key->length = span.length;
 }
 
-#define SLICE_BYTES 49152 /* of commands: they fit into a socket */
+#define SLICE_BYTES 49152 /* of commands: fits into a socket */
 #define QUESTIONS_MAX 2
 
 /* -- What is taken from the answers -- */
@@ -146,7 +146,7 @@ static void drop(struct rl_slice *s, struct rl_seen *seen, const redisReply *rep
     }
 }
 
-/* The beginning of a string, and its ttl. */
+/* Takes the beginning of a string, and its ttl. */
 static void take_value(struct rl_slice *s, struct rl_seen *seen, redisReply *const *replies) {
     const redisReply *value = replies[0], *life = replies[1];
     seen->remaining_ms = life->type == REDIS_REPLY_INTEGER ? life->integer : -2;
@@ -178,7 +178,7 @@ static void take_number(struct rl_slice *s, struct rl_seen *seen, redisReply *co
     }
 }
 
-/* A score is the end of a lease, in ms, or when a client joined a line, in us. */
+/* A score is the end of a lease, in ms, or the time when a client joined a line, in us. */
 static int64_t ms_of(const struct rl_slice *s, enum rl_key_kind kind, const char *score) {
     const double number = strtod(score, NULL);
     const double ms =
@@ -204,7 +204,7 @@ static void take_members(struct rl_slice *s, struct rl_seen *seen, const redisRe
     }
 }
 
-/* How many members a sorted set has, and some of them with their scores. */
+/* Takes the number of members of a sorted set, and some of them with their scores. */
 static void take_set(struct rl_slice *s, struct rl_seen *seen, redisReply *const *replies) {
     if (replies[0]->type != REDIS_REPLY_INTEGER) {
         drop(s, seen, replies[0]);
@@ -218,7 +218,7 @@ static void take_kicks(struct rl_slice *s, struct rl_seen *seen, redisReply *con
     take_members(s, seen, replies[0], 1);
 }
 
-/* The type of a key that is no string, to show it as redlock status does. */
+/* Takes the type of a key that is not a string, to show it as redlock status does. */
 static void take_type(struct rl_slice *s, struct rl_seen *seen, redisReply *const *replies) {
     if (replies[0]->type != REDIS_REPLY_STATUS) {
         drop(s, seen, replies[0]);
@@ -231,7 +231,8 @@ static void take_type(struct rl_slice *s, struct rl_seen *seen, redisReply *cons
 /* -- What is asked of a key -- */
 
 struct plan {
-    const char *questions[QUESTIONS_MAX][4]; /* the words besides the key, which is the second */
+    const char *questions[QUESTIONS_MAX][4]; /* the words of a command, without the key, which comes
+                                                second */
     void (*take)(struct rl_slice *s, struct rl_seen *seen, redisReply *const *replies);
 };
 
@@ -271,7 +272,7 @@ static void ask(struct rl_slice *s, const redisReply *key, const struct plan *pl
     }
 }
 
-/* The next answer; NULL: none came, and node->why is set. */
+/* The next answer; NULL: none arrived, and node->why is set. */
 static redisReply *next(struct rl_slice *s) {
     const char *why = "no answer in time";
     if (redlock_now_ns() < s->until_ns) {
@@ -285,7 +286,7 @@ static redisReply *next(struct rl_slice *s) {
     return NULL;
 }
 
-/* All answers about one key. False: they did not come. */
+/* Reads all answers about one key. False: they did not arrive. */
 static bool take(struct rl_slice *s, struct rl_seen *seen, const struct plan *plan) {
     redisReply *replies[QUESTIONS_MAX] = {NULL};
     bool is_whole = true;
@@ -308,7 +309,7 @@ bool rl_slice_end(struct rl_slice *s) {
     struct rl_seen_node *node = s->node;
     const size_t n = s->n;
     if (n == 0) {
-        return true; /* there may be no array yet */
+        return true; /* node->seen may not be allocated yet */
     }
     struct rl_seen *first = &node->seen[s->first];
     bool is_whole = true;
