@@ -5,22 +5,22 @@
  *            judge_nodes.c)    to do about it
  *     show (show.c)            findings, as a screen or as JSON; the worst is the exit status
  *
- * With --acl it asks no node, and prints the ACL line that makes a user.
+ * With --acl it contacts no node, and prints the ACL line that creates a user.
  *
  * The line covers everything: locks of one and of several keys, watchdog, fences, waiting in turn,
- * releases that are announced, queries, the guard, elections, and doctor itself. docs/nodes.md
- * says what may be left out. test/cli/acl_test.sh checks on nodes that the line is sufficient, and
- * that every part of it is needed.
+ * announced releases, queries, the guard, elections, and doctor itself. docs/nodes.md says which
+ * parts may be left out. test/cli/acl_test.sh checks on nodes that the line is sufficient, and that
+ * every part of it is needed.
  *
  * Failure modes: a name or a prefix that does not fit into an ACL is refused with a sentence. A
- * node that does not answer is a finding, not an end; so is a command that the node forbids.
- * Nothing waits longer than the timeouts of the command line, even if an answer never ends; only
- * the system's look-up of a host name may.
+ * node that does not answer is a finding and does not end doctor; so is a command that the node
+ * forbids. No wait exceeds the timeouts of the command line, even if an answer never ends; only the
+ * system's look-up of a host name may take longer.
  *
  * This folder uses three internal headers of the library: the commands, INFO and the classes of
- * errors (redis/command.h, info.h, reply.h). doctor tries what the library sends, and sees what it
- * sees: a second list of its scripts would one day differ. wire/wire.c says what the neighbouring
- * folders use. */
+ * errors (redis/command.h, info.h, reply.h). doctor tries what the library sends, and judges the
+ * answers as it does: a second list of its scripts would sooner or later differ. wire/wire.c lists
+ * the headers that the neighbouring folders use. */
 #include "commands.h"
 
 #include <assert.h>
@@ -42,23 +42,24 @@
 
 /* -- Asking -- */
 
-/* Asks every node at once, a thread each, over hiredis and without the library: its findings are
- * independent of the library.
+/* Asks every node at once, in a thread each, over hiredis and without the library's client: its
+ * findings are independent of that.
  *
- * Failure modes: a step that fails says why and ends the questions to that node; a forbidden
+ * Failure modes: a failed step records why and ends the questions to that node; a forbidden
  * question (INFO, CONFIG, TIME) leaves its facts unknown, and the next one follows. */
 
 /* Finds out what is behind a port that accepts connections but does not speak Redis: TLS, or
  * another server.
  *
- * Its first bytes tell; if it sent none, its answer to a ClientHello on a separate connection does.
+ * It goes by the server's first bytes; if there are none, by its answer to a ClientHello on a
+ * separate connection.
  *
- * Failure modes: any other answer is shown by its first bytes, as printable text. A server that
- * says nothing in either case stays unknown: it may be a Redis that hangs. */
+ * Failure modes: of any other answer, the first bytes are shown as printable text. A server that
+ * sends nothing in either case stays unknown: it may be a Redis that hangs. */
 #define PROBE_MS 500
 
-/* A ClientHello of TLS 1.2 with no extension, for widely known ciphers. A server with other ciphers
- * answers with an alert, which tells as much. */
+/* A ClientHello of TLS 1.2 without extensions, for common ciphers. A server with other ciphers
+ * answers with an alert, which is just as conclusive. */
 static const char client_hello[] =
     "\x16\x03\x01\x00\x33"             /* handshake, 51 bytes */
     "\x01\x00\x00\x2f\x03\x03"         /* ClientHello, 47 bytes, TLS 1.2 */
@@ -71,7 +72,7 @@ static_assert(sizeof client_hello == 5 + 51, "as it says of itself");
 static void probe(struct rl_facts *facts) {
     struct rl_wire *wire = facts->wire;
     if (wire->socket.first_length == 0) {
-        const struct rl_wire before = *wire; /* what is said of the first connection stays */
+        const struct rl_wire before = *wire; /* the findings of the first connection stay */
         if (rl_wire_connect(wire)) {
             rl_socket_put(&wire->socket, client_hello, sizeof client_hello);
             rl_socket_hear_first(&wire->socket, PROBE_MS);
@@ -97,7 +98,7 @@ static void probe(struct rl_facts *facts) {
 
 /* -- Single questions -- */
 
-/* The answer, or NULL; why then says why there is none. */
+/* The answer; or NULL, with the reason in why. */
 static redisReply *question(struct rl_facts *facts, char why[RL_FACT_MAX], const char *command) {
     redisReply *reply = rl_wire_checked(facts->wire, rl_wire_command(facts->wire, command));
     memcpy(why, facts->wire->failure, RL_FACT_MAX);
@@ -112,7 +113,7 @@ static void ask_info(struct rl_facts *facts) {
     freeReplyObject(reply);
 }
 
-/* One setting. False: not allowed, or not there. */
+/* Reads one setting. False: not allowed, or the server does not have it. */
 static bool ask_setting(struct rl_facts *facts, const char *command, char out[RL_FACT_MAX]) {
     char why[RL_FACT_MAX];
     redisReply *reply = question(facts, why, command);
@@ -143,7 +144,7 @@ static void ask(void *data) {
         facts->is_reachable = rl_wire_hello(wire);
         if (!facts->is_reachable && strcmp(wire->failed_at, "connect") == 0) {
             rl_wire_disconnect(wire);
-            probe(facts); /* a connection was accepted, and not answered */
+            probe(facts); /* the connection was accepted, but the command not answered */
         }
     }
     if (facts->is_reachable) {
@@ -166,24 +167,24 @@ static const char commands[] =
     "+ping +select +client|setname +hello +client|tracking +info "
     /* a lock, and what its scripts do */
     "+set +eval +evalsha +get +del +pttl +pexpire +exists "
-    /* who holds it; releases that are announced */
+    /* who holds it; announced releases */
     "+type +getrange +publish +subscribe +unsubscribe "
     /* the line of waiting clients; doctor needs TIME, too */
     "+zadd +zrem +zrange +zrank +zcard +zpopmin +pubsub|numsub +time "
-    /* readers, besides */
+    /* readers, in addition */
     "+zscore +zcount +zrangebyscore +zremrangebyscore +pexpireat "
-    /* semaphores, besides */
+    /* semaphores, in addition */
     "+mget "
     /* redlock ls and top */
     "+scan "
     /* doctor */
     "+config|get";
 
-/* Only what redlock ls and top use: none of them changes anything. */
+/* The commands that redlock ls and top use: none of them changes anything. */
 static const char reading_commands[] =
     "+ping +select +info +time +scan +getrange +pttl +type +zcard +zrange";
 
-/* Printable, and no word ends there. */
+/* Whether the character is printable and does not end a word. */
 static bool is_plain(char c) {
     return c > ' ' && c <= '~' && c != '"' && c != '\'';
 }
@@ -212,7 +213,7 @@ static bool is_name(const char *name) {
     return name[length] == '\0' && length > 0 && length <= RL_URL_USER_MAX;
 }
 
-/* Prints what a user of the nodes needs. Returns the exit status. */
+/* Prints the ACL line that a user of the nodes needs. Returns the exit status. */
 static int print_acl(const struct rl_args *args) {
     char prefix[PREFIX_MAX];
     if (!is_name(args->acl)) {
@@ -226,8 +227,8 @@ static int print_acl(const struct rl_args *args) {
             "--key-prefix: for an ACL it is printable characters without spaces and quotes, not "
             "more than 100");
     }
-    /* All keys that the library keeps beside a resource have its name in braces, except its
-     * counter. The node's secret, and the configuration of its set, belong to no resource. */
+    /* All keys that the library keeps for a resource have its name in braces, except the counter.
+     * The node's secret, and the configuration of its set, belong to no resource. */
     const char *keys = prefix[0] == '\0'
                            ? "~*"
                            : rl_text("~%s* ~" RL_COMMAND_COUNTER_PREFIX "%s* ~" RL_COMMAND_PREFIX
@@ -255,7 +256,7 @@ int rl_cmd_doctor(struct rl_args *args) {
     int status = rl_wires_open(&wires, args);
     if (status == 0) {
         struct rl_facts *facts = rl_must_alloc(REDLOCK_NODES_MAX, sizeof *facts);
-        rl_wires_each(&wires, facts, sizeof *facts, ask); /* and those that configurations name */
+        rl_wires_each(&wires, facts, sizeof *facts, ask); /* also those that configurations name */
         for (size_t i = 0; i < wires.n; i++) {
             rl_doctor_judge_node(&findings, &facts[i], (int)i);
         }

@@ -1,6 +1,6 @@
-/* What the facts of one node mean. Each check is a function; it adds one finding, good or bad, with
- * a text that states the fact and a remedy that says what to do. Texts of good findings have no
- * figures in them, so that those of several nodes can be shown as one. */
+/* Judges the facts of one node. Each check is a function that adds one finding, good or bad, with a
+ * text that states the fact and a remedy that says what to do. Texts of good findings contain no
+ * figures, so that those of several nodes can be shown as one. */
 #include "doctor/room.h"
 
 #include <assert.h>
@@ -113,7 +113,7 @@ static void judge_role(struct rl_findings *findings, const struct rl_facts *fact
     }
 }
 
-/* Of any client, as far as the set or the options say. */
+/* The longest ttl of any client, as far as the set or the options tell. */
 static int64_t longest_ttl_ms(const struct rl_facts *facts) {
     const struct rl_args *args = facts->wire->args;
     return facts->set.key.epoch != 0          ? (int64_t)facts->set.max_ttl_ms
@@ -122,8 +122,8 @@ static int64_t longest_ttl_ms(const struct rl_facts *facts) {
 }
 
 /* What to do about a node that forgets its keys in a restart. Clients with a strict guard need
- * nothing: they give it no vote until all that it may have forgotten has expired. Clients whose
- * guard observes do not see a restart before their own start. */
+ * nothing: they do not count its vote until everything that it may have forgotten has expired.
+ * Clients whose guard only observes do not notice a restart before their own start. */
 static const char *remedy_of_restart(const struct rl_facts *facts) {
     if (facts->wire->args->guard == REDLOCK_GUARD_STRICT) {
         return rl_text(
@@ -246,7 +246,7 @@ static void judge_clock(struct rl_findings *findings, const struct rl_facts *fac
     }
 }
 
-/* Whether a trial of this check would only repeat what another one has reported. */
+/* Whether a trial of this check would only repeat another finding. */
 static bool says_nothing(const struct rl_facts *facts, const char *check) {
     const bool is_released = facts->trials[RL_TRIAL_RELEASE][0] == '\0';
     return !is(check, "commands") &&
@@ -266,16 +266,16 @@ static bool says_nothing(const struct rl_facts *facts, const char *check) {
 #define OTHERS " ~" RL_COMMAND_PREFIX "*; --acl prints the whole line. Other locks work"
 #define FENCES "if you use fences, " /* left out with --fence */
 
-/* In the order of the checks. Some clients need only SET and its scripts. The remedy is to allow
- * the command if a right is missing (`allow`, the user, `right`, `then`), else `otherwise`, if
- * there is any. */
+/* In the order of the checks. Some clients need only SET and its scripts. If a right is missing,
+ * the remedy is to allow the command (`allow`, the user, `right`, `then`); else it is `otherwise`,
+ * if there is any. */
 static const struct trial {
     const char *check, *what;
     const char *allow, *right;
     const char *then; /* NULL: which keys are tried */
     const char *otherwise;
-    const char *in_cluster; /* NULL: as otherwise */
-    const char *good;       /* of the last one of a check: if all of them work */
+    const char *in_cluster; /* NULL: `otherwise` */
+    const char *good;       /* in a check's last trial: the text if all its trials succeed */
     enum rl_trial trial;
     enum rl_level level;
 } trials[] = {
@@ -360,7 +360,7 @@ static void judge_trials(struct rl_findings *findings, const struct rl_facts *fa
     }
 }
 
-/* What clients with a guard make of it. */
+/* How clients with a guard judge the node. */
 static void judge_guard(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     const char *check = "guard";
     const struct rl_args *args = facts->wire->args;

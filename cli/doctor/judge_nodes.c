@@ -1,5 +1,5 @@
-/* What the facts of all nodes mean together: how many there are of each set, whether one server
- * stands behind two names, whether enough can be used. */
+/* Judges the facts of all nodes together: how many each set has, whether two names lead to one
+ * server, whether enough nodes can be used. */
 #include "doctor/room.h"
 
 #include <assert.h>
@@ -13,13 +13,13 @@
 
 int64_t rl_doctor_quarantine_s(const struct rl_facts *facts) {
     const struct rl_args *args = facts->wire->args;
-    /* The last second of the node's uptime may have just begun, so clients count one less. */
+    /* The last second of the node's uptime may have only begun, so clients count one less. */
     int64_t quarantine_ms = args->client.max_ttl_ms + rl_args_drift_ms(args->client.max_ttl_ms);
     int64_t left_s = (quarantine_ms + 999) / 1000 + 1 - facts->info.uptime_s;
     return args->guard == REDLOCK_GUARD_STRICT && left_s > 0 ? left_s : 0;
 }
 
-/* A client would still connect. */
+/* Only a warning: clients connect all the same. */
 void rl_doctor_judge_tls(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     static const char check[] = "tls";
     bool skips = facts->wire->tls.ca[0] != '\0' || facts->wire->tls.has_insecure
@@ -37,7 +37,7 @@ void rl_doctor_judge_tls(struct rl_findings *findings, const struct rl_facts *fa
 
 #define SPREAD_MS_MAX 1000
 
-/* About all nodes together. */
+/* Adds a finding about all nodes together. */
 #define ADD(level, check, remedy, ...) \
     rl_findings_add(findings, check, RL_LEVEL_##level, RL_NODE_NONE, remedy, __VA_ARGS__)
 
@@ -66,7 +66,7 @@ static void judge_identity(struct rl_findings *findings, const struct rl_facts *
     }
 }
 
-/* Whether no finding about it is worse than a warning. */
+/* Whether the node has no errors. */
 static bool is_usable(const struct rl_findings *findings, size_t node) {
     for (size_t i = 0; i < findings->count; i++) {
         if (findings->items[i].node == (int)node && findings->items[i].level == RL_LEVEL_ERROR) {
@@ -76,12 +76,13 @@ static bool is_usable(const struct rl_findings *findings, size_t node) {
     return true;
 }
 
-/* "set b: ", or "" if there are no others. */
+/* "set b: ", or "" if there is only one group. */
 static const char *of_group(const struct rl_node_group *group) {
     return group->name[0] != '\0' ? rl_text("%s: ", group->name) : "";
 }
 
-/* How long each usable node of the group waits, the shortest first. Returns how many there are. */
+/* Lists the quarantine of each usable node of the group, the shortest first. Returns how many there
+ * are. */
 static size_t find_usable(const struct rl_findings *findings, const struct rl_facts *facts,
                           rl_mask group, int64_t waits_s[REDLOCK_NODES_MAX]) {
     size_t usable = 0;
@@ -167,7 +168,7 @@ static void judge_clocks(struct rl_findings *findings, const struct rl_facts *fa
 
 #define SET_REMEDY "redlock set show says more; redlock set resume writes it to all"
 
-/* Whether the node's configuration is known, if it has one. */
+/* Returns false if the node's configuration cannot be read, or is invalid. */
 static bool judge_text(struct rl_findings *findings, const struct rl_facts *facts, int node) {
     if (facts->no_set[0] != '\0') {
         rl_findings_add(findings, "set", RL_LEVEL_ERROR, node,
@@ -191,7 +192,7 @@ static const char *members_of(const struct rl_config *config, char *text, size_t
     return text;
 }
 
-/* Whether the node was in the set of the latest configuration, and is not any more. */
+/* Whether the node has left the set of the latest configuration. */
 static bool has_left(const struct rl_facts *latest, const struct rl_facts *other) {
     const struct rl_config *now = &latest->set, *its = &other->set;
     bool is_member = its->key.epoch == 0 || strcmp(its->key.id, now->key.id) != 0 || now->is_joint;
@@ -209,7 +210,8 @@ static void judge_left(struct rl_findings *findings, const struct rl_config *now
         "it has left the set");
 }
 
-/* All know of a change: it is pending, or these are the nodes that it has left behind. */
+/* All nodes have a joint text: the change is pending, or these are the nodes that it has left
+ * behind. */
 static void judge_pending(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
     bool are_old = true;
     for (size_t i = 0; i < n; i++) {
@@ -238,7 +240,7 @@ static void judge_difference(struct rl_findings *findings, const struct rl_facts
     }
 }
 
-/* Whether the nodes have the same configuration (redis/config.h), or none. */
+/* Judges whether all nodes have the same configuration (redis/config.h), or none. */
 static void judge_set(struct rl_findings *findings, const struct rl_facts *facts, size_t n) {
     const struct rl_facts *latest = NULL, *other = NULL;
     for (size_t i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* What doctor knows of the nodes, and what it finds. */
+/* What doctor knows about the nodes, and its findings. */
 #ifndef RL_CLI_DOCTOR_ROOM_H
 #define RL_CLI_DOCTOR_ROOM_H
 
@@ -10,38 +10,39 @@
 #include "say.h"
 #include "wire/room.h"
 
-/* What doctor knows of a node. */
+/* The facts about a node. */
 
 #define RL_FACT_MAX RL_WIRE_TEXT_MAX
 
-/* Our commands, as doctor tries them on a key of its own. */
+/* The library's commands, which doctor tries on its own key. */
 enum rl_trial {
     RL_TRIAL_SET,
     RL_TRIAL_EXTEND,
     RL_TRIAL_RELEASE,
-    RL_TRIAL_DELIFEQ, /* in place of that script, where the server has one of the two */
+    RL_TRIAL_DELIFEQ, /* replaces that script if the server has one of the two */
     RL_TRIAL_DELEX,
-    RL_TRIAL_FLUSH, /* hearing that a database was flushed */
+    RL_TRIAL_FLUSH, /* notices that a database was flushed */
     RL_TRIAL_FENCE,
     RL_TRIAL_LINE,       /* the scripts of a line */
     RL_TRIAL_READERS,    /* the scripts of readers */
     RL_TRIAL_PERMITS,    /* the scripts of semaphores */
     RL_TRIAL_NUMSUB,     /* which clients of the line are still there */
     RL_TRIAL_TURN,       /* PUBLISH to a client that waits */
-    RL_TRIAL_TURN_HEARD, /* SUBSCRIBE, as one that waits does */
-    RL_TRIAL_PUBLISH,    /* releases that are announced */
+    RL_TRIAL_TURN_HEARD, /* SUBSCRIBE, as a waiting client does */
+    RL_TRIAL_PUBLISH,    /* announced releases */
     RL_TRIAL_SUBSCRIBE,
     RL_TRIALS
 };
 
 struct rl_facts {
-    struct rl_wire *wire; /* the node; why it cannot be asked, if not */
+    struct rl_wire *wire; /* the node; and why it cannot be asked, if so */
 
-    bool is_reachable; /* connected, authenticated, database selected, it answers */
+    bool is_reachable; /* connected, authenticated, database selected, and answering */
     bool wants_tls;
-    char other[RL_FACT_MAX]; /* what is there instead of Redis; "": it is Redis, or says nothing */
+    char other[RL_FACT_MAX]; /* what the server is instead of Redis; "": it is Redis, or sends
+                                nothing */
 
-    char no_info[RL_FACT_MAX]; /* why INFO is missing; "": it is there */
+    char no_info[RL_FACT_MAX]; /* why INFO is missing; "": it is not */
 
     struct rl_wire_info info;
 
@@ -49,12 +50,12 @@ struct rl_facts {
     char appendfsync[RL_FACT_MAX];
     char save[RL_FACT_MAX];
 
-    struct rl_config set;     /* epoch 0: it has no configuration, or one with a problem */
-    char no_set[RL_FACT_MAX]; /* why that is not known; "": it is */
+    struct rl_config set;     /* epoch 0: it has no configuration, or an invalid one */
+    char no_set[RL_FACT_MAX]; /* why that is unknown; "": it is known */
 
     struct rl_wire_clock clock;
 
-    char trials[RL_TRIALS][RL_FACT_MAX]; /* "": it works; else what the node said */
+    char trials[RL_TRIALS][RL_FACT_MAX]; /* "": it works; else the node's error */
 };
 
 /* -- trial.c -- */
@@ -64,14 +65,14 @@ void rl_doctor_try(struct rl_facts *facts);
 
 /* -- show.c -- */
 
-/* What doctor reports: one finding for each thing that it checked, good or bad, with a remedy. */
+/* The result of each check: one finding, good or bad, with a remedy. */
 
 enum rl_level { RL_LEVEL_OK, RL_LEVEL_NOTE, RL_LEVEL_WARNING, RL_LEVEL_ERROR };
 
-#define RL_NODE_NONE (-1) /* a finding about all of them together */
+#define RL_NODE_NONE (-1) /* a finding about all nodes together */
 
 struct rl_finding {
-    const char *check; /* one word; findings of one check stand together */
+    const char *check; /* one word; findings of one check are shown together */
     enum rl_level level;
     int node;
     char text[256];
@@ -88,7 +89,7 @@ void rl_findings_put(struct rl_findings *findings, const char *check, enum rl_le
 #define rl_findings_add(findings, check, level, node, remedy, ...) \
     rl_findings_put((findings), (check), (level), (node), (remedy), rl_text(__VA_ARGS__))
 
-/* wait_s: until a quorum votes for strict clients, or 0. Returns the exit status. */
+/* wait_s: the time until a quorum votes for strict clients, or 0. Returns the exit status. */
 int rl_doctor_show(const struct rl_findings *findings, const struct rl_facts *facts,
                    const struct rl_wires *wires, int64_t wait_s);
 
@@ -98,14 +99,16 @@ void rl_doctor_judge_node(struct rl_findings *findings, const struct rl_facts *f
 
 /* -- judge_nodes.c -- */
 
-/* For how long strict clients still keep it from voting. 0: it may vote, or they are not strict. */
+/* For how long strict clients will not count the node's vote. 0: it may vote, or the guard is not
+ * strict. */
 int64_t rl_doctor_quarantine_s(const struct rl_facts *facts);
 
-/* Whether the certificate of a node with TLS is verified; a bad one makes the node unreachable. */
+/* Judges whether the certificate of a node with TLS is verified; a bad one makes the node
+ * unreachable. */
 void rl_doctor_judge_tls(struct rl_findings *findings, const struct rl_facts *facts, int node);
 
-/* Returns after how many seconds a quorum of each set votes for strict clients: 0 if it does, or if
- * too few nodes can be used. */
+/* Returns the number of seconds until a quorum of each set votes for strict clients: 0 if it
+ * already does, or if too few nodes can be used. */
 int64_t rl_doctor_judge_nodes(struct rl_findings *findings, const struct rl_facts *facts,
                               const struct rl_wires *wires);
 

@@ -1,7 +1,7 @@
 /* Findings and facts as a screen, or as one JSON document.
  *
- * On the screen findings of one check that say the same of several nodes are one line, so that five
- * nodes that are set up alike take no more room than one. */
+ * On the screen, findings of one check with the same text for several nodes share one line, so that
+ * five nodes with the same settings take no more room than one. */
 #include "doctor/room.h"
 
 #include <assert.h>
@@ -123,7 +123,7 @@ static void name_nodes(const struct rl_findings *findings, const struct rl_findi
     if (count == n && n > 1) {
         snprintf(out, size, " (all %zu)", n);
     } else if (count > 1 && finding->level == RL_LEVEL_OK) {
-        snprintf(out, size, " (%zu of %zu)", count, n); /* which are not is shown elsewhere */
+        snprintf(out, size, " (%zu of %zu)", count, n); /* the others are shown elsewhere */
     } else if (used + 1 < size) {
         snprintf(out + used, size - used, ")");
     }
@@ -153,7 +153,7 @@ static void print_verdict(const struct rl_findings *findings, int64_t wait_s) {
     }
     const char *soon = wait_s > 0 ? rl_text(" in %" PRId64 " s", wait_s) : "";
     printf("\n");
-    if (errors == 0 && warnings == (wait_s > 0)) { /* none but that they are to be waited for */
+    if (errors == 0 && warnings == (wait_s > 0)) { /* the only warning is the wait itself */
         rl_say_painted(wait_s > 0 ? RL_PAINT_WARN : RL_PAINT_GOOD,
                        rl_text("These nodes can be trusted with locks%s.", soon), 0);
     } else {

@@ -1,8 +1,8 @@
-/* Tries on a node what the library sends: the same SET, the same scripts, on a random key of its
- * own, which is deleted afterwards, or else expires; and each command that the scripts call.
+/* Tries what the library sends on a node: the same SET and the same scripts, on a random key, which
+ * is deleted afterwards, or else expires; and each command that the scripts call.
  *
- * Failure modes: the first refused command of a trial keeps the node's error; the others are tried
- * all the same, because an ACL is fixed faster when everything that is missing is known at once. */
+ * Failure modes: a trial keeps the node's error for its first refused command; the others are still
+ * tried, because an ACL is fixed faster when everything that is missing is known at once. */
 #include "doctor/room.h"
 
 #include <assert.h>
@@ -25,8 +25,8 @@ struct trials {
     char token[RL_TOKEN_LEN + 1];
 };
 
-/* Notes what is wrong with a reply, if anything is and nothing was before, and frees it. Returns
- * whether it is good. */
+/* Notes the first problem with a reply in this trial, and frees the reply. Returns whether it is
+ * good. */
 static bool note(struct trials *trials, enum rl_trial which, redisReply *reply, bool is_good) {
     char *out = trials->facts->trials[which];
     const char *why = reply == NULL ? rl_socket_error(&trials->facts->wire->socket)
@@ -43,7 +43,7 @@ static bool note(struct trials *trials, enum rl_trial which, redisReply *reply, 
 
 /* -- What the library sends -- */
 
-/* Whether the node has forgotten, or never had, the script. */
+/* Whether the node does not have the script. */
 static bool lacks_script(const redisReply *reply) {
     return reply != NULL && reply->type == REDIS_REPLY_ERROR &&
            strncmp(reply->str, "NOSCRIPT", 8) == 0;
@@ -61,7 +61,8 @@ static redisReply *send_command(struct trials *trials, const struct rl_request *
     return rl_wire_reply(trials->facts->wire);
 }
 
-/* The command, of the trial's key and token; a permit's token says that it is one of one. */
+/* Sends the command with the trial's key and token; the token of a permit says that it is one of
+ * one. */
 static redisReply *run(struct trials *trials, struct rl_request command) {
     const struct rl_bytes name = {trials->key, strlen(trials->key)};
     const bool is_permit = command.lock_mode == RL_PERMIT;
@@ -89,12 +90,12 @@ static redisReply *run(struct trials *trials, struct rl_request command) {
 }
 static_assert(RL_TOKEN_LEN - RL_CLIENT_ID_LEN == 24, "as the token of a permit has it");
 
-/* A client that does not listen, so that it gets nothing. */
+/* The channel of a client that does not listen, so that nothing arrives. */
 #define NOBODY "0000000000000000000000000000000000000000"
 static_assert(sizeof NOBODY == RL_TOKEN_LEN + 1, "a token");
 
-/* Each command of the library at least once, in an order in which the key is free at the end. What
- * it answers is of no matter, if it is an answer to it. */
+/* Each command of the library at least once, in an order that leaves the key free. Any answer will
+ * do, if it is an answer to the command. */
 static const struct {
     enum rl_trial trial;
     struct rl_request command;
@@ -146,13 +147,13 @@ static const struct {
 #define SLOT RL_COMMAND_SLOT_PREFIX "0:{%s}"
 #define ONE_CLIENT RL_COMMAND_CLIENT_CHANNEL "doctor"
 
-/* A script ignores a refusal where a lock is good without the refused command, so each command is
- * tried by itself, with the trial's key for %s. None of them makes a key. */
+/* A script ignores a refused command if the lock works without it, so each command is tried by
+ * itself, with the trial's key for %s. None of them creates a key. */
 static const struct {
     enum rl_trial trial;
     const char *format;
 } calls[] = {
-    {RL_TRIAL_FLUSH, "HELLO 2"}, /* clients ask for 3, which answers in other forms */
+    {RL_TRIAL_FLUSH, "HELLO 2"}, /* clients ask for 3, whose answers have other forms */
     {RL_TRIAL_FLUSH, "CLIENT TRACKING ON OPTIN"},
     {RL_TRIAL_LINE, "TIME"},
     {RL_TRIAL_LINE, "GET " RL_COMMAND_SECRET},
@@ -191,8 +192,8 @@ static const struct {
     {RL_TRIAL_PUBLISH, "PUBLISH redlock:%s m"},
 };
 
-/* Keys that are left where a command was refused, and the number of permits; if they cannot be
- * deleted they end. */
+/* Deletes keys that remain after a refused command, and the number of permits; if they cannot be
+ * deleted, they expire. */
 static const char *const left[] = {
     "DEL %s",
     "DEL " RL_COMMAND_COUNTER_PREFIX "%s",
@@ -224,9 +225,9 @@ static void make_names(struct trials *trials) {
              prefix != NULL ? prefix : "redlock-doctor:", trials->token);
 }
 
-/* A release by a native command of the server. It works, or the server does not know it, or it is a
- * finding. The key is gone by now. A client would try the same, by what INFO says. After all others
- * but SUBSCRIBE: what is between client and server may end the connection (lib/redis/native.h). */
+/* Tries a release by a native command of the server. Only a missing permission is a finding. The
+ * key is gone by now. A client would try the same, as INFO tells. It comes after all others but
+ * SUBSCRIBE: a proxy between client and server may end the connection (lib/redis/native.h). */
 static void try_native(struct trials *trials) {
     const struct rl_info *info = &trials->facts->info.judged;
     const bool has_delex = rl_info_has_delex(info);
