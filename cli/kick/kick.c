@@ -12,24 +12,24 @@
  *       127.0.0.1:7003   node did not answer in time; noted
  *
  * Failure modes: the kick is not confirmed: nothing is done. The holder released the lock
- * meanwhile, or another has it: nothing is deleted (RL_EXIT_LOST). Nodes do not answer: they keep
- * their keys, and if they are a quorum the holder may keep the lock, which is reported
- * (RL_EXIT_NO_QUORUM). A node cannot take the note (no memory left, a user without the right): it
+ * meanwhile, or another client has it: nothing is deleted (RL_EXIT_LOST). Nodes do not answer: they
+ * keep their keys, and if they are a quorum, the holder may keep the lock, which is reported
+ * (RL_EXIT_NO_QUORUM). A node cannot store the note (no memory left, a user without the right): it
  * is named, and the kick goes on, since it may free the node's memory. redlock is killed between
- * note and release: the note reports a kick that was not done.
+ * note and release: the note reports a kick that did not happen.
  *
  * Can a kick lead to two holders? Yes: the next client is granted the lock at once, and the kicked
  * holder finds out only at its next renewal, up to a third of its ttl later, or, if it reaches no
  * node, when its validity ends. Only a fence that is checked at each write keeps its late writes
- * out: its number is below that of the next holder.
+ * out: its fence is below the next holder's.
  *
- * Can another holder than the one that was seen lose it? No: nodes compare the token, see
+ * Can a holder other than the one that was seen lose the lock? No: nodes compare the token, see
  * targets.h.
  *
  * What stays behind? The other keys of a lock of several keys, until its holder has seen the loss.
- * A repair that was on its way when the kick came puts the token back on a minority of nodes: the
- * holder clears it when it sees the loss, or the ttl does; the next holder needs a quorum of the
- * other nodes, and gets it. Notes, for a day. */
+ * A repair that was on its way when the kick came puts the token back on a minority of nodes: it is
+ * removed when the holder notices the loss, or expires with its ttl; the next holder needs a quorum
+ * of the other nodes, and gets it. The notes stay for a day. */
 #include "commands.h"
 
 #include <poll.h>
@@ -52,7 +52,7 @@ struct kick {
     struct rl_found found;
     struct rl_kick_targets targets;
     struct rl_kick_note note;
-    rl_kick_why not_noted[REDLOCK_NODES_MAX]; /* why */
+    rl_kick_why not_noted[REDLOCK_NODES_MAX]; /* why a node has not noted the kick */
 };
 
 /* The first client in line, or NULL. */
@@ -64,7 +64,7 @@ static const struct rl_item *next_of(const struct kick *kick) {
 
 /* -- Before -- */
 
-/* What a kick of a holder means. */
+/* Says what the kick means for its holder. */
 static void say_cost(const struct kick *kick, const char *key, const char *who) {
     const struct rl_kick_targets *targets = &kick->targets;
     const bool ends = targets->left_ms > 0;
@@ -76,7 +76,7 @@ static void say_cost(const struct kick *kick, const char *key, const char *who) 
     rl_say("Can it be stopped where it runs? Then do that instead: it releases the lock itself");
 }
 
-/* On stderr, before the kick. */
+/* On stderr, before the kick: who is kicked, and what it means. */
 static void show_meaning(const struct kick *kick) {
     const struct rl_kick_targets *targets = &kick->targets;
     const struct rl_look *look = &kick->found.look;
@@ -175,7 +175,7 @@ static void print_json(const struct kick *kick, enum rl_kick_verdict verdict) {
     tool_json_end(&json);
 }
 
-#define NAME_MAX_BYTES 64 /* of a user; a host has as much */
+#define NAME_MAX_BYTES 64 /* of a user name, and of a host name */
 
 /* -- Arguments -- */
 
@@ -244,7 +244,7 @@ static void set_note(struct kick *kick, const struct rl_args *args) {
 
 /* -- Asking -- */
 
-/* The loop runs meanwhile, so that Ctrl-C works. */
+/* Asks for confirmation. The loop runs meanwhile, so that Ctrl-C works. */
 static bool is_confirmed(struct kick *kick, const char *key) {
     struct rl_session *session = &kick->session;
     struct pollfd polled[] = {{.fd = STDIN_FILENO, .events = POLLIN},

@@ -1,9 +1,9 @@
-/* What redlock kick notes on the nodes, for a day: from which holder the lock was taken, by whom,
- * when and why.
+/* The note that redlock kick stores on the nodes for a day: from which holder the lock was taken,
+ * by whom, when and why.
  *
- * The last five kicks of a name stand in a sorted set under "libredlock:kicks:{" name "}", with the
- * time as their score; the same bytes on all nodes. A name that begins with "libredlock:" cannot be
- * a lock's, so no lock can have that key. A note is one line, with a space between two fields:
+ * The last five kicks of a name are in a sorted set under "libredlock:kicks:{" name "}", with the
+ * time as their score; the bytes are the same on all nodes. No lock's name begins with
+ * "libredlock:", so no lock can have that key. A note is one line of fields, separated by spaces:
  *
  *     1 AT_MS BY WHAT TOKEN HOLDER REASON
  *
@@ -11,9 +11,8 @@
  * "reader", "readers" (all of them), "slot:N" or "leftover" (no quorum had it); the token and the
  * name of the kicked holder, or "-"; and the reason, which may contain spaces.
  *
- * Failure modes: a member may be of another version, or written by any client of the nodes:
- * parse() checks every byte, and rejects anything else than a note. A note is no
- * proof. */
+ * Failure modes: a member may be of another version, or written by any client of the nodes: parse()
+ * checks every byte, and accepts only notes. A note is not a proof. */
 #include "kick/room.h"
 
 #include <assert.h>
@@ -87,12 +86,12 @@ static bool is_what(const char *what) {
            what[begin + strspn(what + begin, "0123456789")] == '\0';
 }
 
-/* "-" is none. */
+/* "-" means none. */
 static void take_none(char *text) {
     text[0] = strcmp(text, NONE) == 0 ? '\0' : text[0];
 }
 
-/* What is a note's is found out by writing it again. */
+/* Accepts the bytes only if formatting the parsed note gives the same bytes. */
 static bool parse(struct rl_kick_note *note, const char *bytes, size_t length) {
     char text[RL_KICK_NOTE_MAX], again[RL_KICK_NOTE_MAX];
     int at = 0;
@@ -129,28 +128,28 @@ const char *rl_kick_note_say(const struct rl_kick_note *note) {
 
 /* -- All notes of a name -- */
 
-/* The notes of a name on all nodes: written, withdrawn and read over connections of their own, a
+/* Writes, withdraws and reads the notes of a name on all nodes, over separate connections, in a
  * thread for each node.
  *
- * Happy path: a script adds the note, drops all but the last five, and gives the key a day to live.
+ * Happy path: a script adds the note, drops all but the last five, and sets the key's ttl to a day.
  * Reading merges the nodes' notes, the newest first.
  *
- * Failure modes: a node that does not take the note says why; the others take it. A node that does
- * not answer costs the timeouts of the command line, and delays no other node. */
+ * Failure modes: a node cannot store the note: the reason is kept, and the others store it. A node
+ * does not answer: it takes the timeouts of the command line, and delays no other node. */
 
 #define TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number
 
-/* KEYS: the notes of a name. ARGV: the time, the note. It uses only commands that a client's user
- * may run in any case (cli/doctor/doctor.c). */
+/* KEYS: the notes of a name. ARGV: the time, the note. It uses only commands that every client's
+ * user may run (cli/doctor/doctor.c). */
 static const char add_script[] =
     "redis.call('zadd', KEYS[1], ARGV[1], ARGV[2])\n"
     "while redis.call('zcard', KEYS[1]) > " TEXT(RL_KICK_NOTES_MAX) " do "
     "redis.call('zpopmin', KEYS[1]) end\n"
     "return redis.call('pexpire', KEYS[1], " TEXT(RL_KICK_LIFE_MS) ")\n";
 
-/* Asks all nodes, of all sets: the notes need not be found by who decides about the name. argv[at]
- * is the key of the notes. Returns how many there are. */
+/* Asks all nodes of all sets: the notes need not depend on which nodes decide about the name.
+ * argv[at] is the key of the notes. Returns how many nodes there are. */
 static size_t ask(const struct rl_args *args, redlock_bytes name, size_t n, const char **argv,
                   size_t at, struct rl_wire_answer answers[REDLOCK_NODES_MAX]) {
     char key[RL_KICK_KEY_MAX];
@@ -196,7 +195,7 @@ void rl_kick_notes_withdraw(const struct rl_args *args, redlock_bytes name,
 }
 
 void rl_kick_notes_add(struct rl_kick_notes *notes, const char *bytes, size_t length) {
-    struct rl_kick_note note = {0}; /* also behind its texts, for the comparison */
+    struct rl_kick_note note = {0}; /* zeroed beyond its texts, too, for the comparison */
     size_t at = 0;
     if (!parse(&note, bytes, length) || note.at_ms <= rl_when_now_ms() - RL_KICK_LIFE_MS) {
         return;

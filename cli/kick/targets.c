@@ -34,7 +34,7 @@ redlock_node_outcome rl_kick_outcome(const struct rl_kick_targets *targets, cons
     return all;
 }
 
-/* The continuation, for one target and for all. */
+/* The result for one target, and for all. */
 static enum rl_kick_verdict verdict_of(const struct rl_kick_target *target,
                                        const struct rl_look *look) {
     size_t deleted = 0, unknown = 0;
@@ -75,7 +75,7 @@ static bool is_answered(const struct rl_session *session, const void *data) {
 
 static void on_released(redlock_lock *lock, int status, void *data) {
     struct rl_kick_target *target = data;
-    (void)lock, (void)status; /* each node's answer says more */
+    (void)lock, (void)status; /* each node's answer is more precise */
     target->is_done = true;
 }
 
@@ -110,8 +110,8 @@ int rl_kick_release(struct rl_session *session, const char *key, struct rl_kick_
 
 #define NONE (-1)
 
-/* text: a token as status shows it. Each token once; anything else than a token of ours is left
- * out. */
+/* text: a token as status shows it. Adds each token once; ignores anything that is not
+ * libredlock's. */
 static void add(struct rl_kick_targets *targets, const char *text, size_t votes, int32_t slot) {
     struct rl_token token;
     if (targets->n == RL_KICK_TARGETS_MAX || rl_token_parse(&token, text) != NULL) {
@@ -124,7 +124,7 @@ static void add(struct rl_kick_targets *targets, const char *text, size_t votes,
             return;
         }
     }
-    token.n_slots = 0; /* of a holder of several slots, this one is meant */
+    token.n_slots = 0; /* of a holder of several slots, only this one */
     targets->items[targets->n++] =
         (struct rl_kick_target){.token = token, .votes = votes, .slot = slot};
 }
@@ -143,7 +143,7 @@ static void add_readers(struct rl_kick_targets *targets, const struct rl_part *r
     targets->unlisted = readers->total - readers->n;
 }
 
-/* Keys that nobody holds by a quorum. */
+/* Adds the tokens that no client holds by a quorum. */
 static void add_left_overs(struct rl_kick_targets *targets, const struct rl_found *found) {
     for (size_t i = 0; i < found->look.n; i++) {
         const struct rl_look_node *seen = &found->look.node_holders[i];
