@@ -1,12 +1,12 @@
 /* The state of one key at one moment, as a list: its holder or readers, the slots of a semaphore
  * that are held, and the clients that wait.
  *
- * Happy path: rl_snapshot_take() of what was found; rl_snapshot_free() in the end.
+ * Happy path: rl_snapshot_take() of the nodes' answers; rl_snapshot_free() at the end.
  *
- * Failure modes: entries known only to a node that did not answer are taken over from the previous
- * snapshot: a client has not left the line because its node is slow. A lock that is changing hands
- * is unsettled: no client has a quorum, and its keys are reserved or of several clients, or a
- * client was waiting for it. */
+ * Failure modes: a node did not answer: entries of the previous snapshot that it may know are kept,
+ * since a slow node does not mean that a client has left the line. A lock is changing hands: it is
+ * unsettled if no client has a quorum, and nodes have or reserve keys of it, or a client was
+ * waiting for it. */
 #include "watch/room.h"
 
 #include <assert.h>
@@ -18,7 +18,7 @@
 #include "say.h"
 #include "tool/json.h"
 
-/* A copy at the end. It has an id and a name in any case. */
+/* Appends a copy of the item. The copy always has an id and a name. */
 static void add(struct rl_snapshot *snapshot, const struct rl_item *item) {
     snapshot->items =
         rl_must_grow(snapshot->items, snapshot->n, &snapshot->room, sizeof *snapshot->items);
@@ -56,7 +56,7 @@ static void take_holder(struct rl_snapshot *snapshot, const struct rl_look *look
     }
 }
 
-/* Without left-overs and reservations. */
+/* Adds the part's items, without left-overs and reservations. */
 static void take_part(struct rl_snapshot *snapshot, const struct rl_part *part) {
     for (size_t i = 0; i < part->n; i++) {
         if (part->items[i].is_held || part->items[i].kind >= RL_ITEM_WAITS) {
@@ -94,14 +94,14 @@ static void take_over(struct rl_snapshot *snapshot, const struct rl_found *found
 
 /* -- What changes hands -- */
 
-/* Whether both are of the lock, or of this slot; clients wait for any slot. */
+/* Whether both are of the lock, or of the same slot; clients wait for any slot. */
 static bool is_of_one(const struct rl_item *item, const struct rl_item *other) {
     const bool is_permit = other->kind == RL_ITEM_SLOT || other->kind == RL_ITEM_WAITS_FOR_PERMITS;
     return is_permit == (item->kind == RL_ITEM_SLOT) &&
            (other->kind != RL_ITEM_SLOT || other->number == item->number);
 }
 
-/* Whether anyone holds what the item is of; or waits for it. */
+/* Whether any client holds (or, if `waits`, waits for) the item's lock or slot. */
 static bool has(const struct rl_snapshot *snapshot, const struct rl_item *item, bool waits) {
     for (size_t i = 0; i < snapshot->n; i++) {
         const struct rl_item *other = &snapshot->items[i];
@@ -112,9 +112,9 @@ static bool has(const struct rl_snapshot *snapshot, const struct rl_item *item, 
     return false;
 }
 
-/* Whether a lock or a slot with waiting clients has no holder. The next client has left the line by
- * then, and its reservation may be over, or not yet seen: the nodes do not distinguish this from a
- * free one. */
+/* Whether a lock or a slot with waiting clients has no holder. The next client may have left the
+ * line already, while its reservation has ended, or was not yet seen: on the nodes, this looks like
+ * a free lock. */
 static bool is_on_its_way(const struct rl_snapshot *snapshot, const struct rl_snapshot *old) {
     for (size_t i = 0; i < old->n; i++) {
         const struct rl_item *item = &old->items[i];
@@ -158,13 +158,14 @@ bool rl_snapshot_lacks(const struct rl_snapshot *snapshot, const struct rl_snaps
     return false;
 }
 
-#define SLACK_MS 100 /* the two looks, and the nodes' clocks */
+#define SLACK_MS 100 /* allows for the two looks, and the nodes' clocks */
 
 static bool is_holder(const struct rl_item *item) {
     return item->kind == RL_ITEM_LOCK || item->kind == RL_ITEM_READER || item->kind == RL_ITEM_SLOT;
 }
 
-/* Pairs new holders with old ones, of a lock or of the same slot. Readers hold side by side. */
+/* The new holder that replaces an old one, of a lock or of the same slot; NULL: none. Readers do
+ * not replace each other. */
 static const struct rl_item *heir_of(const struct rl_item *item, const struct rl_snapshot *old,
                                      const struct rl_snapshot *now) {
     for (size_t i = 0; i < now->n; i++) {
@@ -189,7 +190,7 @@ static const struct rl_item *had_by(const struct rl_item *item, const struct rl_
     return NULL;
 }
 
-/* Whether a former waiter, by its name, is one of the new holders. */
+/* Whether a new holder has the name of this former waiter. */
 static bool has_got_it(const struct rl_item *item, const struct rl_snapshot *old,
                        const struct rl_snapshot *now) {
     for (size_t i = 0; i < now->n; i++) {
@@ -203,11 +204,11 @@ static bool has_got_it(const struct rl_item *item, const struct rl_snapshot *old
 
 /* -- Events -- */
 
-/* The events of redlock status --watch, a line each on stdout, written at once:
+/* Prints the events of redlock status --watch on stdout, a line each, at once:
  *
  *     2026-11-23 02:31:07.123 backup: handed over from vm:860 to vm:871, on 5 of 5 nodes
  *
- * and with --json an object each.
+ * or, with --json, an object each.
  *
  * Failure modes: stdout cannot be written: the next rl_output_flush() reports it. */
 
@@ -229,7 +230,7 @@ static void put_json(redlock_bytes key, const char *event, const struct tool_jso
     tool_json_end(&json);
 }
 
-/* members: its own, of JSON. text: its line. */
+/* members: the event's own members in JSON. text: its line. */
 static void tell(const struct rl_watch_report *report, const char *event,
                  const struct tool_json_member *members, const char *text) {
     if (report->args->json) {
@@ -253,12 +254,12 @@ static const char *say_wait(const struct rl_item *item) {
 }
 
 enum change {
-    RELEASED, /* before its end: by its holder, or any party that knows the token */
+    RELEASED, /* before its ttl ended: by its holder, or any party that knows the token */
     ENDED,    /* it expired: it was not renewed, or was released just then */
     HANDED_OVER,
     HELD,
     WAITS,
-    LEFT /* it no longer waits, and did not get it */
+    LEFT /* it no longer waits, and was not granted it */
 };
 
 /* from: the former holder, of HANDED_OVER. */

@@ -1,18 +1,18 @@
 /* redlock status --watch: the events of some locks, one line each, until SIGINT, SIGTERM or SIGHUP,
  * which end it with status 0; so does the end of the process that reads its output.
  *
- * Happy path: each key is looked at (found.c) every --interval, and changes since the last look are
+ * Happy path: each key is queried (found.c) every --interval, and changes since the last look are
  * reported (snapshot.c). When a holder has gone, the nodes are asked whether it was kicked.
  *
- * Why polling, and no messages? A release is announced only to clients that wait or watch an
- * election; polling costs the holders nothing. It costs a node, for each look and key, one script
- * that reads the key, two for the lines, and one for each client listed in them; for a semaphore
- * one more, and one for each slot in use. (Whether a key is a semaphore is looked for at first, and
- * then once in 16 looks.) docs/monitoring.md has figures.
+ * Why polling instead of messages? A release is announced only to clients that wait or watch an
+ * election; polling costs the holders nothing. For each look and key, a node runs one script that
+ * reads the key, two for the lines, and one for each client listed in them; for a semaphore, one
+ * more, and one for each slot in use. (The first look, and then one in 16, checks whether a key is
+ * a semaphore.) docs/monitoring.md has figures.
  *
  * Failure modes: a node that does not answer delays a look by --node-timeout, until it counts as
  * down; looks at other keys go on meanwhile. Fewer nodes than a quorum: reported, and the state
- * once they are back. A lock that is just changing hands is looked at again sooner, and shown
+ * once they are back. A lock is changing hands: the next look comes sooner, and the lock is shown
  * afterwards. */
 #include "commands.h"
 
@@ -30,11 +30,11 @@
 #include "watch/room.h"
 
 #define UNSETTLED_MS 50 /* until a lock that changes hands is looked at again */
-#define UNSETTLED_MAX 8 /* this many times; then it is shown as it is */
+#define UNSETTLED_MAX 8 /* this many times; then the lock is shown as it is */
 #define MISSING_MAX 1   /* the same if an entry of a list is missing, see rl_snapshot_lacks() */
 #define PERMITS_EVERY 16
 #define NODES_MS 200
-#define SAME_MS 100 /* two looks at one end */
+#define SAME_MS 100 /* two looks at one expiry */
 
 struct watch;
 
@@ -45,17 +45,17 @@ struct watched {
     uv_timer_t timer;
     struct rl_found found;
     struct rl_snapshot seen;    /* what was last reported */
-    struct rl_kick_notes kicks; /* those that are known */
-    int64_t kicks_end_ms;       /* when they end, by the loop's clock */
+    struct rl_kick_notes kicks; /* the known notes */
+    int64_t kicks_end_ms;       /* when the notes expire, on the loop's clock */
     uint64_t looked_ms;
     unsigned looks;
-    int unsettled; /* looks, one after the other */
+    int unsettled; /* unsettled looks in a row */
     bool is_looking;
-    bool is_known, was_said; /* of what there is; once at least */
+    bool is_known, was_said; /* whether the state is known; whether it was ever reported */
     bool is_semaphore;
     bool wants_kicks;                 /* the next look asks for them */
-    bool asks_for_kicks, reads_kicks; /* this look does; they are being read */
-    bool knows_kicks;                 /* those from before the watch */
+    bool asks_for_kicks, reads_kicks; /* this look does; the notes are being read */
+    bool knows_kicks;                 /* it has read the notes from before the watch */
 };
 
 struct watch {
@@ -63,7 +63,7 @@ struct watch {
     struct rl_keys *words; /* each argument's keys */
     struct watched *items;
     size_t n_words, n;
-    uv_timer_t timer; /* nodes, and whether the output is read */
+    uv_timer_t timer; /* checks the nodes, and whether the output still has a reader */
     int states[REDLOCK_NODES_MAX];
     int exit_status;
     bool is_over;
@@ -84,13 +84,13 @@ static void check_output(struct watch *watch) {
         rl_output_drop();
         stop(watch, RL_EXIT_OK);
     } else if (error != 0) {
-        stop(watch, RL_EXIT_SYSTEM); /* main() says why */
+        stop(watch, RL_EXIT_SYSTEM); /* main() reports why */
     }
 }
 
 /* -- Nodes -- */
 
-/* is_first: then healthy nodes get no line. */
+/* is_first: healthy nodes get no line. */
 static void look_at_nodes(struct watch *watch, bool is_first) {
     struct rl_watch_report report = {.args = watch->session.args};
     const redlock_bytes key = watch->words[0].items[0];
@@ -116,14 +116,14 @@ static void on_tick(uv_timer_t *timer) {
 
 /* Whether a former holder was kicked.
  *
- * Happy path: the look after a holder has gone asks for the key of the notes as well, to learn
- * whether there are any and since when; only if there is a new one are they read (kick/note.c), on
- * a thread of libuv's, and each new one is an event.
+ * Happy path: the look after a holder has gone also queries the key of the notes, to learn whether
+ * there are any and how old they are; only if there is a new one, a thread of libuv reads them
+ * (kick/note.c), and each new one is an event.
  *
  * Failure modes: the nodes do not answer, or forbid it: no event. Notes from before the watch are
  * not reported. */
 
-/* What the worker thread uses; it shares nothing with the loop's thread. */
+/* The data of the worker thread, which shares nothing with the loop's thread. */
 struct reading {
     uv_work_t work;
     struct watched *watched;
@@ -192,7 +192,7 @@ static void look_in(struct watched *watched, uint64_t ms) {
     uv_timer_start(&watched->timer, on_timer, ms, 0);
 }
 
-/* Whether anyone holds the lock or a permit of it, or reads it. */
+/* Whether any client holds the lock or a permit, or reads. */
 static bool is_had(const struct rl_snapshot *snapshot) {
     bool is_had = false;
     for (size_t i = 0; i < snapshot->n; i++) {
@@ -201,7 +201,7 @@ static bool is_had(const struct rl_snapshot *snapshot) {
     return is_had;
 }
 
-/* Reports what has changed since the last look, and keeps this one. */
+/* Reports the changes since the last look, and keeps this one. */
 static void show(struct watched *watched, struct rl_snapshot *now, uint64_t now_ms) {
     const bool is_new = !watched->was_said || !watched->is_known;
     const size_t left_over = watched->seen.left_over;
@@ -252,7 +252,7 @@ static void on_found(struct rl_found *found, void *data) {
     assert(found == &watched->found);
     watched->is_looking = false;
     if (found->status != 0 && found->status != REDLOCK_ERR_NO_QUORUM) {
-        return; /* it is being closed */
+        return; /* the client is being closed */
     }
     if (watched->asks_for_kicks) {
         take_kicks(watched);
