@@ -1,14 +1,15 @@
-/* The terminal, while a full screen is shown on it: its modes, its size, and their restoration.
+/* The terminal while it shows a full screen: its modes, its size, and their restoration.
  *
- * Happy path: rl_screen_open() turns to the alternate screen, where keys come one by one and are
- * not echoed, and reads and writes do not block; rl_screen_close() turns back. O_NONBLOCK applies
- * to all processes that share the terminal: left behind, it would make the next cat(1) fail.
+ * Happy path: rl_screen_open() switches to the alternate screen, where keys arrive one by one
+ * without echo, and reads and writes do not block; rl_screen_close() switches back. O_NONBLOCK
+ * applies to all processes that share the terminal: if it stayed set, the next cat(1) would fail.
  *
- * Failure modes: stdin or stdout is no terminal, or one without sequences: false, and nothing was
- * changed. The program crashes (SIGSEGV, abort() and the like): handlers restore the terminal, and
- * the signal takes its default action. The caller handles the signals that end a program in good
- * order: Ctrl-C and Ctrl-Z are still signals. SIGKILL: the terminal is not restored; reset(1) does
- * it. The terminal accepts no output: drawing is given up after 2 s, restoring after 0.5 s. */
+ * Failure modes: stdin or stdout is not a terminal, or does not support sequences: false, and
+ * nothing was changed. The program crashes (SIGSEGV, abort() and the like): handlers restore the
+ * terminal, and the signal takes its default action. The caller handles the signals that end a
+ * program normally: Ctrl-C and Ctrl-Z are still signals. SIGKILL: the terminal is not restored;
+ * reset(1) does it. The terminal accepts no output: drawing is given up after 2 s, restoring after
+ * 0.5 s. */
 #include "top/room.h"
 
 #include <assert.h>
@@ -33,7 +34,7 @@
 #define ESCAPE '\033'
 
 static const struct {
-    const char *ends; /* what is behind ESC [ or ESC O */
+    const char *ends; /* the rest after ESC [ or ESC O */
     int typed;
 } sequences[] = {
     {"A", RL_TYPED_UP},         {"B", RL_TYPED_DOWN}, {"5~", RL_TYPED_PAGE_UP},
@@ -71,11 +72,11 @@ static const char *code_of(const struct rl_frame *frame, enum rl_paint style) {
     return is_color && !frame->is_colored ? "" : code;
 }
 
-/* The bytes of the first character; *width: the columns that it takes. */
+/* The length of the first character in bytes; *width: the columns that it takes. */
 static size_t character(const char *text, int *width) {
     static bool has_locale;
     size_t bytes = tool_utf8_length(text, strlen(text));
-    if (!has_locale) { /* texts are UTF-8 whatever the user's locale is */
+    if (!has_locale) { /* texts are UTF-8 in any locale of the user */
         setlocale(LC_CTYPE, "C.UTF-8");
         has_locale = true;
     }
@@ -89,7 +90,7 @@ static size_t character(const char *text, int *width) {
     return bytes;
 }
 
-/* The bytes of text that fit into so many columns; *taken: these columns. */
+/* The number of bytes of text that fit into the columns; *taken: the columns they take. */
 static size_t fitting(const char *text, int columns, int *taken) {
     size_t bytes = 0;
     int width = 0;
@@ -146,10 +147,10 @@ void rl_frame_fill(struct rl_frame *frame, int row, enum rl_paint style) {
 
 #define COLUMNS_DEFAULT 80
 #define ROWS_DEFAULT 24
-#define WRITE_MS 2000 /* after that a stopped terminal (Ctrl-S) misses a screenful */
-#define LEAVE_MS 500  /* ... and what turns it back */
+#define WRITE_MS 2000 /* then a stopped terminal (Ctrl-S) misses a screenful */
+#define LEAVE_MS 500  /* then it is not restored */
 
-/* The alternate screen, no cursor, nothing wraps; and back. */
+/* Switches to the alternate screen, without cursor and wrapping; and back. */
 static const char turn_to[] = "\033[?1049h\033[?25l\033[?7l\033[2J";
 static const char turn_back[] = "\033[0m\033[?7h\033[?25h\033[?1049l";
 
@@ -164,7 +165,7 @@ static int64_t now_ms(void) {
     return (int64_t)(redlock_now_ns() / 1000000);
 }
 
-/* False: the terminal is gone. Bytes that it does not take in this time are left out. */
+/* False: the terminal is gone. Bytes that it does not accept in this time are dropped. */
 static bool write_within(int64_t ms, const char *bytes, size_t length) {
     const int64_t end_ms = now_ms() + ms;
     while (length > 0) {
@@ -187,7 +188,7 @@ static bool write_within(int64_t ms, const char *bytes, size_t length) {
     return true;
 }
 
-/* Called in signal handlers too: everything it calls is async-signal-safe. */
+/* Signal handlers call it, too: everything it calls is async-signal-safe. */
 void rl_screen_close(void) {
     if (is_open) {
         is_open = 0;
@@ -230,7 +231,7 @@ bool rl_screen_open(void) {
     now.c_cc[VMIN] = 1;
     now.c_cc[VTIME] = 0;
     watch_crashes();
-    atexit(rl_screen_close); /* rl_must_alloc() ends the program where it is */
+    atexit(rl_screen_close); /* rl_must_alloc() ends the program anywhere */
     if (tcsetattr(STDIN_FILENO, TCSADRAIN, &now) != 0) {
         return false;
     }

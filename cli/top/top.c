@@ -1,13 +1,13 @@
 /* redlock top: the list of redlock ls, kept up to date in a terminal, below a table of the
  * nodes.
  *
- * Happy path: a thread reads the nodes (scan/scan.c) every --interval; when it is done, its result
- * is drawn, and the struct of the result shown before takes the next sweep. Keys, signals and the
- * timer are events of one loop, so keys work while the thread waits for a node that is down.
+ * Happy path: a thread reads the nodes (scan/scan.c) every --interval; then its result is drawn,
+ * and the struct of the previous result is used for the next sweep. Keys, signals and the timer are
+ * events of one loop, so keys work while the thread waits for a node that is down.
  *
- * Failure modes: no terminal: it says so, and names redlock ls. q, SIGINT, SIGTERM, SIGHUP and a
- * terminal that is gone end it, and restore the terminal at once; it waits for the running sweep
- * after that. Ctrl-Z restores the terminal until fg. */
+ * Failure modes: no terminal: a message says so, and names redlock ls. q, SIGINT, SIGTERM, SIGHUP
+ * and the loss of the terminal end it; it restores the terminal at once, and then waits for the
+ * running sweep. Ctrl-Z restores the terminal until fg. */
 #include "commands.h"
 
 #include <assert.h>
@@ -117,12 +117,12 @@ static void move(struct rl_view *view, int typed) {
     } else if (is_up) {
         view->offset -= step;
     } else if (is_down) {
-        view->offset += step; /* drawing cuts it */
+        view->offset += step; /* drawing limits it */
     }
 }
 
 static void act(struct top *top, int typed) {
-    static const char orders[RL_ORDERS + 1] = "novfatwl"; /* as enum rl_list_order */
+    static const char orders[RL_ORDERS + 1] = "novfatwl"; /* in the order of enum rl_list_order */
     const char *order = typed > 0 && typed < 128 ? strchr(orders, typed) : NULL;
     if (order != NULL) {
         sort_by(top, (enum rl_list_order)(order - orders));
@@ -154,7 +154,7 @@ static void on_typed(uv_poll_t *typing, int status, int events) {
     draw(top);
 }
 
-/* A shell may have changed the modes meanwhile. */
+/* Opens the screen again: a shell may have changed the modes meanwhile. */
 static void open_anew(struct top *top) {
     rl_screen_close();
     if (rl_screen_open()) {
@@ -192,7 +192,7 @@ static int run(struct top *top, const struct rl_args *args) {
         return rl_fail(RL_EXIT_SYSTEM, "no event loop");
     }
     uv_timer_init(&top->loop, &top->timer);
-    /* The screen first: it saves the flags of stdin, and uv_poll_init() sets O_NONBLOCK. */
+    /* The screen comes first: it saves the flags of stdin, and uv_poll_init() sets O_NONBLOCK. */
     if (!rl_screen_open() || uv_poll_init(&top->loop, &top->typing, STDIN_FILENO) != 0) {
         rl_screen_close();
         return rl_fail(RL_EXIT_SYSTEM, "top: the terminal cannot be used");

@@ -1,8 +1,8 @@
 /* Draws the screen of redlock top into a frame: the summary, the nodes, the locks, the keys. It
  * does not touch the terminal.
  *
- * What does not fit is left out: the columns fence and age first; and so many nodes that the locks
- * keep half of the screen. */
+ * If there is too little room, it leaves out the columns fence and age, and as many nodes as needed
+ * to keep half of the screen for locks. */
 #include "top/room.h"
 
 #include <assert.h>
@@ -34,7 +34,7 @@ static void add_node(struct rl_rate *rate, const struct rl_seen_node *node, uint
         memcpy(rate->run_id, node->info.run_id, sizeof rate->run_id);
         rate->commands = node->info.commands;
         rate->turns = node->turns;
-        rate->asked = node->asked; /* nearly all of it after INFO, and as much as each time */
+        rate->asked = node->asked; /* nearly all sent after INFO, and the same number each time */
         rate->at_ns = now_ns;
         add_latencies(rate, &node->clock);
     }
@@ -72,8 +72,8 @@ static double rl_rates_latency_ms(const struct rl_rates *rates, size_t node, dou
     return sorted[at < n ? at : n - 1];
 }
 
-#define WIDE 110 /* columns, from which on there is a fence; */
-#define ROOMY 96 /* ... the age, and the name of a server */
+#define WIDE 110 /* from this many columns on, fences are shown */
+#define ROOMY 96 /* from this many on, ages, and names of servers */
 #define NAME_MIN 12
 #define HOLDER_MAX 40
 #define SET_MAX 12
@@ -90,7 +90,7 @@ static const char *say_clock(const struct rl_wire_clock *clock) {
         return "-";
     }
     if (ms < 1) {
-        return "0 ms"; /* no more can be known of it over a network */
+        return "0 ms"; /* a network measurement is not more precise */
     }
     return rl_text("%c%s", clock->ahead_ms < 0 ? '-' : '+', rl_say_duration(ms));
 }
@@ -111,8 +111,9 @@ static const char *say_bytes(int64_t bytes) {
 #define COLUMNS_MAX 10
 
 struct table {
-    int widths[COLUMNS_MAX]; /* 0: it is left out */
-    int n, left;             /* columns; the first ones that are aligned to the left */
+    int widths[COLUMNS_MAX]; /* 0: the column is left out */
+    int n, left;             /* number of columns; how many of them, from the first on, are aligned
+                                to the left */
 };
 
 static void draw_row(struct rl_frame *frame, int row, const struct table *table,
@@ -125,7 +126,7 @@ static void draw_row(struct rl_frame *frame, int row, const struct table *table,
     }
 }
 
-/* bold: the column by which it is sorted; -1: none. */
+/* bold: the sort column; -1: none. */
 static void draw_heads(struct rl_frame *frame, int row, const struct table *table,
                        const char *const *heads, int bold) {
     enum rl_paint styles[COLUMNS_MAX];
@@ -136,7 +137,7 @@ static void draw_heads(struct rl_frame *frame, int row, const struct table *tabl
     draw_row(frame, row, table, heads, styles);
 }
 
-/* What the other columns leave. */
+/* The width that the other columns leave. */
 static int rest_of(const struct rl_frame *frame, const struct table *table) {
     int rest = frame->columns;
     for (int i = 0; i < table->n; i++) {
@@ -162,7 +163,7 @@ static struct table place_nodes(const struct rl_frame *frame, const struct rl_sw
     return table;
 }
 
-/* Its state in words, and whether it is good. */
+/* The node's state in words; returns the colour that rates it. */
 static enum rl_paint say_state(const struct rl_seen_node *node, const char **out) {
     if (!node->is_member) {
         *out = "not in a set";
@@ -215,7 +216,7 @@ static void draw_node(struct rl_frame *frame, int row, const struct table *table
     draw_row(frame, row, table, texts, styles);
 }
 
-/* Returns the first row behind. */
+/* Returns the next free row. */
 static int draw_nodes(struct rl_frame *frame, int row, const struct rl_sweep *sweep,
                       const struct rl_rates *rates) {
     static const char *const heads[AT_ALL] = {"node",  "state",  "p50",     "p99",
@@ -243,7 +244,8 @@ static struct table place_locks(const struct rl_frame *frame, const struct rl_sw
     widths[1 + RL_CELL_FENCE] *= frame->columns >= WIDE;
     widths[1 + RL_CELL_AGE] *= frame->columns >= ROOMY;
     for (size_t i = 0; i < sweep->list.n; i++) {
-        int width = (int)sweep->list.locks[i].length + 2; /* bytes, which are more than columns */
+        int width = (int)sweep->list.locks[i].length + 2; /* in bytes, which are at least as many as
+                                                             columns */
         const char *set = sweep->list.locks[i].set;
         longest = width > longest ? width : longest;
         *set_width = rl_say_widen(*set_width, set, SET_MAX);
@@ -285,7 +287,7 @@ static void draw_lock(struct rl_frame *frame, int row, const struct table *table
     draw_row(frame, row, table, texts, styles);
 }
 
-/* From row on, to the last but one. */
+/* Draws locks from row on, down to the last row but one. */
 static void draw_locks(struct rl_view *view, struct rl_frame *frame, int row,
                        const struct rl_sweep *sweep, struct rl_cells *cells) {
     static const int sorted[RL_ORDERS] = {
