@@ -1,15 +1,15 @@
-/* redlock ls: all locks of the nodes, at one look.
+/* redlock ls: lists all locks of the nodes.
  *
- * Happy path: all nodes are read at once (scan/scan.c). It prints tables of locks, of left-over
- * tokens, of other libraries' keys and of kicks, and how much of each node was read; or, as JSON,
- * one object per line for each lock, for each node, and a summary.
+ * Happy path: all nodes are read at once (scan/scan.c). It prints tables of locks, left-over
+ * tokens, other libraries' keys and kicks, and how much of each node was read; or, as JSON, one
+ * object per line for each lock and each node, and a summary.
  *
  *     {"kind": "lock", "key": ..., "held": true, "mode": "exclusive", "votes": 5, ...}
  *     {"kind": "node", "node": "10.0.0.1:6379", "read": true, ...}
  *     {"kind": "summary", ...}
  *
- * Failure modes: nodes that are down, or forbid being read, are named at the end. Fewer than a
- * quorum were read: RL_EXIT_NO_QUORUM; the rest is shown all the same. */
+ * Failure modes: nodes that are down, or forbid reading, are named at the end. Fewer than a quorum
+ * were read: RL_EXIT_NO_QUORUM; the rest is still shown. */
 #include "commands.h"
 
 #include <inttypes.h>
@@ -58,7 +58,7 @@ static void kicks_json(struct tool_json *json, const struct rl_lock *lock) {
     tool_json_close(json);
 }
 
-/* The nodes that have a key of the lock, and do not decide about it. */
+/* The nodes that have a key of the lock but do not decide about it. */
 static void strays_json(struct tool_json *json, const struct rl_sweep *sweep,
                         const struct rl_lock *lock) {
     tool_json_open(json, "strays", '[');
@@ -142,13 +142,14 @@ static void print_json(const struct rl_sweep *sweep, bool waiting) {
 
 #define WIDTH_MAX 40 /* of a column */
 
-/* Whether the lock is in a table of this class. */
+/* Whether the lock belongs in the table of this class. */
 static bool is_in(const struct rl_lock *lock, enum rl_lock_class class, bool waiting) {
     bool is_of = lock->class == class || (class == RL_LOCK_HELD && lock->class == RL_LOCK_FREE);
     return is_of && (!waiting || lock->waiting > 0);
 }
 
-/* before: how many rows others had. Returns how many there were. Empty columns are left out. */
+/* Prints the table of a class, without empty columns. before: number of rows of earlier tables.
+ * Returns its number of rows. */
 static size_t print_class(const struct rl_sweep *sweep, enum rl_lock_class class, bool waiting,
                           size_t before, const char *title, struct rl_cells *cells) {
     struct rl_table table = {
@@ -188,7 +189,8 @@ static void print_kicks(const struct rl_sweep *sweep) {
     }
 }
 
-/* Keys that are found where they do not count: a lock has moved, or was taken by other rules. */
+/* Keys on nodes where they do not count: the lock has moved, or a client chose the nodes by other
+ * rules. */
 static void print_strays(const struct rl_sweep *sweep) {
     bool is_first = true;
     for (size_t i = 0; i < sweep->list.n; i++) {
