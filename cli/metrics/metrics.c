@@ -1,10 +1,10 @@
-/* redlock metrics: metrics of the nodes, printed once.
+/* redlock metrics: prints metrics of the nodes once.
  *
- * Happy path: all nodes are read at once (scan/scan.c), and printed as Prometheus's text format,
- * for node_exporter's textfile collector, or a pipe. There is no server: a timer runs it.
+ * Happy path: it reads all nodes at once (scan/scan.c), and prints Prometheus's text format, for
+ * node_exporter's textfile collector, or a pipe. It is not a server: a timer runs it.
  *
  * Failure modes: for a node that is down, redlock_node_up is 0; values that a node does not report
- * are left out. Fewer than a quorum were read: RL_EXIT_NO_QUORUM; the text is printed all the same,
+ * are left out. Fewer than a quorum were read: RL_EXIT_NO_QUORUM; the text is still printed,
  * without the locks. */
 #include "commands.h"
 
@@ -26,7 +26,7 @@ static void describe(const char *name, const char *type, const char *help) {
     printf("# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* A label's value. Escapes what could end the line or the value: INFO may contain any text. */
+/* Prints a label. Escapes what could end the line or the value: INFO may contain any text. */
 static void print_label(const char *name, const char *value) {
     printf("%s=\"", name);
     for (const char *at = value; *at != '\0'; at++) {
