@@ -1,6 +1,6 @@
 /* The blocking interface, step by step: the test is the loop thread, and stands in for
- * lib/uv/loop_thread.c, so that it controls when the loop waits and how long a wake-up takes. A
- * missing wake-up shows as a number here, not as a call that hangs now and then. */
+ * lib/uv/loop_thread.c, so that it controls when the loop waits and how long a wake-up takes. So a
+ * missing wake-up shows as a wrong number, not as a call that sometimes hangs. */
 #ifndef UNIT_ASK_SCENE_H
 #define UNIT_ASK_SCENE_H
 
@@ -19,9 +19,9 @@
 
 struct rl_loop_thread {
     pthread_t self;
-    atomic_int wakes;   /* that have begun */
-    atomic_int at_gate; /* ... by a thread that had closed the gate */
-    atomic_bool holds;  /* the next one is held up until `go_on` */
+    atomic_int wakes;   /* wake-ups that have begun */
+    atomic_int at_gate; /* wake-ups by a thread that had closed the gate */
+    atomic_bool holds;  /* the next wake-up is delayed until `go_on` */
     sem_t go_on;
     int pauses;
     int turns;    /* of callers that run the loop */
@@ -42,7 +42,7 @@ bool rl_loop_thread_new(struct rl_loop_thread **thread, const redlock_allocator 
     return false;
 }
 
-/* The gate tells its owner from others: see begin(). */
+/* The gate distinguishes its owner from other threads: see begin(). */
 void rl_loop_thread_wake(struct rl_loop_thread *thread) {
     bool held_up = atomic_exchange(&thread->holds, false);
     if (pthread_mutex_lock(&client.gate) != 0) {
@@ -108,14 +108,14 @@ void rl_loop_thread_free(struct rl_loop_thread *thread) {
 struct call {
     pthread_t thread;
     struct rl_ask ask;
-    int answer; /* what it is answered; -1: nothing yet */
+    int answer; /* the answer; -1: none yet */
     int returned;
 };
 
 static struct call calls[CALLS_MAX];
-static struct call *ran[CALLS_MAX]; /* in the order in which they were run */
+static struct call *ran[CALLS_MAX]; /* in the order in which they ran */
 static int n_ran;
-static struct call *asks_meanwhile; /* is started while another one is run */
+static struct call *asks_meanwhile; /* started while another one runs */
 
 static inline int wakes(void) {
     assert_int_equal(atomic_load(&loop.at_gate), 0);
@@ -133,7 +133,7 @@ static inline int listed(void) {
     return n;
 }
 
-/* For as long as it takes: where it never comes, the suite's time is over. */
+/* Waits without a limit: if it never happens, the suite times out. */
 static inline void wait_for(int (*what)(void), int value) {
     while (what() != value) {
         sched_yield();

@@ -36,7 +36,7 @@ TEST_WITH(nobody_wakes_it_while_it_works, begin, end) {
     returns(&calls[2], -12);
 }
 
-/* What is put into the list between the last look at it and the wait. */
+/* A call is put into the list between the last look at it and the wait. */
 TEST_WITH(one_comes_when_it_is_about_to_wait, begin, end) {
     rl_ask_after_wait(&client);
     start(&calls[0]);
@@ -64,7 +64,8 @@ TEST_WITH(one_comes_when_it_has_just_waited, begin, end) {
     assert_int_equal(wakes(), 1);
 }
 
-/* The loop has something else to do meanwhile, and answers it; the next one must not rely on it. */
+/* The loop has other work meanwhile, and answers the call; the next call must not rely on that
+ * wake-up. */
 TEST_WITH(a_wake_up_is_late, begin, end) {
     atomic_store(&loop.holds, true);
     start(&calls[0]);

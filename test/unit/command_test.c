@@ -1,4 +1,4 @@
-/* The commands on the wire, as words, and as bytes where that matters. */
+/* The commands on the wire, as words, and as bytes where bytes matter. */
 #include "redis/command.h"
 
 #include "redlock/redlock.h"
@@ -34,7 +34,7 @@ static const struct row rows[] = {
     SAYS(1, "h", "release 1 a T:h", .kind = RL_COMMAND_RELEASE, .ttl_ms = 9),
     SAYS(1, "h", "read 1 a", .kind = RL_COMMAND_READ, .ttl_ms = 9),
     SAYS(1, "h", "read 1 a", .kind = RL_COMMAND_READ, .lock_mode = RL_SHARED),
-    /* Extensions and raises: slots are keys like others. */
+    /* Extensions and raises: slots are ordinary keys. */
     SAYS(1, NULL, "extend 1 a T 9", .kind = RL_COMMAND_EXTEND, .ttl_ms = 9),
     SAYS(2, "h", "extend 2 a door T:h 9", .kind = RL_COMMAND_EXTEND, .ttl_ms = 9),
     SAYS(2, NULL,
@@ -229,7 +229,7 @@ TEST(says_what_it_should) {
     }
 }
 
-/* Whole, it is the same but for the script. */
+/* With the whole script, the command is the same except for the script itself. */
 TEST(says_the_same_with_its_script) {
     for (size_t i = 0; i < COUNT(rows); i++) {
         char wire[ROOM], whole[ROOM];
@@ -301,7 +301,7 @@ TEST(says_what_a_command_is_for) {
     assert_int_equal(scripts, ((1u << RL_COMMAND_HANDSHAKE) - 1) & ~natives & ~1u);
 }
 
-/* The largest of each row fits into the room that was asked for. */
+/* The largest command of each row fits into the requested room. */
 TEST(has_room_for_every_command) {
     static char name[REDLOCK_RESOURCE_MAX];
     static char holder[REDLOCK_HOLDER_MAX], successor[RL_VALUE_MAX + 1];
@@ -346,7 +346,7 @@ TEST(has_room_for_every_command) {
     }
 }
 
-/* What an acquire reserves behind itself is enough for its release: node_state.c. */
+/* The room that an acquire reserves is enough for its release: node_state.c. */
 TEST(reserves_what_its_release_takes) {
     static char successor[RL_VALUE_MAX + 1];
     static struct rl_bytes names[REDLOCK_RESOURCES_MAX];

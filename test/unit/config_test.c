@@ -9,7 +9,7 @@
 #define B "redis://10.0.0.2:6379"
 #define C "redis://node-3:7000"
 
-/* The lines in their order; the line of the old nodes is there while they are being changed. */
+/* The lines in their order; the line of the old nodes exists only during a change. */
 enum { VERSION, SET, EPOCH, CHANGE, MAX_TTL, OLD, NODES, SELF, LINES };
 static const char *const good[LINES] = {
     [VERSION] = "libredlock-config 1", [SET] = "id 6f1c02d7a9b34e55", [EPOCH] = "epoch 7",
@@ -17,7 +17,7 @@ static const char *const good[LINES] = {
     [NODES] = ("nodes " B " " C),      [SELF] = ("self " B),
 };
 
-/* The good lines, one of them in another way; NULL: left out. */
+/* The valid lines, with one of them replaced; NULL: left out. */
 static size_t compose(char *out, size_t size, int changed, const char *line) {
     size_t used = 0;
     for (int i = 0; i < LINES; i++) {
@@ -100,7 +100,7 @@ TEST(the_part_in_braces_says_the_set) {
     }
 }
 
-/* All clients must choose as this one: names and sets are fixed for ever. */
+/* All clients must choose like this one: names and sets are fixed for ever. */
 TEST(resources_have_their_sets) {
     static struct rl_config config;
     static const char *const sets[] = {"c", "c", "c", "a", "a"};
@@ -215,8 +215,8 @@ TEST(no_url_is_too_long) {
     }
 }
 
-/* The beginnings of a text, with a byte of it changed, are read without harm, and a text that is
- * good is written as it was. Only the last line end may be missing. */
+/* Prefixes of a text with one byte changed are read safely, and a valid text is written back
+ * unchanged. Only the last line end may be missing. */
 TEST(any_bytes_may_come) {
     static struct rl_config config;
     uint64_t random = random_seed();

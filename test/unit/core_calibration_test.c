@@ -1,5 +1,5 @@
 /* The moment of a message on the client's clock (core/calibration.h): with clocks that drift within
- * the allowance it is never later than the moment was. */
+ * the allowance, it is never later than the true moment. */
 #include "core/calibration.h"
 
 #include "unit/check.h"
@@ -9,13 +9,13 @@
 #define TIME_US (7 * SECOND_US)
 #define PPM 10000u
 
-/* Of what the node says a second after the command was sent. */
+/* The moment for a time that the node reports a second after the command was sent. */
 static uint64_t start_ns(uint64_t time_us) {
     const struct rl_calibration calibration = {.sent_ns = SENT_NS, .time_us = TIME_US};
     return rl_calibration_start_ns(&calibration, time_us, SENT_NS + 1000 * MS, 1, PPM);
 }
 
-/* By hand. The node's time was up to 1 us more than it showed. */
+/* Computed by hand. The node's time was up to 1 us later than it showed. */
 TEST(counts_from_the_sending) {
     assert_true(start_ns(TIME_US + 1) == SENT_NS);
     assert_true(start_ns(TIME_US + 500001) == SENT_NS + 495 * MS);
@@ -23,7 +23,7 @@ TEST(counts_from_the_sending) {
     assert_true(start_ns(TIME_US - 499999) == SENT_NS - 505 * MS);
     const struct rl_calibration calibration = {.sent_ns = SENT_NS, .time_us = TIME_US};
     assert_true(rl_calibration_start_ns(&calibration, TIME_US + 2, SENT_NS + MS, 1, 1) ==
-                SENT_NS + 999); /* a part of a ns is one */
+                SENT_NS + 999); /* fractions of a ns are rounded up */
     assert_true(rl_calibration_start_ns(&calibration, TIME_US, SENT_NS + MS, 1, 1) ==
                 SENT_NS - 1001);
 }
@@ -35,7 +35,7 @@ TEST(says_nothing_without_a_calibration) {
     assert_true(rl_calibration_start_ns(&none, TIME_US, SENT_NS, 0, PPM) == 0);
 }
 
-/* Another server may have answered then. */
+/* Another server may have answered before that. */
 TEST(says_nothing_from_before_the_subscription) {
     const struct rl_calibration calibration = {.sent_ns = SENT_NS, .time_us = TIME_US};
     for (uint64_t at_ns = SENT_NS - 1; at_ns <= SENT_NS + 1; at_ns++) {
@@ -55,7 +55,7 @@ TEST(says_nothing_after_ten_seconds) {
     }
 }
 
-/* A clock that steps forward by more than the message was on its way names the future. */
+/* If the node's clock steps forward by more than the message's travel time, it names the future. */
 TEST(says_nothing_of_the_future) {
     const uint64_t now_us = TIME_US + 1 + 1000 * MS / 990; /* a second by the slowest clock */
     assert_true(start_ns(now_us - 2) != 0);
@@ -64,7 +64,7 @@ TEST(says_nothing_of_the_future) {
     assert_true(start_ns(UINT64_MAX) == 0);
 }
 
-/* Nor of what was before everything; 0 is the time that a node does not say. */
+/* Nor of times before everything else; a node reports 0 if it has no time. */
 TEST(says_nothing_of_long_ago) {
     const struct rl_calibration early = {.sent_ns = 1000 * MS, .time_us = TIME_US};
     assert_true(start_ns(0) != 0);
@@ -82,8 +82,8 @@ struct clocks {
     uint64_t client_ns[MOMENTS], node_ns[MOMENTS];
 };
 
-/* From one to the next up to so many ns pass on the node's clock; on the client's as many, within
- * the allowance, often at its edge. */
+/* Between two moments, up to most_ns pass on the node's clock; the client's clock agrees within the
+ * allowance, and is often at its edge. */
 static void run_clocks(struct clocks *c, uint32_t most_ns, uint32_t ppm, uint64_t *seed) {
     c->client_ns[0] = 60000 * MS + random_next(seed) % (1000 * MS);
     c->node_ns[0] = 1700000000000 * MS + random_next(seed) % (1000 * MS);
@@ -97,8 +97,8 @@ static void run_clocks(struct clocks *c, uint32_t most_ns, uint32_t ppm, uint64_
     }
 }
 
-/* The command is sent and run, the key is written before or after that, and the message comes last
- * of all. */
+/* The command is sent and run, the key is written before or after that, and the message comes
+ * last. */
 TEST(is_never_later_than_it_was) {
     static const uint32_t drifts_ppm[] = {0, 1, 500, 10000, 50000};
     static const uint32_t steps_ns[] = {3000, 1000000, 1000000000};

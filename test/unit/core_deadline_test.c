@@ -1,4 +1,4 @@
-/* The heap of deadlines against a plain array that is searched from end to end. */
+/* The heap of deadlines, compared with a plain array that is searched linearly. */
 #include "core/deadline.h"
 
 #include "core/quorum.h"
@@ -26,7 +26,7 @@ static void fixture_free(struct fixture *f) {
     free(f->heap.items);
 }
 
-/* A larger array, as the driver does it: the old one is overwritten before it is freed. */
+/* Grows the array as the driver does: the old one is overwritten before it is freed. */
 static void fixture_grow(struct fixture *f, uint32_t capacity) {
     struct rl_deadline **larger = malloc(capacity * sizeof *larger);
     uint32_t before = f->heap.capacity;
@@ -74,7 +74,8 @@ TEST(does_what_an_array_does) {
     for (uint32_t run = 0; run < 100; run++) {
         struct fixture f;
         fixture_init(&f, 8);
-        uint32_t spread = 1u << random_below(&random, 31); /* few times: many are equal */
+        uint32_t spread = 1u << random_below(&random, 31); /* few distinct times, so that many are
+                                                              equal */
         for (uint32_t step = 0; step < 500; step++) {
             uint32_t i = random_below(&random, ITEMS);
             bool remove = random_below(&random, 3) == 0;

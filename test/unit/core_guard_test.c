@@ -1,5 +1,5 @@
-/* Eligibility: every history of four sightings of one node, against the definition, which evaluates
- * the whole history anew each time. */
+/* Eligibility: every history of four sightings of one node, compared with the definition, which
+ * evaluates the whole history each time. */
 #include "core/guard.h"
 
 #include "unit/check.h"
@@ -10,7 +10,7 @@
 
 enum use { FIT, A_REPLICA, LOADS, EVICTS_KEYS, IS_FLUSHED, USES };
 
-/* What a node says, and when. */
+/* What a node reports, and when. */
 struct node_holder {
     uint64_t at_ns;
     enum use use;
@@ -31,15 +31,14 @@ static struct rl_server server_of(const struct node_holder *node_holder) {
 
 /* -- The definition -- */
 
-/* Why the i-th sight, of a node that is of use, begins a quarantine; RL_STANDING_VOTES: it does
- * not. */
+/* Why the i-th sighting, of a usable node, begins a quarantine; RL_STANDING_VOTES: it does not. */
 static enum rl_standing why_quarantine(const struct node_holder *node_holders, uint32_t i,
                                        bool strict) {
     static const enum rl_standing standings[USES] = {[A_REPLICA] = RL_STANDING_REPLICA,
                                                      [EVICTS_KEYS] = RL_STANDING_EVICTS,
                                                      [IS_FLUSHED] = RL_STANDING_FLUSHED};
     enum rl_standing unfit = RL_STANDING_VOTES;
-    const struct node_holder *before = NULL; /* when it was of use last */
+    const struct node_holder *before = NULL; /* when the node was last usable */
     for (uint32_t j = 0; j < i; j++) {
         if (node_holders[j].use == FIT) {
             before = &node_holders[j];
@@ -130,7 +129,8 @@ static void see_on(const struct rl_guard *guard, struct node_holder *node_holder
                                                    .run_id = "ab"[kind & 1],
                                                    .replid = "xy"[kind >> 1 & 1],
                                                    .young = kind >> 2 & 1};
-            bool matters = use == FIT || kind % 8 == 0; /* ids of a node of no use are not kept */
+            bool matters = use == FIT || kind % 8 == 0; /* the ids of an unusable node are not
+                                                           kept */
             if (matters || n < 2) {
                 see(guard, node_holders, n, strict);
             }
@@ -156,7 +156,7 @@ TEST(trusts_whom_it_may) {
 
 /* -- Stories that a reader would ask about -- */
 
-/* CONFIG RESETSTAT makes the number smaller, and may hide a deletion. */
+/* CONFIG RESETSTAT lowers the number, and may hide a deletion. */
 TEST(one_that_counts_deletions_waits) {
     static const uint64_t flushes[] = {7, 7, 8, 8, 0, 0};
     const struct rl_guard_rules rules = {RL_GUARD_STRICT, QUARANTINE_NS};

@@ -1,5 +1,5 @@
-/* Which node is the home: the same one on all machines, and one that is down hands on only its
- * own. */
+/* The choice of the home node: the same on all machines; if a node is down, only its own resources
+ * move. */
 #include "core/home.h"
 
 #include "core/quorum.h"
@@ -38,7 +38,7 @@ TEST(hashes_as_it_always_did) {
     }
 }
 
-/* The whole order of five nodes: the first one, the first one without that one, and so on. */
+/* The whole order of five nodes: the home, the home without that node, and so on. */
 TEST(orders_as_it_always_did) {
     static const struct {
         const char *resource;

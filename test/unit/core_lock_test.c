@@ -134,7 +134,7 @@ static void tells_actions(struct effects *effects, const struct world *w) {
     tells_result(effects, "lost", out->lost);
 }
 
-/* While it is extended, its memory is the reader's fence. */
+/* During an extension, this memory holds the reader's fence. */
 static uint64_t place_of(const struct rl_lock *lock) {
     return lock->state == RL_EXTENDING ? 0 : lock->place;
 }
@@ -167,7 +167,7 @@ static void tells_data(struct effects *effects, const struct rl_lock *before,
     }
 }
 
-/* What is asked of a lock follows from its state. */
+/* The views of a lock follow from its state. */
 static void check_views(const struct world *w) {
     const struct rl_lock *lock = &w->lock;
     const uint32_t has_token = IS_HOLDING | IN(RL_TRYING) | IN(RL_FENCING) | IN(RL_GRANTED);
@@ -297,7 +297,7 @@ static void vote_event(struct world *w, const struct words *words, struct effect
     }
 }
 
-/* The names of the events that need no more than that are the library's. */
+/* Events without arguments have the names of the library. */
 static struct rl_event event_of(struct world *w, const struct words *words) {
     static const char other[] = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
     const char *name = words->word[0];

@@ -14,7 +14,7 @@ static const struct rl_rules rules = {.drift_ppm = 100000, .drift_ns = 10 * MS};
 
 static struct rl_pending_release items[ITEMS];
 
-/* Of a node that is down. */
+/* A release on a node that is down. */
 static struct rl_pending_release *unanswered(struct rl_pending *pending,
                                              struct rl_pending_release *item) {
     return rl_pending_add(pending, item, false, false, 1);
@@ -76,7 +76,7 @@ PENDING_TEST(gives_the_refused_up_at_the_end_of_its_life) {
     MARK_TO(PENDING_OUTLIVED);
 }
 
-/* The connection may end after an answer with an error: the life goes on counting. */
+/* The connection may end after an error reply: the key's life is still counted. */
 PENDING_TEST(remembers_the_first_refusal) {
     refused(pending, &items[0], 100);
     rl_pending_take(pending);
@@ -105,11 +105,11 @@ PENDING_TEST(bounds_the_refused_too) {
     assert_int_equal(pending->count, RL_PENDING_MAX);
 }
 
-/* The node is up and too busy: no reconnect will follow, so only time can cause another try. */
+/* The node is up but too busy: no reconnect will follow, so only time can trigger another try. */
 PENDING_TEST(retries_what_was_not_sent) {
     assert_null(rl_pending_add(pending, &items[0], false, true, 3 * MS));
     assert_int_equal(pending->retry_ns, 3 * MS + RL_PENDING_RETRY_NS);
-    assert_int_equal(items[0].until_ns, RL_NEVER); /* and not given up: it was not refused */
+    assert_int_equal(items[0].until_ns, RL_NEVER); /* not dropped: it was not refused */
     assert_null(rl_pending_add(pending, &items[1], false, true, 4 * MS));
     assert_int_equal(pending->retry_ns, 3 * MS + RL_PENDING_RETRY_NS);
 }
@@ -117,7 +117,7 @@ PENDING_TEST(retries_what_was_not_sent) {
 /* -- Sending again -- */
 
 struct sender {
-    uint32_t room; /* so many can be sent */
+    uint32_t room; /* number of commands that can be sent */
     uint32_t count;
     struct rl_pending_release *sent[8];
     struct rl_pending_release *not_sent;
@@ -125,7 +125,7 @@ struct sender {
 
 static bool send_again(struct rl_pending_release *item, void *data) {
     struct sender *sender = data;
-    assert_null(sender->not_sent); /* nothing more is tried */
+    assert_null(sender->not_sent); /* no further try */
     assert_null(item->next);
     if (sender->count == sender->room) {
         sender->not_sent = item;
@@ -135,7 +135,7 @@ static bool send_again(struct rl_pending_release *item, void *data) {
     return true;
 }
 
-/* For every number of debts, and every number that the node can be sent. */
+/* For every number of pending releases, and every number that can be sent to the node. */
 PENDING_TEST(repays_the_oldest_first) {
     MARK_FROM(PENDING_NOT_SENT);
     for (uint32_t debts = 0; debts <= 8; debts++) {
@@ -150,7 +150,7 @@ PENDING_TEST(repays_the_oldest_first) {
             for (uint32_t i = 0; i < room; i++) {
                 assert_ptr_equal(sender.sent[i], &items[i]);
             }
-            assert_int_equal(pending->count, debts - room); /* none is forgotten, or sent twice */
+            assert_int_equal(pending->count, debts - room); /* none is lost, or sent twice */
             if (room == debts) {
                 assert_empty(pending);
                 continue;

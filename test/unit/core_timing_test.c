@@ -1,4 +1,4 @@
-/* Pauses: figures worked out by hand, and the bounds for all others. */
+/* Pauses: figures computed by hand, and the bounds for all others. */
 #include "core/timing.h"
 
 #include "unit/check.h"
@@ -63,7 +63,7 @@ TEST(is_spread_out) {
     assert_in_range(early, 4000, 6000);
 }
 
-/* The more is left, the longer it can wait. */
+/* The more time is left, the longer it can wait. */
 TEST(tries_again_soon_but_not_at_once) {
     assert_int_equal(rl_watch_retry_ns(8 * SECOND, 0), SECOND);
     assert_int_equal(rl_watch_retry_ns(800000000, 0), SECOND / 10);

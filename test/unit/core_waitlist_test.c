@@ -1,4 +1,4 @@
-/* Lines: which lock may ask and which is next, for any order of joining and leaving. Compared with
+/* Lines: which lock may ask and which is next, for any order of joining and leaving; compared with
  * a plain list that is searched each time. */
 #include "core/waitlist.h"
 
@@ -48,14 +48,14 @@ static uint32_t busy(const struct queue *q) {
     uint32_t mask = 0;
     for (uint32_t i = 0; i < LOCKS; i++) {
         if (q->locks[i].is_active) {
-            assert_int_equal(mask & q->locks[i].mask, 0); /* one for each line */
+            assert_int_equal(mask & q->locks[i].mask, 0); /* one active lock per line */
             mask |= q->locks[i].mask;
         }
     }
     return mask;
 }
 
-/* Every lock that can go on has gone on: locks wait only for an active lock. */
+/* Every lock that can proceed has proceeded: locks wait only for an active lock. */
 static void check(const struct queue *q) {
     for (uint32_t place = 0; place < q->count; place++) {
         const struct lock *lock = &q->locks[q->order[place]];
@@ -74,7 +74,7 @@ static void come(struct queue *q, uint32_t i) {
     }
 }
 
-/* The first in the order of coming that wants this line and whose lines are all free. */
+/* The first lock, in order of arrival, that wants this line and whose lines are all free. */
 static struct lock *wanted_next(struct queue *q, uint32_t line) {
     for (uint32_t place = 0; place < q->count; place++) {
         struct lock *lock = &q->locks[q->order[place]];
@@ -135,8 +135,8 @@ TEST(keeps_every_order) {
     }
 }
 
-/* Handed on for a second: the next pauses once, and it counts from there anew. An empty line
- * forgets. */
+/* After a second of hand-overs, the next lock pauses once, and the count starts again. An empty
+ * line forgets. */
 TEST(lets_others_go_first) {
     struct queue q;
     const uint32_t masks[LOCKS] = {1, 1, 1, 1, 1, 1};
@@ -170,7 +170,7 @@ TEST(lets_others_go_first) {
     assert_int_equal(q.lists[0].since_ns, 0);
 }
 
-/* Readers hold beside each other: one waits for all, and when it is granted none is active, but it
+/* Readers hold side by side: one of them waits for all; when it is granted, none is active, but it
  * keeps its tickets. */
 TEST(passes_the_turn) {
     struct queue q;
@@ -187,10 +187,10 @@ TEST(passes_the_turn) {
     for (uint32_t i = 0; i < 4; i++) {
         assert_true(rl_tickets_may_ask(q.locks[i].tickets));
     }
-    assert_ptr_equal(q.lists[0].first, &q.locks[0].tickets[0]); /* where it was */
-    rl_tickets_ask(q.locks[2].tickets);                         /* the next that must wait */
+    assert_ptr_equal(q.lists[0].first, &q.locks[0].tickets[0]); /* its place is unchanged */
+    rl_tickets_ask(q.locks[2].tickets);                         /* the next one, which must wait */
     assert_false(rl_tickets_may_ask(q.locks[1].tickets));
-    assert_false(rl_ticket_leave(&q.locks[0].tickets[0])); /* it is not in the way any more */
+    assert_false(rl_ticket_leave(&q.locks[0].tickets[0])); /* it no longer blocks others */
     assert_false(rl_ticket_leave(&q.locks[0].tickets[1]));
     assert_ptr_equal(q.lists[0].active, &q.locks[2].tickets[0]);
     assert_true(rl_ticket_leave(&q.locks[2].tickets[0]));

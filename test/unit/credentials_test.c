@@ -1,4 +1,4 @@
-/* Newer credentials in transit: every order of setting, answers and disconnects; what may be shown
+/* New credentials during AUTH: every order of setting, answers and disconnects; what may be shown
  * of them; and that none stays in memory. */
 #include "redis/credentials.h"
 #include "redis/handshake.h"
@@ -54,7 +54,8 @@ TEST(takes_what_can_be_sent) {
 
 /* -- From one to the next -- */
 
-/* What is set while AUTH is out waits for the answer, whatever it is, or the connection's end. */
+/* Credentials that are set while AUTH is outstanding wait for its answer, whatever it is, or for
+ * the connection's end. */
 TEST(later_ones_wait) {
     struct rl_url url;
     for (int how = 0; how < 3; how++) {
@@ -82,14 +83,14 @@ TEST(later_ones_wait) {
     }
 }
 
-/* A server that ends a handshake does not get them in the next one. */
+/* If a server ends a handshake, the next handshake does not send the new credentials. */
 TEST(a_cut_skips_them_once) {
     struct rl_auth auth = {.state = RL_AUTH_SETTLED};
     rl_auth_ended(&auth, RL_AUTH_CUT_HANDSHAKE);
-    assert_int_equal(auth.state, RL_AUTH_SETTLED); /* there is but one */
+    assert_int_equal(auth.state, RL_AUTH_SETTLED); /* there is only one */
     offer(&auth, "new");
     rl_auth_ended(&auth, RL_AUTH_CUT_HANDSHAKE);
-    assert_false(auth.is_skipped); /* they were not said */
+    assert_false(auth.is_skipped); /* they were not sent */
     for (int how = 0; how < 2; how++) {
         rl_auth_sent(&auth);
         if (how == 1) {
@@ -106,7 +107,7 @@ TEST(a_cut_skips_them_once) {
     assert_false(auth.is_skipped);
 }
 
-/* Up without them. They are said then, unless it is known that this goes wrong. */
+/* The node is up without them. They are sent then, unless they are known to be refused. */
 TEST(skipped_ones_are_due) {
     static const struct {
         bool is_refused, is_cut_live, is_due;
@@ -131,7 +132,7 @@ TEST(skipped_ones_are_due) {
     }
 }
 
-/* What was refused in good order has not been hung up on, whenever the connection ends. */
+/* After a regular refusal, the end of the connection does not count as a cut, whenever it comes. */
 TEST(an_end_after_a_refusal_is_no_cut) {
     struct rl_auth auth = {.state = RL_AUTH_SETTLED};
     offer(&auth, "new");
@@ -156,7 +157,7 @@ TEST(hides_what_is_repeated) {
         {"hunter2 is wrong", "hunter2", ""},
         {"ERR hunter2", "ERROR", "ERR hunter2"},
         {"no code, hunter2", "hunter2", ""},
-        {"ERR p?ss? is wrong", "p\x01ss\xff", "ERR"}, /* as it would be kept */
+        {"ERR p?ss? is wrong", "p\x01ss\xff", "ERR"}, /* as it would be stored */
         {"", "hunter2", ""},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -165,13 +166,13 @@ TEST(hides_what_is_repeated) {
         size_t length = strlen(text);
         rl_auth_hide(text, rows[i].password);
         assert_string_equal(text, rows[i].shown);
-        if (strlen(text) < length) { /* nothing is left behind its end */
+        if (strlen(text) < length) { /* nothing remains after its end */
             assert_true(is_blank(text + strlen(text), length - strlen(text)));
         }
     }
 }
 
-/* A text that was cut may end within the password. */
+/* A shortened text may end within the password. */
 TEST(hides_what_is_cut_off) {
     char text[RL_REPLY_TEXT_MAX];
     MARK_FROM(PASSWORD_REPEATED);

@@ -2,14 +2,14 @@
  * ask_scene.h. */
 #include "unit/ask_scene.h"
 
-/* As if the loop thread rested; the test is a caller. */
+/* The loop thread rests, and the test is a caller. */
 static void rest(void) {
     memset(&loop.self, 0, sizeof loop.self);
     client.wheel = RL_WHEEL_FREE;
     atomic_store(&client.driver, NULL);
 }
 
-/* The test is the loop thread again, which has been called. */
+/* The test is the loop thread again, which has been woken. */
 static void take_over(void) {
     assert_int_equal(client.wheel, RL_WHEEL_THREAD);
     loop.self = pthread_self();
@@ -41,7 +41,7 @@ TEST_WITH(it_pauses_for_callers_that_come_one_by_one, begin, end) {
         rl_ask_after_wait(&client);
         rl_ask_before_wait(&client);
         returns(call, 0);
-        rl_ask_after_wait(&client); /* nothing new: it is not counted again */
+        rl_ask_after_wait(&client); /* no change: it is not counted again */
         rl_ask_before_wait(&client);
     }
     int pauses = loop.pauses;
@@ -92,7 +92,7 @@ TEST_WITH(a_caller_drives, begin, end) {
     }
     assert_int_equal(wakes(), 0);
     struct rl_ask ask = {.run = wait_run};
-    loop.timeout_ms = 0; /* there is something to do at once; then there is not */
+    loop.timeout_ms = 0; /* there is work at once; then there is none */
     assert_int_equal(rl_ask_send(&client, &ask), 0);
     assert_int_equal(client.wheel, RL_WHEEL_FREE);
 }
@@ -117,7 +117,8 @@ TEST_WITH(code_of_the_program_came, begin, end) {
     assert_int_equal(client.wheel, RL_WHEEL_THREAD);
 }
 
-/* It arrives in another caller's call, whose next call must not be run by the driving caller. */
+/* It arrives during another caller's call; the driving caller must not run the next call of
+ * that. */
 static void listen_meanwhile(struct rl_ask *ask) {
     wait_run(ask);
     client.listeners = 1;
@@ -192,7 +193,7 @@ static void close_meanwhile(struct rl_ask *ask) {
     assert_ptr_equal(client.asks.first, &last.queued);
 }
 
-/* What closes is run by the loop thread alone. */
+/* Only the loop thread runs closing calls. */
 TEST_WITH(it_is_closed_while_one_drives, begin, end) {
     struct rl_ask ask = {.run = close_meanwhile};
     rest();
@@ -205,7 +206,7 @@ TEST_WITH(it_is_closed_while_one_drives, begin, end) {
 
 TEST_WITH(it_takes_the_loop_back, begin, end) {
     client.due_ns = UINT64_MAX;
-    rl_drive_rest(&client); /* nobody comes */
+    rl_drive_rest(&client); /* no caller arrives */
     assert_int_equal(client.wheel, RL_WHEEL_THREAD);
     assert_true(rl_wheel_is_mine(&client));
     loop.timeout_ms = 0; /* it does not rest at all */

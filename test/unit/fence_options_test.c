@@ -1,5 +1,5 @@
-/* The options of fences, without any server: fencing is a switch; a counter that would end before
- * its lock is refused, and so is a lock whose key could be a counter. */
+/* The options of fences, without any server: fencing is a switch; a counter that would expire
+ * before its lock is refused, and so is a lock whose key could be a counter. */
 #include <limits.h>
 
 #include "messages.h"
@@ -41,8 +41,8 @@ static void refuse_acquire(redlock_lock *lock, const redlock_acquire_options *ac
     assert_contains(LOCK_MESSAGE(lock), other);
 }
 
-/* The key of a lock "fence:a" in libraries that put something in front of names: pottery and
- * RedLock.net, rueidislock, redis-semaphore, python-redis-lock. None is a counter of ours. */
+/* The key of a lock "fence:a" in libraries that add a prefix: pottery and RedLock.net, rueidislock,
+ * redis-semaphore, python-redis-lock. None is one of our counters. */
 static const char *const of_others[] = {"redlock:fence:a", "redislock:0:fence:a",
                                         "SEMAPHORE:fence:a:AVAILABLE", "lock:fence:a", "fence:a"};
 
@@ -67,7 +67,7 @@ TEST(names_what_is_wrong_with_fences) {
     char token[REDLOCK_TOKEN_LENGTH + 1];
     memset(token, 'a', REDLOCK_TOKEN_LENGTH);
     token[REDLOCK_TOKEN_LENGTH] = '\0';
-    acquire.ttl_ms = 10000; /* which is good, but not for a lock that was granted elsewhere */
+    acquire.ttl_ms = 10000; /* valid, but not for a lock that was granted elsewhere */
     assert_int_equal(redlock_adopt(lock, token, &acquire, not_called, NULL), REDLOCK_ERR_INVALID);
     assert_contains(LOCK_MESSAGE(lock), "fencing");
     assert_int_equal(redlock_lock_fence(lock), 0);

@@ -1,5 +1,6 @@
-/* A child is told from its parent without its pid, which in a pid namespace of its own may be the
- * parent's: by the page that is wiped, and on a kernel without it by the count of forks. */
+/* A child is distinguished from its parent without the pid, which may be the same in a new pid
+ * namespace: by the page that is wiped on fork, or, on a kernel without that, by the count of
+ * forks. */
 
 #include <errno.h>
 #include <signal.h>
@@ -10,7 +11,7 @@
 #include "child.h"
 
 static bool has_no_wiping; /* the kernel */
-static bool only_nods;     /* an emulator: it says yes to every advice, and does nothing */
+static bool only_nods;     /* an emulator: it accepts every advice, and does nothing */
 static bool has_pids;      /* else every process has the pid 1 */
 
 pid_t getpid(void) {
@@ -35,7 +36,7 @@ static bool child_is_child(const struct rl_fork *fork_state, pid_t pid) {
     return child_exit_code(pid) == 0;
 }
 
-/* As fork() does, and nothing of the C library's besides. */
+/* As fork(), but without the C library's handlers. */
 static pid_t raw_clone(void) {
     return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 }

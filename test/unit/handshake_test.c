@@ -1,11 +1,11 @@
-/* The handshake: the commands for each URL, and the answers that rule a node out. */
+/* The handshake: the commands for each URL, and the answers that exclude a node. */
 #include "redis/handshake.h"
 
 #include "redis/guard.h"
 #include "redlock/redlock.h"
 #include "unit/check.h"
 
-/* All steps for a URL, one line each: the arguments, read back out of the RESP. */
+/* All steps for a URL, one line each: the arguments, parsed from the RESP. */
 static void said(const char *text, const struct rl_handshake_options *options, char *out,
                  size_t size) {
     struct rl_url url;
@@ -147,7 +147,7 @@ TEST(knows_who_has_a_command_for_releases) {
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_info info = {.redis = rows[i].redis, .valkey = rows[i].valkey};
         assert_int_equal(rl_handshake_release(&info), rows[i].wanted);
-        info.problem = "is missing"; /* nothing of the rest is to be relied on */
+        info.problem = "is missing"; /* the rest is unreliable */
         assert_int_equal(rl_handshake_release(&info), RL_COMMAND_RELEASE);
     }
 }

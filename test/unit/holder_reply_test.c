@@ -20,7 +20,7 @@ TEST(takes_our_own_values) {
         {"7 s" TOKEN ":a:b", 7, "a:b"},
         {"7 s" TOKEN ":" NAME_32 NAME_32, 7, NAME_32 NAME_32},
         {"9223372036854775807 s" TOKEN ":h", INT64_MAX, "h"},
-        {"9223372036854775808 s" TOKEN ":h", INT64_MAX, "h"}, /* as a Lua number rounds it */
+        {"9223372036854775808 s" TOKEN ":h", INT64_MAX, "h"}, /* rounded as a Lua number */
         {"9999999999999999999 s" TOKEN ":h", INT64_MAX, "h"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

@@ -13,7 +13,7 @@ static const char *const good[LINES] = {
     "loading:0",      "maxmemory:0",           "maxmemory_policy:noeviction",
 };
 
-/* The good lines, one of them in another way (NULL: left out), with this at the end of each. */
+/* The valid lines, with one of them replaced (NULL: left out), each with this line end. */
 static size_t compose(char *out, size_t size, int changed, const char *line, const char *end) {
     size_t used = (size_t)snprintf(out, size, "# Server%sredis_version:7.0.15%s", end, end);
     for (int i = 0; i < LINES; i++) {
@@ -45,7 +45,8 @@ TEST(reads_what_it_needs_whatever_ends_a_line) {
         assert_int_equal(info.uptime_s, 1234);
         assert_int_equal(info.maxmemory, 0);
         assert_false(info.is_replica || info.is_loading || info.evicts);
-        assert_true(rl_info_read(&info, text, length - strlen(ends[i]))); /* no end at the end */
+        assert_true(rl_info_read(&info, text, length - strlen(ends[i]))); /* without the last line
+                                                                             end */
     }
 }
 
@@ -67,7 +68,7 @@ TEST(reads_versions_where_they_are_said) {
         {"valkey_version:99999.1", RL_INFO_VERSION(7, 0), 0},
         {"valkey_version:9999.9999", RL_INFO_VERSION(7, 0), RL_INFO_VERSION(9999, 9999)},
         {"valkey_version:", RL_INFO_VERSION(7, 0), 0},
-        {"redis_version:8.6.3", 0, 0}, /* it was said before */
+        {"redis_version:8.6.3", 0, 0}, /* the version was given before */
         {"valkey_version:9.1.2\r\nvalkey_version:9.1.2", 0, 0},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -195,7 +196,7 @@ TEST(takes_zero_bytes_for_what_they_are) {
     }
 }
 
-/* Garbage and good lines in a random order: no crash, and what is known is well formed. */
+/* Garbage and valid lines in a random order: no crash, and the known fields are well-formed. */
 TEST(counts_deletions) {
     static const struct {
         const char *text;

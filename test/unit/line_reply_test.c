@@ -153,7 +153,7 @@ static const struct {
     {"OK", ""},
 };
 
-/* For each of them, what is good for another one included. */
+/* For each command, including answers that are valid for another one. */
 TEST(takes_the_lines_answers_as_they_are) {
     static const enum rl_command_kind kinds[] = {RL_COMMAND_JOIN, RL_COMMAND_TAKE,
                                                  RL_COMMAND_RELEASE_LINE, RL_COMMAND_WAITER};
@@ -169,7 +169,7 @@ TEST(takes_the_lines_answers_as_they_are) {
     }
 }
 
-/* Of a semaphore a JOIN names the slots. */
+/* For a semaphore, a JOIN names the slots. */
 TEST(takes_slots) {
     static const struct {
         const char *text;
@@ -202,7 +202,7 @@ TEST(takes_slots) {
     }
 }
 
-/* Other types than a bulk string, and errors. */
+/* Types other than a bulk string, and errors. */
 TEST(takes_no_other_type) {
     static const struct {
         const char *wire;

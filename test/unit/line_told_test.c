@@ -1,5 +1,5 @@
 /* Messages on a client's channel: the turn, the heir, a key that a node has passed on and the next
- * client; and no other text is taken for one. */
+ * client; and no other text is accepted as one. */
 #include "core/fence.h"
 #include "redis/guard.h"
 #include "unit/check.h"
@@ -88,7 +88,7 @@ static const char *const others[] = {
     "shun " TOKEN,
     " shut " TOKEN,
     "shut  " TOKEN,
-    /* Slots, and whose. */
+    /* Slots, and their owner. */
     "turn " TOKEN " 1 2 3 4 5 6 7 8 9",
     "turn " TOKEN " 1024",
     "turn " TOKEN " 1 1",
@@ -109,7 +109,7 @@ static const char *const others[] = {
     "pass " TOKEN " 5 1000 0",
     "pass " TOKEN " 5 1000 0 ",
     "pass " TOKEN " 5 1000 " MAC,
-    "pass " TOKEN " 5 1000 0 " OTHER ":w:2", /* a value is none */
+    "pass " TOKEN " 5 1000 0 " OTHER ":w:2", /* not a value */
     "pass " TOKEN " 5 1000 0 0" MAC,
     "pass " TOKEN " 5 1000 0 00112233445566778899aabbccddeeff0011223",
     "pass " TOKEN " 5 1000 0 00112233445566778899AABBCCDDEEFF00112233",
@@ -130,7 +130,7 @@ static const char *const others[] = {
     "pass " TOKEN " 5 -1 0 " MAC,
     "pass " TOKEN " 5 +1 0 " MAC,
     "pass " TOKEN " 5 1000 -1 " MAC,
-    "pass " TOKEN " 5 0 0 " MAC, /* no lease is so short */
+    "pass " TOKEN " 5 0 0 " MAC, /* a lease cannot be this short */
     "pass " TOKEN " 5 01 0 " MAC,
     "pass " TOKEN " 5 1e3 0 " MAC,
     "pass " TOKEN " 5 4294967296 0 " MAC,
@@ -164,8 +164,8 @@ TEST(takes_nothing_else) {
     }
 }
 
-/* The secret, the message as the script puts it, and the resource's name, each with a space behind
- * it but the last. */
+/* Signs the secret, the message as the script sends it, and the resource's name, separated by
+ * spaces. */
 static void sign(struct rl_line_message *said, const char *secret, const char *name) {
     char text[160];
     int length =
@@ -205,7 +205,7 @@ TEST(knows_whose_pass_it_is) {
     assert_false(is_signed(&said, 0, "orders"));
 }
 
-/* It does not read behind the end, and a zero byte is a byte. */
+/* It does not read past the end, and a zero byte counts as a byte. */
 TEST(goes_by_the_length) {
     static const char *const payloads[] = {
         "shut " TOKEN, "pass " TOKEN " 1795246000000001 1000 7 " MAC, "next " TOKEN " " OTHER};
@@ -214,7 +214,7 @@ TEST(goes_by_the_length) {
         const size_t whole = strlen(payload);
         struct rl_line_message said;
         for (size_t length = 0; length < whole; length++) {
-            char *copy = malloc(length + 1); /* for those who watch the heap */
+            char *copy = malloc(length + 1); /* so that a sanitizer sees a read past its end */
             assert_non_null(copy);
             memcpy(copy, payload, length);
             const bool is_nobody = payload[0] == 'n' && length == strlen("next " TOKEN);
@@ -230,7 +230,7 @@ TEST(goes_by_the_length) {
     }
 }
 
-/* The longest message that a listener gives is looked at, and no more than that. */
+/* The longest message that a listener can deliver is parsed, but nothing longer. */
 TEST(takes_no_more_than_a_message) {
     for (size_t length = RL_PAYLOAD_MAX - 1; length <= RL_PAYLOAD_MAX + 64; length++) {
         char *payload = malloc(length);

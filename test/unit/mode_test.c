@@ -1,5 +1,5 @@
 /* Changes of the mode: which commands convert, which nodes an upgrade and the writer's extensions
- * count on, and what an upgrade's end means. The argument is in mode/mode.h. */
+ * count, and what an upgrade's result means. The argument is in mode/mode.h. */
 #include "mode/mode.h"
 
 #include <redlock/redlock.h>
@@ -33,7 +33,7 @@ static void hold(struct scene *s, const struct rl_mode_rules *made) {
     s->lock->core.state = RL_HELD;
 }
 
-/* An extension is sent: returns the nodes that are to convert. */
+/* Sends an extension. Returns the nodes that must convert. */
 static uint32_t extend(struct scene *s) {
     uint32_t converts = 0;
     s->lock->core.round.kind = RL_ROUND_EXTEND;
@@ -100,8 +100,8 @@ TEST(a_reader_asks_as_one) {
     }
 }
 
-/* What was shared at any time may have left leases: it is released as a reader's, and the next hold
- * is as the lock was made. */
+/* A lock that was ever shared may have left leases: it is released as a reader's, and the next hold
+ * has the mode in which the lock was made. */
 TEST(is_released_as_what_it_was) {
     struct scene s;
     hold(&s, &rl_mode_writer);
@@ -139,7 +139,7 @@ TEST(converts_only_what_may_be_the_writers) {
     assert_int_equal(extend(&s), 7);
 }
 
-/* One conversion for each node at a time: then any answer to one is that to all. */
+/* Each node has at most one conversion at a time: so any answer to one settles all. */
 TEST(is_sure_when_it_was_answered) {
     struct scene s;
     hold(&s, &rl_mode_writer);
@@ -154,8 +154,8 @@ TEST(is_sure_when_it_was_answered) {
     assert_int_equal(extend(&s), 3);
 }
 
-/* An error is an answer: whatever it has done, it will do no more. No answer, or one that is none:
- * it may come to run, also after another that is sent in its place. */
+/* An error is an answer: whatever the command has done, it will do no more. Without a valid answer,
+ * the command may still run, even after another one that is sent in its place. */
 TEST(stays_unsure_without_an_answer) {
     struct scene s;
     for (enum rl_verdict verdict = RL_YES; verdict <= RL_UNANSWERED; verdict++) {
@@ -178,7 +178,8 @@ TEST(stays_unsure_without_an_answer) {
     }
 }
 
-/* Nodes 0 and 1 are one server: what the one may run still the other has as well. */
+/* Nodes 0 and 1 are one server: a conversion that may still run on one applies to the other as
+ * well. */
 TEST(counts_no_other_address_of_it) {
     struct scene s;
     hold(&s, &rl_mode_writer);

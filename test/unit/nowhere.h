@@ -1,4 +1,4 @@
-/* A client of nodes that do not exist, for what needs one and no server. */
+/* A client of nodes that do not exist, for tests that need a client but no server. */
 #ifndef UNIT_NOWHERE_H
 #define UNIT_NOWHERE_H
 
@@ -49,7 +49,7 @@ static inline void never_opened(redlock_client *client, int status, void *data) 
     fail_msg("a callback of what was not submitted");
 }
 
-/* Opening fails, and leaves nothing behind. */
+/* Opening fails and leaves nothing behind. */
 static inline void assert_no_client(const redlock_client_options *options, int wanted) {
     uv_loop_t loop;
     redlock_client *client = (redlock_client *)&loop; /* anything but NULL */

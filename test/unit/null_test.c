@@ -1,5 +1,5 @@
-/* NULL, given to every public function in place of every pointer that it needs: the rule is in
- * redlock.h. test/headers/headers.sh demands that each function of the headers is called here. */
+/* Passes NULL to every public function for each pointer that it needs: the rule is in redlock.h.
+ * test/headers/headers.sh demands that this file calls each function of the headers. */
 #include <uv.h>
 
 #include "redlock/blocking.h"

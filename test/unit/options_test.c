@@ -17,7 +17,7 @@ static void count_free(void *pointer, void *data) {
     free(pointer);
 }
 
-static int blocks; /* that are out */
+static int blocks; /* blocks in use */
 static const redlock_allocator counting = {count_malloc, count_free, &blocks};
 
 static redlock_client_options good_options(char *error, size_t size) {
@@ -29,7 +29,8 @@ static redlock_client_options good_options(char *error, size_t size) {
 
 /* -- Opening that fails -- */
 
-/* Opens, and expects this status and both words in the sentence. Nothing may stay behind. */
+/* Opens a client, and expects this status and both words in the message. Nothing may be left
+ * behind. */
 static void assert_refused(const redlock_client_options *options, int status, const char *word,
                            const char *other) {
     assert_no_client(options, status);
@@ -181,7 +182,7 @@ TEST(can_do_without_a_place_for_the_sentence) {
     options.nodes = (const char *const[]){NOWHERE "a", NOWHERE "a"};
     options.n_nodes = 2;
     assert_refused(&options, REDLOCK_ERR_DUPLICATE, NULL, NULL);
-    for (size_t size = 0; size < 60; size++) { /* or with a small one */
+    for (size_t size = 0; size < 60; size++) { /* or with a small buffer for it */
         char error[64];
         memset(error, 0x5a, sizeof error);
         options = good_options(error, size);
@@ -277,7 +278,7 @@ TEST(bounds_the_resource) {
 static const struct {
     size_t offset;
     const char *name;
-    int64_t wrong[6]; /* a 0 at the end is none, unless it is the first */
+    int64_t wrong[6]; /* a 0 after the first value is not a value */
 } acquire_rows[] = {
     ACQUIRE(ttl_ms, 0, -1, INT64_MIN, INT64_MAX, 86400001),
     ACQUIRE(ttl_ms, 1, 2, 3), /* 2.03 ms of drift and 1 ms of min_validity leave nothing of it */
@@ -351,7 +352,7 @@ TEST(names_the_acquire_option_that_is_out_of_range) {
     assert_int_equal(redlock_acquire(lock, &acquire, not_called, NULL), REDLOCK_ERR_INVALID);
     assert_contains(LOCK_MESSAGE(lock), "auto_extend is 2");
     acquire.auto_extend = 1;
-    acquire.ttl_ms = 12; /* half of it is all that on_lost takes */
+    acquire.ttl_ms = 12; /* on_lost takes exactly half of it */
     assert_int_equal(redlock_acquire(lock, &acquire, NULL, NULL), 0);
     close_all();
 }
@@ -361,7 +362,7 @@ static void note_status(redlock_lock *lock, int status, void *data) {
     *(int *)data = status;
 }
 
-/* No node can be reached, so each of them ends on its own or is cancelled. */
+/* No node can be reached, so each acquire ends on its own or is cancelled. */
 TEST(takes_the_ends_of_each_acquire_range) {
     static const struct {
         redlock_acquire_options options;

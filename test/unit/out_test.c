@@ -1,5 +1,5 @@
-/* Bytes that wait to be written: in order, at O(1) each however much the peer accepts, and no
- * secret in freed memory. */
+/* Bytes that wait to be written: in order, at O(1) each no matter how much the peer accepts, and
+ * without a secret in freed memory. */
 #include "base/out.h"
 
 #include "unit/check.h"
@@ -9,7 +9,7 @@
 struct counting {
     size_t mallocs, live;
     bool fails;
-    bool looks; /* for SECRET, in what is given back */
+    bool looks; /* search freed blocks for SECRET */
     size_t secrets;
     size_t size; /* of the last block */
     char *last;
@@ -111,11 +111,11 @@ TEST_WITH(moves_little, set_up, NULL) {
     assert_true(moved <= 4 * BIG);
     assert_true(moves <= 2);
     take(&out, &taken, rl_out_length(&out));
-    assert_int_equal(out.room, 0); /* nor is so much kept */
+    assert_int_equal(out.room, 0); /* and the large buffer is not kept */
     assert_int_equal(counting.live, 0);
 }
 
-/* What a turn needs is there in the next one. */
+/* The memory of one iteration is reused in the next. */
 TEST_WITH(allocates_nothing_in_the_steady_state, set_up, NULL) {
     struct rl_out out = {0};
     size_t added = 0, taken = 0;

@@ -37,7 +37,7 @@ static bool hears(struct fixture *f, const char *wire, size_t length) {
     return heard(f);
 }
 
-/* One line for what is in the slot. */
+/* One line that describes the slot. */
 static void describe(const struct fixture *f, char *out, size_t size) {
     static const char *const names[] = {"subscribed", "unsubscribed", "message"};
     const struct rl_received *h = &f->heard;
@@ -86,8 +86,8 @@ static void feed_session(struct fixture *f, size_t from, size_t to, char *out, s
     }
 }
 
-/* Cut at every two places, which includes every single byte by itself at some time, and in pieces
- * of every length. */
+/* Cut at every two places, so that every byte arrives alone at some time, and in pieces of every
+ * length. */
 TEST(hears_a_session_in_every_fragmentation) {
     const size_t length = sizeof session - 1;
     for (size_t first = 0; first <= length; first++) {

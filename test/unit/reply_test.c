@@ -48,7 +48,7 @@ TEST(accepts_the_flat_replies) {
 TEST(refuses_everything_else) {
     static const char *const wires[] = {
         "*0\r\n",
-        "*-1\r\n", /* a nil of sorts, but none of our commands is answered with it */
+        "*-1\r\n", /* also a nil, but no answer to our commands */
         "*1\r\n$2\r\nOK\r\n",
         "*2\r\n:1\r\n:2\r\n",
         "*1\r\n*1\r\n*1\r\n+OK\r\n",
@@ -79,7 +79,7 @@ TEST(refuses_everything_else) {
     }
 }
 
-/* 400,000 levels overflow the stack of hiredis's own functions when they are freed. */
+/* Freeing 400,000 levels overflows the stack in hiredis's own functions. */
 TEST(refuses_nesting_without_end) {
     struct fixture f;
     size_t length = 400000 * 4;
@@ -150,7 +150,7 @@ TEST(takes_exact_answers_only) {
     }
 }
 
-/* The form of what a query's script answers; holder_reply_test.c looks at what is in it. */
+/* The form of the answers of a query's script; holder_reply_test.c tests their content. */
 TEST(takes_a_sighting) {
     static const struct {
         const char *wire;
@@ -178,7 +178,8 @@ TEST(takes_a_sighting) {
         assert_int_equal(rl_reply_judge(RL_COMMAND_READ, reply).verdict, rows[i].wanted);
         fixture_free(&f);
     }
-    for (size_t length = 100; length < 200; length++) { /* no longer than the script cuts it */
+    for (size_t length = 100; length < 200; length++) { /* up to the length at which the script cuts
+                                                           it */
         char wire[256];
         struct fixture f;
         int head = snprintf(wire, sizeof wire, "$%zu\r\n1234567890123456789 s", length);
@@ -205,7 +206,7 @@ static struct rl_answer judge_bulk(enum rl_command_kind kind, const char *text) 
     return judge(kind, wire);
 }
 
-/* A character for each lock, as many as the node keeps of a text. */
+/* One character per lock, up to the length that the node keeps of a text. */
 TEST(judges_each_of_many) {
     static const char *const bad[] = {"", "2", "1 0", "10x", ":1\r\n"};
     struct rl_answer all = judge_bulk(RL_COMMAND_EXTEND_MANY, "10w");

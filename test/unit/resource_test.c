@@ -1,4 +1,5 @@
-/* The table of resources: one entry for each name, whatever bytes it has, also if memory fails. */
+/* The table of resources: one entry for each name, whatever bytes it has, even if memory runs
+ * out. */
 #include "wait/resource.h"
 
 #include "unit/check.h"
@@ -51,7 +52,7 @@ TEST(keeps_names_apart) {
     rl_resources_free(&table);
 }
 
-/* Those that others want outlive their locks, the last few of them. */
+/* The latest few resources that other clients want outlive their locks. */
 TEST(keeps_what_others_want) {
     struct rl_resources table = {.memory = &memory, .seed = random_seed()};
     const uint32_t n = RL_RESOURCES_KEPT + 100;
@@ -64,7 +65,7 @@ TEST(keeps_what_others_want) {
             }
             rl_resource_put(&table, resource);
         }
-        assert_int_equal(table.count, n / 2); /* no more than can be kept */
+        assert_int_equal(table.count, n / 2); /* only as many as can be kept */
         assert_int_equal(table.kept_count, n / 2);
     }
     for (uint32_t i = 0; i < n; i += 2) {
@@ -87,7 +88,7 @@ TEST(keeps_what_others_want) {
     rl_resources_free(&table);
 }
 
-/* Without memory for more chains it goes on with those that it has. */
+/* Without memory for more chains, it continues with those that it has. */
 TEST(lives_with_little_memory) {
     for (uint32_t nth = 1; nth < 60; nth++) {
         struct rl_resources table = {.memory = &memory, .seed = nth};

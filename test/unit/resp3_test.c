@@ -1,5 +1,5 @@
-/* RESP3: what the guard takes after HELLO 3, and the push that says that all keys were deleted.
- * hiredis 0.14 reads none of it. */
+/* RESP3: what the guard accepts after HELLO 3, and the push that reports that all keys were
+ * deleted. hiredis 0.14 reads none of it. */
 #include "unit/reply_scene.h"
 
 #if RL_HAS_RESP3

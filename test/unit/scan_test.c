@@ -1,5 +1,5 @@
-/* The view of redlock ls and top of the nodes' keys: names, votes, quorums, left-overs, keys of
- * others, readers, permits, lines. Five nodes that have what a case gives them. */
+/* The nodes' keys as redlock ls and top see them: names, votes, quorums, left-overs, keys of
+ * others, readers, permits, lines. Each case fills five nodes. */
 #include "kick/room.h"
 #include "say.h"
 #include "scan/room.h"
@@ -59,7 +59,7 @@ static void count(size_t node, const char *key, uint64_t number) {
     add(node, key)->number = number;
 }
 
-/* One more member of a sorted set, which is the node's last key. */
+/* Adds a member to a sorted set, the node's last key. */
 static void member(size_t node, const char *text, int64_t ms) {
     struct rl_seen *seen = &nodes[node].seen[nodes[node].n - 1];
     struct rl_member *to = &members[n_members++];
@@ -139,7 +139,7 @@ CASE(a_quorum_holds) {
     assert_string_equal(lock->holdings[0].token, A);
     assert_string_equal(lock->holdings[0].holder, "web:1");
     assert_int_equal(lock->votes, 4);
-    assert_int_equal(lock->remaining_ms, 500); /* what a quorum still has then */
+    assert_int_equal(lock->remaining_ms, 500); /* a quorum has it for this long */
     assert_int_equal(lock->fence, NOW_US - 2500000);
     assert_int_equal(lock->age_ms, 2500);
 }
@@ -202,7 +202,7 @@ CASE(readers_hold_together) {
             member(i, C, 900);
         }
     }
-    add(4, "libredlock:readers:{k}"); /* without the key leases say nothing */
+    add(4, "libredlock:readers:{k}"); /* without the key, leases do not count */
     member(4, C, 900);
     const struct rl_lock *lock = merge(1);
     assert_int_equal(lock->class, RL_LOCK_HELD);
@@ -303,7 +303,7 @@ CASE(what_is_left_of_free_locks_is_no_lock) {
     assert_int_equal(lock->kicks->n, 2);
 }
 
-/* SCAN may name a key twice. */
+/* SCAN may return a key twice. */
 CASE(a_key_that_is_named_twice_has_one_vote) {
     for (size_t i = 0; i < 2; i++) {
         set(i, "k", A, 100);
@@ -356,7 +356,7 @@ CASE(both_majorities_hold) {
     assert_string_equal(lacking.name, "the old nodes");
 }
 
-/* Of two sets, one decides; what the nodes of the other have is no vote. */
+/* Of two sets, one decides; keys on the nodes of the other are not votes. */
 CASE(one_set_decides) {
     size_t in_b = 0;
     configure("set a redis://n0 redis://n1 redis://n2\nset b redis://n3 redis://n4\n");
@@ -385,7 +385,7 @@ CASE(one_set_decides) {
     assert_string_equal(lacking.name, "set b");
 }
 
-/* A key that only nodes of the other set have is listed, and is no lock. */
+/* A key that only nodes of the other set have is listed, but is not a lock. */
 CASE(strays_are_no_locks) {
     configure("set a redis://n0 redis://n1 redis://n2\nset b redis://n3 redis://n4\n");
     const uint32_t is_b = rl_config_set_of(&deciding.config, RL_CONFIG_NEW, "k", 1);
@@ -407,7 +407,7 @@ CASE(strays_are_no_locks) {
 CASE(locks_are_sorted) {
     static const struct {
         enum rl_list_order order;
-        const char *names; /* the left-over is behind all locks */
+        const char *names; /* the left-over comes after all locks */
     } rows[] = {
         {RL_ORDER_NAME, "abcx"},  {RL_ORDER_HOLDER, "cbax"},  {RL_ORDER_VOTES, "cabx"},
         {RL_ORDER_LEFT, "bacx"},  {RL_ORDER_WAITING, "bcax"}, {RL_ORDER_LONGEST, "cabx"},
@@ -425,7 +425,7 @@ CASE(locks_are_sorted) {
     add(0, "libredlock:line:{b}")->number = 2;
     add(0, "libredlock:line:{c}");
     member(0, WAITER, 500);
-    nodes[0].seen[nodes[0].n - 1].number = 0; /* nobody any more */
+    nodes[0].seen[nodes[0].n - 1].number = 0; /* no client is left */
     add(1, "libredlock:line:{c}");
     member(1, WAITER, 400);
     nodes[1].seen[nodes[1].n - 1].number = 1;

@@ -1,4 +1,4 @@
-/* The scripts as texts: their list, and their requirements on a server. */
+/* The scripts as texts: their list, and what they require of a server. */
 #include "redis/scripts/scripts.h"
 #include "base/sha1.h"
 #include "redis/command.h"
@@ -28,7 +28,7 @@ TEST(has_the_scripts_of_this_version) {
     assert_int_equal(longest, RL_SCRIPT_LENGTH_MAX);
 }
 
-/* Old servers do: Redis 6.0 knows these commands, and no options that came later. */
+/* An old server is enough: the scripts use only the commands and options of Redis 6.0. */
 TEST(needs_no_newer_server_than_redis_6_0) {
     static const char commands[] =
         " del exists get getrange mget pexpire pexpireat pttl publish pubsub set time type "

@@ -1,6 +1,6 @@
 /* Every size of every struct that has one, in a heap block of exactly that size (a sanitizer sees
- * what is read or written beyond): only the initializer's is taken, and a program that forgot the
- * initializer is told its name wherever there is a place for a sentence. */
+ * what is read or written beyond): only the initializer's size is accepted, and wherever there is a
+ * message, it names the initializer that the program forgot. */
 #include <uv.h>
 
 #include "messages.h"
@@ -44,7 +44,7 @@ static int use_blocking(void *options) {
     int status = redlock_blocking_open(&blocking, options);
     if (blocking != NULL) {
         redlock_blocking_close(blocking);
-        return 0; /* without a quorum, which it says */
+        return 0; /* without a quorum, as it reports */
     }
     return status;
 }
@@ -149,7 +149,7 @@ static const struct row {
     {"REDLOCK_NODE_OUTCOME_INIT", &outcome, sizeof outcome, use_outcome, false},
 };
 
-/* The struct cut or lengthened to a size that it names itself. */
+/* The struct, shortened or lengthened to a size that its own field gives. */
 static int use_size(const struct row *row, size_t size, size_t named) {
     size_t room = size < sizeof size ? sizeof size : size;
     unsigned char *block = malloc(room);
@@ -179,7 +179,7 @@ TEST(takes_the_initializers_size_only) {
     }
 }
 
-/* `options = {0}`, and then the fields: without the defaults that it thinks it has. */
+/* `options = {0}`, then the fields: the program lacks the defaults that it expects. */
 TEST(names_the_initializer_that_was_forgotten) {
     for (size_t i = 0; i < COUNT(rows); i++) {
         assert_int_equal(use_size(&rows[i], rows[i].size, 0), REDLOCK_ERR_INVALID);
@@ -241,7 +241,7 @@ static const struct made {
     {&fresh_slot, sizeof fresh_slot, init_slot},
 };
 
-/* What the macro sets, and nothing where the caller knows another size. */
+/* The functions set what the macros set, and nothing if the caller passes another size. */
 TEST(functions_set_what_the_macros_set) {
     for (size_t i = 0; i < COUNT(made); i++) {
         for (size_t size = 1; size <= made[i].size + BEYOND; size++) {

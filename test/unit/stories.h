@@ -1,4 +1,4 @@
-/* Tests that are texts: events in, effects out. A file of stories looks like this:
+/* Tests as texts: events in, effects out. A file of stories looks like this:
  *
  *     = The title of a story
  *     acquire tries=1; attempt -> ready: token, wake 250 / trying: set 012 for 10000
@@ -27,17 +27,18 @@ struct words {
     size_t count;
 };
 
-/* What came of it: a line for each effect. */
+/* The effects of an event: a line each. */
 struct effects {
     char text[4 * STORY_LINE_MAX];
 };
 
-/* What a program tells stories of. */
+/* The subject of a program's stories. */
 struct teller {
     void *world, *marked;
     size_t size; /* of the world */
     void (*begin)(void *world);
-    void (*moved)(void *world); /* was copied: its own pointers are to be set; NULL: it has none */
+    void (*moved)(void *world); /* adjusts the world's own pointers after a copy; NULL: it has
+                                   none */
     void (*event)(void *world, const struct words *words, struct effects *effects);
 };
 
@@ -82,7 +83,7 @@ static inline uint64_t number_of(const struct words *words, const char *name, ui
     return strcmp(text, "max") == 0 ? UINT64_MAX : strtoull(text, NULL, 0);
 }
 
-/* Milliseconds, with up to six digits behind the point, in ns. */
+/* Milliseconds, with up to six decimals, in ns. */
 static inline uint64_t ns_of(const char *text) {
     char *end;
     uint64_t ns = strtoull(text, &end, 10) * MS;
@@ -146,7 +147,7 @@ static struct {
     struct teller teller;
     struct story stories[STORIES_MAX];
     size_t count;
-    char *texts[16]; /* of the files: they are kept until the program ends */
+    char *texts[16]; /* of the files; kept until the program ends */
     size_t n_texts;
 } book;
 
@@ -157,7 +158,7 @@ static inline void copy_world(void *to, const void *from) {
     }
 }
 
-/* The events of one line, and their effects: behind it where there is room, else below. */
+/* Runs the events of one line, and writes their effects: after it if there is room, else below. */
 static inline void run_line(const char *line, struct effects *told) {
     char copy[STORY_LINE_MAX];
     struct effects beside = {""}, below = {""};
@@ -186,8 +187,8 @@ static inline void run_line(const char *line, struct effects *told) {
     }
 }
 
-/* Tells the next line of a story as it should be, with its effects. Leaves `text` behind the lines
- * that stand there for it. */
+/* Writes the next line of a story as it should be, with its effects. Moves `text` past the lines
+ * that it replaces. */
 static inline void retell(const char **text, struct effects *told) {
     const char *end = *text + strcspn(*text, "\n"), *begin = *text;
     char line[STORY_LINE_MAX];
@@ -224,7 +225,7 @@ static inline void run_story(void **state) {
     }
 }
 
-/* The text of a file, with a zero behind it. */
+/* The text of a file, with a terminating zero. */
 static inline const char *read_book(const char *path) {
     FILE *file = fopen(path, "r");
     char *text = NULL;

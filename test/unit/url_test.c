@@ -1,5 +1,5 @@
-/* Node URLs: every part of the grammar, every way to get it wrong, and that no message shows a
- * password. Tables: each row is a text and its expected result. */
+/* Node URLs: every part of the grammar, every kind of error, and that no message shows a password.
+ * Tables: each row is a text and its expected result. */
 #include "redis/url.h"
 
 #include "redis/url_text.h"
@@ -8,7 +8,7 @@
 
 struct good {
     const char *text;
-    struct rl_url url; /* what must be read */
+    struct rl_url url; /* the expected result */
 };
 
 #define TCP(host, port, ...) \
@@ -256,7 +256,7 @@ TEST(refuses_and_says_why) {
     }
 }
 
-/* What a URL says of TLS, beside what every URL says. */
+/* The parameters for TLS, in addition to those of every URL. */
 TEST(reads_what_is_said_of_tls) {
     static const struct {
         const char *text;
@@ -286,7 +286,7 @@ TEST(reads_what_is_said_of_tls) {
     }
 }
 
-/* Writes a URL with one part of so many bytes. */
+/* Writes a URL in which one part has n bytes. */
 static void write_long(char *text, size_t size, const char *before, size_t n, const char *after) {
     size_t used = (size_t)snprintf(text, size, "%s", before);
     assert_true(used + n + strlen(after) < size);
