@@ -1,6 +1,6 @@
 #!/bin/sh
-# The user that doctor --acl makes, on real nodes: everything that redlock and the library do is
-# allowed, and nothing in the line is idle. Arguments: REDLOCK NODES_SH
+# The user that doctor --acl creates, on real nodes: it may do everything that redlock and the library
+# do, and nothing in its line is superfluous. Arguments: REDLOCK NODES_SH
 set -u
 
 # shellcheck source=test/cli/cli.sh
@@ -8,7 +8,7 @@ set -u
 patient
 start_nodes 3
 
-# make_user LINE...: the user app with these words, on every node; and only he is connected
+# make_user LINE...: creates the user app with these rules on every node; cuts all other connections
 make_user() {
     for i in 1 2 3; do
         # redis-cli reads a line as a person writes it
@@ -18,13 +18,13 @@ make_user() {
         ask "$i" config resetstat >/dev/null
     done
 }
-# refusals: what nodes refused since then
+# refusals: the commands that nodes have refused since then
 refusals() {
     for i in 1 2 3; do ask "$i" acl log; done | sed -n '/^object$/{n;p;}' | sort -u
 }
 urls() { sed 's|//|//app:secret@|' "$nodes/urls" | paste -sd, -; }
 
-# What an operator and a program do, with keys that begin with $1. Ends at the first failure.
+# Does what an operator and a program do, with keys that begin with $1. Ends at the first failure.
 everything() {
     key=$1
     export REDLOCK_NODES="$2"
@@ -39,7 +39,7 @@ everything() {
     "$redlock" queue --json "$key"k | grep -q '"alive": true' || return
     "$redlock" release "$key"k "$everything_token" || return
     wait "$everything_pid" || return
-    # Where the one before has reserved it for others it is not granted at first.
+    # Nodes that reserve it for other clients do not grant it at first.
     everything_token=$("$redlock" acquire --wait 5s --ttl 20s "$key"k) || return
     await_status is_everywhere "$key"k "$everything_token" --ttl 20s || return
     "$redlock" kick --yes --reason 'for a test' "$key"k >"$out" || return
@@ -59,7 +59,7 @@ everything() {
     "$redlock" release --shared "$key"r "$everything_token" || return
     wait "$everything_pid" && wait "$everything_reader" || return
     timeout 60 "$redlock" elect --fence "$key"leader -- true || return
-    # A semaphore is a program's: what its scripts do that no others do.
+    # A program's semaphore: the commands that only its scripts run.
     ask 1 --user app --pass secret --no-auth-warning mget "libredlock:slot:0:{${key}s}" || return
     "$redlock" run --wait 5s --guard observed --nodes "$(echo "$2" | sed 's/,/\/1,/g')" "$key"k -- true ||
         return
@@ -72,7 +72,7 @@ await_status() { await "$@" || { "$redlock" status "$2"; return 1; }; }
 is_waited_for() { "$redlock" status "$1" | grep -q '^  1 client waits, '; }
 is_read_next() { "$redlock" status "$1" | grep -q '^  1 client waits to read:'; }
 
-# What a release is on newer servers; others do not take the word in an ACL.
+# The command for releases on newer servers; others reject the word in an ACL.
 native=
 for word in delifeq delex; do
     ask 1 command info "$word" 2>/dev/null | grep -q "$word" && native=" +$word"
@@ -100,7 +100,7 @@ refusals >"$log"
 holds '... and the nodes have refused nothing' [ ! -s "$log" ]
 status '... and nothing on others' 69 "$redlock" run --nodes "$(urls)" --no-wait minex: -- true
 
-# Without the line locks work: who waits asks again after a pause.
+# Without the line, locks work: a waiting client asks again after a pause.
 for lacking in '-zadd' '-publish' 'resetchannels'; do
     make_user "$line"
     for i in 1 2 3; do ask "$i" acl setuser app "$lacking" >"$log"; done
@@ -116,7 +116,7 @@ for lacking in '-zadd' '-publish' 'resetchannels'; do
     holds '... and it is free afterwards' [ $? -eq 1 ]
 done
 
-# Without the command for releases they are scripts, and doctor says what it costs.
+# Without that command, releases are scripts, and doctor reports the cost.
 if [ -n "$native" ]; then
     make_user "$("$redlock" doctor --acl app)"
     REDLOCK_NODES=$(urls)
@@ -132,7 +132,7 @@ else
     echo "# no command for releases here: Valkey 9 and Redis 8.4 have one (test/servers.sh)"
 fi
 
-# Who does not read needs none of what readers need.
+# Clients without readers need none of the readers' rights.
 make_user "$line"
 for i in 1 2 3; do ask "$i" acl setuser app -zscore -zcount -zrangebyscore -zremrangebyscore -pexpireat >"$log"; done
 REDLOCK_NODES=$(urls)

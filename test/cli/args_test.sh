@@ -1,5 +1,5 @@
 #!/bin/sh
-# redlock(1), its arguments: every wrong one is named, with a remedy, and nothing is done. The
+# The arguments of redlock(1): it names every wrong one, with a remedy, and does nothing. The
 # configuration file: file, line, remedy. Arguments: REDLOCK NODES_SH
 set -u
 
@@ -153,7 +153,7 @@ status 'config: a folder' 78 "$redlock" status --config "$scratch" k
 REDLOCK_CONFIG=$scratch/none status 'REDLOCK_CONFIG: missing' 78 "$redlock" status k
 says '... and it says so' '^redlock: REDLOCK_CONFIG: '
 
-# Which of them wins is told by whose node is asked.
+# The node that is asked shows which of them wins.
 asks() {
     asks_what=$1
     asks_node=$2
@@ -196,7 +196,7 @@ status 'which means nothing without --fence' 69 "$redlock" run --config "$conf" 
 
 # -- help --
 
-# A screen has 40 lines here.
+# A screen has 40 lines.
 fits() { [ "$(wc -l <"$1")" -le 40 ] && ! grep -q '.\{81\}' "$1"; }
 for command in '' run status queue kick ls top metrics doctor set acquire extend release elect conform; do
     # shellcheck disable=SC2086

@@ -1,11 +1,11 @@
-# What the tests of redlock(1) share; to be sourced with the arguments REDLOCK NODES_SH.
+# Functions for the tests of redlock(1); to be sourced with the arguments REDLOCK NODES_SH.
 #
 #   start_nodes N [OPTION]...   N nodes below $nodes; REDLOCK_NODES names them
 #   stop_nodes
 #   port I, url I               of node I
 #   ask I COMMAND...            what it answers
-#   patient                     from now on a node that hangs is waited for, but where a case says otherwise:
-#                               nodes hang by the default on a busy machine, which changes what is said
+#   patient                     from now on, wait longer for a node that hangs, unless a case says otherwise:
+#                               with the default, nodes hang on a busy machine, which changes the output
 #   await COMMAND...            until it succeeds, for at most a minute
 #   in_time MS SCENE [AFTER]        runs SCENE, and AFTER, until SCENE took no longer than MS
 #   status WHAT WANTED COMMAND...   one case: the command's exit status; output in $out and $err
@@ -31,7 +31,7 @@ left='' # pids to end
 
 clean_up() {
     for clean_pid in $left; do
-        # By now the number may be that of another test's process: ours is our child, or has our $HOME.
+        # By now another test's process may have this number: ours is our child, or has our $HOME.
         { grep -qx "PPid:.$$" "/proc/$clean_pid/status" ||
             tr '\0' '\n' <"/proc/$clean_pid/environ" | grep -qx "HOME=$scratch"; } 2>/dev/null && kill -s KILL "$clean_pid"
     done
@@ -40,10 +40,10 @@ clean_up() {
 }
 trap clean_up EXIT
 trap 'exit 130' INT TERM
-# As under nohup, always, so that no case comes to depend on being without it.
+# Always as under nohup, so that no case depends on running without it.
 trap '' HUP
 
-# Nothing of whoever runs the tests.
+# Removes the settings of the user who runs the tests.
 unset REDLOCK_NODES REDLOCK_CONFIG REDLOCK_TOKEN XDG_CONFIG_HOME REDLOCK_PASSWORD_FILE REDLOCK_USER
 export HOME="$scratch" LC_ALL=C
 
@@ -106,8 +106,8 @@ keep_held() {
     shift
     start "$redlock" run -q "$@" "$keep_key" -- sleep 1000 2>>"$log"
 }
-# is_everywhere KEY TOKEN [OPTION]...: extends a hold, so that a node gets the key that was too slow for
-# the acquire. Who waits stands in line at home only if home has the key.
+# is_everywhere KEY TOKEN [OPTION]...: extends a hold, so that a node that was too slow for the acquire
+# gets the key. Clients wait in line at home only if home has the key.
 is_everywhere() {
     is_key=$1
     is_token=$2
@@ -116,16 +116,16 @@ is_everywhere() {
         "$redlock" status "$is_key" | grep -q ': held by.* on \([0-9]*\) of \1 nodes'
 }
 
-# runs PID: is it there, and not just waiting to be waited for?
+# runs PID: does it exist, and is it not a zombie?
 runs() { grep -q '^State:[[:space:]]*[RSDTtI]' "/proc/$1/status" 2>/dev/null; }
 gone() { ! runs "$1"; }
 is_stopped() { grep -q '^State:[[:space:]]*[Tt]' "/proc/$1/status" 2>/dev/null; }
 
 ms() { echo $(($(date +%s%N) / 1000000)); }
 
-# What the machine keeps from running is not in time, whoever is kept: the one who is to act, or this
-# shell, which is to see it. Another process, which does nothing but look at the clock, tells that; then
-# the scene proves nothing, and is played again. The time is that of SCENE, or what it sets $ended to.
+# On a busy machine, neither the process under test nor this shell may get the processor in time. Another
+# process, which only looks at the clock, notices that; then the scene proves nothing, and is repeated.
+# The time is that of SCENE, or what it sets $ended to.
 held_up_ms=100 # a quiet machine is late by half of that
 in_time() {
     in_time_left=10

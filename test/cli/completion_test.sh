@@ -1,5 +1,5 @@
 #!/bin/sh
-# Completion: what redlock says for the shells, and that bash, zsh and fish put it into the line.
+# Completion: redlock's answers to the shells, and that bash, zsh and fish put them into the line.
 # Arguments: REDLOCK NODES_SH BASH_FILE ZSH_FILE FISH_FILE
 set -u
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The manuals and docs/: they are well formed, and name what redlock knows; scripts and
-# units in docs/ work. Arguments: REDLOCK NODES_SH MANUAL
+# The manuals and docs/: they are well-formed and name what redlock knows; the scripts and units in docs/
+# work. Arguments: REDLOCK NODES_SH MANUAL
 set -u
 
 # shellcheck source=test/cli/cli.sh
@@ -64,7 +64,7 @@ block() {
         inside { text = text $0 "\n" }' "$3"
 }
 
-# Units: as systemd reads them. The user and the command behind -- need not be there.
+# Units: as systemd reads them. The user and the command after -- need not exist.
 mkdir "$scratch/units"
 for unit in billing.service nightly-report.service nightly-report.timer; do
     block ini "/etc/systemd/system/$unit\n" "$top/docs/recipes.md" |
@@ -79,7 +79,7 @@ else
     skip 'systemd has nothing to say against them' 'systemd-analyze is not installed'
 fi
 
-# A deployment: YAML, in which redlock runs what it is given.
+# A deployment: YAML in which redlock runs the given command.
 block yaml 'kind: Deployment' "$top/docs/recipes.md" >"$scratch/deployment"
 if python3 -c 'import yaml' 2>/dev/null; then
     python3 - "$scratch/deployment" >"$out" 2>"$log" <<'PYTHON'
@@ -102,7 +102,7 @@ for value in "another's" "$(cat "$log")"; do
     done
 done >"$scratch/delete"
 holds 'EVAL of docs/troubleshooting.md deletes it where it has this value' [ "$(sh "$scratch/delete" 2>&1 | tee "$log" | paste -s -d ' ')" = '0 0 0 1 1 1' ]
-# The user that operators are told to make is the one that doctor prints, and that acl_test.sh tries.
+# docs/ tells operators to create the user that doctor prints and acl_test.sh tries.
 "$redlock" doctor --acl locks | sed 's/^/    /' >"$out"
 holds 'docs/nodes.md has the user of the clients' grep -qxF -f "$out" "$top/docs/nodes.md"
 

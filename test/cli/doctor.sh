@@ -1,4 +1,4 @@
-# What the tests of redlock doctor share; to be sourced after cli.sh.
+# Functions for the tests of redlock doctor; to be sourced after cli.sh.
 # shellcheck shell=sh disable=SC2154
 
 # finds WHAT LEVEL CHECK PATTERN [STATUS [OPTION]...]: one case: a finding is on the screen with a
@@ -24,7 +24,7 @@ finds() {
 remedy() {
     holds "$1" grep -q "remedy  *$2" "$out.joined"
 }
-# reasons WHAT PATTERN OPTION...: one case: so do status, queue and ls, of a node alone
+# reasons WHAT PATTERN OPTION...: one case: status, queue and ls give this reason for a single node
 reasons() {
     reasons_what=$1
     reasons_pattern=$2

@@ -1,5 +1,5 @@
 #!/bin/sh
-# redlock doctor: each finding on a node that is so. Arguments: REDLOCK NODES_SH
+# redlock doctor: each finding, on a node that causes it. Arguments: REDLOCK NODES_SH
 set -u
 
 # shellcheck source=test/cli/cli.sh
@@ -137,7 +137,7 @@ done
 remedy '... locks work, and how to allow it' \
     'allow it, ACL SETUSER keyed .*+zpopmin.* ~libredlock:line:\* ~libredlock:secret: without it .* not served in turn .*; locks work'
 holds '... and no line is left' [ -z "$("$cli" -p "$(port 1)" keys 'libredlock:line:*')" ]
-# What readers and semaphores need besides; who does not use them may do without.
+# The further rights for readers and semaphores; clients that do not use these need no such rights.
 finds 'no keys of readers' note readers "a shared lock is refused: .*($(one 1))" 0 --key-prefix mine: --nodes "$keyed"
 remedy '... what does not work, and how to allow it' \
     'if you use --shared, which does not work without it: ACL SETUSER keyed .*+pexpireat +time ~libredlock:\*; .* Other locks work'
@@ -197,7 +197,7 @@ finds 'no password' error reachable 'AUTH: NOAUTH' 2
 remedy '... and how to give one without showing it' 'name a file .*by --password-file'
 "$cli" -p "$(port 1)" -a secret config set requirepass '' >/dev/null 2>&1
 
-# With a strict guard clients need no AOF.
+# With a strict guard, clients need no AOF.
 tell 1 config set appendonly no
 tell 1 config set save ''
 finds 'no AOF, a strict guard' note persistence \
@@ -211,7 +211,7 @@ tell 1 config set appendfsync everysec
 finds 'too young, a strict guard' note uptime 'less than the longest ttl' 1 --guard strict --max-ttl 1h --ttl 1d
 tell 1 config set appendfsync always
 
-# A member of a cluster: also one that has every key refuses a fence.
+# A member of a cluster: even one that has every slot refuses a fence.
 # The port of its bus is chosen as nodes.sh chooses a node's: one that is taken is another try.
 cp "$nodes/3/redis.conf" "$scratch/alone.conf"
 joins() {
@@ -241,7 +241,7 @@ finds 'a Sentinel' error mode "a Sentinel, which stores nothing ($(one 3))" 2
 kill "$!"
 await gone "$!"
 
-# What is not Redis, or hides it.
+# Servers that are not Redis, or hide it.
 # answers WHAT PATTERN SCRIPT: a server in Python on a port of its own, which it writes to a file. The
 # doctor waits for what it says, or for as long as $answers_by
 answers_by='' answers_elsewhere=''
@@ -287,7 +287,7 @@ talk(lambda s: (s.recv(99), s.sendall(b"\x1b[31mwhat?"), s.close()))'
     answers 'a server that says nothing' 'it accepts connections, but: no answer in time' '
 kept = []
 talk(kept.append)'
-    # Each byte of these would begin the timeout of a socket anew.
+    # Each byte of these would restart the timeout of a socket.
     answers 'an endless answer, drop by drop' 'it accepts connections, but: no answer in time' '
 def drip(s):
     try:

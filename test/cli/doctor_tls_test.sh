@@ -38,7 +38,7 @@ other=$scratch/other
 } >"$log" 2>&1
 result 'certificates' $? "$log"
 
-# shows FOLDER NAME: node 3 has this certificate from now on
+# shows FOLDER NAME: from now on, node 3 has this certificate
 shows() {
     "$cli" -p "$(port 3)" config set tls-cert-file "$1/$2.crt" tls-key-file "$1/$2.key" >"$log" 2>&1
     grep -q '^OK' "$log"
@@ -115,13 +115,13 @@ refuses 'an authority that is not looked at' 'tls_ca and tls_insecure_skip_verif
 REDLOCK_NODES=redis://$(printf '127.0.0.1:%s' "$(port 1)")
 refuses 'an option that nobody needs' 'tls_ca is set, but no node has TLS' --tls-ca "$tls/ca.crt"
 
-# It is not asked for, neither here nor on a terminal.
+# redlock never asks for it, even on a terminal.
 REDLOCK_NODES=$(paste -sd, "$nodes/urls")
 openssl pkey -in "$tls/client.key" -aes128 -passout pass:secret -out "$tls/locked.key" 2>"$log"
 refuses 'a key with a passphrase' 'the key has a passphrase; give one without' \
     --tls-cert "$tls/client.crt" --tls-key "$tls/locked.key"
 
-# The guard process has a name in place of its arguments, and the options all the same.
+# The guard process has a name in place of its arguments, but still has the options.
 shows "$tls" node
 REDLOCK_NODES=$(sed 's|?.*||' "$nodes/urls" | paste -sd, -)
 start "$redlock" run --tls-ca "$tls/ca.crt" k -- sleep 1000 2>"$err.bg"
@@ -129,7 +129,7 @@ await "$redlock" status --tls-ca "$tls/ca.crt" k
 kill -s KILL "$pid"
 comes 'redlock run --tls-ca is killed: its guard releases the lock' '^redlock: k: the lock is released' "$err.bg"
 
-# In a set of nodes with TLS host:port is enough.
+# In a set of nodes with TLS, host:port is enough.
 REDLOCK_NODES=$(sed 's|?.*||' "$nodes/urls" | paste -sd, -)
 "$redlock" set init --yes --max-ttl 1s --tls-ca "$tls/ca.crt" --nodes "$(echo "$REDLOCK_NODES" | cut -d, -f 1,2)" >"$log" 2>&1
 status 'a node of a set by host:port' 0 "$redlock" set replace --dry-run "$(one 1)" "$(one 3)" --tls-ca "$tls/ca.crt" --nodes "${REDLOCK_NODES%%,*}"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# redlock elect: who leads is told, a command runs while it leads. Arguments: REDLOCK NODES_SH
+# redlock elect: it reports the leader, and runs a command while it leads. Arguments: REDLOCK NODES_SH
 set -u
 
 # shellcheck source=test/cli/cli.sh
@@ -65,7 +65,7 @@ holds '... and without a command it is printed' await grep -q '^seven leads (we,
 kill -s TERM "$seven"
 await gone "$seven"
 
-# A signal while it still waits for a node that hangs.
+# A signal arrives while it still waits for a node that hangs.
 sh "$nodes_sh" pause "$nodes" 3
 start "$redlock" elect --ttl 3s --node-timeout 20s --connect-timeout 30s --id eight hung >"$out" 2>"$err"
 eight=$pid

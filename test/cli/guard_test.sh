@@ -1,6 +1,6 @@
 #!/bin/sh
-# The guard process of redlock run: there before the command is, replaced when it dies, there when
-# redlock dies; and the lock is kept until the command is gone. Arguments: REDLOCK NODES_SH PRELOAD
+# The guard process of redlock run: it starts before the command, is replaced when it dies, and survives
+# redlock; the lock is kept until the command is gone. Arguments: REDLOCK NODES_SH PRELOAD
 set -u
 
 # shellcheck source=test/cli/cli.sh
@@ -8,7 +8,7 @@ set -u
 preload=$3
 start_nodes 3
 
-# with_fork WHAT COMMAND...: with a fork() of preload.c; the process is that of the command
+# with_fork WHAT COMMAND...: with the fork() of preload.c; the process becomes COMMAND
 with_fork=$scratch/with_fork
 cat >"$with_fork" <<SH
 #!/bin/sh
@@ -50,7 +50,7 @@ holds '... and the command does not run' [ ! -e "$scratch/ran" ]
 status '... and the lock is free' 1 "$redlock" status k
 status 'no process for the command' 71 "$with_fork" fail:1 "$redlock" run k -- touch "$scratch/ran"
 
-# On a machine that is too busy for it, who repeats tries again.
+# On a machine that is too busy for it, --repeat tries again.
 for what in run elect; do
     rm -f "$scratch/ran"
     start "$with_fork" stop:2 "$redlock" "$what" --repeat=10ms k -- touch "$scratch/ran" 2>"$err.bg"
@@ -60,7 +60,7 @@ for what in run elect; do
     wait "$pid" 2>/dev/null
 done
 
-# Without the order of start the command is there first, and kills redlock before there is a guard.
+# If the guard did not start first, the command would kill redlock before there is a guard.
 # shellcheck disable=SC2016
 "$with_fork" slow:2 "$redlock" run --ttl 2s k -- \
     sh -c 'sleep 1000 & echo $! >"$0"; kill -KILL $PPID; wait' "$scratch/alone" 2>"$err"
@@ -89,7 +89,7 @@ stop_redlock() {
     began=$(ms)
     await gone "$first" && await gone "$second"
 }
-# ... and have another one, should it be stopped once more
+# and redlock has another guard, in case it is stopped again
 end_redlock() {
     await "$redlock" run --no-wait k -- true # before the lock is over it may find an end, and no loss
     kill -s CONT "$pid"
@@ -210,7 +210,7 @@ gone "$first" && gone "$second"
 result '... when the command is gone' $?
 status '... and free for the next one' 0 "$redlock" run --no-wait k -- true
 
-# One of the group goes on for as long as it may. Whenever the lock is free, that one is gone.
+# One process of the group runs as long as it may. Whenever the lock is free, it is gone.
 # shellcheck disable=SC2016
 start "$redlock" run --grace 1s k -- sh -c \
     '(trap "" TERM; while :; do sleep 0.05; done) & echo $! >"$0.new"; mv "$0.new" "$0"; wait' "$scratch/stubborn" \
@@ -234,8 +234,8 @@ status '... and free' 1 "$redlock" status 'boss\,x'
 # beats PID: the last sign of life of a command that ignores SIGTERM
 # shellcheck disable=SC2016
 beats='trap "" TERM; while :; do date +%s%N >"$0.new"; mv "$0.new" "$0"; sleep 0.02; done'
-# The nodes do not answer until the loss is told, and do so in the middle of the grace, on the
-# connections that they had: those are kept for four times --node-timeout.
+# The nodes do not answer until the loss is reported, and answer again in the middle of the grace, on the
+# same connections: these are kept for four times --node-timeout.
 for command in "run --ttl 4s --grace 1s --node-timeout 1s" \
     "elect --ttl 4s --grace 1s --node-timeout 1s --id one"; do
     rm -f "$scratch/beat"

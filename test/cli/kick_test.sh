@@ -1,6 +1,6 @@
 #!/bin/sh
-# redlock kick: a lock is taken from its holder, who notices as it notices any loss, and what is noted
-# of it. Arguments: REDLOCK NODES_SH
+# redlock kick: it takes a lock from its holder, which notices this like any loss, and stores a note.
+# Arguments: REDLOCK NODES_SH
 set -u
 
 # shellcheck source=test/cli/cli.sh
@@ -60,7 +60,7 @@ says 'status shows it' '^  one was kicked by .*: its machine burnt, söll$' "$ou
 says '... as JSON' '"kicks": \[{"kicked_at": "20[0-9-]*T[0-9:.]*Z", "by": "[^"]*@[^"]*", "what": "lock", "holder": "one", "token": "[0-9a-f]\{40\}", "reason": "its machine burnt, söll"}\]}' "$out"
 says '... and the lock as before' '"holder": "two"' "$out"
 
-# What is noted, byte by byte: any party that may use the nodes reads it.
+# The note, byte by byte: any party with access to the nodes may read it.
 "$cli" -p "$(port 1)" zrange 'libredlock:kicks:{k}' 0 -1 withscores >"$out"
 says 'the note is a line' '^1 [0-9]\{13\} [^ ]*@[^ ]* lock [0-9a-f]\{40\} one its machine burnt, söll$' "$out"
 holds '... with its time as the score' [ "$(sed -n 's/^1 \([0-9]*\) .*/\1/p' "$out")" = "$(sed -n 2p "$out")" ]
@@ -68,7 +68,7 @@ life=$("$cli" -p "$(port 1)" pttl 'libredlock:kicks:{k}')
 [ "$life" -gt 86000000 ] && [ "$life" -le 86400000 ]
 result '... for a day' $?
 
-# What others put there is no note.
+# Data of other programs is not a note.
 for text in '1 1 a@b lock - - ' '1 x a@b lock - - why' '2 99999999999999 a@b lock - - why' "1 9999999999999 a@b lock - - $(printf '\033[2J')" '1 9999999999999 a@b slot:x - - why' nothing; do
     "$cli" -p "$(port 2)" zadd 'libredlock:kicks:{k}' 5 "$text" >>"$log"
 done
@@ -155,7 +155,7 @@ if ! command -v script >/dev/null; then
     exit
 fi
 for i in 1 2 3; do sh "$nodes_sh" restart "$nodes" $i; done
-# answer KEY WORD [COMMAND...]: what is answered, and what happens before that
+# answer KEY WORD [COMMAND...]: answers WORD, after COMMAND
 answer() {
     answer_key=$1 answer_word=$2
     shift 2
@@ -178,7 +178,7 @@ answer t y
 result 'yes' $? "$scratch/screen"
 says '... it is kicked' 't: asked was kicked' "$scratch/screen"
 
-# While it asks the lock goes to another: that one keeps it.
+# While it asks, another client gets the lock: that one keeps it.
 token=$("$redlock" acquire --ttl 29s --holder first u)
 goes_on() { "$redlock" release u "$token" && "$redlock" acquire --ttl 29s --holder second u; }
 answer u y goes_on

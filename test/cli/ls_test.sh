@@ -1,5 +1,5 @@
 #!/bin/sh
-# redlock ls, on real nodes: what it lists and what not; nodes that are down; users who may only look.
+# redlock ls, on real nodes: what it lists and what not; nodes that are down; read-only users.
 # Arguments: REDLOCK NODES_SH
 set -u
 
@@ -23,7 +23,7 @@ is_waited_for() { "$redlock" status "$1" | grep -q '^  1 client waits'; }
 status 'no locks' 0 "$redlock" ls
 says '... says how much was read' '^0 locks held, 0 clients wait; read 5 of 5 nodes, 0 keys each, in' "$out"
 
-# What redlock has on the nodes. Who waits is let go at the end, by the release.
+# The keys of redlock. The release at the end lets the waiting clients go.
 token=$("$redlock" acquire --fence --ttl 20m --max-ttl 1h --holder web1:4711 nightly)
 await is_everywhere nightly "${token% *}" --ttl 20m --max-ttl 1h
 for i in 1 2; do "$redlock" acquire --shared --ttl 10m --max-ttl 1h --holder "reader:$i" config; done >"$log"
@@ -56,7 +56,7 @@ result '--prefix, which is no pattern' $?
 "$redlock" release nightly "${token% *}" && wait "$waiter"
 result 'who waited gets the lock' $? "$scratch/waiter"
 
-# What others have there, and what is left.
+# Keys of other programs, and left-overs.
 each set legacy some-uuid PX 600000
 each hset redisson:lock uuid:1 1
 each pexpire redisson:lock 600000
@@ -94,7 +94,7 @@ lists '... of which it reads no more than it is told' 'read [12][0-9]* keys and 
     --max-keys 1000
 each flushdb
 
-# Users. The one who may only look can do that, and nothing else.
+# Users. The read-only one can read, and nothing else.
 make_user() {
     for i in 1 2 3 4 5; do
         printf '%s\n' "$*" | sed 's/PASSWORD/secret/' | ask "$i"

@@ -38,7 +38,7 @@ cannot 'elect' "$redlock" elect --ttl 3s --id one boss
 cannot 'elect --json' "$redlock" elect --json --ttl 3s --id one boss
 status '... and the leadership is given up' 1 "$redlock" status boss
 
-# The command works, its status passes, and it finds closed what is closed.
+# The command works, redlock passes on its status, and closed descriptors are closed for it, too.
 # shellcheck disable=SC2016
 look='for i in 0 1 2; do [ ! -e "/proc/$$/fd/$i" ] || printf "%s" "$i" >>"$0"; done; exit 7'
 finds() {

@@ -8,7 +8,7 @@ set -u
 patient
 start_nodes 3
 
-# ask NODE WORD...: as a user who stays; all WORD...: on every node
+# ask NODE WORD...: as a user that is never changed; all WORD...: on every node
 ask() {
     ask_port=$(port "$1")
     shift
@@ -108,7 +108,7 @@ if [ "$(id -u)" -eq 0 ]; then # somebody else's, who lets the group read it, as 
     chown 0 "$file" && chmod 600 "$file"
 fi
 
-# Nor does a command go on as the default user where that one is open to all.
+# A command does not continue as the default user either, even if that needs no password.
 for i in 1 2 3; do ask "$i" acl setuser default on nopass '~*' '&*' +@all >"$log"; done
 token=$("$redlock" acquire -u app --password-file "$file" --ttl 5m open)
 for command in 'run --no-wait open2 -- touch ran' 'acquire --no-wait open2' "extend open $token" \
@@ -127,7 +127,7 @@ done
 status '... and the lock is as it was' 0 "$redlock" release -u app --password-file "$file" open "$token"
 for i in 1 2 3; do ask "$i" acl setuser default off >"$log"; done
 
-# A server that has no AUTH repeats what it was sent.
+# A server without AUTH repeats the arguments.
 "$server" --port 0 --unixsocket "$scratch/bare" --save '' --rename-command AUTH '' >"$log" 2>&1 &
 left="$left $!"
 await "$cli" -s "$scratch/bare" ping
@@ -138,7 +138,7 @@ result 'doctor does not show what a server repeats' $? "$out"
 
 # -- It changes while a command runs --
 
-# replaced, as who writes secrets does it
+# replaced, as tools for secrets do it
 write() { (umask 077 && echo "$1" >"$file.new") && mv "$file.new" "$file"; }
 begin() {
     "$redlock" run -v -u app --password-file "$file" --ttl 3s --node-timeout 250ms "$@" \
@@ -149,7 +149,7 @@ begin() {
     await [ -s "$scratch/pid" ]
 }
 has() { [ "$(grep -c "$1" "$err")" -ge "$2" ]; }
-# the renewals of five ttls, one after the other
+# the renewals of five ttls
 renewed() { await has 'renewed' $(($(grep -c renewed "$err") + $1)); }
 
 begin k --
@@ -183,7 +183,7 @@ result 'nothing was lost, and no password said' $? "$err"
 wait "$run"
 result 'the command ended by itself' $? "$err"
 
-# The guard process of a redlock that was killed releases with what is in the file by then.
+# The guard process of a killed redlock releases with the password that is in the file by then.
 rm -f "$scratch/enough" "$scratch/pid"
 begin k --
 all acl setuser app resetpass '>fourth'

@@ -2,10 +2,10 @@
 # Permits of a semaphore: run --permits and --take, the numbers that the command finds, exit statuses and
 # sentences, a redlock that is killed. Arguments: REDLOCK NODES_SH
 #
-# Happy path: as many run as there are permits, each with a number of its own; one more waits, and has
-# the number of the one that ended.
-# Failure modes: what cannot be (options, several keys, another K); no permit free; the nodes gone; the
-# redlock of a holder killed, which its guard process makes good.
+# Happy path: as many run as there are permits, each with its own number; one more waits, and gets the
+# number of the one that ended.
+# Failure modes: invalid uses (options, several keys, another K); no permit is free; the nodes are gone; a
+# holder's redlock is killed, and its guard process releases.
 set -u
 
 # shellcheck source=test/cli/cli.sh
@@ -114,7 +114,7 @@ says '... and it says so' '\-\-permits does not apply to status'
 
 # -- when redlock is killed --
 
-# The ttl is far longer than a case waits: who is not given back in time is not given back.
+# The ttl is far longer than a case waits: a permit that is free in time was released.
 begin fourth --permits 3 --take 2 --ttl 10m --max-ttl 10m
 fourth=$pid
 await begun fourth

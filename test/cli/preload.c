@@ -1,5 +1,5 @@
-/* fork() as redlock(1) must be able to meet it, and kill() as it must not use it, for
- * guard_test.sh: put before libc by LD_PRELOAD.
+/* Failures of fork() that redlock(1) must handle, and a kill() that detects wrong use, for
+ * guard_test.sh: loaded before libc by LD_PRELOAD.
  *
  *     REDLOCK_TEST_FORK=fail:N   from the Nth call on there is no process to be had
  *     REDLOCK_TEST_FORK=slow:N   the Nth call takes 500 ms
@@ -36,7 +36,7 @@ pid_t fork(void) {
         }
         if (strncmp(wanted, stop, strlen(stop)) == 0 && calls == wanted[strlen(stop)] - '0') {
             pid_t pid = real();
-            return pid == 0 ? raise(SIGSTOP) : pid; /* which is 0 when it goes on */
+            return pid == 0 ? raise(SIGSTOP) : pid; /* 0 when it is continued */
         }
     }
     return real();

@@ -1,6 +1,6 @@
 #!/bin/sh
-# redlock queue: who waits, in which order, whether they still listen, and where. Arguments: REDLOCK
-# NODES_SH
+# redlock queue: which clients wait, in which order and where, and whether they still listen. Arguments:
+# REDLOCK NODES_SH
 set -u
 
 # shellcheck source=test/cli/cli.sh
@@ -8,7 +8,7 @@ set -u
 start_nodes 5
 patient
 
-# places: what `redlock queue` lists, a word for each: place, what is wanted, who, and "gone"
+# places: the rows of `redlock queue`, a word for each: place, wants, who, and "gone"
 places() {
     "$redlock" queue "$1" 2>>"$log" |
         sed -n 's/^  \([0-9-][0-9]*\)  *\([a-z0-9]*\( read\| permits\{0,1\}\)\{0,1\}\)  *[0-9.]* m\{0,1\}s  *20[0-9-]* [0-9:]*  \(.*\)$/\1 \2 \4/p' |
@@ -40,7 +40,7 @@ home=$(sed -n 's/.*"home": "127.0.0.1:\([0-9]*\)", "usual.*/\1/p' "$out")
 kill -s KILL "$second"
 holds 'one that was killed is gone' await are_places k '1-exclusive-first 2-exclusive-second-gone --to-read-reader'
 
-# Its home dies: the others go to another node, and that is said.
+# Its home dies: the others move to another node, and redlock reports it.
 for i in 1 2 3 4 5; do [ "$(port $i)" != "$home" ] || at=$i; done
 sh "$nodes_sh" kill "$nodes" "$at"
 holds 'their node dies: they stand in line at another' await are_places k '1-exclusive-first --to-read-reader'

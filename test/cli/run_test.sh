@@ -1,5 +1,5 @@
 #!/bin/sh
-# redlock run: what passes through, what it ends with, and what becomes of the command when the lock
+# redlock run: what it passes through, its exit status, and what happens to the command when the lock
 # is lost. Arguments: REDLOCK NODES_SH
 set -u
 
@@ -131,7 +131,7 @@ holds '... unless it is ignored, as under nohup' [ $? -eq 143 ]
 
 # -- signals --
 
-# Without SIGCHLD redlock would not hear of the end, and would hold the lock for ever.
+# Without SIGCHLD, redlock would not notice the end, and would hold the lock for ever.
 status 'SIGCHLD is blocked when it starts' 3 \
     timeout -s KILL 60 env --block-signal=CHLD "$redlock" run k -- sh -c 'exit 3'
 
@@ -266,7 +266,7 @@ stop_redlock() {
     began=$(ms)
     await gone "$child"
 }
-# ... when the lock is over: before it may find a command that has ended, and no loss
+# after the lock has ended: earlier, it may find a command that has ended, and no loss
 go_on() {
     await "$redlock" run --no-wait k -- true
     kill -s CONT "$pid"
@@ -345,7 +345,7 @@ echo 0 >"$scratch/checks"
 CHECKS=$scratch/checks "$redlock" run --health "$flaky" --health-interval 2s h -- sleep 1000 2>"$err.bg" &
 pid=$!
 left="$left $pid"
-# The command takes longer to end than the interval: what is lost is not asked about again.
+# The command takes longer to end than the interval: the check does not run again after the loss.
 # shellcheck disable=SC2016
 ends='trap '\''"$0" run --no-wait k -- true; echo $? >"$1"; sleep 1.5; exit 0'\'' TERM; while :; do sleep 0.05; done'
 "$redlock" run --guard off --ttl 300s --grace 60s --json --health 'exit 9' --health-interval 1s k -- \
@@ -408,7 +408,7 @@ status '... by --keep-passwords' 0 "$redlock" run --keep-passwords k -- sh -c "$
 holds '... it does' [ "$(cat "$out")" = "$REDLOCK_NODES" ]
 status '... nor that of elect' 0 "$redlock" elect --ttl 3s boss -- sh -c "$show"
 holds '... does' [ "$(cat "$out")" = "$plain" ]
-# The guard still has it: it needs it for the release.
+# The guard still has the password: it needs it for the release.
 hold k
 kill -s KILL "$pid"
 comes '... but its guard process does' 'k: the lock is released' "$err.bg"

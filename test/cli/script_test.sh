@@ -65,8 +65,8 @@ status 'a counter that is none' 69 "$redlock" acquire --fence --wait 1s h
 says '... is told' 'h: not acquired: .*error reply'
 
 # A majority's answers are enough for a grant. The third node, which is slow and has none of our scripts,
-# gets the key all the same: the command does not end before. On a machine that is slow itself, that node
-# may not be connected when it is asked: then the scene proves nothing, and is played again.
+# still gets the key before the command ends. On a slow machine, that node may not be connected when it
+# should be asked: then the scene proves nothing, and is repeated.
 slow() { # COMMAND...: while the third node is slow
     for i in 1 2 3; do ask "$i" script flush >"$log"; done
     ask 3 client pause 300 write >"$log"
@@ -98,8 +98,8 @@ holds 'acquire --shared: ... has the lease, too' at_last acquires --shared
 holds 'extend --shared: ... and gets it again' at_last extends --shared
 "$redlock" release s "$token"
 
-# A node that connects later than the others has its part as well: the third one goes on when the command
-# has waited for it for a while, or is over.
+# A node that connects later than the others takes part as well: the third one continues when the command
+# has waited for it for a while, or has ended.
 for i in 1 2 3; do ask "$i" del s >"$log"; done
 sh "$nodes_sh" pause "$nodes" 3
 "$redlock" acquire s >"$out" 2>"$err" &
@@ -133,7 +133,7 @@ holds 'acquire: a node does not answer: the token is printed while the lock is h
 holds 'extend: ... and it is extended' at_last extends_in_time
 ask 3 client unpause >"$log"
 
-# A signal in that time.
+# A signal during that time.
 ends_by_signal() {
     for i in 1 2 3; do ask "$i" del s >"$log"; done
     ask 3 client pause 60000 write >"$log"
@@ -225,7 +225,7 @@ says '... is held' '^eternal: held by .*:[0-9]* for ever, on 3 of 3 nodes' "$out
 status '... and no other has it' 1 "$redlock" acquire --no-wait eternal
 says '... which is told' 'eternal: not acquired: held by .*:[0-9]* for ever$'
 status '... until it is released' 0 "$redlock" release eternal "$ours"
-# Who waits. The line is one that clients have left, so that it stands still.
+# Waiting clients. The clients have left this line, so that it does not change.
 waits() { # NODE SECONDS CLIENT HOLDER: a client has waited so long
     waits_now=$("$cli" -p "$(port "$1")" time | head -n 1)
     "$cli" -p "$(port "$1")" zadd 'libredlock:line:{other}' "$((waits_now - $2))000000" \

@@ -1,4 +1,4 @@
-# What the tests of `redlock set` share; to be sourced after cli.sh. Ten nodes, in no set.
+# Functions for the tests of `redlock set`; to be sourced after cli.sh. Ten nodes, in no set.
 # shellcheck shell=sh disable=SC2034,SC2086,SC2154,SC2317
 
 start_nodes 10
@@ -19,7 +19,7 @@ text() { ask "$1" get libredlock:config; }
 # has_epoch I EPOCH [WORD]: WORD: old (joint) or nodes (stable)
 has_epoch() { text "$1" | grep -qx "epoch $2"; }
 is_joint() { text "$1" | grep -q '^old '; }
-# members_are I...: by `show`; agree_on I...: ... and all nodes agree on that
+# members_are I...: by `show`; agree_on I...: the same, and all nodes agree
 show_has() { [ "$(sed 's/.*"nodes": \[\([^]]*\)\].*/\1/' "$out" | tr -d '",')" = "$(list "$@")" ]; }
 members_are() {
     "$redlock" set show --json >"$out"
@@ -51,7 +51,7 @@ make() {
     "$redlock" set init --yes --max-ttl "${make_ttl:-2s}" >>"$log" 2>&1
 }
 
-# Loops that take a lock in turn: two inside at once would find the folder. A loop ends at the first failure.
+# Loops that take a lock in turn: if two hold it at once, the folder exists. A loop ends at the first failure.
 cat >"$scratch/inside" <<INSIDE
 mkdir "$scratch/in.\$1" || { echo "\$1" >>"$scratch/overlaps"; exit 1; }
 echo "\$1" >>"$scratch/grants"
@@ -82,7 +82,7 @@ end_load() {
     wait $loops
 }
 grants() { wc -l <"$scratch/grants"; }
-# load_goes_on N: N more grants come, and there was no overlap and no failure until then
+# load_goes_on N: N more locks are granted, without overlap or failure
 load_goes_on() {
     await_grants=$(($(grants) + $1))
     more() { [ "$(grants)" -ge "$await_grants" ]; }
@@ -94,7 +94,7 @@ load_goes_on() {
     result '... and no client has failed' $? "$scratch/loads"
 }
 
-# races N: a resume and an abort at once come to one end, N times. The caller has race_begins I, which
+# races N: a concurrent resume and abort reach one end, N times. The caller defines race_begins I, which
 # leaves a change pending, and race_is done|back: whether the nodes agree on that end.
 random() { od -An -N2 -tu2 /dev/urandom | awk '{ printf "%.3f", $1 / 65536 * '"$1"' }'; }
 races() {

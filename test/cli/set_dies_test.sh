@@ -1,6 +1,6 @@
 #!/bin/sh
-# redlock set: administrators die at each step of a change, and come at once; nodes are away, or have
-# forgotten. Arguments: REDLOCK NODES_SH
+# redlock set: administrators die at each step of a change, or run concurrently; nodes are away, or have
+# lost data. Arguments: REDLOCK NODES_SH
 # Lists of nodes are words.
 # shellcheck disable=SC2046,SC2086
 set -u
@@ -42,7 +42,7 @@ voted() {
 }
 old='1 2 3 4 5' new='6 7 8 9 10'
 
-# -- He dies while he writes the joint text --
+# -- The administrator dies while writing the joint text --
 
 for where in '1' '1 6' '3 4 5 6 7 8'; do
     begun "$old" "$new" $where
@@ -64,7 +64,7 @@ says '... is shown' "^  127.0.0.1:$(port 2): its configuration is not of a versi
 status '... and left alone by resume' 0 "$redlock" set resume
 holds '... as it was' [ "$(text 2)" = 'something else' ]
 
-# -- He votes, and dies --
+# -- The administrator votes and dies --
 
 begun "$old" "$new" $old $new
 voted 'done' 1 2 3
@@ -122,7 +122,7 @@ for step in '^epoch 2, old' '^carried' '^waits' '^waited' '^decided'; do
     esac
     result "killed at $step: abort (status $aborted) leads to one end" $? "$err"
 done
-# Whom a signal ends says how to go on.
+# When a signal ends it, redlock set says how to continue.
 make $old
 rm -f "$scratch/died"
 "$redlock" set resize --yes $(list $new) >"$scratch/died" 2>"$err" &
@@ -152,8 +152,8 @@ wait $pid
 result '... and the first one ends it' $? "$scratch/died"
 holds '... as he wished' agree_on $new
 
-# Without it, a resume and an abort come to one end. (The nodes are too young for strict clients, so there
-# is no lock.)
+# Without it, a resume and an abort reach one end. (The nodes have started too recently for strict clients,
+# so there is no lock.)
 max_ttl=300
 race_begins() {
     case $(($1 % 2)) in 0) olds=$old ;; *) olds='1 2 3 4' ;; esac
@@ -199,7 +199,7 @@ for i in 3 4 5; do sh "$nodes_sh" resume "$nodes" $i; done
 status '... they are back: resume' 0 "$redlock" set resume
 holds '... all agree' agree_on $new
 
-# A node that has lost its text in a change has no vote any more.
+# A node that has lost its text during a change has no vote any more.
 begun "$old" "$new" $old $new
 ask 1 del libredlock:config libredlock:config:vote >/dev/null
 voted 'done' 2 3
@@ -212,7 +212,7 @@ ask 1 del libredlock:config:vote >/dev/null
 status '... unless the operator says so' 0 "$redlock" set abort
 holds '... then it goes back' agree_on $old
 
-# An init that died: as long as a node has no text, clients may count by other lists.
+# An init that was killed: as long as a node has no text, clients may count votes by other lists.
 begun '1 2 3' '' 1 2
 sh "$nodes_sh" kill "$nodes" 3
 status 'an init that died, and a node is down: resume' 69 "$redlock" set resume

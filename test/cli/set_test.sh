@@ -1,5 +1,5 @@
 #!/bin/sh
-# redlock set: nodes become a set, and are changed under load. Arguments: REDLOCK NODES_SH
+# redlock set: makes nodes a set, and changes it under load. Arguments: REDLOCK NODES_SH
 # Lists of nodes are words.
 # shellcheck disable=SC2046
 set -u
@@ -38,7 +38,7 @@ status 'a dry run' 0 "$redlock" set init --dry-run --max-ttl 2s
 holds '... writes nothing' [ -z "$(text 1)" ]
 says '... and says so' '^would make a set (its id is drawn then) of 5 nodes, max-ttl 2s$' "$out"
 
-# A text that is written without cutting the connections would leave clients that count by their own list.
+# If connections were not cut after a text is written, some clients would still count by their own list.
 for i in 1 2 3 4 5; do ask "$i" acl setuser uncut on '>pw' '~*' '&*' +@all '-client|kill'; done >"$log"
 uncut=$(for i in 1 2 3 4 5; do url "$i"; done | sed 's|//|//uncut:pw@|' | paste -sd, -)
 status 'a user who may not cut connections' 69 "$redlock" set init --yes --nodes "$uncut"
@@ -126,7 +126,7 @@ start "$redlock" run --ttl 1800ms --max-ttl 2s held -- sh -c 'exec sleep 1000' 2
 held=$pid
 "$redlock" acquire --fence --ttl 1800ms --max-ttl 2s fenced >"$out" 2>>"$log"
 fence=$(sed 's/.* //' "$out")
-# As if a fence had reached only nodes that are to go.
+# As if a fence had reached only nodes that leave.
 for i in 3 4 5; do ask $i set libredlock:fence:fenced "$((fence + 5))" px 100000 >/dev/null; done
 for i in 3 4 5; do ask $i set 'libredlock:permits:{pool}' 3 px 100000 >/dev/null; done
 await [ -s "$scratch/grants" ]
@@ -151,9 +151,9 @@ status 'three to five, with JSON' 0 "$redlock" set resize --json --yes $(list 2 
 says '... the steps are in it' '^{"command": "resize", "exit_status": 0, .*"steps": \[{"step": "joint".*{"step": "carried".*{"step": "waited".*{"step": "decided".*{"step": "stable"' "$out"
 REDLOCK_NODES="$(url 7)" agrees && members_are 2 6 8 9 10
 result '... and a node that has left leads to it' $? "$out"
-# With connections that were not cut its holder would still renew it on the first nodes alone.
+# If its connections were not cut, its holder would still renew it on the first nodes alone.
 status 'what is held is not granted by the new nodes' 1 "$redlock" acquire --ttl 1800ms --max-ttl 2s --no-wait held
-# What the old nodes have granted to one who does not renew it is over before the new ones grant it.
+# A lock that the old nodes granted and that is not renewed ends before the new nodes grant it.
 began=$(ms)
 "$redlock" acquire --ttl 1900ms --max-ttl 2s --wait 5s granted >>"$log" 2>&1
 "$redlock" run -q --ttl 1800ms --max-ttl 2s --wait 20s granted -- true 2>>"$log" &
@@ -162,7 +162,7 @@ status 'all five by others' 0 "$redlock" set resize --yes $(list 1 3 4 5 7)
 wait $second && [ $(($(ms) - began)) -ge 1900 ]
 result 'a lock of the old nodes is over before the new ones grant it' $? "$log"
 holds '... are the set' members_are 1 3 4 5 7
-# Clients that name nodes which have left are led on; they began with these.
+# Clients that name nodes which have left find the others; they started with these.
 [ "$(grants)" -gt "$before" ]
 result 'locks were granted all the time' $? "$scratch/loads"
 load_goes_on 10

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Twenty sets: a lock of each, by clients that begin with the nodes of one.
+# Twenty sets: a lock of each, by clients that start with the nodes of one.
 # Arguments: REDLOCK NODES_SH [PER_SET], how many nodes a set has; with 5 there are a hundred
 set -u
 
@@ -12,7 +12,7 @@ n=$((sets * per_set))
 start_nodes $n
 echo 'node-timeout = 20s' >>"$scratch/.config/redlock/redlock.conf" # on a busy machine
 
-# The text as 19 changes by "redlock set add-set" leave it, each of which waits for --max-ttl.
+# The text that 19 changes by "redlock set add-set" would leave, each of which waits for --max-ttl.
 {
     printf 'libredlock-config 1\nid 0011223344556677\nepoch 39\nchange 0123abcd\nmax_ttl 86400000\n'
     awk -v k="$per_set" 'NR % k == 1 { printf "%sset s%d", (NR > 1 ? "\n" : ""), ++i } { printf " %s", $0 } END { print "" }' "$nodes/urls"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# redlock set add-set and remove-set: administrators die at each step, and come at once; rival changes of
-# several sets. Arguments: REDLOCK NODES_SH
+# redlock set add-set and remove-set: administrators die at each step, or run concurrently; rival changes
+# of several sets. Arguments: REDLOCK NODES_SH
 # Lists of nodes are words.
 # shellcheck disable=SC2046,SC2086
 set -u
@@ -34,7 +34,7 @@ for step in '^epoch [24], old' '^carried' '^waits' '^waited' '^decided'; do
     died "$step" remove-set first
     "$redlock" set abort >"$out" 2>"$err"
     case $? in
-        0) sets_are 'first 1 2 3' 'b 4 5 6' || sets_are 'b 4 5 6' ;; # all was over already
+        0) sets_are 'first 1 2 3' 'b 4 5 6' || sets_are 'b 4 5 6' ;; # the change had ended already
         *) sets_are 'b 4 5 6' ;;
     esac
     result "remove-set, killed at $step: abort leads to one end" $? "$err"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What looks at the nodes, with two sets: ls, metrics, doctor, status and kick find all nodes by any, and count the
-# majority of a lock's set.
+# Commands that read the nodes, with two sets: ls, metrics, doctor, status and kick find all nodes from any of
+# them, and count the majority of a lock's set.
 # Arguments: REDLOCK NODES_SH
 # Lists of nodes are words.
 # shellcheck disable=SC2046,SC2086
@@ -16,8 +16,8 @@ make 1 2 3
 "$redlock" set add-set --yes b $(list 4 5 6) >>"$log" 2>&1
 holds 'there are two sets' sets_are 'first 1 2 3' 'b 4 5 6'
 
-# Each key is on all nodes, so that those of one set hold the lock, and the others' are astray. None ends while it is
-# looked at, however slow the machine is.
+# Each key is on all nodes, so that the nodes of one set hold the lock, and the keys on the others are strays. No key
+# expires during the test, however slow the machine is.
 held='h1 h2 h3 h4 h5 h6 h7 h8'
 token=0123456789012345678901234567890123456789
 for i in $held doomed; do

@@ -70,7 +70,7 @@ placed() {
     for placed_set in "$@"; do grep -qx "$placed_set" "$scratch/placed" || return 1; done
 }
 are_placed() {
-    # Lines of a name and a node become the nodes of each name.
+    # Turns lines of a name and a node into the nodes of each name.
     for i in 1 2 3 4 5 6 7 8 9 10; do ask $i --raw keys "libredlock:fence:n$placed_calls-*" | sed "s/\$/ $i/"; done |
         awk 'NF == 2 { on[$1] = on[$1] (on[$1] ? " " : "") $2 } END { for (i in on) print on[i] }' >"$scratch/placed"
     [ "$(wc -l <"$scratch/placed")" -eq 12 ] || return 1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Readers beside each other: run --shared, its exit statuses and sentences, tokens for scripts, and what
-# status says of readers and of who waits for what. Arguments: REDLOCK NODES_SH
+# Concurrent readers: run --shared, its exit statuses and sentences, tokens for scripts, and what status
+# reports about readers and waiting clients. Arguments: REDLOCK NODES_SH
 set -u
 
 # shellcheck source=test/cli/cli.sh
@@ -28,7 +28,7 @@ served=$scratch/served
 : >"$served"
 begun() { grep -qx "$1" "$served"; }
 
-# -- beside each other --
+# -- concurrent readers --
 
 begin first --shared
 await begun first

@@ -1,23 +1,23 @@
 #!/bin/sh
-# Permits of a semaphore as an operator and a script have them: what status says of slots and of who
-# waits for them; acquire --permits, extend and release. Arguments: REDLOCK NODES_SH
+# Permits of a semaphore for operators and scripts: what status reports about slots and the clients that
+# wait for them; acquire --permits, extend and release. Arguments: REDLOCK NODES_SH
 #
-# Happy path: each slot with its holder, votes, time and fence; a token that has the slots in front.
-# Failure modes: a name that is a lock's too; nodes that disagree, that have keys of nobody, that forbid
-# to look, that are down; as many slots as there can be.
+# Happy path: each slot with its holder, votes, time and fence; a token that begins with the slots.
+# Failure modes: a lock has the same name; nodes disagree, have left-over keys, forbid reading, or are
+# down; the maximum number of slots.
 set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
 start_nodes 5
-# acquire ends when a quorum has the slot: 3/5 is as good. And no permit ends while a case waits.
+# acquire ends when a quorum has the slot, so 3/5 is valid, too. No permit expires while a case waits.
 printf 'ttl = 10m\nmax-ttl = 1h\n' >>"$scratch/.config/redlock/redlock.conf"
 ask_all() { for i in 1 2 3 4 5; do ask "$i" "$@"; done >"$log" 2>&1; }
 narrow() {
     lacks "$1: 80 columns" '.\{81\}' "$out"
 }
 
-# Nodes that know the scripts have them all done before acquire ends.
+# Nodes that have the scripts run them all before acquire ends.
 for option in --fence -v; do
     # shellcheck disable=SC2016
     "$redlock" run --permits 5 --take 2 $option warm -- \
@@ -134,7 +134,7 @@ holds '... 200 are listed' [ "$(grep -c '^  [0-9]* *w[0-9]* *5/5 ' "$out")" -eq 
 says '... and the rest is' '^  and 824 more; --json has all$' "$out"
 holds '... --json has all' [ "$("$redlock" status --json big | grep -o '"slot": ' | wc -l)" -eq 1024 ]
 
-# A user who may use locks alone.
+# A user that may only use locks.
 for i in 1 2 3 4 5; do
     ask "$i" acl setuser locks on '>pw' '~big' '~libredlock:line:{big}*' '~libredlock:line:shared:*' '~libredlock:config' '&*' +@all
 done >"$log"

@@ -1,12 +1,13 @@
-/* What status --watch holds for unsettled: a lock, or a slot, on its way to who waits for it. */
+/* The states that status --watch takes for unsettled: a lock or a slot is on its way to a waiting
+ * client. */
 #include "watch/room.h"
 
 #include <stdio.h>
 
 #include "unit/check.h"
 
-/* The next snapshot after one in which `kind` is had and, if `waits`, somebody stands in line. What
- * the nodes say now: nobody has it, nothing is reserved, nobody waits. */
+/* The snapshot that follows one in which `kind` is held and, if `waits`, a client waits in line.
+ * The nodes now report no holder, no reservation and no waiting client. */
 static bool is_unsettled_after(enum rl_item_kind kind, bool waits, enum rl_item_kind waiting) {
     static struct rl_found found;
     struct rl_item items[] = {{.kind = kind, .id = "1", .number = 2}, {.kind = waiting, .id = "2"}};

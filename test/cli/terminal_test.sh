@@ -1,6 +1,6 @@
 #!/bin/sh
-# redlock run on a terminal: who gets Ctrl-C, who may read, what Ctrl-Z does. script(1) makes the
-# terminal, an interactive bash is the shell with job control, a pipe types. Arguments: REDLOCK
+# redlock run on a terminal: which process gets Ctrl-C, which may read, what Ctrl-Z does. script(1) makes
+# the terminal, an interactive bash is the shell with job control, a pipe types. Arguments: REDLOCK
 # NODES_SH
 set -u
 
@@ -18,10 +18,10 @@ keys=$scratch/keys
 screen=$scratch/screen
 mkfifo "$keys"
 
-# begin: a shell on a terminal of its own; what is printed into descriptor 5 is typed
+# begin: starts a shell on its own terminal; text written to descriptor 5 is typed
 begin() {
     : >"$screen"
-    # A job in the background of a script ignores SIGINT, and so would all that it starts.
+    # A background job of a script ignores SIGINT, and so would everything that it starts.
     env --default-signal=INT,QUIT script -qfc 'env PS1="shell> " TERM=dumb bash --norc --noprofile -i' "$screen" \
         <"$keys" >/dev/null 2>&1 &
     session=$!
@@ -39,7 +39,7 @@ end() {
 }
 shows() { await grep -q -e "$1" "$screen"; }
 
-# What is typed is for the shell over there.
+# The typed text is for the other shell.
 # shellcheck disable=SC2016
 {
 begin

@@ -1,6 +1,6 @@
 #!/bin/sh
-# redlock top on a terminal, which python3 makes (screen.py): what is on it, keys, sizes, signals; and
-# without one. Arguments: REDLOCK NODES_SH
+# redlock top on a terminal that python3 makes (screen.py): its contents, keys, sizes, signals; and
+# without a terminal. Arguments: REDLOCK NODES_SH
 set -u
 
 # shellcheck source=test/cli/cli.sh

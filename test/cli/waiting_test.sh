@@ -1,13 +1,13 @@
 #!/bin/sh
-# What a waiter says: who holds the lock, and which nodes go away and come back. Arguments: REDLOCK
-# NODES_SH
+# What a waiting redlock reports: who holds the lock, and which nodes go away and come back. Arguments:
+# REDLOCK NODES_SH
 set -u
 
 # shellcheck source=test/cli/cli.sh
 . "$(dirname "$0")/cli.sh"
 start_nodes 5 --aof # so that a lock survives their restart
 
-# wait_for_lock COMMAND...: in the background; what it says goes to $err.bg; sets $pid
+# wait_for_lock COMMAND...: in the background; its output goes to $err.bg; sets $pid
 wait_for_lock() {
     start "$redlock" "$@" >"$out.bg" 2>"$err.bg"
 }
@@ -84,7 +84,7 @@ wait "$holder"
 start "$redlock" run --holder me l -- sleep 1000 2>"$err"
 holder=$pid
 await "$redlock" status l
-# What status says of l: the holder, then who waits, in one line
+# What status reports about l: the holder, then the waiting clients, in one line
 queue() { "$redlock" status l | sed -n 's/^l: held by \([^ ]*\) .*/\1/p; s/^  *[0-9]*\. \([^ ]*\), for [0-9.]* m\{0,1\}s$/\1/p' | paste -s -d ' '; }
 is_queue() { [ "$(queue)" = "$*" ]; }
 order=$scratch/order

@@ -1,5 +1,5 @@
 #!/bin/sh
-# redlock status --watch: what happens to locks, as it happens. Arguments: REDLOCK NODES_SH
+# redlock status --watch: reports events of locks at once. Arguments: REDLOCK NODES_SH
 set -u
 
 # shellcheck source=test/cli/cli.sh
@@ -10,7 +10,7 @@ start_nodes 5 --aof # so that locks survive a restart
 # watch OPTION... KEY...: in the background; its lines go to $seen; sets $watcher
 seen=$scratch/seen
 watch() {
-    # A job in the background of a script ignores SIGINT.
+    # A background job of a script ignores SIGINT.
     env --default-signal=INT "$redlock" status --watch --interval 200ms "$@" >"$seen" 2>"$err" &
     watcher=$!
     left="$left $watcher"
@@ -67,7 +67,7 @@ result '... and gets it' $? "$seen"
 saw 'free: no longer held by brief, whose time was over: .*'
 result 'a lock that is not renewed' $? "$seen"
 
-# The node that keeps the line hangs: who stands in it goes to another one, and is not lost meanwhile.
+# The node that keeps the line hangs: its clients move to another node, and stay listed meanwhile.
 keep_held l --permits 1 --holder eight
 saw 'l: eight waits for 1 permit'
 home=$("$redlock" queue --json l | sed 's/.*"home": "127.0.0.1:\([0-9]*\)", "usual.*/\1/')
