@@ -86,7 +86,7 @@ static void close_ours(int gate) {
     }
 }
 
-/* Waits until the gate is opened: by variables, each with its '\0', and an empty text after the
+/* Waits until the gate is opened by the variables, each with its '\0', and an empty text after the
  * last. They become the environment, so they are never freed. Signals are blocked, so nothing
  * interrupts it. */
 static void wait_at(int gate) {

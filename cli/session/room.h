@@ -73,7 +73,7 @@ struct rl_look {
     size_t needed;               /* the fewest of them that make a quorum */
     size_t answered, holding;    /* nodes that answered; nodes that have what the quorum has */
     size_t having, reserved;     /* nodes where the key is held; nodes that reserve it for the next
-                                client */
+                                    client */
     int64_t reserved_ms;         /* the longest reservation */
     bool is_answered;            /* by a quorum */
     bool is_held;                /* by a quorum */
@@ -148,7 +148,7 @@ struct rl_item {
     uint32_t number;               /* the slot's number; or the number of permits it waits for */
     uint32_t votes;                /* of a holder: nodes that have it */
     int64_t left_ms;   /* of a holder: until it expires unless renewed; -1: never; 0: no quorum has
-                         it */
+                          it */
     uint64_t fence;    /* of a slot; 0: none */
     bool is_held;      /* by a quorum */
     bool is_reserved;  /* a slot, for the next client */
@@ -183,7 +183,7 @@ struct rl_part {
     size_t held;     /* of the n: held by a quorum */
     size_t reserved; /* of the n */
     size_t writing;  /* of the n: clients that wait to hold it exclusively; they precede those that
-                       wait to read */
+                        wait to read */
     size_t n, room;
     struct rl_item *items;
 };
@@ -211,7 +211,7 @@ struct rl_found {
     int32_t kept[REDLOCK_NODES_MAX]; /* the number that each node keeps; 0: none */
     size_t free;                     /* slots below `permits` */
     int64_t kicks_left_ms;           /* until the notes of kicks expire; 0: there are none, or it is
-                              unknown */
+                                        unknown */
 };
 
 /* What to ask for in addition to the holder. */

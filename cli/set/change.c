@@ -173,7 +173,7 @@ static void ask_votes(struct change *c) {
     }
 }
 
-/* Whether all old nodes have answered an undecided vote and some have lost their votes; reports
+/* Whether all old nodes have answered, and the vote is undecided since some lost theirs; reports
  * that. */
 static bool has_forgotten(const struct change *c) {
     const rl_mask old = rl_set_members(c->set, &c->joint, RL_CONFIG_OLD);
@@ -233,7 +233,7 @@ static rl_mask forgetful(struct change *c, rl_mask which, int64_t *ms) {
     return *ms > 0 ? empty : 0;
 }
 
-/* Waits a moment for the time when these nodes may get the text. Returns 0 or an exit status. */
+/* Waits a moment, since these nodes may not get the text yet. Returns 0 or an exit status. */
 static int wait_for_forgetful(struct change *c, rl_mask which, int64_t ms) {
     char *names = rl_set_names(c->set, which);
     c->patient_ns = 0;
