@@ -142,7 +142,7 @@ void rl_say_wrapped(const char *text, int indent);
 /* "8.2 s", "15 min", "0.3 ms": a duration, rounded to a few digits. This and the next two are valid
  * as long as an rl_text(). */
 const char *rl_say_duration(double ms);
-/* Of a whole number, such as a key's remaining ttl; negative: "for ever". */
+/* The same for a whole number, such as a key's remaining ttl; negative: "for ever". */
 const char *rl_say_ms(int64_t ms);
 /* As an option is written: "90s". */
 const char *rl_say_exact(int64_t ms);

@@ -73,7 +73,7 @@ static void strays_json(struct tool_json *json, const struct rl_sweep *sweep,
 static void lock_json(const struct rl_sweep *sweep, const struct rl_lock *lock) {
     const bool is_held = lock->n_holdings > 0 && lock->holdings[0].has_quorum;
     const bool is_foreign = lock->class == RL_LOCK_FOREIGN;
-    const char *colon = strchr(lock->next, ':'); /* behind the place */
+    const char *colon = strchr(lock->next, ':'); /* after the place */
     struct tool_json json =
         tool_json_begin(stdout, JSON_TEXT("kind", kinds[lock->class]),
                         JSON_BYTES("key", lock->name, lock->length), JSON_BOOL("held", is_held),

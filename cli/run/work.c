@@ -1,18 +1,18 @@
-/* A command that runs under a lock, and not longer.
+/* A command that runs under a lock, and no longer than it.
  *
  *     rl_work_start() -> rl_work_renewed() ... -> on_end, once no process of its group is left
  *                     \-> rl_work_lost(): SIGTERM, and SIGKILL at the end of the grace
  *         -> rl_work_close()
  *
- * rl_work_prepare(), called while waiting for the lock, starts what does not need it: the child at
- * its gate, and the guard. A hand-over of the lock is faster than the start of two processes.
- * rl_work_start() uses both if they still run, and else starts them itself. For the same reason
- * on_end comes as soon as the group is empty, and rl_work_close(), which is called after the
- * release was sent, waits for the guard and stops watching the signals.
+ * rl_work_prepare(), called while waiting for the lock, starts the processes that do not need the
+ * lock: the child at its gate, and the guard. A hand-over of the lock is faster than the start of
+ * two processes. rl_work_start() uses both if they still run, and else starts them itself. For the
+ * same reason, on_end runs as soon as the group is empty, and rl_work_close(), which is called
+ * after the release was sent, waits for the guard and stops watching the signals.
  *
- * What the lock protects is whatever the command has started, so the work ends when its process
- * group is empty, not when its first process has ended: a command that forks away keeps the
- * lock, as an inherited descriptor does under flock(1).
+ * The lock protects everything that the command has started, so the work ends when its process
+ * group is empty, not when its first process has ended: a command that forks away keeps the lock,
+ * as an inherited descriptor does under flock(1).
  *
  * Signals to redlock are passed on to the group. The second SIGINT becomes SIGKILL. A stop from
  * the terminal (Ctrl-Z) stops the command and then redlock itself; when the shell continues
@@ -20,31 +20,30 @@
  *
  * Failure modes: the command cannot be started (an exit status comes back, on_end does not run);
  * SIGTERM is ignored (SIGKILL); redlock is stopped or killed (guard.c); the guard process is killed
- * or stopped: another takes its place, and if there is none, or they die one after the other, the
- * command is terminated as for a loss. Preparation fails, or a prepared process is killed or
- * stopped meanwhile: rl_work_start() begins anew, and reports failures.
+ * or stopped: another one replaces it, and if none can be started, or they keep dying, the command
+ * is terminated as after a loss. Preparation fails, or a prepared process is killed or stopped
+ * meanwhile: rl_work_start() starts again, and reports failures.
  *
  * If redlock is killed, its guard releases the lock once it has ended the command, so that the next
- * holder need not wait for the ttl: with a new client on a new loop, since a client from before the
- * fork() cannot be used. The nodes do not answer: the lock ends with its ttl, and a sentence says
- * so. Can it take the lock from another client? No: the nodes delete only keys with this token, and
- * the token belongs to this grant alone.
+ * holder need not wait for the ttl. It uses a new client on a new loop, since a client from before
+ * the fork() cannot be used. If the nodes do not answer, the lock ends with its ttl, and a sentence
+ * says so. Can it take the lock from another client? No: the nodes delete only keys with this
+ * token, and the token belongs to this grant alone.
  *
  * Can the command begin without the lock, because it was prepared? No: only rl_work_start() opens
- * the child's gate, when the guard runs and knows when the lock ends. rl_work_close() instead, or
- * the death of redlock, ends the child at its gate, and the guard, which has no token.
+ * the child's gate, when the guard runs and knows when the lock ends. If rl_work_close() is called
+ * instead, or redlock dies, the child at its gate ends, and so does the guard, which has no token.
  *
- * Can the command outlive the lock? SIGKILL goes out before valid_until in each case: by the
- * timer here; by the guard, if this process does not run; and if redlock wakes up only after
- * valid_until, the first thing that happens to a group that was stopped with it is SIGKILL, not
- * SIGCONT.
+ * Can the command outlive the lock? SIGKILL is sent before valid_until in each case: by the timer
+ * here; by the guard, if this process does not run; and if redlock wakes up only after valid_until,
+ * a group that was stopped with it gets SIGKILL first, not SIGCONT.
  *
- * Can another hold the lock while the command is being ended? When the lock has not been renewed in
- * time, SIGTERM goes out by the timer here (on_due), and the lock is kept, and renewed if that is
- * possible after all, until the group is empty. It is not the library's on_lost that begins the
- * end: a lock whose loss is reported is released, and nodes that come back would grant it to the
- * next client during the grace. on_lost comes after SIGKILL, or because a majority has forgotten
- * the keys; then nothing can keep others out. So it is for work that is not well (health.c). */
+ * Can another client hold the lock while the command is being ended? When the lock has not been
+ * renewed in time, the timer here sends SIGTERM (on_due), and the lock is kept, and renewed if that
+ * becomes possible, until the group is empty. The end does not wait for the library's on_lost: a
+ * lock whose loss is reported is released, and nodes that come back would grant it to the next
+ * client during the grace. on_lost comes after SIGKILL, or because a majority has lost the keys;
+ * then nothing can keep other clients out. Unhealthy work is ended in the same way (health.c). */
 #include "run/room.h"
 
 #include <assert.h>
@@ -57,9 +56,9 @@
 #include "redlock/semaphore.h"
 #include "say.h"
 
-#define POLL_MS 20 /* how often an emptying group is looked at */
+#define POLL_MS 20 /* how often a group that is ending is checked */
 #define BRIEF_MS 1000
-#define BRIEF_GUARDS_MAX 5 /* this many guards may die sooner than that */
+#define BRIEF_GUARDS_MAX 5 /* that many in a row; then none is started */
 
 static uint64_t before(uint64_t until_ns, int64_t ms) {
     uint64_t ns = (uint64_t)ms * NS_PER_MS;
@@ -83,7 +82,7 @@ static uint64_t due_ns(const struct rl_work *work) {
 static void finish(struct rl_work *work) {
     assert(work->child.is_gone);
     if (work->is_guarded && !work->is_ending && redlock_now_ns() >= due_ns(work)) {
-        work->plan.on_due(NULL, work->plan.data); /* we were stopped, and the guard was not */
+        work->plan.on_due(NULL, work->plan.data); /* redlock was stopped, but the guard was not */
     }
     rl_guard_kill(&work->guard);
     rl_health_close(&work->health);
@@ -173,7 +172,7 @@ void rl_work_lost(struct rl_work *work) {
     work->kill_ns = grace_ns < kill_ns ? grace_ns : kill_ns;
     rl_child_signal(&work->child, SIGTERM);
     if (redlock_now_ns() < work->kill_ns) {
-        rl_child_signal(&work->child, SIGCONT); /* one that is stopped can end, too */
+        rl_child_signal(&work->child, SIGCONT); /* so that a stopped process can end, too */
     }
     kill_if_due(work);
     move_guard(work);
@@ -204,7 +203,7 @@ static void on_timer(uv_timer_t *timer) {
 
 /* -- The guard process -- */
 
-/* redlock_release_token(), of a semaphore for the token's slots. */
+/* redlock_release_token(); for a semaphore, of the token's slots. */
 static int release(redlock_lock *lock, const struct rl_guard_word *word,
                    struct rl_session *session) {
     const struct rl_args *args = session->args;
@@ -215,17 +214,17 @@ static int release(redlock_lock *lock, const struct rl_guard_word *word,
     return status == 0 ? rl_session_wait(session) : status;
 }
 
-/* In the guard. It ignores all signals, so the session watches none: libuv's signal descriptors
- * have been closed with the others. */
+/* Runs in the guard. The guard ignores all signals, so the session watches none: libuv's signal
+ * descriptors have been closed with the others. */
 static void on_orphaned(const struct rl_guard_word *word, void *data) {
     static struct rl_session session;
     const struct rl_work *work = data;
     const char *keys = work->plan.report->keys;
     struct rl_args args = *args_of(work);
     redlock_lock *lock = NULL;
-    args.guard = REDLOCK_GUARD_OFF; /* to release, a node need not be trusted */
+    args.guard = REDLOCK_GUARD_OFF; /* a release need not trust a node */
     args.verbose = false;
-    rl_password_look(&args.password); /* this process has not looked since it began */
+    rl_password_look(&args.password); /* this process has not checked the file since it started */
     if (rl_session_open(&session, &args) == 0) {
         int status = rl_session_lock(&session, keys, work->plan.holder, &lock);
         if (status == 0 && (status = release(lock, word, &session)) == 0) {
@@ -236,7 +235,7 @@ static void on_orphaned(const struct rl_guard_word *word, void *data) {
         }
         rl_session_close(&session);
     }
-    explicit_bzero(&args.password, sizeof args.password); /* a copy; the path belongs to the
+    explicit_bzero(&args.password, sizeof args.password); /* only the copy; the path belongs to the
                                                              original */
 }
 
@@ -251,7 +250,7 @@ static const char *start_guard(struct rl_work *work) {
     return why;
 }
 
-/* The guard was killed and reaped, or it is stopped, which is just as bad. */
+/* Replaces a guard that was killed and reaped, or is stopped, which is just as bad. */
 static void replace_guard(struct rl_work *work, bool is_stopped) {
     bool is_brief = redlock_now_ns() - work->guarded_ns < BRIEF_MS * NS_PER_MS;
     const char *why = "they keep dying";
@@ -286,7 +285,7 @@ static void go_on(struct rl_work *work) {
 static void on_stopped(struct rl_work *work, int signal_number) {
     bool asks = signal_number == SIGTTIN || signal_number == SIGTTOU;
     if (work->terminal.fd < 0 || (!asks && signal_number != SIGTSTP)) {
-        return; /* SIGSTOP from outside: we keep holding the lock */
+        return; /* SIGSTOP from outside: redlock keeps the lock */
     }
     if (asks && rl_terminal_give(&work->terminal, work->child.pid)) {
         rl_child_signal(&work->child, SIGCONT);
@@ -295,7 +294,7 @@ static void on_stopped(struct rl_work *work, int signal_number) {
     work->wants_terminal = asks || work->terminal.is_given;
     rl_terminal_take(&work->terminal, work->child.pid);
     if (!rl_terminal_stop_self(signal_number) && !asks) {
-        go_on(work); /* there is no shell to continue us, so a stop makes no sense */
+        go_on(work); /* no shell would continue redlock, so a stop makes no sense */
     }
 }
 
@@ -310,10 +309,10 @@ static void reap(struct rl_work *work) {
             is_unguarded = true;
             is_stopped = WIFSTOPPED(status);
             if (!is_stopped) {
-                rl_guard_forget(&work->guard); /* its number may be another process's from now on */
+                rl_guard_forget(&work->guard); /* its pid may be reused from now on */
             }
         } else if (rl_health_reaped(&work->health, pid, status) || pid != work->child.pid) {
-            continue; /* a check, or an orphan that has become ours */
+            continue; /* a check, or an orphan that redlock has adopted */
         } else if (WIFSTOPPED(status)) {
             on_stopped(work, WSTOPSIG(status));
         } else {
@@ -330,7 +329,7 @@ static void reap(struct rl_work *work) {
 static void on_signal(int signal_number, void *data) {
     struct rl_work *work = data;
     if (!work->is_working) {
-        return; /* rl_work_start() checks by itself; after on_end no process is left */
+        return; /* rl_work_start() checks the processes itself; after on_end, none is left */
     }
     switch (signal_number) {
         case SIGCHLD:
@@ -355,7 +354,7 @@ static void on_signal(int signal_number, void *data) {
 /* -- Begin and end -- */
 
 static void drop_both(struct rl_work *work) {
-    rl_guard_stop(&work->guard); /* first: it must not have the number of a group that is gone */
+    rl_guard_stop(&work->guard); /* first: it must not signal a group that is gone */
     if (work->child.gate >= 0) {
         rl_child_drop(&work->child);
     }
@@ -424,7 +423,7 @@ static void set_variables(const struct rl_work *work, const struct rl_grant *gra
     }
 }
 
-/* The child at its gate, its guard, and then the command. Returns 0 or an exit status. */
+/* Starts the child at its gate and its guard, then the command. Returns 0 or an exit status. */
 static int start_both(struct rl_work *work, const struct rl_grant *grant) {
     int status = is_prepared(work) ? 0 : begin_both(work);
     if (status == 0 && work->is_guarded && redlock_now_ns() >= due_ns(work)) {
