@@ -227,7 +227,7 @@ TEST(any_bytes_may_come) {
             (char)(random_below(&random, 4) == 0 ? random_below(&random, 256) : 0);
         length =
             random_below(&random, 2) == 0 ? length : random_below(&random, (uint32_t)length + 1);
-        char *exact = malloc(length + 1); /* so that a sanitizer sees what is read behind it */
+        char *exact = malloc(length + 1); /* so that a sanitizer sees a read past its end */
         assert_non_null(exact);
         memcpy(exact, text, length);
         if (rl_config_parse(&config, exact, length)) {

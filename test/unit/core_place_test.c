@@ -30,13 +30,13 @@
 struct world {
     struct rl_place place;
     uint64_t now_ns, idle_ns, random;
-    uint64_t places; /* so many were used */
+    uint64_t places; /* number of places that were used */
     rl_mask homes, heard;
     bool is_of_many;
 };
 
 static const uint64_t hashes[NODES] = {11, 22, 33};
-static uint32_t order[NODES]; /* the nodes, as they are home one after the other */
+static uint32_t order[NODES]; /* the nodes in the order in which they are home */
 
 static void begin(void *data) {
     struct world *w = data;
@@ -202,7 +202,7 @@ static void signs_event(const struct world *w, struct effects *effects) {
           rl_place_was_busy(place) ? ", was" : "", rl_place_has_signs(place) ? "" : ", no signs");
 }
 
-/* What others than the step tell of. Returns whether it is such an event. */
+/* Runs an event that is not a step, and tells its effects. Returns whether it is one. */
 static bool is_other_event(struct world *w, const struct words *words, struct effects *effects) {
     struct rl_place *place = &w->place;
     const char *name = words->word[0];

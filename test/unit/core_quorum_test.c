@@ -18,15 +18,15 @@ TEST(is_the_least_majority) {
     for (uint32_t n = 1; n <= RL_SEATS_MAX; n++) {
         uint32_t quorum = rl_quorum(n);
         assert_true(quorum <= n);
-        assert_true(2 * quorum > n);        /* two of them cannot be apart */
-        assert_true(2 * (quorum - 1) <= n); /* two smaller ones could */
+        assert_true(2 * quorum > n);        /* two quorums always meet */
+        assert_true(2 * (quorum - 1) <= n); /* two smaller sets need not */
         if (n < COUNT(wanted)) {
             assert_int_equal(quorum, wanted[n]);
         }
     }
 }
 
-/* Is there a quorum of list a and one of list b that have no node in common? */
+/* Whether a quorum of list a and one of list b can have no node in common. */
 static bool can_part(uint32_t a, uint32_t b) {
     for (uint32_t x = 0; x <= a; x++) {
         for (uint32_t y = 0; y <= b; y++) {
@@ -39,13 +39,13 @@ static bool can_part(uint32_t a, uint32_t b) {
     return false;
 }
 
-/* Clients with different lists of nodes: what docs/nodes.md says of changing the list. With
- * one node more or less they exclude each other. With two they do not if the numbers are odd, so
- * three to five goes by four. Another name in place of one is two changes. */
+/* Clients with different lists of nodes: what docs/nodes.md says about changing the list. With one
+ * node more or less, they exclude each other. With two, they do not if the numbers are odd, so a
+ * change from three to five goes by four. Renaming a node counts as two changes. */
 TEST(lists_one_node_apart_meet) {
     for (uint32_t n = 1; n <= 7; n++) {
         uint32_t all = rl_all_nodes(n), more = rl_all_nodes(n + 1), two_more = rl_all_nodes(n + 2);
-        uint32_t renamed = more & ~UINT32_C(1); /* n nodes: the first has gone, one has come */
+        uint32_t renamed = more & ~UINT32_C(1); /* n nodes: the first is replaced by a new one */
         assert_false(can_part(all, all));
         assert_false(can_part(all, more));
         assert_int_equal(can_part(all, two_more), n % 2);
@@ -81,7 +81,7 @@ TEST(is_exact) {
         {2, 0, 2 * MS - 1, 2 * MS - 1, 1},
         {1, 0, 86400000 * MS, 86400000 * MS, 0},
         {0, 10000, 2 * MS, 2 * MS, 0},
-        /* a day, and all that fits */
+        /* a day, and the largest values */
         {DAY_MS, 10000, 2 * MS, 864002 * MS, 85535998 * MS},
         {DAY_MS, 999999, 0, 86399913600000, 86400000},
         {DAY_MS, 0, 0, 0, 86400000000000},

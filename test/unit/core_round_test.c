@@ -1,8 +1,7 @@
 /* A round, exhaustively: N = 1 to 7 nodes, and old and new nodes side by side; every set of nodes
  * that can be asked, every outcome of every vote, in every order of arrival, for each kind of
- * round.
- * An oracle works out what must come of it from the votes in the order in which they came, by the
- * specification's words:
+ * round. An oracle computes the required result from the votes in their order of arrival, by the
+ * words of the specification:
  *
  *     won when so many have said yes that they are a majority of each side; defeated when the votes
  *     that are still out, had they all said yes, would not make one. The first of the two that
@@ -10,8 +9,7 @@
  *
  * All orders: from every state each pending node votes next, in each way. Two orders that lead to
  * the same ballots and the same decision have the same future, so each such state is gone through
- * once.
- */
+ * once. */
 #include "core/round.h"
 
 #include "base/bits.h"
@@ -24,7 +22,7 @@ struct walk {
     struct rl_round round;
     struct rl_ballot ballots[N_MAX];
     int16_t reasons[N_MAX];
-    /* what came, in its order; those that could not be asked are first */
+    /* in order of arrival; those of nodes that could not be asked come first */
     enum rl_vote votes[N_MAX];
     uint32_t nodes[N_MAX];
     uint32_t count;
@@ -53,7 +51,7 @@ static uint32_t majority_of(uint32_t n) {
     return some;
 }
 
-/* Of the votes that came first, those of this side's nodes. */
+/* Counts the first votes that came from this side's nodes. */
 static uint32_t count_votes(const struct walk *walk, uint32_t first, enum rl_vote vote,
                             uint32_t side) {
     uint32_t count = 0;
@@ -71,7 +69,7 @@ static uint32_t votes_in(const struct walk *walk, uint32_t first, uint32_t side)
     return count;
 }
 
-/* The votes of nodes that could not be asked are all in before anything can be decided. */
+/* All votes of nodes that could not be asked count before anything can be decided. */
 static enum rl_decision oracle(const struct walk *walk, uint32_t not_asked) {
     for (uint32_t in = not_asked; in <= walk->count; in++) {
         bool wins = true, loses = false;
@@ -297,8 +295,8 @@ TEST(needs_both_majorities) {
 
 static const struct rl_electorate two = {{3, 3}}, three = {{7, 7}};
 
-/* What is copied can be looked at. No vote belongs to it, not of either round's own, and the ids
- * that were used are not used again. */
+/* A copy can be read. It accepts no votes, not even with either round's id, and used ids are not
+ * reused. */
 TEST(copies_what_came_of_another) {
     struct rl_round from, to;
     struct rl_ballot ballots[3], copies[3];

@@ -233,7 +233,7 @@ TEST(counts_them_in_no_writers_extension) {
     assert_int_equal(event.reasons[1], REDLOCK_ERR_NODE_TIMEOUT);
     rl_mode_downgrade(s.lock);
     assert_false(rl_mode_is_unsure(s.lock));
-    assert_int_equal(extend(&s), 1); /* the others are sent no second one */
+    assert_int_equal(extend(&s), 1); /* no second one is sent to the others */
 }
 
 /* -- Its end -- */
@@ -260,7 +260,7 @@ TEST(says_what_it_came_to) {
         assert_ptr_equal(rl_mode_now(s.lock),
                          rows[i].status == 0 ? &rl_mode_writer : &rl_mode_reader);
         assert_false(s.lock->holding.is_upgrading);
-        if (rows[i].status != 0) { /* the next one is told what it meets itself */
+        if (rows[i].status != 0) { /* the next upgrade reports its own result */
             assert_int_equal(upgrade(&s, REDLOCK_ERR_HELD), REDLOCK_ERR_HELD);
         }
     }

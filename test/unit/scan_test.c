@@ -173,7 +173,7 @@ CASE(others_have_keys) {
     }
     set(0, "b", "uuid-2", 100);
     set(1, "b", "uuid-3", 100);
-    for (size_t i = 0; i < 3; i++) { /* ours beside it: ours is the lock */
+    for (size_t i = 0; i < 3; i++) { /* ours is also there: ours is the lock */
         set(i, "d", C, 100);
     }
     set(4, "d", "uuid-4", 100);

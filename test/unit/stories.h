@@ -55,7 +55,7 @@ static inline void tells(struct effects *effects, const char *format, ...) {
     va_end(arguments);
 }
 
-/* The text behind "NAME=", or NULL. */
+/* The text after "NAME=", or NULL. */
 static inline const char *word_of(const struct words *words, const char *name) {
     const size_t length = strlen(name);
     for (size_t i = 1; i < words->count; i++) {
