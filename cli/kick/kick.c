@@ -76,7 +76,7 @@ static void say_cost(const struct kick *kick, const char *key, const char *who) 
     rl_say("Can it be stopped where it runs? Then do that instead: it releases the lock itself");
 }
 
-/* On stderr, before the kick: who is kicked, and what it means. */
+/* Says on stderr, before the kick, which holder loses the lock and what follows from that. */
 static void show_meaning(const struct kick *kick) {
     const struct rl_kick_targets *targets = &kick->targets;
     const struct rl_look *look = &kick->found.look;
@@ -251,8 +251,11 @@ static bool is_confirmed(struct kick *kick, const char *key) {
                               {.fd = uv_backend_fd(&session->loop), .events = POLLIN}};
     fprintf(stderr, "Kick %s from %s? [y/N] ", rl_kick_targets_say(&kick->targets),
             rl_text_clean(key, 128));
-    while (session->caught == 0 && polled[0].revents == 0) {
-        uv_run(&session->loop, UV_RUN_NOWAIT);
+    for (;;) {
+        uv_run(&session->loop, UV_RUN_NOWAIT); /* after each wait: it may notice a signal */
+        if (session->caught != 0 || polled[0].revents != 0) {
+            break;
+        }
         poll(polled, 2, uv_backend_timeout(&session->loop));
     }
     if (session->caught != 0) {

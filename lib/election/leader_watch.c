@@ -102,9 +102,9 @@ void rl_leader_watch_elected(redlock_election *election) {
 static bool is_no_leader(const redlock_query *query) {
     redlock_node_holder nodes[REDLOCK_NODES_MAX], next = REDLOCK_NODE_HOLDER_INIT;
     uint32_t n = 0, silent = 0;
-    bool is_none = true;
-    for (; redlock_query_node(query, n, &next) == 0; nodes[n++] = next) {
+    while (redlock_query_node(query, n, &next) == 0) {
         silent |= next.status != 0 ? rl_seat(n) : 0;
+        nodes[n++] = next;
     }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t same = silent;
@@ -112,9 +112,11 @@ static bool is_no_leader(const redlock_query *query) {
             const bool is_same = nodes[j].is_held && strcmp(nodes[j].token, nodes[i].token) == 0;
             same |= is_same ? rl_seat(j) : 0;
         }
-        is_none = is_none && redlock_query_lacks(query, same) > 0;
+        if (redlock_query_lacks(query, same) == 0) {
+            return false;
+        }
     }
-    return is_none;
+    return true;
 }
 
 /* Keys end on all nodes almost at once; a millisecond more lets the last one end. */

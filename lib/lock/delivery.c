@@ -11,6 +11,13 @@
 #include "mode/permit.h"
 #include "watch/span.h"
 
+/* Whether this acquire resumes a hold that lingered, of which too little is left by now. */
+static bool resumes_too_late(const redlock_lock *lock, const struct rl_op *op) {
+    const uint64_t least_ns = lock->core.acquire.min_validity_ms * RL_NS_PER_MS;
+    return lock->joining && op->words == RL_WORDS_LINGERED &&
+           lock->core.valid_until_ns <= rl_client_now_ns(lock->client) + least_ns;
+}
+
 void rl_delivery_grant(redlock_lock *lock) {
     assert(lock->client->in_turn);
     assert(rl_queued_is_in(&lock->done)); /* what ends in this step is delivered with the rest */
@@ -19,9 +26,7 @@ void rl_delivery_grant(redlock_lock *lock) {
         rl_step_simple(lock, RL_EV_TELL); /* reads the clock once more */
     }
     struct rl_op *op = rl_op_of(lock, RL_OP_ACQUIRE);
-    const uint64_t least_ns = lock->core.acquire.min_validity_ms * RL_NS_PER_MS;
-    if (lock->joining && op->words == RL_WORDS_LINGERED &&
-        lock->core.valid_until_ns <= rl_client_now_ns(lock->client) + least_ns) {
+    if (resumes_too_late(lock, op)) {
         rl_reentrancy_cancel(lock);
         op->status = REDLOCK_ERR_EXPIRED;
     }

@@ -204,7 +204,9 @@ void rl_waiting_stand(redlock_lock *lock, uint32_t line) {
     for (uint32_t i = 0; i < lock->resource_count; i++) {
         struct rl_waitlist *list = lock->tickets[i].list;
         if (i != line && list->active == &lock->tickets[i]) {
-            list->active = lock->mode->side_by_side ? list->active : NULL;
+            if (!lock->mode->side_by_side) {
+                list->active = NULL;
+            }
             go_on(list, lock);
         }
     }

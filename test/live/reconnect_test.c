@@ -1,6 +1,6 @@
-/* Broken connections: a held lock is not affected, and a silent one is not dropped. (Restarted
- * nodes, requests without an answer, releases that are owed, clients closed while they open: the
- * simulator. How often a node that stays down is tried: fake/faults.) */
+/* Broken connections: a held lock is not affected, and a silent one is not dropped. The
+ * simulator tests restarted nodes, unanswered requests, pending releases and clients that close
+ * while they open; fake/faults, how often a client tries a node that stays down. */
 
 #include "live/live.h"
 

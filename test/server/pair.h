@@ -4,9 +4,9 @@
  * into pieces, and the answers on all connections are compared. Then pair_check_keys() compares the
  * keys.
  *
- * Time: the real server's clock (the preloaded cluster/chaos/clock.c) stands still until
- * pair_pass(); the server in memory has the same time. So answers agree to the byte, and keys to
- * the millisecond. Neither server expires keys in the background: a key ends when a command touches
+ * Time: cluster/chaos/clock.c, preloaded, stops the real server's clock, and pair_pass() moves it;
+ * the server in memory has the same time. So answers agree to the byte, and keys to the
+ * millisecond. Neither server expires keys in the background: a key ends when a command touches
  * it.
  *
  * Failure modes: a difference; no answer within PAIR_PATIENCE_MS. `problem` describes it, and

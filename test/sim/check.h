@@ -15,8 +15,8 @@
  *     leftover    a key, a pending release, memory or a stream is left when everything is over
  *     fence       fences are not in order (check_fence.c)
  *     order       somebody who came later was served first, and nothing paid for it (check_line.h)
- *     stall       what somebody wants and could have is granted to nobody (check_line.h), or a lock
- *                 lingers for longer than it may
+ *     stall       no client gets a lock that one waits for and could have (check_line.h), or a lock
+ *                 lingers for too long
  *     spin        a user's attempts follow each other without a pause (check_line.h)
  *     count       more permits are held than there are, or others than were asked for
  *                 (check_permits.h)
