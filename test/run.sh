@@ -393,14 +393,14 @@ tsan_leg() {
 if [ -n "$long" ]; then
     echo "What $judged names, and then the simulator for $long s, on every processor"
 elif [ "$quick" = yes ]; then
-    echo 'One leg of three, about two minutes on two quiet cores. All of them: sh test/run.sh'
+    echo 'One leg of three, about five minutes on two quiet cores. All of them: sh test/run.sh'
 elif [ "$compiler$sanitize$tsan" = nono ]; then
     cat <<'PLAN'
 Three legs, one after the other, about 10 minutes on two cores; each builds what it needs:
   gcc             the simulator, chaos, what is no program in C, packages, the source itself
   sanitize-clang  all other tests: ASan, LeakSanitizer and UBSan, with hiredis 1.x and the fuzzers
   tsan            TSan: what has threads
-One leg, about two minutes: sh test/run.sh --quick
+One leg, about five minutes: sh test/run.sh --quick
 PLAN
 fi
 sh cluster/setup.sh test || {
