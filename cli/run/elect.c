@@ -18,6 +18,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,8 @@
 
 #define LOOKS_PER_TTL 30 /* how often the end of validity is read again */
 #define LOOK_MS_MIN 10
+
+#define TO_START INT_MAX /* what a wait ends with when the command is to start: no exit status */
 
 struct elect {
     struct rl_session session;
@@ -98,8 +101,6 @@ static void on_look(uv_timer_t *timer) {
     }
 }
 
-static void start(struct elect *elect);
-
 /* We do not lead, or no longer do. */
 static void wait_on(struct elect *elect) {
     elect->is_leading = false;
@@ -132,8 +133,8 @@ static void on_end(struct rl_work *work, int status, void *data) {
     if (elect->is_kept) {
         elect->is_kept = false;
         redlock_election_resign(elect->election, on_given_up, elect);
-    } else if (redlock_election_is_leader(elect->election)) {
-        start(elect); /* we were elected again meanwhile */
+    } else if (redlock_election_is_leader(elect->election)) { /* elected again meanwhile */
+        rl_session_done(&elect->session, TO_START);
     }
 }
 
@@ -155,26 +156,39 @@ static void on_due(const char *why, void *data) {
     report_lost(elect, why != NULL ? why : rl_report_not_renewed(sentence));
 }
 
-static void start(struct elect *elect) {
-    assert(!elect->is_working);
-    if (elect->is_ending) {
-        return;
-    }
+/* Returns 0 or an exit status. */
+static int start(struct elect *elect) {
     const struct rl_grant grant = {.token = redlock_election_token(elect->election),
                                    .fence = redlock_election_fence(elect->election),
                                    .valid_ms = redlock_election_remaining_ms(elect->election),
                                    .valid_until_ns = valid_until_ns(elect)};
     const int status = rl_work_start(&elect->work, &grant);
-    if (status != 0) {
-        if (status != RL_EXIT_LOST) {
-            elect->args->is_repeated = false; /* it would not start next time either */
-        }
-        elect->is_ending = true;
-        rl_session_done(&elect->session, status);
-        return;
+    if (status == 0) {
+        elect->is_working = true;
+        elect->session.is_interruptible = false;
+    } else if (status != RL_EXIT_LOST) {
+        elect->args->is_repeated = false; /* it would not start next time either */
     }
-    elect->is_working = true;
-    elect->session.is_interruptible = false;
+    return status;
+}
+
+/* Waits until the candidacy ends, and starts the command whenever we are elected. No callback does
+ * that: the handles of the last command are closed only when the loop has returned, and a signal
+ * may be on its way. Returns the exit status. */
+static int wait_for_end(struct elect *elect) {
+    int status = 0;
+    while (status == 0) {
+        const int ended = rl_session_wait(&elect->session);
+        if (ended != TO_START && ended != REDLOCK_ERR_CANCELED) {
+            return ended;
+        }
+        if (elect->session.caught != 0) {
+            status = RL_EXIT_SIGNAL + elect->session.caught;
+        } else if (redlock_election_is_leader(elect->election)) {
+            status = start(elect);
+        }
+    }
+    return status;
 }
 
 /* -- The election -- */
@@ -193,7 +207,7 @@ static void on_elected(redlock_election *election, int status, void *data) {
                show_fence(election));
     }
     if (elect->args->child != NULL && !elect->is_working) {
-        start(elect);
+        rl_session_done(&elect->session, TO_START);
     }
 }
 
@@ -246,10 +260,7 @@ static int campaign(struct elect *elect) {
         if (status != 0) {
             return rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
         }
-        exit_status = rl_session_wait(&elect->session);
-        if (exit_status == REDLOCK_ERR_CANCELED) {
-            exit_status = RL_EXIT_SIGNAL + elect->session.caught;
-        }
+        exit_status = wait_for_end(elect);
         elect->is_ending = true;
         rl_waiting_end(&elect->session.waiting);
         resign(elect);

@@ -20,7 +20,7 @@
 typedef void (*rl_signal_cb)(int signal_number, void *data);
 
 struct rl_signals {
-    uv_signal_t handles[RL_SIGNALS_MAX];
+    uv_signal_t *handles[RL_SIGNALS_MAX]; /* one that is being closed may outlive this struct */
     size_t count;
     rl_signal_cb callback;
     void *data;

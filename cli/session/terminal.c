@@ -14,7 +14,10 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+#include "say.h"
 
 void rl_terminal_open(struct rl_terminal *terminal) {
     terminal->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
@@ -107,9 +110,12 @@ void rl_signals_open(struct rl_signals *signals, uv_loop_t *loop, const int *lis
     signals->data = data;
     for (; *list != 0; list++) {
         assert(signals->count < RL_SIGNALS_MAX);
-        uv_signal_t *handle = &signals->handles[signals->count];
-        if ((*list != SIGCHLD && rl_signals_is_ignored(*list)) ||
-            uv_signal_init(loop, handle) != 0) {
+        if (*list != SIGCHLD && rl_signals_is_ignored(*list)) {
+            continue;
+        }
+        uv_signal_t *handle = rl_must_alloc(1, sizeof *handle);
+        if (uv_signal_init(loop, handle) != 0) {
+            free(handle);
             continue;
         }
         handle->data = signals;
@@ -117,13 +123,17 @@ void rl_signals_open(struct rl_signals *signals, uv_loop_t *loop, const int *lis
         if (*list == SIGCHLD) {
             unblock(SIGCHLD);
         }
-        signals->count++;
+        signals->handles[signals->count++] = handle;
     }
+}
+
+static void on_closed(uv_handle_t *handle) {
+    free(handle);
 }
 
 void rl_signals_close(struct rl_signals *signals) {
     for (size_t i = 0; i < signals->count; i++) {
-        uv_close((uv_handle_t *)&signals->handles[i], NULL);
+        uv_close((uv_handle_t *)signals->handles[i], on_closed);
     }
     signals->count = 0;
 }

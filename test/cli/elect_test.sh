@@ -78,6 +78,41 @@ wait "$eight"
 result 'SIGTERM before it has begun: status 143' $? "$err"
 sh "$nodes_sh" resume "$nodes" 3
 
+# Stopped until it is elected, it finds the nodes' votes and the signal at once.
+sh "$nodes_sh" pause "$nodes" 3
+# shellcheck disable=SC2016
+start "$redlock" elect -v --ttl 60s --max-ttl 60s --node-timeout 6s --connect-timeout 30s --id nine late -- \
+    sh -c 'trap "" TERM; echo >"$0"; sleep 1' "$scratch/late" 2>"$err"
+nine=$pid
+await knows_client
+sh "$nodes_sh" pause "$nodes" 1
+sh "$nodes_sh" pause "$nodes" 2
+await grep -q 'nodes up' "$err" && await grep -q '^State:[[:space:]]*S' "/proc/$nine/status"
+kill -s STOP "$nine"
+each_node resume
+has_voted() { [ "$(ask "$1" exists late)" = 1 ]; }
+await has_voted 1 && await has_voted 2
+kill -s TERM "$nine"
+kill -s CONT "$nine"
+wait "$nine"
+[ $? -eq 143 ] && [ ! -e "$scratch/late" ]
+result 'SIGTERM as it is elected: status 143, and nothing was started' $? "$err"
+
+# It is elected again while the last command still ends.
+# shellcheck disable=SC2016
+start "$redlock" elect -v --ttl 9s --grace 3s --id ten again -- \
+    sh -c 'echo $$ >>"$0"; [ "$(wc -l <"$0")" -gt 1 ] && exit 7; trap "" TERM; while sleep 0.1; do [ ! -e "$1" ] || exit 3; done' \
+    "$scratch/again" "$scratch/go" >"$out" 2>"$err"
+ten=$pid
+await test -s "$scratch/again"
+for i in 1 2 3; do ask $i del again >"$log"; done
+elected_twice() { [ "$(grep -c elected "$err")" -eq 2 ]; }
+await elected_twice
+touch "$scratch/go"
+wait "$ten"
+[ $? -eq 7 ]
+result 'elected again while the command is being ended: it starts again' $? "$err"
+
 status 'no such command' 127 "$redlock" elect --ttl 3s boss -- no-such-command
 status 'no name' 64 "$redlock" elect
 status '--repeat without a command' 64 "$redlock" elect --repeat boss
