@@ -298,7 +298,7 @@ static int open_election(struct elect *elect) {
     if (status != 0) {
         return refuse_election(status, error);
     }
-    elect->work.plan = (struct rl_work_plan){.loop = &elect->session.loop,
+    elect->work.plan = (struct rl_work_plan){.session = &elect->session,
                                              .report = &elect->report,
                                              .holder = redlock_election_candidate(elect->election),
                                              .on_due = on_due,

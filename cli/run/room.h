@@ -186,7 +186,7 @@ struct rl_work;
 typedef void (*rl_work_cb)(struct rl_work *work, int status, void *data);
 
 struct rl_work_plan {
-    uv_loop_t *loop;
+    struct rl_session *session;
     const struct rl_report *report; /* with the arguments: which command runs under which lock */
     const char *holder;             /* stored with the token */
     void (*on_due)(const char *why, void *data); /* the command is about to be ended, because `why`;
@@ -211,8 +211,9 @@ struct rl_work {
     struct rl_guard guard;
     struct rl_health health;
     struct rl_terminal terminal;
-    struct rl_signals deaths;  /* SIGCHLD, from the child's start on */
-    struct rl_signals signals; /* the others, from the command's start on */
+    struct rl_signals deaths; /* SIGCHLD, from the child's start on */
+    struct rl_signals
+        signals; /* those that the session does not watch, from the command's start on */
     uv_timer_t timer;
     uint64_t kill_ns;    /* when SIGKILL is due; RL_GUARD_NEVER: it is not */
     uint64_t guarded_ns; /* when the present guard was started */

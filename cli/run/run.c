@@ -286,7 +286,7 @@ int rl_cmd_run(struct rl_args *args) {
         status = make_locks(run);
         uv_timer_init(&run->session.loop, &run->prepare);
         run->prepare.data = run;
-        run->work.plan = (struct rl_work_plan){.loop = &run->session.loop,
+        run->work.plan = (struct rl_work_plan){.session = &run->session,
                                                .report = &run->report,
                                                .holder = run->holder,
                                                .on_due = on_due,

@@ -97,7 +97,7 @@ static void finish(struct rl_work *work) {
 static void on_timer(uv_timer_t *timer);
 
 static void wake_in(struct rl_work *work, uint64_t ms) {
-    uv_update_time(work->plan.loop);
+    uv_update_time(&work->plan.session->loop);
     uv_timer_start(&work->timer, on_timer, ms, 0);
 }
 
@@ -371,7 +371,7 @@ static void open_deaths(struct rl_work *work) {
             .is_open = true,
             .child.gate = -1,
             .kill_ns = RL_GUARD_NEVER};
-        rl_signals_open(&work->deaths, work->plan.loop, list, on_signal, work);
+        rl_signals_open(&work->deaths, &work->plan.session->loop, list, on_signal, work);
     }
 }
 
@@ -441,12 +441,13 @@ static int start_both(struct rl_work *work, const struct rl_grant *grant) {
 }
 
 int rl_work_start(struct rl_work *work, const struct rl_grant *grant) {
-    static const int list[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
-                               SIGUSR2, SIGTSTP, SIGCONT, 0};
+    static const int list[] = {SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, 0};
     open_deaths(work);
     snprintf(work->token, sizeof work->token, "%s", grant->token);
     work->valid_until_ns = grant->valid_until_ns;
-    rl_signals_open(&work->signals, work->plan.loop, list, on_signal, work);
+    work->plan.session->on_caught = on_signal;
+    work->plan.session->caught_data = work;
+    rl_signals_open(&work->signals, &work->plan.session->loop, list, on_signal, work);
     int status = start_both(work, grant);
     if (status != 0) {
         rl_work_close(work);
@@ -454,12 +455,12 @@ int rl_work_start(struct rl_work *work, const struct rl_grant *grant) {
     }
     work->guarded_ns = redlock_now_ns();
     work->is_working = true;
-    uv_timer_init(work->plan.loop, &work->timer);
+    uv_timer_init(&work->plan.session->loop, &work->timer);
     work->timer.data = work;
     rl_terminal_open(&work->terminal);
     work->health =
         (struct rl_health){.report = work->plan.report, .on_unhealthy = on_unhealthy, .data = work};
-    rl_health_open(&work->health, work->plan.loop);
+    rl_health_open(&work->health, &work->plan.session->loop);
     arm(work);
     return 0;
 }

@@ -285,7 +285,9 @@ struct rl_session {
     int status;  /* passed to the callback */
     int outcome; /* of the last acquire */
     char why_not[REDLOCK_MESSAGE_MAX];
-    int caught; /* the signal that was received; 0: none */
+    int caught;             /* the signal that was received; 0: none */
+    rl_signal_cb on_caught; /* of a running command, which gets each of them; or NULL */
+    void *caught_data;
     bool is_open, has_password_timer;
     bool is_interruptible; /* a signal ends the waiting */
 };

@@ -128,6 +128,9 @@ static void on_signal(int signal_number, void *data) {
     if (session->is_interruptible) {
         rl_session_done(session, REDLOCK_ERR_CANCELED);
     }
+    if (session->on_caught != NULL) {
+        session->on_caught(signal_number, session->caught_data);
+    }
 }
 
 /* -- A password that changes -- */

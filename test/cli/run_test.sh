@@ -120,6 +120,21 @@ kill -s HUP "$pid"
 wait "$pid"
 holds 'SIGHUP is passed on' [ $? -eq 129 ]
 
+# A signal comes between the grant and the start: meanwhile redlock writes into a full pipe.
+mkfifo "$scratch/full"
+exec 3<>"$scratch/full"
+dd if=/dev/zero of="$scratch/full" bs=1 oflag=nonblock 2>"$log"
+start "$redlock" run --json full -- sleep 10 2>"$scratch/full" 3<&-
+is_granted() { [ "$(ask 1 exists full)" = 1 ] && [ "$(ask 2 exists full)" = 1 ] && [ "$(ask 3 exists full)" = 1 ]; }
+await is_granted
+kill -s TERM "$pid"
+full=$pid
+start cat "$scratch/full" >"$out.bg"
+wait "$full"
+holds 'SIGTERM before the command has started is passed on' [ $? -eq 143 ]
+kill "$pid"
+exec 3<&-
+
 # nohup redlock run ...: a signal that was ignored when it started stays ignored.
 hold_signals=INT
 hold k
