@@ -61,8 +61,11 @@ static int hide_passwords(void) {
 }
 
 int rl_plan_begin(const struct rl_args *args) {
-    unsetenv("REDLOCK_FENCE"); /* these belong to an enclosing lock */
-    unsetenv("REDLOCK_SLOT");
+    static const char *const of_another_lock[] = {
+        "REDLOCK_KEY", "REDLOCK_TOKEN", "REDLOCK_VALID_MS", "REDLOCK_FENCE", "REDLOCK_SLOT"};
+    for (size_t i = 0; i < sizeof of_another_lock / sizeof of_another_lock[0]; i++) {
+        unsetenv(of_another_lock[i]);
+    }
     return args->keeps_passwords ? 0 : hide_passwords();
 }
 

@@ -113,6 +113,10 @@ wait "$ten"
 [ $? -eq 7 ]
 result 'elected again while the command is being ended: it starts again' $? "$err"
 
+# shellcheck disable=SC2016
+REDLOCK_TOKEN=outer REDLOCK_SLOT=1 "$redlock" elect --ttl 3s boss -- \
+    sh -c 'echo "${REDLOCK_TOKEN-none} ${REDLOCK_SLOT-none}"' >"$out" 2>"$err"
+holds 'its command does not get the token of an enclosing lock' [ "$(cat "$out")" = 'none none' ]
 status 'no such command' 127 "$redlock" elect --ttl 3s boss -- no-such-command
 status 'no name' 64 "$redlock" elect
 status '--repeat without a command' 64 "$redlock" elect --repeat boss
