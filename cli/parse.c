@@ -74,6 +74,9 @@ static int read_config(struct rl_args *args, struct tool_options *options) {
         warn_of_password(args, file);
     }
     fclose(file);
+    if (args->command != RL_CMD_RUN) {
+        args->on_lost = RL_ON_LOST_KILL; /* the file's is for run */
+    }
     return status;
 }
 

@@ -362,15 +362,13 @@ static void drop_both(struct rl_work *work) {
 
 static void open_deaths(struct rl_work *work) {
     static const int list[] = {SIGCHLD, 0};
-    const struct rl_args *args = args_of(work);
     assert(!work->is_working);
     if (!work->is_open) {
-        *work = (struct rl_work){
-            .plan = work->plan,
-            .is_guarded = args->command != RL_CMD_RUN || args->on_lost != RL_ON_LOST_IGNORE,
-            .is_open = true,
-            .child.gate = -1,
-            .kill_ns = RL_GUARD_NEVER};
+        *work = (struct rl_work){.plan = work->plan,
+                                 .is_guarded = args_of(work)->on_lost != RL_ON_LOST_IGNORE,
+                                 .is_open = true,
+                                 .child.gate = -1,
+                                 .kill_ns = RL_GUARD_NEVER};
         rl_signals_open(&work->deaths, &work->plan.session->loop, list, on_signal, work);
     }
 }

@@ -119,6 +119,8 @@ REDLOCK_TOKEN=outer REDLOCK_SLOT=1 "$redlock" elect --ttl 3s boss -- \
 holds 'its command does not get the token of an enclosing lock' [ "$(cat "$out")" = 'none none' ]
 status 'no such command' 127 "$redlock" elect --ttl 3s boss -- no-such-command
 status 'no name' 64 "$redlock" elect
+printf '%s\n' 'guard = off' 'on-lost = ignore' >"$scratch/run.conf"
+status 'the file has options of run' 0 "$redlock" elect --config "$scratch/run.conf" --grace 1s --health true boss -- true
 status '--repeat without a command' 64 "$redlock" elect --repeat boss
 status 'a bad id' 64 "$redlock" elect --id 'a b' boss
 says '... is named' '^redlock: --id must be '
