@@ -248,9 +248,11 @@ static int rounds(struct run *run) {
             exit_status = release(run, exit_status);
         } else if (run->session.caught == 0) {
             rl_report_refused(&run->report, run->session.outcome, run->session.why_not);
+            if (exit_status == RL_EXIT_USAGE || exit_status == RL_EXIT_SYSTEM) {
+                run->args->is_repeated = false; /* nor will it be acquired next time */
+            }
         }
-    } while (exit_status != RL_EXIT_USAGE && exit_status != RL_EXIT_SYSTEM &&
-             exit_status != RL_EXIT_SIGNAL + SIGINT && rl_session_repeats(&run->session));
+    } while (exit_status != RL_EXIT_SIGNAL + SIGINT && rl_session_repeats(&run->session));
     return exit_status;
 }
 

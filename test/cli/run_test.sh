@@ -384,7 +384,7 @@ status '--health and --on-lost=ignore' 64 "$redlock" run --on-lost=ignore --heal
 
 # -- again and again --
 
-start "$redlock" run --repeat=50ms k -- sh -c 'echo run; exit 9' >"$out" 2>"$err"
+start "$redlock" run --repeat=50ms k -- sh -c 'echo run; exit 64' >"$out" 2>"$err"
 three() { [ "$(wc -l <"$out")" -ge 3 ]; }
 holds '--repeat' await three
 kill -s TERM "$pid"
