@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "say.h"
+#include "token.h"
 #include "tool/config.h"
 
 #define SYSTEM_FILE "/etc/redlock.conf"
@@ -152,6 +153,10 @@ static int check_together(const struct rl_args *args, const struct tool_options 
 static int check_sizes(const struct rl_args *args) {
     if (args->user != NULL && strlen(args->user) > REDLOCK_USER_MAX) {
         return rl_usage("--user is longer than %d bytes", REDLOCK_USER_MAX);
+    }
+    if (args->holder != NULL && !rl_token_is_holder(args->holder)) {
+        return rl_usage("--holder: it must be 1 to %d printable characters without spaces",
+                        REDLOCK_HOLDER_MAX);
     }
     if (args->permits != 0 && args->take > args->permits) {
         return rl_usage("--take %" PRId64 " is more than --permits %" PRId64, args->take,

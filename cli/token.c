@@ -33,6 +33,14 @@ static bool parse_slots(struct rl_token *token, const char *text, const char *en
     return false;
 }
 
+bool rl_token_is_holder(const char *name) {
+    size_t length = 0;
+    while (name[length] >= '!' && name[length] <= '~') {
+        length++;
+    }
+    return name[length] == '\0' && length >= 1 && length <= REDLOCK_HOLDER_MAX;
+}
+
 const char *rl_token_parse(struct rl_token *token, const char *text) {
     memset(token, 0, sizeof *token);
     const char *at = strchr(text, '@'), *colon = strchr(text, ':');
@@ -52,9 +60,8 @@ const char *rl_token_parse(struct rl_token *token, const char *text) {
     memcpy(token->digits, text, digits);
     if (text[digits] == ':') {
         const char *holder = text + digits + 1;
-        if (holder[0] == '\0' || strlen(holder) > REDLOCK_HOLDER_MAX) {
-            return "the holder's name behind the colon is missing or too long; give what acquire "
-                   "printed";
+        if (!rl_token_is_holder(holder)) {
+            return "what is behind the colon is no holder's name; give what acquire printed";
         }
         memcpy(token->holder, holder, strlen(holder) + 1);
     }

@@ -20,6 +20,9 @@ struct rl_token {
     size_t n_slots;                  /* 0: the token of a lock */
 };
 
+/* Whether the library takes it as a holder's name. */
+bool rl_token_is_holder(const char *name);
+
 /* Returns NULL, or why not: a clause. */
 const char *rl_token_parse(struct rl_token *token, const char *text);
 

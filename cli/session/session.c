@@ -301,9 +301,6 @@ const char *rl_session_holder(long number) {
 
 /* Reports the library's error in terms of the command line. */
 static int refuse_lock(int status, const char *error) {
-    if (strncmp(error, "holder: ", 8) == 0) {
-        return rl_usage("--%s", error);
-    }
     if (strncmp(error, "resource ", 9) == 0) {
         return rl_usage("KEY %s", error + 9 + strspn(error + 9, "0123456789 "));
     }

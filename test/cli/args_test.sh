@@ -49,6 +49,10 @@ bad '-E x' 'conflict-exit-code "1x"' run -E 1x k -- true
 bad 'on-lost' '\-\-on-lost "die": it takes one of kill|ignore' run --on-lost die k -- true
 bad 'empty holder' '\-\-holder "": it is empty (an unset variable' run --holder '' k -- true
 bad 'holder with a space' '\-\-holder: it must be' run --holder 'a b' k -- true
+long=$(printf '%065d' 0)
+bad 'holder that is too long' '\-\-holder: it must be' run --holder "$long" k -- true
+bad '... of acquire' '\-\-holder: it must be' acquire --holder "$long" k
+bad '... in a token' 'release: TOKEN: what is behind the colon is no holder' release k "$(printf %040d 0):a b"
 bad '--wait and --no-wait' 'exclude each other' run --wait 1s --no-wait k -- true
 bad '--grace and ignore' 'no effect with --on-lost=ignore' run --grace 1s --on-lost=ignore k -- true
 bad '--repeat and --no-wait' 'leave --no-wait out' run --repeat --no-wait k -- true
