@@ -43,7 +43,7 @@ struct elect {
     bool is_working;
     bool is_lost;   /* the running command is being ended */
     bool is_kept;   /* it is being ended while we still lead */
-    bool is_ending; /* no further command is started */
+    bool is_ending; /* do not campaign again */
 };
 
 /* -- What is reported -- */
@@ -123,8 +123,7 @@ static void on_end(struct rl_work *work, int status, void *data) {
     elect->is_working = false;
     rl_work_close(&elect->work);
     rl_report_ended(&elect->report, status);
-    if (!elect->is_lost || elect->session.caught != 0) {
-        elect->is_ending = true;
+    if (!elect->is_lost || elect->is_ending || elect->session.caught != 0) {
         rl_session_done(&elect->session, elect->is_lost ? RL_EXIT_LOST : status);
         return;
     }

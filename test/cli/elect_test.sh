@@ -90,8 +90,8 @@ sh "$nodes_sh" pause "$nodes" 2
 await grep -q 'nodes up' "$err" && await grep -q '^State:[[:space:]]*S' "/proc/$nine/status"
 kill -s STOP "$nine"
 each_node resume
-has_voted() { [ "$(ask "$1" exists late)" = 1 ]; }
-await has_voted 1 && await has_voted 2
+has_key() { [ "$(ask 1 exists "$1")$(ask 2 exists "$1")" = 11 ]; }
+await has_key late
 kill -s TERM "$nine"
 kill -s CONT "$nine"
 wait "$nine"
@@ -124,5 +124,16 @@ status 'the file has options of run' 0 "$redlock" elect --config "$scratch/run.c
 status '--repeat without a command' 64 "$redlock" elect --repeat boss
 status 'a bad id' 64 "$redlock" elect --id 'a b' boss
 says '... is named' '^redlock: --id must be '
+
+# The nodes become a set whose longest ttl is below its own; then it cannot campaign again.
+start "$redlock" elect --ttl 9s --id eleven over -- sleep 1000 >"$out" 2>"$err"
+eleven=$pid
+await has_key over
+"$redlock" set init --yes --max-ttl 5s >"$log" 2>&1
+for i in 1 2 3; do ask $i del over >"$log"; done
+await gone "$eleven" || kill -s TERM "$eleven"
+wait "$eleven"
+[ $? -eq 75 ]
+result 'it cannot lead any more: it ends with its command' $? "$err"
 
 finish
