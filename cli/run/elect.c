@@ -75,7 +75,7 @@ static void on_leader(redlock_election *election, const char *leader, void *data
         printf("%s leads%s%s%s\n", shown, we_lead ? " (we" : "",
                we_lead ? show_fence(election) : "", we_lead ? ")" : "");
     } else if (elect->args->verbose || !(elect->args->quiet || elect->is_leading)) {
-        rl_say("%s: %s leads", elect->report.keys, shown);
+        rl_say_of(elect->report.keys, "%s leads", shown);
     }
     int error = elect->args->child == NULL ? rl_output_flush() : 0;
     if (error != 0) {
@@ -141,8 +141,8 @@ static void report_lost(const struct elect *elect, const char *message) {
     if (elect->args->json) {
         report_event(elect, "lost", NULL, 0, message);
     } else {
-        rl_say("%s: the leadership was lost: %s%s", elect->report.keys, rl_report_cause(message),
-               elect->is_working ? "; the command is terminated" : "");
+        rl_say_of(elect->report.keys, "the leadership was lost: %s%s", message,
+                  elect->is_working ? "; the command is terminated" : "");
     }
 }
 
@@ -202,21 +202,27 @@ static void on_elected(redlock_election *election, int status, void *data) {
         report_event(elect, "elected", redlock_election_candidate(election),
                      redlock_election_fence(election), NULL);
     } else if (elect->args->verbose) {
-        rl_say("%s: elected as %s%s", elect->report.keys, redlock_election_candidate(election),
-               show_fence(election));
+        rl_say_of(elect->report.keys, "elected as %s%s", redlock_election_candidate(election),
+                  show_fence(election));
     }
     if (elect->args->child != NULL && !elect->is_working) {
         rl_session_done(&elect->session, TO_START);
     }
 }
 
+/* The election's message is about the campaign that has begun since. */
+static const char *cause_of(int status) {
+    return status == REDLOCK_ERR_LOST ? "too many nodes have lost the key"
+                                      : redlock_strerror(status);
+}
+
 static void on_lost(redlock_election *election, int status, void *data) {
     char sentence[REDLOCK_MESSAGE_MAX];
     struct elect *elect = data;
-    const char *message = redlock_election_message(election, sentence, sizeof sentence);
     wait_on(elect);
     if (status == REDLOCK_ERR_SYSTEM || status == REDLOCK_ERR_INVALID) { /* the election is over */
-        rl_say("%s: %s", elect->report.keys, message);
+        rl_say_of(elect->report.keys, "%s",
+                  redlock_election_message(election, sentence, sizeof sentence));
         elect->is_ending = true;
         if (!elect->is_working) {
             rl_session_done(&elect->session, RL_EXIT_SYSTEM);
@@ -225,7 +231,7 @@ static void on_lost(redlock_election *election, int status, void *data) {
     }
     elect->is_kept = false;
     if (!elect->is_lost) {
-        report_lost(elect, message);
+        report_lost(elect, cause_of(status));
     }
     if (elect->is_working) {
         elect->is_lost = true;

@@ -55,7 +55,8 @@ const char *rl_report_not_renewed(const char *message) {
     return rl_text("not renewed in time%s", begin != NULL ? begin : "");
 }
 
-const char *rl_report_cause(const char *message) {
+/* The message without its prefix "the lock was lost: ", if any. */
+static const char *cause_of(const char *message) {
     const char *lost = redlock_strerror(REDLOCK_ERR_LOST);
     size_t length = strlen(lost);
     bool begins = strncmp(message, lost, length) == 0 && strncmp(message + length, ": ", 2) == 0;
@@ -67,7 +68,7 @@ void rl_report_lost(const struct rl_report *report, int status, const char *mess
     tell(
         report,
         EVENT("lost", JSON_TEXT("status", redlock_err_name(status)), JSON_TEXT("message", message)),
-        !report->args->json, rl_text("the lock was lost: %s; %s", rl_report_cause(message), then));
+        !report->args->json, rl_text("the lock was lost: %s; %s", cause_of(message), then));
 }
 
 void rl_report_kicked(const struct rl_report *report, const char *message) {

@@ -73,8 +73,6 @@ void rl_report_renewed(const struct rl_report *report, int status, int64_t valid
 /* Why a lock that is still held was not renewed: message, with "success" replaced by that reason.
  * Valid as long as an rl_text(). */
 const char *rl_report_not_renewed(const char *message);
-/* The message without its prefix "the lock was lost: ", if any. */
-const char *rl_report_cause(const char *message);
 /* Always reported: without --json and --verbose, as text on stderr. */
 void rl_report_lost(const struct rl_report *report, int status, const char *message,
                     const char *then);
@@ -167,7 +165,8 @@ void rl_health_close(struct rl_health *health);
  * status. */
 int rl_plan_check_ttl(const struct rl_args *args);
 
-/* Removes from redlock's environment, which the command inherits, the variables of another lock,
+/* Makes a message that nobody can read any more no reason to end, and with it the command. Removes
+ * from redlock's environment, which the command inherits, the variables of another lock,
  * and the passwords in REDLOCK_NODES unless --keep-passwords is given; a list that cannot be parsed
  * is removed as a whole. Returns 0 or an exit status. */
 int rl_plan_begin(const struct rl_args *args);

@@ -112,6 +112,7 @@ touch "$scratch/go"
 wait "$ten"
 [ $? -eq 7 ]
 result 'elected again while the command is being ended: it starts again' $? "$err"
+says '... and why it was lost is said' 'again: the leadership was lost: too many nodes have lost the key; the command is' "$err"
 
 # shellcheck disable=SC2016
 REDLOCK_TOKEN=outer REDLOCK_SLOT=1 "$redlock" elect --ttl 3s boss -- \

@@ -135,6 +135,14 @@ holds 'SIGTERM before the command has started is passed on' [ $? -eq 143 ]
 kill "$pid"
 exec 3<&-
 
+# Nobody reads what it says: the command goes on, and ends by SIGPIPE when it writes itself.
+# shellcheck disable=SC2016
+{
+    "$redlock" run -v --ttl 2s k -- sh -c 'sleep 2; sh -c "kill -s PIPE \$\$"; [ $? -eq 141 ] && exit 6' 2>&1
+    echo $? >"$out"
+} | true
+holds 'a reader of its messages that ends does not end the command' [ "$(cat "$out")" = 6 ]
+
 # nohup redlock run ...: a signal that was ignored when it started stays ignored.
 hold_signals=INT
 hold k
