@@ -175,6 +175,12 @@ static void on_timer(uv_timer_t *timer) {
     if (waiting->is_looking || !waiting->is_waiting) {
         return; /* a query of the previous wait is pending; its on_looked() will run */
     }
+    if (waiting->keys.text == NULL) { /* an election reports the leader itself */
+        if (voters_of(waiting).are_few) {
+            say_once(waiting);
+        }
+        return;
+    }
     if (waiting->args->permits != 0) { /* a lock with the same key does not block permits */
         snprintf(waiting->who, sizeof waiting->who, "%s",
                  rl_look_say_permits(waiting->args->permits, waiting->args->take));
@@ -219,19 +225,17 @@ void rl_waiting_begin(struct rl_waiting *waiting, redlock_client *client, const 
     waiting->label = keys;
     waiting->is_waiting = true;
     waiting->is_said = false;
-    waiting->is_line = !waiting->args->json && rl_say_has_line();
     look_at_nodes(waiting, false);
     uv_update_time(waiting->timer.loop);
     waiting->began_ms = uv_now(waiting->timer.loop);
     if (waiting->keys.count == 0 && rl_keys_of(&waiting->keys, waiting->args, keys) != NULL) {
         rl_keys_free(&waiting->keys); /* the acquire reports the error */
     }
-    if (waiting->keys.text != NULL) { /* an election reports the leader itself */
-        waiting->at = 0;
-        uv_timer_start(&waiting->timer, on_timer, FIRST_MS, 0);
-        if (waiting->is_line && !rl_signals_is_ignored(SIGTSTP)) {
-            uv_signal_start(&waiting->stop, on_stop, SIGTSTP);
-        }
+    waiting->at = 0;
+    waiting->is_line = waiting->keys.text != NULL && !waiting->args->json && rl_say_has_line();
+    uv_timer_start(&waiting->timer, on_timer, FIRST_MS, 0);
+    if (waiting->is_line && !rl_signals_is_ignored(SIGTSTP)) {
+        uv_signal_start(&waiting->stop, on_stop, SIGTSTP);
     }
 }
 

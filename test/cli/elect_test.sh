@@ -78,6 +78,11 @@ wait "$eight"
 result 'SIGTERM before it has begun: status 143' $? "$err"
 sh "$nodes_sh" resume "$nodes" 3
 
+start "$redlock" elect -n redis://127.0.0.1:1 --ttl 3s lonely >"$out" 2>"$err"
+comes 'it says that it waits for nodes' '^redlock: lonely: waiting for nodes: 0 of 1 nodes up' "$err"
+kill -s TERM "$pid"
+await gone "$pid"
+
 # Stopped until it is elected, it finds the nodes' votes and the signal at once.
 sh "$nodes_sh" pause "$nodes" 3
 # shellcheck disable=SC2016
