@@ -254,9 +254,6 @@ static void resign(struct elect *elect) {
 /* Campaigns until a signal arrives, or the command has ended by itself. */
 static int campaign(struct elect *elect) {
     int exit_status = RL_EXIT_OK;
-    if (elect->session.caught != 0) { /* the signal arrived before the campaign */
-        return RL_EXIT_SIGNAL + elect->session.caught;
-    }
     do {
         elect->is_ending = elect->is_lost = elect->is_kept = false;
         elect->session.is_interruptible = true;

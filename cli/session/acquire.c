@@ -87,10 +87,6 @@ bool rl_acquire(struct rl_session *session, redlock_lock *const *locks, size_t n
         options->wait_ms = REDLOCK_NO_LIMIT;
         options->tries = 1;
     }
-    if (session->caught != 0) {
-        *exit_status = interrupted(session);
-        return false;
-    }
     int status = n == 1 ? redlock_acquire(locks[0], options, rl_session_lock_cb, session)
                         : redlock_acquire_any(locks, n, options, rl_session_lock_cb, session);
     if (status != 0) {

@@ -7,8 +7,8 @@
  *
  * Failure modes: the client cannot be opened (a bad URL: RL_EXIT_USAGE); too few nodes answer,
  * which is not an error here: a client that waits for a lock also waits for nodes. SIGINT, SIGTERM
- * or SIGHUP during an acquire cancel it, so that no key stays behind; session->caught is the
- * signal. */
+ * or SIGHUP end rl_session_open() with 128 + n. During an acquire they cancel it, so that no key
+ * stays behind; session->caught is the signal. */
 #include "session/room.h"
 
 #include <assert.h>
@@ -242,7 +242,9 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
         return rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
     }
     rl_signals_open(&session->signals, &session->loop, list, on_signal, session);
+    session->is_interruptible = true;
     status = rl_session_wait(session);
+    session->is_interruptible = false;
     if (status == REDLOCK_ERR_DUPLICATE) {
         int exit_status =
             rl_usage("%s: %s", args->nodes_from,
@@ -253,7 +255,12 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
     if (status == 0) {
         rl_session_until(session, have_done, &(enum step){CONNECTED},
                          args->client.node_timeout_ms / 2, true);
-        session->status = 0; /* the status of opening; callers check for signals */
+        session->status = 0; /* the status of opening */
+    }
+    if (session->caught != 0) {
+        const int exit_status = RL_EXIT_SIGNAL + session->caught;
+        rl_session_close(session);
+        return exit_status;
     }
     if (args->verbose && status == 0) {
         rl_say("%s", redlock_client_message(session->client, sentence, sizeof sentence));

@@ -351,11 +351,11 @@ int rl_cmd_watch(struct rl_args *args) {
         signal(SIGPIPE, SIG_IGN);
         begin(watch);
         watch->session.is_interruptible = true;
-        if (watch->session.caught == 0) {
-            rl_session_wait(&watch->session);
-        }
+        rl_session_wait(&watch->session);
         end(watch);
         status = watch->exit_status;
+    } else if (watch->session.caught != 0) {
+        status = RL_EXIT_OK; /* as later */
     }
     forget(watch);
     return status;

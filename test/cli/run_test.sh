@@ -120,6 +120,18 @@ kill -s HUP "$pid"
 wait "$pid"
 holds 'SIGHUP is passed on' [ $? -eq 129 ]
 
+# No node answers while it connects.
+each_node pause
+for command in 'run k -- true' 'kick --yes --reason x k' 'extend k 0123456789012345678901234567890123456789'; do
+    # shellcheck disable=SC2086
+    start "$redlock" ${command%% *} --connect-timeout 10m --node-timeout 5s ${command#* } 2>"$err"
+    await grep -q '^State:[[:space:]]*S' "/proc/$pid/status"
+    kill -s TERM "$pid"
+    await gone "$pid" && wait "$pid"
+    holds "${command%% *} can be interrupted while it connects, status 143" [ $? -eq 143 ]
+done
+each_node resume
+
 # A signal comes between the grant and the start: meanwhile redlock writes into a full pipe.
 mkfifo "$scratch/full"
 exec 3<>"$scratch/full"
