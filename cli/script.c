@@ -145,7 +145,7 @@ static int disown(struct script *script) {
 /* -- Commands -- */
 
 static int not_acquired(struct script *script, const struct rl_args *args, int exit_status) {
-    if (args->json && script->session.outcome != 0) {
+    if (args->json) {
         print_json(script, script->session.outcome, NULL, script->session.why_not);
     }
     return exit_status;

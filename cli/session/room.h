@@ -292,10 +292,9 @@ struct rl_session {
     bool is_interruptible; /* a signal ends the waiting */
 };
 
-/* Returns 0 or an exit status. session->status is how the client opened: 0, or
- * REDLOCK_ERR_NO_QUORUM, which was reported on stderr. Once a quorum is connected, the remaining
- * nodes have a grace period of half the node timeout to connect: a node that is not connected when
- * the command begins takes no part in its lock. */
+/* Returns 0, even if too few nodes answer, or an exit status. Once a quorum is connected, the
+ * remaining nodes have a grace period of half the node timeout to connect: a node that is not
+ * connected when the command begins takes no part in its lock. */
 int rl_session_open(struct rl_session *session, struct rl_args *args);
 void rl_session_close(struct rl_session *session);
 

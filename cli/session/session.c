@@ -255,7 +255,6 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
     if (status == 0) {
         rl_session_until(session, have_done, &(enum step){CONNECTED},
                          args->client.node_timeout_ms / 2, true);
-        session->status = 0; /* the status of opening */
     }
     if (session->caught != 0) {
         const int exit_status = RL_EXIT_SIGNAL + session->caught;
