@@ -233,7 +233,8 @@ static void judge_clock(struct rl_findings *findings, const struct rl_facts *fac
     const char *check = "clock";
     double offset_ms = fabs(facts->clock.ahead_ms) - facts->clock.error_ms;
     if (!facts->clock.is_known) {
-        ADD(NOTE, "allow TIME to this user", "not known: TIME is refused");
+        ADD(NOTE, "allow TIME to this user",
+            "not known: TIME is refused, or its answer is no time");
     } else if (offset_ms > CLOCK_MS_MAX) {
         ADD(WARNING,
             "run NTP on both, with slewing (chrony, without makestep after the start): a clock "

@@ -134,7 +134,7 @@ struct rl_wire_clock {
 void rl_wire_clock(struct rl_wire *wire, int n, struct rl_wire_clock *clock);
 
 /* The fields of INFO, parsed as in the library (redis/info.h). A missing field is the empty text,
- * or the number 0. */
+ * or the number 0; so is a negative number. */
 struct rl_wire_info {
     struct rl_info judged;         /* the fields that a client's guard uses */
     char server[RL_WIRE_TEXT_MAX]; /* "Redis" or "Valkey", and its own version */

@@ -175,9 +175,14 @@ static double now_ms(clockid_t clock) {
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+static bool is_count(const redisReply *reply) {
+    return reply->str != NULL && reply->len > 0 && reply->len < 19 &&
+           strspn(reply->str, "0123456789") == reply->len;
+}
+
 static bool is_time(const redisReply *reply) {
     return reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-           reply->element[0]->str != NULL && reply->element[1]->str != NULL;
+           is_count(reply->element[0]) && is_count(reply->element[1]);
 }
 
 static bool sample(struct rl_wire *wire, struct rl_wire_clock *clock) {
@@ -220,6 +225,7 @@ const char *rl_wire_info_text(const char *info, const char *name) {
     return "";
 }
 
+#define NUMBER_MAX (INT64_MAX / 1000) /* also a number of seconds can be counted in ms */
 #define TEXT(name, field) \
     { name, offsetof(struct rl_wire_info, field), false }
 #define NUMBER(name, field) \
@@ -260,7 +266,8 @@ void rl_wire_info_read(const char *text, struct rl_wire_info *info) {
         char *field = (char *)info + fields[i].offset;
         const char *found = rl_wire_info_text(text, fields[i].name);
         if (fields[i].is_number) {
-            *(int64_t *)(void *)field = strtoll(found, NULL, 10);
+            const int64_t number = strtoll(found, NULL, 10);
+            *(int64_t *)(void *)field = number < 0 ? 0 : number < NUMBER_MAX ? number : NUMBER_MAX;
         } else if (found[0] != '\0') {
             memcpy(field, found, strlen(found) + 1);
         }

@@ -243,12 +243,13 @@ await gone "$!"
 
 # Servers that are not Redis, or hide it.
 # answers WHAT PATTERN SCRIPT: a server in Python on a port of its own, which it writes to a file. The
-# doctor waits for what it says, or for as long as $answers_by
-answers_by='' answers_elsewhere=''
+# doctor waits for what it says, or for as long as $answers_by. The finding is an error of reachable, or
+# $answers_as
+answers_by='' answers_elsewhere='' answers_as=''
 answers() {
     rm -f "$scratch/port"
     python3 - "$scratch/port" >"$log" 2>&1 <<PYTHON &
-import os, socket, sys, threading, time
+import os, re, socket, sys, threading, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 def told(port):
     with open(sys.argv[1] + "~", "w") as file:
@@ -259,12 +260,20 @@ def talk(act):
     told(listener.getsockname()[1])
     while True:
         act(listener.accept()[0])
+def bend(pattern, change): # a node that says something else
+    def pass_on(near):
+        far = socket.create_connection(("127.0.0.1", $(port 1)))
+        while request := near.recv(65536):
+            far.sendall(request)
+            near.sendall(re.sub(pattern, lambda found: change.ljust(len(found[0])), far.recv(65536)))
+    talk(lambda near: threading.Thread(target=pass_on, args=(near,), daemon=True).start())
 $3
 PYTHON
     answers_pid=$!
     left="$left $answers_pid"
     await test -s "$scratch/port"
-    finds "$1" error reachable "$2.*(127.0.0.1:$(cat "$scratch/port"))" 2 ${answers_by:+--node-timeout $answers_by} \
+    # shellcheck disable=SC2086
+    finds "$1" ${answers_as:-error reachable} "$2.*(127.0.0.1:$(cat "$scratch/port"))" 2 ${answers_by:+--node-timeout $answers_by} \
         --nodes "$(url 1),$(url 2),redis://${answers_login-}127.0.0.1:$(cat "$scratch/port")"
     [ -z "$answers_elsewhere" ] ||
         reasons '... elsewhere' "$answers_elsewhere" --nodes "redis://127.0.0.1:$(cat "$scratch/port")"
@@ -308,6 +317,13 @@ def pour(s):
     except OSError:
         pass
 talk(lambda s: threading.Thread(target=pour, args=(s,), daemon=True).start())'
+    answers_by='' answers_as='note clock'
+    answers 'a clock that is no number' 'not known: .* its answer is no time' '
+bend(rb"^\*2\r\n\$10\r\n\d{10}", b"*2\r\n$10\r\nnan")'
+    answers_as='ok uptime'
+    answers 'a negative uptime' 'up for less than the longest ttl' '
+bend(rb"uptime_in_seconds:\d+\r\nuptime_in_days:\d+", b"uptime_in_seconds:-9")'
+    answers_by=100ms answers_as=
     answers_login=app:secret@
     answers '... nor to a password' 'it accepts connections, but: no answer in time' '
 kept = []
