@@ -45,8 +45,9 @@
 /* Asks every node at once, in a thread each, over hiredis and without the library's client: its
  * findings are independent of that.
  *
- * Failure modes: a failed step records why and ends the questions to that node; a forbidden
- * question (INFO, CONFIG, TIME) leaves its facts unknown, and the next one follows. */
+ * Failure modes: a failed step, or the end of the connection, records why and ends the questions to
+ * that node; a forbidden question (INFO, CONFIG, TIME) leaves its facts unknown, and the next one
+ * follows. */
 
 /* Finds out what is behind a port that accepts connections but does not speak Redis: TLS, or
  * another server.
@@ -153,7 +154,11 @@ static void ask(void *data) {
                             ask_setting(facts, "CONFIG GET save", facts->save);
         ask_set(facts);
         rl_wire_clock(wire, RL_WIRE_SAMPLES, &facts->clock);
-        rl_doctor_try(facts);
+        facts->is_reachable = rl_doctor_try(facts);
+        if (!facts->is_reachable) {
+            rl_wire_checked(wire, NULL); /* notes why */
+            wire->failed_at = "connect";
+        }
     }
     rl_wire_disconnect(wire);
 }

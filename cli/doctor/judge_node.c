@@ -41,6 +41,13 @@ static void judge_reachable(struct rl_findings *findings, const struct rl_facts 
     } else if (facts->other[0] != '\0') {
         ADD(ERROR, "name the port of the server, 6379 unless it is set otherwise", "not Redis: %s",
             facts->other);
+    } else if (strncmp(facts->wire->failure, "ERR max number of clients", 25) == 0) {
+        ADD(ERROR, "raise maxclients, or see CLIENT LIST for connections that nobody needs", "%s",
+            facts->wire->failure);
+    } else if (strncmp(facts->wire->failure, "DENIED", 6) == 0) {
+        ADD(ERROR,
+            "give it a password, or rights by ACL: protected-mode lets in this machine alone", "%s",
+            facts->wire->failure);
     } else if (facts->wire->is_connected && is(facts->wire->failed_at, "connect")) {
         ADD(ERROR,
             "does it hang (stopped, swapping, a long command, CLIENT PAUSE), or is it not Redis?",

@@ -37,7 +37,7 @@ enum rl_trial {
 struct rl_facts {
     struct rl_wire *wire; /* the node; and why it cannot be asked, if so */
 
-    bool is_reachable; /* connected, authenticated, database selected, and answering */
+    bool is_reachable; /* connected, authenticated, database selected, and answering to the end */
     bool wants_tls;
     char other[RL_FACT_MAX]; /* what the server is instead of Redis; "": it is Redis, or sends
                                 nothing */
@@ -60,8 +60,8 @@ struct rl_facts {
 
 /* -- trial.c -- */
 
-/* Tries our commands over the wire's connection. */
-void rl_doctor_try(struct rl_facts *facts);
+/* Tries our commands over the wire's connection. False: the connection has ended. */
+bool rl_doctor_try(struct rl_facts *facts);
 
 /* -- show.c -- */
 

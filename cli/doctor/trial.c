@@ -244,7 +244,7 @@ static void try_native(struct trials *trials) {
     }
 }
 
-void rl_doctor_try(struct rl_facts *facts) {
+bool rl_doctor_try(struct rl_facts *facts) {
     struct trials trials = {.facts = facts};
     struct rl_wire *wire = facts->wire;
     make_names(&trials);
@@ -261,8 +261,10 @@ void rl_doctor_try(struct rl_facts *facts) {
     for (size_t i = 0; i < sizeof left / sizeof left[0]; i++) {
         freeReplyObject(rl_wire_command(wire, left[i], trials.key));
     }
+    const bool is_connected = !rl_socket_has_failed(&wire->socket);
     try_native(&trials);
     for (size_t i = 0; i < sizeof last / sizeof last[0]; i++) {
         note(&trials, last[i].trial, rl_wire_command(wire, last[i].format, trials.key), true);
     }
+    return is_connected;
 }

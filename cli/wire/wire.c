@@ -155,18 +155,19 @@ bool rl_wire_hello(struct rl_wire *wire) {
         return false;
     }
     reply = rl_wire_command(wire, "PING");
-    bool must_log_in =
-        reply != NULL && reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "NOAUTH", 6) == 0;
-    if (reply == NULL || must_log_in) {
+    const bool is_error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
+    const bool must_log_in = is_error && strncmp(reply->str, "NOAUTH", 6) == 0;
+    if (reply != NULL && !must_log_in) {
+        read_config(wire);
+    }
+    /* A node that is protected, or has too many clients, says so and closes the connection. */
+    const bool is_good = !must_log_in && !rl_socket_has_failed(&wire->socket);
+    if (!is_good) {
         fail(wire, must_log_in ? "AUTH" : failed_step(wire, "connect"),
-             reply != NULL ? reply->str : rl_socket_error(&wire->socket));
+             is_error ? reply->str : rl_socket_error(&wire->socket));
     }
     freeReplyObject(reply);
-    if (reply == NULL || must_log_in) {
-        return false;
-    }
-    read_config(wire);
-    return true;
+    return is_good;
 }
 
 static double now_ms(clockid_t clock) {

@@ -317,9 +317,19 @@ def pour(s):
     except OSError:
         pass
 talk(lambda s: threading.Thread(target=pour, args=(s,), daemon=True).start())'
-    answers_by='' answers_as='note clock'
+    answers 'a node that hangs after its first answers' 'it accepts connections, but: no answer in time' '
+kept = []
+talk(lambda s: (s.recv(99), s.sendall(b"+PONG\r\n+\r\n"), kept.append(s)))'
+    answers_by='' answers_elsewhere=DENIED
+    answers 'a node in protected mode' 'DENIED Redis is running in protected mode' '
+talk(lambda s: (s.sendall(b"-DENIED Redis is running in protected mode\r\n"), s.recv(99), s.close()))'
+    answers_login=app:secret@ answers_elsewhere='max number of clients'
+    answers 'a node with too many clients' 'ERR max number of clients reached' '
+talk(lambda s: (s.sendall(b"-ERR max number of clients reached\r\n"), s.recv(99), s.close()))'
+    remedy '... does not lack a password' 'raise maxclients'
+    answers_login='' answers_elsewhere='' answers_as='note clock'
     answers 'a clock that is no number' 'not known: .* its answer is no time' '
-bend(rb"^\*2\r\n\$10\r\n\d{10}", b"*2\r\n$10\r\nnan")'
+bend(rb"(?<=10\r\n)\d{10}(?=\r)", b"nan")'
     answers_as='ok uptime'
     answers 'a negative uptime' 'up for less than the longest ttl' '
 bend(rb"uptime_in_seconds:\d+\r\nuptime_in_days:\d+", b"uptime_in_seconds:-9")'
