@@ -21,7 +21,7 @@
 
 struct trials {
     struct rl_facts *facts;
-    char key[RL_FACT_MAX];
+    char key[REDLOCK_RESOURCE_MAX + 1];
     char token[RL_TOKEN_LEN + 1];
 };
 
@@ -218,10 +218,12 @@ static const struct {
 
 /* -- The trial -- */
 
+static_assert(REDLOCK_RESOURCE_MAX == 1008 + 16, "as the key has it");
+
 static void make_names(struct trials *trials) {
     const char *prefix = trials->facts->wire->args->key_prefix;
     rl_must_draw(trials->token, RL_TOKEN_LEN);
-    snprintf(trials->key, sizeof trials->key, "%.80s%.16s",
+    snprintf(trials->key, sizeof trials->key, "%.1008s%.16s",
              prefix != NULL ? prefix : "redlock-doctor:", trials->token);
 }
 

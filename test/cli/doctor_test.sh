@@ -119,6 +119,10 @@ finds '... and no fences' note fences 'a lock with a fence is refused: NOPERM' 0
 finds '--fence: they have to work' error fences 'a lock with a fence is refused: NOPERM' 2 --fence \
     --key-prefix mine: --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
 holds '... and how to allow them' grep -q 'remedy *allow them: ACL SETUSER keyed .* ~libredlock:fence:\*' "$out.joined"
+long=mine:$(printf '%090d' 0) # as long as an ACL may have it
+tell 1 acl setuser long on '>pw' "~$long*" '~libredlock:*' '&*' +@all
+finds 'a long --key-prefix' ok commands 'are allowed (all 3)' 0 --key-prefix "$long" \
+    --nodes "redis://long:pw@$(one 1),$(url 2),$(url 3)"
 tell 1 acl setuser keyed '~libredlock:fence:*'
 finds 'counters allowed' ok fences 'are allowed (all 3)' 0 --fence --key-prefix mine: \
     --nodes "redis://keyed:pw@$(one 1),$(url 2),$(url 3)"
