@@ -150,8 +150,10 @@ static void ask(void *data) {
     }
     if (facts->is_reachable) {
         ask_info(facts);
-        facts->has_config = ask_setting(facts, "CONFIG GET appendfsync", facts->appendfsync) &&
-                            ask_setting(facts, "CONFIG GET save", facts->save);
+        facts->has_config =
+            ask_setting(facts, "CONFIG GET appendfsync", facts->appendfsync) &&
+            ask_setting(facts, "CONFIG GET no-appendfsync-on-rewrite", facts->no_fsync) &&
+            ask_setting(facts, "CONFIG GET save", facts->save);
         ask_set(facts);
         rl_wire_clock(wire, RL_WIRE_SAMPLES, &facts->clock);
         facts->is_reachable = rl_doctor_try(facts);

@@ -160,6 +160,9 @@ static void judge_persistence(struct rl_findings *findings, const struct rl_fact
     } else if (!facts->has_config) {
         ADD(NOTE, "allow CONFIG GET, or look at appendfsync yourself",
             "AOF; whether each write is flushed is not known");
+    } else if (is(facts->no_fsync, "yes")) {
+        rl_findings_add(findings, check, level, node, "set no-appendfsync-on-rewrite no",
+                        "AOF, not flushed while it is rewritten or a snapshot is made");
     } else if (is(facts->appendfsync, "always")) {
         ADD(OK, NULL, "AOF, flushed at every write");
     } else if (is(facts->appendfsync, "everysec")) {
@@ -198,7 +201,8 @@ static void judge_uptime(struct rl_findings *findings, const struct rl_facts *fa
     const char *check = "uptime";
     const char *ttl = rl_say_exact(longest_ttl_ms(facts));
     int64_t left_ms = longest_ttl_ms(facts) - facts->info.uptime_s * 1000;
-    bool forgets = facts->info.aof_enabled == 0 || !is(facts->appendfsync, "always");
+    bool forgets = facts->info.aof_enabled == 0 || !is(facts->appendfsync, "always") ||
+                   is(facts->no_fsync, "yes");
     if (facts->info.loading != 0) {
         ADD(ERROR, "wait until it has loaded", "it is loading its dataset");
     } else if (left_ms > 0 && forgets && facts->wire->args->guard == REDLOCK_GUARD_STRICT) {

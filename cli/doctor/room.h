@@ -49,6 +49,7 @@ struct rl_facts {
     bool has_config; /* CONFIG GET is allowed */
     char appendfsync[RL_FACT_MAX];
     char save[RL_FACT_MAX];
+    char no_fsync[RL_FACT_MAX]; /* no-appendfsync-on-rewrite */
 
     struct rl_config set;     /* epoch 0: it has no configuration, or an invalid one */
     char no_set[RL_FACT_MAX]; /* why that is unknown; "": it is known */

@@ -47,6 +47,9 @@ tell 2 acl setuser default -info
 finds 'no INFO, no vote' error guard "INFO is refused (127.0.0.1:$(port 2))" 2 --guard strict --max-ttl 1ms
 tell 2 acl setuser default +info
 
+tell 1 config set no-appendfsync-on-rewrite yes
+finds 'AOF that is not always flushed' warning persistence "not flushed while it is rewritten.*($(one 1))" 1
+tell 1 config set no-appendfsync-on-rewrite no
 tell 1 config set appendfsync everysec
 finds 'AOF each second' note persistence "flushed every second.*($(one 1))" 0
 tell 1 config set appendonly no
