@@ -138,12 +138,17 @@ static int run_workload(struct rl_bench *bench) {
     return result != 0 ? result : closed;
 }
 
-static void print_report(struct rl_bench *bench) {
+static int print_report(struct rl_bench *bench) {
     if (bench->options.json) {
         rl_bench_report_print_json(&bench->report);
     } else {
         rl_bench_report_print_table(&bench->report);
     }
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return 0;
+    }
+    snprintf(bench->error, sizeof(bench->error), "the report cannot be written");
+    return -1;
 }
 
 static int run(struct rl_bench *bench) {
@@ -154,9 +159,8 @@ static int run(struct rl_bench *bench) {
     bench->report.n_nodes = bench->n_nodes;
     result = result == 0 ? run_workload(bench) : result;
     rl_local_nodes_stop(bench->local);
-    if (result == 0) {
-        print_report(bench);
-    } else {
+    result = result == 0 ? print_report(bench) : result;
+    if (result != 0) {
         fprintf(stderr, "redlock-bench: %s%s\n", bench->is_bad_argument ? "--nodes: " : "",
                 bench->error);
     }

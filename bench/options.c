@@ -70,8 +70,8 @@ static const char outro[] =
     "The nodes share this machine's processors if they are started here: compare ratios\n"
     "rather than rates, and look at several runs.\n"
     "\n"
-    "Exit status: 0; 1 if nodes or library failed, with the reason; 2 for a bad argument;\n"
-    "3 if two clients held one lock at the same time, which must never happen.\n";
+    "Exit status: 0; 1 if nodes, library or output failed, with the reason; 2 for a bad\n"
+    "argument; 3 if two clients held one lock at the same time, which must never happen.\n";
 
 static void show_help(const struct tool_options *options) {
     fputs(intro, stdout);

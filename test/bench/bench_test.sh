@@ -208,6 +208,9 @@ fi
     grep -q '^redlock-bench [0-9.]*: cycle, 3 nodes started here, 64 in flight' "$out" &&
     grep -q '^locks/s  *[0-9]' "$out"
 result 'the table' $? "$err"
+"$bench" --node-count 1 --slices 1 --seconds 0.05 --warmup 0 >/dev/full 2>"$err" </dev/null
+[ $? -eq 1 ] && grep -q 'the report cannot be written' "$err"
+result '... that cannot be written' $? "$err"
 
 bad 'a workload that is none' '"stopped": it takes one of cycle|contend|shells|keep' --workload stopped
 bad 'an option of another workload' '\-\-locks does not apply to --workload cycle' --locks 3
