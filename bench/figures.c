@@ -18,7 +18,7 @@ double rl_bench_locks_per_s(const struct rl_bench_slice *slice) {
 }
 
 static double cpu_us_per_lock(const struct rl_bench_slice *slice) {
-    return per_lock(slice, slice->cpu_us);
+    return slice->cpu_us > 0 ? per_lock(slice, slice->cpu_us) : RL_BENCH_NOT_MEASURED;
 }
 
 static double node_cpu_us_per_lock(const struct rl_bench_slice *slice) {

@@ -183,6 +183,9 @@ overtakings_per_grant=0.2,overlaps=0" --workload contend --permits 2
     figures 'two holders of a slot at one time' 3 'overlaps=1' --workload contend --permits 3
     records "$slice" 'wait 1000 1010 1030 0' 'wait 1001 1029 1040 1' 'wait 900 999 1005 2'
     figures 'two holders at one time' 3 'overlaps=1,grants_per_s=2,hand_overs_per_s=2' --workload contend
+    records 'slice 1000000000 2000000000 0 0 0 0 0' 'wait 1000 1010 1020 0'
+    figures 'what is not measured is no 0' 0 "grants_per_s=1,client_cpu_us_per_lock=null,node_cpu_us_per_lock=null,\
+attempts_per_grant=null,commands_per_grant=null,executed_per_s=null" --workload contend
     records "$slice" 'wait 1000 1010 1020 0' 'wait 1500 1501 1502 1' 'wait 1900 2000 2001 1'
     figures 'a gap in which nobody waited is none; the end of a slice' 0 'gap_p50_ms=null,hand_overs_per_s=1,grants_per_s=2' \
         --workload contend
