@@ -72,6 +72,10 @@ static void print_contenders(const struct rl_bench_options *options) {
 static void print_head(const struct rl_bench_report *report) {
     const struct rl_bench_options *options = report->options;
     printf("redlock-bench %s: %s, ", redlock_version(), rl_bench_workload_name(options->workload));
+    if (options->records != NULL) {
+        printf("the records of %s\n\n", options->records);
+        return;
+    }
     print_count((int64_t)report->n_nodes, "node");
     printf("%s, ", options->nodes.n == 0 ? " started here" : "");
     if (options->workload == RL_BENCH_CONTEND) {

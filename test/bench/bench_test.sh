@@ -193,6 +193,10 @@ attempts_per_grant=null,commands_per_grant=null,executed_per_s=null" --workload 
     "$bench" --workload contend --records "$scratch/records" >"$out" 2>"$err"
     [ $? -eq 1 ] && grep -q 'records:2: neither a wait nor a slice' "$err"
     result 'records that cannot be' $? "$err"
+    records "$slice" 'wait 1000 1010 1020 0'
+    "$bench" --workload contend --records "$scratch/records" >"$out" 2>"$err"
+    grep -q "^redlock-bench [0-9.]*: contend, the records of $scratch/records\$" "$out"
+    result 'records, of whichever nodes and clients' $? "$out"
     if [ -n "$redlock" ]; then
         runs 'shells' 'sides slices' --workload shells --redlock "$redlock" --shells 3 --work-ms 10 --slices 2
         runs 'shells beside another program' 'ratios' --workload shells --redlock "$redlock" --shells 2 --work-ms 1 \
