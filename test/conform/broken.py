@@ -93,6 +93,27 @@ def cut_short(self, key, token, ttl_ms):
     return self.redis.eval(script, 1, key, token, ttl_ms) == 1
 
 
+def by_script(text):
+    """A SET that is a script."""
+    return of_node(set=lambda self, key, token, ttl_ms: self.redis.eval(
+        "if redis.call('setnx', KEYS[1], ARGV[1]) == 0 then return 0 end " + text + " return 1",
+        1, key, token, ttl_ms) == 1)
+
+
+def read_then_extend(self, key, token, ttl_ms):
+    return all(self.redis.get(key) for _ in range(2)) and \
+        client.Node.extend(self, key, token, ttl_ms)
+
+
+def until_needed(self, task, nodes, needed):
+    """Asks one node after the other, as many as are needed."""
+    said = []
+    for node in nodes:
+        if needed is None or sum(yes for yes, _ in said) < needed:
+            said.append(client.Redlock.ask(self, task, [node], None))
+    return sum(yes for yes, _ in said), sum(answered for _, answered in said)
+
+
 class ByHashAlone(client.Node):
     """Loads its scripts once, at the start."""
 
@@ -367,5 +388,14 @@ BROKEN = {
     "line": client.Redlock,
 }
 
+# More clients, by name: conform_test.sh says what the stories find.
+OTHERS = {
+    "seconds-by-script": by_script("redis.call('expire', KEYS[1], math.ceil(ARGV[2] / 1000))"),
+    "for-ever-by-script": by_script(""),
+    "read-twice": of_node(extend=read_then_extend),
+    "until-needed": of_lock(ask=until_needed),
+}
+
 if __name__ == "__main__":
-    client.main(BROKEN[os.environ["REDLOCK_CONFORM_STORY"]])
+    client.main(OTHERS[sys.argv[1]] if len(sys.argv) > 1 else
+                BROKEN[os.environ["REDLOCK_CONFORM_STORY"]])

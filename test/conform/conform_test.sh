@@ -120,6 +120,21 @@ result 'a note is no failure' $? "$log"
 # all.
 client "each of the $number stories finds what is broken" FAIL 'at-once guard fence line' \
     "$python" "$2"
+# others STORY=VERDICT... NAME: one case: the verdicts on another client
+others() {
+    others_want='' others_stories=''
+    while [ $# -gt 1 ]; do
+        others_want="$others_want$1
+" others_stories="$others_stories${others_stories:+,}${1%=*}"
+        shift
+    done
+    verdicts --story "$others_stories" -- "$python" "$broken" "$1" >"$scratch/all"
+    [ "$(awk '{ print $1 "=" $2 }' "$scratch/all")" = "${others_want%?}" ]
+    result "$1" $? "$scratch/all"
+}
+broken=$2
+others ttl=FAIL atomic=PASS seconds-by-script
+others ttl=FAIL atomic=PASS for-ever-by-script
 "$redlock" conform --story drift -- "$python" "$2" >"$log" 2>&1
 [ $? -eq 1 ] && grep -q '^ *A7: ' "$log"
 result 'a failure is the exit status' $? "$log"
