@@ -138,8 +138,8 @@ struct rl_stage {
     char *const *command;
     const struct rl_story *story;
     bool shows_errors;
-    bool swaps;  /* after a GET of the key outside of a script, the holder loses it */
-    int swapped; /* how often another holder has got it in this way */
+    bool swaps;  /* after a GET of the key outside of a script, another holder gets it */
+    int swapped; /* how often that was */
     struct rl_result result;
     bool is_decided;
 };

@@ -139,8 +139,9 @@ static void on_came(void *owner, const struct server_connection *connection,
 static void on_done(void *owner, const struct resp_command *command) {
     const struct rl_watched *watched = owner;
     struct rl_stage *s = watched->stage;
-    if (s->swaps && resp_is(&command->args[0], "GET") && is_of_key(s, command)) {
-        fake_node_put(s->nodes[watched->node], s->key, OTHER, (uint64_t)rl_stage_ms(s, 60000));
+    if (s->swaps && resp_is(&command->args[0], "GET") && is_of_key(s, command) &&
+        rl_stage_count(s, watched->node, 1, OTHER) == 0) {
+        rl_stage_plant(s, watched->node, 1, OTHER, 60000);
         s->swapped++;
     }
 }

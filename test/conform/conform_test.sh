@@ -135,6 +135,8 @@ others() {
 broken=$2
 others ttl=FAIL atomic=PASS seconds-by-script
 others ttl=FAIL atomic=PASS for-ever-by-script
+others extend-atomic=PASS read-twice
+others stopped-client=PASS extend-shorter=PASS two-keys=PASS until-needed
 "$redlock" conform --story drift -- "$python" "$2" >"$log" 2>&1
 [ $? -eq 1 ] && grep -q '^ *A7: ' "$log"
 result 'a failure is the exit status' $? "$log"
