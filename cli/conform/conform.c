@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -247,9 +248,25 @@ static void look_whether_it_starts(struct rl_stage *stage, const struct rl_story
     }
 }
 
+static struct rl_stage stage;
+
+/* Ctrl-C does not reach a client, which leads a process group of its own; and one that hangs does
+ * not notice the end of its input. */
+static void give_up(int signal_number) {
+    for (int i = 0; i < RL_PLAYERS; i++) {
+        rl_player_signal(&stage.players[i], SIGKILL);
+    }
+    _exit(RL_EXIT_SIGNAL + signal_number);
+}
+
+static void end_by(int signal_number) {
+    if (signal(signal_number, give_up) == SIG_IGN) { /* nohup */
+        signal(signal_number, SIG_IGN);
+    }
+}
+
 static void play(const struct settings *settings, const struct rl_story *story,
                  struct rl_result *out) {
-    static struct rl_stage stage; /* large */
     stage = (struct rl_stage){.scale = settings->scale,
                               .command = settings->command,
                               .story = story,
@@ -276,6 +293,10 @@ static int start(const struct settings *settings, struct run *run) {
     run->pid = fork();
     if (run->pid == 0) {
         signal(SIGPIPE, SIG_IGN); /* a client that has ended does not read */
+        end_by(SIGINT);
+        end_by(SIGTERM);
+        end_by(SIGHUP);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
         play(settings, run->story, run->result);
         run->result->is_whole = true;
         _exit(0);

@@ -96,6 +96,17 @@ if [ $# -eq 2 ]; then
     "$redlock" conform --story grant -- sh -c 'echo ready; read -r _; echo yes; cat' >"$log" 2>&1
     [ $? -eq 1 ] && tr -s '\n ' ' ' <"$log" | grep -q 'wrote "yes", which is no answer to "acquire'
     result 'a line that is no answer' $? "$log"
+    # shellcheck disable=SC2016
+    "$redlock" conform --story grant --time-scale 100 -- sh -c 'echo $$ >"$0"; echo ready; exec sleep 1000' "$scratch/pid" >"$log" 2>&1 &
+    for _ in $(seq 300); do
+        if [ -s "$scratch/pid" ]; then # then until the client has gone
+            kill "$!" 2>"$log"
+            kill -0 "$(cat "$scratch/pid")" 2>"$log" || break
+        fi
+        sleep 0.1
+    done
+    ! kill "$(cat "$scratch/pid")" 2>"$log"
+    result 'a signal ends a client that does not notice the end of its input' $?
     finish
     exit
 fi
