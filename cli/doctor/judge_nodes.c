@@ -181,13 +181,16 @@ static bool judge_text(struct rl_findings *findings, const struct rl_facts *fact
     return facts->no_set[0] == '\0' && facts->set.problem == NULL;
 }
 
-/* "10.0.0.1:6379, 10.0.0.2:6379", as far as there is room. */
-static const char *members_of(const struct rl_config *config, char *text, size_t size) {
-    size_t used = 0;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < config->n && used < size; i++) {
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "",
-                                 strstr(config->members[i].url, "://") + 3);
+/* "10.0.0.1:6379, 10.0.0.2:6379", and "..." for those that do not fit. */
+static const char *members_of(const struct rl_config *config) {
+    const char *text = "";
+    for (uint32_t i = 0; i < config->n; i++) {
+        const bool fits = strlen(text) < RL_TEXT_MAX / 2;
+        text = rl_text("%s%s%s", text, i > 0 ? ", " : "",
+                       fits ? strstr(config->members[i].url, "://") + 3 : "...");
+        if (!fits) {
+            break;
+        }
     }
     return text;
 }
@@ -203,11 +206,9 @@ static bool has_left(const struct rl_facts *latest, const struct rl_facts *other
 }
 
 static void judge_left(struct rl_findings *findings, const struct rl_config *now, int node) {
-    char members[400];
-    rl_findings_add(
-        findings, "set", RL_LEVEL_WARNING, node,
-        rl_text("list the nodes of the set: %s", members_of(now, members, sizeof members)),
-        "it has left the set");
+    rl_findings_add(findings, "set", RL_LEVEL_WARNING, node,
+                    rl_text("list the nodes of the set: %s", members_of(now)),
+                    "it has left the set");
 }
 
 /* All nodes have a joint text: the change is pending, or these are the nodes that it has left

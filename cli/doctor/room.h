@@ -76,8 +76,8 @@ struct rl_finding {
     const char *check; /* one word; findings of one check are shown together */
     enum rl_level level;
     int node;
-    char text[256];
-    char remedy[320]; /* "" if there is nothing to do */
+    char text[RL_TEXT_MAX];
+    char remedy[RL_TEXT_MAX]; /* "" if there is nothing to do */
 };
 
 struct rl_findings {

@@ -17,9 +17,14 @@ echo 'node-timeout = 20s' >>"$scratch/.config/redlock/redlock.conf" # on a busy 
     printf 'libredlock-config 1\nid 0011223344556677\nepoch 39\nchange 0123abcd\nmax_ttl 86400000\n'
     awk -v k="$per_set" 'NR % k == 1 { printf "%sset s%d", (NR > 1 ? "\n" : ""), ++i } { printf " %s", $0 } END { print "" }' "$nodes/urls"
 } >"$scratch/config"
-for i in $(seq $n); do
-    { cat "$scratch/config"; echo "self $(sed -n "${i}p" "$nodes/urls")"; } | ask "$i" -x set libredlock:config
-done >"$log"
+# configure I...: gives it to these nodes
+configure() {
+    for i in "$@"; do
+        { cat "$scratch/config"; echo "self $(sed -n "${i}p" "$nodes/urls")"; } | ask "$i" -x set libredlock:config
+    done >"$log"
+}
+# shellcheck disable=SC2046
+configure $(seq $n)
 REDLOCK_NODES=$(head -n "$per_set" "$nodes/urls" | paste -sd, -)
 export REDLOCK_NODES
 
@@ -48,5 +53,12 @@ for i in $numbers; do "$redlock" release "job-$i" "$(cat "$scratch/token.$i")" 2
 result 'they are released' "$([ ! -s "$scratch/failed" ]; echo $?)" "$err"
 on_nodes
 result '... on all nodes' "$([ ! -s "$scratch/on" ]; echo $?)" "$scratch/on"
+
+sed -i "s/^epoch 39/epoch 40/; s, $(url $n)\$,," "$scratch/config"
+# shellcheck disable=SC2046
+configure $(seq $((n - 1)))
+"$redlock" doctor --json --nodes "$REDLOCK_NODES,$(url $n)" >"$out" 2>"$err"
+says 'a node that has left: doctor names those of the sets, as far as there is room' \
+    'it has left the set", "remedy": "list the nodes of the set: \(127.0.0.1:[0-9]*, \)\{58,\}\(127.0.0.1:[0-9]*\|\.\.\.\)"' "$out"
 
 finish
