@@ -183,16 +183,14 @@ static bool judge_text(struct rl_findings *findings, const struct rl_facts *fact
 
 /* "10.0.0.1:6379, 10.0.0.2:6379", and "..." for those that do not fit. */
 static const char *members_of(const struct rl_config *config) {
-    const char *text = "";
-    for (uint32_t i = 0; i < config->n; i++) {
-        const bool fits = strlen(text) < RL_TEXT_MAX / 2;
-        text = rl_text("%s%s%s", text, i > 0 ? ", " : "",
-                       fits ? strstr(config->members[i].url, "://") + 3 : "...");
-        if (!fits) {
-            break;
-        }
+    char text[RL_TEXT_MAX - 64] = "";
+    bool fits = true;
+    for (size_t i = 0, used = 0; i < config->n && fits; i++) {
+        fits = used + RL_CONFIG_URL_MAX < sizeof text - sizeof ", ...";
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? ", " : "",
+                                 fits ? strstr(config->members[i].url, "://") + 3 : "...");
     }
-    return text;
+    return rl_text("%s", text);
 }
 
 /* Whether the node has left the set of the latest configuration. */
