@@ -1,20 +1,20 @@
-/* redlock conform -- COMMAND: plays five nodes to a client that is not ours, and reports, story by
- * story, what it does right and wrong. The rules are those of docs/protocol.md.
+/* redlock conform -- COMMAND: pretends to be five nodes for a client that is not ours, and reports,
+ * story by story, what the client does right and wrong. docs/protocol.md has the rules.
  *
- * Happy path: for each story of stories_*.c a process of its own, with nodes on free loopback
- * ports, starts COMMAND, plays, and hands over its verdict; several run at a time. The verdicts are
- * shown in the order of the stories: one line each, with the rule and a sentence unless it is PASS;
- * or JSON. Exit status RL_EXIT_OK if none is FAIL, else RL_EXIT_HELD (1).
+ * Happy path: a process for each story of stories_*.c opens nodes on free loopback ports, starts
+ * COMMAND, plays the story, and leaves its verdict in memory that it shares with this process.
+ * Several stories run at a time. Verdicts are shown in the order of the stories, one line each,
+ * with the rule and a sentence unless it is PASS; or as JSON. The exit status is RL_EXIT_OK if none
+ * is FAIL, else RL_EXIT_HELD (1).
  *
  * Failure modes: wrong options or no COMMAND: RL_EXIT_USAGE. COMMAND cannot be started: the run
  * ends with RL_EXIT_NOT_FOUND. COMMAND never becomes ready in the first story: the run ends with
  * RL_EXIT_SYSTEM and shows its stderr. A process or a socket is unavailable: RL_EXIT_SYSTEM. A
- * build without Lua says so: clients bring scripts of their own.
+ * signal ends the stories and kills their clients. A build without Lua cannot run the clients'
+ * scripts: main.c says so.
  *
- * Can a story hit one of the user's nodes? No: COMMAND's REDLOCK_NODES names the played nodes;
- * other REDLOCK_... variables are not handed on.
- *
- * A story's process leaves its verdict in memory that it shares with the one that reports. */
+ * Can a story reach one of the user's nodes? No: COMMAND's REDLOCK_NODES names only the nodes of
+ * the story, and COMMAND does not see the other REDLOCK_... variables. */
 #include "conform/room.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@
 /* -- Options -- */
 
 struct settings {
-    struct tool_list stories; /* by name; none: all */
+    struct tool_list stories; /* names; none: all stories */
     int64_t scale, jobs;
     bool json, verbose, lists;
     char **command; /* ends with NULL */
@@ -61,7 +61,7 @@ const struct tool_option rl_conform_table[] = {
 
 const size_t rl_conform_table_size = sizeof rl_conform_table / sizeof rl_conform_table[0];
 
-/* Number i, in the order in which they are played; NULL: there are no more. */
+/* The story that is played as number i; NULL: there are fewer. */
 static const struct rl_story *story_of(size_t i) {
     static const struct rl_story *const parts[] = {rl_stories_grant, rl_stories_hold,
                                                    rl_stories_together};
@@ -141,7 +141,8 @@ static int check(struct settings *out, const struct tool_options *options) {
     return 0;
 }
 
-/* True: *out is complete. False: end with *exit_status; --help or an error was shown. */
+/* True: *out is complete. False: --help or an error was shown; the program ends with
+ * *exit_status. */
 static bool read_settings(struct settings *out, int argc, char **argv, int *exit_status) {
     struct tool_options options = {.rows = rl_conform_table,
                                    .count = rl_conform_table_size,
@@ -165,10 +166,10 @@ static bool read_settings(struct settings *out, int argc, char **argv, int *exit
 
 /* -- What is shown -- */
 
-struct run { /* of one story */
+struct run { /* of a story */
     const struct rl_story *story;
     pid_t pid;
-    struct rl_result *result; /* in memory that both processes have */
+    struct rl_result *result; /* in shared memory */
 };
 
 struct runs {
@@ -242,7 +243,7 @@ static void look_whether_it_starts(struct rl_stage *stage, const struct rl_story
         rl_stage_until(stage, has_no_errors_to_come, player, 500);
         result->exit_status = RL_EXIT_SYSTEM;
         snprintf(result->errors, sizeof result->errors, "%s", player->error_tail);
-        if (player->problem[0] != '\0') { /* without the last line of these errors */
+        if (player->problem[0] != '\0') { /* `errors` has what rl_player_why() would add */
             snprintf(result->text, sizeof result->text, "%.899s", player->problem);
         }
     }
@@ -292,7 +293,7 @@ static int start(const struct settings *settings, struct run *run) {
     fflush(stdout);
     run->pid = fork();
     if (run->pid == 0) {
-        signal(SIGPIPE, SIG_IGN); /* a client that has ended does not read */
+        signal(SIGPIPE, SIG_IGN); /* a request to a client that has ended */
         end_by(SIGINT);
         end_by(SIGTERM);
         end_by(SIGHUP);
@@ -304,7 +305,7 @@ static int start(const struct settings *settings, struct run *run) {
     return run->pid > 0 ? 0 : rl_fail(RL_EXIT_SYSTEM, "conform: no process: %s", strerror(errno));
 }
 
-/* Waits for its verdict. Returns 0 or an exit status. */
+/* Waits until the story has ended. Returns 0, or an exit status if it left no verdict. */
 static int finish(const struct run *run) {
     while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR) {
     }
@@ -324,9 +325,8 @@ static int cannot_start(struct rl_result *result) {
     return result->exit_status;
 }
 
-/* Shows the stories in order, while those that follow the next one to be shown are played. Returns
- * 0, or an exit status if the client cannot start. If it started in the first story, a later
- * failure to start is a finding. */
+/* Plays the stories, several at a time, and shows their verdicts in order. Returns 0, or an exit
+ * status if the client cannot start in the first story. In a later one, that is a FAIL. */
 static int run_all(struct runs *runs) {
     int exit_status = 0;
     size_t started = 0, shown = 0;

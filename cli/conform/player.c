@@ -1,12 +1,12 @@
-/* The client under test: a process that acquires, extends and releases as requested, a line for
- * each. docs/protocol.md, "redlock conform", has its lines.
+/* The client under test: a process that reads requests, a line each, to acquire, extend or release,
+ * and writes an answer to each. docs/protocol.md, "redlock conform", describes the lines.
  *
- * Happy path: rl_player_start(); it says "ready"; rl_player_ask(), and the loop runs until
- * player->answered.
+ * Happy path: rl_player_start(); the client writes "ready"; rl_player_ask(), and the loop runs
+ * until player->answered.
  *
- * Failure modes: it cannot be started, ends, or writes a line that is no answer: `problem` says so,
- * and it gets no more requests. It leads a process group of its own, which is killed if it does not
- * end by itself. */
+ * Failure modes: the client cannot be started, ends, or writes a line that is no answer: `problem`
+ * says so, and it gets no more requests. It leads a process group of its own, which is killed if it
+ * does not end by itself. */
 #include "conform/room.h"
 
 #include <signal.h>
@@ -46,14 +46,14 @@ const char *rl_player_why(const struct rl_player *player) {
                    rl_text_bytes(last, length, 300));
 }
 
-/* -- What it says -- */
+/* -- What the client writes -- */
 
 static bool begins(const char *text, const char *word) {
     size_t length = strlen(word);
     return strncmp(text, word, length) == 0 && (text[length] == '\0' || text[length] == ' ');
 }
 
-/* Whether the line answers the request. What follows its last number does not count. */
+/* Whether the line answers the request. Words after its last number are ignored. */
 static bool read_answer(const char *request, struct rl_answer *answer) {
     int end = 0;
     bool acquires = begins(request, "acquire"), extends = begins(request, "extend");
@@ -110,7 +110,7 @@ static void take_bytes(struct rl_player *player, const char *bytes, size_t lengt
 }
 
 static void allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer) {
-    static char bytes[4096]; /* taken at once */
+    static char bytes[4096]; /* the callback takes them before the next read */
     (void)handle;
     (void)suggested;
     *buffer = uv_buf_init(bytes, sizeof bytes);
@@ -128,7 +128,7 @@ static void on_output(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer) {
     }
 }
 
-/* Keeps the end. */
+/* Keeps the last bytes of its stderr. */
 static void on_errors(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer) {
     struct rl_player *player = stream->data;
     char both[RL_PLAYER_ERRORS_MAX + 4096];
@@ -144,7 +144,7 @@ static void on_errors(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer) {
     player->error_tail[length - from] = '\0';
 }
 
-/* -- Its life -- */
+/* -- The client's process -- */
 
 static void on_ended(uv_process_t *process, int64_t status, int signal_number) {
     struct rl_player *player = process->data;
@@ -153,7 +153,8 @@ static void on_ended(uv_process_t *process, int64_t status, int signal_number) {
     player->has_ended = true;
 }
 
-/* Each story is a process of its own: this is its environment, without the user's nodes. */
+/* Changes this process's environment, which only the story's clients inherit: the user's nodes are
+ * not in it. */
 static void set_environment(const char *nodes, const char *story) {
     for (size_t i = 0; environ[i] != NULL;) {
         if (strncmp(environ[i], "REDLOCK_", 8) == 0) {
@@ -215,7 +216,7 @@ struct written {
 };
 
 static void on_written(uv_write_t *request, int status) {
-    (void)status; /* a client that does not read is noticed elsewhere */
+    (void)status; /* if the client does not read, its answer is missing */
     free(request->data);
 }
 

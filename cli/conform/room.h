@@ -1,4 +1,4 @@
-/* Where stories are played, by whom, and which there are. */
+/* The stories, the stage on which they are played, and the clients that play in them. */
 #ifndef RL_CLI_CONFORM_ROOM_H
 #define RL_CLI_CONFORM_ROOM_H
 
@@ -16,11 +16,11 @@
 #define RL_PLAYER_ERRORS_MAX 2000
 
 struct rl_answer {
-    char line[RL_PLAYER_LINE_MAX]; /* as it came, printable */
+    char line[RL_PLAYER_LINE_MAX]; /* unprintable bytes are '?' */
     bool is_yes;                   /* granted, extended, released */
     char token[RL_PLAYER_LINE_MAX];
-    long long validity_ms; /* of granted and extended */
-    uint64_t at_ns;        /* uv_hrtime() */
+    long long validity_ms; /* of "granted" and "extended" */
+    uint64_t at_ns;        /* when it was read, by uv_hrtime() */
 };
 
 struct rl_player {
@@ -36,24 +36,25 @@ struct rl_player {
     char problem[2 * RL_PLAYER_LINE_MAX];
 };
 
-/* nodes: for its REDLOCK_NODES; story: for its REDLOCK_CONFORM_STORY. shows: it inherits our
+/* The client gets nodes as REDLOCK_NODES and story as REDLOCK_CONFORM_STORY. shows: it inherits our
  * stderr. */
 void rl_player_start(struct rl_player *player, uv_loop_t *loop, char *const *command,
                      const char *nodes, const char *story, bool shows);
 
-/* The problem, with the last line of its stderr: as rl_text(). */
+/* The problem, and the last line of its stderr. Valid as long as an rl_text(). */
 const char *rl_player_why(const struct rl_player *player);
 
-/* Sends a request, without the line's end. */
+/* Sends a request; adds the end of the line. */
 void rl_player_ask(struct rl_player *player, const char *request);
 
-/* To its process group. */
+/* Sends a signal to its process group. */
 void rl_player_signal(const struct rl_player *player, int signal_number);
 
-/* Ends its input. */
+/* Closes its standard input. */
 void rl_player_finish(struct rl_player *player);
 
-/* Kills what is left of its process group, and closes all handles: the caller runs the loop. */
+/* Kills what is left of its process group, and begins to close all handles; the caller runs the
+ * loop. */
 void rl_player_close(struct rl_player *player);
 
 /* -- stage.c -- */
@@ -82,16 +83,16 @@ struct rl_event {
     enum rl_event_kind kind;
     int node;
     uint64_t at_ns;           /* uv_hrtime() */
-    long long life_ms;        /* of SET and EXPIRY: from now on; -1: for ever */
-    bool by_script;           /* a script did it, or CAME is one */
+    long long life_ms;        /* of SET and EXPIRY: the key's ttl then; -1: for ever */
+    bool by_script;           /* a script made the change; of CAME: the command is a script */
     char shape[RL_SHAPE_MAX]; /* "SET", or a script's SHA-1 */
     char key[RL_VALUE_MAX];
     char value[RL_VALUE_MAX];
     char held[RL_VALUE_MAX]; /* of CAME */
 };
 
-/* The result of a story: its verdict, the rule of docs/protocol.md that it tests, and a sentence.
- * The story's process and the one that reports share its memory. */
+/* The result of a story: its verdict, the rule of docs/protocol.md that was broken, and a sentence.
+ * The story's process shares it with the one that reports. */
 enum rl_verdict { RL_VERDICT_PASS, RL_VERDICT_FAIL, RL_VERDICT_NOTE, RL_VERDICTS };
 
 #define RL_VERDICT_RULE_MAX 8
@@ -100,27 +101,27 @@ enum rl_verdict { RL_VERDICT_PASS, RL_VERDICT_FAIL, RL_VERDICT_NOTE, RL_VERDICTS
 
 struct rl_result {
     enum rl_verdict verdict;
-    int exit_status; /* of redlock, if the client cannot start: text says why; else 0 */
-    bool is_whole;   /* all of this is there */
+    int exit_status; /* redlock's, if the client cannot start, and text says why; else 0 */
+    bool is_whole;   /* the story's process has filled it in */
     int64_t ms;      /* how long it took */
     char rule[RL_VERDICT_RULE_MAX];     /* "A7"; of a PASS: "" */
     char text[RL_VERDICT_TEXT_MAX];     /* of a PASS: "" */
-    char errors[RL_VERDICT_ERRORS_MAX]; /* if it cannot start: the end of its stderr */
+    char errors[RL_VERDICT_ERRORS_MAX]; /* the end of its stderr, if the client cannot start */
 };
 
 struct rl_stage;
 
-/* Each is a function in one of the files stories_*.c, with a row at the end of it. */
+/* A story is a function in one of the files stories_*.c, and a row at the end of the file. */
 struct rl_story {
-    const char *name; /* NULL behind the last one */
-    const char *what; /* what it does, in one line */
+    const char *name; /* NULL: this row ends the table */
+    const char *what; /* what happens in it, in one line */
     void (*play)(struct rl_stage *s);
-    bool starts_itself; /* else client 0 has entered when it begins */
-    const char *text;   /* of stories that share a function: an error, or a value */
-    int down;           /* ... how many nodes are */
+    bool starts_itself; /* it starts client 0; else that has entered before */
+    const char *text;   /* an error, or a value, for stories that share a function */
+    int down;           /* how many nodes are down, for such stories */
 };
 
-struct rl_watched { /* what a node's watch knows */
+struct rl_watched { /* the owner of a node's watch */
     struct rl_stage *stage;
     int node;
 };
@@ -132,14 +133,14 @@ struct rl_stage {
     struct rl_watched watched[RL_NODES];
     struct rl_player players[RL_PLAYERS];
     struct rl_event *events;
-    size_t n_events; /* set to 0 to forget what was seen */
-    const char *key; /* whose commands and changes are events */
+    size_t n_events; /* a story sets it to 0 to forget what was seen */
+    const char *key; /* only its commands and changes become events */
     int64_t scale;
     char *const *command;
     const struct rl_story *story;
     bool shows_errors;
     bool swaps;  /* after a GET of the key outside of a script, another holder gets it */
-    int swapped; /* how often that was */
+    int swapped; /* how often that happened */
     struct rl_result result;
     bool is_decided;
 };
@@ -163,7 +164,7 @@ void rl_stage_judge(struct rl_stage *s, enum rl_verdict verdict, const char *rul
         }                                                 \
     } while (0)
 #define MUST(s, condition, ...) VERDICT_UNLESS(s, condition, RL_VERDICT_FAIL, __VA_ARGS__)
-/* What client 0 said last stands behind the text. */
+/* The same, and adds client 0's last line to the text. */
 #define MUST_SAID(s, condition, rule, ...) \
     MUST(s, condition, rule, "%s: \"%s\"", rl_text(__VA_ARGS__), rl_stage_answer(s, 0)->line)
 #define NOTE_UNLESS(s, condition, ...) VERDICT_UNLESS(s, condition, RL_VERDICT_NOTE, __VA_ARGS__)
@@ -180,13 +181,14 @@ bool rl_stage_until(struct rl_stage *s, rl_stage_condition *condition, void *dat
 
 /* -- The clients -- */
 
-/* Starts client number `who`, waits until it is ready, and has it acquire and release another key:
- * it is connected then, and the nodes know its scripts. (start: without that.) */
+/* Starts client number `who`, waits until it is ready, and has it acquire and release another key,
+ * so that it is connected and the nodes know its scripts. rl_stage_start() leaves out the latter.
+ * */
 void rl_stage_enter(struct rl_stage *s, int who);
 void rl_stage_start(struct rl_stage *s, int who);
 
-/* Sends a request and waits for the answer: true if granted, extended or released. Also false if
- * the story is decided. The key is one word. */
+/* Sends a request and waits for the answer: true if it is "granted", "extended" or "released";
+ * false if not, or if the story has a verdict. The key is one word. */
 bool rl_stage_acquire(struct rl_stage *s, int who, const char *key, int64_t ttl_ms, int tries);
 bool rl_stage_extend(struct rl_stage *s, int who, const char *key, int64_t ttl_ms);
 bool rl_stage_release(struct rl_stage *s, int who, const char *key);
@@ -198,8 +200,8 @@ bool rl_stage_has_heard(const struct rl_stage *s, int who);
 
 const struct rl_answer *rl_stage_answer(const struct rl_stage *s, int who);
 
-/* The most that may be reported of a ttl after that much time: the rest less the allowance for
- * drift. */
+/* The longest validity that a client may report this long after it sent the command: the rest of
+ * the ttl less the allowance for drift. */
 long long rl_stage_validity_ms(long long ttl_ms, long long elapsed_ms);
 
 /* -- The nodes: `count` of them from number `first` on -- */
@@ -208,9 +210,9 @@ long long rl_stage_validity_ms(long long ttl_ms, long long elapsed_ms);
 void rl_stage_plant(struct rl_stage *s, int first, int count, const char *value, int64_t life_ms);
 void rl_stage_uproot(struct rl_stage *s, int first, int count);
 
-/* The fault that a command with the key meets there, `times` times (0: always). */
+/* Applies the rule to commands with the key. */
 void rl_stage_rule(struct rl_stage *s, int first, int count, struct fake_rule rule);
-/* Answers come so late there, once. */
+/* Delays the answer to the next command with the key. */
 void rl_stage_delay(struct rl_stage *s, int first, int count, long long ms);
 
 void rl_stage_each(struct rl_stage *s, int first, int count, void (*act)(struct fake_node *));
@@ -218,23 +220,24 @@ void rl_stage_each(struct rl_stage *s, int first, int count, void (*act)(struct 
 void rl_stage_down(struct rl_stage *s, int first, int count);
 void rl_stage_forget_scripts(struct rl_stage *s);
 
-/* On how many nodes the key has a value that begins with this text; "": any value. */
+/* How many nodes have a value under the key that begins with this text. */
 int rl_stage_count(struct rl_stage *s, int first, int count, const char *value);
-/* Waits until only the other holder's values are left. False: others still are after this time. */
+/* Waits until no node has a value that a client has set. False: after this time one still has. */
 bool rl_stage_cleans(struct rl_stage *s, int first, int count, int64_t ms);
 
-/* -- What they have seen -- */
+/* -- What the nodes have seen -- */
 
-/* Event number *at or later of these kinds on this node (-1: any), *at moves behind it; NULL. */
+/* The first event of these kinds on this node (-1: any) from number *at on, which moves past it;
+ * NULL: there are no more. */
 const struct rl_event *rl_stage_next(const struct rl_stage *s, size_t *at, unsigned kinds,
                                      int node);
 int rl_stage_seen(const struct rl_stage *s, unsigned kinds, int node);
 
-/* The attempts that a node has seen: commands with the key, of the shape that came first there.
- * Their number, and up to `max` of them. */
+/* Returns how many attempts a node has seen, and up to `max` of them in out: commands with the key
+ * that have the same shape as the first one there. */
 int rl_stage_attempts(const struct rl_stage *s, int node, const struct rl_event **out, int max);
 
-/* -- stories_*.c; they end with a row without a name -- */
+/* -- stories_*.c -- */
 
 extern const struct rl_story rl_stories_grant[];
 extern const struct rl_story rl_stories_hold[];

@@ -1,16 +1,17 @@
-/* Where a story of `redlock conform` is played: five nodes on sockets of their own, clients, and
- * what the nodes have seen.
+/* The stage on which a story of `redlock conform` is played: five nodes, one or two clients, and a
+ * list of what the nodes have seen.
  *
- * Happy path: a story is a function that sets up faults, sends requests, and checks:
+ * Happy path: a story is a function that sets up faults, sends requests to the clients, and checks
+ * what comes of it:
  *
  *     rl_stage_plant(s, 3, 2, OTHER, 5000);
  *     MUST(s, rl_stage_acquire(s, 0, KEY, 5000, 1), "A6", "two nodes of five refused, and ...");
  *
- * The first verdict other than PASS stays, and MUST ends the story.
+ * MUST ends the story if the condition is false. The first verdict stays; without one it is PASS.
  *
- * Failure modes: a client that does not answer in time, ends, or writes something else than an
- * answer fails the story. Times are multiplied by s->scale, for slow machines and slow clients; a
- * client's speed counts only where a rule says so. */
+ * Failure modes: a client that does not answer in time, ends, or writes anything but an answer
+ * fails the story. All times are multiplied by s->scale, for slow machines and slow clients; a
+ * client's speed matters only where a rule says so. */
 #include "conform/room.h"
 
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 #include "say.h"
 
-#define ANSWER_MS 6000 /* for one attempt */
+#define ANSWER_MS 6000 /* for a request, with all its attempts */
 #define READY_MS 20000
 #define WARM_KEY "conform:warm-up"
 
@@ -72,7 +73,7 @@ static void copy_arg(char *to, size_t size, const void *data, size_t length) {
 }
 
 static struct rl_event *add_event(struct rl_stage *s, enum rl_event_kind kind, int node) {
-    if (s->n_events == RL_EVENTS_MAX) { /* the client never stops */
+    if (s->n_events == RL_EVENTS_MAX) { /* the client sends commands without end */
         return NULL;
     }
     struct rl_event *event = &s->events[s->n_events++];
@@ -87,7 +88,7 @@ static bool is_script(const struct resp_command *command) {
     return resp_is(&command->args[0], "EVAL") || resp_is(&command->args[0], "EVALSHA");
 }
 
-/* The value that a command carries: what is behind the key, or behind the keys of a script. */
+/* The command's value: the argument after the key, or after a script's keys; NULL: none. */
 static const struct resp_arg *value_of(const struct resp_command *command) {
     long long keys = 0;
     size_t at = 2;
@@ -210,7 +211,7 @@ void rl_stage_close(struct rl_stage *s) {
     for (int i = 0; i < RL_PLAYERS; i++) {
         rl_player_close(&s->players[i]);
     }
-    for (int i = RL_NODES - 1; i >= 0; i--) { /* nodes that share a server before its owner */
+    for (int i = RL_NODES - 1; i >= 0; i--) { /* a node that borrows a server before its owner */
         fake_node_close(s->nodes[i]);
     }
     uv_close((uv_handle_t *)&s->tick, NULL);

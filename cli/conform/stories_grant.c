@@ -1,4 +1,4 @@
-/* Stories of votes and what becomes of them; of tokens, and the next attempt. */
+/* Stories of votes that are granted, refused or lost; of tokens; of repeated attempts. */
 #include "conform/room.h"
 
 #include <stdio.h>
@@ -177,16 +177,16 @@ static void play_at_once(struct rl_stage *s) {
 }
 
 #define SAMPLES 10
-#define VARYING_MIN 20 /* places; of hex digits, 80 bits */
+#define VARYING_MIN 20 /* characters; 80 bits if they are hex digits */
 #define ATTEMPTS 9
-#define ATTEMPTS_MIN 6 /* to judge their pauses by */
+#define ATTEMPTS_MIN 6 /* fewer do not show how the pauses vary */
 
 static const char *value_on(struct rl_stage *s, int node) {
     const char *value = fake_node_get(s->nodes[node], s->key);
     return value != NULL ? value : "";
 }
 
-/* In how many places the values differ. */
+/* How many characters are not the same in all values. */
 static int count_varying(char values[SAMPLES][RL_VALUE_MAX]) {
     int varying = 0;
     for (size_t i = 0; values[0][i] != '\0'; i++) {
@@ -220,7 +220,7 @@ static void play_token(struct rl_stage *s) {
          values[SAMPLES - 1], varying);
 }
 
-struct seen { /* waits until so many attempts have arrived there */
+struct seen { /* of has_seen(): a node, and how many attempts it waits for */
     int node, attempts;
 };
 
@@ -230,7 +230,8 @@ static bool has_seen(struct rl_stage *s, void *data) {
     return rl_stage_attempts(s, seen->node, attempts, ATTEMPTS) >= seen->attempts;
 }
 
-/* The first attempt meets another holder on nodes 3 to 5, the later ones on 4 and 5 alone. */
+/* Another holder has nodes 3 to 5 during the first attempt, and then only 4 and 5. Returns whether
+ * a later attempt was granted. */
 static bool play_second_try(struct rl_stage *s) {
     rl_stage_plant(s, 2, 3, OTHER, 60000);
     rl_stage_tell_acquire(s, 0, KEY, TTL, 6);
@@ -304,7 +305,7 @@ static void play_pauses(struct rl_stage *s) {
     int n = rl_stage_attempts(s, 0, attempts, ATTEMPTS);
     n = n < ATTEMPTS ? n : ATTEMPTS;
     if (n < ATTEMPTS_MIN) {
-        return; /* it waits, but not by polling */
+        return; /* it does not poll while it waits */
     }
     for (int i = 0; i + 1 < n; i++) {
         pauses_ms[i] = (double)(attempts[i + 1]->at_ns - attempts[i]->at_ns) / 1e6;
@@ -317,7 +318,7 @@ static void play_pauses(struct rl_stage *s) {
          "it tries again after %.1f ms: two clients that were refused meet again at once, and load "
          "the nodes",
          middle_ms);
-    /* A machine that stalls now and then makes some of them longer. */
+    /* If the machine stalls, a pause is longer: the two that are most off do not count. */
     qsort(off_ms, (size_t)n - 1, sizeof *off_ms, compare);
     const double spread_ms = off_ms[n - 4];
     MUST(s, spread_ms >= middle_ms * 0.04, "A9",

@@ -1,26 +1,26 @@
-/* Stories of slow nodes, and how long a grant is good; of extend and release. */
+/* Stories of slow nodes, and for how long a grant is valid; of extensions and releases. */
 #include "conform/room.h"
 
 #include <signal.h>
 #include <string.h>
 
 #define TTL 8000
-#define SLACK_MS 2 /* of rounding */
+#define SLACK_MS 2 /* for rounding */
 
 static long long validity(const struct rl_stage *s) {
     return rl_stage_answer(s, 0)->validity_ms;
 }
 
-/* Acquires; the story is decided if that fails. */
+/* Has client 0 acquire the key, or fails the story. */
 static void hold(struct rl_stage *s, long long ttl_ms) {
     if (!rl_stage_acquire(s, 0, KEY, ttl_ms, 2)) {
         rl_stage_decide(s, RL_VERDICT_FAIL, "A6", "a free key was not granted: \"%s\"",
                         rl_stage_answer(s, 0)->line);
     }
-    rl_stage_run(s, 20); /* all nodes have it */
+    rl_stage_run(s, 20); /* until the last nodes have the key */
 }
 
-/* The story is decided if a change of these kinds met the other holder's key. */
+/* Fails the story if a client made a change of these kinds to the other holder's key. */
 static void keep_other(struct rl_stage *s, unsigned kinds, const char *rule, const char *why) {
     size_t at = 0;
     const struct rl_event *change = NULL;
@@ -290,7 +290,7 @@ static void play_three_silent(struct rl_stage *s) {
          "not granted, but the key stays on the nodes that had said yes");
 }
 
-/* Nodes 1 to 3 answer only after the client has given up and asks them for another key. */
+/* Nodes 1 to 3 answer the first acquire late, while the client acquires another key. */
 static void play_late_answers(struct rl_stage *s) {
     static const char next[] = KEY ":next";
     rl_stage_delay(s, 0, 3, 700);
@@ -312,7 +312,7 @@ static void play_asleep(struct rl_stage *s) {
     rl_stage_plant(s, 1, 3, OTHER, 60000);
     fake_node_pause(s->nodes[0]);
     MUST(s, !rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "granted by one node of five");
-    rl_stage_run(s, 700); /* longer than most wait for an answer */
+    rl_stage_run(s, 700); /* longer than most clients wait for an answer */
     fake_node_resume(s->nodes[0]);
     bool released = rl_stage_until(s, has_released, NULL, 2000);
     MUST(s, released || rl_stage_count(s, 0, 1, "") == 0, "R2",

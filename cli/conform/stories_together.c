@@ -1,4 +1,4 @@
-/* Stories of errors and connections; of several keys and clients; of what is optional. */
+/* Stories of errors and connections; of several keys and clients; of optional rules. */
 #include "conform/room.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 /* -- Errors and connections -- */
 
-/* Nodes 1 to 3 answer with an error, then 1 and 2 alone. */
+/* First nodes 1 to 3 answer with an error, then only 1 and 2. */
 static void play_error(struct rl_stage *s) {
     const char *error = s->story->text;
     const struct fake_rule rule = {.action = FAKE_INSTEAD, .bytes = error};
@@ -101,8 +101,8 @@ static bool either_has_heard(struct rl_stage *s, void *data) {
     return rl_stage_has_heard(s, 0) || rl_stage_has_heard(s, 1);
 }
 
-/* Both request it at once, as often as they like: the first one must get it, and the other one must
- * get it after the first has released it. */
+/* Both clients request the key at once, with many attempts: one must get it, and the other must not
+ * get it as well before the first has released it. */
 static void play_round(struct rl_stage *s) {
     for (int who = 0; who < RL_PLAYERS; who++) {
         rl_stage_tell_acquire(s, who, KEY, TTL, 25);
@@ -139,7 +139,7 @@ static void play_foreign(struct rl_stage *s) {
          s->story->what, value);
 }
 
-/* -- What may be left out -- */
+/* -- Optional rules -- */
 
 static void play_guard(struct rl_stage *s) {
     MUST_SAID(s, rl_stage_acquire(s, 0, KEY, TTL, 1), "A6", "not granted");
@@ -153,7 +153,7 @@ static void play_guard(struct rl_stage *s) {
                 "ttl, or nodes must keep their keys");
 }
 
-/* On how many nodes there is a key of this name, which libredlock keeps beside the lock. */
+/* How many nodes have this key, which libredlock keeps in addition to the lock. */
 static int count_beside(struct rl_stage *s, const char *name) {
     int n = 0;
     for (int i = 0; i < RL_NODES; i++) {
