@@ -86,7 +86,6 @@ struct rl_event {
     long long life_ms;        /* of SET and EXPIRY: the key's ttl then; -1: for ever */
     bool by_script;           /* a script made the change; of CAME: the command is a script */
     char shape[RL_SHAPE_MAX]; /* "SET", or a script's SHA-1 */
-    char key[RL_VALUE_MAX];
     char value[RL_VALUE_MAX];
     char held[RL_VALUE_MAX]; /* of CAME */
 };

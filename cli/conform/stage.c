@@ -161,7 +161,6 @@ static void on_changed(void *owner, const struct server_key *key, enum server_ch
         return;
     }
     event->by_script = by->server->is_in_script;
-    copy_arg(event->key, sizeof event->key, key->name.data, key->name.length);
     copy_arg(event->value, sizeof event->value, key->value.data, key->value.length);
     const uint64_t now_ms = fake_node_now_us(s->nodes[watched->node]) / 1000;
     event->life_ms =
