@@ -97,11 +97,20 @@ static void values_of(const struct rl_seen_node *node, double values[METRICS]) {
     memcpy(values, all, sizeof all);
 }
 
+/* Two databases of a server have one name: two samples with it would be an error to Prometheus. */
+static bool is_again(const struct rl_sweep *sweep, size_t node) {
+    size_t i = 0;
+    while (strcmp(sweep->nodes[i].wire->url.name, sweep->nodes[node].wire->url.name) != 0) {
+        i++;
+    }
+    return i < node;
+}
+
 static void print_versions(const struct rl_sweep *sweep) {
     describe("redlock_node_version_info", "gauge", "The server and its version");
     for (size_t i = 0; i < sweep->n; i++) {
         const struct rl_seen_node *node = &sweep->nodes[i];
-        if (node->is_up && node->has_info) {
+        if (node->is_up && node->has_info && !is_again(sweep, i)) {
             printf("redlock_node_version_info{");
             print_label("node", node->wire->url.name);
             printf(",");
@@ -128,7 +137,7 @@ static void print_nodes(const struct rl_sweep *sweep) {
     for (size_t metric = 0; metric < METRICS; metric++) {
         describe(metrics[metric].name, metrics[metric].type, metrics[metric].help);
         for (size_t i = 0; i < sweep->n; i++) {
-            if (!isnan(values[i][metric])) {
+            if (!isnan(values[i][metric]) && !is_again(sweep, i)) {
                 printf("%s{", metrics[metric].name);
                 print_label("node", sweep->nodes[i].wire->url.name);
                 printf("}");

@@ -96,6 +96,8 @@ finds 'one server by two names' error identity "127.0.0.1:$(port 1) and localhos
     --nodes "$(url 1),redis://localhost:$(port 1),$(url 2)"
 finds 'two databases of a server' error identity 'are the same server' 2 \
     --nodes "$(url 1),$(url 1)/1,$(url 2)"
+"$redlock" metrics --nodes "$(url 1),$(url 1)/1,$(url 2)" >"$out" 2>"$err"
+holds '... and metrics has each sample once' [ -z "$(grep -v '^#' "$out" | cut -d ' ' -f 1 | sort | uniq -d)" ]
 finds 'one node' warning number 'one node' 1 --nodes "$(url 2)"
 finds 'two nodes' warning number 'two nodes: both are needed' 1 --nodes "$(url 1),$(url 2)"
 
