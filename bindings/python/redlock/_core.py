@@ -74,10 +74,15 @@ def leaving(error: BaseException | None) -> Iterator[None]:
 
 
 def ms(seconds: float | None) -> int:
-    """None is no limit. A value that is not 0 is not rounded to 0."""
+    """None is no limit. A value that is not 0 is not rounded to 0, and one below 0, which the library
+    refuses, not to -1, no limit."""
     if seconds is None:
         return int(_NO_LIMIT)
-    return 1 if 0 < seconds < 0.001 else int(round(seconds * 1000))
+    if not abs(seconds) < 1e12:
+        raise InvalidError(f"{seconds} is no time in seconds")
+    if seconds < 0:
+        return min(-2, round(seconds * 1000))
+    return 1 if 0 < seconds < 0.001 else round(seconds * 1000)
 
 
 def message_of(function: Any, pointer: Any) -> str:
@@ -108,6 +113,8 @@ async def any_of(locks: Sequence[AnyLock], timeout: float | None, attempt: Calla
     elsewhere are skipped."""
     if not locks:
         raise InvalidError("there is no lock in the list")
+    if ms(timeout) < _NO_LIMIT:
+        raise InvalidError(f"timeout is {timeout}: it must be 0 or more, or None")
     end = None if timeout is None else time.monotonic() + timeout
     while True:
         why: Error | None = None
@@ -300,8 +307,9 @@ class LockBase:
     def _set_wait(self, timeout: float | None, tries: int | None) -> None:
         """Without a wait it is one attempt, whose error says why it failed."""
         wait_s = self._timeout if timeout is None else timeout
+        wait_ms = ms(wait_s)
         self._options.tries = _NO_LIMIT if tries is None else tries
-        self._options.wait_ms = ms(wait_s)
+        self._options.wait_ms = wait_ms
         if wait_s == 0:
             self._options.tries, self._options.wait_ms = 1, _NO_LIMIT
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TypeVar
 
-from ._core import Answer, Begin, ClientBase, Done, ElectionBase, LockBase, any_of, leaving, nothing
+from ._core import Answer, Begin, ClientBase, Done, ElectionBase, LockBase, any_of, leaving, ms, nothing
 from ._native import lib
 from .errors import DeadlineError, Error, SystemFailureError, WrongThreadError
 
@@ -78,7 +78,7 @@ class Lock(LockBase):
     def extend(self, ttl: float = 0) -> None:
         """Extends it to `ttl` seconds from now (0: its own ttl). Raises UnknownError if too few nodes
         answered: validity is what it was."""
-        self._client._call(self._prolong(lib.py_extend, round(ttl * 1000)))
+        self._client._call(self._prolong(lib.py_extend, ms(ttl)))
 
     def alive(self) -> None:
         """A sign of life, see max_silence: call it where the work makes progress. Raises the LostError if the

@@ -15,7 +15,7 @@ from threading import get_ident
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ._core import Answer, Begin, ClientBase, ElectionBase, LockBase, any_of, leaving
+from ._core import Answer, Begin, ClientBase, ElectionBase, LockBase, any_of, leaving, ms
 from ._native import lib
 from .errors import ClosedError, DeadlineError, Error, SystemFailureError, WrongThreadError
 
@@ -45,7 +45,7 @@ class Lock(LockBase):
     async def extend(self, ttl: float = 0) -> None:
         """Extends it to `ttl` seconds from now (0: its own ttl). Raises UnknownError if too few nodes
         answered: validity is what it was."""
-        await self._client._call(self._prolong(lib.py_extend, round(ttl * 1000)))
+        await self._client._call(self._prolong(lib.py_extend, ms(ttl)))
 
     def alive(self) -> None:
         """A sign of life, see max_silence: call it where the work makes progress. Raises the LostError if the

@@ -145,6 +145,17 @@ def test_wrong_calls(five, client):
         client.lock("").acquire()
     with pytest.raises(redlock.InvalidError, match="ttl_ms"):
         client.lock("orders", ttl=-1).acquire()
+    with pytest.raises(redlock.InvalidError, match="timeout"):
+        client.acquire_any([lock], -0.001)
+    for seconds in (-1, -0.001, -0.0001, float("nan"), float("inf"), 1e300):
+        with pytest.raises(redlock.InvalidError):
+            lock.acquire(seconds)
+        with pytest.raises(redlock.InvalidError):
+            client.lock("orders", max_hold=seconds).acquire()
+        with lock, pytest.raises(redlock.InvalidError):
+            lock.extend(seconds)
+    with lock, pytest.raises(redlock.InvalidError, match="ttl_ms is 1"):
+        lock.extend(0.0001)
     with pytest.raises(redlock.InvalidError, match="nonsense"):
         redlock.Client(["nonsense"])
     with pytest.raises(redlock.DuplicateError):
