@@ -90,6 +90,12 @@ def message_of(function: Any, pointer: Any) -> str:
     return str(ffi.string(function(pointer, buffer, len(buffer))).decode(errors="replace"))
 
 
+def text_of(text: str) -> Any:
+    if "\0" in text:
+        raise InvalidError("a zero byte in an option or a URL, which would end there")
+    return ffi.new("char[]", text.encode())
+
+
 def options_of(kind: str, **fields: Any) -> tuple[Any, list[Any]]:
     """A struct of options with its defaults and the fields that are not None; and the objects to
     which it points, which must live as long."""
@@ -98,7 +104,7 @@ def options_of(kind: str, **fields: Any) -> tuple[Any, list[Any]]:
     kept = []
     for name, value in fields.items():
         if isinstance(value, str):
-            value = ffi.new("char[]", value.encode())
+            value = text_of(value)
             kept.append(value)
         if value is not None:
             setattr(options, name, value)
@@ -566,7 +572,7 @@ class ClientBase(Generic[AnyLock, AnyElection]):
             nodes = nodes.split(",")
         if guard not in _GUARDS:
             raise error_of(-1, f'guard "{guard}": it is one of {", ".join(_GUARDS)}')
-        urls = [ffi.new("char[]", url.encode()) for url in nodes]
+        urls = [text_of(url) for url in nodes]
         self._error = ffi.new("char[]", lib.REDLOCK_MESSAGE_MAX)
         times = {"max_ttl": max_ttl, "connect_timeout": connect_timeout, "node_timeout": node_timeout,
                  "lost_margin": lost_margin, "drift": drift, "fence_retention": fence_retention}

@@ -156,6 +156,10 @@ def test_wrong_calls(five, client):
             lock.extend(seconds)
     with lock, pytest.raises(redlock.InvalidError, match="ttl_ms is 1"):
         lock.extend(0.0001)
+    with pytest.raises(redlock.InvalidError, match="zero byte"):
+        client.lock("orders", holder="a\0b")
+    with pytest.raises(redlock.InvalidError, match="zero byte"):
+        redlock.Client(["redis://a\0b"])
     with pytest.raises(redlock.InvalidError, match="nonsense"):
         redlock.Client(["nonsense"])
     with pytest.raises(redlock.DuplicateError):
