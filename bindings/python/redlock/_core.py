@@ -478,7 +478,7 @@ class ElectionBase:
         if status != 0:
             raise error_of(status, f"{self._title}: it does not lead" if status == NotHeldError.statuses[0] else "")
 
-    # -- Getters: any thread --
+    # -- Getters: any thread; with asyncio that of the event loop --
 
     def is_leader(self) -> bool:
         """Does it lead, by the clock now? Ask right before each action of the leader."""

@@ -175,6 +175,7 @@ class Client(ClientBase[Lock, Election]):
         fork(), nothing is done."""
         if self._is_over():
             return  # in a child the gate may be locked for ever
+        self._check_thread()
         with self._gate:
             if self._is_closing:
                 return
@@ -225,9 +226,12 @@ class Client(ClientBase[Lock, Election]):
         self._check()
         self._wait(begin_if_open)
 
-    def _wait(self, begin: Begin) -> None:
+    def _check_thread(self) -> None:
         if threading.get_ident() == self._thread.ident:
             raise WrongThreadError
+
+    def _wait(self, begin: Begin) -> None:
+        self._check_thread()
         waiting = _Waiting()
         try:
             self._later(lambda: waiting.begin(begin))

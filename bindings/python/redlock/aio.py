@@ -152,6 +152,7 @@ class Client(ClientBase[Lock, Election]):
         fork(), nothing is done."""
         if self._is_over():
             return
+        self._running()
         self._is_closing = True
         await asyncio.shield(asyncio.ensure_future(self._finish()))
 
@@ -167,6 +168,8 @@ class Client(ClientBase[Lock, Election]):
 
     def _ask(self, question: Callable[[], Answer]) -> Answer:
         self._check()
+        if get_ident() != self._ident:
+            raise WrongThreadError("the client belongs to another thread")
         return question()
 
     async def __aenter__(self: AnyClient) -> AnyClient:
@@ -181,12 +184,15 @@ class Client(ClientBase[Lock, Election]):
         self._check()
         return self._wait(begin)
 
-    async def _wait(self, begin: Begin) -> None:
+    def _running(self) -> asyncio.AbstractEventLoop:
         aio = self._aio
         # As get_running_loop(), which is a system call before Python 3.12.
         if aio is None or get_ident() != self._ident or not aio.is_running():
             raise WrongThreadError("the client belongs to another event loop")
-        future: asyncio.Future[None] = aio.create_future()
+        return aio
+
+    async def _wait(self, begin: Begin) -> None:
+        future: asyncio.Future[None] = self._running().create_future()
 
         def done(error: Error | None) -> None:
             if future.done():

@@ -299,12 +299,20 @@ def test_a_lock_that_is_collected_is_released(five):
 
 def test_another_event_loop_is_refused(five):
     async def story(client):
-        lock = client.lock("orders")
+        lock, election = client.lock("orders"), client.election("scheduler")
+        await lock.acquire()
+        await election.campaign()
 
         def other():
-            with pytest.raises(redlock.WrongThreadError):
-                asyncio.run(lock.acquire())
+            for call in (lock.acquire, client.close):
+                with pytest.raises(redlock.WrongThreadError):
+                    asyncio.run(call())
+            for ask in (lock.alive, client.message, election.is_leader):
+                with pytest.raises(redlock.WrongThreadError):
+                    ask()
 
         await asyncio.get_running_loop().run_in_executor(None, other)
+        assert lock.is_valid()
+        await lock.release()
 
     run(five, story)

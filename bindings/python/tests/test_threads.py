@@ -272,8 +272,9 @@ def test_a_loss_is_seen_before_validity_ends(three):
     def on_lost(lock):
         told.append(lib.redlock_now_ns())
         gc.collect()
-        with pytest.raises(redlock.WrongThreadError):
-            lock.release()
+        for call in (lock.release, client.close):
+            with pytest.raises(redlock.WrongThreadError):
+                call()
         told.append(lock)
 
     with open_client(three, lost_margin=2) as client:
