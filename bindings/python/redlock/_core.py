@@ -653,7 +653,9 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         return nothing
 
     def _close(self, done: Done) -> Callable[[], None]:
-        assert self._item is not None
+        if self._client is None:  # it was never opened
+            done(None)
+            return nothing
         self._item = item = _Item(self)
         status = lib.py_close(self._client, item.c)
         if status != 0:

@@ -165,7 +165,8 @@ class Client(ClientBase[Lock, Election]):
         self._thread.start()
         try:
             self._wait(self._open)
-        except BaseException:
+        except BaseException:  # after Ctrl-C it may be open
+            self._wait(self._close)
             self._shut()
             raise
         atexit.register(self.close)

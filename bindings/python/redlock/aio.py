@@ -143,8 +143,9 @@ class Client(ClientBase[Lock, Election]):
         self._aio.add_reader(lib.py_loop_fd(self._loop), self._turn)
         try:
             await self._wait(self._open)
-        except Error:
-            self._shut()
+        except (Error, asyncio.CancelledError):
+            self._is_closing = True
+            await asyncio.shield(asyncio.ensure_future(self._finish()))
             raise
 
     async def close(self) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import os
+import socket
 
 import pytest
 
@@ -243,6 +245,20 @@ def test_closing_ends_what_waits(five):
 
     asyncio.run(main())
     five.assert_free()
+
+
+def test_opening_that_is_cancelled_leaves_nothing_open():
+    async def main():
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            open_files = []
+            for _ in range(2):  # libuv keeps a pipe from the first loop on
+                client = aio.Client(f"redis://127.0.0.1:{silent.getsockname()[1]}", connect_timeout=60)
+                with pytest.raises(asyncio.TimeoutError):
+                    await asyncio.wait_for(client.open(), 0.2)
+                open_files.append(len(os.listdir("/proc/self/fd")))
+            assert open_files[0] == open_files[1]
+
+    asyncio.run(main())
 
 
 def test_closing_beside_pending_calls(five):

@@ -474,6 +474,19 @@ def test_ctrl_c_at_any_moment_leaves_nothing_locked(five, client, seed, ctrl_c):
     five.assert_free()
 
 
+def test_ctrl_c_ends_opening():
+    code = "import os, redlock, signal, socket, threading\n" \
+           "signal.signal(signal.SIGINT, signal.default_int_handler)\n" \
+           "silent = socket.create_server(('127.0.0.1', 0))\n" \
+           "threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()\n" \
+           "try:\n" \
+           "    redlock.Client(f'redis://127.0.0.1:{silent.getsockname()[1]}', connect_timeout=60)\n" \
+           "except KeyboardInterrupt:\n" \
+           "    print(threading.active_count())\n"
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, timeout=30)
+    assert (done.returncode, done.stdout) == (0, b"1\n")
+
+
 def test_metrics(five):
     with open_client(five, metrics=True) as client:
         with client.lock("orders"):
