@@ -27,7 +27,7 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -451,6 +451,14 @@ class ElectionBase:
         done(None)
         return campaign.drop
 
+    def _until_elected(self, done: Done) -> Callable[[], None]:
+        waiting = self._candidacy().waiting
+        if self.elected.is_set():
+            done(None)
+        else:
+            waiting.add(done)
+        return partial(waiting.discard, done)
+
     def _resign(self, done: Done) -> Callable[[], None]:
         campaign = self._candidacy()
         self.elected.clear()
@@ -515,6 +523,7 @@ class _Campaign(_Item):
         super().__init__(owner._client)
         self.owner = owner
         self.election: Any = None
+        self.waiting: set[Done] = set()
 
     def on_events(self, events: int) -> None:
         if self.election is not None:
@@ -525,6 +534,8 @@ class _Campaign(_Item):
             if events & lib.PY_ELECTED and leads:
                 self.owner.lost.clear()
                 self.owner.elected.set()
+                while self.waiting:
+                    self.waiting.pop()(None)
             if events & lib.PY_LEADER and self.owner._on_leader is not None:
                 self.client._run(self.owner._on_leader, self.owner._state()[2])
         super().on_events(events)
@@ -541,6 +552,8 @@ class _Campaign(_Item):
         if self.owner._campaign is self:
             self.owner.elected.clear()
             self.owner._campaign = None
+        while self.waiting:
+            self.waiting.pop()(CanceledError(f"{self.owner._title}: the candidacy has ended"))
         super().forget()
 
 
@@ -690,7 +703,8 @@ class ClientBase(Generic[AnyLock, AnyElection]):
         try:
             function(argument)
         except BaseException:
-            sys.excepthook(*sys.exc_info())
+            with suppress(BaseException):  # else the thread would end, and with it each call wait for ever
+                sys.excepthook(*sys.exc_info())
 
     # -- Any thread --
 

@@ -48,8 +48,8 @@ class _Waiting:
         self.error = error
         self._ended.release()
 
-    def wait(self) -> None:
-        self._ended.acquire()
+    def wait(self, timeout: float | None) -> bool:
+        return self._ended.acquire(timeout=-1 if timeout is None else max(0, timeout))
 
 
 class Lock(LockBase):
@@ -119,9 +119,15 @@ class Election(ElectionBase):
     lost: threading.Event
 
     def wait(self, timeout: float | None = None) -> None:
-        """Waits until it leads. Raises DeadlineError."""
-        if not self.elected.wait(timeout):
-            raise DeadlineError(f"{self._title}: not elected in time")
+        """Waits until it leads. Raises DeadlineError, CanceledError if the candidacy ends before, and NotHeldError
+        if there is none."""
+        self._client._check()
+        if self.elected.is_set():
+            return
+        try:
+            self._client._call(self._until_elected, timeout)
+        except DeadlineError:
+            raise DeadlineError(f"{self._title}: not elected in time") from None
 
     def campaign(self) -> None:
         """Becomes a candidate, until resign(). It does not wait to be elected."""
@@ -219,24 +225,25 @@ class Client(ClientBase[Lock, Election]):
         self._call(begin)
         return answers[0]
 
-    def _call(self, begin: Begin) -> None:
+    def _call(self, begin: Begin, timeout: float | None = None) -> None:
         def begin_if_open(done: Done) -> Callable[[], None]:
             self._check()
             return begin(done)
 
         self._check()
-        self._wait(begin_if_open)
+        self._wait(begin_if_open, timeout)
 
     def _check_thread(self) -> None:
         if threading.get_ident() == self._thread.ident:
             raise WrongThreadError
 
-    def _wait(self, begin: Begin) -> None:
+    def _wait(self, begin: Begin, timeout: float | None = None) -> None:
         self._check_thread()
         waiting = _Waiting()
         try:
             self._later(lambda: waiting.begin(begin))
-            waiting.wait()
+            if not waiting.wait(timeout):
+                raise DeadlineError
         except BaseException:
             self._later(lambda: waiting.give_up())
             raise

@@ -88,9 +88,13 @@ class Election(ElectionBase):
     lost: asyncio.Event
 
     async def wait(self, timeout: float | None = None) -> None:
-        """Waits until it leads. Raises DeadlineError."""
+        """Waits until it leads. Raises DeadlineError, CanceledError if the candidacy ends before, and NotHeldError
+        if there is none."""
+        self._client._check()
+        if self.elected.is_set():
+            return
         try:
-            await asyncio.wait_for(self.elected.wait(), timeout)
+            await asyncio.wait_for(self._client._call(self._until_elected), timeout)
         except asyncio.TimeoutError:
             raise DeadlineError(f"{self._title}: not elected in time") from None
 

@@ -99,7 +99,7 @@ class UnknownError(Error):
 
 
 class CanceledError(Error):
-    """The client was closed meanwhile."""
+    """The client was closed, or the candidacy has ended, meanwhile."""
 
     statuses = (-24,)
 

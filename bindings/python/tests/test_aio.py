@@ -214,6 +214,12 @@ def test_election(five):
                 async with first:
                     with pytest.raises(redlock.DeadlineError):
                         await first.wait(0.1)
+                    waiting = asyncio.create_task(first.wait())
+                    await asyncio.sleep(0)
+                    await first.resign()
+                    with pytest.raises(redlock.CanceledError):
+                        await asyncio.wait_for(waiting, 60)
+                    await first.campaign()
                     await second.resign()
                     await first.wait(60)
                     assert first.is_leader() and first.fence > fence and not second.is_leader()

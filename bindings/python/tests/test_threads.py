@@ -242,10 +242,12 @@ def test_election(five, client):
         second = other.election("scheduler", candidate="second", fencing=True)
         with first:
             first.wait(60)
+            first.wait(0)
             fence = first.fence
             with second:
                 with pytest.raises(redlock.DeadlineError):
                     second.wait(0.2)
+                assert other.message() and not second._campaign.waiting
                 assert first.is_leader() and not second.is_leader() and first.leader == "first"
                 first.resign()
                 assert not first.is_leader() and not first.elected.is_set()
@@ -254,6 +256,8 @@ def test_election(five, client):
             first.campaign()
             first.wait(60)
         assert leaders[0] == "first"
+        with pytest.raises(redlock.NotHeldError):
+            first.wait()
 
 
 def wait_lost(lock):
@@ -353,10 +357,18 @@ def test_an_election_is_lost(three):
         assert not election.elected.is_set() and not election.is_leader()
 
 
-def test_exceptions_in_callbacks_are_reported_and_end_nothing(three, capsys):
+def test_exceptions_in_callbacks_are_reported_and_end_nothing(three, capsys, monkeypatch):
+    hook = sys.excepthook
+
     def fail(_):
         gc.collect()
         raise RuntimeError("thrown in a callback")
+
+    def fail_too(*error):
+        hook(*error)
+        raise RuntimeError("thrown in sys.excepthook")
+
+    monkeypatch.setattr(sys, "excepthook", fail_too)
 
     with open_client(three) as client:
         election = client.election("scheduler", on_leader=fail)
@@ -383,22 +395,28 @@ def test_closing_ends_calls_that_wait(five):
     client = open_client(five)
     holder = client.lock("orders")
     holder.acquire()
+    leader, election = client.election("scheduler"), client.election("scheduler")
+    leader.campaign()
+    leader.wait(60)
+    election.campaign()
     ended = []
 
-    def wait():
+    def wait(call):
         try:
-            client.lock("orders").acquire()
+            call()
         except redlock.Error as error:
             ended.append(type(error))
 
-    thread = threading.Thread(target=wait)
-    thread.start()
-    while len(client._items) < 3:  # its own, and the two acquires
+    threads = [threading.Thread(target=wait, args=(call,), daemon=True) for call in (client.lock("orders").acquire, election.wait)]
+    for thread in threads:
+        thread.start()
+    while len(client._items) < 5 or not election._campaign.waiting:  # its own, both acquires and candidates
         time.sleep(0.01)
     client.close()
-    thread.join()
-    assert ended == [redlock.CanceledError] and not holder.is_valid()
-    for call in (holder.release, client.lock("orders").acquire, client.message):
+    for thread in threads:
+        thread.join(60)
+    assert ended == [redlock.CanceledError] * 2 and not holder.is_valid()
+    for call in (holder.release, client.lock("orders").acquire, client.message, election.wait):
         with pytest.raises(redlock.ClosedError):
             call()
     client.close()
