@@ -13,6 +13,8 @@ causes and the remedies.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._native import ffi, lib
 
 __all__ = ["Error", "NotAcquiredError", "DeadlineError", "HeldError", "NoQuorumError", "PermitsError",
@@ -34,8 +36,8 @@ class Error(Exception):
     def name(self) -> str:
         return str(ffi.string(lib.redlock_err_name(self.status)).decode())
 
-    def __reduce__(self) -> tuple[type[Error], tuple[str, int]]:
-        return type(self), (str(self), self.status)
+    def __reduce__(self) -> tuple[type[Error], tuple[str, int], dict[str, Any]]:
+        return type(self), (str(self), self.status), self.__dict__
 
 
 class NotAcquiredError(Error):

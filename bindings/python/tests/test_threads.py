@@ -57,6 +57,7 @@ def test_timeouts(client):
             pass
     copy = pickle.loads(pickle.dumps(caught.value))
     assert (type(copy), copy.status, str(copy)) == (redlock.DeadlineError, -23, str(caught.value))
+    assert copy.attempt is redlock.HeldError
 
 
 def test_one_of_several(five, client):
