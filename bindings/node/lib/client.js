@@ -29,6 +29,8 @@ function pairsOf(rows, options) {
   return pairs;
 }
 
+const isTime = (ms) => Number.isSafeInteger(ms) && ms >= 0;
+
 const closedError = () => new RedlockError('ERR_CLOSED', 'the client is closing or closed');
 
 class Lock {
@@ -75,7 +77,8 @@ class Lock {
     return entry.controller.signal;
   }
 
-  extend(ttl = 0) {
+  async extend(ttl = 0) {
+    if (!isTime(ttl)) throw new RedlockError('ERR_INVALID', `ttl: ${ttl}, not a whole number from 0 on`);
     return this.#change(ttl);
   }
 
@@ -220,6 +223,9 @@ class Client extends EventEmitter {
   async acquireAny(list, options = {}) {
     const { wait = 10000, tries = Infinity, delay = 50, jitter = 100, signal } = options;
     const until = performance.now() + wait;
+    if (!isTime(wait) && wait !== Infinity) {
+      throw new RedlockError('ERR_INVALID', `wait: ${wait}, not a whole number from 0 on`);
+    }
     if (list.length === 0) throw new RedlockError('ERR_INVALID', 'there is nothing in the list');
     for (let round = 1; ; round++) {
       const left = [...list];

@@ -65,7 +65,9 @@ test('locks one of several, whichever is free', async () => {
   await assert.rejects(other.acquireAny(keys, { tries: 2 }), { code: 'ERR_HELD' });
   await assert.rejects(other.acquireAny(keys, { wait: 1 }), { code: 'ERR_DEADLINE', attempt: 'ERR_HELD' });
   await assert.rejects(other.acquireAny([]), { code: 'ERR_INVALID' });
-  await assert.rejects(other.acquireAny(keys, { ttl: 0 }), { code: 'ERR_INVALID' });
+  for (const wrong of [{ ttl: 0 }, { wait: NaN }, { wait: -1 }, { wait: '5' }]) {
+    await assert.rejects(other.acquireAny(keys, wrong), { code: 'ERR_INVALID' });
+  }
   await assert.rejects(other.acquireAny(keys, { wait: Infinity, delay: 1e6, signal: AbortSignal.timeout(100) }),
     { name: 'TimeoutError' });
   const pending = other.acquireAny(keys, { wait: Infinity });
@@ -98,6 +100,9 @@ test('extends, by hand and by itself', async () => {
   const lock = await client.acquire(fresh(), { ttl: 10000, autoExtend: false });
   assert.ok(await lock.extend(30000) > 10000);
   await assert.rejects(lock.extend(1e9), { code: 'ERR_INVALID', message: /ttl_ms/ });
+  for (const ttl of [-1, -2, 0.5, NaN, Infinity, '5']) {
+    await assert.rejects(lock.extend(ttl), { code: 'ERR_INVALID', message: /ttl/ });
+  }
   await lock.release();
   const kept = await client.acquire(fresh(), { ttl: 6000 });
   let left;
