@@ -1,7 +1,7 @@
 /// <reference types="node" />
 import { EventEmitter } from 'node:events';
 
-/** Times are whole milliseconds; `Infinity` is no limit. */
+/** Times are whole milliseconds. */
 export interface ClientOptions {
   /** Resolving, connecting and each handshake end after this. Default 1000. */
   connectTimeout?: number;
@@ -36,7 +36,7 @@ export interface ClientOptions {
 export interface AcquireOptions {
   /** The life of the keys, and of the lock if it is not extended. Default 10000. */
   ttl?: number;
-  /** Give up after so much time; 0: one attempt. Default 10000. */
+  /** Give up after so much time; 0: one attempt, Infinity: no limit. Default 10000. */
   wait?: number;
   /** ... or after so many attempts. Default Infinity. */
   tries?: number;

@@ -126,7 +126,7 @@ static const char *read_number(napi_env env, napi_value value, const struct node
         memcpy(target, &number, sizeof number);
         return NULL;
     }
-    if (option->kind == NODE_MS && isinf(number) && number > 0) {
+    if (option->kind == NODE_LIMIT && isinf(number) && number > 0) {
         number = REDLOCK_NO_LIMIT;
     } else if (!(fabs(number) <= NUMBER_MAX) || floor(number) < number || number < 0) {
         return "not a whole number from 0 on";

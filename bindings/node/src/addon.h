@@ -102,7 +102,8 @@ void node_deliver(struct node_client *client, const struct node_event *event);
 struct node_option {
     const char *name;
     enum node_option_kind {
-        NODE_MS,    /* int64_t; Infinity is REDLOCK_NO_LIMIT where that is allowed */
+        NODE_MS,    /* int64_t */
+        NODE_LIMIT, /* the same; Infinity is REDLOCK_NO_LIMIT */
         NODE_RATIO, /* double */
         NODE_COUNT, /* int32_t */
         NODE_FLAG,  /* int */

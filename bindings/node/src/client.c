@@ -7,6 +7,7 @@
 #include "addon.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define OPTION(name, kind, field) \
     { name, kind, offsetof(redlock_client_options, field) }
@@ -250,18 +251,21 @@ static napi_value node_open(napi_env env, napi_callback_info info) {
     char error[REDLOCK_MESSAGE_MAX] = "";
     struct node_texts texts = {0};
     uint32_t n;
+    bool has_zero = false;
     node_args(env, info, argv);
     if (node_read_list(env, argv[0], "nodes", REDLOCK_NAMED_MAX, &n, urls, &texts) &&
         node_read_options(env, argv[1], node_client_options, &options, &texts)) {
         for (uint32_t i = 0; i < n; i++) {
             nodes[i] = urls[i].data;
+            has_zero = has_zero || strlen(nodes[i]) != urls[i].length;
         }
         options.nodes = nodes;
         options.n_nodes = n;
         options.background = 1;
         options.error = error;
         options.error_size = sizeof error;
-        client = open_client(env, &options, argv[2]);
+        client = has_zero ? node_throw(env, REDLOCK_ERR_INVALID, "nodes: has a zero byte")
+                          : open_client(env, &options, argv[2]);
     }
     node_texts_free(&texts);
     return client;

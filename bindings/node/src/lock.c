@@ -13,14 +13,14 @@ struct lock_options {
 
 const struct node_option node_lock_options[] = {
     ACQUIRE("ttl", NODE_MS, ttl_ms),
-    ACQUIRE("wait", NODE_MS, wait_ms),
-    ACQUIRE("tries", NODE_MS, tries),
+    ACQUIRE("wait", NODE_LIMIT, wait_ms),
+    ACQUIRE("tries", NODE_LIMIT, tries),
     ACQUIRE("delay", NODE_MS, delay_ms),
     ACQUIRE("jitter", NODE_MS, jitter_ms),
     ACQUIRE("minValidity", NODE_MS, min_validity_ms),
     ACQUIRE("autoExtend", NODE_FLAG, auto_extend),
     ACQUIRE("renew", NODE_MS, renew_ms),
-    ACQUIRE("maxHold", NODE_MS, max_hold_ms),
+    ACQUIRE("maxHold", NODE_LIMIT, max_hold_ms),
     ACQUIRE("maxSilence", NODE_MS, max_silence_ms),
     ACQUIRE("owner", NODE_MS, owner),
     ACQUIRE("fencing", NODE_FLAG, fencing),

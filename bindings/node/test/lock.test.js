@@ -117,6 +117,7 @@ test('extends, by hand and by itself', async () => {
 test('refuses what is wrong, and says what', async () => {
   const wrong = [[{ tll: 5 }, /no option "tll"/], [{ ttl: -1 }, /ttl/], [{ ttl: 0.5 }, /ttl/],
     [{ ttl: '5' }, /ttl: not a number/], [{ ttl: 3600000 }, /ttl_ms/], [{ take: 2, permits: 1 }, /take/],
+    [{ renew: Infinity }, /renew/], [{ owner: Infinity }, /owner/],
     [{ shared: 1 }, /shared: neither/], [{ holder: 'two words' }, /holder/], [{ holder: 'a\0b' }, /zero/]];
   for (const [options, message] of wrong) {
     await assert.rejects(client.acquire(fresh(), options), { code: 'ERR_INVALID', message });
@@ -125,6 +126,7 @@ test('refuses what is wrong, and says what', async () => {
     await assert.rejects(client.acquire(resources), { code: 'ERR_INVALID' });
   }
   assert.throws(() => new Client(['redis://']), { code: 'ERR_URL' });
+  assert.throws(() => new Client(['redis://a\0b']), { code: 'ERR_INVALID', message: /zero/ });
   assert.throws(() => new Client([]), { code: 'ERR_INVALID' });
   assert.throws(() => new Client(['redis://a', 'redis://a']), { code: 'ERR_DUPLICATE' });
   assert.throws(() => new Client(['redis://a'], { guard: 'none' }), { code: 'ERR_INVALID', message: /guard/ });
