@@ -33,7 +33,7 @@ function urlOf(client) {
   if (!host && !path) throw new TypeError('clients: each must be a URL, or an ioredis client of one server');
   const part = encodeURIComponent;
   const user = password ? `${part(username ?? '')}:${part(password)}@` : '';
-  return path ? `unix://${user}${path}?db=${db ?? 0}`
+  return path ? `unix://${user}${path.split('/').map(part).join('/')}?db=${db ?? 0}`
     : `redis${tls ? 's' : ''}://${user}${host.includes(':') ? `[${host}]` : host}:${port ?? 6379}/${db ?? 0}`;
 }
 
