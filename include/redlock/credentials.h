@@ -71,8 +71,8 @@ extern "C" {
 /* Sets user and password for one node, or for all of them, from now on: instead of those of the
  * URL and of any that were set before. See above for what happens to open connections.
  *
- * node: the index of its URL in redlock_client_options.nodes, or REDLOCK_ALL_NODES. user: NULL or
- * "" for the user `default`; at most REDLOCK_USER_MAX bytes. password: 1 to REDLOCK_PASSWORD_MAX
+ * node: its index, see redlock_client_options.nodes, or REDLOCK_ALL_NODES. user: NULL or "" for the
+ * user `default`; at most REDLOCK_USER_MAX bytes. password: 1 to REDLOCK_PASSWORD_MAX
  * bytes. Both are used as they are, any bytes: nothing is percent-decoded. Copied.
  *
  * The nodes' answers to newer ones come later, for each node: REDLOCK_EVENT_CREDENTIALS_ACCEPTED or

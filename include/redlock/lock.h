@@ -81,8 +81,8 @@ REDLOCK_API int redlock_lock_options_init(redlock_lock_options *options, size_t 
 /* As redlock_lock_new(), with options. After a failure error has an error text, if error_size is
  * not 0.
  *
- * Returns 0, REDLOCK_ERR_INVALID (a count or length is out of range, a resource is named twice, the
- * holder's name cannot be stored, the size field is unknown), REDLOCK_ERR_CLOSED,
+ * Returns 0, REDLOCK_ERR_INVALID (as redlock_lock_new(); an option is out of range, a resource is
+ * named twice, the holder's name cannot be stored, the size field is unknown), REDLOCK_ERR_CLOSED,
  * REDLOCK_ERR_NOMEM; *lock is NULL then. Since 0.1. */
 REDLOCK_API int redlock_lock_new_with(redlock_client *client, const redlock_lock_options *options,
                                       redlock_lock **lock, char *error, size_t error_size);
@@ -230,9 +230,10 @@ REDLOCK_API int redlock_acquire_options_init(redlock_acquire_options *options, s
  *     REDLOCK_ERR_DEADLINE    wait_ms passed, or would pass before the next attempt;
  *                             redlock_lock_attempt_status() says what stood in the way
  *     REDLOCK_ERR_CANCELED    by redlock_cancel(), redlock_lock_free() or redlock_client_close()
- *     REDLOCK_ERR_ALREADY_HELD, REDLOCK_ERR_PART_HELD
+ *     REDLOCK_ERR_ALREADY_HELD, REDLOCK_ERR_PART_HELD, REDLOCK_ERR_WOULD_DEADLOCK
  *                             its owner was meanwhile granted a hold that it cannot share: one
- *                             without a fence, while this has `fencing`; a part of the resources
+ *                             without a fence, while this has `fencing`; a part of the resources;
+ *                             a reader's, while this wants to write
  *     REDLOCK_ERR_PERMITS     of a semaphore: another number of permits is in use on so many nodes
  *                             that no quorum has this one; the message has both
  *     REDLOCK_ERR_SYSTEM      the operating system gave no random bytes for a token
@@ -267,7 +268,8 @@ REDLOCK_API int redlock_acquire(redlock_lock *lock, const redlock_acquire_option
  *     REDLOCK_ERR_NO_QUORUM, REDLOCK_ERR_EXPIRED
  *                             the rounds are over, and the nodes failed: a round ends with the
  *                             first lock for which they do
- *     REDLOCK_ERR_DEADLINE, REDLOCK_ERR_PERMITS, REDLOCK_ERR_SYSTEM
+ *     REDLOCK_ERR_DEADLINE, REDLOCK_ERR_ALREADY_HELD, REDLOCK_ERR_PART_HELD,
+ *     REDLOCK_ERR_WOULD_DEADLOCK, REDLOCK_ERR_PERMITS, REDLOCK_ERR_SYSTEM
  *                             as for redlock_acquire()
  *     REDLOCK_ERR_CANCELED    by redlock_cancel() or redlock_lock_free() of the lock that was being
  *                             tried, or by redlock_client_close(). To cancel, call redlock_cancel()

@@ -64,9 +64,10 @@ typedef struct redlock_node_outcome {
 /* REDLOCK_NODE_OUTCOME_INIT as a function, see redlock_client_options_init(). Since 0.1. */
 REDLOCK_API int redlock_node_outcome_init(redlock_node_outcome *outcome, size_t size);
 
-/* How node number index (in the order of the options) voted in the last round. A vote that arrives
- * after the round was decided still appears here, until the next round begins. Returns 0, or
- * REDLOCK_ERR_INVALID (NULL, index not below n_nodes, size unknown). Since 0.1. */
+/* How node number index (of those in use, see redlock_client_options.nodes) voted in the last
+ * round. A vote that arrives after the round was decided still appears here, until the next round
+ * begins. Returns 0, or REDLOCK_ERR_INVALID (NULL, there are not so many, size unknown). Since
+ * 0.1. */
 REDLOCK_API int redlock_lock_outcome(const redlock_lock *lock, size_t index,
                                      redlock_node_outcome *outcome);
 

@@ -152,7 +152,11 @@ typedef struct redlock_client_options {
      * Nodes may know the configuration of their set (`redlock set`). Then the client uses the nodes
      * that it names, and starts from the nodes given here. If the configuration has several sets,
      * each resource belongs to one of them by its name, and its lock needs a quorum of that set. A
-     * configuration of more than REDLOCK_NODES_MAX nodes is refused. */
+     * configuration of more than REDLOCK_NODES_MAX nodes is refused.
+     *
+     * Functions that take a node's index count the nodes in use: these, in this order, without those
+     * that have left their set. A node that joins takes the place of one that has left, or the last.
+     */
     const char *const *nodes;
     size_t n_nodes;
 

@@ -109,8 +109,8 @@ typedef struct redlock_node_info {
 /* REDLOCK_NODE_INFO_INIT as a function, see redlock_client_options_init(). Since 0.1. */
 REDLOCK_API int redlock_node_info_init(redlock_node_info *info, size_t size);
 
-/* How node number index (in the order of the options) is now. Returns 0, or REDLOCK_ERR_INVALID
- * (NULL, index not below n_nodes, size unknown). Since 0.1. */
+/* How node number index (of those in use, see redlock_client_options.nodes) is now. Returns 0, or
+ * REDLOCK_ERR_INVALID (NULL, there are not so many, size unknown). Since 0.1. */
 REDLOCK_API int redlock_client_node(const redlock_client *client, size_t index,
                                     redlock_node_info *info);
 

@@ -115,8 +115,9 @@ typedef void (*redlock_query_cb)(redlock_query *query, int status, void *data);
 REDLOCK_API int redlock_query_holder(redlock_client *client, const void *resource, size_t length,
                                      redlock_query_cb on_done, void *data);
 
-/* Node number index (in the order of the options) as it answered. The strings are valid during the
- * callback. Returns 0, or REDLOCK_ERR_INVALID (NULL, index not below n_nodes, size unknown). Since
+/* Node number index as it answered, of the nodes in use (see redlock_client_options.nodes) that
+ * decide about the resource: of several sets those of one. The strings are valid during the
+ * callback. Returns 0, or REDLOCK_ERR_INVALID (NULL, there are not so many, size unknown). Since
  * 0.1. */
 REDLOCK_API int redlock_query_node(const redlock_query *query, size_t index,
                                    redlock_node_holder *node_holder);
@@ -195,10 +196,10 @@ REDLOCK_API int redlock_query_waiter(const redlock_query *query, size_t index,
 REDLOCK_API int redlock_client_lacks(const redlock_client *client, const void *resource,
                                      size_t length, size_t *nodes, size_t *voting, size_t *needed);
 
-/* The home of a resource, the node where clients wait for it in line: its number in the order of
- * the options. usual 0: among the nodes that may vote now, as all clients choose it that see the
- * nodes as this one does; 1: among all nodes, which is where the line is while all may vote.
- * Changes nothing, and asks no node.
+/* The home of a resource, the node where clients wait for it in line: its index, see
+ * redlock_client_options.nodes. usual 0: among the nodes that may vote now, as all clients choose
+ * it that see the nodes as this one does; 1: among all nodes, which is where the line is while all
+ * may vote. Changes nothing, and asks no node.
  *
  * Returns that number, REDLOCK_ERR_NO_QUORUM (none may vote, and usual is 0) or REDLOCK_ERR_INVALID
  * (an argument is NULL, the length out of range). Since 0.1. */
