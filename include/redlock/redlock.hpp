@@ -121,6 +121,13 @@ class error : public std::system_error {
 
 namespace detail {
 
+inline const char *c_str(const std::string &text) {
+    if (text.find('\0') != std::string::npos) {
+        throw error(REDLOCK_ERR_INVALID, "a zero byte in a text, which would end there");
+    }
+    return text.c_str();
+}
+
 // The functions that all kinds of locks have, by one name.
 template <class Lock>
 struct functions;
@@ -252,7 +259,7 @@ class client {
         std::vector<const char *> urls;
         urls.reserve(nodes.size());
         for (const std::string &node : nodes) {
-            urls.push_back(node.c_str());
+            urls.push_back(detail::c_str(node));
         }
         options.nodes = urls.data();
         options.n_nodes = urls.size();
@@ -315,10 +322,7 @@ class client {
     // The same. A string with a zero in it is refused.
     void set_credentials(const std::string &user, const std::string &password,
                          std::size_t node = REDLOCK_ALL_NODES) {
-        if (user.find('\0') != std::string::npos || password.find('\0') != std::string::npos) {
-            throw error(REDLOCK_ERR_INVALID);
-        }
-        set_credentials(user.c_str(), password.c_str(), node);
+        set_credentials(detail::c_str(user), detail::c_str(password), node);
     }
 
     // Throws.
@@ -406,8 +410,12 @@ void lost(Lock *, int status, void *data) noexcept {
     static_cast<state<Lock> *>(data)->on_lost(status);
 }
 
+// A time that is the C interface's word for none becomes 0: an error, as any other below 0.
 inline std::int64_t count(const std::optional<std::chrono::milliseconds> &time, int none) {
-    return time.has_value() ? time->count() : none;
+    if (!time.has_value()) {
+        return none;
+    }
+    return time->count() == none ? 0 : time->count();
 }
 
 template <class Options>
@@ -442,7 +450,7 @@ owned<Lock> make(redlock_blocking *client, const std::vector<std::string_view> &
     }
     lock.resources = names.data();
     lock.n_resources = names.size();
-    lock.holder = from.holder.empty() ? nullptr : from.holder.c_str();
+    lock.holder = from.holder.empty() ? nullptr : c_str(from.holder);
     owned<Lock> made(new state<Lock>);
     made->on_lost = from.on_lost;
     to.ttl_ms = from.ttl.count();

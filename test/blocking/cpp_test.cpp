@@ -267,6 +267,15 @@ ON_THREE_NODES(errors) {
         assert_non_null(std::strstr(error.what(), "ttl_ms is -1000"));
         assert_false(error.is_retryable());
     }
+    for (const int wrong : {0, 1, 2}) {
+        options = {};
+        options.max_hold = std::chrono::milliseconds(wrong == 0 ? -1 : 1000);
+        options.renew = std::chrono::milliseconds(wrong == 1 ? -1 : 1000);
+        options.holder.assign(wrong == 2 ? 3 : 0, '\0');
+        STATUS(thrown([&] { redlock::mutex none(client, "a", options); }), REDLOCK_ERR_INVALID);
+    }
+    STATUS(thrown([] { redlock::client none({std::string("redis://a\0b", 11)}); }),
+           REDLOCK_ERR_INVALID);
     redlock::mutex mutex(client, "a");
     STATUS(thrown([&] { (void)mutex.token(); }), REDLOCK_ERR_NOT_HELD);
     STATUS(thrown([&] { mutex.extend(); }), REDLOCK_ERR_NOT_HELD);
