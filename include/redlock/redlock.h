@@ -154,9 +154,9 @@ typedef struct redlock_client_options {
      * each resource belongs to one of them by its name, and its lock needs a quorum of that set. A
      * configuration of more than REDLOCK_NODES_MAX nodes is refused.
      *
-     * Functions that take a node's index count the nodes in use: these, in this order, without those
-     * that have left their set. A node that joins takes the place of one that has left, or the last.
-     */
+     * Functions that take a node's index count the nodes in use: these, in this order, without
+     * those that have left their set. A node that joins takes the place of one that has left, or
+     * the last. */
     const char *const *nodes;
     size_t n_nodes;
 
