@@ -5,6 +5,10 @@
 
 #include "fail/scene.h"
 #include "marks.h"
+#include "seed.h"
+
+#define FEWEST 12 /* allocations of the whole story, whatever its timing */
+#define FIRST 20
 
 struct counting {
     size_t calls; /* of malloc, while inside */
@@ -62,24 +66,43 @@ static void play(struct scene_result *result, size_t fail_at, bool and_later) {
     assert_int_equal(counting.live, 0);
 }
 
-static const struct scene_sweep sweep = {
-    .play = play,
-    .calls = &counting.calls,
-    .struck = &counting.struck,
-    .fewest = 12,
-    .may_stall = true,
-};
-
+/* Must run first: it opens the descriptors that the process keeps. */
 TEST(nothing_fails) {
-    scene_sweep_none(&sweep);
+    struct scene_result result;
+    play(&result, 0, false);
+    scene_assert_clean(&result);
+    assert_true(counting.calls > FEWEST);
+    print_message("# %zu allocations\n", counting.calls);
+}
+
+/* Failures at allocation 1, 2, ... until the story ends before one strikes. After the 20th in steps
+ * of 1 to 3, with and_later of 1 to 5, by the seed. */
+static void sweep(bool and_later) {
+    struct scene_result result;
+    size_t refused = 0, granted = 0, n = 0;
+    const size_t step = 1 + (size_t)random_seed() % (and_later ? 5 : 3);
+    size_t descriptors = scene_descriptors();
+    do {
+        n += n > FIRST ? step : 1;
+        play(&result, n, and_later);
+        /* the client does not wait for a request that it could not send */
+        assert_true(and_later || result.stalled == 0);
+        refused += result.told[SCENE_OPEN].returned != 0;
+        granted += result.told[SCENE_ACQUIRE_A].status == 0;
+        assert_int_equal(scene_descriptors(), descriptors);
+    } while (counting.struck > 0);
+    assert_true(n > FEWEST);
+    assert_true(refused >= 3); /* the client, its nodes, its deadlines */
+    assert_true(granted > 0);
+    print_message("# up to allocation %zu; %zu runs could not open\n", n, refused);
 }
 
 TEST(one_fails) {
-    scene_sweep(&sweep, false);
+    sweep(false);
 }
 
 TEST(one_and_all_later_fail) {
     MARK_FROM(SEND_NO_MEMORY);
-    scene_sweep(&sweep, true);
+    sweep(true);
     MARK_TO(SEND_NO_MEMORY);
 }

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <hiredis/hiredis.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -46,6 +47,8 @@ static struct {
     int (*random)(uv_loop_t *, uv_random_t *, void *, size_t, unsigned, uv_random_cb);
     int (*uv_getaddrinfo)(uv_loop_t *, uv_getaddrinfo_t *, uv_getaddrinfo_cb, const char *,
                           const char *, const struct addrinfo *);
+    redisReader *(*reader_create)(void);
+    int (*reader_feed)(redisReader *, const char *, size_t);
 } real;
 
 /* Names are resolved on first use: some are needed before main(). */
@@ -311,4 +314,17 @@ int uv_getaddrinfo(uv_loop_t *loop, uv_getaddrinfo_t *request, uv_getaddrinfo_cb
         return call_hook.error;
     }
     return REAL(uv_getaddrinfo, "uv_getaddrinfo")(loop, request, callback, node, service, hints);
+}
+
+/* -- hiredis -- */
+
+redisReader *redisReaderCreate(void) {
+    return strikes(CALL_READER_CREATE) ? NULL : REAL(reader_create, "redisReaderCreate")();
+}
+
+int redisReaderFeed(redisReader *reader, const char *bytes, size_t size) {
+    if (strikes(CALL_READER_FEED)) {
+        return REDIS_ERR;
+    }
+    return REAL(reader_feed, "redisReaderFeed")(reader, bytes, size);
 }

@@ -1,6 +1,6 @@
-/* System calls and functions of libuv that fail on demand, each time or once, while the client
- * works. In a program that is linked with call_hook.c, wrappers replace the real ones, also in its
- * shared libraries (hiredis, libuv).
+/* System calls and functions of libuv and hiredis that fail on demand, each time or once, while the
+ * client works. In a program that is linked with call_hook.c, wrappers replace the real ones, also
+ * in its shared libraries (hiredis, libuv).
  *
  * Never made to fail: epoll_ctl() outside uv_poll_init(), because libuv aborts when it fails there;
  * read() and the like on descriptors that are not the client's sockets (libuv's own).
@@ -28,6 +28,8 @@ enum call {
     CALL_UV_POLL_START,
     CALL_UV_RANDOM, /* where no page for random bytes can be mapped */
     CALL_UV_GETADDRINFO,
+    CALL_READER_CREATE, /* no memory for a connection's reader, */
+    CALL_READER_FEED,   /* ... or for what it has to read */
     CALLS
 };
 

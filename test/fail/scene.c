@@ -9,10 +9,8 @@
 #include "fail/scene_parts.h"
 #include "messages.h"
 #include "redlock/election.h"
-#include "seed.h"
 
 #define RESERVED_MS 300
-#define SWEEP_FIRST 20
 
 /* As long as allowed, so that hiredis's buffer has to grow for a command. */
 static char resource[REDLOCK_RESOURCE_MAX];
@@ -381,33 +379,4 @@ size_t scene_descriptors(void) {
     }
     closedir(folder);
     return count;
-}
-
-void scene_sweep_none(const struct scene_sweep *sweep) {
-    struct scene_result result;
-    sweep->play(&result, 0, false);
-    scene_assert_clean(&result);
-    assert_true(*sweep->calls > sweep->fewest);
-    print_message("# %zu allocations\n", *sweep->calls);
-}
-
-void scene_sweep(const struct scene_sweep *sweep, bool and_later) {
-    struct scene_result result;
-    size_t refused = 0, granted = 0, n = 0;
-    const size_t step = 1 + (size_t)random_seed() % (and_later ? 5 : 3);
-    sweep->play(&result, 0, false); /* makes the allocations that are made once and kept */
-    size_t descriptors = scene_descriptors();
-    do {
-        n += n > SWEEP_FIRST ? step : 1;
-        sweep->play(&result, n, and_later);
-        /* the client does not wait for a request that it could not send */
-        assert_true(sweep->may_stall || and_later || result.stalled == 0);
-        refused += result.told[SCENE_OPEN].returned != 0;
-        granted += result.told[SCENE_ACQUIRE_A].status == 0;
-        assert_int_equal(scene_descriptors(), descriptors);
-    } while (*sweep->struck > 0);
-    assert_true(n > sweep->fewest);
-    assert_true(refused >= 3); /* the client, its nodes, its deadlines */
-    assert_true(granted > 0);
-    print_message("# up to allocation %zu; %zu runs could not open\n", n, refused);
 }

@@ -100,21 +100,6 @@ void scene_play(const struct scene_options *options, struct scene_result *result
 /* Asserts the result of a play in which nothing fails. */
 void scene_assert_clean(const struct scene_result *result);
 
-/* A way in which allocations fail. */
-struct scene_sweep {
-    /* Plays with a failure at the nth allocation, 0: none, and at all later ones or not. */
-    void (*play)(struct scene_result *result, size_t fail_at, bool and_later);
-    const size_t *calls, *struck; /* of the last play: allocations, and those that failed */
-    size_t fewest;                /* allocations of the whole story, whatever its timing */
-    bool may_stall;
-};
-
-/* scene_sweep_none() plays without a failure; scene_sweep() with failures at allocation 1, 2, ...
- * until the story ends before one strikes. After the 20th it goes on in steps of 1 to 3, with
- * and_later of 1 to 5, by the seed. */
-void scene_sweep_none(const struct scene_sweep *sweep);
-void scene_sweep(const struct scene_sweep *sweep, bool and_later);
-
 /* Open file descriptors of this process. */
 size_t scene_descriptors(void);
 

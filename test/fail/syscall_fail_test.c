@@ -1,6 +1,6 @@
-/* System calls and libuv's functions fail over the whole story of scene.h: each of them at its
- * first, second and further calls, alone and with all calls after it; descriptors run out; the
- * kernel takes a few bytes and gives one at a time.
+/* System calls and functions of libuv and hiredis fail over the whole story of scene.h: each of
+ * them at its first, second and further calls, alone and with all calls after it; descriptors run
+ * out; the kernel takes a few bytes and gives one at a time.
  *
  * The first call fails with each error that it can have, later ones with one of them, which varies
  * from run to run. */
@@ -44,6 +44,8 @@ static const struct sort {
     {CALL_GETRANDOM, false, true, {EINTR}, 1},
     {CALL_UV_RANDOM, false, false, {UV_EIO}, 1},
     {CALL_UV_GETADDRINFO, true, false, {UV_ENOMEM}, 1},
+    {CALL_READER_CREATE, false, false, {0}, 1},
+    {CALL_READER_FEED, false, false, {0}, 1},
 };
 
 static void play(struct scene_result *result, bool by_name, int64_t timeout_ms) {
