@@ -2,7 +2,7 @@
 
 Quantifiers range over listed things, so formulas become propositional, and z3 finds the steps.
 `story()` gets only the allowed actions, the number of steps and the goal. Its histories show that
-the model is not empty (witnesses), and that what a control allows is really wrong.
+the model is not empty (witnesses).
 """
 import itertools
 

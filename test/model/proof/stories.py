@@ -1,5 +1,4 @@
-"""The histories that bounded.py must find: what must be possible (witnesses), and where broken
-rules lead.
+"""The histories that bounded.py must find: what must be possible (witnesses).
 
 Three nodes, quorums of two, one resource. Attempts A and B have tokens of their own; A2 is an
 extension by A's token. A story names the actions that it may use and its number of steps; z3 finds
@@ -16,15 +15,13 @@ from fences import Fences
 from order import Order
 from terms import Var, every, some
 
-# wrong: the broken rules; phases: see bounded.story()
-Story = namedtuple("Story", "name theory wrong rounds phases")
+# phases: see bounded.story()
+Story = namedtuple("Story", "name theory rounds phases")
 
 ROUNDS = {  # name -> token, whether an attempt
     "A": ("a", True),
     "A2": ("a", False),
-    "Again": ("a", True),  # another attempt with A's token, if that rule is broken
     "B": ("b", True),
-    "Before": ("c", True),  # an earlier attempt of A's client
 }
 QUORUMS = {"n0n1": ("n0", "n1"), "n0n2": ("n0", "n2"), "n1n2": ("n1", "n2")}
 NUMBERS = "0123"
@@ -77,9 +74,7 @@ WORLDS = {Exclusion: lock_world, Order: lock_world, Fences: fence_world}
 def told(one):
     """The steps of a story; None if there are none."""
     things, rigid, found = WORLDS[one.theory](one.rounds)
-    theory = one.theory(*one.wrong)
-    theory.ACTIONS = [*theory.ACTIONS, *(rule for rule in one.wrong if hasattr(theory, rule))]
-    return story(theory, things, rigid, one.phases, found)
+    return story(one.theory(), things, rigid, one.phases, found)
 
 
 A, A2, B = (Var(name, exclusion.Round) for name in ("A", "A2", "B"))
@@ -98,99 +93,8 @@ def holds(now, ask):
     return now.told(ask) & Exclusion().relied(now, ask)
 
 
-# -- where broken rules lead --
-
-
-WIN = "send set count tell "
-
-
-def broken(rule, theory, rounds, steps, actions, claim):
-    phases = [(steps, actions, lambda now: ~theory().claims(now)[claim])]
-    return Story(rule, theory, [rule], rounds.split(), phases)
-
-
-def two_hold(rule, rounds, steps, more=""):
-    return broken(rule, Exclusion, rounds, steps, WIN + more, "no two hold")
-
-
-def two_fences(rule, steps, more="", claim="fences differ"):
-    return broken(rule, Fences, "A B", steps, "send vote tell " + more, claim)
-
-
-BROKEN = [
-    two_hold("take overwrites", "A B", 12, "take"),
-    two_hold("take shortens", "A A2 B", 18, "take set_uncounted extend pass_time expire"),
-    two_hold("take does not prolong", "A B", 14, "take take_uncounted expire"),
-    two_hold("late take shortens", "A B", 14, "take_uncounted expire"),
-    two_hold("extend shortens", "A A2 B", 16, "extend pass_time expire"),
-    two_hold("set overwrites", "A B", 12),
-    two_hold("repair overwrites", "A B", 13, "set_uncounted take"),
-    two_hold("leave deletes", "A B", 13, "line"),
-    two_hold("release early", "A B", 13, "release"),
-    two_hold("release blindly", "A Before B", 14, "give_up release"),
-    two_hold("ends early", "A B", 13, "expire"),
-    two_hold("no guard", "A B", 13, "restart"),
-    two_hold("an extension counts", "A A2 B", 14, "extend restart set_uncounted"),
-    two_hold("half", "A B", 8),
-    Story(
-        "late vote",
-        Exclusion,
-        ["late vote"],
-        ["A", "Before", "B"],
-        [(15, WIN + "give_up release", lambda now: holds(now, A) & holds(now, B))],
-    ),
-    broken(
-        "each attempt has a token of its own",
-        Exclusion,
-        "A Again",
-        12,
-        "send take count tell",
-        "no two attempts hold",
-    ),
-    two_hold("revive", "A B", 15, "pass_time expire revive"),
-    two_hold("extend_nothing", "A A2 B", 12, "extend_nothing"),
-    two_hold("turn_votes", "A B", 15, "line expire turn_votes"),
-    two_hold("pass does not compare", "A B", 12, "pass_"),
-    two_hold("use_again", "A B", 15, "give_up release use_again"),
-    two_hold("flush", "A B", 13, "flush"),
-    two_fences("counter ends with the key", 8),
-    two_fences("a fence is passed twice", 8),
-    two_fences("turn", 9, "turn raise_"),
-    two_fences("raise without comparing", 8, "raise_"),
-    two_fences("raise_above", 9, "raise_above"),
-    two_fences("lose", 9, "lose"),
-    two_fences("no raise", 8),
-    two_fences("one is enough", 6),
-    Story(
-        "asked in quarantine",  # in parts, or it takes long to be found
-        Order,
-        ["asked in quarantine"],
-        ["A", "B"],
-        [
-            (5, "send set restart", lambda now: some(n)(now.doubt(n, B, A))),
-            (7, "set restart set_uncounted count raise_ tell_fence", lambda now: holds(now, A)),
-            (
-                5,
-                "set pass_time count tell_fence",
-                lambda now: ~Order().claims(now)["in the order of the holders"],
-            ),
-        ],
-    ),
-    broken(
-        "told late",
-        Order,
-        "A B",
-        14,
-        "send set count tell_fence pass_time expire",
-        "in the order of the holders",
-    ),
-]
-
-# -- what must be possible --
-
-
 def possible(name, theory, rounds, *phases):
-    return Story(name, theory, [], rounds.split(), list(phases))
+    return Story(name, theory, rounds.split(), list(phases))
 
 
 A_HOLDS = (6, "send set count tell", lambda now: holds(now, A))

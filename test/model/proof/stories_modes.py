@@ -1,4 +1,4 @@
-"""The histories of readers, writers and permits that bounded.py must find: see stories.py.
+"""The histories of readers and writers that bounded.py must find: see stories.py.
 
 Three nodes, quorums of two. W is a writer, R and S read; W2 and R2 are extensions of theirs that
 read, and U is R's upgrade.
@@ -9,10 +9,9 @@ from exclusion import Node, Quorum, Resource, Round, Value, n, x
 from fences import Attempt, Number
 from modes import Modes
 from order import fence
-from permits import Permits
 from shared_fences import SharedFences
 from shared_order import SharedOrder
-from stories import NODES, NUMBERS, QUORUMS, Story, holds, possible
+from stories import NODES, NUMBERS, QUORUMS, holds, possible
 from terms import Var, every, some
 
 ROUNDS = {  # name -> token, kind
@@ -23,7 +22,6 @@ ROUNDS = {  # name -> token, kind
     "U": ("r", "writes upgrade"),
     "S": ("s", "attempt"),
 }
-PERMITS = ["A", "B", "C"]
 
 
 def modes_world(rounds):
@@ -51,25 +49,6 @@ def modes_world(rounds):
     return things, rigid, [fence]
 
 
-def permits_world(rounds):
-    things = {
-        Node: NODES,
-        Round: rounds,
-        Resource: ["one", "two"],
-        Value: ["nothing", *(name.lower() for name in rounds)],
-        Quorum: list(QUORUMS),
-    }
-    rigid = {
-        "member": lambda node, quorum: node in QUORUMS[quorum],
-        "token": lambda name: name.lower(),
-        "attempt": lambda name: True,
-        "wants": lambda name, x: x == ("two" if name == "C" else "one"),
-        "vacant": lambda value: value == "nothing",
-        "nothing": lambda: "nothing",
-    }
-    return things, rigid, []
-
-
 def shared_fences_world(attempts):
     things, rigid, found = stories.fence_world(attempts)
     things[shared_fences.fences.Value] += ["leased"]
@@ -82,109 +61,22 @@ stories.WORLDS.update(
     {
         Modes: modes_world,
         SharedOrder: modes_world,
-        Permits: permits_world,
         SharedFences: shared_fences_world,
     }
 )
 
 W, R, S, U, R2, W2 = (Var(name, Round) for name in "W R S U R2 W2".split())
 W_FENCED, R_FENCED = (Var(name, Attempt) for name in "WR")
-W_TOKEN, R_TOKEN, S_TOKEN = (Var(name, Value) for name in "wrs")
+R_TOKEN, S_TOKEN = (Var(name, Value) for name in "rs")
 
 
-def wins(ask, how, more=""):
+def wins(ask, how):
     """A phase of six steps in which the round wins."""
-    return 6, f"send {how} count tell {more}", lambda now: holds(now, ask)
-
-
-def ends_in(rule, rounds, steps, actions, *before):
-    """Two hold, one of them a writer."""
-    at_last = (
-        steps,
-        "send count tell " + actions,
-        lambda now: ~Modes().claims(now)["no two hold"],
-    )
-    return Story(rule, Modes, [rule], rounds.split(), [*before, at_last])
-
-
-def readers_fences(rule, attempts, steps, claim):
-    actions = "send vote tell share raise_shared tell_reader"
-    goal = lambda now: ~SharedFences().claims(now)[claim]
-    return Story(rule, SharedFences, [rule], attempts.split(), [(steps, actions, goal)])
+    return 6, f"send {how} count tell", lambda now: holds(now, ask)
 
 
 R_READS, S_READS = wins(R, "share"), wins(S, "share")
 W_WRITES = wins(W, "set")
-LEAST = "a reader's is at least the earlier ones"
-ABOVE = "a writer's is above all earlier ones"
-
-BROKEN = [
-    ends_in("SET does not look at readers", "R W", 6, "set", R_READS),
-    ends_in("TAKE does not look at readers", "R W", 6, "take", R_READS),
-    ends_in("a reader does not look at the writer", "R W", 6, "share", W_WRITES),
-    ends_in(
-        "one life for all readers",
-        "R S W",
-        11,
-        "share give_up release_shared lease_expires set",
-        R_READS,
-    ),
-    ends_in("end_with_the_first", "R S W", 10, "share pass_time set end_with_the_first", S_READS),
-    ends_in("release_others", "R S W", 10, "share give_up set release_others", S_READS),
-    ends_in("a lease is released early", "R W", 7, "set release_shared", R_READS),
-    ends_in("a lease ends early", "R W", 7, "set lease_expires", R_READS),
-    ends_in(
-        "extend_shared shortens", "R R2 W", 11, "extend_shared pass_time lease_expires set", R_READS
-    ),
-    ends_in("downgrade still counts as a writer", "W W2 S", 8, "share extend_shared", W_WRITES),
-    ends_in(
-        "a late extension converts",
-        "R R2 U S",
-        7,
-        "share extend_shared_uncounted",
-        R_READS,
-        (1, "send", lambda now: now.sent(R2)),
-        wins(U, "upgrade"),
-    ),
-    ends_in("upgrade does not look at others", "R S U", 6, "upgrade", R_READS, S_READS),
-    ends_in("told before it is won", "R S U", 4, "upgrade", R_READS, S_READS),
-    Story(
-        "count_permits",
-        Permits,
-        ["count_permits"],
-        PERMITS,
-        [
-            (
-                18,
-                "send count tell count_permits",
-                lambda now: ~Permits().claims(now)["no three hold"],
-            )
-        ],
-    ),
-    readers_fences("a reader's vote is any number", "W R", 10, LEAST),
-    readers_fences("a reader's fence is that of one vote", "W R", 9, LEAST),
-    readers_fences("a reader's fence is not raised", "W R", 8, ABOVE),
-    Story(
-        "keep_fence",
-        SharedOrder,
-        ["keep_fence"],
-        ["W", "R", "U"],
-        [
-            (6, "send set count tell_fence", lambda now: holds(now, W)),
-            (
-                3,
-                "give_up release",
-                lambda now: now.gone(W_TOKEN) & ~some(n)(now.stored(n, x) == W_TOKEN),
-            ),
-            (8, "send share raise_shared count tell_reader", lambda now: holds(now, R)),
-            (
-                6,
-                "send upgrade count keep_fence",
-                lambda now: holds(now, U) & (fence(U) == fence(W)) & now.earlier(W, U),
-            ),
-        ],
-    ),
-]
 
 POSSIBLE = [
     possible(
