@@ -94,6 +94,7 @@ LIVE_TEST(unknown_name) {
     live_start(live, 1, NULL);
     open_url(live, "redis://no-such-host.invalid:6379", REDLOCK_ERR_NO_QUORUM);
     LIVE_STATUS(live_node(live->client, 0).reason, REDLOCK_ERR_NODE_RESOLVE);
+    assert_string_not_equal(live_node(live->client, 0).detail, "");
     assert_contains(CLIENT_MESSAGE(live->client), "no-such-host.invalid:6379: ");
 }
 

@@ -66,9 +66,6 @@ static void on_bytes(void *owner, const char *bytes, size_t length) {
     struct link *link = link_of(owner);
     assert_int_equal(link->ups, 1);
     assert_true(length > 0);
-    for (size_t i = 0; i < length && link->received + i < KEPT; i++) {
-        link->first[link->received + i] = bytes[i];
-    }
     link->received += length;
     if (link->on_bytes != NULL) {
         link->on_bytes(link, bytes, length);
@@ -199,7 +196,7 @@ void link_close(struct link *link) {
 
 /* -- The other side -- */
 
-int peer_bind(struct rl_address *address) {
+int peer_listen(struct rl_address *address, int backlog) {
     struct sockaddr_in here = {.sin_family = AF_INET};
     socklen_t length = sizeof here;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -210,11 +207,6 @@ int peer_bind(struct rl_address *address) {
     memset(address, 0, sizeof *address);
     address->length = length;
     memcpy(&address->storage, &here, length);
-    return fd;
-}
-
-int peer_listen(struct rl_address *address, int backlog) {
-    int fd = peer_bind(address);
     assert_int_equal(listen(fd, backlog), 0);
     return fd;
 }

@@ -15,7 +15,6 @@
 
 #define PATIENCE_NS UINT64_C(10000000000)
 #define MS UINT64_C(1000000) /* in ns */
-#define KEPT 256             /* bytes kept of what a link has received */
 
 struct scene {
     uv_loop_t loop;
@@ -36,7 +35,6 @@ struct link {
     struct rl_stream *stream; /* NULL once it is closed */
     int ups, rooms, ends, error;
     size_t received;
-    char first[KEPT]; /* of what was received */
     void (*on_up)(struct link *link);
     void (*on_bytes)(struct link *link, const char *bytes, size_t length);
     void (*on_room)(struct link *link);
@@ -75,9 +73,7 @@ void link_close(struct link *link);
 
 /* -- The other side: plain blocking sockets -- */
 
-/* A socket bound to a free port of 127.0.0.1, not listening; *address is its address. */
-int peer_bind(struct rl_address *address);
-/* The same, listening. */
+/* Listens on a free port of 127.0.0.1; *address is its address. */
 int peer_listen(struct rl_address *address, int backlog);
 int peer_accept(int listener);
 void peer_send(int fd, const char *bytes, size_t length);

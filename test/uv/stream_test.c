@@ -1,4 +1,5 @@
-/* Streams of lib/uv: how they begin and end, and that each event reaches the right stream. */
+/* Streams of lib/uv: errors at once and delayed, and that each event reaches the right stream.
+ * (Nodes that refuse, vanish, close or reset: fake/faults.) */
 #include "uv/scene.h"
 
 #include <sys/un.h>
@@ -24,83 +25,7 @@ static void end(struct place *place) {
 
 #define PLACE_TEST(name) TEST_ON(name, struct place, p, start, end)
 
-/* -- Data -- */
-
-PLACE_TEST(speaks_and_hears) {
-    struct link link = {0};
-    char got[5];
-    int peer = link_open(&link, &p->scene, p->listener, &p->address);
-    assert_int_equal(link_write(&link, "hello", 5), 5);
-    assert_int_equal(recv(peer, got, 5, MSG_WAITALL), 5);
-    assert_memory_equal(got, "hello", 5);
-    int turns = p->scene.turns;
-    peer_send(peer, "world", 5);
-    SCENE_UNTIL(&p->scene, link.received == 5);
-    assert_memory_equal(link.first, "world", 5);
-    assert_true(p->scene.turns > turns); /* the turn after the event */
-    assert_int_equal(link_write(&link, "", 0), 0);
-    scene_run_ms(&p->scene, 30);
-    assert_int_equal(link.rooms, 0); /* there was always room */
-    link_close(&link);
-    close(peer);
-    scene_run_ms(&p->scene, 30);
-}
-
-PLACE_TEST(one_end_when_the_peer_goes) {
-    struct link link = {0};
-    int peer = link_open(&link, &p->scene, p->listener, &p->address);
-    peer_send(peer, "last", 4);
-    close(peer);
-    SCENE_UNTIL(&p->scene, link.ends == 1);
-    assert_int_equal(link.error, 0);
-    assert_int_equal(link.received, 4);
-    scene_run_ms(&p->scene, 30); /* any other event fails in scene.c */
-    link_close(&link);
-}
-
-/* The peer shuts down its sending side, but would still read: for us that is the end. */
-PLACE_TEST(half_closed_is_an_end) {
-    struct link link = {0};
-    int peer = link_open(&link, &p->scene, p->listener, &p->address);
-    assert_int_equal(shutdown(peer, SHUT_WR), 0);
-    SCENE_UNTIL(&p->scene, link.ends == 1);
-    assert_int_equal(link.error, 0);
-    link_close(&link);
-    close(peer);
-}
-
-PLACE_TEST(a_reset_is_told_after_what_came_before) {
-    struct link link = {0};
-    int peer = link_open(&link, &p->scene, p->listener, &p->address);
-    peer_reset(peer);
-    SCENE_UNTIL(&p->scene, link.ends == 1);
-    assert_int_equal(link.error, ECONNRESET);
-    link_close(&link);
-    peer = link_open(&link, &p->scene, p->listener, &p->address);
-    peer_send(peer, "answer", 6);
-    peer_reset(peer);
-    SCENE_UNTIL(&p->scene, link.ends == 1);
-    assert_int_equal(link.error, ECONNRESET);
-    assert_int_equal(link.received, 6);
-    link_close(&link);
-}
-
 /* -- Not connecting -- */
-
-TEST(refused) {
-    struct place p;
-    struct link link = {0};
-    scene_start(&p.scene);
-    p.listener = peer_bind(&p.address); /* keeps the port from others */
-    link_dial(&link, &p.scene, &p.address);
-    if (link.stream != NULL) {
-        SCENE_UNTIL(&p.scene, link.ends == 1);
-        assert_int_equal(link.ups, 0);
-        link_close(&link);
-    }
-    assert_int_equal(link.error, ECONNREFUSED);
-    end(&p);
-}
 
 static void unix_address(struct rl_address *address, const char *path) {
     struct sockaddr_un un = {.sun_family = AF_UNIX};
@@ -139,27 +64,6 @@ TEST(refused_at_once) {
     end(&p);
     unlink(path);
     rmdir(folder);
-}
-
-/* Connections that nobody answers: no event comes, before close() or after it. */
-TEST(blackholed) {
-    struct place p;
-    struct link links[8] = {{0}};
-    scene_start(&p.scene);
-    p.listener = peer_listen(&p.address, 0);
-    for (size_t i = 0; i < 8; i++) {
-        link_dial(&links[i], &p.scene, &p.address); /* its queue holds one or two */
-        assert_non_null(links[i].stream);
-    }
-    scene_run_ms(&p.scene, 100);
-    int silent = 0;
-    for (size_t i = 0; i < 8; i++) {
-        silent += links[i].ups == 0 && links[i].ends == 0;
-        link_close(&links[i]);
-    }
-    assert_true(silent >= 6);
-    scene_run_ms(&p.scene, 30);
-    end(&p);
 }
 
 /* -- Room -- */

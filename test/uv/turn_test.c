@@ -150,16 +150,6 @@ SCENE_TEST(due_at_once) {
     assert_int_equal(uv_backend_timeout(&s->loop), -1);
 }
 
-/* -- Time and chance -- */
-
-SCENE_TEST(clocks) {
-    uint64_t before_ns = redlock_now_ns();
-    uint64_t now_ns = scene_now_ns(s);
-    assert_in_range(now_ns, before_ns, redlock_now_ns());
-    assert_true(s->world->ops->wall_us(s->world) > UINT64_C(1600000000000000));
-    assert_true(s->world->ops->heard_ns(s->world) <= redlock_now_ns());
-}
-
 /* -- Beginning and end -- */
 
 /* A world that has only given time and random bytes has nothing on the loop. */
