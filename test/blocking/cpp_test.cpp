@@ -315,6 +315,7 @@ ON_THREE_NODES(another_password) {
         LIVE_POLL(live, is_connected(live, 0));
         client.set_credentials("app", "other", 1);
         LIVE_POLL(live, client.message().find("new credentials refused") != std::string::npos);
+        assert_int_equal(client.stats().credentials_pending, 1); /* of node 1 alone */
         int thrown = 0;
         try {
             client.set_credentials("app", std::string("a\0b", 3));
