@@ -1,13 +1,9 @@
-/* The trace of whole stories, and a message that is cut. */
+/* The trace of whole stories. */
 
 #include "live/live.h"
-#include "messages.h"
 #include "redlock/token.h"
 
 #define TTL_MS 30000
-
-/* -- The trace -- */
-
 #define EVENTS_MAX 256
 #define STORY_MAX 2048
 
@@ -159,37 +155,4 @@ LIVE_TEST(story_of_a_turn) {
     LIVE_STATUS(live_release(live, lock), 0);
     live_close(live, other);
     live_end(live);
-}
-
-/* -- Sentences -- */
-
-static void check_message(redlock_lock *lock, const char *beginning) {
-    const char *message = LOCK_MESSAGE(lock);
-    if (strncmp(message, beginning, strlen(beginning)) != 0) {
-        assert_string_equal(message, beginning); /* to be shown both */
-    }
-    assert_true(strlen(message) < REDLOCK_MESSAGE_MAX);
-}
-
-/* A message with more to say than it may ends in "...". */
-LIVE_TEST(long_sentences) {
-    char names[31][64];
-    const char *urls[31];
-    for (int i = 0; i < 31; i++) {
-        snprintf(names[i], sizeof(names[i]), "unix:///nonexistent/a-rather-long-path/node-%d", i);
-        urls[i] = names[i];
-    }
-    redlock_client_options options = live_options(live);
-    options.nodes = urls;
-    options.n_nodes = 31;
-    LIVE_STATUS(live_open(live, &options, &live->client), REDLOCK_ERR_NO_QUORUM);
-    const char *message = CLIENT_MESSAGE(live->client);
-    assert_int_equal(strlen(message), REDLOCK_MESSAGE_MAX - 1);
-    assert_string_equal(message + strlen(message) - 3, "...");
-    redlock_lock *lock = live_lock(live->client, "key");
-    redlock_acquire_options once = live_once(TTL_MS);
-    LIVE_STATUS(live_acquire(live, lock, &once), REDLOCK_ERR_NO_QUORUM);
-    message = LOCK_MESSAGE(lock);
-    check_message(lock, "no quorum of nodes: 0 of 31 granted, 16 needed; /nonexistent/");
-    assert_string_equal(message + strlen(message) - 3, "...");
 }
