@@ -1,11 +1,8 @@
-/* Other processes: a child after fork() gets no events and harms no socket; a program that another
- * thread starts inherits no socket. */
+/* A child after fork() gets no events and harms no socket. (That a program inherits no socket:
+ * syscall_fail.) */
 #include "uv/scene.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdatomic.h>
 
 #include "child.h"
 
@@ -16,8 +13,6 @@ static bool is_there(const char *bytes, int fd) {
     return poll(&here, 1, 5000) == 1 && recv(fd, got, sizeof got, 0) == (ssize_t)length &&
            memcmp(got, bytes, length) == 0;
 }
-
-/* -- fork() -- */
 
 /* Any event ends the child, by scene->calls. */
 static _Noreturn void child(struct scene *s, struct link *link, int peer) {
@@ -86,80 +81,4 @@ SCENE_TEST(abandoned) {
     }
     close(peer);
     close(listener);
-}
-
-/* -- exec() -- */
-
-#define EXECS 50 /* at least */
-#define HAS_SOCKET 7
-
-static char self[4096];
-static atomic_bool stops;
-static atomic_int execs, inherited;
-
-/* This program, run again: whether it has a socket. */
-static int look(void) {
-    DIR *folder = opendir("/proc/self/fd");
-    const struct dirent *entry;
-    bool found = false;
-    while ((entry = readdir(folder)) != NULL) {
-        char path[300], target[100] = "";
-        snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
-        found = found || (strtol(entry->d_name, NULL, 10) > STDERR_FILENO &&
-                          readlink(path, target, sizeof target - 1) > 0 &&
-                          strncmp(target, "socket:", 7) == 0);
-    }
-    closedir(folder);
-    return found ? HAS_SOCKET : 0;
-}
-
-static void spawn(void *data) {
-    char *arguments[] = {self, (char *)(uintptr_t) "--look", NULL};
-    while (!atomic_load(&stops)) {
-        int status = 0;
-        pid_t pid = vfork();
-        if (pid == 0) {
-            execv(self, arguments);
-            _exit(9);
-        }
-        if (waitpid(pid, &status, 0) == pid && WIFEXITED(status)) {
-            atomic_fetch_add(&execs, 1);
-            atomic_fetch_add(&inherited, WEXITSTATUS(status) == HAS_SOCKET);
-        }
-    }
-}
-
-/* Opens many sockets at once, since a leak is possible only for a moment. */
-SCENE_TEST(no_socket_is_inherited) {
-    struct rl_address address;
-    uv_thread_t thread;
-    static struct link links[64];
-    int listener = peer_listen(&address, 0); /* refused connections do as well */
-    assert_int_equal(uv_thread_create(&thread, spawn, NULL), 0);
-    while (atomic_load(&execs) < EXECS) {
-        for (size_t i = 0; i < 64; i++) {
-            link_dial(&links[i], s, &address);
-        }
-        for (size_t i = 0; i < 64; i++) {
-            if (links[i].stream != NULL) {
-                link_close(&links[i]);
-            }
-        }
-        uv_run(&s->loop, UV_RUN_NOWAIT);
-    }
-    atomic_store(&stops, true);
-    uv_thread_join(&thread);
-    assert_int_equal(atomic_load(&inherited), 0);
-    close(listener);
-}
-
-int main(int argc, char **argv) {
-    if (argc > 1 && strcmp(argv[1], "--look") == 0) {
-        return look();
-    }
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length <= 0) {
-        return 1;
-    }
-    return test_run(0);
 }
