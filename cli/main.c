@@ -119,11 +119,5 @@ int main(int argc, char **argv) {
     if (error != 0) {
         return rl_fail(RL_EXIT_SYSTEM, "/dev/null: %s", strerror(error));
     }
-    int exit_status = dispatch(argc, argv);
-    error = rl_output_close();
-    if (error != 0 && exit_status != RL_EXIT_SYSTEM) { /* with that status, the command has already
-                                                          reported why */
-        return rl_fail(RL_EXIT_SYSTEM, "cannot write the output: %s", strerror(error));
-    }
-    return exit_status;
+    return rl_output_close(dispatch(argc, argv));
 }

@@ -383,7 +383,10 @@ void rl_output_drop(void) {
     }
 }
 
-int rl_output_close(void) {
+int rl_output_close(int exit_status) {
     int error = rl_output_flush();
-    return error == 0 && fclose(stdout) != 0 ? errno : error;
+    error = error == 0 && fclose(stdout) != 0 ? errno : error;
+    return error == 0 || exit_status == RL_EXIT_SYSTEM /* the command has already reported why */
+               ? exit_status
+               : rl_fail(RL_EXIT_SYSTEM, "cannot write the output: %s", strerror(error));
 }

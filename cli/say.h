@@ -168,7 +168,8 @@ int rl_output_flush(void);
 /* The reader of stdout has gone, which is not a failure: drops unwritten and later output. */
 void rl_output_drop(void);
 
-/* As rl_output_flush(), and closes stdout: a file server may report a full disk only on close. */
-int rl_output_close(void);
+/* Closes stdout: a file server may report a full disk only then. Returns the exit status, or
+ * RL_EXIT_SYSTEM after reporting that the output could not be written. */
+int rl_output_close(int exit_status);
 
 #endif

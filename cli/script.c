@@ -247,7 +247,7 @@ static int run(struct rl_args *args, bool takes_token,
     }
     status = status == 0 ? begin(script, args) : status;
     status = status == 0 ? work(script, args) : status;
-    rl_session_close(&script->session);
+    rl_session_close(&script->session, status);
     free(script);
     return status;
 }

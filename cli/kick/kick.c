@@ -313,7 +313,7 @@ int rl_cmd_kick(struct rl_args *args) {
     exit_status = exit_status == 0 ? rl_session_open(&kick->session, args) : exit_status;
     if (exit_status == 0) {
         exit_status = kick_it(kick, args);
-        rl_session_close(&kick->session);
+        rl_session_close(&kick->session, exit_status);
     }
     rl_keys_free(&kick->keys);
     rl_found_free(&kick->found);

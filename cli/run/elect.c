@@ -337,7 +337,7 @@ int rl_cmd_elect(struct rl_args *args) {
             redlock_election_free(elect->election);
             uv_close((uv_handle_t *)&elect->look, NULL);
         }
-        rl_session_close(&elect->session);
+        rl_session_close(&elect->session, status);
     }
     free(elect);
     return status;

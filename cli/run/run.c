@@ -296,7 +296,7 @@ int rl_cmd_run(struct rl_args *args) {
                                                .data = run};
         status = status == 0 ? rounds(run) : status;
         uv_close((uv_handle_t *)&run->prepare, NULL);
-        rl_session_close(&run->session);
+        rl_session_close(&run->session, status);
     }
     for (size_t i = 0; i < run->n; i++) {
         free(run->keys[i]);

@@ -233,7 +233,7 @@ static void on_orphaned(const struct rl_guard_word *word, void *data) {
             rl_say_of(keys, "the lock is not released: %s; it ends with its ttl",
                       rl_session_message(lock));
         }
-        rl_session_close(&session);
+        rl_session_close(&session, 0);
     }
     explicit_bzero(&args.password, sizeof args.password); /* only the copy; the path belongs to the
                                                              original */

@@ -296,7 +296,12 @@ struct rl_session {
  * remaining nodes have a grace period of half the node timeout to connect: a node that is not
  * connected when the command begins takes no part in its lock. */
 int rl_session_open(struct rl_session *session, struct rl_args *args);
-void rl_session_close(struct rl_session *session);
+
+/* A name that is still being resolved keeps a client from being closed, possibly for minutes: after
+ * RL_CLOSE_MS, this ends the program with the exit status. With RL_CLOSE_WAITS it waits. */
+#define RL_CLOSE_MS 500
+#define RL_CLOSE_WAITS (-1)
+void rl_session_close(struct rl_session *session, int exit_status);
 
 /* Runs the loop until rl_session_done(). Returns session->status. */
 int rl_session_wait(struct rl_session *session);

@@ -238,8 +238,9 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
     session->is_open = true;
     status = open_rotation(session);
     if (status != 0) {
-        rl_session_close(session);
-        return rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
+        status = rl_fail(RL_EXIT_SYSTEM, "%s", redlock_strerror(status));
+        rl_session_close(session, status);
+        return status;
     }
     rl_signals_open(&session->signals, &session->loop, list, on_signal, session);
     session->is_interruptible = true;
@@ -249,7 +250,7 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
         int exit_status =
             rl_usage("%s: %s", args->nodes_from,
                      redlock_client_message(session->client, sentence, sizeof sentence));
-        rl_session_close(session);
+        rl_session_close(session, exit_status);
         return exit_status;
     }
     if (status == 0) {
@@ -258,7 +259,7 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
     }
     if (session->caught != 0) {
         const int exit_status = RL_EXIT_SIGNAL + session->caught;
-        rl_session_close(session);
+        rl_session_close(session, exit_status);
         return exit_status;
     }
     if (args->verbose && status == 0) {
@@ -267,9 +268,22 @@ int rl_session_open(struct rl_session *session, struct rl_args *args) {
     return 0;
 }
 
-void rl_session_close(struct rl_session *session) {
+static void on_close_limit(uv_timer_t *timer) {
+    const int *exit_status = timer->data;
+    _exit(rl_output_close(*exit_status));
+}
+
+void rl_session_close(struct rl_session *session, int exit_status) {
+    uv_timer_t limit;
     if (!session->is_open) {
         return;
+    }
+    uv_timer_init(&session->loop, &limit);
+    limit.data = &exit_status;
+    if (exit_status != RL_CLOSE_WAITS) {
+        uv_update_time(&session->loop);
+        uv_timer_start(&limit, on_close_limit, RL_CLOSE_MS, 0);
+        uv_unref((uv_handle_t *)&limit);
     }
     session->is_interruptible = false; /* a second signal: the client is being closed already */
     if (session->has_password_timer) {
@@ -280,6 +294,8 @@ void rl_session_close(struct rl_session *session) {
     }
     rl_signals_close(&session->signals); /* only now: the outcome so far has been reported */
     rl_waiting_close(&session->waiting);
+    uv_run(&session->loop, UV_RUN_DEFAULT);
+    uv_close((uv_handle_t *)&limit, NULL);
     uv_run(&session->loop, UV_RUN_DEFAULT);
     int left = uv_loop_close(&session->loop);
     assert(left == 0);
@@ -412,7 +428,7 @@ int rl_ask_keys(struct rl_args *args, rl_ask_keys_show show) {
         status = ask_word(&session, args->words[i], show, i == 0);
         worst = status > worst ? status : worst;
     }
-    int caught = session.caught;
-    rl_session_close(&session);
-    return caught != 0 ? RL_EXIT_SIGNAL + caught : worst;
+    worst = session.caught != 0 ? RL_EXIT_SIGNAL + session.caught : worst;
+    rl_session_close(&session, worst);
+    return worst;
 }

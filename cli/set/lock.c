@@ -97,6 +97,6 @@ int rl_set_locked(struct rl_args *args, const struct rl_set_lock *plan, rl_set_w
     if (session.caught != 0 && status == RL_EXIT_SIGNAL + session.caught) {
         rl_say("interrupted; redlock set show says how far it is");
     }
-    rl_session_close(&session);
+    rl_session_close(&session, RL_CLOSE_WAITS);
     return status;
 }

@@ -326,7 +326,7 @@ static void end(struct watch *watch) {
     for (size_t i = 0; i < watch->n; i++) {
         uv_close((uv_handle_t *)&watch->items[i].timer, NULL);
     }
-    rl_session_close(session);
+    rl_session_close(session, watch->exit_status);
 }
 
 static void forget(struct watch *watch) {

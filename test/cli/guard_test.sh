@@ -68,6 +68,13 @@ alone=$(cat "$scratch/alone")
 left="$left $alone"
 holds 'the command kills its redlock at once: its group is ended' await gone "$alone"
 
+# -- a name --
+
+start "$with_fork" - "$redlock" run --nodes "$REDLOCK_NODES,redis://slow.invalid" k -- sh -c 'exit 5' 2>"$err"
+await gone "$pid" || kill -s KILL "$pid"
+wait "$pid"
+holds 'a name that is still being resolved does not delay the end: status 5' [ $? -eq 5 ]
+
 # -- it dies --
 
 await "$redlock" run --no-wait k -- true

@@ -1,15 +1,18 @@
-/* Failures of fork() that redlock(1) must handle, and a kill() that detects wrong use, for
- * guard_test.sh: loaded before libc by LD_PRELOAD.
+/* Failures of fork() and of the resolver that redlock(1) must handle, and a kill() that detects
+ * wrong use, for guard_test.sh: loaded before libc by LD_PRELOAD.
  *
  *     REDLOCK_TEST_FORK=fail:N   from the Nth call on there is no process to be had
  *     REDLOCK_TEST_FORK=slow:N   the Nth call takes 500 ms
  *     REDLOCK_TEST_FORK=stop:N   the process of the Nth call stops at once
  *     REDLOCK_TEST_STRAY=FILE    makes FILE if a process is signalled that is not there
  *
+ * The name slow.invalid takes ten minutes.
+ *
  * It counts in redlock only, not in the commands that redlock runs. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,6 +20,18 @@
 #include <unistd.h>
 
 #define SLOW_MS 500
+#define SLOW_NAME_MS 600000
+
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+                struct addrinfo **found) {
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    void *symbol = dlsym(RTLD_NEXT, "getaddrinfo");
+    memcpy(&real, &symbol, sizeof real);
+    if (name != NULL && strcmp(name, "slow.invalid") == 0) {
+        poll(NULL, 0, SLOW_NAME_MS);
+    }
+    return real(name, service, hints, found);
+}
 
 pid_t fork(void) {
     static int calls;
