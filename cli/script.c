@@ -52,6 +52,10 @@ static int check_slots(const struct script *script, struct rl_args *args) {
     for (size_t i = 0; i < token->n_slots; i++) {
         most = token->slots[i] > most ? token->slots[i] : most;
     }
+    if (args->permits != 0 && most >= args->permits) {
+        return rl_usage("%s: TOKEN: --permits %" PRId64 " have no slot %" PRId32, command,
+                        args->permits, most);
+    }
     args->permits = args->permits != 0 ? args->permits : most + 1;
     args->take = (int64_t)token->n_slots;
     return 0;

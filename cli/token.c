@@ -10,6 +10,15 @@
 
 #include "say.h"
 
+static bool has_slot(const struct rl_token *token, int32_t slot) {
+    for (size_t i = 0; i < token->n_slots; i++) {
+        if (token->slots[i] == slot) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Parses "0,3" before an '@'. False: it is not a list of slots. */
 static bool parse_slots(struct rl_token *token, const char *text, const char *end) {
     while (token->n_slots < REDLOCK_TAKE_MAX) {
@@ -18,7 +27,7 @@ static bool parse_slots(struct rl_token *token, const char *text, const char *en
         for (size_t i = 0; i < digits && slot < REDLOCK_PERMITS_MAX; i++) {
             slot = slot * 10 + (text[i] - '0');
         }
-        if (digits < 1 || slot >= REDLOCK_PERMITS_MAX) {
+        if (digits < 1 || slot >= REDLOCK_PERMITS_MAX || has_slot(token, slot)) {
             return false;
         }
         token->slots[token->n_slots++] = slot;

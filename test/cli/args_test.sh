@@ -53,6 +53,8 @@ long=$(printf '%065d' 0)
 bad 'holder that is too long' '\-\-holder: it must be' run --holder "$long" k -- true
 bad '... of acquire' '\-\-holder: it must be' acquire --holder "$long" k
 bad '... in a token' 'release: TOKEN: what is behind the colon is no holder' release k "$(printf %040d 0):a b"
+bad '... a slot twice' 'release: TOKEN: what is before the @ is no list of slots' release k "0,0@$(printf %040d 0)"
+bad '... a slot too high' 'extend: TOKEN: --permits 2 have no slot 5' extend --permits 2 k "5@$(printf %040d 0)"
 bad '--wait and --no-wait' 'exclude each other' run --wait 1s --no-wait k -- true
 bad '--grace and ignore' 'no effect with --on-lost=ignore' run --grace 1s --on-lost=ignore k -- true
 bad '--repeat and --no-wait' 'leave --no-wait out' run --repeat --no-wait k -- true
