@@ -282,9 +282,12 @@ static int kick_it(struct kick *kick, struct rl_args *args) {
         return exit_status;
     }
     show_meaning(kick);
-    if (!args->yes && !is_confirmed(kick, key)) {
-        return kick->session.caught != 0 ? RL_EXIT_SIGNAL + kick->session.caught
-                                         : rl_fail(RL_EXIT_HELD, "nothing was done");
+    const bool is_meant = args->yes || is_confirmed(kick, key);
+    if (kick->session.caught != 0) {
+        return RL_EXIT_SIGNAL + kick->session.caught;
+    }
+    if (!is_meant) {
+        return rl_fail(RL_EXIT_HELD, "nothing was done");
     }
     set_note(kick, args);
     rl_kick_notes_write(args, &kick->found.look, &kick->note, kick->not_noted);

@@ -36,6 +36,16 @@ status 'nobody holds it' 1 "$redlock" kick --yes --reason x k
 says '... says so' 'k: nobody holds it'
 holds '... and nothing is noted' [ "$("$cli" -p "$(port 1)" dbsize)" = 0 ]
 
+"$redlock" acquire --ttl 30s kept >"$log"
+for i in 1 2 3 4 5; do ask $i client pause 60000 write >"$log"; done
+start "$redlock" kick -v --yes --reason x kept 2>"$err"
+await grep -q '5 of 5 nodes up' "$err"
+kill -s TERM "$pid"
+for i in 1 2 3 4 5; do ask $i client unpause >"$log"; done
+wait "$pid"
+[ $? -eq 143 ] && has kept 'on 5 of 5 nodes'
+result 'SIGTERM while it looks: nothing is kicked' $? "$err"
+
 # -- A lock --
 
 hold k one
