@@ -159,6 +159,9 @@ const size_t rl_args_table_size = sizeof rl_args_table / sizeof rl_args_table[0]
 #define GRACE_OF_TTL 6
 
 int64_t rl_args_grace_ms(const struct rl_args *args) {
+    if (args->on_lost == RL_ON_LOST_IGNORE) {
+        return 0;
+    }
     if (args->grace_ms != RL_ARGS_UNSET) {
         return args->grace_ms;
     }

@@ -117,7 +117,7 @@ struct rl_args {
 
 void rl_args_free(struct rl_args *args);
 
-/* --grace, or its default: a sixth of the ttl, at most 5 s. */
+/* --grace, or its default: a sixth of the ttl, at most 5 s; 0 if the command is not ended. */
 int64_t rl_args_grace_ms(const struct rl_args *args);
 
 /* A ttl's allowance for clock drift with the client's defaults: 1 % and 2 ms, rounded up. */

@@ -400,6 +400,8 @@ holds '... two failures in a row are none' await grep -q '^[4-9] h$' "$scratch/c
 kill -s TERM "$pid"
 wait "$pid"
 holds '... and the checks end with the command' [ $? -eq 143 ]
+printf '%s\n' 'guard = off' 'grace = 10s' >"$scratch/grace.conf"
+status '--on-lost=ignore needs no grace' 0 "$redlock" run --config "$scratch/grace.conf" --on-lost=ignore --ttl 15s k -- true
 status '--health and --on-lost=ignore' 64 "$redlock" run --on-lost=ignore --health true k -- true
 
 # -- again and again --
