@@ -245,9 +245,13 @@ static void on_resigned(redlock_election *election, int status, void *data) {
 }
 
 static void resign(struct elect *elect) {
-    elect->session.is_interruptible = false;
-    if (redlock_election_resign(elect->election, on_resigned, &elect->session) == 0) {
-        rl_session_wait(&elect->session);
+    char sentence[REDLOCK_MESSAGE_MAX];
+    struct rl_session *session = &elect->session;
+    session->is_interruptible = false;
+    if (redlock_election_resign(elect->election, on_resigned, session) == 0 &&
+        rl_session_confirm(session, rl_session_wait(session)) == REDLOCK_ERR_NO_QUORUM) {
+        rl_say_of(elect->report.keys, "not resigned: %s; it ends with its ttl",
+                  redlock_election_message(elect->election, sentence, sizeof sentence));
     }
 }
 

@@ -83,6 +83,14 @@ comes 'it says that it waits for nodes' '^redlock: lonely: waiting for nodes: 0 
 kill -s TERM "$pid"
 await gone "$pid"
 
+start "$redlock" elect --ttl 3s --id twelve boss >"$out" 2>"$err"
+await grep -q '^twelve leads (we)$' "$out"
+each_node pause
+kill -s TERM "$pid"
+await gone "$pid"
+says 'a resignation that too few nodes learn of is reported' '^redlock: boss: not resigned: .*; it ends with its ttl$' "$err"
+each_node resume
+
 # Stopped until it is elected, it finds the nodes' votes and the signal at once.
 sh "$nodes_sh" pause "$nodes" 3
 # shellcheck disable=SC2016
