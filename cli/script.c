@@ -117,11 +117,10 @@ static void print_json(struct script *script, int status, const char *token, con
 }
 
 static int release_own(struct script *script) {
-    if (redlock_release(script->lock, rl_session_lock_cb, &script->session) == 0) {
-        rl_session_wait(&script->session);
-    }
-    return rl_fail(RL_EXIT_SYSTEM, "cannot write the token (%s); the lock is released",
-                   strerror(rl_output_flush()));
+    int status = redlock_release(script->lock, rl_session_lock_cb, &script->session);
+    status = status == 0 ? rl_session_wait(&script->session) : status;
+    return rl_fail(RL_EXIT_SYSTEM, "cannot write the token (%s); the lock %s",
+                   strerror(rl_output_flush()), status == 0 ? "is released" : "ends with its ttl");
 }
 
 /* The lock was not granted or not renewed, or it has expired since because this process was stopped

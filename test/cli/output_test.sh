@@ -38,6 +38,20 @@ cannot 'elect' "$redlock" elect --ttl 3s --id one boss
 cannot 'elect --json' "$redlock" elect --json --ttl 3s --id one boss
 status '... and the leadership is given up' 1 "$redlock" status boss
 
+# The reader of the token ends while the nodes hang.
+mkfifo "$scratch/full"
+exec 3<>"$scratch/full"
+dd if=/dev/zero of="$scratch/full" bs=1 oflag=nonblock 2>"$log"
+start "$redlock" acquire --ttl 20s full >"$scratch/full" 2>"$err" 3<&-
+is_granted() { [ "$(ask 1 exists full)$(ask 2 exists full)$(ask 3 exists full)" = 111 ]; }
+await is_granted
+each_node pause
+exec 3<&-
+await gone "$pid"
+each_node resume
+says 'acquire: no reader and no nodes: it does not say that the lock is released' \
+    'cannot write the token (Broken pipe); the lock ends with its ttl' "$err"
+
 # The command works, redlock passes on its status, and closed descriptors are closed for it, too.
 # shellcheck disable=SC2016
 look='for i in 0 1 2; do [ ! -e "/proc/$$/fd/$i" ] || printf "%s" "$i" >>"$0"; done; exit 7'

@@ -137,7 +137,7 @@ mkfifo "$scratch/full"
 exec 3<>"$scratch/full"
 dd if=/dev/zero of="$scratch/full" bs=1 oflag=nonblock 2>"$log"
 start "$redlock" run --json full -- sleep 10 2>"$scratch/full" 3<&-
-is_granted() { [ "$(ask 1 exists full)" = 1 ] && [ "$(ask 2 exists full)" = 1 ] && [ "$(ask 3 exists full)" = 1 ]; }
+is_granted() { [ "$(ask 1 exists full)$(ask 2 exists full)$(ask 3 exists full)" = 111 ]; }
 await is_granted
 kill -s TERM "$pid"
 full=$pid
