@@ -57,3 +57,26 @@ TEST(lets_keys_end_early) {
     assert_int_equal(server_count(server, BEGIN_US + 1000000), 0);
     server_free(server);
 }
+
+/* Scripts of a client that redlock conform tests. */
+TEST(answers_odd_scripts) {
+    static const struct {
+        const char *script, *answer;
+    } rows[] = {
+        {"local t = {} t[1] = t return t", "\r\n-ERR reached lua stack limit\r\n"},
+        {"return setmetatable({}, {__index = function() error('no') end})", "*0\r\n"},
+        {"return {ok = string.rep('x', 1000)}", "xxxx\r\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct server *server = server_new(1, BEGIN_US);
+        struct server_connection *connection = server_connect(server, NULL);
+        char wire[200];
+        int length = snprintf(wire, sizeof wire, "*3\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n0\r\n",
+                              strlen(rows[i].script), rows[i].script);
+        server_receive(connection, wire, (size_t)length, BEGIN_US);
+        assert_non_null(strstr(connection->output.data, rows[i].answer));
+        server_disconnect(connection);
+        server_free(server);
+    }
+    server_forget_compiled();
+}

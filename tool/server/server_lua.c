@@ -34,23 +34,29 @@ static struct {
 
 static void reply_value(struct call *call);
 
+/* The text of a field of the table on top of the stack, or NULL; it is pushed. No metatable is
+ * asked: its error would end the program. */
+static const char *push_field(const char *name, size_t *length) {
+    lua_pushstring(machine, name);
+    lua_rawget(machine, -2);
+    return lua_tolstring(machine, -1, length);
+}
+
 /* A table with "err" or "ok" is a line; any other is an array, up to its first nil. */
 static void reply_table(struct call *call) {
     size_t length = 0;
-    const char *text;
-    lua_getfield(machine, -1, "err");
-    text = lua_tolstring(machine, -1, &length);
+    const char *text = push_field("err", &length);
     if (text != NULL) {
         reply_error_line(call, text, length);
         lua_pop(machine, 1);
         return;
     }
-    lua_getfield(machine, -2, "ok");
-    text = lua_tolstring(machine, -1, &length);
+    lua_pop(machine, 1);
+    text = push_field("ok", &length);
     if (text != NULL) {
         reply_status(call, text);
     }
-    lua_pop(machine, 2);
+    lua_pop(machine, 1);
     if (text != NULL) {
         return;
     }
@@ -61,7 +67,6 @@ static void reply_table(struct call *call) {
         lua_pop(machine, 1);
     }
     reply_array(call, (size_t)count);
-    luaL_checkstack(machine, 4, "a reply is too deep");
     for (int i = 1; i <= count; i++) {
         lua_rawgeti(machine, -1, i);
         reply_value(call);
@@ -74,6 +79,10 @@ static void reply_value(struct call *call) {
     size_t length = 0;
     const char *text = NULL;
     double number;
+    if (!lua_checkstack(machine, 4)) { /* a table that contains itself */
+        reply_error(call, "ERR reached lua stack limit");
+        return;
+    }
     switch (lua_type(machine, -1)) {
         case LUA_TNUMBER:
             number = lua_tonumber(machine, -1);

@@ -67,7 +67,10 @@ void reply_status(struct call *call, const char *text) {
         push_tagged(call->lua, "ok", text, strlen(text));
         return;
     }
-    bytes_append_format(&call->connection->output, "+%s\r\n", text);
+    struct bytes *output = &call->connection->output;
+    bytes_append(output, "+", 1);
+    bytes_append_text(output, text);
+    bytes_append(output, "\r\n", 2);
 }
 
 void reply_error_line(struct call *call, const char *text, size_t length) {
