@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "tool/number.h"
 #include "tool/utf8.h"
@@ -101,10 +103,14 @@ void rl_say_line(const char *text) {
     }
     int left = columns_on(STDERR_FILENO) - 1; /* a full line would wrap */
     size_t bytes = 0;
-    while (text != NULL && text[bytes] != '\0' && left > 0) {
-        size_t step = tool_utf8_length(text + bytes, strlen(text + bytes));
-        bytes += step > 0 ? step : 1;
-        left--;
+    while (text != NULL && text[bytes] != '\0') {
+        int width = 0;
+        size_t step = rl_say_character(text + bytes, &width);
+        left -= width;
+        if (left < 0) {
+            break;
+        }
+        bytes += step;
     }
     has_line = bytes > 0;
     /* Clears to the end of the screen: the terminal may have been narrowed, and the line
@@ -181,16 +187,36 @@ void *rl_must_grow(void *items, size_t used, size_t *room, size_t size) {
     return items;
 }
 
-static int columns_of(const char *text) {
-    int columns = 0;
-    for (const char *c = text; *c != '\0'; c++) {
-        columns += ((unsigned char)*c & 0xc0) != 0x80; /* continuation bytes take no column */
+size_t rl_say_character(const char *text, int *width) {
+    static bool has_locale;
+    const bool is_ascii = (unsigned char)text[0] < 0x80;
+    const size_t bytes = is_ascii ? 1 : tool_utf8_length(text, strlen(text));
+    wchar_t wide = 0;
+    *width = 1;
+    if (bytes <= 1) {
+        return 1;
+    }
+    if (!has_locale) { /* texts are UTF-8 in any locale of the user */
+        setlocale(LC_CTYPE, "C.UTF-8");
+        has_locale = true;
+    }
+    if (mbtowc(&wide, text, bytes) > 0 && wcwidth(wide) >= 0) {
+        *width = wcwidth(wide);
+    }
+    return bytes;
+}
+
+int rl_say_columns(const char *text) {
+    int columns = 0, width = 0;
+    while (*text != '\0') {
+        text += rl_say_character(text, &width);
+        columns += width;
     }
     return columns;
 }
 
 int rl_say_widen(int width, const char *text, int max) {
-    int columns = columns_of(text);
+    int columns = rl_say_columns(text);
     columns = columns > width ? columns : width;
     return columns < max ? columns : max;
 }
@@ -208,7 +234,7 @@ const char *const rl_paint_codes[] = {"", "32", "33", "31", "2", "1", "7"};
 
 void rl_say_painted(enum rl_paint paint, const char *text, int width) {
     bool colored = paint != RL_PAINT_NONE && rl_say_is_colored(stdout);
-    int padding = width - columns_of(text);
+    int padding = width - rl_say_columns(text);
     printf("%s%s%s%*s", colored ? rl_text("\033[%sm", rl_paint_codes[paint]) : "", text,
            colored ? "\033[0m" : "", padding > 0 ? padding : 0, "");
 }
@@ -252,7 +278,7 @@ static enum rl_paint paint_of(const char *cell) {
 /* The column's width without the gap; 0: it is left out. */
 static int width_of(const struct rl_table *table, size_t column, size_t n) {
     const char *head = table->cells[column];
-    int width = head[0] == '?' ? 0 : columns_of(head);
+    int width = head[0] == '?' ? 0 : rl_say_columns(head);
     for (size_t i = column + n; i < table->used; i += n) {
         const char *cell = table->cells[i];
         const bool is_rest = column + 1 < n && table->cells[i + 1] == NULL;
@@ -278,7 +304,7 @@ void rl_table_print(struct rl_table *table) {
         const char *cell = table->cells[i] != NULL ? table->cells[i] : "";
         const enum rl_paint paint = paint_of(cell);
         const char *text = cell + (paint != RL_PAINT_NONE || (i < n && cell[0] == '?'));
-        const int left = width - columns_of(text);
+        const int left = width - rl_say_columns(text);
         space = i % n == 0 ? table->indent : space;
         if (width > 0 && text[0] != '\0') {
             printf("%*s", space, "");
@@ -303,7 +329,7 @@ void rl_say_wrapped(const char *text, int indent) {
         size_t length = strcspn(text, " ");
         char word[512];
         tool_utf8_clean(text, length, word, sizeof word);
-        int width = columns_of(word);
+        int width = rl_say_columns(word);
         if (at > indent && at + 1 + width > columns) {
             printf("\n%*s", indent, "");
             at = indent;

@@ -91,6 +91,12 @@ void rl_say_line(const char *text);
 /* Reads a line from stdin. Returns whether it says y or yes. */
 bool rl_say_is_yes(void);
 
+/* The length of the first character in bytes; *width: how many columns it takes on a terminal, two
+ * for an ideogram, none for an accent. */
+size_t rl_say_character(const char *text, int *width);
+/* How many columns the text takes. */
+int rl_say_columns(const char *text);
+
 /* The column width, widened to fit this text; at most max. */
 int rl_say_widen(int width, const char *text, int max);
 

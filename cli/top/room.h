@@ -33,7 +33,7 @@ int rl_typed_read(const char *bytes, size_t length, size_t *used);
  * Each text is put at its own column and cut to its width, so that a wide or an unknown character
  * in one does not shift another. Rows without text are empty.
  *
- * Why no curses? It would replace about 120 of these 260 lines. But its writes block on a stopped
+ * Why no curses? It would replace about 120 of these 220 lines. But its writes block on a stopped
  * terminal (with O_NONBLOCK, in a busy loop), so that no signal could end redlock top. Without
  * curses, the program also stays one file. */
 struct rl_frame {
@@ -53,9 +53,6 @@ void rl_frame_put(struct rl_frame *frame, int row, int column, int width, const 
 
 /* Fills a row with this style; texts may be put on it later. */
 void rl_frame_fill(struct rl_frame *frame, int row, enum rl_paint style);
-
-/* How many columns the text takes on a terminal: two for an ideogram, none for an accent. */
-int rl_frame_width(const char *text);
 
 bool rl_screen_is_possible(void);
 bool rl_screen_open(void);

@@ -15,8 +15,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -25,11 +23,9 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
-#include <wchar.h>
 
 #include "redlock/redlock.h"
 #include "say.h"
-#include "tool/utf8.h"
 
 #define ESCAPE '\033'
 
@@ -72,31 +68,13 @@ static const char *code_of(const struct rl_frame *frame, enum rl_paint style) {
     return is_color && !frame->is_colored ? "" : code;
 }
 
-/* The length of the first character in bytes; *width: the columns that it takes. */
-static size_t character(const char *text, int *width) {
-    static bool has_locale;
-    size_t bytes = tool_utf8_length(text, strlen(text));
-    if (!has_locale) { /* texts are UTF-8 in any locale of the user */
-        setlocale(LC_CTYPE, "C.UTF-8");
-        has_locale = true;
-    }
-    if (bytes <= 1) {
-        *width = 1;
-        return 1;
-    }
-    wchar_t wide = 0;
-    *width = mbtowc(&wide, text, bytes) > 0 ? wcwidth(wide) : 1;
-    *width = *width < 0 ? 1 : *width;
-    return bytes;
-}
-
 /* The number of bytes of text that fit into the columns; *taken: the columns they take. */
 static size_t fitting(const char *text, int columns, int *taken) {
     size_t bytes = 0;
     int width = 0;
     *taken = 0;
     while (text[bytes] != '\0') {
-        size_t step = character(text + bytes, &width);
+        size_t step = rl_say_character(text + bytes, &width);
         if (*taken + width > columns) {
             break;
         }
@@ -104,12 +82,6 @@ static size_t fitting(const char *text, int columns, int *taken) {
         bytes += step;
     }
     return bytes;
-}
-
-int rl_frame_width(const char *text) {
-    int taken = 0;
-    fitting(text, INT_MAX / 2, &taken);
-    return taken;
 }
 
 void rl_frame_begin(struct rl_frame *frame, int columns, int rows) {

@@ -155,7 +155,7 @@ static struct table place_nodes(const struct rl_frame *frame, const struct rl_sw
     int longest = NAME_MIN;
     table.widths[AT_VERSION] += frame->columns >= ROOMY ? 7 : 0;
     for (size_t i = 0; i < sweep->n; i++) {
-        int width = rl_frame_width(sweep->nodes[i].wire->url.name) + 2;
+        int width = rl_say_columns(sweep->nodes[i].wire->url.name) + 2;
         longest = width > longest ? width : longest;
     }
     const int rest = rest_of(frame, &table);

@@ -69,7 +69,11 @@ result '... under a heading of their own' $? "$out"
 says 'the lock of another library, by its value' '^legacy  *-  *"some-uuid"  *5/5 ' "$out"
 says '... that is no string, by its type' '^redisson:lock  *-  *(hash)  *5/5 ' "$out"
 says '... and what never ends is only counted' '(up to 1 that are no locks)' "$out"
-says 'strange bytes in a name are not printed' '^odd?\[31m?name  *exclusive' "$out"
+says 'strange bytes in a name are not printed' '^odd?\[31m?name  exclusive' "$out"
+wide=$(printf '\346\274\242\345\255\227') # two ideograms
+token=$("$redlock" acquire "$wide")
+lists '... and wide characters take two columns' "^$wide \{11\}exclusive"
+"$redlock" release "$wide" "$token"
 
 # Kicks, of names that are held or free.
 "$redlock" kick --yes --reason 'its machine burnt' uploads --slot 0 >"$log" 2>&1
