@@ -4,7 +4,7 @@
  *     settings DIR redis://host:port ...              prints what is in DIR/limits and DIR/routes
  *     settings DIR TEXT redis://host:port ...         writes TEXT into both
  *
- * The exit status is 0, or 1 with a message on stderr.
+ * The exit status is 0, or with a message on stderr 1, or 2 for wrong arguments.
  */
 #include <redlock/blocking.h>
 #include <redlock/rwlock.h>
@@ -19,9 +19,12 @@ static int load(const char *dir, const char *name, char *text) {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", dir, name);
     FILE *file = fopen(path, "r");
-    size_t length = file != NULL ? fread(text, 1, TEXT_MAX - 1, file) : 0;
-    text[length] = '\0';
-    return file != NULL ? fclose(file) : -1;
+    if (file == NULL) {
+        perror(path);
+        return -1;
+    }
+    text[fread(text, 1, TEXT_MAX - 1, file)] = '\0';
+    return fclose(file);
 }
 
 static int save(const char *dir, const char *name, const char *text) {
@@ -29,7 +32,11 @@ static int save(const char *dir, const char *name, const char *text) {
     snprintf(path, sizeof path, "%s/%s", dir, name);
     FILE *file = fopen(path, "w");
     int failed = file == NULL || fputs(text, file) < 0;
-    return file != NULL && fclose(file) == 0 && !failed ? 0 : -1;
+    failed |= file != NULL && fclose(file) != 0;
+    if (failed) {
+        perror(path);
+    }
+    return -failed;
 }
 
 static int read_settings(redlock_rwlock *lock, const char *dir, char text[2][TEXT_MAX]) {
@@ -37,19 +44,22 @@ static int read_settings(redlock_rwlock *lock, const char *dir, char text[2][TEX
     if (status != 0) {
         return status;
     }
-    load(dir, names[0], text[0]);
-    load(dir, names[1], text[1]);
-    return redlock_rwlock_unlock(lock); /* LOST: they may have been changed meanwhile, throw away */
+    int failed = load(dir, names[0], text[0]) | load(dir, names[1], text[1]);
+    status = redlock_rwlock_unlock(lock); /* LOST: perhaps changed meanwhile */
+    return failed ? REDLOCK_ERR_SYSTEM : status;
 }
 
 static int write_settings(redlock_rwlock *lock, const char *dir, const char *text) {
     int status = redlock_rwlock_wrlock(lock, 5000); /* when those that read now have ended */
-    for (int i = 0; status == 0 && i < 2; i++) {
-        if (redlock_rwlock_is_valid(lock)) {
-            save(dir, names[i], text);
-        }
+    if (status != 0) {
+        return status;
     }
-    return status == 0 ? redlock_rwlock_unlock(lock) : status; /* LOST: write them once more */
+    int failed = 0;
+    for (int i = 0; i < 2 && redlock_rwlock_is_valid(lock); i++) {
+        failed |= save(dir, names[i], text);
+    }
+    status = redlock_rwlock_unlock(lock); /* LOST: write them once more */
+    return failed ? REDLOCK_ERR_SYSTEM : status;
 }
 
 int main(int argc, char **argv) {
@@ -77,7 +87,8 @@ int main(int argc, char **argv) {
         redlock_rwlock_message(lock, sentence, sizeof sentence);
     }
     if (status != 0) {
-        fprintf(stderr, "settings: %s\n", sentence);
+        fprintf(stderr, "settings: %s\n",
+                sentence[0] != '\0' ? sentence : redlock_strerror(status));
     } else if (!writes) {
         printf("%s %s\n", text[0], text[1]);
     }

@@ -229,6 +229,11 @@ if [ "$settings" != - ]; then
         ! grep -qvx 'none none\|one one\|two two\|three three' "$log" &&
         [ "$("$settings" "$scratch/settings" "$@")" = 'three three' ]
     result 'examples/settings.c: no reader sees half of a change' $? "$log"
+    "$settings" "$scratch/nowhere" one "$@" >"$log" 2>&1
+    written=$?
+    "$settings" "$scratch/nowhere" "$@" >>"$log" 2>&1
+    [ "$written $?" = '1 1' ] && [ "$(grep -c '/nowhere/.*: No such file' "$log")" -eq 4 ]
+    result 'examples/settings.c: files that cannot be written or read' $? "$log"
 else
     skip 'examples/settings.c' 'the examples are not built'
 fi
