@@ -84,9 +84,11 @@ static void on_open(redlock_client *client, int status, void *data) {
 }
 
 static void on_close(redlock_client *client, int status, void *data) {
+    struct program *program = data;
     (void)client;
     (void)status;
-    ((struct program *)data)->is_closed = true;
+    program->lock = NULL; /* freed with the client */
+    program->is_closed = true;
 }
 
 /* -- The program's own loop -- */
