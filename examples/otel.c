@@ -67,7 +67,6 @@ struct program {
     uint64_t wall_ns; /* the offset of the time since 1970 from redlock_now_ns() */
     long jobs;        /* still to be begun; -1: no end */
     unsigned busy;
-    bool is_closing;
 };
 
 static void die(const char *what) {
@@ -278,16 +277,21 @@ static void on_close(redlock_client *client, int status, void *data) {
     uv_close((uv_handle_t *)&program->terminate, NULL);
 }
 
+static void close_if_done(struct program *program) {
+    if (program->jobs == 0 && program->busy == 0) {
+        write_metrics(program);
+        redlock_client_close(program->client, on_close, program);
+    }
+}
+
 static void end_job(struct worker *worker) {
     struct program *program = worker->program;
     write_job(worker);
     program->busy--;
     if (program->jobs != 0) {
         begin_job(worker);
-    } else if (program->busy == 0 && !program->is_closing) {
-        program->is_closing = true;
-        write_metrics(program);
-        redlock_client_close(program->client, on_close, program);
+    } else {
+        close_if_done(program);
     }
 }
 
@@ -351,6 +355,7 @@ static void on_open(redlock_client *client, int status, void *data) {
     for (int i = 0; i < WORKERS && program->jobs != 0; i++) {
         begin_job(&program->workers[i]);
     }
+    close_if_done(program); /* a signal has come before */
 }
 
 /* One label for all of this program's locks; there could be more. */

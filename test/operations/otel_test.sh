@@ -47,6 +47,21 @@ status=$?
 pid=
 [ $status -eq 0 ] && [ -s "$scratch/more" ]
 result 'without a number of jobs it goes on until SIGTERM' $? "$log"
+
+# Nodes that do not answer keep it from being open; its first metrics say that it takes signals.
+rm "$scratch/metrics"
+for i in 1 2 3; do kill -s STOP "$(cat "$scratch/nodes/$i/pid")"; done
+# shellcheck disable=SC2086
+timeout -s KILL 30 "$otel" "$scratch/none" "$scratch/metrics" 0 $urls >"$log" 2>&1 &
+pid=$!
+until [ -e "$scratch/metrics" ]; do sleep 0.01; done
+kill -s TERM "$pid"
+wait "$pid"
+status=$?
+pid=
+for i in 1 2 3; do kill -s CONT "$(cat "$scratch/nodes/$i/pid")"; done
+[ $status -eq 0 ] && [ ! -s "$scratch/none" ]
+result 'a signal before it is open ends it, too' $? "$log"
 "$otel" "$scratch/more" "$scratch/metrics" many redis://127.0.0.1 >"$log" 2>&1
 [ $? -eq 2 ] && grep -q usage "$log"
 result 'a number of jobs that is none is refused' $? "$log"
