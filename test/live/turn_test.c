@@ -1,6 +1,7 @@
 /* Work that is submitted after the client's own turn of the loop, and before the loop polls: from a
  * prepare callback that runs later than ours, and from another client's callback. Nothing else
- * wakes the loop here, so the watchdog ends the test if the library forgets work. */
+ * wakes the loop here, so the watchdog ends the test if the library forgets work. And the time that
+ * a loop tells when something is due later. */
 #include "live/live.h"
 
 /* libuv runs prepare callbacks in the reverse order of starting: one that was started before the
@@ -100,4 +101,28 @@ LIVE_TEST_FIVE_HASTY(from_another_clients_callback) {
     LIVE_UNTIL(live, back.done.count == 1);
     LIVE_STATUS(back.done.status, 0);
     live_close(live, second);
+}
+
+/* -- A loop that is not libuv's -- */
+
+/* uv_run() may return right after a timer's callback (UV_RUN_ONCE always, UV_RUN_NOWAIT since libuv
+ * 1.45), with no turn of ours after it. uv_backend_timeout() must tell the owner of such a loop
+ * (docs/guide.md, examples/epoll.c) all the same when something is due. */
+LIVE_TEST(after_a_timer) {
+    struct live_done lost = {0};
+    redlock_acquire_options options = REDLOCK_ACQUIRE_OPTIONS_INIT;
+    live_start(live, 3, NULL);
+    live_open_all(live, NULL);
+    redlock_lock *lock = live_lock(live->client, "key");
+    options.ttl_ms = 3000;
+    options.on_lost = live_lock_cb;
+    options.lost_data = &lost;
+    LIVE_STATUS(live_acquire(live, lock, &options), 0);
+    live_watch(live, LIVE_PATIENCE_MS);
+    while (lost.count == 0) {
+        uv_update_time(&live->loop);
+        int timeout_ms = uv_backend_timeout(&live->loop);
+        assert_in_range(timeout_ms, 0, redlock_lock_remaining_ms(lock));
+        uv_run(&live->loop, UV_RUN_ONCE);
+    }
 }
