@@ -11,7 +11,6 @@
 #include "sim/world.h"
 
 #define NEVER UINT64_MAX
-#define ROUNDING_NS 1000 /* of the mapping from local to true time */
 
 static const char *const names[SIM_VIOLATIONS] = {
     [SIM_FINE] = "fine",       [SIM_OVERLAP] = "overlap",   [SIM_VALIDITY] = "validity",
@@ -76,7 +75,7 @@ static void check_validity(struct sim_world *world, uint32_t client, uint32_t re
         if (!is_mine && hold->reads) {
             ends_ns = sim_check_readers_until(world, n, resource, hold->token);
         }
-        alive += ends_ns == NEVER || ends_ns + ROUNDING_NS >= hold->until_ns;
+        alive += ends_ns == NEVER || ends_ns + SIM_ROUNDING_NS >= hold->until_ns;
     }
     if (alive < world->options.nodes / 2 + 1) {
         sim_check_fail(
@@ -93,7 +92,7 @@ static void check_told(struct sim_world *world, uint32_t client, const struct si
     uint64_t busy_ns = world->check.busy_until_ns[client] + sim_check_margin_ns(&world->options);
     uint64_t by_ns = hold->until_ns + hold->late_ns;
     by_ns = busy_ns > by_ns ? busy_ns : by_ns;
-    if (world->now_ns > by_ns + ROUNDING_NS) {
+    if (world->now_ns > by_ns + SIM_ROUNDING_NS) {
         sim_check_fail(world, SIM_LOST_LATE, "c%u is not told of a loss, %.3f ms after the end",
                        (unsigned)client + 1, (double)(world->now_ns - hold->until_ns) / 1e6);
     }

@@ -117,6 +117,7 @@ struct sim_fact {
     uint8_t take; /* requested permits, of this many; 0: of no semaphore */
     uint8_t permits;
     bool reads;
+    bool was_stopped; /* in this call into the library, maybe when it had decided */
 };
 
 /* A token that was generated. */
@@ -191,6 +192,8 @@ struct sim_seen {
     bool is_fresh;       /* the command that runs has set it */
     bool is_passed;      /* a release has, for a lease, and its own client has not extended it */
 };
+
+#define SIM_ROUNDING_NS 1000 /* of the mapping from local to true time */
 
 #define SIM_RESERVED_NS (260 * RL_NS_PER_MS) /* at most, for a turn */
 #define SIM_RESERVED_FOR_NOBODY 1            /* or for a client that is gone */

@@ -59,7 +59,6 @@ struct sim_client {
     struct sim_conn *conns;
     struct sim_lookup *lookups;
     uint32_t lookups_open;
-    uint32_t preempt_in;  /* reads of the clock until it is stopped; 0: never */
     uint32_t generation;  /* of its life, for SIM_EV_TURN and SIM_EV_WAKE */
     uint32_t wake_number; /* of the SIM_EV_WAKE that counts */
     uint8_t index;

@@ -27,8 +27,9 @@ static bool is_past(const struct sim_submitted *what) {
 
 /* In milliseconds, rounded down, as the getter returns it. */
 uint64_t sim_elect_until_ns(const struct sim_user *user) {
-    int64_t left_ms = redlock_election_remaining_ms(user->election);
-    return sim_client_now(user->client) + (uint64_t)left_ms * RL_NS_PER_MS;
+    const uint64_t left_ms = (uint64_t)redlock_election_remaining_ms(user->election);
+    const uint64_t now_ns = sim_client_now(user->client);
+    return left_ms > 0 ? now_ns + left_ms * RL_NS_PER_MS : now_ns - SIM_ROUNDING_NS;
 }
 
 static void let_go(struct sim_user *user) {

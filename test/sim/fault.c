@@ -371,10 +371,11 @@ void sim_fault_at_grant(struct sim_client *client) {
     }
 }
 
-void sim_fault_preempt(struct sim_client *client) {
+void sim_fault_looks(struct sim_client *client) {
     struct sim_world *world = client->sim;
-    client->preempt_in = (uint32_t)sim_between(dice(world), 1, 2 * world->options.preempt_looks);
-    if (world->phase == SIM_SAFETY) {
+    const uint32_t looks = world->options.preempt_looks;
+    const bool may_stop = world->phase == SIM_SAFETY && looks > 0 && client->stopped_ns == 0;
+    if (may_stop && sim_pick(dice(world), looks) == 0) {
         stop_inside(client, SIM_FAULT_PREEMPT);
     }
 }

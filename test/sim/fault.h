@@ -20,8 +20,8 @@ void sim_faults_strike(struct sim_world *world);
 /* A vote has arrived: the process may be stopped now, inside the library. */
 void sim_fault_at_grant(struct sim_client *client);
 
-/* It is stopped when it reads its clock. */
-void sim_fault_preempt(struct sim_client *client);
+/* The library reads the clock: the process may be stopped just before, once in a call. */
+void sim_fault_looks(struct sim_client *client);
 
 /* Whether there are no random bytes; no descriptor for a connection. */
 bool sim_fault_no_random(struct sim_client *client);

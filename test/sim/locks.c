@@ -158,7 +158,7 @@ struct sim_handover *sim_permits_handover(const struct sim_user *user) {
         for (uint32_t slots = handover->resources; slots != 0; slots &= slots - 1) {
             count++;
         }
-        if (handover->is_there && count == user->take &&
+        if (handover->is_there && handover->since_ns <= world->now_ns && count == user->take &&
             handover->resources >> user->permits == 0) {
             return handover;
         }

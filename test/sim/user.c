@@ -224,6 +224,7 @@ static void tell_hold(struct sim_user *user) {
                                           .reads = user->reads,
                                           .max_hold_ms = user->max_hold_ms,
                                           .linger_ms = user->linger_ms,
+                                          .was_stopped = user->client->stopped_ns != 0,
                                           .status = (int32_t)user->min_validity_ms});
 }
 
@@ -283,7 +284,8 @@ static void on_done(redlock_lock *lock, int status, void *data) {
                                           .resources = user->resources,
                                           .take = user->take,
                                           .reads = user->made_reads,
-                                          .arg = user->adopts || sim_user_holds(user)});
+                                          .arg = user->adopts || sim_user_holds(user),
+                                          .was_stopped = user->client->stopped_ns != 0});
     world_of(user)->stats.odd += status == REDLOCK_ERR_PERMITS;
     if (submitted->op == SIM_OP_ACQUIRE && status == 0 && user->take > 0) {
         user->resources = sim_permits_slots(user);
@@ -395,17 +397,20 @@ bool sim_user_release(struct sim_user *user) {
         return false;
     }
     struct sim_submitted *what = begin(user, SIM_OP_RELEASE);
+    const uint64_t until_ns = redlock_lock_valid_until_ns(user->lock);
+    const uint64_t margin_ns = (options_of(user)->lost_margin_ms + 1) * RL_NS_PER_MS;
+    const bool is_last = user->depth == 1;
     note(user, (struct sim_note){.kind = SIM_NOTE_RELEASE});
-    if (user->depth == 1) {
-        uint64_t margin_ns = (options_of(user)->lost_margin_ms + 1) * RL_NS_PER_MS;
-        user->may_lose = sim_client_now(user->client) + margin_ns >= user->until_ns ||
-                         redlock_lock_valid_until_ns(user->lock) == 0;
+    if (is_last) {
         let_go(user); /* from this call on */
     } else if (user->depth > 1) {
         user->depth--;
     }
     user->is_lost = false;
-    return submitted(user, what, redlock_release(user->lock, on_done, what));
+    const int status = redlock_release(user->lock, on_done, what);
+    user->may_lose =
+        is_last ? sim_client_now(user->client) + margin_ns >= until_ns : user->may_lose;
+    return submitted(user, what, status);
 }
 
 bool sim_user_cancel(struct sim_user *user) {
@@ -422,7 +427,8 @@ struct sim_handover *sim_user_handover(struct sim_world *world, uint32_t resourc
     for (uint32_t i = 0; i < SIM_HANDOVERS_MAX; i++) {
         struct sim_handover *handover = &world->handovers[i];
         if (handover->is_there == (resources != 0) &&
-            (resources == 0 || handover->resources == resources)) {
+            (resources == 0 ||
+             (handover->resources == resources && handover->since_ns <= world->now_ns))) {
             return handover;
         }
     }
@@ -442,6 +448,7 @@ bool sim_user_disown(struct sim_user *user) {
     memcpy(handover->token, token, sizeof token);
     handover->number = user->token;
     handover->resources = user->resources;
+    handover->since_ns = user->client->at_ns;
     handover->is_there = true;
     sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_DISOWN});
     user->depth = 0;

@@ -44,6 +44,7 @@ struct sim_submitted {
 struct sim_handover {
     char token[REDLOCK_TOKEN_LENGTH + 1];
     uint32_t number;
+    uint64_t since_ns;  /* true time: its owner may be ahead of the world */
     uint32_t resources; /* or slots */
     bool is_there;
 };

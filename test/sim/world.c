@@ -262,6 +262,18 @@ static bool phase_step(struct sim_world *world) {
     return world->phase != SIM_OVER;
 }
 
+/* Until when nothing happens: the end of the phase, or of the time for which a process is stopped
+ * that has yet to probe. */
+static uint64_t quiet_until_ns(const struct sim_world *world) {
+    uint64_t until_ns = world->until_ns;
+    for (uint32_t c = 0; c < world->options.clients; c++) {
+        const struct sim_client *client = &world->clients[c];
+        const bool is_next = client->must_probe && client->busy_until_ns >= world->now_ns;
+        until_ns = is_next && client->busy_until_ns < until_ns ? client->busy_until_ns : until_ns;
+    }
+    return until_ns;
+}
+
 bool sim_world_step(struct sim_world *world) {
     struct sim_event event;
     bool happened = false;
@@ -269,8 +281,8 @@ bool sim_world_step(struct sim_world *world) {
         bool any = sim_queue_take(&world->queue, &event);
         assert(any || world->phase != SIM_SAFETY); /* something is always to come */
         bool ends = world->phase == SIM_DRAIN && any && event.at_ns > world->until_ns;
-        if (!any || ends) { /* nothing more happens until the phase ends */
-            world->now_ns = world->until_ns + 1;
+        if (!any || ends) {
+            world->now_ns = quiet_until_ns(world) + 1;
             if (any) {
                 sim_queue_add(&world->queue, &event);
             }
