@@ -150,6 +150,18 @@ void sim_permits_resize(struct sim_user *user, uint32_t permits) {
 
 /* -- Tokens that are handed over -- */
 
+struct sim_handover *sim_user_handover(struct sim_world *world, uint32_t resources) {
+    for (uint32_t i = 0; i < SIM_HANDOVERS_MAX; i++) {
+        struct sim_handover *handover = &world->handovers[i];
+        if (handover->is_there == (resources != 0) &&
+            (resources == 0 ||
+             (handover->resources == resources && handover->since_ns <= world->now_ns))) {
+            return handover;
+        }
+    }
+    return NULL;
+}
+
 struct sim_handover *sim_permits_handover(const struct sim_user *user) {
     struct sim_world *world = world_of(user);
     for (uint32_t i = 0; i < SIM_HANDOVERS_MAX; i++) {

@@ -423,18 +423,6 @@ bool sim_user_cancel(struct sim_user *user) {
 
 /* -- Tokens that are handed over -- */
 
-struct sim_handover *sim_user_handover(struct sim_world *world, uint32_t resources) {
-    for (uint32_t i = 0; i < SIM_HANDOVERS_MAX; i++) {
-        struct sim_handover *handover = &world->handovers[i];
-        if (handover->is_there == (resources != 0) &&
-            (resources == 0 ||
-             (handover->resources == resources && handover->since_ns <= world->now_ns))) {
-            return handover;
-        }
-    }
-    return NULL;
-}
-
 bool sim_user_disown(struct sim_user *user) {
     struct sim_handover *handover = sim_user_handover(world_of(user), 0);
     char token[REDLOCK_TOKEN_LENGTH + 1];
