@@ -70,10 +70,12 @@ void sim_life_check(struct sim_user *user) {
 }
 
 static void give_sign(struct sim_user *user) {
+    const uint64_t now_ns = sim_client_now(user->client);
     user->client->may_call = false;
     const int status = redlock_lock_alive(user->lock);
     user->client->may_call = true;
     if (status == 0) {
+        user->sign_ns = now_ns;
         sim_life_note(user);
     }
 }

@@ -8,6 +8,7 @@
 
 #include "client/state.h"
 #include "core/pending.h"
+#include "redis/node.h"
 #include "sim/world.h"
 
 #define NEVER UINT64_MAX
@@ -200,12 +201,13 @@ static bool is_sound(const struct sim_world *world, uint32_t client, uint32_t no
     return any;
 }
 
-/* The library knows that the token is to be released. If requests to a node are limited, the node
- * may have been too busy at each try. */
+/* The node has left, and cannot be asked; or has room for few requests, and a pending release may
+ * have found it too busy at each try. */
 static bool is_pending(const struct sim_world *world, uint32_t client, uint32_t node) {
     redlock_node_info info = REDLOCK_NODE_INFO_INIT;
     const bool is_member = sim_process_node(&world->clients[client], node, &info);
-    return !is_member || info.pending_releases > 0; /* one that has left cannot be asked */
+    const bool is_crowded = world->options.requests_max < RL_NODE_REQUESTS_MAX;
+    return !is_member || (is_crowded && info.pending_releases > 0);
 }
 
 static uint64_t later_of(uint64_t a, uint64_t b) {
@@ -238,11 +240,27 @@ static bool ends_by_itself(const struct sim_world *world, uint32_t node,
                               world->options.requests_max < RL_NODE_REQUESTS_MAX);
 }
 
+bool sim_check_has(const struct sim_world *world, uint32_t node, uint32_t token) {
+    bool has = false;
+    for (uint32_t r = 0; r < world->options.resources; r++) {
+        const struct sim_seen *key = key_of(world, node, r);
+        const bool is_its = key != NULL && key->token == token && !key->is_stale &&
+                            !key->is_passed &&
+                            world->check.tokens[token].released[node] <= key->conn;
+        has = has || is_its || sim_check_readers_until(world, node, r, token) != 0;
+    }
+    return has;
+}
+
+uint64_t sim_check_ended_ns(const struct sim_token *token) {
+    const bool is_let_go = token->given_up_ns == NEVER && token->let_go_ns != 0;
+    return is_let_go ? later_of(token->let_go_ns, token->linger_ns) : token->given_up_ns;
+}
+
 void sim_check_key(struct sim_world *world, uint32_t node, const struct sim_seen *key) {
     const struct sim_check *check = &world->check;
     const struct sim_token *token = &check->tokens[key->token];
-    if (token->given_up_ns == NEVER || token->client >= SIM_CLIENTS_MAX || token->is_disowned ||
-        key->is_stale || world->nodes[node].is_slow) {
+    if (token->is_disowned || key->is_stale || world->nodes[node].is_slow) {
         return;
     }
     /* The process that gives up a handed-over token may be faster than the SET of the one that took
@@ -251,11 +269,19 @@ void sim_check_key(struct sim_world *world, uint32_t node, const struct sim_seen
     bool late_set =
         token->released[node] > key->conn || (by_another && world->options.adopt_percent > 0);
     bool dropped = token->dropped >> node & 1;
-    uint64_t up_ns = check->up_since_ns[token->client][node];
-    if (late_set || dropped || up_ns == NEVER) {
+    if (late_set || dropped) {
         return;
     }
-    uint64_t since_ns = later_of(later_of(token->given_up_ns, key->ran_ns), up_ns);
+    if (token->owes >> node & 1 && !key->is_passed) {
+        sim_check_fail(world, SIM_ORPHAN, "n%u has the key of token %u, whose client has closed",
+                       (unsigned)node + 1, (unsigned)key->token);
+    }
+    const bool is_gone = token->client >= SIM_CLIENTS_MAX;
+    uint64_t up_ns = is_gone ? NEVER : check->up_since_ns[token->client][node];
+    if (up_ns == NEVER || sim_check_ended_ns(token) > world->now_ns) {
+        return;
+    }
+    uint64_t since_ns = later_of(later_of(sim_check_ended_ns(token), key->ran_ns), up_ns);
     since_ns = later_of(since_ns, check->trouble_ns[token->client][node]);
     since_ns += key->is_passed ? 0 : pause_ns();
     if (world->now_ns <= since_ns || !is_sound(world, token->client, node)) {
@@ -268,7 +294,24 @@ void sim_check_key(struct sim_world *world, uint32_t node, const struct sim_seen
         sim_check_fail(world, SIM_ORPHAN,
                        "n%u has the key of token %u, which c%u gave up %.3f ms ago",
                        (unsigned)node + 1, (unsigned)key->token, token->client + 1u,
-                       (double)(world->now_ns - token->given_up_ns) / 1e6);
+                       (double)(world->now_ns - sim_check_ended_ns(token)) / 1e6);
+    }
+}
+
+/* -- Clients that are not disturbed -- */
+
+bool sim_check_is_calm(const struct sim_world *world, uint32_t client, uint32_t node,
+                       uint64_t since_ns) {
+    const struct sim_check *check = &world->check;
+    return check->up_since_ns[client][node] <= since_ns &&
+           check->trouble_ns[client][node] <= since_ns && is_sound(world, client, node);
+}
+
+void sim_check_closes(struct sim_world *world, uint32_t client) {
+    struct sim_closing *closing = &world->check.closing[client];
+    *closing = (struct sim_closing){.since_ns = world->now_ns};
+    for (uint32_t n = 0; n < world->options.nodes; n++) {
+        closing->nodes |= (uint8_t)(sim_check_is_calm(world, client, n, world->now_ns) << n);
     }
 }
 

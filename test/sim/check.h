@@ -5,19 +5,22 @@
  *                 election
  *     validity    a window is longer than the life of a quorum of its keys, or than max_hold_ms
  *     once        a callback came twice, or never, or when nothing was submitted
- *     orphan      a key outlives the giving up of its token although its node could be told
+ *     orphan      a key outlives the giving up of its token, or the last use by its users, although
+ *                 its node could be told
  *     lost_late   on_lost came after the end of validity, and the loop was not blocked
  *     revived     a command that sets or prolongs was sent for a token that had been given up, or a
  *                 window that was over was opened again
- *     success     a success was told while a loss was due, or with less validity than was asked for
+ *     success     a success was told while a loss was due, or with less validity than was asked
+ *                 for, or of a release although a quorum has the key
  *     stuck       after healing, a client that waits does not acquire in time, or one that closes
- *                 does not end
+ *                 does not end; an operation goes on after wait_ms or a cancel
  *     leftover    a key, a pending release, memory or a stream is left when everything is over
  *     fence       fences are not in order (check_fence.c)
  *     order       somebody who came later was served first, and nothing paid for it (check_line.h)
  *     stall       no client gets a lock that one waits for and could have (check_line.h), or a lock
- *                 lingers for too long
- *     spin        a user's attempts follow each other without a pause (check_line.h)
+ *                 lingers for too long, or is lost although its watchdog could reach a quorum
+ *     spin        a user's attempts follow each other without a pause (check_line.h), or are more
+ *                 than `tries`
  *     count       more permits are held than there are, or others than were asked for
  *                 (check_permits.h)
  *     seam        the library does not keep its side of base/world.h
@@ -88,6 +91,7 @@ enum sim_fact_kind {
     SIM_FACT_LET_GO,   /* by its user */
     SIM_FACT_DISOWN,   /* the same, but its keys stay */
     SIM_FACT_OWN,      /* token: a disowned lock is to be released */
+    SIM_FACT_UNUSED,   /* token: it is being released */
     SIM_FACT_LOST,
     SIM_FACT_UP,      /* node */
     SIM_FACT_DOWN,    /* node */
@@ -142,6 +146,7 @@ struct sim_token {
     uint8_t turn_at; /* nodes at which it took a key that was reserved for its client, as a mask */
     uint8_t opened;  /* resources, as a mask: see check_line.c */
     uint8_t found;   /* nodes at which a release of it has found its key, as a mask */
+    uint8_t owes;    /* nodes that its client had to have it released at before it closed */
     bool is_disowned;
     bool has_asked;  /* its client has begun an attempt with it */
     bool is_granted; /* a user was notified of a hold with it */
@@ -199,6 +204,12 @@ struct sim_seen {
 #define SIM_RESERVED_FOR_NOBODY 1            /* or for a client that is gone */
 #define SIM_RESERVED_FOR 2                   /* and the client's index */
 
+/* A client that closes. */
+struct sim_closing {
+    uint64_t since_ns;
+    uint8_t nodes; /* without a disturbance between them then, as a mask */
+};
+
 struct sim_check {
     struct sim_token *tokens; /* by number, from 1 */
     uint32_t token_count;
@@ -220,6 +231,7 @@ struct sim_check {
     uint64_t up_since_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX]; /* UINT64_MAX: it is not */
     uint64_t unheard_ns[SIM_CLIENTS_MAX][SIM_NODES_MAX];  /* when the client last missed a message
                                                              of it */
+    struct sim_closing closing[SIM_CLIENTS_MAX];
     struct sim_fact *free_facts;
     enum sim_violation found;
     enum sim_violation only; /* if not SIM_FINE: no other violation counts */
@@ -246,6 +258,16 @@ uint32_t sim_check_token(struct sim_world *world, const char *text);
 
 void sim_check_busy(const struct sim_client *client, uint64_t until_ns);
 void sim_check_trouble(struct sim_world *world, uint32_t client, uint32_t node, uint64_t until_ns);
+/* Nothing has disturbed what they say to each other since then. */
+bool sim_check_is_calm(const struct sim_world *world, uint32_t client, uint32_t node,
+                       uint64_t since_ns);
+/* It begins to close. */
+void sim_check_closes(struct sim_world *world, uint32_t client);
+/* When it was given up, or was no longer needed since its users had let it go: whatever the library
+ * announces. */
+uint64_t sim_check_ended_ns(const struct sim_token *token);
+/* The node has its key or lease, and not by a command that came late. */
+bool sim_check_has(const struct sim_world *world, uint32_t node, uint32_t token);
 /* A client's clock was changed. */
 void sim_check_clock(const struct sim_client *client);
 /* A node ran a release; found: the token had a key there. */

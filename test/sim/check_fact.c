@@ -175,6 +175,22 @@ static bool loss_is_due(const struct sim_world *world, uint32_t client) {
     return false;
 }
 
+/* A released lock is free at a quorum, or lingers. */
+static void check_free(struct sim_world *world, const struct sim_fact *fact) {
+    const struct sim_token *token = &world->check.tokens[fact->token];
+    const uint32_t most = (world->options.nodes - 1) / 2;
+    uint32_t has = 0;
+    for (uint32_t n = 0; n < world->options.nodes; n++) {
+        has += sim_check_has(world, n, fact->token);
+    }
+    if (fact->token != 0 && has > most && !sim_options_changes(&world->options) &&
+        !token->is_disowned && sim_check_ended_ns(token) <= world->now_ns) {
+        sim_check_fail(world, SIM_SUCCESS,
+                       "c%u was told that it is free, and %u of %u have its key", fact->client + 1u,
+                       (unsigned)has, (unsigned)world->options.nodes);
+    }
+}
+
 static void fact_end(struct sim_world *world, const struct sim_fact *fact) {
     if (fact->status == 0 && fact->op != SIM_OP_RELEASE && !fact->was_stopped &&
         loss_is_due(world, fact->client)) {
@@ -183,6 +199,9 @@ static void fact_end(struct sim_world *world, const struct sim_fact *fact) {
     }
     if (fact->status != 0 && fact->op == SIM_OP_ACQUIRE) {
         sim_check_line_left(world, fact->client, fact);
+    }
+    if (fact->status == 0 && fact->op == SIM_OP_RELEASE && fact->owner == 0) {
+        check_free(world, fact);
     }
     /* A token that was granted ends by its release or loss: another of its owner may have it. */
     if (fact->status != 0 && fact->op == SIM_OP_ACQUIRE && !fact->arg && fact->token != 0 &&
@@ -213,20 +232,22 @@ static void fact_hold(struct sim_world *world, const struct sim_fact *fact) {
     hold_until(world, fact->client, hold);
     sim_check_permits_hold(world, fact->client, hold);
     struct sim_token *token = &world->check.tokens[fact->token];
+    const bool adopts = token->is_disowned;
+    const bool joins = token->is_granted; /* the owner's own, one that lingers, or adopted */
+    const bool shares = joins && !adopts && token->let_go_ns == 0;
+    uint32_t least_ms = shares ? 0 : (uint32_t)fact->status;
     token->client = fact->client;
     token->is_disowned = false;
-    bool joins = token->is_granted; /* the owner's own, or handed over by another */
-    uint32_t least_ms = joins ? 0 : (uint32_t)fact->status;
     const bool is_over = fact->now_ns + least_ms * RL_NS_PER_MS > fact->until_ns;
     if (is_over && !fact->was_stopped) {
         sim_check_fail(world, SIM_SUCCESS, "c%u was told of a grant that was over",
                        fact->client + 1u);
     }
-    hold->most_ns = NEVER;
+    hold->most_ns = (!joins || adopts) && fact->max_hold_ms > 0
+                        ? fact->now_ns + fact->max_hold_ms * RL_NS_PER_MS
+                        : NEVER;
+    check_most(world, fact, hold);
     if (!joins) {
-        hold->most_ns =
-            fact->max_hold_ms > 0 ? fact->now_ns + fact->max_hold_ms * RL_NS_PER_MS : NEVER;
-        check_most(world, fact, hold);
         if (!is_over) {
             sim_check_fence(world, fact->client, hold);
         }
@@ -311,8 +332,24 @@ static void fact_node(struct sim_world *world, const struct sim_fact *fact) {
     }
 }
 
+/* A client that has closed before it had to give up waiting for answers has released its tokens at
+ * all nodes that nothing has come between. */
+static uint8_t released_at(const struct sim_world *world, uint32_t client) {
+    const struct sim_check *check = &world->check;
+    const struct sim_closing *closing = &check->closing[client];
+    const uint64_t timeout_ns = (world->options.node_timeout_ms - 1) * RL_NS_PER_MS;
+    uint8_t nodes = world->now_ns < closing->since_ns + timeout_ns ? closing->nodes : 0;
+    for (uint32_t n = 0; n < world->options.nodes; n++) {
+        if (check->trouble_ns[client][n] > closing->since_ns) {
+            nodes &= (uint8_t) ~(1u << n);
+        }
+    }
+    return nodes;
+}
+
 static void fact_gone(struct sim_world *world, const struct sim_fact *fact) {
     struct sim_check *check = &world->check;
+    const uint8_t owes = released_at(world, fact->client);
     sim_check_line_gone(world, fact->client);
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         check->up_since_ns[fact->client][n] = NEVER;
@@ -322,6 +359,7 @@ static void fact_gone(struct sim_world *world, const struct sim_fact *fact) {
     }
     for (uint32_t i = 1; i <= check->token_count; i++) {
         if (check->tokens[i].client == fact->client) {
+            check->tokens[i].owes = check->tokens[i].is_disowned ? 0 : owes;
             check->tokens[i].client = SIM_CLIENTS_MAX;
         }
     }
@@ -382,6 +420,9 @@ static void apply(struct sim_world *world, const struct sim_fact *fact) {
         case SIM_FACT_OWN:
             world->check.tokens[fact->token].is_disowned = false;
             world->check.tokens[fact->token].client = fact->client;
+            break;
+        case SIM_FACT_UNUSED:
+            world->check.tokens[fact->token].let_go_ns = world->now_ns;
             break;
         case SIM_FACT_LET_GO:
             fact_let_go(world, fact, hold);

@@ -241,8 +241,21 @@ static uint32_t kind_of(uint32_t take, bool reads) {
     return take > 0 ? take - 1 : reads;
 }
 
+/* The locks of one client share its place, in the order in which they asked. */
+static void check_own(struct sim_world *world, const struct told *told, uint32_t kind) {
+    const struct sim_user *user =
+        who_wants(&world->clients[told->client], told->resource, kind, told->asked_ns);
+    const bool is_alone = told->take == 0 && !told->reads;
+    if (is_promised(world) && is_alone && user != NULL && user->tries < 0 &&
+        user->asked_ns < told->asked_ns) {
+        sim_check_fail(world, SIM_ORDER, "c%u has r%u, which its lock %c wanted before",
+                       told->client + 1u, (unsigned)told->resource + 1, "abcdef"[user->index]);
+    }
+}
+
 static void granted(struct sim_world *world, const struct sim_hold *hold, struct told *told) {
     const uint32_t kind = kind_of(told->take, told->reads);
+    check_own(world, told, kind);
     begin_phase(world, hold, told);
     for (uint32_t n = 0; n < world->options.nodes; n++) {
         bool is_home =

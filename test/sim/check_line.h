@@ -55,8 +55,9 @@
  * without knowing of the waiter excuses one grant, and so does each slot that was free by then. A
  * client with reserved slots no longer stands: others may be faster at other slots.
  *
- * The same violation: a JOIN runs at a node at which its process has never listened. The message of
- * its turn would be lost, and a live waiter overtaken.
+ * The same violation: of two locks of one client that want to write the same, the later one is
+ * granted it first. And a JOIN runs at a node at which its process has never listened: the message
+ * of its turn would be lost, and a live waiter overtaken.
  *
  * W *could have* what it has asked for if its process runs, and a quorum of nodes may vote for it,
  * answer, and have no token under its keys. violation "stall": this was so for longer than

@@ -13,6 +13,10 @@ static struct sim_random *dice(const struct sim_user *user) {
     return &world_of(user)->user_random;
 }
 
+static bool wants_fence(const struct sim_user *user) {
+    return world_of(user)->options.fence_percent >= 50;
+}
+
 /* An object's callbacks identify their object by its record. */
 static bool is_past(const struct sim_submitted *what) {
     const struct sim_user *user = what->user;
@@ -57,6 +61,10 @@ static void on_elected(redlock_election *election, int status, void *data) {
     user->until_ns = sim_elect_until_ns(user);
     user->token = sim_check_token(world_of(user), redlock_election_token(election));
     world_of(user)->stats.elected++;
+    if ((redlock_election_fence(election) != 0) != wants_fence(user)) {
+        sim_check_fail(world_of(user), SIM_FENCE, "c%u leads, and %s a fence",
+                       user->client->index + 1u, wants_fence(user) ? "lacks" : "has");
+    }
     if (user->token != 0) { /* it is not over already */
         sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_HOLD,
                                               .token = user->token,
@@ -79,11 +87,15 @@ static void on_elected(redlock_election *election, int status, void *data) {
 static void on_lost(redlock_election *election, int status, void *data) {
     struct sim_submitted *what = data;
     struct sim_user *user = what->user;
-    (void)election;
     if (is_past(what)) {
         return;
     }
     bool due = user->depth > 0 || user->may_lose;
+    if (user->depth > 0 && user->client->state == SIM_CLIENT_OPEN &&
+        redlock_election_state(election) != REDLOCK_ELECTION_CAMPAIGNING) {
+        sim_check_fail(world_of(user), SIM_STATE, "c%u does not campaign again after a loss",
+                       user->client->index + 1u);
+    }
     user->may_lose = false;
     if (!due && status != REDLOCK_ERR_SYSTEM) {
         sim_check_fail(world_of(user), SIM_ONCE, "c%u lost what it did not lead",
@@ -134,7 +146,6 @@ static void on_resigned(redlock_election *election, int status, void *data) {
 /* -- Acting -- */
 
 static void make(struct sim_user *user) {
-    const struct sim_options *options = &world_of(user)->options;
     redlock_election_options o = REDLOCK_ELECTION_OPTIONS_INIT;
     char error[REDLOCK_MESSAGE_MAX], name[3] = {'c', (char)('1' + user->client->index), '\0'};
     struct sim_submitted *what = sim_user_submit(user, SIM_OP_ACQUIRE);
@@ -149,7 +160,7 @@ static void make(struct sim_user *user) {
     o.on_lost = on_lost;
     o.on_leader = on_leader;
     o.data = what;
-    o.fencing = options->fence_percent >= 50;
+    o.fencing = wants_fence(user);
     user->client->may_call = false;
     int status =
         redlock_election_new(user->client->redlock, &o, &user->election, error, sizeof error);

@@ -71,6 +71,7 @@ static void stray(struct sim_world *world, const struct strike *strike) {
 static void half_open(struct sim_world *world, const struct strike *strike) {
     struct sim_conn *conn = conn_of(world, strike);
     if (conn != NULL) {
+        sim_check_trouble(world, conn->client, conn->node, world->now_ns);
         conn->is_swallowing = true;
     }
 }

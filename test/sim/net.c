@@ -122,6 +122,7 @@ void sim_conn_break(struct sim_conn *conn, uint64_t after_ns, int error) {
                               .what = conn};
     conn->is_breaking = true;
     conn->error = error;
+    sim_check_trouble(conn->world, conn->client, conn->node, conn->world->now_ns);
     sim_queue_add(&conn->world->queue, &event);
 }
 
@@ -203,6 +204,7 @@ static bool is_lost(struct sim_conn *conn) {
         return false;
     }
     world->stats.faults[SIM_FAULT_LOSS]++;
+    sim_check_trouble(world, conn->client, conn->node, world->now_ns);
     conn->is_swallowing = true;
     if (sim_chance(&world->net_random, 70)) {
         sim_conn_break(conn, sim_skewed(&world->net_random, 0, world->options.fault_ns / 2),

@@ -303,6 +303,7 @@ static void derive_adopted(struct sim_options *options, struct sim_random *rando
     options->ttl_min_ms += 500;
     options->ttl_max_ms += 1000;
     options->faults |= SIM_BIT(SIM_FAULT_CLIENT_ANEW) & (uint32_t)sim_random(random);
+    options->watch_percent = sim_any(random, 0, 80);
 }
 
 static void derive_elected(struct sim_options *options, struct sim_random *random) {

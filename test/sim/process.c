@@ -86,6 +86,7 @@ static void sends(struct sim_client *client, const redlock_event *event, uint32_
         kind = SIM_FACT_ATTEMPT;
         if (user != NULL) {
             sim_check_line_attempt(client->sim, user);
+            sim_calls_attempt(user);
         }
         if (user != NULL && user->token != token) {
             if (user->token != 0 && user->depth == 0) { /* the attempt before */
@@ -386,6 +387,7 @@ static void on_close(redlock_client *redlock, int status, void *data) {
 void sim_process_close(struct sim_client *client, bool comes_again) {
     struct sim_world *world = client->sim;
     const struct sim_options *options = &world->options;
+    sim_check_closes(world, client->index);
     sim_client_enter(client);
     for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
         struct sim_user *user = &client->users[i];

@@ -76,6 +76,7 @@ struct sim_submitted *sim_user_submit(struct sim_user *user, enum sim_op op) {
     submitted->user = user;
     submitted->lock = user->lock;
     submitted->op = (uint8_t)op;
+    submitted->ends_ns = UINT64_MAX;
     submitted->generation = user->client->generation;
     submitted->next = world_of(user)->submitted;
     world_of(user)->submitted = submitted;
@@ -100,6 +101,7 @@ bool sim_user_told(struct sim_submitted *submitted, int status) {
                        client->index + 1u);
         return false;
     }
+    sim_calls_told(submitted);
     submitted->is_told = true;
     client->pending--;
     if (user->ops[submitted->op] == submitted) {
@@ -134,6 +136,7 @@ void sim_user_renew_lock(struct sim_user *user) {
     for (uint32_t op = 0; op < SIM_OPS; op++) {
         if (user->ops[op] != NULL) {
             user->ops[op]->is_freed = true;
+            user->ops[op]->ends_ns = sim_client_now(user->client);
             user->ops[op] = NULL;
         }
     }
@@ -170,12 +173,7 @@ static void on_lost(redlock_lock *lock, int status, void *data) {
     struct sim_user *user = submitted->user;
     (void)lock;
     note(user, (struct sim_note){.kind = SIM_NOTE_LOST, .b = (uint32_t)-status});
-    const bool is_silent = status == REDLOCK_ERR_SILENT;
-    world_of(user)->stats.silent += is_silent;
-    if (is_silent && user->silence_ms == 0 && user->owner == 0) {
-        sim_check_fail(world_of(user), SIM_STATE, "c%u was lost for a silence that it may keep",
-                       user->client->index + 1u);
-    }
+    sim_calls_lost(user, status);
     if (submitted->lost_told || submitted->is_freed || !(sim_user_holds(user) || user->may_lose) ||
         submitted->generation != user->client->generation) {
         sim_check_fail(world_of(user), SIM_ONCE, "c%u: on_lost came twice, or of what was not held",
@@ -207,6 +205,7 @@ static void tell_hold(struct sim_user *user) {
                        wants ? "was granted without" : "did not ask for");
     }
     user->downgraded = user->upgrades = false;
+    user->sign_ns = 0;
     user->owes = user->late = 0;
     user->until_ns = redlock_lock_valid_until_ns(user->lock);
     sim_life_note(user);
@@ -248,9 +247,13 @@ static void check_mode(struct sim_user *user) {
     }
 }
 
-static void told_extended(struct sim_user *user, int status, bool upgrades) {
+static void told_extended(struct sim_user *user, int status,
+                          const struct sim_submitted *submitted) {
     world_of(user)->stats.renewals += status == 0;
-    if (status == 0 && upgrades) {
+    if (status == 0) {
+        sim_calls_extended(submitted);
+    }
+    if (status == 0 && submitted->upgrades) {
         user->reads = false;
         world_of(user)->stats.upgrades++;
         sim_user_tell(
@@ -280,6 +283,7 @@ static void on_done(redlock_lock *lock, int status, void *data) {
                                           .op = submitted->op,
                                           .status = status,
                                           .token = user->token,
+                                          .owner = user->owner,
                                           .asked_ns = user->asked_ns,
                                           .resources = user->resources,
                                           .take = user->take,
@@ -299,7 +303,7 @@ static void on_done(redlock_lock *lock, int status, void *data) {
     if (submitted->op == SIM_OP_ACQUIRE) {
         told_acquired(user, status);
     } else if (submitted->op == SIM_OP_EXTEND) {
-        told_extended(user, status, submitted->upgrades);
+        told_extended(user, status, submitted);
     } else {
         world_of(user)->stats.releases += status == 0;
     }
@@ -325,6 +329,9 @@ static struct sim_submitted *begin(struct sim_user *user, enum sim_op op) {
 }
 
 static void note_watch(struct sim_user *user, const redlock_acquire_options *options) {
+    const bool has_limit = options->max_hold_ms != REDLOCK_NO_LIMIT;
+    user->max_hold_ms = has_limit ? (uint32_t)options->max_hold_ms : 0;
+    user->watches = options->auto_extend != 0 && options->renew_ms <= options->ttl_ms / 3;
     user->ttl_ms = (uint32_t)options->ttl_ms;
     user->silence_ms = (uint32_t)options->max_silence_ms;
 }
@@ -343,15 +350,19 @@ bool sim_user_acquire(struct sim_user *user, const redlock_acquire_options *want
     user->adopts = false;
     user->resources = user->take > 0 && !sim_user_holds(user) ? 0 : user->resources;
     user->min_validity_ms = (uint32_t)options.min_validity_ms;
-    user->max_hold_ms = options.max_hold_ms == REDLOCK_NO_LIMIT ? 0 : (uint32_t)options.max_hold_ms;
     user->linger_ms = (uint32_t)options.linger_ms;
     note_watch(user, &options);
     note(user, (struct sim_note){
                    .kind = SIM_NOTE_ACQUIRE, .a = (uint32_t)options.ttl_ms, .b = user->made_reads});
     user->is_lost = user->may_lose = false;
     user->asked_ns = user->client->at_ns;
+    user->tries = options.tries;
     user->reads = sim_user_holds(user) ? user->reads : user->made_reads;
-    return submitted(user, what, redlock_acquire(user->lock, &options, on_done, what));
+    const int status = redlock_acquire(user->lock, &options, on_done, what);
+    if (options.wait_ms != REDLOCK_NO_LIMIT) {
+        what->ends_ns = sim_client_now(user->client) + (uint64_t)options.wait_ms * RL_NS_PER_MS;
+    }
+    return submitted(user, what, status);
 }
 
 bool sim_user_extend(struct sim_user *user, int64_t ttl_ms) {
@@ -361,6 +372,10 @@ bool sim_user_extend(struct sim_user *user, int64_t ttl_ms) {
     struct sim_submitted *what = begin(user, SIM_OP_EXTEND);
     note(user, (struct sim_note){.kind = SIM_NOTE_EXTEND, .a = (uint32_t)ttl_ms});
     sim_life_note(user); /* whatever comes of it */
+    const uint64_t for_ns = (uint64_t)(ttl_ms > 0 ? ttl_ms : user->ttl_ms) * RL_NS_PER_MS;
+    const struct sim_options *options = options_of(user);
+    what->until_ns = sim_client_now(user->client) + for_ns - for_ns / 1000000 * options->drift_ppm -
+                     (options->drift_ms + 1) * RL_NS_PER_MS;
     user->most_ns += ttl_ms > user->ttl_ms ? (uint64_t)(ttl_ms - user->ttl_ms) * RL_NS_PER_MS : 0;
     return submitted(user, what, redlock_extend(user->lock, ttl_ms, on_done, what));
 }
@@ -418,6 +433,10 @@ bool sim_user_cancel(struct sim_user *user) {
     user->client->may_call = false;
     int status = redlock_cancel(user->lock);
     user->client->may_call = true;
+    struct sim_submitted *acquire = user->ops[SIM_OP_ACQUIRE];
+    if (status == 0 && acquire != NULL && user->ops[SIM_OP_EXTEND] == NULL) {
+        acquire->ends_ns = sim_client_now(user->client);
+    }
     return status == 0;
 }
 
@@ -473,5 +492,9 @@ bool sim_user_take_over(struct sim_user *user, struct sim_handover *handover,
                          redlock_adopt(user->lock, handover->token, &options, on_done, what));
     }
     sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_OWN, .token = handover->number});
-    return submitted(user, what, redlock_release_token(user->lock, handover->token, on_done, what));
+    const int status = redlock_release_token(user->lock, handover->token, on_done, what);
+    if (status == 0) {
+        sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_UNUSED, .token = handover->number});
+    }
+    return submitted(user, what, status);
 }

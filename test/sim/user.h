@@ -32,6 +32,8 @@ struct sim_submitted {
     struct sim_submitted *next;
     struct sim_user *user;
     redlock_lock *lock;
+    uint64_t ends_ns;    /* by then, its process's clock, it must be told; UINT64_MAX: any time */
+    uint64_t until_ns;   /* so long, by the same clock, a successful extension makes it valid */
     uint32_t generation; /* of the client's life */
     uint8_t op;
     bool is_told;
@@ -59,6 +61,7 @@ struct sim_user {
     uint64_t owner;                     /* of the last acquire */
     uint64_t asked_ns;                  /* when it was submitted, true time */
     uint64_t attempt_ns;                /* when it asked for votes last, true time */
+    uint64_t sign_ns;                   /* of life, the last in this hold, by its clock; 0: none */
     uint64_t until_ns;                  /* the end of validity that the checker knows */
     uint64_t most_ns;                   /* ... at most, since the last sign of life */
     uint32_t generation;                /* voids the user's planned action */
@@ -69,12 +72,14 @@ struct sim_user {
     uint32_t linger_ms;                 /* the same */
     uint32_t silence_ms;                /* the same, max_silence_ms; 0: it needs no signs of life */
     uint32_t ttl_ms;                    /* the same */
+    int64_t tries;                      /* that the pending acquire has left */
     uint32_t depth;                     /* acquires of this object that are not released */
     uint32_t probe_left;
     uint8_t index;
     uint8_t take;    /* permits of its lock; 0: it is no holder of permits */
     uint8_t permits; /* ... of so many */
     bool fences;
+    bool watches;    /* its watchdog has time for more than one try */
     bool made_reads; /* its lock is acquired to be read */
     bool reads;      /* ... and is held so, or was last */
     bool adopts;     /* the pending acquire is an adoption */
@@ -115,6 +120,18 @@ bool sim_user_cancel(struct sim_user *user);
 void sim_life_note(struct sim_user *user);
 /* The watchdog has renewed the lock: it stops when it hears nothing. */
 void sim_life_check(struct sim_user *user);
+
+/* -- check_calls.c -- */
+
+/* It ends: not after wait_ms or a cancel, unless the loop was blocked. */
+void sim_calls_told(const struct sim_submitted *submitted);
+/* It has ended its lock's extension: by as much as was asked for. */
+void sim_calls_extended(const struct sim_submitted *submitted);
+/* Its lock asks for votes: at most `tries` times. */
+void sim_calls_attempt(struct sim_user *user);
+/* Its hold is lost: not before max_silence_ms without a sign of life, nor while a watchdog can
+ * reach a quorum. */
+void sim_calls_lost(struct sim_user *user, int status);
 
 /* -- elect.c: candidates and observers -- */
 
