@@ -238,6 +238,7 @@ static void on_cancel(struct rl_lock *lock, const struct rl_event *event, struct
             rl_lock_cancel_upgrade(lock, event, out);
         } else {
             rl_lock_stop_extend(lock, out);
+            rl_lock_plan_renewal(lock, event, true); /* it may have shortened the validity */
         }
     } else if (lock->state == RL_READY) { /* there is no token, so nothing to release */
         out->acquired = RL_RESULT_CANCELED;
