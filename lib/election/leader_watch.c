@@ -119,11 +119,12 @@ static bool is_no_leader(const redlock_query *query) {
     return true;
 }
 
-/* Keys end on all nodes almost at once; a millisecond more lets the last one end. */
+/* Keys end on all nodes almost at once; a millisecond more lets the last one end. Another program's
+ * key may outlive the clock. */
 static void note_holder(redlock_election *election, const char *holder, int64_t remaining_ms) {
     election->quick_ms = 0;
     election->expires_ns = RL_NEVER;
-    if (remaining_ms >= 0) {
+    if (remaining_ms >= 0 && remaining_ms <= REDLOCK_TTL_MS_MAX) {
         election->expires_ns = rl_client_now_ns(rl_election_client(election)) +
                                ((uint64_t)remaining_ms + 1) * RL_NS_PER_MS;
     }

@@ -312,6 +312,19 @@ SCENE_TEST(unsubscribes) {
     redlock_election_free(other);
 }
 
+/* A leader's keys may outlive any clock, if somebody wants that. */
+SCENE_TEST(does_not_ask_at_once_when_a_key_lives_for_ages) {
+    for (size_t i = 0; i < FIVE; i++) {
+        five_rule(&s->f, i, .command = "read", .action = FAKE_REPLACE,
+                  .bytes = "$61\r\n9223372036854775807 s" TOKEN "\r\n");
+    }
+    s->election = watch(s, FIVE_RESOURCE, true);
+    until_listening(s, FIVE);
+    until_looked(s, 2);
+    must_not_look(s);
+    assert_true(s->has_leader);
+}
+
 WATCHED_TEST(is_freed_while_it_listens) {
     redlock_election_free(s->election);
     publish(s, 0, 4); /* no watcher is left */
