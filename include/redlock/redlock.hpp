@@ -242,6 +242,13 @@ std::int64_t to_timeout_ms(const std::chrono::duration<Rep, Period> &time) {
     return static_cast<double>(whole) < ms ? whole + 1 : whole;
 }
 
+// The time until then, in floating point, which has room for the first and last moment of any clock.
+template <class Clock, class Duration>
+std::chrono::duration<double> time_until(const std::chrono::time_point<Clock, Duration> &time) {
+    const std::chrono::duration<double> now = Clock::now().time_since_epoch();
+    return time.time_since_epoch() - now;
+}
+
 }  // namespace detail
 
 // -- Client --
@@ -614,7 +621,7 @@ class mutex : public lockable<redlock_mutex> {
     // The same, until that moment.
     template <class Clock, class Duration>
     bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) {
-        return try_lock_for(time - Clock::now());
+        return try_lock_for(detail::time_until(time));
     }
 
     // Unlocks; the outcome is not reported.
@@ -795,7 +802,7 @@ class shared_mutex : public lockable<redlock_rwlock> {
     // The same, until that moment.
     template <class Clock, class Duration>
     bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) {
-        return try_lock_for(time - Clock::now());
+        return try_lock_for(detail::time_until(time));
     }
 
     void lock_shared() {
@@ -813,7 +820,7 @@ class shared_mutex : public lockable<redlock_rwlock> {
     // The same, until that moment.
     template <class Clock, class Duration>
     bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &time) {
-        return try_lock_shared_for(time - Clock::now());
+        return try_lock_shared_for(detail::time_until(time));
     }
 
     // Each unlocks once what the thread holds, in whichever mode that is by now; the outcome is not
@@ -899,7 +906,7 @@ class counting_semaphore : public lockable<redlock_semaphore> {
     // The same, until that moment.
     template <class Clock, class Duration>
     bool try_acquire_until(const std::chrono::time_point<Clock, Duration> &time) {
-        return try_acquire_for(time - Clock::now());
+        return try_acquire_for(detail::time_until(time));
     }
 
     // -- What a permit on other machines has besides --

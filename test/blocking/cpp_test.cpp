@@ -102,6 +102,14 @@ ON_THREE_NODES(as_a_standard_mutex) {
     a.unlock();
     STATUS(a.release().value(), REDLOCK_ERR_NOT_HELD);
     assert_true(a.try_lock_for(std::chrono::hours::max()));  // cut, not wrapped around
+    using long_clock = std::chrono::time_point<std::chrono::system_clock, std::chrono::hours>;
+    bool got = true;
+    in_a_thread([&] { got = a.try_lock_until(std::chrono::system_clock::time_point::min()); });
+    assert_false(got);
+    in_a_thread([&] { got = a.try_lock_until(long_clock::min()); });
+    assert_false(got);
+    assert_true(a.try_lock_until(long_clock::max()));
+    a.unlock();
     a.unlock();
 }
 
