@@ -265,16 +265,15 @@ bool rl_member_init(redlock_client *client, uint32_t i, const struct rl_url *url
     if (member == NULL) {
         return false;
     }
+    *member = (struct rl_client_node){.listener = member->listener, /* of a node that has left */
+                                      .client = client,
+                                      .index = (uint8_t)i,
+                                      .left_ns = RL_NEVER};
     rl_node_init(&member->node, &client->io, url, &client->node_options, events,
                  client->random + i * UINT64_C(0x9e3779b97f4a7c15));
     rl_pending_init(&member->pending_releases, RL_PENDING_MAX);
-    rl_guard_init(&member->guard);
     rl_deadline_init(&member->deadline, RL_WAITS_NODE);
     client->node_hashes[i] = rl_home_hash(url->name, (uint32_t)strlen(url->name));
-    member->client = client;
-    member->index = (uint8_t)i;
-    member->left_ns = RL_NEVER;
-    member->is_settled = false;
     client->reasons[i] = REDLOCK_ERR_NODE_DOWN;
     return true;
 }

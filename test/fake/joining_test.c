@@ -126,6 +126,19 @@ FIVE_TEST(inherits_no_latency) {
     assert_true(has_no_answer(f, 2));
 }
 
+/* What that node last said of an error is not said of the new one. */
+FIVE_TEST(inherits_no_words) {
+    f->options.max_ttl_ms = 200;
+    open_three(f);
+    five_rule(f, 2, .command = "SET", .action = FAKE_INSTEAD, .bytes = "-OOM of the third\r\n");
+    five_cycle(f);
+    five_wait_repaid(f);
+    assert_int_equal(f->client->nodes[2]->error, REDLOCK_ERR_NODE_OOM);
+    replace_third(f);
+    assert_int_equal(f->client->nodes[2]->error, 0);
+    assert_string_equal(f->client->nodes[2]->words, "");
+}
+
 /* -- Credentials -- */
 
 static bool are_pending(struct five *f, void *data) {
