@@ -143,9 +143,9 @@ REDLOCK_API int redlock_election_new(redlock_client *client,
 /* Becomes a candidate until redlock_election_resign() or redlock_election_free(): on_elected runs
  * whenever it is elected, on_lost whenever it loses the leadership.
  *
- * Returns 0, REDLOCK_ERR_BUSY (it is one already, or resigns), REDLOCK_ERR_INVALID (ttl_ms is above
- * the max_ttl that the nodes were given meanwhile), REDLOCK_ERR_CLOSED, REDLOCK_ERR_FORKED.
- * Since 0.1. */
+ * Returns 0, REDLOCK_ERR_INVALID (NULL, or ttl_ms is above the max_ttl that the nodes were given
+ * meanwhile), REDLOCK_ERR_BUSY (it is one already, or resigns), REDLOCK_ERR_CLOSED,
+ * REDLOCK_ERR_FORKED. Since 0.1. */
 REDLOCK_API int redlock_election_campaign(redlock_election *election);
 
 /* Ends the candidacy, and the leadership: from this call on redlock_election_is_leader() is 0 and

@@ -112,7 +112,7 @@ static void on_lock_lost(redlock_lock *lock, int status, void *data) {
         }
     }
     tell(election, election->options.on_lost, status);
-    if (again != 0 && again != REDLOCK_ERR_CLOSED) { /* else on_close says so */
+    if (again != 0) {
         tell(election, election->options.on_lost, again);
     }
     rl_election_unref(election);
