@@ -21,7 +21,6 @@
 #include <assert.h>
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +72,6 @@ static void look_for_listeners(struct rl_part *line, const struct rl_args *args)
             at[n++] = i;
         }
     }
-    signal(SIGPIPE, SIG_IGN); /* output without a reader is reported, as by ls */
     const size_t asked =
         n > 0 ? rl_wires_ask(args, args->client.node_timeout_ms, 2 + n, argv, NULL, answers) : 0;
     for (size_t i = 0; i < asked; i++) {

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -373,7 +374,14 @@ const char *rl_say_exact(int64_t ms) {
 static char buffer[BUFFER_BYTES]; /* glibc ignores the size if it allocates the buffer itself */
 static int first_error;
 
+static void on_pipe(int signal_number) {
+    (void)signal_number;
+}
+
 int rl_output_open(void) {
+    if (signal(SIGPIPE, on_pipe) == SIG_IGN) {
+        signal(SIGPIPE, SIG_IGN);
+    }
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) >= 0) {
             continue;

@@ -159,11 +159,12 @@ const char *rl_say_exact(int64_t ms);
  * Happy path: rl_output_open() comes before any other call; stdout is buffered until
  * rl_output_flush(), which therefore knows the errno of a failure.
  *
- * Failure modes: stdout cannot be written (closed, a full disk): rl_output_flush() returns the
- * first errno, from then on. One of 0, 1, 2 is closed: the next descriptor that is opened would get
- * its number; libuv aborts when it closes one of these, and text meant for stderr would go to a
- * node. So a closed one is opened on /dev/null in the direction that is not used: using it still
- * fails with EBADF. The command that redlock runs finds it closed. */
+ * Failure modes: stdout cannot be written (closed, a full disk, no reader): rl_output_flush()
+ * returns the first errno, from then on. SIGPIPE does nothing; it is not ignored, which the command
+ * that redlock runs would inherit. One of 0, 1, 2 is closed: the next descriptor that is opened
+ * would get its number; libuv aborts when it closes one of these, and text meant for stderr would
+ * go to a node. So a closed one is opened on /dev/null in the direction that is not used: using it
+ * still fails with EBADF. The command that redlock runs finds it closed. */
 
 /* Returns 0 or an errno. */
 int rl_output_open(void);

@@ -12,7 +12,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,8 +255,6 @@ static int run(struct rl_args *args, bool takes_token,
 }
 
 int rl_cmd_acquire(struct rl_args *args) {
-    signal(SIGPIPE, SIG_IGN); /* a token that cannot be written is an error, and releases the
-                                 lock */
     return run(args, false, acquire);
 }
 

@@ -1,7 +1,6 @@
 /* Checks and settings that run and elect share, before they begin. */
 #include "run/room.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,18 +60,11 @@ static int hide_passwords(void) {
     return failed == 0 ? 0 : rl_fail(RL_EXIT_SYSTEM, "out of memory");
 }
 
-static void on_pipe(int signal_number) {
-    (void)signal_number;
-}
-
 int rl_plan_begin(const struct rl_args *args) {
     static const char *const of_another_lock[] = {
         "REDLOCK_KEY", "REDLOCK_TOKEN", "REDLOCK_VALID_MS", "REDLOCK_FENCE", "REDLOCK_SLOT"};
     for (size_t i = 0; i < sizeof of_another_lock / sizeof of_another_lock[0]; i++) {
         unsetenv(of_another_lock[i]);
-    }
-    if (!rl_signals_is_ignored(SIGPIPE)) {
-        signal(SIGPIPE, on_pipe); /* not SIG_IGN, which the command would inherit */
     }
     return args->keeps_passwords ? 0 : hide_passwords();
 }

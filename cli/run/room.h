@@ -165,8 +165,7 @@ void rl_health_close(struct rl_health *health);
  * status. */
 int rl_plan_check_ttl(const struct rl_args *args);
 
-/* Makes a message that nobody can read any more no reason to end, and with it the command. Removes
- * from redlock's environment, which the command inherits, the variables of another lock,
+/* Removes from redlock's environment, which the command inherits, the variables of another lock,
  * and the passwords in REDLOCK_NODES unless --keep-passwords is given; a list that cannot be parsed
  * is removed as a whole. Returns 0 or an exit status. */
 int rl_plan_begin(const struct rl_args *args);

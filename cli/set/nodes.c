@@ -12,7 +12,6 @@
 
 #include <assert.h>
 #include <hiredis/hiredis.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +110,6 @@ int rl_set_open(struct rl_set *set, const struct rl_args *args) {
     int status = 0;
     assert(set->n == 0); /* the rest is already zero, and megabytes long */
     set->args = args;
-    signal(SIGPIPE, SIG_IGN); /* as rl_wires_open() */
     for (size_t i = 0; i < args->nodes.n && status == 0; i++) {
         status = rl_set_add(set, args->nodes.items[i]);
     }

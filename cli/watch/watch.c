@@ -19,7 +19,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -348,7 +347,6 @@ int rl_cmd_watch(struct rl_args *args) {
     int status = parse_words(watch, args);
     status = status == 0 ? rl_session_open(&watch->session, args) : status;
     if (status == 0) {
-        signal(SIGPIPE, SIG_IGN);
         begin(watch);
         watch->session.is_interruptible = true;
         rl_session_wait(&watch->session);

@@ -213,8 +213,7 @@ struct rl_wires {
     bool are_divided;
 };
 
-/* args must live on. Returns 0, or reports an error and returns the exit status. Ignores SIGPIPE
- * from then on: output without a reader is reported by rl_output_flush(). */
+/* args must live on. Returns 0, or reports an error and returns the exit status. */
 int rl_wires_open(struct rl_wires *wires, const struct rl_args *args);
 
 /* How long a whole answer may take: a slow node must be reported as slow, not as dead. */
@@ -243,7 +242,7 @@ struct rl_wire_answer {
 
 /* Sends a command to all nodes at once, over separate connections; argv as in
  * redisFormatCommandArgv(). Each whole answer may take answer_ms. Returns how many nodes were
- * asked. Does not change SIGPIPE. */
+ * asked. */
 size_t rl_wires_ask(const struct rl_args *args, int64_t answer_ms, size_t n, const char **argv,
                     const size_t *lengths, struct rl_wire_answer answers[REDLOCK_NODES_MAX]);
 

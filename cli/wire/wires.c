@@ -16,7 +16,6 @@
 #include "wire/room.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +143,6 @@ static int open_all(struct rl_wires *wires, const struct rl_args *args, int64_t 
 }
 
 int rl_wires_open(struct rl_wires *wires, const struct rl_args *args) {
-    signal(SIGPIPE, SIG_IGN);
     return open_all(wires, args, rl_wires_answer_ms(args));
 }
 

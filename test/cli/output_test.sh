@@ -7,7 +7,11 @@ set -u
 start_nodes 3
 token=$("$redlock" acquire kept)
 
-# cannot WHAT COMMAND...: it ends with 71 and the reason, with stdout full and with stdout closed
+mkfifo "$scratch/unread"
+exec 3<>"$scratch/unread"
+exec 4>"$scratch/unread" 3<&-
+
+# cannot WHAT COMMAND...: it ends with 71 and the reason, with stdout full, closed and without a reader
 cannot() {
     cannot_what=$1
     shift
@@ -21,6 +25,9 @@ cannot() {
     "$@" >&- 2>"$err"
     [ $? -eq 71 ] && grep -q 'cannot write the .*Bad file descriptor' "$err"
     result "$cannot_what: stdout is closed" $? "$err"
+    "$@" >&4 2>"$err" 4>&-
+    [ $? -eq 71 ] && grep -q 'cannot write the .*Broken pipe' "$err"
+    result "$cannot_what: stdout has no reader" $? "$err"
 }
 cannot 'help' "$redlock" --help
 cannot 'help of a command' "$redlock" run --help
