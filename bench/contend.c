@@ -205,8 +205,8 @@ static struct border look(struct contend *contend) {
     return border;
 }
 
-static void note(struct contend *contend, struct rl_bench_stretch *stretch,
-                 struct rl_bench_slice *slice, const struct border *a, const struct border *b) {
+static void note(struct rl_bench_stretch *stretch, struct rl_bench_slice *slice,
+                 const struct border *a, const struct border *b) {
     uint64_t keeper = b->keeper_commands - a->keeper_commands;
     bool is_counted = a->executed > 0 && b->executed > a->executed + keeper;
     *stretch = (struct rl_bench_stretch){
@@ -221,7 +221,6 @@ static void note(struct contend *contend, struct rl_bench_stretch *stretch,
     slice->fenced = b->fenced - a->fenced;
     slice->raised = b->raised - a->raised;
     slice->failed = b->failed - a->failed;
-    (void)contend;
 }
 
 static int measure(struct contend *contend, struct rl_bench_records *records) {
@@ -239,7 +238,7 @@ static int measure(struct contend *contend, struct rl_bench_records *records) {
             return -1;
         }
         struct border after = look(contend);
-        note(contend, &records->stretches[i], &bench->report.series[0].slices[i], &before, &after);
+        note(&records->stretches[i], &bench->report.series[0].slices[i], &before, &after);
         before = after;
     }
     records->n_stretches = (size_t)options->slices;

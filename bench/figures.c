@@ -90,7 +90,7 @@ static double tau(const struct rl_bench_slice *slice) {
     return slice->tau;
 }
 
-double rl_bench_hand_overs_per_s(const struct rl_bench_slice *slice) {
+static double hand_overs_per_s(const struct rl_bench_slice *slice) {
     return (double)slice->hand_overs / slice->seconds;
 }
 
@@ -176,7 +176,7 @@ const struct rl_bench_figure rl_bench_figures[] = {
     {"grant_p99_us", "grant p99, us", grant_p99_us, .in_cycle = true},
     {"grant_p999_us", "grant p99.9, us", .of_series = grant_p999_us, .in_cycle = true},
     {"grant_max_us", "grant max, us", .of_series = grant_max_us, .in_cycle = true},
-    {"hand_overs_per_s", "hand-overs/s", rl_bench_hand_overs_per_s, CONTENTION},
+    {"hand_overs_per_s", "hand-overs/s", hand_overs_per_s, CONTENTION},
     {"grants_per_s", "grants/s", rl_bench_locks_per_s, .in_mixed = true, CONTENTION},
     {"permits_in_use", "permits in use", permits_in_use, .in_contend = true, .of_permits = true},
     {"permits_in_use_percent", "... while more wait, %", permits_in_use_percent, .in_contend = true,

@@ -49,6 +49,5 @@ double rl_bench_figure_ratio(const struct rl_bench_figure *figure,
 
 /* For progress messages. */
 double rl_bench_locks_per_s(const struct rl_bench_slice *slice);
-double rl_bench_hand_overs_per_s(const struct rl_bench_slice *slice);
 
 #endif /* RL_BENCH_FIGURES_H */

@@ -53,7 +53,8 @@ struct rl_sides rl_members_of(const struct rl_members *members, const void *reso
 
 /* -- Names -- */
 
-bool rl_members_have_names(const struct rl_members *members) {
+/* Whether there is more than one set, so that names are useful. */
+static bool have_names(const struct rl_members *members) {
     return rl_config_count(&members->config, RL_CONFIG_OLD) > 1 ||
            rl_config_count(&members->config, RL_CONFIG_NEW) > 1;
 }
@@ -61,7 +62,7 @@ bool rl_members_have_names(const struct rl_members *members) {
 const char *rl_members_set_of(const struct rl_members *members, const void *resource,
                               size_t length) {
     const struct rl_config *config = &members->config;
-    return rl_members_have_names(members)
+    return have_names(members)
                ? rl_config_name(config, RL_CONFIG_NEW,
                                 rl_config_set_of(config, RL_CONFIG_NEW, resource, length))
                : "";
@@ -69,7 +70,7 @@ const char *rl_members_set_of(const struct rl_members *members, const void *reso
 
 const char *rl_members_set_at(const struct rl_members *members, uint32_t node) {
     const struct rl_config *config = &members->config;
-    for (int side = NEW; side >= OLD && rl_members_have_names(members); side--) {
+    for (int side = NEW; side >= OLD && have_names(members); side--) {
         for (uint32_t set = 0; set < rl_config_count(config, sides[side]); set++) {
             if (members->sets[side][set] & rl_bit(node)) {
                 return rl_config_name(config, sides[side], set);
@@ -87,7 +88,7 @@ static void name_group(const struct rl_members *members, int side, uint32_t set,
     const struct rl_config *config = &members->config;
     const char *name = rl_config_name(config, sides[side], set);
     const char *prefix = side == OLD ? "old " : "";
-    if (name[0] != '\0' && rl_members_have_names(members)) {
+    if (name[0] != '\0' && have_names(members)) {
         snprintf(group->name, sizeof group->name, "%sset %s", prefix, name);
     } else if (config->is_joint) {
         snprintf(group->name, sizeof group->name, "the %s nodes", side == OLD ? "old" : "new");

@@ -173,8 +173,6 @@ void rl_members_place(struct rl_members *members, uint32_t member, uint32_t node
 struct rl_sides rl_members_of(const struct rl_members *members, const void *resource,
                               size_t length);
 
-/* Whether there is more than one set, so that names are useful. */
-bool rl_members_have_names(const struct rl_members *members);
 /* The name of the set of a resource, and of a node; while sets are being changed, of the new set.
  * "": the sets have no names, or the node is not a member. */
 const char *rl_members_set_of(const struct rl_members *members, const void *resource,

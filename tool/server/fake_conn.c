@@ -118,7 +118,8 @@ void fake_conn_send(struct fake_conn *conn, const void *bytes, size_t length) {
     bytes_append(&push_chunk(conn, 0)->bytes, bytes, length);
 }
 
-void fake_conn_end(struct fake_conn *conn) {
+/* Closes behind the waiting bytes; later commands do not run. */
+static void end(struct fake_conn *conn) {
     push_chunk(conn, 0)->end = END_CLOSE;
     conn->ended = true;
 }
@@ -252,7 +253,7 @@ void fake_conn_run(struct fake_conn *conn) {
             bytes_append_format(&error, "-ERR Protocol error: %s\r\n", command.error);
             fake_conn_send(conn, error.data, error.length);
             bytes_free(&error);
-            fake_conn_end(conn);
+            end(conn);
         }
         if (n <= 0) {
             break;
@@ -329,7 +330,7 @@ void fake_conn_open(struct fake_node *node, int fd) {
     if (node->greeting.length > 0) {
         fake_conn_send(conn, node->greeting.data, node->greeting.length);
         if (node->greeting_close) {
-            fake_conn_end(conn);
+            end(conn);
         }
     }
     fake_conn_watch(conn);

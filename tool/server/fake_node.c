@@ -403,15 +403,10 @@ size_t fake_node_lines(const struct fake_node *node) {
     return count_keys(node, is_line);
 }
 
-const char *fake_node_find(const struct fake_node *node, uint32_t db, const void *key,
-                           size_t length) {
-    const struct server_key *found =
-        server_get(node->server, db, key, length, fake_node_now_us(node));
-    return found != NULL ? found->value.data : NULL;
-}
-
 const char *fake_node_get(const struct fake_node *node, const char *key) {
-    return fake_node_find(node, 0, key, strlen(key));
+    const struct server_key *found =
+        server_get(node->server, 0, key, strlen(key), fake_node_now_us(node));
+    return found != NULL ? found->value.data : NULL;
 }
 
 void fake_node_put(struct fake_node *node, const char *key, const char *value, uint64_t ttl_ms) {

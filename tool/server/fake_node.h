@@ -206,10 +206,6 @@ size_t fake_node_lines(const struct fake_node *node); /* how many of them are li
 /* The value of a key of database 0, or NULL. Valid until the loop runs. */
 const char *fake_node_get(const struct fake_node *node, const char *key);
 
-/* The same for a key of any bytes, in any database. */
-const char *fake_node_find(const struct fake_node *node, uint32_t db, const void *key,
-                           size_t length);
-
 /* Plants a key into database 0, as if another client had set it. ttl_ms 0: no ttl. */
 void fake_node_put(struct fake_node *node, const char *key, const char *value, uint64_t ttl_ms);
 

@@ -87,9 +87,6 @@ void fake_conn_send(struct fake_conn *conn, const void *bytes, size_t length);
 /* The server's hook: a listening connection was sent a message. */
 void fake_conn_told(void *owner, struct server_connection *connection);
 
-/* Closes behind the waiting bytes; later commands do not run. */
-void fake_conn_end(struct fake_conn *conn);
-
 /* Closes now. */
 void fake_conn_close(struct fake_conn *conn, bool reset);
 

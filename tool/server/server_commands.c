@@ -329,7 +329,8 @@ static bool is_denied(struct call *call, const struct rule *rule) {
     " (stop-writes-on-bgsave-error option). Please check the " name                       \
     " logs for details about the RDB error."
 
-const char *write_refusal(const struct server *server) {
+/* Why the server's state keeps a write from running, without '-'; NULL: it does not. */
+static const char *write_refusal(const struct server *server) {
     if (server->cannot_save) {
         return server->words == SERVER_VALKEY ? MISCONF_TEXT("Valkey") : MISCONF_TEXT("Redis");
     }

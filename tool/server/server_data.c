@@ -44,12 +44,12 @@ void put_key(struct call *call, const struct resp_arg *name, const struct resp_a
     tell(call, key, SERVER_SET);
 }
 
-void delete_key(struct call *call, struct server_key *key) {
+static void delete_key(struct call *call, struct server_key *key) {
     tell(call, key, SERVER_DELETED);
     keys_remove(&call->server->keys, key);
 }
 
-void expire_key(struct call *call, struct server_key *key, long long when_ms) {
+static void expire_key(struct call *call, struct server_key *key, long long when_ms) {
     if (when_ms <= (long long)call->now_ms && !call->server->is_loading) {
         delete_key(call, key);
         return;

@@ -69,10 +69,6 @@ static inline bool is_set(const struct server *server, enum server_broken broken
 const struct rule *rule_of(const char *name);
 uint32_t rule_index(const struct rule *rule);
 
-/* An error that keeps a command from running because of the server's state, without '-'; NULL:
- * none. */
-const char *write_refusal(const struct server *server);
-
 #define OOM_TEXT "OOM command not allowed when used memory > 'maxmemory'."
 #define MASTERDOWN_TEXT \
     "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
@@ -110,8 +106,6 @@ const struct server_key *find_string(struct call *call);
 
 void put_key(struct call *call, const struct resp_arg *name, const struct resp_arg *value,
              uint64_t expires_ms);
-void expire_key(struct call *call, struct server_key *key, long long when_ms);
-void delete_key(struct call *call, struct server_key *key);
 long long pttl_of(const struct call *call, const struct server_key *key);
 
 /* The time of expiry that SET or the like sets. False: the call has failed. */
