@@ -62,6 +62,7 @@ int redlock_lock_alive(redlock_lock *lock);
 void redlock_election_free(redlock_election *election);
 int redlock_election_campaign(redlock_election *election);
 int redlock_election_alive(redlock_election *election);
+int redlock_election_state(const redlock_election *election);
 int redlock_election_is_leader(const redlock_election *election);
 uint64_t redlock_election_fence(const redlock_election *election);
 const char *redlock_election_leader(const redlock_election *election);

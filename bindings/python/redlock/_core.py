@@ -538,6 +538,8 @@ class _Campaign(_Item):
                     self.waiting.pop()(None)
             if events & lib.PY_LEADER and self.owner._on_leader is not None:
                 self.client._run(self.owner._on_leader, self.owner._state()[2])
+            if events & lib.PY_LOST and lib.redlock_election_state(self.election) == 0:  # idle: it cannot campaign again
+                self.drop()
         super().on_events(events)
         if self.election is None:
             self.forget()

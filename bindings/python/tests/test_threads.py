@@ -358,6 +358,30 @@ def test_an_election_is_lost(three):
         assert not election.elected.is_set() and not election.is_leader()
 
 
+def test_a_candidacy_ends_where_the_nodes_have_a_shorter_max_ttl(three):
+    with open_client(three) as client:
+        election = client.election("scheduler", ttl=6)
+        election.campaign()
+        election.wait(60)
+        for url in three.urls:
+            text = ["libredlock-config 1", "id 6f1c02d7a9b34e55", "epoch 1", "change 00000001", "max_ttl 3000",
+                    f"nodes {' '.join(three.urls)}", f"self {url}", ""]
+            three.ask(url, "SET", "libredlock:config", '"' + "\\n".join(text) + '"')
+            three.ask(url, "CLIENT", "KILL", "TYPE", "normal")
+        while True:
+            try:
+                with client.lock("orders", ttl=6):
+                    pass
+            except redlock.InvalidError:
+                break
+        for url in three.urls:
+            three.ask(url, "DEL", "scheduler")
+        assert election.lost.wait(60)
+        for call in (election.wait, election.resign, election.alive):
+            with pytest.raises(redlock.NotHeldError):
+                call()
+
+
 def test_exceptions_in_callbacks_are_reported_and_end_nothing(three, capsys, monkeypatch):
     hook = sys.excepthook
 
