@@ -126,7 +126,7 @@ export class Election extends EventEmitter implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
   /** It leads, until the signal aborts. */
   on(event: 'elected', listener: (signal: AbortSignal) => void): this;
-  /** It no longer leads, and campaigns again. */
+  /** It no longer leads, and campaigns again; not after ERR_INVALID (the nodes have a shorter maxTtl now) and ERR_SYSTEM. */
   on(event: 'lost', listener: (error: RedlockError) => void): this;
   on(event: 'leader', listener: (leader: string | undefined) => void): this;
   on(event: string | symbol, listener: (...args: any[]) => void): this;

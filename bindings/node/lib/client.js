@@ -160,6 +160,7 @@ class Election extends EventEmitter {
   resign() {
     const entry = this.#entry;
     if (entry.closing) return entry.closing;
+    if (entry.over && !this.#resigning) return Promise.resolve();
     return (this.#resigning ??= new Promise((resolve, reject) => {
       call(native.resign, entry.client, entry.id);
       entry.controller?.abort(new RedlockError('ERR_CANCELED', 'it has resigned'));
@@ -346,8 +347,12 @@ class Client extends EventEmitter {
       entry.election.emit('elected', entry.controller.signal);
     },
 
-    deposed: (entry, code, text) => {
+    deposed: (entry, code, text, isOver) => {
       const error = errorOf(code, `lost ${entry.resources}: ${text}`);
+      if (isOver) {
+        this.#forget(entry);
+        entry.over = error;
+      }
       entry.controller?.abort(error);
       entry.election.emit('lost', error);
     },

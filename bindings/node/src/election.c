@@ -22,13 +22,20 @@ static void on_elected(redlock_election *election, int status, void *data) {
                                                      .number = redlock_election_fence(election)});
 }
 
+/* These two statuses mean that the candidacy is over. */
 static void on_deposed(redlock_election *election, int status, void *data) {
-    const struct node_entry *entry = data;
+    struct node_entry *entry = data;
+    struct node_client *client = entry->client;
     char text[REDLOCK_MESSAGE_MAX];
-    redlock_election_message(election, text, sizeof text);
-    node_deliver(entry->client,
-                 &(struct node_event){
-                     .type = NODE_deposed, .id = entry->id, .status = status, .text = text});
+    const bool is_over = status == REDLOCK_ERR_SYSTEM || status == REDLOCK_ERR_INVALID;
+    struct node_event event = {
+        .type = NODE_deposed, .id = entry->id, .status = status, .number = is_over};
+    event.text = redlock_election_message(election, text, sizeof text);
+    if (is_over) {
+        redlock_election_free(election);
+        node_entry_drop(entry);
+    }
+    node_deliver(client, &event);
 }
 
 static void on_leader(redlock_election *election, const char *leader, void *data) {

@@ -238,6 +238,30 @@ test('elects one leader, and the next one', async () => {
   await a.resign();
 });
 
+test('a candidacy ends where the nodes have a shorter maxTtl', async () => {
+  const own = await startNodes(3);
+  const one = new Client(urlsOf(own), options);
+  const name = fresh();
+  const election = one.elect(name, { ttl: 6000 });
+  await once(election, 'elected');
+  const all = urlsOf(own).join(' ');
+  await Promise.all(own.map(async (node) => {
+    const text = `libredlock-config 1\\nid 6f1c02d7a9b34e55\\nepoch 1\\nchange 00000001\\nmax_ttl 3000\\nnodes ${all}\\nself ${node.url}\\n`;
+    await node.ask('SET', 'libredlock:config', `"${text}"`);
+    await node.ask('CLIENT', 'KILL', 'TYPE', 'normal');
+  }));
+  await until(() => one.using('x', { ttl: 6000 }, () => false).catch((error) => error.code === 'ERR_INVALID'));
+  const codes = [];
+  election.on('lost', ({ code }) => codes.push(code));
+  await Promise.all(own.map((node) => node.ask('DEL', name)));
+  await until(() => codes.includes('ERR_INVALID'));
+  assert.ok(!election.isLeader && codes.length === 2);
+  assert.throws(() => election.alive(), { code: 'ERR_NOT_HELD' });
+  await election.resign();
+  await one.close();
+  await Promise.all(own.map((node) => node.kill()));
+});
+
 test('exceptions of listeners are the process\'s, and harm no lock', async () => {
   const key = fresh();
   const caught = [];
