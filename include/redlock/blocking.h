@@ -239,6 +239,7 @@ REDLOCK_API int redlock_mutex_free(redlock_mutex *mutex);
  *     REDLOCK_ERR_NO_QUORUM     too many nodes failed; only with timeout_ms 0
  *     REDLOCK_ERR_EXPIRED       a quorum granted it too late, only with timeout_ms 0; or it
  *                               lingered (linger_ms), and was over before this call returned
+ *     REDLOCK_ERR_PERMITS       of permits: another number of them is in use; the message has both
  *     REDLOCK_ERR_CANCELED      the client was closed
  *     REDLOCK_ERR_LOST          the caller's last hold was lost, and is not unlocked yet
  *     REDLOCK_ERR_LOST, REDLOCK_ERR_EXPIRED, REDLOCK_ERR_MAX_HOLD, REDLOCK_ERR_SILENT
