@@ -314,7 +314,7 @@ class LockBase:
         """Without a wait it is one attempt, whose error says why it failed."""
         wait_s = self._timeout if timeout is None else timeout
         wait_ms = ms(wait_s)
-        self._options.tries = _NO_LIMIT if tries is None else tries
+        self._options.tries = _NO_LIMIT if tries is None else max(0, tries)  # -1 would be no limit
         self._options.wait_ms = wait_ms
         if wait_s == 0:
             self._options.tries, self._options.wait_ms = 1, _NO_LIMIT

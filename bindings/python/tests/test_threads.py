@@ -155,6 +155,8 @@ def test_wrong_calls(five, client):
             client.lock("orders", max_hold=seconds).acquire()
         with lock, pytest.raises(redlock.InvalidError):
             lock.extend(seconds)
+    with pytest.raises(redlock.InvalidError, match="tries"):
+        lock.acquire(tries=-1)
     with lock, pytest.raises(redlock.InvalidError, match="ttl_ms is 1"):
         lock.extend(0.0001)
     with pytest.raises(redlock.InvalidError, match="zero byte"):
