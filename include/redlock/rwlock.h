@@ -99,7 +99,7 @@ REDLOCK_API int redlock_rwlock_new(redlock_blocking *blocking, const void *resou
 
 /* As redlock_rwlock_new(), for what redlock_lock_options can say: several resources, a holder's
  * name. lock: copied; its mode is not used, since each call says which it asks for.
- * REDLOCK_ERR_INVALID as for redlock_lock_new_with(). Since 0.1. */
+ * REDLOCK_ERR_INVALID as for redlock_lock_new_with(), and if it has permits. Since 0.1. */
 REDLOCK_API int redlock_rwlock_new_with(redlock_blocking *blocking,
                                         const redlock_lock_options *lock,
                                         const redlock_rwlock_options *options,

@@ -133,7 +133,7 @@ enum redlock_status { REDLOCK_STATUS_MAP(REDLOCK_STATUS_ENUM_) REDLOCK_STATUS_EN
  *         remedy: look for a release too many. After a loss the answer is ERR_LOST, once.
  *     REDLOCK_ERR_IDLE
  *         cause: nothing that redlock_cancel() could end is pending: it has ended, or was the
- *             watchdog's.
+ *             watchdog's. Of redlock_election_resign(): it is no candidate.
  *         remedy: none is needed.
  *     REDLOCK_ERR_ALREADY_HELD
  *         cause: the object holds it, or its owner does, without the fence that this call wants.

@@ -34,9 +34,10 @@ extern "C" {
  *     REDLOCK_ERR_CANCELED    as for redlock_acquire()
  * After an error nothing is released: another party that knows the token may hold it.
  *
- * Returns as redlock_acquire(); REDLOCK_ERR_INVALID also if token is not REDLOCK_TOKEN_LENGTH hex
- * digits, REDLOCK_ERR_BUSY also while another lock of this client holds the resource or is
- * acquiring it. Since 0.1. */
+ * Returns as redlock_acquire(); REDLOCK_ERR_INVALID also if token is not what redlock_lock_token()
+ * gives, REDLOCK_TOKEN_LENGTH hex digits in lower case, or is of permits whose slots were not named
+ * (redlock_lock_set_slots()), REDLOCK_ERR_BUSY also while another lock of this client holds the
+ * resource or is acquiring it. Since 0.1. */
 REDLOCK_API int redlock_adopt(redlock_lock *lock, const char *token,
                               const redlock_acquire_options *options, redlock_lock_cb on_done,
                               void *data);
@@ -58,8 +59,7 @@ REDLOCK_API int redlock_disown(redlock_lock *lock);
 /* Releases a lock that this object does not hold, exclusive or shared, by its token: every node
  * deletes the keys that have the token, and a reader's lease. redlock_lock_outcome() says for each
  * node whether it was there. The callback's status and the errors: as for redlock_release(), and
- * REDLOCK_ERR_ALREADY_HELD, and REDLOCK_ERR_INVALID (token is not REDLOCK_TOKEN_LENGTH hex digits).
- * Since 0.1. */
+ * REDLOCK_ERR_ALREADY_HELD, and REDLOCK_ERR_INVALID as for redlock_adopt(). Since 0.1. */
 REDLOCK_API int redlock_release_token(redlock_lock *lock, const char *token,
                                       redlock_lock_cb on_done, void *data);
 
