@@ -199,6 +199,16 @@ patch  leader-not-told         stuck     50    --preset elected
 patch  room-ignored            stuck     100   --preset slow
 patch  evicts-ignored          overlap   6000  --preset evicting
 patch  unfit-forgotten         overlap   10000 --preset evicting
+patch  abandoned-is-kept       orphan    100   --preset quiet
+patch  close-keeps             orphan    50    --preset lines
+patch  release-is-hoped        success   300   --preset quiet
+patch  no-deadline             stuck     20    --preset quiet
+patch  tries-not-counted       spin      20    --preset quiet
+patch  watchdog-sleeps         stall     800   --preset kept
+patch  signs-ignored           state     500   --preset kept
+patch  leader-lacks-fence      fence     20    --preset elected
+patch  linger-outlasts         success   100   --preset lingering
+patch  last-come-first         order     100   --preset lines
 patch  close-leaks             leftover  20    --preset quiet
 patch  close-leaves-stream     seam      100   --preset elected
 preset unguarded               overlap   100   --preset forgetful --guard off

@@ -104,6 +104,7 @@ static void on_lost(redlock_election *election, int status, void *data) {
     if (user->depth > 0) {
         sim_user_tell(user, (struct sim_fact){.kind = SIM_FACT_LOST});
         world_of(user)->stats.losses++;
+        sim_calls_lost(user, status);
     }
     user->depth = 0;
     user->until_ns = 0;
@@ -170,6 +171,7 @@ static void make(struct sim_user *user) {
                        user->client->index + 1u, error);
     }
     user->resources = 1;
+    user->watches = true;
     user->leader = 0;
 }
 

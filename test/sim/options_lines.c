@@ -129,7 +129,7 @@ uint64_t sim_options_stall_ns(const struct sim_options *options) {
     uint64_t quiet_ms = 4 * GRACE_MS + options->node_timeout_ms;
     bool all_vote = options->guard == RL_GUARD_OFF; /* else home may not vote, and turns are
                                                        missed */
-    if (options->trouble == SIM_TROUBLE_NONE && options->preset == SIM_PHASES && all_vote) {
+    if (options->trouble == SIM_TROUBLE_NONE && all_vote) {
         /* A turn that was missed; of several resources one after the other. */
         const uint64_t missed = options->several_percent > 0 ? 2 : 1;
         return missed * GRACE_MS * 3 / 2 * MS + 10 * options->delay_max_ns;
