@@ -72,16 +72,15 @@ struct sim_client {
     redlock_client *redlock;
     struct sim_user users[SIM_SLOTS_MAX];
     struct sim_spans spans;
-    uint64_t allocated;    /* blocks of the library that are not freed */
-    uint64_t closes_by_ns; /* true time, while closing */
-    uint32_t pending;      /* operations that were submitted and not completed */
-    bool may_call;         /* the library may call back */
-    bool comes_again;      /* after it is closed */
-    bool exits;            /* once its user's action is done */
-    bool is_between;       /* two lives */
-    bool opened;           /* on_open came */
-    bool must_probe;       /* the liveness phase has begun */
-    bool knows_names;      /* of the nodes, not their addresses */
+    uint64_t allocated; /* blocks of the library that are not freed */
+    uint32_t pending;   /* operations that were submitted and not completed */
+    bool may_call;      /* the library may call back */
+    bool comes_again;   /* after it is closed */
+    bool exits;         /* once its user's action is done */
+    bool is_between;    /* two lives */
+    bool opened;        /* on_open came */
+    bool must_probe;    /* the liveness phase has begun */
+    bool knows_names;   /* of the nodes, not their addresses */
 };
 
 /* -- machine.c: the world -- */

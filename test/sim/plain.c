@@ -77,7 +77,6 @@ static void set_one(struct sim_world *world, struct sim_plain *me, uint32_t node
                    now_us / 1000 + me->ttl_ns / RL_NS_PER_MS);
         sim_node_planted(world, node, me->resource);
         me->granted++;
-        world->stats.plain_sets++;
     }
 }
 

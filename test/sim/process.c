@@ -386,7 +386,6 @@ static void on_close(redlock_client *redlock, int status, void *data) {
 
 void sim_process_close(struct sim_client *client, bool comes_again) {
     struct sim_world *world = client->sim;
-    const struct sim_options *options = &world->options;
     sim_check_closes(world, client->index);
     sim_client_enter(client);
     for (uint32_t i = 0; i < SIM_SLOTS_MAX; i++) {
@@ -399,8 +398,6 @@ void sim_process_close(struct sim_client *client, bool comes_again) {
     }
     client->state = SIM_CLIENT_CLOSING;
     client->comes_again = comes_again;
-    client->closes_by_ns =
-        world->now_ns + (2 * options->node_timeout_ms + 200) * RL_NS_PER_MS + options->fault_ns;
     client->may_call = false;
     redlock_client_close(client->redlock, on_close, client);
     client->may_call = true;

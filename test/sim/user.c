@@ -107,7 +107,6 @@ bool sim_user_told(struct sim_submitted *submitted, int status) {
     if (user->ops[submitted->op] == submitted) {
         user->ops[submitted->op] = NULL;
     }
-    world_of(user)->stats.results[-status]++;
     if (submitted->is_freed && status == 0 && submitted->op == SIM_OP_ACQUIRE) {
         sim_check_fail(world_of(user), SIM_STATE, "c%u: a lock that was freed was granted",
                        client->index + 1u);

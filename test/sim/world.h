@@ -53,7 +53,6 @@
 #endif
 
 #define SIM_HANDOVERS_MAX 4
-#define SIM_RESULTS_MAX 64 /* status codes, negated */
 
 enum sim_phase { SIM_SAFETY, SIM_LIVENESS, SIM_DRAIN, SIM_CLOSE, SIM_OVER };
 
@@ -98,14 +97,12 @@ struct sim_stats {
     uint64_t readers; /* grants to read */
     uint64_t downgrades;
     uint64_t upgrades;
-    uint64_t permits;      /* in grants */
-    uint64_t permits_full; /* steps at which none was left */
-    uint64_t resized;      /* numbers of permits that were asked for */
-    uint64_t odd;          /* acquires that failed since another number is in use */
-    uint64_t plain_sets;   /* by clients of other libraries */
-    uint64_t plain_grants;
+    uint64_t permits;                /* in grants */
+    uint64_t permits_full;           /* steps at which none was left */
+    uint64_t resized;                /* numbers of permits that were asked for */
+    uint64_t odd;                    /* acquires that failed since another number is in use */
+    uint64_t plain_grants;           /* to clients of other libraries */
     uint64_t commands[SIM_COMMANDS]; /* that nodes have run */
-    uint64_t results[SIM_RESULTS_MAX];
     uint64_t faults[SIM_FAULTS];
 };
 
