@@ -1,5 +1,5 @@
-/* The checker: it uses true time, the servers' keys, and the results of the public interface;
- * nothing else of the library. It runs after every step.
+/* The checker. It runs after every step, and knows true time, the servers' keys, and what the
+ * public interface and its trace hook say.
  *
  *     overlap     two clients are inside an unexpired validity window of one resource, or lead one
  *                 election
@@ -33,14 +33,13 @@
  * reported as failed; the token of a hold, until the hold ends, whatever the result of an acquire
  * that joined.
  *
- * A loss may be reported up to a timer's lag late if little validity was left when it was set: the
- * margin is then half of that, and can be shorter than the timer's lag.
+ * If little validity is left, the library reports the loss half of that before the end. A timer's
+ * lag may be longer, so then the loss may be reported late by that lag.
  *
- * The orphan rule has exceptions. Redlock cannot prevent one: a SET that arrives on an older
- * connection after the release that should undo it. The others are documented limits: pending
- * releases for a node beyond the bound are dropped, a closing client waits for answers no longer
- * than the node timeout, and a disowned lock keeps its keys. In all of them the key ends by its
- * ttl. */
+ * Exceptions to the orphan rule, where the key ends by its ttl: a SET arrives on an older
+ * connection after the release that should undo it, which Redlock cannot prevent; too many releases
+ * were pending for a node; a closing client has waited for the node timeout in vain; a disowned
+ * lock keeps its keys. */
 #ifndef SIM_CHECK_H
 #define SIM_CHECK_H
 
@@ -127,8 +126,7 @@ struct sim_fact {
 /* A token that was generated. */
 struct sim_token {
     uint64_t drawn_ns;    /* its votes are from this time on */
-    uint64_t passed_ns;   /* when a node first reported that it passed it a key; 0:
-                                         never */
+    uint64_t passed_ns;   /* when a node first reported a pass of a key to it; 0: never */
     uint64_t given_up_ns; /* UINT64_MAX while it is in use */
     uint64_t extend_ns;   /* when its last extension was sent */
     uint64_t before_ns;   /* ... and the one before that */
@@ -137,7 +135,7 @@ struct sim_token {
     uint64_t linger_ns;   /* its first release, and linger_ms; 0: none yet */
     uint32_t linger_ms;
     uint32_t resources;               /* of its last hold, as a mask */
-    uint64_t said_ns[SIM_NODES_MAX];  /* when each node last reported that it passed it a key */
+    uint64_t said_ns[SIM_NODES_MAX];  /* when each node last reported a pass of a key to it */
     uint32_t released[SIM_NODES_MAX]; /* the last connection that brought each node its release */
     uint32_t dropped; /* nodes to which there were too many pending releases to keep its own */
     uint64_t place;   /* the number of the place that it is */

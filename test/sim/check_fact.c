@@ -1,4 +1,4 @@
-/* The facts that processes announce, and tokens, numbered in order of appearance: see check.h. */
+/* The facts that processes announce; tokens, which are numbered as they appear: see check.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* What a command must leave behind in a node's lines: see check_line.h. */
+/* The state in which a command must leave a node's lines: see check_line.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,7 @@ static uint32_t count_places(const struct sim_node *me) {
 
 /* -- Nobody is left who could have been served -- */
 
-/* The command has dropped a waiter that does not listen, maybe only after it served others. */
+/* The command has dropped a waiter that does not listen, perhaps after it served others. */
 static bool has_dropped(const struct sim_node *me, const struct sim_ran *ran) {
     const struct sim_check_line *line = &me->world->check.line;
     const bool has_left =

@@ -73,8 +73,8 @@ void sim_check_line_joins(struct sim_world *world, uint32_t node, uint32_t clien
 
 /* -- Standing -- */
 
-/* On a quorum it has no holder, and no other client has the turn: a request may be granted. A JOIN
- * reserves a key that is free only at home. */
+/* A quorum has no holder's key, nor another client's turn: a request may be granted. (A JOIN
+ * reserves a free key only at home.) */
 static bool is_open(const struct sim_world *world, uint32_t resource, uint32_t client) {
     uint32_t free_at = 0;
     for (uint32_t n = 0; n < world->options.nodes; n++) {
@@ -117,7 +117,7 @@ static void stand(struct sim_world *world, uint32_t node, uint32_t resource, uin
     it->is_seen = true;
 }
 
-/* Its past actions are those of a process that is gone. */
+/* From now on its holds count as those of a process that is gone. */
 static void forget_holds(struct sim_world *world, uint32_t resource, uint32_t client) {
     struct sim_check_line *line = line_of(world);
     line->opened[resource][SIM_CLIENTS_MAX] += line->opened[resource][client];

@@ -17,7 +17,7 @@ static bool wants_fence(const struct sim_user *user) {
     return world_of(user)->options.fence_percent >= 50;
 }
 
-/* An object's callbacks identify their object by its record. */
+/* Callbacks know their object by its record. */
 static bool is_past(const struct sim_submitted *what) {
     const struct sim_user *user = what->user;
     if (what->is_freed || what->generation != user->client->generation || !user->client->may_call) {

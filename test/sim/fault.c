@@ -176,8 +176,8 @@ static void client_suspend(struct sim_world *world, const struct strike *strike)
     sim_client_busy(client, strike->until_ns);
 }
 
-/* A process exits in order, with pending operations, and another takes its place and knows nothing
- * of the nodes. */
+/* A process closes its client, whatever is pending, and exits. Another one takes its place, and has
+ * seen no node. */
 static void client_anew(struct sim_world *world, const struct strike *strike) {
     struct sim_client *client = &world->clients[strike->client];
     if (client->busy_until_ns < world->now_ns && client->state == SIM_CLIENT_OPEN &&
@@ -186,8 +186,7 @@ static void client_anew(struct sim_world *world, const struct strike *strike) {
     }
 }
 
-/* It dies silently: its machine closes its connections, and later notifications from it are
- * ignored. */
+/* It dies: its machine closes the connections, and nothing that it sends later arrives. */
 static void client_kill(struct sim_world *world, const struct strike *strike) {
     struct sim_client *client = &world->clients[strike->client];
     if (client->busy_until_ns >= world->now_ns || client->state != SIM_CLIENT_OPEN ||
@@ -253,8 +252,8 @@ static bool have_seen(const struct sim_world *world, uint32_t node, bool evicts)
     return true;
 }
 
-/* A client that never saw the node before it forgot its keys cannot detect that, if the new server
- * has been up for long, or if the client does not ask for the uptime. */
+/* A client cannot detect that a node forgot its keys before the client first saw it, if the new
+ * server has been up for long, or the client does not ask for the uptime. */
 static bool may_forget(const struct sim_world *world, uint32_t node, enum sim_fault fault) {
     enum rl_guard_mode mode = world->options.guard;
     return mode == RL_GUARD_OFF || (mode == RL_GUARD_STRICT && fault == SIM_FAULT_AMNESIA) ||

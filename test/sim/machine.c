@@ -119,8 +119,8 @@ void sim_client_schedule_turn(struct sim_client *client) {
     sim_queue_add(&world->queue, &event);
 }
 
-/* A loop that was blocked in its turn first handles submitted work, and work that must precede the
- * bytes that have arrived meanwhile; only then it polls. */
+/* A loop that was blocked in its turn first does what was submitted, and reports losses that are
+ * due before it reads what has arrived meanwhile. */
 static void before_poll(struct sim_client *client) {
     const struct rl_world_events *events = client->world.events;
     bool was_blocked = client->at_ns > client->sim->now_ns;

@@ -213,8 +213,8 @@ static bool is_lost(struct sim_conn *conn) {
     return true;
 }
 
-/* Nothing is guaranteed to a client most of whose votes arrive after the node timeout, so a healed
- * network delivers them in time. */
+/* A client is promised nothing if most votes arrive after the node timeout, so a healed network
+ * delivers them in time. */
 static uint64_t delay_max_ns(const struct sim_world *world) {
     const struct sim_options *options = &world->options;
     uint64_t in_time_ns = options->node_timeout_ms * RL_NS_PER_MS / 3;

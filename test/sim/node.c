@@ -1,6 +1,6 @@
 /* See node.h. A key's end is kept in the node's own milliseconds, as Redis keeps it, and once more
  * in true time for the checker. It expires when the node's clock, cut to milliseconds, has reached
- * that time: the most hostile interpretation of Redis's granularity, up to 1 ms early.
+ * that time: up to 1 ms early, the earliest that Redis's granularity allows.
  *
  * A stale replica: now and then, after a command, the node's whole state is saved. A replica that
  * takes its place has this state. */

@@ -1,7 +1,7 @@
 /* The parameters of one history. Everything is derived from a preset and one 64-bit seed, so that
  * the seed replays the history; sim_options_print() shows the derived values.
  *
- * Presets, each within the assumptions of design.md section 1:
+ * Presets, each within the assumptions of docs/guarantees.md:
  *     quiet     nothing goes wrong but contention
  *     network   delays, losses, resets, partitions, clogging, half-open connections, late commands
  *     clocks    drift up to the whole allowance, periodic error, nodes' clocks frozen or set back,
@@ -13,19 +13,18 @@
  *               their place: the guard keeps them from voting (core/guard.h)
  *
  * Within a part of the assumptions:
- *     fenced    swarm, and nodes' clocks step forward by more than a ttl, wall clocks show
- *               anything: holds overlap, which is excused, but fences must be in order
- *               (core/fence.h)
- *     leaders   kept, with holds that last longer than the counters of fences are kept, and wall
- *               clocks that show anything: fences must be in order as far as counters were kept
+ *     fenced    swarm, with nodes' clocks that step forward by more than a ttl, and any wall
+ *               clocks: holds may overlap, but fences must be in order (core/fence.h)
+ *     leaders   kept, with holds that outlast the counters of fences, and any wall clocks: fences
+ *               must be in order as long as nodes keep their counters
  *
  * Outside of the assumptions, for the assumption controls:
  *     amnesia   nodes restart without memory, and nothing guards their vote
  *     stale     replicas take the place of nodes, and nothing guards their vote
  *     steps     nodes' clocks step forward by more than a ttl
  *
- * All have fences in a share of the acquires, and those within the assumptions a guard in half of
- * the histories.
+ * In each preset some acquires ask for a fence; within the assumptions, half of the histories have
+ * a guard.
  *
  * The client's additions to the protocol, each in the swarm of faults:
  *     shared    owners that share their holds (reentrancy), of one resource and of several
@@ -41,8 +40,8 @@
  *     permits   permits of one semaphore, one or several for each holder; in some histories their
  *               number changes, and nodes forget
  *     turns     the same in a line: as lines, with permits
- *     evicting  nodes that are started with a policy by which they evict keys, or told one, and do,
- *               and later do not: the guard keeps them out */
+ *     evicting  nodes that evict keys for a while, by the policy that they start with or are told:
+ *               the guard keeps them out */
 #ifndef SIM_OPTIONS_H
 #define SIM_OPTIONS_H
 

@@ -121,9 +121,9 @@ void sim_options_lines(struct sim_options *options, enum sim_trouble trouble) {
     }
 }
 
-/* The longest delay, if nothing else fails meanwhile: a client's own poll, once per ttl, repairs a
- * lost turn or a lost message to the heir, and two in a row if many faults fall into a ttl; a home
- * that dies silently is detected after the node's timeout, and reconnected. */
+/* The longest delay, if nothing else fails meanwhile. A client's own poll, once per ttl, makes up
+ * for a turn or a message to the heir that was lost; if many faults fall into a ttl, two polls. A
+ * home that dies silently is given up after the node's timeout, and reconnected. */
 uint64_t sim_options_stall_ns(const struct sim_options *options) {
     uint64_t notice_ms = 2 * options->node_timeout_ms + options->connect_timeout_ms;
     uint64_t quiet_ms = 4 * GRACE_MS + options->node_timeout_ms;

@@ -275,8 +275,8 @@ void sim_process_look(struct sim_client *client) {
 
 /* -- Opening and closing -- */
 
-/* Small ones, so that a node is too busy for a request, or too many releases to it are pending.
- * These are the library's own constants, and the only thing here that is not its interface. */
+/* Small limits make a node too busy for a request, or drop pending releases. These constants of the
+ * library are all that the simulator changes behind its interface. */
 static void set_limits(redlock_client *redlock, const struct sim_options *options) {
     redlock->node_options.requests_max = options->requests_max;
     redlock->node_options.unsent_max = options->unsent_max;

@@ -1,4 +1,4 @@
-/* See user.h. The generation voids a user's planned action when something else happened first. */
+/* See user.h. A user's planned action is void if its generation is no longer the user's. */
 #include "sim/user.h"
 
 #include <assert.h>
@@ -40,7 +40,7 @@ uint64_t sim_user_think_ns(struct sim_user *user) {
     return sim_skewed(dice(user), 0, options_of(user)->think_max_ms * RL_NS_PER_MS);
 }
 
-/* A callback that blocks for a while. */
+/* Blocks the loop for a while, in a callback. */
 void sim_user_maybe_block(struct sim_user *user) {
     struct sim_world *world = world_of(user);
     if (world->phase == SIM_SAFETY && world->options.block_percent > 0 &&

@@ -1,6 +1,6 @@
-/* The simulated world: nodes, network, processes, their clocks, and everything that goes wrong with
- * them, driving the production library as shipped, from its public interface down to hiredis's
- * reader, on simulated streams (base/world.h). One seed replays one history.
+/* The simulated world: nodes, network, processes, their clocks, and their faults. It drives the
+ * library as shipped, from the public interface down to hiredis's reader, on simulated streams
+ * (base/world.h). One seed replays one history.
  *
  * How to use it:
  *
@@ -16,9 +16,8 @@
  *   2. an event whose target cannot take it (a paused node or process, a cut link) is put back for
  *      the time at which it can, with its old place among its equals; this is not counted as a
  *      step;
- *   3. the event happens. What reaches a process runs no user code; the rest of its turn is an
- *   event
- *      of its own, so anything can happen between;
+ *   3. the event happens. Bytes that reach a process run no user code: its turn is an event of
+ *      its own, so anything can happen in between;
  *   4. the checker looks at the whole world (check.h). The first violation ends the history.
  *
  * One history, in this order:
