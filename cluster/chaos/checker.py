@@ -113,6 +113,8 @@ def unusable_reasons(history, grants, handovers, order):
     torn = history.odd.get("torn lines in register.log", 0)
     if torn > max(10, history.lines // 100):
         reasons.append(f"{torn} of {history.lines} lines of the register cannot be read")
+    if history.run.get("schedule") and not history.faults and not history.run.get("interrupted"):
+        reasons.append("no fault of the schedule happened")
     if history.run.get("changes") and not any(fault.name == "change" for fault in history.faults):
         reasons.append("the set was never changed")
     if history.acks and not history.sets:

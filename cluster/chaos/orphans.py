@@ -1,4 +1,5 @@
-"""Keys that a lock left behind: keys that are still on a node when every ttl is over.
+"""Keys that a lock left behind: keys that are still on a node when every ttl is over, and notes of
+the protocol that never expire.
 
 Happy path: the clients have ended; settle() waits until all sent commands have reached the nodes,
 then slightly more than one ttl, and scan() finds nothing. Its findings are written as events; the
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 from inject import NS_PER_MS
 from node import Node
 from record import Record, now_ns
+from resp import Connection
 from server import ChaosError
 
 SLACK_S = 1.0  # pending releases for a node that was away
@@ -27,6 +29,7 @@ SENT_POLL_S = 0.05
 _CLOSING = ("04", "09", "0B")
 # Not locks, whatever their value: lines, counters, upgrade intents.
 _NOTES = "libredlock:"
+_SET = "libredlock:config"  # what administrators write stays for good
 # The value of a lock's key. Other keys (fence counters, other programs' keys) are not locks.
 _TOKEN = re.compile(r"([0-9a-f]{40}|redlock:shared)\Z")
 
@@ -54,6 +57,13 @@ def settle(ttl_ms: int, urls: list[str]) -> None:
     time.sleep(ttl_ms * 1.01 / 1000 + SLACK_S)
 
 
+def _is_left(connection: Connection, name: str, left_ms: int) -> bool:
+    if name.startswith(_NOTES):
+        return left_ms == -1 and not name.startswith(_SET)
+    kind = connection.call("TYPE", name)
+    return kind == "string" and bool(_TOKEN.match(str(connection.call("GET", name))))
+
+
 def scan(record: Record, nodes: list[Node]) -> int:
     """The number of orphans."""
     found = 0
@@ -65,13 +75,10 @@ def scan(record: Record, nodes: list[Node]) -> int:
                 assert isinstance(answer, list)
                 cursor, names = str(answer[0]), answer[1]
                 for name in names:
-                    if name.startswith(_NOTES):
-                        continue
-                    kind = connection.call("TYPE", name)
-                    if kind != "string" or not _TOKEN.match(str(connection.call("GET", name))):
+                    left_ms = int(str(connection.call("PTTL", name)))
+                    if not _is_left(connection, name, left_ms):
                         continue
                     found += 1
-                    left_ms = int(str(connection.call("PTTL", name)))
                     moved = 0 <= left_ms * NS_PER_MS <= node.clock.moved_ns
                     record.event(
                         now_ns(),

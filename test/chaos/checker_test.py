@@ -605,6 +605,12 @@ class Records(Case):
         self.expect(run, UNUSABLE)
         self.assertIn("n3 could not be healed", self.verdict["reasons"][0])
 
+    def test_no_fault_of_the_schedule(self):
+        for more, status in (({}, UNUSABLE), ({"interrupted": True}, SAFE)):
+            run = Run(schedule=[{"fault": "sigstop"}], **more)
+            run.usual()
+            self.expect(run, status)
+
     def test_changes_of_the_set(self):
         run = Run(changes=True)
         run.usual()  # ten grants a second

@@ -169,6 +169,18 @@ class Faults(unittest.TestCase):
             orphans.settle(1, [self.node.url])
         self.assertEqual(self.call("GET", "late"), "yes")
 
+    def test_keys_that_are_left(self):
+        """A lock's key, whatever its ttl, and notes that never expire."""
+        for name, value, *ttl in (("r1", 40 * "a", "PX", 60000), ("r2", "another program's"),
+                                  ("libredlock:intent:{r3}", "1"), ("libredlock:config:vote", "an epoch"),
+                                  ("libredlock:fence:r4", "7", "PX", 60000)):
+            self.call("SET", name, value, *ttl)
+        record = mock.Mock()
+        self.assertEqual(orphans.scan(record, [self.node]), 2)
+        left = {told.kwargs["resource"] for told in record.event.call_args_list}
+        self.assertEqual(left, {"r1", "libredlock:intent:{r3}"})
+        self.call("FLUSHALL")
+
     def test_reset(self):
         with Client(self.node) as client:
             self.assertEqual(client.ask("PING"), "+PONG")
