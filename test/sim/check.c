@@ -340,6 +340,19 @@ static void check_client_over(struct sim_world *world, uint32_t client) {
     }
 }
 
+/* Whatever becomes of the clients, nodes forget what they have written. (Administrators write for
+ * good.) */
+static void check_expiry(struct sim_world *world, uint32_t node) {
+    uint32_t at = 0;
+    const struct server_key *key;
+    while ((key = server_keys_next(&world->nodes[node].server->keys, &at)) != NULL) {
+        if (key->expires_ms == SERVER_NEVER_MS && !sim_options_changes(&world->options)) {
+            sim_check_fail(world, SIM_LEFTOVER, "n%u keeps %.*s for ever", (unsigned)node + 1,
+                           (int)key->name.length, key->name.data);
+        }
+    }
+}
+
 void sim_check_over(struct sim_world *world) {
     for (uint32_t c = 0; c < world->options.clients; c++) {
         check_client_over(world, c);
@@ -348,6 +361,7 @@ void sim_check_over(struct sim_world *world) {
     sim_check_line_over(world);
     sim_check_readers_over(world);
     for (uint32_t n = 0; n < world->options.nodes; n++) {
+        check_expiry(world, n);
         for (uint32_t r = 0; r < world->options.resources; r++) {
             if (key_of(world, n, r) != NULL && !world->nodes[n].is_slow) {
                 sim_check_fail(world, SIM_LEFTOVER, "n%u still has a key of r%u", (unsigned)n + 1,

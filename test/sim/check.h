@@ -14,7 +14,8 @@
  *                 for, or of a release although a quorum has the key
  *     stuck       after healing, a client that waits does not acquire in time, or one that closes
  *                 does not end; an operation goes on after wait_ms or a cancel
- *     leftover    a key, a pending release, memory or a stream is left when everything is over
+ *     leftover    a key, a pending release, memory or a stream is left when everything is over, or
+ *                 a key that never expires
  *     fence       fences are not in order (check_fence.c)
  *     order       somebody who came later was served first, and nothing paid for it (check_line.h)
  *     stall       no client gets a lock that one waits for and could have (check_line.h), or a lock
