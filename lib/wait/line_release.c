@@ -254,7 +254,9 @@ void rl_line_plan_release(redlock_lock *lock, struct rl_release_plan *plan) {
                                      .mode = RL_RELEASE_SERVE,
                                      .grace_ms = keeps ? RL_LINE_GRACE_MS : 0,
                                      .intent_ms = intent_of(lock)};
-    pass_on(lock, plan);
+    if (lock->tickets[0].is_taken) { /* else another client's token, without a part in our hold */
+        pass_on(lock, plan);
+    }
     if (waits_again(lock)) {
         plan->mode = RL_RELEASE_PLAIN;
         plan->grace_ms = RL_LINE_GRACE_MS;

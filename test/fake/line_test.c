@@ -211,3 +211,31 @@ WAITER_TEST(a_probe_has_no_place) {
     waiter_until_at(w, 0);
     expect_one_turn(w);
 }
+
+/* -- The next client -- */
+
+static bool knows_next(struct five *f, void *data) {
+    (void)data;
+    return rl_ticket_resource(&f->lock->tickets[0])->wait->successor[0] != '\0';
+}
+
+/* A lock object that releases another client's token has no part in its client's hold. */
+WAITER_TEST(a_released_token_does_not_forget_who_is_next) {
+    redlock_lock *other = NULL;
+    struct five_done done = {0, 0};
+    char payload[128], stranger[RL_TOKEN_LEN + 1];
+    memset(stranger, 'a', RL_TOKEN_LEN);
+    stranger[RL_TOKEN_LEN] = '\0';
+    waiter_ask(w);
+    waiter_until_at(w, 0);
+    waiter_serve(w);
+    snprintf(payload, sizeof payload, "next %s %s", redlock_lock_token(w->f.lock), stranger);
+    fake_node_publish(waiter_node(w, 0), w->channel, payload);
+    assert_true(five_run_until(&w->f, knows_next, NULL));
+    assert_int_equal(redlock_lock_new(w->f.client, FIVE_RESOURCE, strlen(FIVE_RESOURCE), &other),
+                     0);
+    assert_int_equal(redlock_release_token(other, stranger, five_on_lock, &done), 0);
+    assert_int_equal(five_wait(&w->f, &done), 0);
+    assert_true(knows_next(&w->f, NULL));
+    redlock_lock_free(other);
+}
