@@ -160,6 +160,19 @@ FIVE_TEST(is_offered_what_the_first_was) {
     assert_true(five_run_until(f, are_pending, &one));
 }
 
+/* The first node has left: its number is another node's, which is sent the password. */
+FIVE_TEST(has_the_number_that_shows_its_name) {
+    rotating_prepare(f, "old");
+    open_three(f);
+    configure(f, 2, 0x0e, "");
+    until_adopted(f, 2, 3);
+    assert_string_equal(five_info(f, 0).node, fake_node_name(f->nodes[1]));
+    rotating_know(f, 1, "new");
+    rotating_set(f, 0, "new");
+    assert_int_equal(five_stats(f).credentials_pending, 1);
+    rotating_wait(f, 0, 0, 1);
+}
+
 /* -- Memory -- */
 
 struct heap {
