@@ -202,26 +202,7 @@ static void reconnect_all(struct rotation *r, const char *user) {
     check_goes_on(r);
 }
 
-/* -- Nodes first -- */
-
-/* The usual way: both passwords are valid for a while. */
-LIVE_TEST(both_are_good_for_a_while) {
-    struct rotation r;
-    start(&r, live);
-    tell_all(&r, "ACL SETUSER app >new");
-    check_goes_on(&r);
-    set(&r, REDLOCK_ALL_NODES, "app", "new");
-    LIVE_UNTIL(r.live, pending(&r) == 0);
-    for (size_t i = 0; i < N; i++) {
-        assert_int_equal(r.accepted[i], 1);
-        assert_int_equal(r.refused[i], 0);
-        assert_int_equal(live_node(r.client, i).connects, 1);
-    }
-    tell_all(&r, "ACL SETUSER app <old");
-    reconnect_all(&r, "app");
-    assert_true(have_reconnected(&r, 2));
-    end(&r);
-}
+/* -- Nodes first (both passwords good for a while: blocking-cpp) -- */
 
 /* The default user's password, as CONFIG SET requirepass has it. */
 LIVE_TEST(requirepass) {
