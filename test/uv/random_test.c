@@ -1,7 +1,7 @@
-/* Random bytes: fetched by the page, never used twice, and a child never uses its parent's. */
+/* Random bytes: fetched by the page, never used twice, and a child never uses its parent's. (None
+ * there, and no page: syscall_fail.) */
 #include "uv/scene.h"
 
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 
@@ -9,30 +9,16 @@
 
 #define TOKEN 16
 
-static int calls; /* of getrandom() */
-static bool fails;
-static bool has_no_page;         /* madvise() does not know MADV_WIPEONFORK */
+static int calls;                /* of getrandom() */
 static unsigned char last[4096]; /* its last result */
 
 ssize_t getrandom(void *bytes, size_t length, unsigned flags) {
-    if (fails) {
-        errno = ENOSYS;
-        return -1;
-    }
     calls++;
     ssize_t n = (ssize_t)syscall(SYS_getrandom, bytes, length, flags);
     if (n > 0) {
         memcpy(last, bytes, (size_t)n < sizeof last ? (size_t)n : sizeof last);
     }
     return n;
-}
-
-int madvise(void *address, size_t size, int advice) {
-    if (has_no_page && advice == MADV_WIPEONFORK) {
-        errno = EINVAL;
-        return -1;
-    }
-    return (int)syscall(SYS_madvise, address, size, advice);
 }
 
 static void draw(struct scene *s, unsigned char bytes[TOKEN]) {
@@ -53,29 +39,6 @@ SCENE_TEST(one_call_for_many) {
         assert_true(i == 0 || memcmp(all[i - 1], all[i], TOKEN) != 0);
     }
     assert_int_equal(calls, 4); /* 255 of a page */
-}
-
-SCENE_TEST(none_there) {
-    unsigned char bytes[TOKEN];
-    fails = true;
-    assert_false(s->world->ops->random(s->world, bytes, TOKEN));
-    fails = false;
-    draw(s, bytes);
-    assert_false(is_zero(bytes));
-}
-
-TEST(without_a_page) {
-    struct scene s;
-    unsigned char a[TOKEN], b[TOKEN];
-    has_no_page = true;
-    calls = 0;
-    scene_start(&s);
-    draw(&s, a);
-    draw(&s, b);
-    assert_memory_not_equal(a, b, TOKEN);
-    assert_int_equal(calls, 0); /* libuv's own */
-    scene_end(&s);
-    has_no_page = false;
 }
 
 /* The child cannot know the parent's next bytes: it neither draws them nor has them in memory. */
