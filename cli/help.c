@@ -237,7 +237,7 @@ const struct rl_command rl_commands[RL_CMDS] = {
          "  redlock doctor --ttl 5m --json   # 5m: the longest ttl that you use\n"
          "  redlock doctor --fence           # fences are used, so they have to work\n"
          "  redlock doctor --acl app         # the line that makes the user app\n",
-         "Exit status: 0 no findings; 1 warnings; 2 errors: do not use the nodes\n"
+         "Exit status: 0 no warnings; 1 warnings; 2 errors: do not use the nodes\n"
          "like this.\n"},
 };
 
