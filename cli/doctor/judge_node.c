@@ -110,6 +110,9 @@ static void judge_role(struct rl_findings *findings, const struct rl_facts *fact
         ADD(ERROR, "name an independent server, or make it one: REPLICAOF NO ONE",
             "a replica of %s:%s: it is read-only", facts->info.master_host,
             facts->info.master_port);
+    } else if (!is(facts->info.role, "master")) {
+        ADD(WARNING, "is it Redis? a proxy in front of it may leave that out",
+            "INFO does not say whether it is a primary");
     } else if (facts->info.replicas > 0) {
         ADD(WARNING,
             "let no failover promote one: it may not have received a lock that is held. Lock nodes "
