@@ -100,6 +100,16 @@ static void check_served(const struct sim_node *me, uint32_t resource, const str
     }
 }
 
+/* A writer that becomes a reader lets in the readers that wait. */
+static void check_converted(const struct sim_node *me, uint32_t resource) {
+    const struct sim_seen *key = &me->world->check.seen[me->index][resource];
+    const bool is_converted = key->is_shared && key->ran_ns == me->world->now_ns;
+    if (is_converted && has_waiter(me, resource, true)) {
+        sim_check_fail(me->world, SIM_STALL, "n%u: r%u is read from now on, and a reader waits",
+                       me->index + 1u, (unsigned)resource + 1);
+    }
+}
+
 /* Free slots of those that the semaphore has there; 0 where that is not kept. */
 static uint32_t count_free(const struct sim_node *me, uint32_t *permits) {
     static const char name[] = RL_COMMAND_PERMITS_PREFIX "{r1}";
@@ -251,6 +261,8 @@ void sim_check_left(const struct sim_node *me, const struct sim_ran *ran) {
         for (uint32_t r = 0; r < options->resources; r++) {
             if (ran->serves >> r & 1) {
                 check_served(me, r, ran);
+            } else if (ran->command == SIM_EXTEND) {
+                check_converted(me, r);
             }
         }
     }

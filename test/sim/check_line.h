@@ -68,10 +68,10 @@
  *
  * Right behind a command, a node's lines are as its script promises (check_left.c). A release that
  * serves, and a LEAVE that frees a key or empties the writers' line, leaves nobody who listens
- * without what is free: a "stall". Who is first in line from then on has been told so, and a JOIN
- * drops what its client left at the head of the line: violation "order". Who leaves is gone:
- * "leftover". (A command that dropped dead waiters need not have served those behind them, who ask
- * again.)
+ * without what is free: a "stall". So does an extension that makes a writer a reader. Who is first
+ * in line from then on has been told so, and a JOIN drops what its client left at the head of the
+ * line: violation "order". Who leaves is gone: "leftover". (A command that dropped dead waiters
+ * need not have served those behind them, who ask again.)
  *
  * violation "spin": a user's acquire makes more than SPIN_MOST attempts in a quarter of a second. A
  * refused user must pause.
