@@ -175,7 +175,7 @@ static bool loss_is_due(const struct sim_world *world, uint32_t client) {
     return false;
 }
 
-/* A released lock is free at a quorum, or lingers. */
+/* A released lock that does not linger is free at a quorum. */
 static void check_free(struct sim_world *world, const struct sim_fact *fact) {
     const struct sim_token *token = &world->check.tokens[fact->token];
     const uint32_t most = (world->options.nodes - 1) / 2;
@@ -184,7 +184,8 @@ static void check_free(struct sim_world *world, const struct sim_fact *fact) {
         has += sim_check_has(world, n, fact->token);
     }
     if (fact->token != 0 && has > most && !sim_options_changes(&world->options) &&
-        !token->is_disowned && sim_check_ended_ns(token) <= world->now_ns) {
+        !token->is_disowned && token->linger_ms == 0 &&
+        sim_check_ended_ns(token) <= world->now_ns) {
         sim_check_fail(world, SIM_SUCCESS,
                        "c%u was told that it is free, and %u of %u have its key", fact->client + 1u,
                        (unsigned)has, (unsigned)world->options.nodes);
@@ -234,7 +235,7 @@ static void fact_hold(struct sim_world *world, const struct sim_fact *fact) {
     struct sim_token *token = &world->check.tokens[fact->token];
     const bool adopts = token->is_disowned;
     const bool joins = token->is_granted; /* the owner's own, one that lingers, or adopted */
-    const bool shares = joins && !adopts && token->let_go_ns == 0;
+    const bool shares = joins && !adopts && (token->let_go_ns == 0 || fact->owner != 0);
     uint32_t least_ms = shares ? 0 : (uint32_t)fact->status;
     token->client = fact->client;
     token->is_disowned = false;

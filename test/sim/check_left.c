@@ -101,9 +101,13 @@ static void check_served(const struct sim_node *me, uint32_t resource, const str
 }
 
 /* A writer that becomes a reader lets in the readers that wait. */
-static void check_converted(const struct sim_node *me, uint32_t resource) {
+static void check_converted(const struct sim_node *me, uint32_t resource,
+                            const struct sim_ran *ran) {
     const struct sim_seen *key = &me->world->check.seen[me->index][resource];
-    const bool is_converted = key->is_shared && key->ran_ns == me->world->now_ns;
+    const struct sim_leases *leases = &me->world->check.leases[me->index][resource];
+    const bool is_converted = ran->verdict == SIM_YES && leases->count == 1 &&
+                              leases->items[0].token == sim_check_token(me->world, ran->token) &&
+                              key->is_shared && key->ran_ns == me->world->now_ns;
     if (is_converted && has_waiter(me, resource, true)) {
         sim_check_fail(me->world, SIM_STALL, "n%u: r%u is read from now on, and a reader waits",
                        me->index + 1u, (unsigned)resource + 1);
@@ -262,7 +266,7 @@ void sim_check_left(const struct sim_node *me, const struct sim_ran *ran) {
             if (ran->serves >> r & 1) {
                 check_served(me, r, ran);
             } else if (ran->command == SIM_EXTEND) {
-                check_converted(me, r);
+                check_converted(me, r, ran);
             }
         }
     }
