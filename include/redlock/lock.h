@@ -159,12 +159,13 @@ typedef struct redlock_acquire_options {
      * once and shares that hold: one token, one validity, one watchdog with the options of the
      * first acquire, and its fence (with `fencing`, a hold without one cannot be shared:
      * REDLOCK_ERR_ALREADY_HELD); on_lost and on_renew are each object's own. It may be the same
-     * object: acquired n times, it is released n times. The owner's last release releases the lock.
-     * An extension counts for all objects; cancelling, releasing or freeing one object ends no
-     * operation of another. An owner that holds a part of the resources cannot acquire more of them
-     * (REDLOCK_ERR_PART_HELD), since it would wait for itself. So would an owner that reads and
-     * wants to write (REDLOCK_ERR_WOULD_DEADLOCK; see redlock_try_upgrade()); an exclusive holder
-     * may read. Default 0. */
+     * object: acquired n times, it is released n times, and its last on_lost and on_renew that are
+     * not NULL stay for the hold. The owner's last release releases the lock. An extension counts
+     * for all objects; cancelling, releasing or freeing one object ends no operation of another. An
+     * owner that holds a part of the resources cannot acquire more of them (REDLOCK_ERR_PART_HELD),
+     * since it would wait for itself. So would an owner that reads and wants to write
+     * (REDLOCK_ERR_WOULD_DEADLOCK; see redlock_try_upgrade()); an exclusive holder may read.
+     * Default 0. */
     uint64_t owner;
 
     /* 1: the grant has a fence, a number that is larger than those of all fenced grants of the

@@ -106,13 +106,17 @@ static void submit_acquire(redlock_lock *lock, const redlock_acquire_options *fu
                            redlock_lock_cb on_done, void *data) {
     assert(!rl_queued_is_in(&lock->loss.queued)); /* on_lost would be the previous hold's */
     assert(lock->depth == 0 || rl_hold_owner(lock) == full->owner);
-    lock->loss.callback = full->on_lost;
-    lock->loss.data = full->lost_data;
+    if (lock->depth == 0 || full->on_lost != NULL) { /* else the outer acquire's stays */
+        lock->loss.callback = full->on_lost;
+        lock->loss.data = full->lost_data;
+    }
     if (lock->extras != NULL) {
         struct rl_renewal *renewal = &lock->extras->renewal;
         lock->extras->owner = full->owner;
-        renewal->callback = full->on_renew;
-        renewal->data = full->renew_data;
+        if (lock->depth == 0 || full->on_renew != NULL) {
+            renewal->callback = full->on_renew;
+            renewal->data = full->renew_data;
+        }
         renewal->is_due = renewal->is_due && lock->depth > 0; /* of the hold that it joins */
     }
     lock->fence = lock->depth > 0 ? lock->fence : 0;

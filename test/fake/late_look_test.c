@@ -60,6 +60,22 @@ FIVE_TEST_OPEN(acquires_what_has_just_ended) {
     assert_int_equal(again.calls, 0);
 }
 
+/* The same object is acquired again without on_lost, and released once: the outer hold is still
+ * told of. */
+FIVE_TEST_OPEN(is_told_of_the_outer_hold) {
+    struct five_done acquired = {0, 0}, again = {0, 0}, lost = {0, 0};
+    redlock_acquire_options options = options_of(&lost);
+    assert_int_equal(redlock_acquire(f->lock, &options, five_on_lock, &acquired), 0);
+    assert_int_equal(five_wait(f, &acquired), 0);
+    options.on_lost = NULL;
+    assert_int_equal(redlock_acquire(f->lock, &options, five_on_lock, &again), 0);
+    assert_int_equal(five_wait(f, &again), 0);
+    assert_int_equal(five_release(f, f->lock), 0);
+    f->may_keep = (1u << FIVE) - 1;
+    looks_until_jump = 0;
+    assert_int_equal(five_wait(f, &lost), REDLOCK_ERR_EXPIRED);
+}
+
 /* -- A join and a renewal in one turn -- */
 
 struct joins {
