@@ -331,7 +331,8 @@ REDLOCK_API int redlock_downgrade(redlock_lock *lock, redlock_lock_cb on_done, v
  * never waits, since two readers could wait for each other for ever. A hold with a fence then gets
  * a new one, larger than its reader's fence and all earlier ones: call redlock_lock_fence() again.
  * The callback's status:
- *     0                          held exclusively; validity is not shorter than before
+ *     0                          held exclusively; validity is not shorter than before, unless the
+ *                                set was given a lower max_ttl meanwhile
  *     REDLOCK_ERR_HELD           others read, or have released a moment ago and a node has yet to
  *                                execute that; it is held shared as before
  *     REDLOCK_ERR_WOULD_DEADLOCK

@@ -225,6 +225,9 @@ static void on_changed(struct rl_lock *lock, const struct rl_event *event, struc
         acquire->renew_ms = renew_ms > 0 || acquire->renew_ms == 0 ? (uint32_t)renew_ms : 1;
         acquire->ttl_ms = max_ms;
     }
+    if (lock_is(lock, HAS_VALIDITY) && lock->life_ms > max_ms && valid_ms > 1) { /* upgrades, too */
+        lock->life_ms = max_ms;
+    }
     if (lock->round.decision == RL_OPEN && lock->state != RL_RELEASING) {
         rl_round_await(&lock->round, 0);
         rl_round_expire(&lock->round, lock->rules->changed_reason, event->now_ns);

@@ -108,7 +108,8 @@
  *      - a writer counts on these nodes alone, and on each for the ttl of this round. The reader's
  *        validity may exceed this ttl, by the promise of another quorum, whose leases keep no
  *        reader out. So the round asks for the longest ttl that was ever requested: then validity
- *        is not shortened, and does not outlast the converted keys;
+ *        is not shortened, and does not outlast the converted keys. (If the set was given a lower
+ *        limit meanwhile, the round asks for that, and validity is shortened to it.)
  *      - a converted key stays converted until an extension that converts makes it a lease again.
  *        Such an extension is sent only while the hold counts as a reader's, after a downgrade or a
  *        failed upgrade, and never while an upgrade is open. But it may run late, when the token is

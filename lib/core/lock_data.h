@@ -179,9 +179,10 @@ struct rl_lock {
     };
     struct rl_fence fence;
     struct rl_acquire acquire;
-    uint32_t asked;    /* of an attempt with passed keys: nodes that were asked, as a mask */
-    uint32_t ttl_ms;   /* of the present round */
-    uint32_t life_ms;  /* the longest ttl that any key of this token was given */
+    uint32_t asked;  /* of an attempt with passed keys: nodes that were asked, as a mask */
+    uint32_t ttl_ms; /* of the present round */
+    /* the longest ttl that any key of this token was given; at most what CHANGED allows */
+    uint32_t life_ms;
     uint32_t absent;   /* new nodes without the key, of this round: to be planted (lock.h, 9) */
     uint32_t planted;  /* new nodes that were asked to set the key, and are no longer in `absent` */
     uint32_t may_hold; /* nodes that may have a key with the present token */

@@ -165,15 +165,19 @@ void rl_lock_release_decided(struct rl_lock *lock, struct rl_actions *out) {
     rl_lock_move(lock, RL_IDLE);
 }
 
-void rl_lock_begin_extend(struct rl_lock *lock, const struct rl_event *event,
-                          struct rl_actions *out, uint32_t ttl_ms) {
-    assert(lock->state == RL_HELD);
+/* The next round asks for keys of this ttl: validity must not outlast them. */
+static void use_ttl(struct rl_lock *lock, const struct rl_event *event, uint32_t ttl_ms) {
+    const uint64_t until_ns = event->now_ns + rl_validity_ns(lock->rules, ttl_ms);
+    assert(lock->state == RL_HELD && until_ns > event->now_ns);
     lock->ttl_ms = ttl_ms;
-    uint64_t until_ns = event->now_ns + rl_validity_ns(lock->rules, lock->ttl_ms);
-    assert(until_ns > event->now_ns);
     if (until_ns < lock->valid_until_ns) {
         rl_lock_set_validity(lock, until_ns);
     }
+}
+
+void rl_lock_begin_extend(struct rl_lock *lock, const struct rl_event *event,
+                          struct rl_actions *out, uint32_t ttl_ms) {
+    use_ttl(lock, event, ttl_ms);
     if (lock->ttl_ms > lock->life_ms) {
         lock->life_ms = lock->ttl_ms;
     }
@@ -304,8 +308,8 @@ void rl_lock_on_upgrade(struct rl_lock *lock, const struct rl_event *event,
     rl_lock_stop_extend(lock, out);
     /* The longest ttl: a later extension may have prolonged validity without reaching this node, so
      * with a shorter ttl the key here would end before validity. (A reader does not need it: its
-     * lease keeps no other reader out.) */
-    lock->ttl_ms = lock->life_ms;
+     * lease keeps no other reader out.) Since then the set may have been given a lower limit. */
+    use_ttl(lock, event, lock->life_ms);
     rl_lock_move(lock, RL_EXTENDING);
     lock->reader_fence = lock->fence.value;
     if (lock->reader_fence != 0) {
