@@ -196,7 +196,7 @@ void rl_leader_watch_update(redlock_election *election) {
         rl_recipe_unwatch(&election->recipe);
         election->quick_ms = 0;
         election->expires_ns = RL_NEVER;
-        if (election->state != REDLOCK_ELECTION_LEADING) {
+        if (election->options.on_leader == NULL && election->state != REDLOCK_ELECTION_LEADING) {
             election->is_known = false; /* a leader may already know itself from a query */
         }
         return;

@@ -325,6 +325,29 @@ SCENE_TEST(does_not_ask_at_once_when_a_key_lives_for_ages) {
     assert_true(s->has_leader);
 }
 
+static void on_resigned(redlock_election *election, int status, void *data) {
+    size_t *resigned = data;
+    assert_int_equal(status, 0);
+    (*resigned)++;
+}
+
+static bool is_one(struct five *f, void *data) {
+    return f != NULL && *(const size_t *)data == 1;
+}
+
+/* The same leader as before is nothing new. */
+WATCHED_TEST(is_told_once_of_the_one_that_it_challenged) {
+    size_t resigned = 0;
+    assert_int_equal(s->reports, 1);
+    assert_int_equal(redlock_election_campaign(s->election), 0);
+    five_run_ms(&s->f, 60);
+    assert_int_equal(redlock_election_resign(s->election, on_resigned, &resigned), 0);
+    assert_true(five_run_until(&s->f, is_one, &resigned));
+    five_run_ms(&s->f, 60);
+    assert_string_equal(redlock_election_leader(s->election), "somebody");
+    assert_int_equal(s->reports, 1);
+}
+
 WATCHED_TEST(is_freed_while_it_listens) {
     redlock_election_free(s->election);
     publish(s, 0, 4); /* no watcher is left */
