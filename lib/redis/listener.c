@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "redis/conn.h"
-#include "redis/credentials.h"
 #include "redis/handshake.h"
 #include "redlock/status.h"
 
@@ -49,7 +49,7 @@ static void listener_set_deadline(struct rl_listener *listener, uint64_t at_ns) 
 
 /* -- The end of a connection -- */
 
-static void listener_failed(struct rl_listener *listener, int16_t reason, const char *detail) {
+static void listener_failed(struct rl_listener *listener, int16_t reason) {
     bool was_up = listener->state == RL_LISTENER_UP;
     bool is_refused = reason == REDLOCK_ERR_NODE_PERMISSION;
     const uint64_t now_ns = rl_io_now_ns(listener->io);
@@ -58,9 +58,6 @@ static void listener_failed(struct rl_listener *listener, int16_t reason, const 
     listener->failures++;
     listener->waiting = 0;
     listener->reason = reason;
-    if (detail != listener->detail) {
-        snprintf(listener->detail, sizeof listener->detail, "%s", detail);
-    }
     if (!is_refused) {
         pause_ns = rl_pause_ns(listener->options->backoff_min_ns, listener->options->backoff_max_ns,
                                was_up ? now_ns - listener->up_ns : 0, &listener->pause_ns,
@@ -79,8 +76,9 @@ static void listener_failed(struct rl_listener *listener, int16_t reason, const 
 static void listener_broken(void *owner, int16_t reason, const char *detail) {
     struct rl_listener *listener = owner;
     assert(listener->conn != NULL);
+    (void)detail; /* no message is about a listener */
     listener->conn = NULL;
-    listener_failed(listener, reason, detail);
+    listener_failed(listener, reason);
 }
 
 /* -- Received items -- */
@@ -89,10 +87,8 @@ static void listener_greeted(struct rl_listener *listener) {
     assert(listener->steps == 0); /* PING is answered last */
     listener_move(listener, RL_LISTENER_UP);
     listener->reason = 0;
-    listener->detail[0] = '\0';
     listener->pause_ns = 0;
     listener->up_ns = rl_io_now_ns(listener->io);
-    listener->connects++;
     listener_set_deadline(listener, RL_NEVER);
     listener->events->up(listener);
 }
@@ -107,10 +103,7 @@ static void listener_step_answered(struct rl_listener *listener, const redisRepl
     struct rl_answer answer = rl_reply_judge(RL_COMMAND_HANDSHAKE, reply);
     int16_t reason = rl_handshake_judge(steps[at], &answer);
     if (reason != 0) {
-        if (steps[at] == RL_STEP_AUTH) {
-            rl_auth_hide(reply->str, listener->url->password);
-        }
-        rl_conn_break(listener->conn, reason, answer.text);
+        rl_conn_break(listener->conn, reason, "");
     } else if (steps[at] == RL_STEP_CONFIG) {
         struct rl_config_read *read = &listener->io->config;
         const struct rl_config *config = answer.verdict != RL_NO ? read->config : NULL;
@@ -131,7 +124,7 @@ static void listener_denied(struct rl_listener *listener, const char *text) {
     if (reason == REDLOCK_ERR_NODE_ERROR) {
         reason = REDLOCK_ERR_NODE_PERMISSION;
     }
-    rl_conn_break(listener->conn, reason, text);
+    rl_conn_break(listener->conn, reason, "");
 }
 
 static bool listener_is_asked(struct rl_listener *listener) {
@@ -160,10 +153,9 @@ static void listener_reply(void *owner, const redisReply *reply) {
     } else if (reply->type == REDIS_REPLY_ERROR) {
         listener_denied(listener, reply->str);
     } else if (!is_array) {
-        rl_conn_break(listener->conn, REDLOCK_ERR_NODE_PROTOCOL, "unexpected reply: a status");
+        rl_conn_break(listener->conn, REDLOCK_ERR_NODE_PROTOCOL, "");
     } else if (!listener_is_asked(listener)) {
-        rl_conn_break(listener->conn, REDLOCK_ERR_NODE_PROTOCOL,
-                      "message on a channel without a subscription");
+        rl_conn_break(listener->conn, REDLOCK_ERR_NODE_PROTOCOL, "");
     }
 }
 
@@ -218,7 +210,7 @@ static void listener_connect(struct rl_listener *listener) {
     listener->conn = rl_conn_open(listener->io, listener->dialer, &listener->address, &conn_events,
                                   listener, &listener->waiting, &reason, detail);
     if (listener->conn == NULL) {
-        listener_failed(listener, reason, detail);
+        listener_failed(listener, reason);
         return;
     }
     rl_conn_listen(listener->conn, &listener->received);
@@ -292,7 +284,7 @@ void rl_listener_tick(struct rl_listener *listener, uint64_t now_ns) {
         case RL_LISTENER_HANDSHAKE:
             rl_conn_close(listener->conn);
             listener->conn = NULL;
-            listener_failed(listener, REDLOCK_ERR_NODE_TIMEOUT, "no answer in time");
+            listener_failed(listener, REDLOCK_ERR_NODE_TIMEOUT);
             break;
         case RL_LISTENER_OFF:
         case RL_LISTENER_UP:

@@ -81,13 +81,11 @@ struct rl_listener {
     uint64_t up_ns;    /* since when it is up, or was last */
     uint64_t pause_ns; /* the last backoff */
     uint64_t random;   /* state of the jitter */
-    uint64_t connects;
     uint64_t failures;
     uint32_t waiting; /* unanswered commands */
     uint32_t steps;   /* unanswered steps of the handshake, as a mask */
     uint8_t state;    /* enum rl_listener_state */
     int16_t reason;   /* why it is not up; 0 if it is up or was not wanted */
-    char detail[RL_DETAIL_MAX];
     struct rl_received received;
 };
 
