@@ -24,12 +24,12 @@
 
 #define QUICK_MS_FIRST 5u
 
+/* Not while it resigns: nodes may still have the key. */
 static bool wants_to_know(const redlock_election *election) {
-    bool campaigns = election->state == REDLOCK_ELECTION_CAMPAIGNING;
-    bool leads = election->state == REDLOCK_ELECTION_LEADING;
-    bool resigns = election->state == REDLOCK_ELECTION_RESIGNING; /* nodes may still have the key */
-    return rl_election_can_tell(election) && !leads && !resigns &&
-           (campaigns || election->options.on_leader != NULL);
+    const bool observes =
+        election->state == REDLOCK_ELECTION_IDLE && election->options.on_leader != NULL;
+    return rl_election_can_tell(election) &&
+           (observes || election->state == REDLOCK_ELECTION_CAMPAIGNING);
 }
 
 /* Three quarters to five quarters of ms. */
