@@ -89,9 +89,9 @@ REDLOCK_API int redlock_set_permits(redlock_client *client, const void *resource
 REDLOCK_API int redlock_query_slots(redlock_client *client, const void *resource, size_t length,
                                     size_t max, redlock_query_cb on_done, void *data);
 
-/* The number of permits that node number index keeps; 0: none, or it has not answered. Nodes may
- * disagree for a moment after redlock_set_permits(), or for longer if it did not reach them. Since
- * 0.1. */
+/* The number of permits that node number index of redlock_query_node() keeps; 0: none, or it has
+ * not answered. Nodes may disagree for a moment after redlock_set_permits(), or for longer if it
+ * did not reach them. Since 0.1. */
 REDLOCK_API int32_t redlock_query_permits(const redlock_query *query, size_t index);
 
 /* A slot that is held or reserved. Begin with REDLOCK_SLOT_INIT. */
