@@ -209,9 +209,8 @@ struct rl_work {
     struct rl_guard guard;
     struct rl_health health;
     struct rl_terminal terminal;
-    struct rl_signals deaths; /* SIGCHLD, from the child's start on */
-    struct rl_signals
-        signals; /* those that the session does not watch, from the command's start on */
+    struct rl_signals deaths;  /* SIGCHLD, from the child's start on */
+    struct rl_signals signals; /* from the command's start on; the session watches the others */
     uv_timer_t timer;
     uint64_t kill_ns;    /* when SIGKILL is due; RL_GUARD_NEVER: it is not */
     uint64_t guarded_ns; /* when the present guard was started */
