@@ -297,8 +297,9 @@ struct rl_session {
  * connected when the command begins takes no part in its lock. */
 int rl_session_open(struct rl_session *session, struct rl_args *args);
 
-/* A name that is still being resolved keeps a client from being closed, possibly for minutes: after
- * RL_CLOSE_MS, this ends the program with the exit status. With RL_CLOSE_WAITS it waits. */
+/* A name that is still being resolved keeps a client from being closed, possibly for minutes:
+ * RL_CLOSE_MS after the node timeout, for which the client awaits answers to its releases, this
+ * ends the program with the exit status. With RL_CLOSE_WAITS it waits. */
 #define RL_CLOSE_MS 500
 #define RL_CLOSE_WAITS (-1)
 void rl_session_close(struct rl_session *session, int exit_status);

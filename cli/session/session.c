@@ -282,7 +282,8 @@ void rl_session_close(struct rl_session *session, int exit_status) {
     limit.data = &exit_status;
     if (exit_status != RL_CLOSE_WAITS) {
         uv_update_time(&session->loop);
-        uv_timer_start(&limit, on_close_limit, RL_CLOSE_MS, 0);
+        uv_timer_start(&limit, on_close_limit,
+                       (uint64_t)session->args->client.node_timeout_ms + RL_CLOSE_MS, 0);
         uv_unref((uv_handle_t *)&limit);
     }
     session->is_interruptible = false; /* a second signal: the client is being closed already */
