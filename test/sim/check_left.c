@@ -107,7 +107,7 @@ static void check_converted(const struct sim_node *me, uint32_t resource,
     const struct sim_leases *leases = &me->world->check.leases[me->index][resource];
     const bool is_converted = ran->verdict == SIM_YES && leases->count == 1 &&
                               leases->items[0].token == sim_check_token(me->world, ran->token) &&
-                              key->is_shared && key->ran_ns == me->world->now_ns;
+                              key->is_shared;
     if (is_converted && has_waiter(me, resource, true)) {
         sim_check_fail(me->world, SIM_STALL, "n%u: r%u is read from now on, and a reader waits",
                        me->index + 1u, (unsigned)resource + 1);
@@ -242,8 +242,21 @@ static void check_dropped(const struct sim_node *me, const struct sim_ran *ran) 
     }
 }
 
+/* The resources whose keys the command has set, as a mask; not those of a semaphore. */
+static uint32_t take_fresh(const struct sim_node *me) {
+    const struct sim_options *options = &me->world->options;
+    uint32_t fresh = 0;
+    for (uint32_t r = 0; r < options->resources && options->permits == 0; r++) {
+        struct sim_seen *key = &me->world->check.seen[me->index][r];
+        fresh |= (uint32_t)key->is_fresh << r;
+        key->is_fresh = false;
+    }
+    return fresh;
+}
+
 void sim_check_left(const struct sim_node *me, const struct sim_ran *ran) {
     const struct sim_options *options = &me->world->options;
+    const uint32_t fresh = take_fresh(me);
     const bool can_write = me->error_until_ns == 0 && !me->server->is_full;
     if (ran->verdict == SIM_ERROR || !can_write) {
         sim_check_firsts(me, NULL);
@@ -265,7 +278,7 @@ void sim_check_left(const struct sim_node *me, const struct sim_ran *ran) {
         for (uint32_t r = 0; r < options->resources; r++) {
             if (ran->serves >> r & 1) {
                 check_served(me, r, ran);
-            } else if (ran->command == SIM_EXTEND) {
+            } else if (ran->command == SIM_EXTEND && fresh >> r & 1) {
                 check_converted(me, r, ran);
             }
         }
