@@ -175,12 +175,24 @@ static void check_gone(const struct sim_node *me, const struct sim_ran *ran) {
 
 /* -- Who is first in line knows it -- */
 
+/* A place that is served is told so once on each connection of its client, half-open ones too. */
+static void note_served(struct sim_check_line *line, const char *place) {
+    if (memcmp(line->last_served, place, SIM_PLACE_LENGTH) != 0) {
+        memcpy(line->last_served, place, SIM_PLACE_LENGTH);
+        line->served++;
+    }
+}
+
 void sim_check_heir(struct sim_world *world, const char *bytes, size_t length) {
+    static const char *const words[] = {"\nturn ", "\nshut ", "\npass "};
     struct sim_check_line *line = &world->check.line;
     const char *at = sim_check_last(bytes, length, "\nheir ", 6);
-    line->served += sim_check_last(bytes, length, "\nturn ", 6) != NULL ||
-                    sim_check_last(bytes, length, "\nshut ", 6) != NULL ||
-                    sim_check_last(bytes, length, "\npass ", 6) != NULL;
+    for (uint32_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        const char *served = sim_check_last(bytes, length, words[i], 6);
+        if (served != NULL) {
+            note_served(line, served + 6);
+        }
+    }
     if (at != NULL && line->n_heirs < sizeof line->heirs / sizeof line->heirs[0]) {
         memcpy(line->heirs[line->n_heirs++], at + 6, SIM_PLACE_LENGTH);
     }
@@ -221,6 +233,7 @@ void sim_check_firsts(const struct sim_node *me, const struct sim_ran *ran) {
     me->world->check.line.places[me->index] = count_places(me);
     me->world->check.line.n_heirs = me->world->check.line.deleted = 0;
     me->world->check.line.served = 0;
+    me->world->check.line.last_served[0] = '\0';
 }
 
 /* -- A JOIN drops what its client has left behind, if that was first before it -- */

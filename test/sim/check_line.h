@@ -142,7 +142,8 @@ struct sim_check_line {
     char first[SIM_NODES_MAX][SIM_RESOURCES_MAX][2][40]; /* in line; of writers, of readers */
     char heirs[16][40]; /* who was told that it is, by the command that runs */
     uint32_t n_heirs;
-    uint32_t served;                /* by the command that runs: places that were told so */
+    uint32_t served; /* by the command that runs: places that were told so */
+    char last_served[40];
     uint32_t places[SIM_NODES_MAX]; /* in all lines there, before that command */
     uint32_t deleted;               /* keys, by the command that runs: as a mask */
 };
